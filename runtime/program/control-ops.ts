@@ -5,7 +5,7 @@ import type { OpRecord } from '../ops/record/define-op.ts';
 import type { DType } from '../spec/dtype.ts';
 import type { Shape } from '../spec/shape.ts';
 import { listOps } from './list-ops.ts';
-import { fillMissing, isThere } from './optional-gradients.ts';
+import { earlierSum, fillMissing, isThere } from './optional-gradients.ts';
 import type { Region } from './program.ts';
 
 /**
@@ -194,5 +194,6 @@ export const controlOps: ReadonlyMap<string, OpRecord> = new Map(
     ...listOps,
     fillMissing,
     isThere,
+    earlierSum,
   ].map((op) => [op.name, op]),
 );

@@ -27,6 +27,15 @@ function missingOp(name: string, infer: OpRecord['infer'], variadic: boolean): O
  */
 export const fillMissing = missingOp('fillMissing', ([gradient]) => [gradient!], true);
 
+/**
+ * (tensor) → what other nodes have brought to its gradient before. It is missing as long as nothing puts it there: a
+ * run that continues from such a sum does.
+ */
+export const earlierSum: OpRecord = {
+  ...missingOp('earlierSum', ([tensor]) => [tensor!], false),
+  operands: [{ name: 'tensor', use: 'shape' }],
+};
+
 /** (gradient) → whether it is there. */
 export const isThere = missingOp('isThere', () => [{ dtype: 'bool', shape: [] }], false);
 
@@ -41,6 +50,7 @@ const sources: ReadonlySet<string> = new Set([
   'listGradientAt',
   'listTake',
   'nameGradient',
+  'earlierSum',
 ]);
 
 /** Exists if one operand does. */

@@ -1,6 +1,8 @@
 import { contiguousMeta, type TensorMeta } from '../device/tensor-meta.ts';
 import { opNamed } from '../ops/op-table.ts';
 import type { OpRecord } from '../ops/record/define-op.ts';
+import { aliasOp } from '../program/alias-op.ts';
+import { earlierSum } from '../program/optional-gradients.ts';
 import type { BackwardPart, Plan, Step } from '../program/plan.ts';
 import type { ValueId, ValueTable } from '../program/program.ts';
 import { sumOperand } from './control/sum-operands.ts';
@@ -88,6 +90,11 @@ function continueSum(steps: readonly Step[], sum: GradientAccumulator): readonly
   const step = steps[at]!;
   const { op, frees } = step;
   const [before, after] = [steps.slice(0, at), steps.slice(at + 1)];
+  if (op.op === earlierSum) {
+    const inputs = [earlier];
+    const there = { ...step, op: { ...op, op: aliasOp, inputs }, frees: [...frees, earlier] };
+    return [...before, there, ...after];
+  }
   if (step.regions && !isListOp(op.op)) return [...before, ...goingOn(step, sum), ...after];
   const add = opNamed('add');
   const [part, next] = op.inputs as readonly [ValueId, ValueId | undefined];

@@ -1,7 +1,7 @@
 import { operandUse } from '../device/kernel-op.ts';
 import { copy } from '../ops/core/copy.ts';
 import { fullOp } from '../ops/movement/create.ts';
-import { isGradientSum } from '../program/optional-gradients.ts';
+import { earlierSum, isGradientSum } from '../program/optional-gradients.ts';
 import { outputGradientOp } from '../program/output-gradient-op.ts';
 import type { BackwardPart, Plan, Step } from '../program/plan.ts';
 import type { ProgramOp, ValueId, ValueTable } from '../program/program.ts';
@@ -55,7 +55,7 @@ export function partialBackward(
   for (const step of plan.steps) {
     const { inputs, outputs, op } = step.op;
     const gradients = inputs.filter((id) => derived.has(id));
-    if (gradients.length > 0) for (const id of outputs) derived.add(id);
+    if (gradients.length > 0 || op === earlierSum) for (const id of outputs) derived.add(id);
     const given = gradients.filter((id) => !absent.has(id));
     const earlier = earlierSums(step);
     if (given.length > 0 && given.every((id) => earlier.has(id))) {

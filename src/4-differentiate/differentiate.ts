@@ -5,6 +5,7 @@ import { bind1, withInterceptor } from '../../runtime/ops/core/bind.ts';
 import { copy } from '../../runtime/ops/core/copy.ts';
 import { ProgramBuilder } from '../../runtime/program/builder.ts';
 import { mayBeList } from '../../runtime/program/list-ops.ts';
+import { earlierSum } from '../../runtime/program/optional-gradients.ts';
 import type { JointProgram, Program, ValueId } from '../../runtime/program/program.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { DifferentiateRegion, RegionOptions } from '../regions/append-control.ts';
@@ -68,17 +69,24 @@ export function differentiate(
       const gradient = [...earlier, ...gradients][i];
       return gradient ? [{ tensor, gradient }] : [];
     });
-    const sums = new Map<Tensor, readonly ValueId[]>();
     // Only the surrounding program sees the results of a region.
     if (!region) markOutputs(outputs, gradients, builder);
     const starts = roots.map(({ tensor, gradient }) => ({
       tensor,
       isSum: earlier.includes(gradient),
     }));
+    const sums = new Map<Tensor, readonly ValueId[]>();
     const sameLeaves = sameInputs.map((group) => idsOf(group).map((id) => tensors[id]!));
-    runBackward(roots, {
+    const names = namesBehind(starts, sameLeaves, !region);
+    // What other nodes bring comes first, and may go to a region by another name.
+    const before = (region ? [] : (names?.otherLeaves ?? [])).map((tensor) => {
+      const gradient = bind1(earlierSum, [tensor]);
+      sums.set(tensor.leaf, [builder.valueOf(gradient)]);
+      return { tensor, gradient };
+    });
+    runBackward([...before, ...roots], {
       retainGraph: false,
-      names: namesBehind(starts, sameLeaves, !region),
+      names,
       sink: (place, gradient) => {
         if (!('leaf' in place)) return;
         const strided = region && !isContiguousMeta(gradient);

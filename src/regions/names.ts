@@ -73,7 +73,7 @@ export function namesBehind(
   starts: readonly Start[],
   sameLeaves: readonly (readonly Tensor[])[] = [],
   continues = false,
-): Names | undefined {
+): NameTable | undefined {
   const nodes = nodesBehind(starts);
   const groups = [
     ...sameLeaves,
@@ -99,7 +99,7 @@ export function namesBehind(
   return names.connect(leaves) ? names : undefined;
 }
 
-class NameTable implements Names {
+export class NameTable implements Names {
   readonly #names = new Map<GradNode | Tensor, Map<number, Name>>();
   readonly #all: Name[] = [];
   readonly #places = new Map<Name, readonly Place[]>();
@@ -190,6 +190,12 @@ class NameTable implements Names {
   #age(name: Name, leaves: readonly (readonly Name[])[]): number {
     if ('node' in name.place) return -name.sequence + name.place.index / 2 ** 20;
     return 1 + Math.max(0, ...leaves.map((group) => group.indexOf(name)));
+  }
+
+  /** Leaves to which contributions to other names may belong. */
+  get otherLeaves(): readonly Tensor[] {
+    const leaves = new Set(this.#all.flatMap(({ others }) => [...others]));
+    return [...leaves].flatMap(({ place, tensor }) => ('leaf' in place ? [tensor] : []));
   }
 
   of(place: Place): readonly Place[] | undefined {

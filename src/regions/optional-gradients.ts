@@ -122,6 +122,6 @@ function ofResult({ op, inputs }: ProgramOp, existence: (id: ValueId) => Existen
   if (operands.includes('never')) return 'never';
   if (operands.includes('maybe')) return 'maybe';
   // An element of a list may have no reader, and a contribution may belong to another name.
-  const isChosen = ['listGradientAt', 'listTake', 'nameGradient'].includes(op.name);
+  const isChosen = ['listGradientAt', 'listTake', 'nameGradient', 'earlierSum'].includes(op.name);
   return isChosen ? 'maybe' : 'always';
 }

@@ -1,11 +1,12 @@
-import { isThere } from '../../program/optional-gradients.ts';
+import { earlierSum, isThere } from '../../program/optional-gradients.ts';
 import type { Step } from '../../program/plan.ts';
 import type { ValueTable } from '../../program/program.ts';
 import type { Action } from '../scope/action.ts';
 import { Filled } from './gradients.ts';
 
-/** Compiles `isThere` and `fillMissing`. */
+/** Compiles `isThere`, `fillMissing` and `earlierSum`. */
 export function compileOptionalGradient({ op }: Step, values: ValueTable): Action {
+  if (op.op === earlierSum) return () => {};
   const [gradient, ...others] = op.inputs;
   const [result] = op.outputs;
   const meta = values[result!]!;
