@@ -6,6 +6,7 @@
 
 import { operandUse } from '../device/kernel-op.ts';
 import type { OpRecord } from '../ops/record/define-op.ts';
+import { sameElements } from './alias-op.ts';
 import type { ProgramOp, ValueId } from './program.ts';
 
 function missingOp(name: string, infer: OpRecord['infer'], variadic: boolean): OpRecord {
@@ -34,6 +35,19 @@ export const fillMissing = missingOp('fillMissing', ([gradient]) => [gradient!],
 export const earlierSum: OpRecord = {
   ...missingOp('earlierSum', ([tensor]) => [tensor!], false),
   operands: [{ name: 'tensor', use: 'shape' }],
+};
+
+/**
+ * (gradient, name, other) → the gradient, if `name` and `other` are one tensor in this run; with attr `apart`, if they are
+ * two; else it is missing. So a contribution to a tensor that branches or loops hand on is added to the sum it belongs to.
+ */
+export const nameGradientOp: OpRecord = {
+  ...sameElements('nameGradient'),
+  operands: [
+    { name: 'gradient', use: 'data' },
+    { name: 'name', use: 'shape' },
+    { name: 'other', use: 'shape' },
+  ],
 };
 
 /** (gradient) → whether it is there. */

@@ -19,7 +19,7 @@ import { exprOf, fusedName } from '../program/fused/fused-op.ts';
 import { oneOp } from '../program/fused/staged-op.ts';
 import { areTiled } from '../program/fused/tiled-parts.ts';
 import { unfusedSteps } from '../program/fused/unfused.ts';
-import { nameGradientOp } from '../program/name-gradient-op.ts';
+import { nameGradientOp } from '../program/optional-gradients.ts';
 import { outputGradientOp } from '../program/output-gradient-op.ts';
 import type { BackwardPart, Plan, PlannedSubgraph, Step } from '../program/plan.ts';
 import type { Arrival, ProgramOp, Region, ValueId } from '../program/program.ts';

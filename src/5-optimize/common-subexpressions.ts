@@ -1,7 +1,7 @@
 import { sameAttrs } from '../../runtime/ops/core/prepared-call.ts';
 import { isSymbolic } from '../../runtime/ops/numbers/symbolic-number.ts';
 import { aliasOp } from '../../runtime/program/alias-op.ts';
-import { nameGradientOp } from '../../runtime/program/name-gradient-op.ts';
+import { nameGradientOp } from '../../runtime/program/optional-gradients.ts';
 import { outputGradientOp } from '../../runtime/program/output-gradient-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import type { Steps } from '../programs/steps.ts';

@@ -4,7 +4,7 @@ import { indexOf, keyOf, placeOf } from '../../runtime/autograd/place.ts';
 import type { Names } from '../../runtime/backward/engine.ts';
 import { bind1 } from '../../runtime/ops/core/bind.ts';
 import { mayBeList } from '../../runtime/program/list-ops.ts';
-import { nameGradientOp } from '../../runtime/program/name-gradient-op.ts';
+import { nameGradientOp } from '../../runtime/program/optional-gradients.ts';
 import type { GradNode } from '../../runtime/tensor/grad-node.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { ControlNode } from './control-node.ts';
@@ -26,7 +26,7 @@ class Name {
   readonly tensor: Tensor;
   readonly place: Place;
   readonly contributions: Contribution[] = [];
-  /** Which tensors it may be as well, of those that are older. */
+  /** Older names that its tensor may have as well. */
   readonly others = new Set<Name>();
   #above: Name | null = null;
 

@@ -1,7 +1,7 @@
 import { operandUse } from '../../../runtime/device/kernel-op.ts';
 import { aliasOp } from '../../../runtime/program/alias-op.ts';
 import { ValueGroups } from '../../../runtime/program/memory-groups.ts';
-import { nameGradientOp } from '../../../runtime/program/name-gradient-op.ts';
+import { nameGradientOp } from '../../../runtime/program/optional-gradients.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import { ViewBases } from '../../../runtime/program/view-bases.ts';
 import { writtenOperands } from '../../../runtime/program/writes.ts';

@@ -9,6 +9,7 @@ import {
   whileOp,
 } from '../../../runtime/program/control-ops.ts';
 import { unfusedOps } from '../../../runtime/program/fused/unfused.ts';
+import { earlierSum, nameGradientOp } from '../../../runtime/program/optional-gradients.ts';
 import type { BackwardPart } from '../../../runtime/program/plan.ts';
 import type { Program, ProgramOp, Region, ValueId } from '../../../runtime/program/program.ts';
 import { ControlLowering, refused } from './control-lowering.ts';
@@ -96,12 +97,22 @@ export class ProgramLowering<V extends TargetValue, A> {
       });
       return;
     }
+    // Exported, contributions are summed per name: what is one tensor there is not known.
+    if (op.op === earlierSum || (op.op === nameGradientOp && !op.attrs.apart)) {
+      const missing = this.#engine.constant(0, 'i1');
+      define([this.#orZeros(frame.slot(op.inputs[0]!).read(), missing)], missing);
+      return;
+    }
     if (kernel.kind === 'control') {
       const results = this.#controlled(op, frame, exists);
       define(
         results.map((value) => this.#orZeros(value, exists)),
         exists,
       );
+      return;
+    }
+    if (op.op === nameGradientOp) {
+      slots.set(op.outputs[0]!, frame.slot(op.inputs[0]!));
       return;
     }
     const call = this.#callOf(program, op, frame);
