@@ -190,4 +190,38 @@ describe('full-graph/several-names', () => {
       });
     for (const make of inputs) expect(gradients(graph as Fn, make)).toEqual(gradients(fn, make));
   });
+
+  it.each(Object.entries(functions))('and where the function differentiates it: %s', (_, fn) => {
+    const step = (x: Tensor, y: Tensor, n: Tensor) => {
+      const [a, b] = [x.detach().requiresGrad_(), y.detach().requiresGrad_()];
+      (fn(a, b, n) as Tensor).add(a.mul(b)).sum().backward();
+      return [a.grad!.mul(1), b.grad!.mul(1)];
+    };
+    const graph = toStatic(step, { fullGraph: true });
+    const gradients = (call: typeof step, make: () => unknown[]) =>
+      tidy(() => call(...(make() as [Tensor, Tensor, Tensor])).map((g) => [...g.dataSync()]));
+    for (const make of inputs) expect(gradients(graph, make)).toEqual(gradients(step, make));
+    expect(graph.stats()).toMatchObject({ graphs: 1, breaks: [] });
+  });
+
+  it('goes to the sum of its name in the plan, on the paths where it has one', () => {
+    const graph = toStatic(functions['a branch hands on what it reads']!, { fullGraph: true });
+    for (const make of inputs) (graph(...(make() as Parameters<Fn>)) as Tensor).sum().backward();
+    const [{ stages }] = graph.programs() as [ReturnType<typeof graph.programs>[number]];
+    const ops = stages!.planned.backward!.plan.steps.map(({ op }) => op.op.name);
+    expect(ops.filter((name) => name === 'nameGradient').length).toBeGreaterThan(4);
+  });
+
+  it('has one sum where no other name of it is read', () => {
+    const fn: Fn = (x, y, n) => {
+      let h = x.mul(y);
+      for (let i = 0; i < 2; i++) if (n.itemSync() > i) h = h.mul(y).tanh().add(h);
+      return h.mul(h.sin());
+    };
+    const graph = toStatic(fn, { fullGraph: true });
+    for (const make of inputs) (graph(...(make() as Parameters<Fn>)) as Tensor).sum().backward();
+    const [{ stages }] = graph.programs() as [ReturnType<typeof graph.programs>[number]];
+    const { ops } = stages!.joint!;
+    expect(ops.filter(({ op }) => op.name === 'nameGradient')).toEqual([]);
+  });
 });

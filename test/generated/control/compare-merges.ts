@@ -46,7 +46,6 @@ export function mergeProblem(
   const expected = calls.map((call) => outcome(eager, givenTo(call)));
   const before = allocated();
   const wrong = (text: string): Problem => ({ kind: 'wrong', text });
-  let rounded: Problem | null = null;
   for (const [i, call] of calls.entries()) {
     const found = outcome(graph, givenTo(call));
     void graph.ready();
@@ -55,14 +54,14 @@ export function mergeProblem(
     if (found.state !== state)
       return wrong(`of ${inputs[call.input]}, size ${call.size}: ${differing(state, found.state)}`);
     if (found.gradients === gradients) continue;
-    const text = `gradients of ${inputs[call.input]}, size ${call.size}: ${differing(gradients, found.gradients)}`;
-    if (!isClose(gradients, found.gradients)) return wrong(text);
-    rounded = { kind: 'rounded', text };
+    return wrong(
+      `gradients of ${inputs[call.input]}, size ${call.size}: ${differing(gradients, found.gradients)}`,
+    );
   }
   const text = mode === 'one program' ? mispredicted(graph) : null;
   if (text) return wrong(text);
   const leaked = allocated() - before;
-  return leaked === 0 ? rounded : wrong(`${leaked} bytes are left`);
+  return leaked === 0 ? null : wrong(`${leaked} bytes are left`);
 }
 
 /** The lines that differ. */
@@ -78,14 +77,3 @@ function differing(expected: string, found: string): string {
 /** A named reason why the function is not one program. */
 const isRefusal = (state: string): boolean =>
   [FullGraphError, CaptureError].some(({ name }) => state.startsWith(name));
-
-function isClose(a: string, b: string): boolean {
-  const [one, other] = [a, b].map((text) => text.split(/[\n,]/));
-  return (
-    one!.length === other!.length &&
-    one!.every((each, i) => {
-      const [x, y] = [Number(each), Number(other![i])];
-      return each === other![i] || Math.abs(x - y) <= 1e-6 + 1e-5 * Math.abs(x);
-    })
-  );
-}
