@@ -346,19 +346,21 @@ export class Entry {
     this.#giveBackUnchosen?.(values);
     this.#make?.(values);
     // Everything is read before anything changes.
+    const follows = !this.#returns || (owned.isUsed && !owned.followsNothing);
+    const captured = follows ? this.#made.captured(values) : nothing;
     const applyEffects = this.#effects?.(values, owned);
     if (this.#returns) {
       const value = this.#returns(values);
       if (this.#called.length > 0) forgetCalls(frames);
       applyEffects?.();
       for (const index of this.result.reads) outputs[index]!.dispose();
-      if (owned.isUsed && !owned.followsNothing) owned.leave(value, this.#made.of(values));
+      if (follows) owned.leave(value, this.#made.of(values, captured));
       return { kind: 'return', value };
     }
     const next = this.#frames.map((build) => build(values));
     if (this.#called.length > 0) forgetCalls(frames);
     applyEffects?.();
-    owned.moveTo(next, this.#made.of(values));
+    owned.moveTo(next, this.#made.of(values, captured));
     return { kind: 'break', frames: next };
   }
 }

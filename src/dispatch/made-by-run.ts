@@ -25,16 +25,24 @@ export class MadeByRun {
     this.#stored = storedOutputs(effects);
   }
 
-  of(values: RunValues): Made {
+  /** Values that iterators, generators and the like hold: to be read before effects change where it is read from. */
+  captured(values: RunValues): readonly unknown[] {
+    return this.#captured.length === 0 ? nothing : this.#captured.map((read) => read(values));
+  }
+
+  /** `captured`: as read before the effects. */
+  of(values: RunValues, captured: readonly unknown[]): Made {
     const { outputs, made } = values;
     return {
       own: outputs.filter((output, i) => !this.#stored.has(i) && isNew(output, values)),
       stored: [...this.#stored].map((i) => outputs[i]!).filter((each) => isNew(each, values)),
       containers: this.#containers.map((i) => made[i] as object),
-      captured: this.#captured.map((read) => read(values)),
+      captured,
     };
   }
 }
+
+const nothing: readonly unknown[] = [];
 
 function isNew(output: Tensor, { inputs }: RunValues): boolean {
   return !output.disposed && !inputs.includes(output);
