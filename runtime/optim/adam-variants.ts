@@ -16,6 +16,7 @@ import {
   type Update,
 } from './optimizer.ts';
 import { momentKinds, momentsOf } from './optimizer-options.ts';
+import type { OptimizerState } from './optimizer-state.ts';
 import { penalized } from './penalty.ts';
 
 export type AdamVariantOptions = Partial<Rates & Readonly<MomentGroup>>;
@@ -75,6 +76,8 @@ export interface NAdamOptions extends AdamVariantOptions {
 export class NAdam extends Optimizer<NAdamGroup, NesterovRates> {
   readonly averages: readonly Tensor[];
   readonly squares: readonly Tensor[];
+  /** Products of the momenta of its own steps, for each parameter that has missed some. */
+  protected readonly products: number[] = [];
 
   constructor(parameters: Parameters<NAdamGroup>, options: NAdamOptions = {}) {
     expectOptions('NAdam', options, nadamKinds);
@@ -99,13 +102,42 @@ export class NAdam extends Optimizer<NAdamGroup, NesterovRates> {
     super.step();
   }
 
-  protected override factors(group: ParameterGroup<NAdamGroup>, count: number): NesterovRates {
-    let { product } = group;
-    // A parameter that missed steps has a shorter product.
-    if (count < this.stepsTaken) {
-      product = 1;
-      for (let step = 1; step <= count; step++) product *= momentumAt(group, step);
+  /** A parameter that misses steps has a product of its own: made step by step, it is one number for a captured step. */
+  protected override stepOne(
+    target: Tensor,
+    group: ParameterGroup<NAdamGroup>,
+    index: number,
+    factors: NesterovRates,
+  ): void {
+    const missed = this.missed[index]!;
+    if (!target.grad) {
+      if (missed === 0) {
+        this.products[index] = group.product / momentumAt(group, this.stepsTaken);
+      }
+    } else if (missed > 0) {
+      const own = momentumAt(group, this.stepsTaken - missed);
+      this.products[index] = (this.products[index] ?? 1) * own;
     }
+    super.stepOne(target, group, index, factors);
+  }
+
+  override loadStateDict(state: OptimizerState): void {
+    super.loadStateDict(state);
+    let index = 0;
+    for (const group of this.groups) {
+      for (const _ of group.parameters) {
+        this.products[index] = productUntil(group, this.counts[index]!);
+        index++;
+      }
+    }
+  }
+
+  protected override factors(
+    group: ParameterGroup<NAdamGroup>,
+    count: number,
+    late?: number,
+  ): NesterovRates {
+    const product = late === undefined ? group.product : this.products[late]!;
     const next = momentumAt(group, count + 1);
     return {
       gradient: (-group.lr * (1 - momentumAt(group, count))) / (1 - product),
@@ -127,6 +159,12 @@ export class NAdam extends Optimizer<NAdamGroup, NesterovRates> {
     addcdiv_(target, slope, denominator, rates.gradient);
     addcdiv_(target, average, denominator, rates.average);
   }
+}
+
+function productUntil(group: NAdamGroup, count: number): number {
+  let product = 1;
+  for (let step = 1; step <= count; step++) product *= momentumAt(group, step);
+  return product;
 }
 
 function momentumAt({ betas, momentumDecay }: NAdamGroup, step: number): number {

@@ -171,15 +171,18 @@ export abstract class Optimizer<H extends object = object, F = unknown> {
       return;
     }
     const late = this.complete ? 0 : this.missed[index]!;
-    const own = late === 0 ? factors : this.factors(group, this.stepsTaken - late);
+    const own = late === 0 ? factors : this.factors(group, this.stepsTaken - late, index);
     tidy(() => {
       const grad = group.maximize ? neg(gradient) : gradient;
       this.update({ target, grad, group, index }, own);
     });
   }
 
-  /** Numbers that depend on `count`, the steps taken, this one included. */
-  protected abstract factors(group: ParameterGroup<H>, count: number): F;
+  /**
+   * Numbers that depend on `count`, the steps taken, this one included. `late`: the number of the parameter that they are
+   * for, if it has missed steps.
+   */
+  protected abstract factors(group: ParameterGroup<H>, count: number, late?: number): F;
 
   /** Runs without recording, inside `tidy`. */
   protected abstract update(update: Update<H>, factors: F): void;
