@@ -132,6 +132,43 @@ describe('arguments by position', () => {
     expect(known.size).toBeGreaterThan(350);
   });
 
+  it('of any kind are taken, or rejected by an error of the library', () => {
+    const failures = new Set<string>();
+    const known = new Set<string>();
+    let rejected = 0;
+    const attempt = (call: Call, at: number, put: (value: unknown) => unknown, where: string) => {
+      for (const value of [null, undefined, '', {}, Number.NaN, [], 'two', true]) {
+        const failure = failureOf({ ...call, args: call.args.with(at, put(value)) });
+        if (!failure) rejected++;
+        else if (failure !== 'no error') {
+          failures.add(`${call.name}, argument ${where}, ${shown(value)}: ${failure}`);
+        }
+      }
+    };
+    for (const sample of samples) {
+      tidy(() => {
+        for (const call of callsOf(sample)) {
+          const methods = call.args[0] instanceof Tensor ? [call, ...methodOf(call)] : [call];
+          for (const each of methods) {
+            each.args.forEach((arg, i) => {
+              const place = `${each.name} ${each.args.length} ${i} ${kindOf(arg)}`;
+              if (known.has(place)) return;
+              known.add(place);
+              attempt(each, i, (value) => value, String(i));
+              if (Array.isArray(arg) && arg.length > 0) {
+                attempt(each, i, (value) => arg.with(0, value), `${i}, its first`);
+              }
+            });
+          }
+        }
+        return null;
+      });
+    }
+    expect([...failures]).toEqual([]);
+    expect(known.size).toBeGreaterThan(900);
+    expect(rejected).toBeGreaterThan(5000);
+  });
+
   it('in an options object are known by name', () => {
     const silent = new Set<string>();
     let tried = 0;
@@ -150,6 +187,21 @@ describe('arguments by position', () => {
     expect(tried).toBeGreaterThan(300);
   });
 });
+
+const shown = (value: unknown): string =>
+  typeof value === 'object' ? JSON.stringify(value) : `${typeof value} ${String(value)}`;
+
+const kindOf = (value: unknown): string =>
+  value instanceof Tensor ? 'tensor' : Array.isArray(value) ? 'array' : typeof value;
+
+/** The same call as a method. */
+function methodOf({ name, args: [x, ...rest] }: Call): Call[] {
+  const method: unknown = Reflect.get(Tensor.prototype, name);
+  if (typeof method !== 'function') return [];
+  return [
+    { name: `tensor.${name}`, fn: (...given) => Reflect.apply(method, x, given), args: rest },
+  ];
+}
 
 const isOptions = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype;

@@ -9,7 +9,7 @@ import { expand } from '../core/broadcast.ts';
 import { cat } from '../movement/joining.ts';
 import { clone, narrow } from '../movement/movement.ts';
 import { padConstant } from '../movement/place.ts';
-import { expectTensors } from '../record/expect-tensors.ts';
+import { expectList, expectTensors } from '../record/expect-tensors.ts';
 import { expectNumber } from '../record/positional.ts';
 import { flip } from './rearrange.ts';
 
@@ -72,6 +72,15 @@ export function pad(
 ): Tensor {
   expectTensors('pad', x);
   expectNumber('pad', 'value', value);
+  expectList('pad', 'amounts', amounts);
+  if (mode !== 'constant' && !Object.hasOwn(borders, mode)) {
+    throw new ArgumentError({
+      what: 'pad: not a mode',
+      given: String(mode),
+      expected: ['constant', ...Object.keys(borders)].join(', '),
+      remedy: 'pass one of these, or leave the mode out for a constant',
+    });
+  }
   const paired = amounts.length % 2 === 0 && amounts.length / 2 <= x.rank;
   if (!paired || !amounts.every(Number.isInteger)) {
     refuse(x, amounts, `pairs of integers, at most one for each of ${x.rank} dimensions`);

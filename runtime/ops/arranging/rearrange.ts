@@ -15,7 +15,7 @@ import { indexSelect } from '../indexing/indexing.ts';
 import { clone, reshape, transpose } from '../movement/movement.ts';
 import { isInteger, negated } from '../numbers/number-arithmetic.ts';
 import { defineOp, type OpRecord, saving } from '../record/define-op.ts';
-import { expectOperand, expectTensors } from '../record/expect-tensors.ts';
+import { expectList, expectOperand, expectTensors } from '../record/expect-tensors.ts';
 import { expectWhole } from '../record/positional.ts';
 
 export const flipOp: OpRecord = defineOp({
@@ -99,6 +99,7 @@ export function roll(
 export function rot90(x: Tensor, k = 1, dims: readonly [number, number] = [0, 1]): Tensor {
   expectTensors('rot90', x);
   expectWhole('rot90', 'k', k);
+  expectList('rot90', 'dimensions', dims);
   const [a, b] = dims;
   const turns = ((k % 4) + 4) % 4;
   return tidy(() => {
@@ -109,6 +110,7 @@ export function rot90(x: Tensor, k = 1, dims: readonly [number, number] = [0, 1]
 }
 
 function expectCounts(op: string, counts: readonly number[]): void {
+  expectList(op, 'counts', counts);
   if (counts.every((count) => Number.isInteger(count) && count >= 0)) return;
   throw new ArgumentError({
     what: `${op}: not numbers of repetitions`,
@@ -140,6 +142,7 @@ export function repeat(x: Tensor, counts: readonly number[]): Tensor {
 /** `repeat` in which missing counts in front are 1. */
 export function tile(x: Tensor, counts: readonly number[]): Tensor {
   expectTensors('tile', x);
+  expectCounts('tile', counts);
   const missing = Math.max(0, x.rank - counts.length);
   return repeat(x, [...new Array<number>(missing).fill(1), ...counts]);
 }

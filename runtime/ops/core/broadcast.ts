@@ -12,7 +12,7 @@ import {
 } from '../../spec/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { defineOp, saving } from '../record/define-op.ts';
-import { expectTensors } from '../record/expect-tensors.ts';
+import { expectList, expectTensors } from '../record/expect-tensors.ts';
 import { bind1 } from './bind.ts';
 
 function expandedTo(x: TensorMeta, shape: Shape, op: string): TensorMeta {
@@ -62,6 +62,7 @@ export const sumToOp = defineOp({
 /** Repeats dimensions of size 1, and new leading ones, without copying; -1 keeps a dimension's size. */
 export function expand(x: Tensor, shape: Shape): Tensor {
   expectTensors('expand', x);
+  expectList('expand', 'sizes', shape);
   const lead = shape.length - x.rank;
   const wanted = shape.map((dim, i) => (dim === -1 ? (x.shape[i - lead] ?? dim) : dim));
   return sameShape(x.shape, wanted) ? x : bind1(expandOp, [x], { shape: wanted });

@@ -19,7 +19,7 @@ import { copy } from '../core/copy.ts';
 import { isAtMost, isBelow, isInteger, plus, product } from '../numbers/number-arithmetic.ts';
 import { isSymbolic } from '../numbers/symbolic-number.ts';
 import { defineOp, saving } from '../record/define-op.ts';
-import { expectTensors } from '../record/expect-tensors.ts';
+import { expectList, expectTensors } from '../record/expect-tensors.ts';
 
 function restrided(x: TensorMeta, shape: Shape, strides: readonly number[], offset = x.offset) {
   return { dtype: x.dtype, shape, strides, offset, device: x.device };
@@ -92,6 +92,7 @@ export function view(x: Tensor, shape: Shape): Tensor {
 export const viewAs = (x: Tensor, other: Tensor): Tensor => view(x, other.shape);
 
 function resolveShape(x: Tensor, shape: Shape): Shape {
+  expectList('reshape', 'sizes', shape);
   const unknown = shape.indexOf(-1);
   const known = sizeOf(shape.filter((_, i) => i !== unknown));
   const resolved =
@@ -180,6 +181,7 @@ export const permuteOp = defineOp({
 
 export function permute(x: Tensor, dims: readonly number[]): Tensor {
   expectTensors('permute', x);
+  expectList('permute', 'dimensions', dims);
   const order = dims.map((dim) => normalizeDim(dim, x.rank, 'permute'));
   if (order.length !== x.rank || new Set(order).size !== x.rank) {
     throw new ArgumentError({

@@ -17,7 +17,7 @@ import { bind1 } from '../core/bind.ts';
 import { expand } from '../core/broadcast.ts';
 import { difference, isBelow, isInteger, plus, product } from '../numbers/number-arithmetic.ts';
 import { defineOp, saving } from '../record/define-op.ts';
-import { expectTensors } from '../record/expect-tensors.ts';
+import { expectList, expectTensors } from '../record/expect-tensors.ts';
 import { permute, reshape, transpose } from './movement.ts';
 import { diagEmbed, diagonalRegion, placed } from './place.ts';
 
@@ -222,6 +222,7 @@ export function reversed(x: Tensor): Tensor {
 export function unflatten(x: Tensor, dim: number, sizes: Shape): Tensor {
   expectTensors('unflatten', x);
   const at = normalizeDim(dim, x.rank, 'unflatten');
+  expectList('unflatten', 'sizes', sizes);
   const size = x.shape[at] ?? 1;
   const known = sizeOf(sizes.filter((own) => own !== -1));
   const resolved = sizes.map((own) => (own === -1 ? size / known : own));

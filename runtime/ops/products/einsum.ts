@@ -184,6 +184,7 @@ function contracted(a: Term, b: Term, wanted: ReadonlySet<Label>): Term {
  */
 export function einsum(equation: string, tensors: readonly Tensor[]): Tensor {
   expectTensorList('einsum', tensors);
+  if (typeof equation !== 'string') throw refuse(String(equation), 'which is no text');
   const [inputs = '', output, ...more] = equation.replaceAll(' ', '').split('->');
   const texts = inputs.split(',');
   if (more.length > 0 || texts.length !== tensors.length) {

@@ -12,7 +12,12 @@ import { narrow, permute, reshape, unsqueeze } from '../movement/movement.ts';
 import { expandTogether } from '../movement/views.ts';
 import { equals } from '../numbers/number-arithmetic.ts';
 import { add, mul, sub } from '../pointwise/pointwise.ts';
-import { expectOptional, expectTensorList, expectTensors } from '../record/expect-tensors.ts';
+import {
+  expectList,
+  expectOptional,
+  expectTensorList,
+  expectTensors,
+} from '../record/expect-tensors.ts';
 import { expectWhole } from '../record/positional.ts';
 import { sum } from '../reduce/reduce.ts';
 import { einsum } from './einsum.ts';
@@ -83,6 +88,7 @@ export function tensordot(
 ): Tensor {
   expectTensors('tensordot', a, b);
   if (!Array.isArray(dims)) expectWhole('tensordot', 'dims', dims);
+  else for (const i of [0, 1]) expectList('tensordot', 'dimensions', dims[i]);
   const count = typeof dims === 'number' ? dims : dims[0].length;
   const [ofA, ofB] =
     typeof dims === 'number'

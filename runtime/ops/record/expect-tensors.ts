@@ -24,6 +24,17 @@ export function expectOperand(name: string, operand: Tensor | number): void {
 export const asNumber = <T>(given: T | boolean): T | number =>
   typeof given === 'boolean' ? +given : given;
 
+/** Throws ArgumentError for sizes, dimensions or counts, by what they are called, that are not in an array. */
+export function expectList(name: string, argument: string, given: unknown): void {
+  if (Array.isArray(given)) return;
+  throw new ArgumentError({
+    what: `${name}: ${argument} that are not a list`,
+    given: described(given),
+    expected: 'an array of numbers',
+    remedy: `pass the ${argument} in one array`,
+  });
+}
+
 /** Throws ArgumentError if `operands` is not an array, or holds anything but tensors. */
 export function expectTensorList(name: string, operands: readonly Tensor[]): void {
   if (Array.isArray(operands)) {

@@ -129,7 +129,7 @@ export function hasKeywords<O extends ReduceOptions>(
   options: O,
   names: readonly string[] = reduceNames,
 ): dims is O & DimOptions {
-  if (isKeywords(dims)) return true;
+  if (isKeywords(dims) || (options as O | null) === null) return true;
   for (const name in options) {
     if (Object.hasOwn(options, name) && !names.includes(name)) return true;
   }
