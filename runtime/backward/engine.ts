@@ -24,12 +24,22 @@ interface Root {
   readonly gradient: Tensor;
 }
 
-/** Tensors that a program knows by several names. */
+/** Tensors that a program knows by several names: contributions go where they belong. */
 export interface Names {
-  /** Where a contribution to a place may belong, oldest first: the last one is the place itself. Undefined: only there. */
-  of(place: Place): readonly Place[] | undefined;
-  /** The contribution to the last of the places, for each of them; all but one are missing in a run. Takes over. */
-  split(places: readonly Place[], gradient: Tensor): readonly Tensor[];
+  /** Where a contribution to a place may belong, itself included. */
+  of(place: Place): readonly Place[];
+  /** Puts a contribution, or null, to each of these. Takes over. */
+  deliver(place: Place, gradient: Tensor | null, inboxes: Inboxes): void;
+  /** Takes what has come to a target of the node, by whichever name. */
+  take(node: GradNode, place: Place, inboxes: Inboxes): Tensor | null;
+}
+
+/** The sums so far. */
+export interface Inboxes {
+  put(place: Place, gradient: Tensor | null): void;
+  take(place: Place): Tensor | null;
+  /** Puts back what was taken. */
+  set(place: Place, gradient: Tensor): void;
 }
 
 export interface RunOptions {
@@ -85,7 +95,7 @@ interface Ahead {
   readonly summed: Set<number>;
 }
 
-class BackwardPass {
+class BackwardPass implements Inboxes {
   readonly #options: RunOptions;
   readonly #inboxes = new Map<Key, Inbox>();
   /** Nodes whose gradients are complete, oldest first. */
@@ -353,18 +363,11 @@ class BackwardPass {
 
   #deliver(place: Place, gradient: Tensor | null): void {
     const { names } = this.#options;
-    const places = names?.of(place);
-    if (!places) {
-      this.#put(place, gradient);
-      return;
-    }
-    const parts = gradient && names!.split(places, gradient);
-    places.forEach((each, i) => {
-      this.#put(each, parts && parts[i]!);
-    });
+    if (names) names.deliver(place, gradient, this);
+    else this.put(place, gradient);
   }
 
-  #put(place: Place, gradient: Tensor | null): void {
+  put(place: Place, gradient: Tensor | null): void {
     const inbox = this.#inboxes.get(keyOf(place));
     if (!inbox || !this.#concerns(place)) {
       gradient?.dispose();
@@ -389,19 +392,14 @@ class BackwardPass {
   /** Takes the sum of the gradients that have arrived so far, for a node that adds its own contributions one by one. */
   #takeSum(node: GradNode, place: Place): Tensor | null {
     const { names } = this.#options;
-    let taken = this.#takeAt(place);
-    for (const other of names?.of(place)?.slice(0, -1) ?? []) {
-      const isTarget = node.targets.some((each) => each && isSamePlace(each, other));
-      const found = isTarget ? null : this.#takeAt(other);
-      if (!found) continue;
-      const [own, rest] = names!.split([other, place], found) as [Tensor, Tensor];
-      this.#inboxes.get(keyOf(other))!.gradients[indexOf(other)] = rest;
-      taken = taken ? sum(taken, own) : own;
-    }
-    return taken;
+    return names ? names.take(node, place, this) : this.take(place);
   }
 
-  #takeAt(place: Place): Tensor | null {
+  set(place: Place, gradient: Tensor): void {
+    this.#inboxes.get(keyOf(place))!.gradients[indexOf(place)] = gradient;
+  }
+
+  take(place: Place): Tensor | null {
     const gradients = this.#inboxes.get(keyOf(place))?.gradients;
     const earlier = gradients?.[indexOf(place)] ?? null;
     if (earlier) gradients![indexOf(place)] = null;
@@ -420,9 +418,6 @@ class BackwardPass {
     this.#ready.splice(i, 0, node);
   }
 }
-
-const isSamePlace = (a: Place, b: Place): boolean =>
-  keyOf(a) === keyOf(b) && indexOf(a) === indexOf(b);
 
 /** Whether a hook observes when a leaf's gradient is complete. */
 function hasHooks(targets: readonly Target[]): boolean {

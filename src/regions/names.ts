@@ -1,7 +1,8 @@
 import { noGrad } from '../../runtime/autograd/grad-mode.ts';
 import type { Place } from '../../runtime/autograd/place.ts';
 import { indexOf, keyOf, placeOf } from '../../runtime/autograd/place.ts';
-import type { Names } from '../../runtime/backward/engine.ts';
+import type { Inboxes, Names } from '../../runtime/backward/engine.ts';
+import { sum } from '../../runtime/backward/sum.ts';
 import { bind1 } from '../../runtime/ops/core/bind.ts';
 import { mayBeList } from '../../runtime/program/list-ops.ts';
 import { nameGradientOp } from '../../runtime/program/optional-gradients.ts';
@@ -198,12 +199,37 @@ export class NameTable implements Names {
     return [...leaves].flatMap(({ place, tensor }) => ('leaf' in place ? [tensor] : []));
   }
 
-  of(place: Place): readonly Place[] | undefined {
+  /** Older names first. */
+  of(place: Place): readonly Place[] {
     const name = this.at(place);
-    return name && this.#places.get(name);
+    return (name && this.#places.get(name)) ?? [place];
   }
 
-  split(places: readonly Place[], gradient: Tensor): readonly Tensor[] {
+  deliver(place: Place, gradient: Tensor | null, inboxes: Inboxes): void {
+    const places = this.of(place);
+    const parts = gradient && places.length > 1 ? this.#split(places, gradient) : null;
+    places.forEach((each, i) => {
+      inboxes.put(each, parts ? parts[i]! : gradient);
+    });
+  }
+
+  take({ targets }: GradNode, place: Place, inboxes: Inboxes): Tensor | null {
+    let taken = inboxes.take(place);
+    for (const other of this.of(place).slice(0, -1)) {
+      const isTarget = targets.some(
+        (each) => each && keyOf(each) === keyOf(other) && indexOf(each) === indexOf(other),
+      );
+      const found = isTarget ? null : inboxes.take(other);
+      if (!found) continue;
+      const [own, rest] = this.#split([other, place], found) as [Tensor, Tensor];
+      inboxes.set(other, rest);
+      taken = taken ? sum(taken, own) : own;
+    }
+    return taken;
+  }
+
+  /** The contribution to the last of the places, for each of them: in a run all but one are missing. */
+  #split(places: readonly Place[], gradient: Tensor): readonly Tensor[] {
     const tensors = places.map((place) => this.at(place)!.tensor);
     const name = tensors.at(-1)!;
     let rest = gradient;

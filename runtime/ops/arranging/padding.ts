@@ -78,7 +78,7 @@ export function pad(
       what: 'pad: not a mode',
       given: String(mode),
       expected: ['constant', ...Object.keys(borders)].join(', '),
-      remedy: 'pass one of these, or leave the mode out for a constant',
+      remedy: 'pass one of these',
     });
   }
   const paired = amounts.length % 2 === 0 && amounts.length / 2 <= x.rank;
