@@ -1,4 +1,5 @@
 import { formatSpec, isContiguousMeta, sameSpec } from '../../device/tensor-meta.ts';
+import { earlierSum, nameGradientOp } from '../optional-gradients.ts';
 import type { PlannedSubgraph } from '../plan.ts';
 import type { ProgramOp, ValueId } from '../program.ts';
 import { SimulatedPlan } from './simulate-plan.ts';
@@ -63,13 +64,16 @@ export function verifySubgraph(planned: PlannedSubgraph, where: string): void {
   for (const each of [plan, retainingPlan]) {
     const adders = new Map(
       each.steps.flatMap(({ op, regions }) =>
-        op.op.name === 'add' || regions ? operandsByOutput(op) : [],
+        op.op.name === 'add' || op.op === earlierSum || regions ? operandsByOutput(op) : [],
       ),
     );
+    // Sums may go to other names and come back: that each is one is all that a run relies on.
+    const isNamed = each.steps.some(({ op }) => op.op === nameGradientOp);
     sums.forEach((ids, i) => {
       const isSum = (id: ValueId, at: number) =>
-        adders.has(id) && (at === 0 || adders.get(id)!.has(ids[at - 1]!));
-      if (ids.length === 0 || (ids.at(-1) === gradInputs[i] && ids.every(isSum))) return;
+        adders.has(id) && (at === 0 || isNamed || adders.get(id)!.has(ids[at - 1]!));
+      const isLast = isNamed ? gradInputs[i] !== null : ids.at(-1) === gradInputs[i];
+      if (ids.length === 0 || (isLast && ids.every(isSum))) return;
       fail(`the parts ${ids.map((id) => `%${id}`).join(', ')}`, 'sums of the parts of a gradient');
     });
     verifyAgain([forward, each], fail);

@@ -1,7 +1,16 @@
 /** A tensor that a program knows by several names has one gradient, summed in the order of the ops that read it. */
 
 import { describe, expect, it } from 'vitest';
-import { randn, seed, type Tensor, tensor, tidy, toStatic } from '../../../src/index.ts';
+import {
+  load,
+  randn,
+  save,
+  seed,
+  type Tensor,
+  tensor,
+  tidy,
+  toStatic,
+} from '../../../src/index.ts';
 import { sameAsEager } from '../suite.ts';
 
 type Fn = (x: Tensor, y: Tensor, n: Tensor) => unknown;
@@ -202,6 +211,25 @@ describe('full-graph/several-names', () => {
       tidy(() => call(...(make() as [Tensor, Tensor, Tensor])).map((g) => [...g.dataSync()]));
     for (const make of inputs) expect(gradients(graph, make)).toEqual(gradients(step, make));
     expect(graph.stats()).toMatchObject({ graphs: 1, breaks: [] });
+  });
+
+  it.each(Object.entries(functions))('and in a program from a file: %s', async (_, fn) => {
+    const graph = toStatic(fn, { fullGraph: true });
+    void graph(...(inputs[1]!() as Parameters<Fn>));
+    const loaded = (await load(await save(graph))) as Fn;
+    const gradients = (call: Fn, make: () => unknown[]) =>
+      tidy(() => {
+        const [x, y, n] = make() as [Tensor, Tensor, Tensor];
+        const all = [x.mul(y), call(x, y, n), x.sin(), y.cos()] as Tensor[];
+        all
+          .reduce((sum, each) => sum.add(each))
+          .sum()
+          .backward();
+        const found = [x, y].map(({ grad }) => [...grad!.dataSync()]);
+        for (const each of [x, y]) each.grad!.dispose();
+        return found;
+      });
+    for (const make of inputs) expect(gradients(loaded, make)).toEqual(gradients(fn, make));
   });
 
   it('goes to the sum of its name in the plan, on the paths where it has one', () => {
