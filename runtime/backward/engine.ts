@@ -13,6 +13,7 @@ import type {
 } from '../tensor/grad-node.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { passOutput, throughHooks } from './hooks.ts';
+import type { Inboxes, Names } from './names.ts';
 import { sum } from './sum.ts';
 
 /** Gets the complete gradient of a place; takes over the handle. */
@@ -22,24 +23,6 @@ interface Root {
   readonly tensor: Tensor;
   /** Owned by the engine from now on. */
   readonly gradient: Tensor;
-}
-
-/** Tensors that a program knows by several names: contributions go where they belong. */
-export interface Names {
-  /** Where a contribution to a place may belong, itself included. */
-  of(place: Place): readonly Place[];
-  /** Puts a contribution, or null, to each of these. Takes over. */
-  deliver(place: Place, gradient: Tensor | null, inboxes: Inboxes): void;
-  /** Takes what has come to a target of the node, by whichever name. */
-  take(node: GradNode, place: Place, inboxes: Inboxes): Tensor | null;
-}
-
-/** The sums so far. */
-export interface Inboxes {
-  put(place: Place, gradient: Tensor | null): void;
-  take(place: Place): Tensor | null;
-  /** Puts back what was taken. */
-  set(place: Place, gradient: Tensor): void;
 }
 
 export interface RunOptions {
