@@ -7,21 +7,19 @@
 import { heap } from '../runtime/device/cpu/core/heap.ts';
 import type { KernelFactory } from '../runtime/device/cpu/core/kernel.ts';
 import { cpu } from '../runtime/device/cpu/cpu-device.ts';
-import * as kernels from '../runtime/device/cpu/kernels.ts';
 import { pointwise } from '../runtime/device/cpu/pointwise/pointwise.ts';
 import { matmul as scalarMatmul } from '../runtime/device/cpu/scalar/matmul.ts';
 import type { Launch, Operand } from '../runtime/device/device.ts';
 import { Holder } from '../runtime/device/holder.ts';
 import type { KernelName } from '../runtime/device/kernel-names.ts';
-import type { Attrs, NamedKernel } from '../runtime/device/kernel-op.ts';
+import type { Attrs } from '../runtime/device/kernel-op.ts';
 import type { TensorMeta } from '../runtime/device/tensor-meta.ts';
 import { layerNorm, noGrad, rand, tidy } from '../runtime/index.ts';
 import { E, type Expr } from '../runtime/ops/expr/expr.ts';
 import { type DType, dtypes } from '../runtime/spec/dtype.ts';
 import { contiguousStrides, type Shape, sizeOf } from '../runtime/spec/shape.ts';
+import { kernelNamed } from '../test/cpu/kernel-named.ts';
 import { measureLimits } from './machine-limits.ts';
-
-const kernelNamed: { readonly [N in KernelName]: NamedKernel<N> } = kernels;
 
 interface Placed extends TensorMeta, Operand {
   readonly holder: Holder;
@@ -63,7 +61,7 @@ function named(
   outputs: readonly Placed[],
   attrs: Attrs = {},
 ): number {
-  const factory = typeof kernel === 'string' ? kernelNamed[kernel].onCpu : kernel;
+  const factory = typeof kernel === 'string' ? kernelNamed[kernel] : kernel;
   return milliseconds(bound(factory(inputs, outputs, attrs), inputs, outputs));
 }
 
@@ -230,8 +228,8 @@ function launches(): void {
   print('prepare x + y', () => void pointwise(add, [a, b], c, {}));
   print('prepare x + row', () => void pointwise(add, [a, row], c, {}));
   print('launch x + y', () => launch([a, b], [c]));
-  print('prepare matmul', () => void kernels.matmul.onCpu([a, b], [c], {}));
-  const product = kernels.matmul.onCpu([a, b], [c], {});
+  print('prepare matmul', () => void kernelNamed.matmul([a, b], [c], {}));
+  const product = kernelNamed.matmul([a, b], [c], {});
   print('launch matmul', () => product([a, b], [c]));
   release(a, b, c, row);
 }

@@ -4,7 +4,7 @@ import { type Place, placeOf } from '../autograd/place.ts';
 import { share } from '../autograd/share.ts';
 import { formatSpec } from '../device/tensor-meta.ts';
 import { AutogradError, ShapeError } from '../errors/errors.ts';
-import { add } from '../ops/pointwise/pointwise.ts';
+import { add } from '../ops/arithmetic/arithmetic.ts';
 import { sameShape } from '../spec/shape.ts';
 import { type GradHook, type GradNode, type HookEntry, retainAt } from '../tensor/grad-node.ts';
 import { isTracked, keep, liveWith, tidy } from '../tensor/lifetime.ts';

@@ -1,7 +1,7 @@
 import { gradEnabled } from '../autograd/grad-mode.ts';
 import { ownsWholeHolder } from '../autograd/owned-memory.ts';
+import { add } from '../ops/arithmetic/arithmetic.ts';
 import { add_ } from '../ops/in-place/in-place.ts';
-import { add } from '../ops/pointwise/pointwise.ts';
 import { sameShape } from '../spec/shape.ts';
 import { keep } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';

@@ -56,6 +56,14 @@ export interface NamedKernel<N extends KernelName = KernelName> {
   readonly onCpu: KernelFactory;
 }
 
+/**
+ * A kernel that devices write by hand (`kernel-names.ts` says what each does), with that of the CPU. Nothing refers to
+ * all of them: a page downloads only those of its ops.
+ */
+export function named<N extends KernelName>(name: N, onCpu: KernelFactory): NamedKernel<N> {
+  return { kind: 'named', name, onCpu };
+}
+
 /** Binds a kernel to its operands' metas. Cheap: it runs once per eager op. */
 export type KernelFactory = (
   inputs: readonly TensorMeta[],

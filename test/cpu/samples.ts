@@ -1,19 +1,16 @@
 import fc from 'fast-check';
 import type { KernelFactory } from '../../runtime/device/cpu/core/kernel.ts';
 import { cpu } from '../../runtime/device/cpu/cpu-device.ts';
-import * as kernels from '../../runtime/device/cpu/kernels.ts';
 import type { Operand } from '../../runtime/device/device.ts';
 import { Holder } from '../../runtime/device/holder.ts';
 import type { KernelName } from '../../runtime/device/kernel-names.ts';
-import type { Attrs, NamedKernel } from '../../runtime/device/kernel-op.ts';
+import { type Attrs, named } from '../../runtime/device/kernel-op.ts';
 import type { TensorMeta } from '../../runtime/device/tensor-meta.ts';
 import type { Expr } from '../../runtime/ops/expr/expr.ts';
 import type { OpRecord } from '../../runtime/ops/record/define-op.ts';
 import { type DType, dtypes, newTypedArray } from '../../runtime/spec/dtype.ts';
 import { contiguousStrides, type Shape, sizeOf } from '../../runtime/spec/shape.ts';
-
-/** A name without a kernel fails to compile. */
-const kernelNamed: { readonly [N in KernelName]: NamedKernel<N> } = kernels;
+import { kernelNamed } from './kernel-named.ts';
 
 /** Where the elements of a shape lie: which order of dimensions, how far apart, from where. */
 export interface Layout {
@@ -132,7 +129,9 @@ export function run(
   attrs: Attrs = {},
 ): number[][] {
   const record = recordOf(
-    typeof kernel === 'string' ? kernelNamed[kernel] : { kind: 'pointwise', expr: kernel },
+    typeof kernel === 'string'
+      ? named(kernel, kernelNamed[kernel])
+      : { kind: 'pointwise', expr: kernel },
   );
   const metas = (list: readonly Sample[]) => list.map(({ meta }) => meta);
   const operands = (list: readonly Sample[]) => list.map(({ operand }) => operand);
@@ -148,7 +147,7 @@ export function compute(
   attrs: Attrs = {},
 ): number[][] {
   const made = outputs.map(({ dtype, shape }) => blank(dtype, shape));
-  const factory = typeof kernel === 'string' ? kernelNamed[kernel].onCpu : kernel;
+  const factory = typeof kernel === 'string' ? kernelNamed[kernel] : kernel;
   const launch = factory(
     inputs.map(({ meta }) => meta),
     made.map(({ meta }) => meta),

@@ -16,7 +16,7 @@ import { permute, reshape, select, unsqueeze } from '../movement/movement.ts';
 import { fullLike } from '../movement/ranges.ts';
 import { sliceOf } from '../movement/views.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
-import { where } from '../pointwise/pointwise.ts';
+import { where } from '../pointwise/comparison.ts';
 import { expectOperand, expectTensors } from '../record/expect-tensors.ts';
 
 /** A range of a dimension: `slice(start, end, step)`, or `{ start, end, step }`. */

@@ -6,6 +6,7 @@ import { ArgumentError } from '../../errors/errors.ts';
 import { expectNames } from '../../options/expect-options.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
+import { add, mul } from '../arithmetic/arithmetic.ts';
 import { bind1 } from '../core/bind.ts';
 import { inferBinary, pointwise } from '../core/promotion.ts';
 import { E } from '../expr/expr.ts';
@@ -16,7 +17,8 @@ import { indexAdd, indexCopy, indexed, indexSelect } from '../indexing/indexing.
 import { zeros } from '../movement/create.ts';
 import { reshape, unsqueeze } from '../movement/movement.ts';
 import { fullLike } from '../movement/ranges.ts';
-import { add, eq, gt, mul, reciprocal, where } from '../pointwise/pointwise.ts';
+import { eq, gt, where } from '../pointwise/comparison.ts';
+import { reciprocal } from '../pointwise/powers.ts';
 import { defineOp, saving } from '../record/define-op.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
 import { norm } from '../reduce/statistics.ts';

@@ -5,6 +5,7 @@ import { ArgumentError } from '../../errors/errors.ts';
 import { normalizeDim, sameShape } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
+import { add } from '../arithmetic/arithmetic.ts';
 import { expand } from '../core/broadcast.ts';
 import { cast } from '../core/cast.ts';
 import { scatter } from '../indexing/gather.ts';
@@ -14,7 +15,8 @@ import { narrow, reshape, unsqueeze } from '../movement/movement.ts';
 import { arange } from '../movement/ranges.ts';
 import { clipped, diagonal, expandTogether, sliceOf } from '../movement/views.ts';
 import { isBelow, isInteger, plus } from '../numbers/number-arithmetic.ts';
-import { add, clampMin, where } from '../pointwise/pointwise.ts';
+import { clampMin } from '../pointwise/combining.ts';
+import { where } from '../pointwise/comparison.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
 import { cumsum } from '../reduce/scans.ts';
 

@@ -1,7 +1,7 @@
 /** Values combined where their indices say: sums, products, means and extremes. */
 
-import * as kernels from '../../device/cpu/kernels.ts';
-import type { Attrs } from '../../device/kernel-op.ts';
+import * as indexingKernels from '../../device/cpu/movement/indexing.ts';
+import { type Attrs, named } from '../../device/kernel-op.ts';
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError, DTypeError } from '../../errors/errors.ts';
 import { expectNames } from '../../options/expect-options.ts';
@@ -9,6 +9,9 @@ import { dtypes } from '../../spec/dtype.ts';
 import { normalizeDim } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
+import { mul } from '../arithmetic/arithmetic.ts';
+import { div, floorDivide } from '../arithmetic/division.ts';
+import { logicalAnd } from '../arithmetic/logic.ts';
 import { bind1 } from '../core/bind.ts';
 import { expand } from '../core/broadcast.ts';
 import { cast, casting, counting } from '../core/cast.ts';
@@ -17,15 +20,7 @@ import { expectIndices, indices, mismatch } from '../indexing/index-operands.ts'
 import { atleast1d } from '../movement/at-least.ts';
 import { reshape } from '../movement/movement.ts';
 import { fullLike } from '../movement/ranges.ts';
-import {
-  div,
-  eq,
-  floorDivide,
-  logicalAnd,
-  maskedFill,
-  mul,
-  where,
-} from '../pointwise/pointwise.ts';
+import { eq, maskedFill, where } from '../pointwise/comparison.ts';
 import { defineOp, type OpRecord, saving } from '../record/define-op.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
 
@@ -42,7 +37,7 @@ export const scatterReduceOp: OpRecord = defineOp({
   attrs: { dim: 'dim', reduce: { oneOf: ['prod', 'max', 'min'] }, includeSelf: 'boolean' },
   dtypes: { x: 'number', index: 'int32' },
   infer: ([x]) => ({ dtype: x!.dtype, shape: x!.shape }),
-  kernel: kernels.scatterReduce,
+  kernel: named('scatterReduce', indexingKernels.scatterReduce),
   mayRefuse: true,
   layout: 'any',
   vjp: {

@@ -1,7 +1,8 @@
 /** Copies of a tensor's elements in another order, repeated or in part. */
 
-import * as kernels from '../../device/cpu/kernels.ts';
+import * as rearrangeKernels from '../../device/cpu/movement/rearrange.ts';
 import { deviceGuard } from '../../device/current.ts';
+import { named } from '../../device/kernel-op.ts';
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError } from '../../errors/errors.ts';
 import { formatShape, normalizeDim, type Shape } from '../../spec/shape.ts';
@@ -23,7 +24,7 @@ export const flipOp: OpRecord = defineOp({
   operands: { x: 'data' },
   attrs: { dims: 'dims' },
   infer: ([x]) => ({ dtype: x!.dtype, shape: x!.shape }),
-  kernel: kernels.flip,
+  kernel: named('flip', rearrangeKernels.flip),
   layout: 'any',
   vjp: {
     x: saving({}, (_saved, dy, { dims }) => bind1(flipOp, [dy], { dims: dims! })),
@@ -59,7 +60,7 @@ export const rollOp: OpRecord = defineOp({
   name: 'roll',
   operands: { x: 'data' },
   infer: ([x]) => ({ dtype: x!.dtype, shape: x!.shape }),
-  kernel: kernels.roll,
+  kernel: named('roll', rearrangeKernels.roll),
   numbers: ['shift'],
   layout: 'any',
   vjp: {

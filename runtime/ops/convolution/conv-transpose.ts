@@ -1,6 +1,7 @@
 /** Transposed convolutions: the adjoints of convolutions, as ops of their own. */
 
-import * as kernels from '../../device/cpu/kernels.ts';
+import * as convKernels from '../../device/cpu/conv/conv.ts';
+import { named } from '../../device/kernel-op.ts';
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ShapeError } from '../../errors/errors.ts';
 import { expectNames } from '../../options/expect-options.ts';
@@ -52,7 +53,7 @@ export const convTranspose2dOp: OpRecord = defineOp({
     dtype: x!.dtype,
     shape: [x!.shape[0]!, w!.shape[1]! * (groups as number), ...(size as Pair)],
   }),
-  kernel: kernels.convTranspose2d,
+  kernel: named('convTranspose2d', convKernels.convTranspose2d),
   // Each element of x goes through one filter.
   work: ([x, w]) => (2 * sizeOf(x!.shape) * sizeOf(w!.shape)) / w!.shape[0]!,
   vjp: {

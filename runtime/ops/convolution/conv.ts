@@ -1,5 +1,5 @@
-import * as kernels from '../../device/cpu/kernels.ts';
-import type { Attrs } from '../../device/kernel-op.ts';
+import * as convKernels from '../../device/cpu/conv/conv.ts';
+import { type Attrs, named } from '../../device/kernel-op.ts';
 import { formatSpec, type TensorMeta } from '../../device/tensor-meta.ts';
 import { ArgumentError, DTypeError, ShapeError } from '../../errors/errors.ts';
 import { expectNames } from '../../options/expect-options.ts';
@@ -7,10 +7,10 @@ import { dtypes } from '../../spec/dtype.ts';
 import { sameShape, sizeOf } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
+import { add } from '../arithmetic/arithmetic.ts';
 import { bind1 } from '../core/bind.ts';
 import { reshape, select, squeeze, unsqueeze } from '../movement/movement.ts';
 import { padConstant } from '../movement/place.ts';
-import { add } from '../pointwise/pointwise.ts';
 import { defineOp, type OpRecord, saving } from '../record/define-op.ts';
 import { expectOptional, expectTensors } from '../record/expect-tensors.ts';
 import { perEntry } from '../record/row-cuts.ts';
@@ -107,7 +107,7 @@ export const conv2dInputGradOp: OpRecord = defineOp({
     expectGradient(dy!, x!, w!, attrs);
     return { dtype: dy!.dtype, shape: x!.shape };
   },
-  kernel: kernels.conv2dInputGrad,
+  kernel: named('conv2dInputGrad', convKernels.conv2dInputGrad),
   rows: perEntry(1),
   vjp: {
     dy: saving({ w: 'value' }, ({ w }, g, attrs) => bind1(conv2dOp, [g, w], attrs)),
@@ -126,7 +126,7 @@ export const conv2dWeightGradOp: OpRecord = defineOp({
     expectGradient(dy!, x!, w!, attrs);
     return { dtype: dy!.dtype, shape: w!.shape };
   },
-  kernel: kernels.conv2dWeightGrad,
+  kernel: named('conv2dWeightGrad', convKernels.conv2dWeightGrad),
   vjp: {
     dy: saving({ x: 'value' }, ({ x }, g, attrs) => bind1(conv2dOp, [x, g], attrs)),
     x: saving({ dy: 'value', x: 'shape' }, ({ dy, x }, g, attrs) =>
@@ -149,7 +149,7 @@ export const addConv2dWeightGradOp = defineOp({
   },
   dtypes: { dw: 'floating', w: 'ignored' },
   infer: ([dw]) => ({ dtype: dw!.dtype, shape: dw!.shape }),
-  kernel: kernels.addConv2dWeightGrad,
+  kernel: named('addConv2dWeightGrad', convKernels.addConv2dWeightGrad),
   inPlace: true,
 });
 
@@ -159,7 +159,7 @@ export const conv2dOp: OpRecord = defineOp({
   attrs: windowRules,
   dtypes: { x: 'floating' },
   infer: inferConv2d,
-  kernel: kernels.conv2d,
+  kernel: named('conv2d', convKernels.conv2d),
   rows: perEntry(1),
   // Each element of the result is a sum over one filter.
   work: ([, w], [out]) => (2 * sizeOf(out!.shape) * sizeOf(w!.shape)) / w!.shape[0]!,

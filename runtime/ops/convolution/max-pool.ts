@@ -1,7 +1,7 @@
 /** Max pooling: the largest value of each window. */
 
-import * as kernels from '../../device/cpu/kernels.ts';
-import type { Attrs } from '../../device/kernel-op.ts';
+import * as poolsKernels from '../../device/cpu/pool.ts';
+import { type Attrs, named } from '../../device/kernel-op.ts';
 import type { TensorMeta } from '../../device/tensor-meta.ts';
 import { ArgumentError } from '../../errors/errors.ts';
 import { expectNames } from '../../options/expect-options.ts';
@@ -30,7 +30,7 @@ export const maxPool2dGradOp = defineOp({
   attrs: gradientWindows,
   dtypes: { dy: 'floating', indices: 'int32', x: 'ignored' },
   infer: ([dy, , x]) => ({ dtype: dy!.dtype, shape: x!.shape }),
-  kernel: kernels.maxPool2dGrad,
+  kernel: named('maxPool2dGrad', poolsKernels.maxPool2dGrad),
   rows: perEntry(),
   // Indices count within one plane.
   vjp: {
@@ -103,7 +103,7 @@ export const maxPool2dOp = defineOp({
     expectWindows(inputs[0]!, attrs);
     return inferPooled(inputs, attrs);
   },
-  kernel: kernels.maxPool2d,
+  kernel: named('maxPool2d', poolsKernels.maxPool2d),
   rows: perEntry(),
   vjp: pooledVjp(({ size: _, ...windows }) => windows),
 });
@@ -122,7 +122,7 @@ export const maxPool2dCodedOp = defineOp({
   },
   fits: ([x], attrs) =>
     reachOf(x!, attrs) < 256 || 'windows that span at most 256 elements of a plane',
-  kernel: kernels.maxPool2dCoded,
+  kernel: named('maxPool2dCoded', poolsKernels.maxPool2dCoded),
   rows: perEntry(),
 });
 
@@ -135,7 +135,7 @@ export const maxPool2dCodedGradOp = defineOp({
     expectWindows(x!, { ...attrs, size: dy!.shape.slice(2) });
     return { dtype: dy!.dtype, shape: x!.shape };
   },
-  kernel: kernels.maxPool2dCodedGrad,
+  kernel: named('maxPool2dCodedGrad', poolsKernels.maxPool2dCodedGrad),
   rows: perEntry(),
 });
 
@@ -151,7 +151,7 @@ export const adaptiveMaxPool2dOp = defineOp({
   operands: { x: 'data' },
   attrs: { size: 'pair' },
   infer: (inputs, attrs) => inferPooled(inputs, attrs),
-  kernel: kernels.adaptiveMaxPool2d,
+  kernel: named('adaptiveMaxPool2d', poolsKernels.adaptiveMaxPool2d),
   vjp: pooledVjp(() => ({})),
 });
 

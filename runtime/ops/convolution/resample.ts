@@ -1,7 +1,7 @@
 /** Entries of a dimension as weighed sums of others: interpolation and average pooling, one dimension at a time. */
 
-import * as kernels from '../../device/cpu/kernels.ts';
-import type { Attrs } from '../../device/kernel-op.ts';
+import * as resamplingKernels from '../../device/cpu/scalar/resample.ts';
+import { type Attrs, named } from '../../device/kernel-op.ts';
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
 import { expectNames } from '../../options/expect-options.ts';
@@ -57,7 +57,7 @@ export const resampleOp: OpRecord = defineOp({
     dtype: inferFloat('resample')([x!]).dtype,
     shape: x!.shape.map((own, d) => (d === dim ? (size as number) : own)),
   }),
-  kernel: kernels.resample,
+  kernel: named('resample', resamplingKernels.resample),
   vjp: {
     x: saving({ x: 'shape' }, ({ x }, dy, attrs) =>
       bind1(resampleGradOp, [dy, x as Tensor], attrs),
@@ -74,7 +74,7 @@ export const resampleGradOp: OpRecord = defineOp({
     'numbers of the mode, and a gradient of the result',
   dtypes: { dy: 'floating', x: 'ignored' },
   infer: ([dy, x]) => ({ dtype: dy!.dtype, shape: x!.shape }),
-  kernel: kernels.resampleGrad,
+  kernel: named('resampleGrad', resamplingKernels.resampleGrad),
   vjp: { dy: saving({}, (_saved, g, attrs) => bind1(resampleOp, [g], attrs)) },
 });
 

@@ -1,6 +1,7 @@
 /** Bool tensors in bits: only programs that save masks in bits have these ops. */
 
-import * as kernels from '../../device/cpu/kernels.ts';
+import * as bitsKernels from '../../device/cpu/scalar/bits.ts';
+import { named } from '../../device/kernel-op.ts';
 import { sizeOf } from '../../spec/shape.ts';
 import { defineOp } from '../record/define-op.ts';
 
@@ -10,7 +11,7 @@ export const packBitsOp = defineOp({
   operands: { x: 'data' },
   dtypes: { x: 'bool' },
   infer: ([x]) => ({ dtype: 'uint8', shape: [Math.ceil(sizeOf(x!.shape) / 8)] }),
-  kernel: kernels.packBits,
+  kernel: named('packBits', bitsKernels.packBits),
 });
 
 /** The bool tensor of that shape. */
@@ -23,5 +24,5 @@ export const unpackBitsOp = defineOp({
   fits: ([bits], { shape }) =>
     sizeOf(bits!.shape) === Math.ceil(sizeOf(shape as readonly number[]) / 8) ||
     'a bit per element of the shape',
-  kernel: kernels.unpackBits,
+  kernel: named('unpackBits', bitsKernels.unpackBits),
 });

@@ -1,6 +1,7 @@
 /** Broadcasting and its inverse: the gradients of each other. */
 
-import * as kernels from '../../device/cpu/kernels.ts';
+import * as reductionsKernels from '../../device/cpu/reduce.ts';
+import { named } from '../../device/kernel-op.ts';
 import { formatSpec, type TensorMeta } from '../../device/tensor-meta.ts';
 import { ShapeError } from '../../errors/errors.ts';
 import {
@@ -54,7 +55,7 @@ export const sumToOp = defineOp({
   operands: { x: 'data', like: 'shape' },
   dtypes: { x: 'number', like: 'ignored' },
   infer: ([x, like]) => ({ dtype: x!.dtype, shape: like!.shape }),
-  kernel: kernels.sumTo,
+  kernel: named('sumTo', reductionsKernels.sumTo),
   layout: 'any',
   vjp: { x: saving({ x: 'shape' }, ({ x }, dy) => expandLike(dy, x)) },
 });

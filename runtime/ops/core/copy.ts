@@ -1,4 +1,5 @@
-import * as kernels from '../../device/cpu/kernels.ts';
+import * as copiesKernels from '../../device/cpu/movement/copies.ts';
+import { named } from '../../device/kernel-op.ts';
 import { defineOp } from '../record/define-op.ts';
 
 /** Row-major copy of a tensor with any strides. Its own gradient; defined alone because eager execution needs it. */
@@ -6,7 +7,7 @@ export const copy = defineOp({
   name: 'contiguous',
   operands: { x: 'data' },
   infer: ([x]) => ({ dtype: x!.dtype, shape: x!.shape }),
-  kernel: kernels.copy,
+  kernel: named('copy', copiesKernels.copy),
   layout: 'any',
   vjp: { x: { saves: {}, rule: (_saved, dy) => dy } },
 });

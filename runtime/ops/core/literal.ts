@@ -1,4 +1,5 @@
-import * as kernels from '../../device/cpu/kernels.ts';
+import * as fillingKernels from '../../device/cpu/scalar/fill.ts';
+import { named } from '../../device/kernel-op.ts';
 import type { DType } from '../../spec/dtype.ts';
 import { type Shape, sizeOf } from '../../spec/shape.ts';
 import { defineOp } from '../record/define-op.ts';
@@ -11,6 +12,6 @@ export const literal = defineOp({
   fits: (_inputs, { shape, values }) =>
     (values as readonly number[]).length === sizeOf(shape as Shape) || 'a value for each element',
   infer: (_inputs, { shape, dtype }) => ({ dtype: dtype as DType, shape: shape as Shape }),
-  kernel: kernels.literal,
+  kernel: named('literal', fillingKernels.literal),
   numbers: ['values'],
 });

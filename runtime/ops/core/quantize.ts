@@ -1,6 +1,7 @@
 /** float32 values in 8 bits, block by block: only programs with such saved values and optimizers use these ops. */
 
-import * as kernels from '../../device/cpu/kernels.ts';
+import * as quantizationKernels from '../../device/cpu/scalar/quantize.ts';
+import { named } from '../../device/kernel-op.ts';
 import type { TensorMeta } from '../../device/tensor-meta.ts';
 import { blockSize, type QuantizationCode } from '../../numerics/quantization.ts';
 import { sizeOf } from '../../spec/shape.ts';
@@ -23,7 +24,7 @@ export const quantizeOp = defineOp({
     { dtype: 'uint8', shape: x!.shape },
     { dtype: 'float32', shape: [scalesOf(x!)] },
   ],
-  kernel: kernels.quantize,
+  kernel: named('quantize', quantizationKernels.quantize),
 });
 
 export const dequantizeOp = defineOp({
@@ -34,7 +35,7 @@ export const dequantizeOp = defineOp({
   infer: ([codes]) => ({ dtype: 'float32', shape: codes!.shape }),
   fits: ([codes, scales]) =>
     sizeOf(scales!.shape) === scalesOf(codes!) || `a scale per ${blockSize} elements`,
-  kernel: kernels.dequantize,
+  kernel: named('dequantize', quantizationKernels.dequantize),
 });
 
 /** Returns `[uint8 codes of x's shape, float32 scales]`. A block with NaN or infinite elements becomes NaN. */

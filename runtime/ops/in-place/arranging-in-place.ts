@@ -4,10 +4,11 @@ import { formatSpec } from '../../device/tensor-meta.ts';
 import { ShapeError } from '../../errors/errors.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
+import type { Operand } from '../core/promotion.ts';
 import { scatter, scatterAdd } from '../indexing/gather.ts';
 import { indexAdd, indexCopy, indexFill } from '../indexing/indexing.ts';
 import { diagonal } from '../movement/views.ts';
-import { maskedFill, type Operand } from '../pointwise/pointwise.ts';
+import { maskedFill } from '../pointwise/comparison.ts';
 import { copy_, fill_ } from './in-place.ts';
 
 /** Writes what the out-of-place form returns over `x`. */

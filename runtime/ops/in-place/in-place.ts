@@ -1,20 +1,21 @@
 /** Writes over the first operand, which becomes the result where gradients are recorded. */
 
-import * as kernels from '../../device/cpu/kernels.ts';
-import { type Attrs, userName } from '../../device/kernel-op.ts';
+import * as copiesKernels from '../../device/cpu/movement/copies.ts';
+import { type Attrs, named, userName } from '../../device/kernel-op.ts';
 import { formatSpec, type TensorMeta } from '../../device/tensor-meta.ts';
 import { ArgumentError, DTypeError, ShapeError } from '../../errors/errors.ts';
 import { type DType, dtypes } from '../../spec/dtype.ts';
 import { broadcastShapes, sameShape, sizeOf } from '../../spec/shape.ts';
 import { expectHeld } from '../../spec/stored-numbers.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
+import { mul } from '../arithmetic/arithmetic.ts';
+import { div } from '../arithmetic/division.ts';
 import { bind1 } from '../core/bind.ts';
 import { sumTo } from '../core/broadcast.ts';
 import { casting } from '../core/cast.ts';
 import { E } from '../expr/expr.ts';
 import { isInteger, negated, product } from '../numbers/number-arithmetic.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
-import { div, mul } from '../pointwise/pointwise.ts';
 import { defineOp, expectTensor, type OpRecord, saving } from '../record/define-op.ts';
 import { type Keyword, numberFrom } from '../record/positional.ts';
 
@@ -119,7 +120,7 @@ const copyInto = defineOp({
   name: 'copy_',
   operands: { x: 'data', source: 'data' },
   infer: inferTarget('copy_'),
-  kernel: kernels.copyInto,
+  kernel: named('copyInto', copiesKernels.copyInto),
   layout: 'any',
   inPlace: true,
   vjp: { source: saving({ source: 'shape' }, ({ source }, dy) => sumTo(dy, source)) },

@@ -8,50 +8,37 @@ import { DTypeError } from '../../errors/errors.ts';
 import { invariant } from '../../errors/invariant.ts';
 import { dtypes } from '../../spec/dtype.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
-import { bind1 } from '../core/bind.ts';
-import { negated } from '../numbers/number-arithmetic.ts';
-import { isNumber } from '../numbers/symbolic-number.ts';
-import { type ClampBounds, clampBounds } from '../pointwise/combining.ts';
+import { abs, maximum, minimum, neg, sign } from '../arithmetic/arithmetic.ts';
+import { ceil, div, floor, round, trunc } from '../arithmetic/division.ts';
 import {
-  abs,
   acos,
   acosh,
   asin,
   asinh,
   atan,
   atanh,
-  ceil,
-  clamp,
   cos,
   cosh,
-  div,
   erf,
   erfc,
   exp,
   exp2,
   expm1,
-  floor,
   log,
   log1p,
   log2,
   log10,
-  maximum,
-  minimum,
-  neg,
-  pow,
-  reciprocal,
-  relu,
-  round,
   rsqrt,
-  sigmoid,
-  sign,
   sin,
   sinh,
-  sqrt,
   tan,
-  tanh,
-  trunc,
-} from '../pointwise/pointwise.ts';
+} from '../arithmetic/functions.ts';
+import { bind1 } from '../core/bind.ts';
+import { negated } from '../numbers/number-arithmetic.ts';
+import { isNumber } from '../numbers/symbolic-number.ts';
+import { relu, sigmoid, tanh } from '../pointwise/activations.ts';
+import { type ClampBounds, clamp, clampBounds } from '../pointwise/combining.ts';
+import { pow, reciprocal, sqrt } from '../pointwise/powers.ts';
 import { defineOp, type OpRecord, opsIn } from '../record/define-op.ts';
 import { type Keyword, numberFrom } from '../record/positional.ts';
 import { add_, fill_, inferTarget, intoTarget, numberIntoTarget } from './in-place.ts';

@@ -12,8 +12,8 @@ import { floorDivide, fmod, remainder } from '../arithmetic/division.ts';
 import { logicalAnd, logicalNot, logicalOr, logicalXor } from '../arithmetic/logic.ts';
 import { tril, triu } from '../arranging/triangles.ts';
 import { clone } from '../movement/movement.ts';
+import { clampMax, clampMin, lerp, nanToNum, xlogy } from '../pointwise/combining.ts';
 import { copysign, hypot } from '../pointwise/pairs.ts';
-import { clampMax, clampMin, lerp, nanToNum, xlogy } from '../pointwise/pointwise.ts';
 import { cumprod, cumsum } from '../reduce/scans.ts';
 import { copy_ } from './in-place.ts';
 

@@ -1,6 +1,7 @@
 /** An index for every element: gather, and its opposite, scatter. */
 
-import * as kernels from '../../device/cpu/kernels.ts';
+import * as indexingKernels from '../../device/cpu/movement/indexing.ts';
+import { named } from '../../device/kernel-op.ts';
 import type { TensorMeta } from '../../device/tensor-meta.ts';
 import { normalizeDim } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
@@ -22,7 +23,7 @@ export const gatherOp: OpRecord = defineOp({
   attrs: { dim: 'dim' },
   dtypes: { index: 'int32' },
   infer: ([x, index]) => ({ dtype: x!.dtype, shape: index!.shape }),
-  kernel: kernels.gather,
+  kernel: named('gather', indexingKernels.gather),
   mayRefuse: true,
   layout: 'any',
   vjp: {
@@ -38,7 +39,7 @@ export const gatherGradOp: OpRecord = defineOp({
   attrs: { dim: 'dim' },
   dtypes: { dy: 'number', index: 'int32', x: 'ignored' },
   infer: ([dy, , x]) => ({ dtype: dy!.dtype, shape: x!.shape }),
-  kernel: kernels.gatherGrad,
+  kernel: named('gatherGrad', indexingKernels.gatherGrad),
   layout: 'any',
   vjp: {
     dy: saving({ index: 'value' }, ({ index }, g, attrs) => bind1(gatherOp, [g, index], attrs)),
@@ -58,7 +59,7 @@ export const scatterOp: OpRecord = defineOp({
   attrs: { dim: 'dim' },
   dtypes: { index: 'int32' },
   infer: inferFirst,
-  kernel: kernels.scatter,
+  kernel: named('scatter', indexingKernels.scatter),
   mayRefuse: true,
   layout: 'any',
   vjp: {
@@ -78,7 +79,7 @@ export const scatterAddOp: OpRecord = defineOp({
   attrs: { dim: 'dim' },
   dtypes: { x: 'number', index: 'int32' },
   infer: inferFirst,
-  kernel: kernels.scatterAdd,
+  kernel: named('scatterAdd', indexingKernels.scatterAdd),
   mayRefuse: true,
   layout: 'any',
   vjp: {

@@ -3,8 +3,8 @@
  * dimensions side by side. One operand, however many there are: so one kernel, and one saved value.
  */
 
-import * as kernels from '../../device/cpu/kernels.ts';
-import type { Attrs } from '../../device/kernel-op.ts';
+import * as indexingKernels from '../../device/cpu/movement/indexing.ts';
+import { type Attrs, named } from '../../device/kernel-op.ts';
 import type { TensorMeta } from '../../device/tensor-meta.ts';
 import { normalizeDim, type Shape, sizeOf } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
@@ -37,7 +37,7 @@ export const indexOp: OpRecord = defineOp({
     dtype: x!.dtype,
     shape: indexedShape(x!, index!, dim as number),
   }),
-  kernel: kernels.index,
+  kernel: named('index', indexingKernels.index),
   mayRefuse: true,
   vjp: {
     x: saving({ x: 'shape', index: 'value' }, ({ x, index }, dy, attrs) =>
@@ -52,7 +52,7 @@ export const indexGradOp: OpRecord = defineOp({
   attrs: { dim: 'dim', wraps: 'boolean' },
   dtypes: { dy: 'number', index: 'int32', x: 'ignored' },
   infer: ([dy, , x]) => ({ dtype: dy!.dtype, shape: x!.shape }),
-  kernel: kernels.indexGrad,
+  kernel: named('indexGrad', indexingKernels.indexGrad),
   vjp: {
     dy: saving({ index: 'value' }, ({ index }, g, attrs) => bind1(indexOp, [g, index], attrs)),
   },
@@ -64,7 +64,7 @@ export const indexPutOp: OpRecord = defineOp({
   attrs: { dim: 'dim', wraps: 'boolean' },
   dtypes: { index: 'int32' },
   infer: inferFirst,
-  kernel: kernels.indexPut,
+  kernel: named('indexPut', indexingKernels.indexPut),
   mayRefuse: true,
   vjp: {
     x: saving({ index: 'value' }, ({ index }, dy, attrs) => {
@@ -84,7 +84,7 @@ export const indexAddOp: OpRecord = defineOp({
   attrs: { dim: 'dim', wraps: 'boolean' },
   dtypes: { x: 'number', index: 'int32' },
   infer: inferFirst,
-  kernel: kernels.indexAdd,
+  kernel: named('indexAdd', indexingKernels.indexAdd),
   mayRefuse: true,
   vjp: {
     x: saving({}, (_saved, dy) => dy),

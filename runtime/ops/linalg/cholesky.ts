@@ -1,6 +1,7 @@
 /** Cholesky's factor of positive definite matrices. */
 
-import * as kernels from '../../device/cpu/kernels.ts';
+import * as trianglesKernels from '../../device/cpu/scalar/triangular.ts';
+import { named } from '../../device/kernel-op.ts';
 import { expectNames } from '../../options/expect-options.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
@@ -26,7 +27,7 @@ export const choleskyOp = defineOp({
   name: 'cholesky',
   operands: { x: 'data' },
   infer: inferSquare('cholesky'),
-  kernel: kernels.cholesky,
+  kernel: named('cholesky', trianglesKernels.cholesky),
   mayRefuse: true,
   vjp: {
     // Murray: Differentiation of the Cholesky decomposition (2016). L⁻ᵀ · lowerHalf(Lᵀ·dL) · L⁻¹, made

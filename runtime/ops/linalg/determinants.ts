@@ -1,6 +1,8 @@
 /** Determinants of square matrices, and their logarithms. */
 
-import * as kernels from '../../device/cpu/kernels.ts';
+import * as cofactorKernels from '../../device/cpu/scalar/cofactors.ts';
+import * as eliminationKernels from '../../device/cpu/scalar/elimination.ts';
+import { named } from '../../device/kernel-op.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { add, mul, sub } from '../arithmetic/arithmetic.ts';
@@ -23,7 +25,7 @@ export const cofactorsOp: OpRecord = defineOp({
   name: 'cofactors',
   operands: { x: 'data' },
   infer: inferSquare('cofactors'),
-  kernel: kernels.cofactors,
+  kernel: named('cofactors', cofactorKernels.cofactors),
   vjp: {
     // Of det x · x⁻ᵀ. Needs the inverse, so a singular matrix is rejected.
     x: saving({ x: 'value', out: 'value' }, ({ x, out }, dy) => {
@@ -38,7 +40,7 @@ export const detOp = defineOp({
   name: 'det',
   operands: { x: 'data' },
   infer: inferPerMatrix('det'),
-  kernel: kernels.det,
+  kernel: named('det', eliminationKernels.det),
   vjp: {
     x: saving({ x: 'value' }, ({ x }, dy) => mul(perMatrix(dy), bind1(cofactorsOp, [x]))),
   },
@@ -61,7 +63,7 @@ export const logAbsDetOp = defineOp({
     const one = inferPerMatrix('slogdet')([x!]);
     return [one, one];
   },
-  kernel: kernels.logAbsDet,
+  kernel: named('logAbsDet', eliminationKernels.logAbsDet),
   vjp: {
     x: saving({ x: 'value' }, ({ x }, dy) => mul(perMatrix(dy), mT(inverse(x)))),
   },

@@ -1,7 +1,8 @@
 /** Inverses, and solutions of systems of linear equations. */
 
-import * as kernels from '../../device/cpu/kernels.ts';
-import type { Attrs } from '../../device/kernel-op.ts';
+import * as eliminationKernels from '../../device/cpu/scalar/elimination.ts';
+import * as trianglesKernels from '../../device/cpu/scalar/triangular.ts';
+import { type Attrs, named } from '../../device/kernel-op.ts';
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ShapeError } from '../../errors/errors.ts';
 import { expectNames } from '../../options/expect-options.ts';
@@ -26,7 +27,7 @@ export const inverseOp = defineOp({
   name: 'inverse',
   operands: { x: 'data' },
   infer: inferSquare('inverse'),
-  kernel: kernels.inverse,
+  kernel: named('inverse', eliminationKernels.inverse),
   mayRefuse: true,
   vjp: {
     // d(x⁻¹) = −x⁻¹ · dx · x⁻¹
@@ -48,7 +49,7 @@ export const solveOp: OpRecord = defineOp({
   operands: { a: 'data', b: 'data' },
   dtypes: { a: 'floating' },
   infer: inferSystem('solve'),
-  kernel: kernels.solve,
+  kernel: named('solve', eliminationKernels.solve),
   mayRefuse: true,
   vjp: {
     a: saving({ a: 'value', out: 'value' }, ({ a, out }, dy) =>
@@ -64,7 +65,7 @@ export const solveTriangularOp: OpRecord = defineOp({
   attrs: { upper: 'boolean', unitriangular: 'boolean' },
   dtypes: { a: 'floating' },
   infer: inferSystem('solveTriangular'),
-  kernel: kernels.solveTriangular,
+  kernel: named('solveTriangular', trianglesKernels.solveTriangular),
   mayRefuse: true,
   vjp: {
     a: saving({ a: 'value', out: 'value' }, ({ a, out }, dy, attrs) =>

@@ -1,5 +1,6 @@
-import * as kernels from '../../device/cpu/kernels.ts';
-import type { NamedKernel } from '../../device/kernel-op.ts';
+import * as randomKernels from '../../device/cpu/random.ts';
+import * as fillingKernels from '../../device/cpu/scalar/fill.ts';
+import { type NamedKernel, named } from '../../device/kernel-op.ts';
 import { ArgumentError, DTypeError } from '../../errors/errors.ts';
 import { nextOffset } from '../../random/seed.ts';
 import { type DType, dtypes } from '../../spec/dtype.ts';
@@ -26,7 +27,7 @@ export const fullOp = defineOp({
     dtype: dtype as DType,
     shape: shape as Shape,
   }),
-  kernel: kernels.fill,
+  kernel: named('fill', fillingKernels.fill),
 });
 
 function randomOp(kernel: NamedKernel<'uniform' | 'normal'>) {
@@ -44,8 +45,8 @@ function randomOp(kernel: NamedKernel<'uniform' | 'normal'>) {
   });
 }
 
-export const uniformOp = randomOp(kernels.uniform);
-export const normalOp = randomOp(kernels.normal);
+export const uniformOp = randomOp(named('uniform', randomKernels.uniform));
+export const normalOp = randomOp(named('normal', randomKernels.normal));
 
 function checkShape(shape: Shape, what: string): Shape {
   if (Array.isArray(shape) && shape.every((dim) => Number.isInteger(dim) && dim >= 0)) return shape;

@@ -1,6 +1,7 @@
 /** Several tensors into one. */
 
-import * as kernels from '../../device/cpu/kernels.ts';
+import * as rearrangeKernels from '../../device/cpu/movement/rearrange.ts';
+import { named } from '../../device/kernel-op.ts';
 import { formatSpec, type TensorMeta } from '../../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
 import { promote } from '../../spec/dtype.ts';
@@ -36,7 +37,7 @@ export const catOp = defineOp({
     const { dtype, shape } = tensors[0]!;
     return { dtype, shape: withSize(shape, dim as number, size) };
   },
-  kernel: kernels.cat,
+  kernel: named('cat', rearrangeKernels.cat),
   layout: 'any',
   vjp: {
     tensors: saving({}, (_saved, dy, { dim, sizes }, index) => {

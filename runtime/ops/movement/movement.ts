@@ -1,6 +1,7 @@
 /** Ops that move no data: other shapes and strides over the same holder. */
 
-import * as kernels from '../../device/cpu/kernels.ts';
+import * as copiesKernels from '../../device/cpu/movement/copies.ts';
+import { named } from '../../device/kernel-op.ts';
 import { formatSpec, isContiguousMeta, type TensorMeta } from '../../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
 import { invariant } from '../../errors/invariant.ts';
@@ -248,7 +249,7 @@ export const narrowGradOp = defineOp({
     isWithin(x!.shape, dy!.shape, dim as number, start as number) || 'a part of the operand',
   dtypes: { x: 'ignored' },
   infer: ([dy, x]) => ({ dtype: dy!.dtype, shape: x!.shape }),
-  kernel: kernels.narrowGrad,
+  kernel: named('narrowGrad', copiesKernels.narrowGrad),
   numbers: ['start'],
   vjp: {
     dy: saving({ dy: 'shape' }, ({ dy }, g, { dim, start }) =>

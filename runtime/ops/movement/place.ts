@@ -2,9 +2,9 @@
 
 import { provideRegions } from '../../autograd/rebased-node.ts';
 import { provideViewOps } from '../../autograd/view-family.ts';
-import * as kernels from '../../device/cpu/kernels.ts';
+import * as rearrangeKernels from '../../device/cpu/movement/rearrange.ts';
 import { deviceGuard } from '../../device/current.ts';
-import type { Attrs } from '../../device/kernel-op.ts';
+import { type Attrs, named } from '../../device/kernel-op.ts';
 import { formatSpec, isContiguousMeta, type TensorMeta } from '../../device/tensor-meta.ts';
 import { ArgumentError } from '../../errors/errors.ts';
 import { invariant } from '../../errors/invariant.ts';
@@ -71,7 +71,7 @@ export const placeOp = defineOp({
     isPlaced(x!.shape, strides as Shape, offset as number, sizeOf(shape as Shape)) ||
     'a region of the result',
   infer: ([x], { shape }) => ({ dtype: x!.dtype, shape: shape as Shape }),
-  kernel: kernels.place,
+  kernel: named('place', rearrangeKernels.place),
   numbers: ['offset', 'value'],
   layout: 'any',
   vjp: {
@@ -93,7 +93,7 @@ export const placeIntoOp: OpRecord = defineOp({
     isPlaced(source!.shape, strides as Shape, offset as number, sizeOf(x!.shape)) ||
     'a region of the operand',
   infer: ([x]) => ({ dtype: x!.dtype, shape: x!.shape }),
-  kernel: kernels.placeInto,
+  kernel: named('placeInto', rearrangeKernels.placeInto),
   numbers: ['offset'],
   layout: 'any',
   vjp: {

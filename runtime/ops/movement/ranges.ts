@@ -1,6 +1,7 @@
 /** Tensors of regular numbers, and tensors with the shape, dtype and device of another one. */
 
-import * as kernels from '../../device/cpu/kernels.ts';
+import * as fillingKernels from '../../device/cpu/scalar/fill.ts';
+import { named } from '../../device/kernel-op.ts';
 import { ArgumentError } from '../../errors/errors.ts';
 import type { DType } from '../../spec/dtype.ts';
 import { contiguousStrides, type Shape } from '../../spec/shape.ts';
@@ -24,7 +25,7 @@ export const arangeOp = defineOp({
   operands: {},
   attrs: { count: 'size', start: 'number', step: 'number', dtype: 'dtype' },
   infer: (_inputs, { count, dtype }) => ({ dtype: dtype as DType, shape: [count as number] }),
-  kernel: kernels.arange,
+  kernel: named('arange', fillingKernels.arange),
   numbers: ['start', 'step'],
 });
 

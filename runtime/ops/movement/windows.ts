@@ -1,6 +1,7 @@
 /** Windows that slide over a dimension. */
 
-import * as kernels from '../../device/cpu/kernels.ts';
+import * as rearrangeKernels from '../../device/cpu/movement/rearrange.ts';
+import { named } from '../../device/kernel-op.ts';
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
 import { expectNames } from '../../options/expect-options.ts';
@@ -64,7 +65,7 @@ export const unfoldGradOp: OpRecord = defineOp({
   fits: fitsWindows,
   dtypes: { dy: 'number', x: 'ignored' },
   infer: ([dy, x]) => ({ dtype: dy!.dtype, shape: x!.shape }),
-  kernel: kernels.unfoldGrad,
+  kernel: named('unfoldGrad', rearrangeKernels.unfoldGrad),
   vjp: {
     dy: saving({ dy: 'shape' }, ({ dy }, g, { dim, step, dilation }) => {
       const size = dy.shape.at(-1)!;

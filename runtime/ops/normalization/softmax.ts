@@ -1,14 +1,16 @@
-import * as kernels from '../../device/cpu/kernels.ts';
-import type { NamedKernel } from '../../device/kernel-op.ts';
+import * as lossesKernels from '../../device/cpu/scalar/loss.ts';
+import * as softmaxesKernels from '../../device/cpu/softmax.ts';
+import { type NamedKernel, named } from '../../device/kernel-op.ts';
 import { formatSpec, type TensorMeta } from '../../device/tensor-meta.ts';
 import { DTypeError, ShapeError } from '../../errors/errors.ts';
 import { dtypes } from '../../spec/dtype.ts';
 import { normalizeDim } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
+import { mul, neg, sub } from '../arithmetic/arithmetic.ts';
+import { exp } from '../arithmetic/functions.ts';
 import { bind1 } from '../core/bind.ts';
 import { transpose } from '../movement/movement.ts';
-import { exp, mul, neg, sub } from '../pointwise/pointwise.ts';
 import { defineOp, type OpRecord, saving } from '../record/define-op.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
 import { alongLastRows, perEntry } from '../record/row-cuts.ts';
@@ -68,15 +70,23 @@ function alongLast(
 const rowSum = (x: Tensor): Tensor => sum(x, -1, { keepDim: true });
 
 // dx = out · (dy − Σ dy·out)
-export const softmaxOp = alongLast(kernels.softmax, kernels.softmaxGrad, {
-  dy: (out, g) => mul(out, sub(g, rowSum(mul(g, out)))),
-  out: (dy, out, g) => sub(mul(g, sub(dy, rowSum(mul(dy, out)))), mul(dy, rowSum(mul(g, out)))),
-});
+export const softmaxOp = alongLast(
+  named('softmax', softmaxesKernels.softmax),
+  named('softmaxGrad', softmaxesKernels.softmaxGrad),
+  {
+    dy: (out, g) => mul(out, sub(g, rowSum(mul(g, out)))),
+    out: (dy, out, g) => sub(mul(g, sub(dy, rowSum(mul(dy, out)))), mul(dy, rowSum(mul(g, out)))),
+  },
+);
 // dx = dy − exp(out) · Σ dy
-export const logSoftmaxOp = alongLast(kernels.logSoftmax, kernels.logSoftmaxGrad, {
-  dy: (out, g) => sub(g, rowSum(mul(g, exp(out)))),
-  out: (dy, out, g) => neg(mul(mul(g, exp(out)), rowSum(dy))),
-});
+export const logSoftmaxOp = alongLast(
+  named('logSoftmax', softmaxesKernels.logSoftmax),
+  named('logSoftmaxGrad', softmaxesKernels.logSoftmaxGrad),
+  {
+    dy: (out, g) => sub(g, rowSum(mul(g, exp(out)))),
+    out: (dy, out, g) => neg(mul(mul(g, exp(out)), rowSum(dy))),
+  },
+);
 
 /** The kernels run along the last dimension: another one is brought there and back. */
 function alongDim(op: OpRecord, x: Tensor, dim: number): Tensor {
@@ -107,7 +117,7 @@ export const nllLossGradOp = defineOp({
   operands: { dy: 'data', target: 'data', logProbs: 'shape' },
   dtypes: { dy: 'floating', target: 'int32', logProbs: 'ignored' },
   infer: ([dy, , logProbs]) => ({ dtype: dy!.dtype, shape: logProbs!.shape }),
-  kernel: kernels.nllLossGrad,
+  kernel: named('nllLossGrad', lossesKernels.nllLossGrad),
   // Linear in dy, with the loss's own weights.
   vjp: { dy: saving({ target: 'value' }, ({ target }, g) => meanOfLabels(g, target)) },
 });
@@ -137,7 +147,7 @@ export const nllLossOp = defineOp({
     }
     return { dtype: logProbs!.dtype, shape: [] };
   },
-  kernel: kernels.nllLoss,
+  kernel: named('nllLoss', lossesKernels.nllLoss),
   mayRefuse: true,
   vjp: {
     logProbs: saving({ target: 'value', logProbs: 'shape' }, ({ target, logProbs }, dy) =>
@@ -152,7 +162,7 @@ export const nllLossShareOp = defineOp({
   operands: { dy: 'data', target: 'data' },
   dtypes: { dy: 'floating', target: 'int32' },
   infer: ([dy]) => ({ dtype: dy!.dtype, shape: [] }),
-  kernel: kernels.nllLossShare,
+  kernel: named('nllLossShare', lossesKernels.nllLossShare),
 });
 
 /**
@@ -164,7 +174,7 @@ export const crossEntropyGradOp = defineOp({
   operands: { share: 'data', target: 'data', out: 'data' },
   dtypes: { share: 'floating', target: 'int32' },
   infer: ([, , out]) => ({ dtype: out!.dtype, shape: out!.shape }),
-  kernel: kernels.crossEntropyGrad,
+  kernel: named('crossEntropyGrad', softmaxesKernels.crossEntropyGrad),
   rows: perEntry(0),
   overwrites: ['out'],
 });

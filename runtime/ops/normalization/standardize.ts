@@ -4,8 +4,8 @@
  */
 
 import { gradEnabled } from '../../autograd/grad-mode.ts';
-import * as kernels from '../../device/cpu/kernels.ts';
-import type { Attrs } from '../../device/kernel-op.ts';
+import * as standardizationKernels from '../../device/cpu/standardize.ts';
+import { type Attrs, named } from '../../device/kernel-op.ts';
 import type { RowCut, RowSlice } from '../../device/staged-body.ts';
 import {
   formatSpec,
@@ -125,7 +125,7 @@ function groupRows(sliced: readonly boolean[]): RowRule {
 const inputGradient = {
   attrs: groupingRules,
   infer: ([, x]: readonly TensorMeta[]) => ({ dtype: x!.dtype, shape: x!.shape }),
-  kernel: kernels.standardizeGrad,
+  kernel: named('standardizeGrad', standardizationKernels.standardizeGrad),
   numbers: ['eps'],
   overwrites: ['dy', 'x'],
 } as const;
@@ -157,7 +157,7 @@ export const weightGradOp: OpRecord = defineOp({
     fitsGrouping({ x: x!, stats: stats!, weight: weight! }, attrs),
   dtypes: { dy: 'floating', stats: 'wide', weight: 'wide' },
   infer: ([, , , weight]) => ({ dtype: weight!.dtype, shape: weight!.shape }),
-  kernel: kernels.standardizeWeightGrad,
+  kernel: named('standardizeWeightGrad', standardizationKernels.standardizeWeightGrad),
   numbers: ['eps'],
 });
 
@@ -179,7 +179,7 @@ export const addStandardizeWeightGradOp = defineOp({
     weight: 'ignored',
   },
   infer: ([dw]) => ({ dtype: dw!.dtype, shape: dw!.shape }),
-  kernel: kernels.addStandardizeWeightGrad,
+  kernel: named('addStandardizeWeightGrad', standardizationKernels.addStandardizeWeightGrad),
   numbers: ['eps'],
   inPlace: true,
 });
@@ -187,7 +187,7 @@ export const addStandardizeWeightGradOp = defineOp({
 const forward = {
   attrs: groupingRules,
   infer: inferStandardized,
-  kernel: kernels.standardize,
+  kernel: named('standardize', standardizationKernels.standardize),
   numbers: ['eps'],
 } as const;
 

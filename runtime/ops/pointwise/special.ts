@@ -1,6 +1,7 @@
 /** Special functions: inverse error function, gamma and its relatives, sinc, logit. */
 
-import * as kernels from '../../device/cpu/kernels.ts';
+import * as gammasKernels from '../../device/cpu/scalar/polygamma.ts';
+import { named } from '../../device/kernel-op.ts';
 import { ArgumentError } from '../../errors/errors.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
@@ -153,7 +154,7 @@ const polygammaOp: OpRecord = defineOp({
   attrs: { order: 'size' },
   fits: (_inputs, { order }) => Number(order) <= mostOrder || `an order up to ${mostOrder}`,
   infer: inferFloat('polygamma'),
-  kernel: kernels.polygamma,
+  kernel: named('polygamma', gammasKernels.polygamma),
   numbers: ['order'],
   vjp: {
     x: saving({ x: 'value' }, ({ x }, dy, { order }) =>

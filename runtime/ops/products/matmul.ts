@@ -1,14 +1,15 @@
-import * as kernels from '../../device/cpu/kernels.ts';
+import * as productKernels from '../../device/cpu/matmul.ts';
+import { named } from '../../device/kernel-op.ts';
 import { formatSpec, type TensorMeta } from '../../device/tensor-meta.ts';
 import { DTypeError, ShapeError } from '../../errors/errors.ts';
 import { dtypes } from '../../spec/dtype.ts';
 import { broadcastShapes, sameShape, sizeOf } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
+import { add } from '../arithmetic/arithmetic.ts';
 import { bind1 } from '../core/bind.ts';
 import { expand } from '../core/broadcast.ts';
 import { reshape, transpose } from '../movement/movement.ts';
-import { add } from '../pointwise/pointwise.ts';
 import { defineOp, expectTensor, type OpRecord, saving } from '../record/define-op.ts';
 import { expectOptional, expectTensors } from '../record/expect-tensors.ts';
 import { cutBehind, cutsUpTo, type RowRule } from '../record/row-cuts.ts';
@@ -59,7 +60,7 @@ export const matmulOp: OpRecord = defineOp({
     check(a!, b!);
     return { dtype: a!.dtype, shape: [...a!.shape.slice(0, -1), b!.shape.at(-1)!] };
   },
-  kernel: kernels.matmul,
+  kernel: named('matmul', productKernels.matmul),
   layout: 'any',
   rows: productRows,
   work: ([a], [out]) => 2 * sizeOf(out!.shape) * a!.shape.at(-1)!,
@@ -91,7 +92,7 @@ export const addMatmulOp = defineOp({
     check(a!, b!);
     return { dtype: x!.dtype, shape: x!.shape };
   },
-  kernel: kernels.addMatmul,
+  kernel: named('addMatmul', productKernels.addMatmul),
   layout: 'any',
   inPlace: true,
 });

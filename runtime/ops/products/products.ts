@@ -6,12 +6,12 @@ import { expectNames } from '../../options/expect-options.ts';
 import { formatShape, normalizeDim, sizeOf } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
+import { add, mul, sub } from '../arithmetic/arithmetic.ts';
 import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
 import { cat } from '../movement/joining.ts';
 import { narrow, permute, reshape, unsqueeze } from '../movement/movement.ts';
 import { expandTogether } from '../movement/views.ts';
 import { equals } from '../numbers/number-arithmetic.ts';
-import { add, mul, sub } from '../pointwise/pointwise.ts';
 import {
   expectList,
   expectOptional,

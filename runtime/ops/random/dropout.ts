@@ -6,6 +6,7 @@ import { ArgumentError, ShapeError } from '../../errors/errors.ts';
 import type { Shape } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
+import { add, mul } from '../arithmetic/arithmetic.ts';
 import { rand } from '../movement/create.ts';
 import {
   equals,
@@ -18,7 +19,7 @@ import {
   quotient,
   root,
 } from '../numbers/number-arithmetic.ts';
-import { add, lt, maskedFill, mul } from '../pointwise/pointwise.ts';
+import { lt, maskedFill } from '../pointwise/comparison.ts';
 
 function expectPart(name: string, p: number): void {
   if (isAtMost(0, p) && isAtMost(p, 1)) return;

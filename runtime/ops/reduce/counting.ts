@@ -8,6 +8,9 @@ import { newTypedArray } from '../../spec/dtype.ts';
 import { sameShape } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
+import { mul, sub } from '../arithmetic/arithmetic.ts';
+import { floor } from '../arithmetic/division.ts';
+import { isnan, logicalNot, logicalOr } from '../arithmetic/logic.ts';
 import { cast } from '../core/cast.ts';
 import { tensor } from '../core/create.ts';
 import { ShapeDependsOnData } from '../indexing/data-dependent.ts';
@@ -17,18 +20,8 @@ import { reshape, unsqueeze } from '../movement/movement.ts';
 import { fullLike } from '../movement/ranges.ts';
 import { equals, isBelow, minus, plus, quotient } from '../numbers/number-arithmetic.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
-import {
-  clamp,
-  floor,
-  ge,
-  gt,
-  isnan,
-  logicalNot,
-  logicalOr,
-  mul,
-  sub,
-  where,
-} from '../pointwise/pointwise.ts';
+import { clamp } from '../pointwise/combining.ts';
+import { ge, gt, where } from '../pointwise/comparison.ts';
 import { sum } from './reduce.ts';
 
 export interface SearchOptions {

@@ -1,7 +1,8 @@
 /** The largest and the smallest, and where they are. NaN counts as both, as in PyTorch. */
 
-import * as kernels from '../../device/cpu/kernels.ts';
-import type { Attrs, NamedKernel } from '../../device/kernel-op.ts';
+import * as reductionsKernels from '../../device/cpu/reduce.ts';
+import * as placesKernels from '../../device/cpu/scalar/reduce.ts';
+import { type Attrs, type NamedKernel, named } from '../../device/kernel-op.ts';
 import type { TensorMeta } from '../../device/tensor-meta.ts';
 import { normalizeDim } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
@@ -66,9 +67,9 @@ function extreme(kernel: NamedKernel<'max' | 'min'>) {
 }
 
 /** The largest over all dimensions or `dims`; equal ones share the gradient. */
-export const amax = extreme(kernels.max);
+export const amax = extreme(named('max', reductionsKernels.max));
 /** The smallest over all dimensions or `dims`; equal ones share the gradient. */
-export const amin = extreme(kernels.min);
+export const amin = extreme(named('min', reductionsKernels.min));
 
 function inferPlace(name: string) {
   return ([x]: readonly TensorMeta[], { dim }: Attrs) => {
@@ -105,9 +106,9 @@ function place(kernel: NamedKernel<'argmax' | 'argmin'>) {
 }
 
 /** int32 index of the first maximum, in row-major order or along `dim`. */
-export const argmax = place(kernels.argmax);
+export const argmax = place(named('argmax', placesKernels.argmax));
 /** int32 index of the first minimum, in row-major order or along `dim`. */
-export const argmin = place(kernels.argmin);
+export const argmin = place(named('argmin', placesKernels.argmin));
 
 type Chosen = [values: Tensor, indices: Tensor];
 

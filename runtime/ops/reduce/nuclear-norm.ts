@@ -1,7 +1,8 @@
 /** The nuclear norm: the sum of a matrix's singular values. */
 
 import { gradEnabled } from '../../autograd/grad-mode.ts';
-import * as kernels from '../../device/cpu/kernels.ts';
+import * as singularValuesKernels from '../../device/cpu/scalar/singular-values.ts';
+import { named } from '../../device/kernel-op.ts';
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { AutogradError, ShapeError } from '../../errors/errors.ts';
 import { normalizeDim } from '../../spec/shape.ts';
@@ -25,7 +26,7 @@ export const nuclearNormOp = defineOp({
     { dtype: x!.dtype, shape: x!.shape.slice(0, -2) },
     { dtype: x!.dtype, shape: x!.shape },
   ],
-  kernel: kernels.nuclearNorm,
+  kernel: named('nuclearNorm', singularValuesKernels.nuclearNorm),
   vjp: {
     x: saving({ out1: 'value' }, ({ out1 }, dy) => {
       if (gradEnabled()) refuseSecond();

@@ -1,7 +1,7 @@
 /** Values in order of size. */
 
-import * as kernels from '../../device/cpu/kernels.ts';
-import type { Attrs } from '../../device/kernel-op.ts';
+import * as ordersKernels from '../../device/cpu/scalar/order.ts';
+import { type Attrs, named } from '../../device/kernel-op.ts';
 import { formatSpec, type TensorMeta } from '../../device/tensor-meta.ts';
 import { ArgumentError } from '../../errors/errors.ts';
 import { expectNames } from '../../options/expect-options.ts';
@@ -34,7 +34,7 @@ function sorting(name: string): OpRecord {
     fits: ([x], { dim, count }) =>
       (count as number) <= x!.shape[dim as number]! || 'at most as many as there are',
     infer: inferSorted,
-    kernel: kernels.sort,
+    kernel: named('sort', ordersKernels.sort),
     vjp: {
       x: saving({ x: 'shape', out1: 'value' }, ({ x, out1 }, dy, { dim }) =>
         gatherFrom(dy, out1, x, dim as number),

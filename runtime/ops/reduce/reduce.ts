@@ -1,5 +1,5 @@
-import * as kernels from '../../device/cpu/kernels.ts';
-import type { Attrs } from '../../device/kernel-op.ts';
+import * as reductionsKernels from '../../device/cpu/reduce.ts';
+import { type Attrs, named } from '../../device/kernel-op.ts';
 import { formatSpec, isContiguousMeta, type TensorMeta } from '../../device/tensor-meta.ts';
 import { ArgumentError, DTypeError, ShapeError } from '../../errors/errors.ts';
 import { dtypes } from '../../spec/dtype.ts';
@@ -85,7 +85,7 @@ export const sumOp = defineOp({
   attrs: { dims: 'dims', keepDim: 'boolean' },
   dtypes: { x: 'number' },
   infer: inferReduced,
-  kernel: kernels.sum,
+  kernel: named('sum', reductionsKernels.sum),
   layout: 'any',
   rows: reducedRows,
   vjp: { x: saving({ x: 'shape' }, ({ x }, dy, attrs) => unreduce(dy, x, attrs)) },
@@ -106,7 +106,7 @@ export const addSumOp = defineOp({
     'a sum over these dimensions',
   dtypes: { out: 'float32', x: 'float32' },
   infer: ([out]) => ({ dtype: out!.dtype, shape: out!.shape }),
-  kernel: kernels.addSum,
+  kernel: named('addSum', reductionsKernels.addSum),
   inPlace: true,
 });
 

@@ -1,8 +1,8 @@
 /** Running maximum, minimum and log-sum-exp along a dimension. */
 
 import { gradEnabled, noGrad } from '../../autograd/grad-mode.ts';
-import * as kernels from '../../device/cpu/kernels.ts';
-import type { NamedKernel } from '../../device/kernel-op.ts';
+import * as scansKernels from '../../device/cpu/scalar/scan.ts';
+import { type NamedKernel, named } from '../../device/kernel-op.ts';
 import { normalizeDim } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
@@ -51,9 +51,9 @@ function running(kernel: NamedKernel<'cummax' | 'cummin'>) {
 }
 
 /** Returns `[values, indices]`: the largest entry so far, and its last position. NaN counts as the largest. */
-export const cummax = running(kernels.cummax);
+export const cummax = running(named('cummax', scansKernels.cummax));
 /** Returns `[values, indices]`: the smallest entry so far, and its last position. NaN counts as the smallest. */
-export const cummin = running(kernels.cummin);
+export const cummin = running(named('cummin', scansKernels.cummin));
 
 const logcumsumexpGradOp: OpRecord = defineOp({
   name: 'logcumsumexpGrad',
@@ -61,7 +61,7 @@ const logcumsumexpGradOp: OpRecord = defineOp({
   attrs: { dim: 'dim' },
   dtypes: { dy: 'floating' },
   infer: inferSame,
-  kernel: kernels.logcumsumexpGrad,
+  kernel: named('logcumsumexpGrad', scansKernels.logcumsumexpGrad),
 });
 
 const logcumsumexpOp: OpRecord = defineOp({
@@ -70,7 +70,7 @@ const logcumsumexpOp: OpRecord = defineOp({
   attrs: { dim: 'dim' },
   dtypes: { x: 'floating' },
   infer: inferSame,
-  kernel: kernels.logcumsumexp,
+  kernel: named('logcumsumexp', scansKernels.logcumsumexp),
   vjp: {
     x: saving({ x: 'value', out: 'value' }, ({ x, out }, dy, attrs) =>
       gradEnabled()

@@ -1,6 +1,8 @@
 /** Products, and partial sums and products along a dimension. */
 
-import * as kernels from '../../device/cpu/kernels.ts';
+import * as reductionsKernels from '../../device/cpu/reduce.ts';
+import * as scansKernels from '../../device/cpu/scalar/scan.ts';
+import { named } from '../../device/kernel-op.ts';
 import { dtypes } from '../../spec/dtype.ts';
 import { normalizeDim } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
@@ -22,7 +24,7 @@ export const cumsumOp: OpRecord = defineOp({
   attrs: { dim: 'dim', reverse: { optional: 'boolean' } },
   dtypes: { x: 'number' },
   infer: inferSame,
-  kernel: kernels.cumsum,
+  kernel: named('cumsum', scansKernels.cumsum),
   vjp: {
     x: saving({}, (_saved, dy, { dim, reverse }) =>
       partialSums(dy, dim as number, !(reverse as boolean)),
@@ -43,7 +45,7 @@ export const cumprodOp: OpRecord = defineOp({
   attrs: { dim: 'dim' },
   dtypes: { x: 'number' },
   infer: inferSame,
-  kernel: kernels.cumprod,
+  kernel: named('cumprod', scansKernels.cumprod),
   vjp: {
     x: saving({ x: 'value' }, ({ x }, dy, attrs) => bind1(cumprodGradOp, [dy, x], attrs)),
   },
@@ -56,7 +58,7 @@ export const cumprodGradOp: OpRecord = defineOp({
   attrs: { dim: 'dim' },
   dtypes: { dy: 'floating' },
   infer: inferSame,
-  kernel: kernels.cumprodGrad,
+  kernel: named('cumprodGrad', scansKernels.cumprodGrad),
   vjp: {
     dy: saving({ x: 'value' }, ({ x }, g, attrs) => {
       const products = bind1(cumprodOp, [x], attrs);
@@ -100,7 +102,7 @@ export const prodOp = defineOp({
   attrs: { dims: 'dims', keepDim: 'boolean' },
   dtypes: { x: 'number' },
   infer: inferReduced,
-  kernel: kernels.prod,
+  kernel: named('prod', reductionsKernels.prod),
   layout: 'any',
   vjp: {
     // The product is the last of the partial products.

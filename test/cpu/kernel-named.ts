@@ -1,0 +1,54 @@
+/** The CPU's kernels by name, for tests and benchmarks. */
+
+import * as conv from '../../runtime/device/cpu/conv/conv.ts';
+import * as product from '../../runtime/device/cpu/matmul.ts';
+import * as copies from '../../runtime/device/cpu/movement/copies.ts';
+import * as indexing from '../../runtime/device/cpu/movement/indexing.ts';
+import * as rearrange from '../../runtime/device/cpu/movement/rearrange.ts';
+import * as pools from '../../runtime/device/cpu/pool.ts';
+import * as random from '../../runtime/device/cpu/random.ts';
+import * as reductions from '../../runtime/device/cpu/reduce.ts';
+import * as bits from '../../runtime/device/cpu/scalar/bits.ts';
+import * as cofactor from '../../runtime/device/cpu/scalar/cofactors.ts';
+import * as elimination from '../../runtime/device/cpu/scalar/elimination.ts';
+import * as filling from '../../runtime/device/cpu/scalar/fill.ts';
+import * as losses from '../../runtime/device/cpu/scalar/loss.ts';
+import * as orders from '../../runtime/device/cpu/scalar/order.ts';
+import * as gammas from '../../runtime/device/cpu/scalar/polygamma.ts';
+import * as quantization from '../../runtime/device/cpu/scalar/quantize.ts';
+import * as places from '../../runtime/device/cpu/scalar/reduce.ts';
+import * as resampling from '../../runtime/device/cpu/scalar/resample.ts';
+import * as scans from '../../runtime/device/cpu/scalar/scan.ts';
+import * as singularValues from '../../runtime/device/cpu/scalar/singular-values.ts';
+import * as triangles from '../../runtime/device/cpu/scalar/triangular.ts';
+import * as softmaxes from '../../runtime/device/cpu/softmax.ts';
+import * as standardization from '../../runtime/device/cpu/standardize.ts';
+import type { KernelName } from '../../runtime/device/kernel-names.ts';
+import type { KernelFactory } from '../../runtime/device/kernel-op.ts';
+
+/** A name without a kernel fails to compile. */
+export const kernelNamed: { readonly [N in KernelName]: KernelFactory } = {
+  ...conv,
+  ...product,
+  ...copies,
+  ...indexing,
+  ...rearrange,
+  ...pools,
+  ...random,
+  ...reductions,
+  ...bits,
+  ...cofactor,
+  ...elimination,
+  ...filling,
+  ...losses,
+  ...orders,
+  ...gammas,
+  ...quantization,
+  ...places,
+  ...resampling,
+  ...scans,
+  ...singularValues,
+  ...triangles,
+  ...softmaxes,
+  ...standardization,
+};
