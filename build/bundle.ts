@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type InputOptions, type Plugin, rolldown } from 'rolldown';
+import { families } from '../runtime/ops/op-families.ts';
 import { type OwnTexts, ownEdges, ownProbes, ownTexts, ownUrls } from './own-code.ts';
 import { pureInitializers } from './pure-initializers.ts';
 
@@ -17,10 +18,18 @@ const namespaces = ['nn/index', 'optim/index', 'data/index', 'profiler/profiler'
  */
 const onDemand = 'library';
 
+/**
+ * What is loaded when a program is read from a file: this module, and those of the families whose ops it names. They
+ * stay modules of their own, which refer to chunks: a bundler keeps all that a module exports that is loaded later.
+ */
+const programReader = 'runtime/save/program-format';
+const familyModule = (name: string) => `runtime/ops/families/${name}`;
+
 /** Modules that are loaded by their own name: by `package.json`, or by their URL in the code. */
 const entries = [
   'runtime/index',
   'runtime/functions',
+  'runtime/load',
   ...namespaces.map((name) => `runtime/${name}`),
   'runtime/data/mnist',
   'runtime/data/worker-main',
@@ -84,6 +93,7 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
   const manifest = readFileSync(join(root, 'package.json'), 'utf8');
   const { dependencies } = JSON.parse(manifest) as { dependencies: Record<string, string> };
   const options = (names: readonly string[]): InputOptions => ({
+    preserveEntrySignatures: 'allow-extension',
     input: Object.fromEntries(names.map((name) => [name, join(compiled, `${name}.js`)])),
     external: [/^node:/, 'esbuild', ...Object.keys(dependencies)],
     // For pages as well as for Node: what a dependency has for one of them alone stays out.
@@ -92,16 +102,39 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
     treeshake: { moduleSideEffects: true },
     resolve: { mainFields: ['module', 'main'], conditionNames: ['import', 'browser', 'default'] },
   });
-  // The probe has an entry of its own, and the functions refer to the namespaces, which refer to this file.
+  // The probe has an entry of its own, and the functions refer to the namespaces, which refer to this file. Pages that
+  // don't load in parts refer to no file that does: some bundlers would keep what it may load.
   const apart = new Set(
-    ['src/1-capture/marked/probe', 'runtime/functions', 'runtime/index'].map((name) =>
-      join(compiled, `${name}.js`),
-    ),
+    [
+      'src/1-capture/marked/probe',
+      'runtime/functions',
+      'runtime/load',
+      'runtime/save/load-in-parts',
+      'runtime/ops/op-families',
+      'runtime/index',
+    ].map((name) => join(compiled, `${name}.js`)),
   );
   // A device that is loaded later refers to this: in the library, bundlers would keep all of that with it.
   const tiledBody = join(compiled, 'runtime/device/tiled-body.js');
-  const loaded = await loadedBy(options([...entries, 'runtime/base-setup', 'runtime/setup']));
-  const [base, methods] = [loaded('runtime/base-setup'), loaded('runtime/setup')];
+  const names = Object.keys(families);
+  const later = [programReader, ...['core', ...names].map(familyModule)];
+  const setups = ['runtime/base-setup', 'runtime/setup'];
+  const loaded = await loadedBy(options([...entries, ...setups, ...later]));
+  const methods = loaded('runtime/setup');
+  const base = new Set([...loaded('runtime/base-setup'), ...loaded(familyModule('core'))]);
+  const laterModules = new Set(later.map((name) => join(compiled, `${name}.js`)));
+  const owner = new Map<string, string>();
+  const own = (chunk: string, modules: ReadonlySet<string>) => {
+    for (const id of modules) {
+      const isOwn = base.has(id) || laterModules.has(id) || apart.has(id) || owner.has(id);
+      if (!isOwn) owner.set(id, chunk);
+    }
+  };
+  own('loading', loaded('runtime/load'));
+  for (const name of names) own(`ops-${name}`, loaded(familyModule(name)));
+  own('running', loaded(programReader));
+  own('operators', new Set([...methods].filter((id) => !/tensor-methods|setup/.test(id))));
+  const chunksOfOps = new Set(owner.values());
   const [runtime, whole] = [loaded('runtime/index'), loaded('src/index')];
   const index = join(compiled, 'src/index.js');
   const beside = new Set(
@@ -128,7 +161,10 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
     format: 'esm',
     entryFileNames: '[name].js',
     chunkFileNames: ({ name, moduleIds }) => {
-      const isOnDemand = name === onDemand || moduleIds.every(isMore);
+      const isOnDemand =
+        name === onDemand ||
+        chunksOfOps.has(name) ||
+        moduleIds.every((id) => isMore(id) || laterModules.has(id));
       return `chunks/${isOnDemand ? 'on-demand/' : ''}[name]-[hash].js`;
     },
     codeSplitting: {
@@ -141,13 +177,19 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
           includeDependenciesRecursively: false,
         },
         {
+          debugName: 'ops and programs',
+          name: (id) => owner.get(id) ?? null,
+          test: (id) => owner.has(id) && id !== tiledBody,
+          includeDependenciesRecursively: false,
+        },
+        {
           name: 'tensors',
-          test: (id) => methods.has(id) || id === tiledBody,
+          test: (id) => (base.has(id) && !laterModules.has(id)) || id === tiledBody,
           includeDependenciesRecursively: false,
         },
         {
           name: onDemand,
-          test: (id) => runtime.has(id) && !apart.has(id),
+          test: (id) => runtime.has(id) && !apart.has(id) && !laterModules.has(id),
           includeDependenciesRecursively: false,
         },
         // Not in the entry, which sets up the runtime's methods whatever a page uses.
@@ -159,7 +201,12 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
         // Devices that are loaded later refer to these, and not to the compiler.
         {
           name: 'programs',
-          test: (id) => isMore(id) && isOfRuntime(id) && !apart.has(id) && !beside.has(id),
+          test: (id) =>
+            isMore(id) &&
+            isOfRuntime(id) &&
+            !apart.has(id) &&
+            !beside.has(id) &&
+            !laterModules.has(id),
           includeDependenciesRecursively: false,
         },
       ],

@@ -121,14 +121,16 @@ const registry = 'globalThis[Symbol.for("tostatic.code")]';
 /** Adds the statements by which a published file tells where it is (`runtime/errors/own-code.ts`). */
 export function ownEdges(compiled: string): Plugin {
   const sources = join(compiled, 'src/');
+  const lists = join(compiled, 'runtime/ops/families/');
   return {
     name: 'own-edges',
     renderChunk(code, { moduleIds }) {
-      if (onlyImports.test(code)) return null;
+      // Lists of ops have no code that a stack could show.
+      if (onlyImports.test(code) || moduleIds.every((id) => id.startsWith(lists))) return null;
       const part = moduleIds.some((id) => id.startsWith(sources)) ? 'runner' : 'runtime';
       const edge = (name: string) => `function ${name}(){return new Error}`;
-      const first = `${edge('__tostaticFirst')}(${registry}??=[]).push({part:"${part}",at:__tostaticFirst()});`;
-      const last = `${registry}.push({part:null,at:__tostaticLast()});${edge('__tostaticLast')}`;
+      const first = `${edge('__tostaticFirst')}const __tostaticCode=${registry}??=[];__tostaticCode.push({part:"${part}",at:__tostaticFirst()});`;
+      const last = `__tostaticCode.push({part:null,at:__tostaticLast()});${edge('__tostaticLast')}`;
       return `${afterHashbang(code, first)}\n${last}\n`;
     },
   };

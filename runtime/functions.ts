@@ -80,7 +80,8 @@ export {
   seed as manualSeed,
   setRandomState,
 } from './random/seed.ts';
-export { type LoadFileOptions, load, loadProgram } from './save/load.ts';
+export { load, loadProgram } from './save/load.ts';
+export type { LoadFileOptions } from './save/load-file.ts';
 export type { LoadedProgram } from './save/loaded-program.ts';
 export type { Primitive } from './save/primitive.ts';
 export { save } from './save/save.ts';

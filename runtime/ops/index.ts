@@ -127,7 +127,7 @@ export {
   smoothL1Loss,
 } from './loss/regression-losses.ts';
 export { atleast1d, atleast2d, atleast3d, broadcastTensors } from './movement/at-least.ts';
-export { empty, full, ones, rand, randn, zeros } from './movement/create.ts';
+export { empty, full, ones, zeros } from './movement/create.ts';
 export {
   cat,
   cat as concat,
@@ -363,6 +363,7 @@ export {
   outer,
   tensordot,
 } from './products/products.ts';
+export { rand, randn } from './random/drawn.ts';
 export { alphaDropout, dropout, featureDropout } from './random/dropout.ts';
 export {
   bernoulli,

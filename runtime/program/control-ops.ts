@@ -1,7 +1,6 @@
 import { InvariantError } from '../errors/invariant.ts';
 import { scalarFunctions } from '../ops/numbers/scalar-functions.ts';
-import { opNamed } from '../ops/op-table.ts';
-import type { OpRecord } from '../ops/record/define-op.ts';
+import { definedOp, type OpRecord } from '../ops/record/define-op.ts';
 import type { DType } from '../spec/dtype.ts';
 import type { Shape } from '../spec/shape.ts';
 import { listOps } from './list-ops.ts';
@@ -162,7 +161,7 @@ export function placedDraw({ name }: OpRecord): OpRecord {
 
 /** The random op that a placed one represents. */
 export function drawnBy({ name }: OpRecord): OpRecord {
-  return opNamed(name === 'drawUniform' ? 'uniform' : 'normal');
+  return definedOp(name === 'drawUniform' ? 'uniform' : 'normal')!;
 }
 
 /** Whether running the op has an observable effect, if only an error, even if its results are unused. */

@@ -1,5 +1,5 @@
 import { contiguousMeta, type TensorMeta } from '../device/tensor-meta.ts';
-import { opNamed } from '../ops/op-table.ts';
+import { addOp } from '../ops/arithmetic/arithmetic.ts';
 import type { OpRecord } from '../ops/record/define-op.ts';
 import { aliasOp } from '../program/alias-op.ts';
 import { earlierSum } from '../program/optional-gradients.ts';
@@ -64,7 +64,7 @@ function goingOn(step: Step, { sums, earlier, first }: GradientAccumulator): rea
   const diesHere = frees.includes(part) && op.inputs.filter((id) => id === part).length === 1;
   const start: Step = {
     op: {
-      op: opNamed('add'),
+      op: addOp,
       inputs: [earlier, part],
       outputs: [first],
       attrs: {},
@@ -96,12 +96,11 @@ function continueSum(steps: readonly Step[], sum: GradientAccumulator): readonly
     return [...before, there, ...after];
   }
   if (step.regions && !isListOp(op.op)) return [...before, ...goingOn(step, sum), ...after];
-  const add = opNamed('add');
   const [part, next] = op.inputs as readonly [ValueId, ValueId | undefined];
   if (next === undefined) {
     // The other parts are missing: what was the sum is one part.
     const inputs = [earlier, part];
-    const whole = { ...step, op: { ...op, op: add, inputs }, frees: [...frees, earlier] };
+    const whole = { ...step, op: { ...op, op: addOp, inputs }, frees: [...frees, earlier] };
     return [...before, whole, ...after];
   }
   const diesHere = frees.includes(part) && part !== next;

@@ -3,6 +3,7 @@ import { type Attrs, type AttrValue, mayOverwrite } from '../device/kernel-op.ts
 import { symbolicAttrs } from '../device/symbolic-attrs.ts';
 import type { TensorMeta } from '../device/tensor-meta.ts';
 import type { UserPosition } from '../errors/position.ts';
+import { coreOps } from '../ops/families/core.ts';
 import { scalarFunctions } from '../ops/numbers/scalar-functions.ts';
 import {
   type ScalarId,
@@ -10,8 +11,7 @@ import {
   ScalarTable,
   SymbolicNumber,
 } from '../ops/numbers/symbolic-number.ts';
-import { opTable } from '../ops/op-table.ts';
-import type { OpRecord } from '../ops/record/define-op.ts';
+import { type OpRecord, opsIn } from '../ops/record/define-op.ts';
 import { aliasOp } from '../program/alias-op.ts';
 import { controlOps } from '../program/control-ops.ts';
 import { runsFused } from '../program/fused/fits-device.ts';
@@ -323,7 +323,7 @@ function readMeta(field: Field, device: Device): TensorMeta {
 function readOp(field: Field): OpRecord {
   const name = field.string();
   return (
-    opTable.get(name) ??
+    opsIn(coreOps).get(name) ??
     controlOps.get(name) ??
     [aliasOp, nameGradientOp, outputGradientOp].find((op) => op.name === name) ??
     field.fail('the name of an operator')

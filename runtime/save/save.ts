@@ -1,5 +1,5 @@
-import { DataWriter } from './container.ts';
-import { writeBytes } from './files.ts';
+import { DataWriter } from './file/container.ts';
+import { writeBytes } from './file/files.ts';
 import { GraphWriter } from './graph-format.ts';
 import { type LoadedProgram, type ProgramParts, programParts } from './loaded-program.ts';
 import { encodeProgram, type ProgramToSave } from './program-format.ts';

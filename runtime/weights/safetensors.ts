@@ -1,4 +1,4 @@
-import { isNestedDeeper } from '../save/nesting.ts';
+import { isNestedDeeper } from '../save/file/nesting.ts';
 import { badWeights, shown } from './bad-file.ts';
 import type { ByteSource } from './byte-source.ts';
 import { type ElementType, elementTypes } from './element-type.ts';

@@ -1,6 +1,6 @@
 import { ArgumentError, DTypeError } from '../errors/errors.ts';
 import type { StateDict } from '../nn/module/module-state.ts';
-import { crc32 } from '../save/crc32.ts';
+import { crc32 } from '../save/file/crc32.ts';
 import type { DType } from '../spec/dtype.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { bytesOf, writePieces } from './writer.ts';

@@ -2,7 +2,7 @@ import { ArgumentError } from '../errors/errors.ts';
 import type { StateDict } from '../nn/module/module-state.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { count, that } from '../options/option-kinds.ts';
-import { writeBytes } from '../save/files.ts';
+import { writeBytes } from '../save/file/files.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { elementTypeOf, elementTypes } from './element-type.ts';
 import { bytesOf, type Pieces, writePieces } from './writer.ts';

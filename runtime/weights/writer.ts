@@ -1,4 +1,4 @@
-import { writeBytes } from '../save/files.ts';
+import { writeBytes } from '../save/file/files.ts';
 
 /** Bytes that are made piece after piece, of a length that is known before. */
 export interface Pieces {

@@ -3,7 +3,7 @@
 import { ArgumentError } from '../../runtime/errors/errors.ts';
 import { expectOptions, type OptionKinds } from '../../runtime/options/expect-options.ts';
 import { anyNumber, count, oneOf, text } from '../../runtime/options/option-kinds.ts';
-import { readBytes } from '../../runtime/save/files.ts';
+import { readBytes } from '../../runtime/save/file/files.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { saveSafetensors } from '../../runtime/weights/index.ts';
 import { save } from '../save/save.ts';

@@ -3,7 +3,7 @@ import { type CompiledGraph, GraphCompiler } from '../../runtime/onnx/graph.ts';
 import { type ModelWeight, OnnxModule } from '../../runtime/onnx/model.ts';
 import { missing } from '../../runtime/onnx/node/not-imported.ts';
 import { dataBeside, noExternalData } from '../../runtime/onnx/values/external-data.ts';
-import { readBytes } from '../../runtime/save/files.ts';
+import { readBytes } from '../../runtime/save/file/files.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { badWeights } from '../../runtime/weights/bad-file.ts';
 import { decodeMessage } from '../protobuf/message.ts';

@@ -1,5 +1,5 @@
 import type { DataError } from '../../runtime/errors/errors.ts';
-import { DataWriter, parseFile } from '../../runtime/save/container.ts';
+import { DataWriter, parseFile } from '../../runtime/save/file/container.ts';
 import { badFile, type Field } from '../../runtime/save/field.ts';
 
 type Files = typeof import('node:fs');

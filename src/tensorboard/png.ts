@@ -1,5 +1,5 @@
 import { zlibSync } from 'fflate';
-import { crc32 } from '../../runtime/save/crc32.ts';
+import { crc32 } from '../../runtime/save/file/crc32.ts';
 
 /** Color types of PNG by the number of channels. */
 const colorTypes: Readonly<Record<number, number>> = { 1: 0, 3: 2, 4: 6 };

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { floatStorage, typedStorage } from '../../runtime/device/gpu/core/element-storage.ts';
-import { rand, randn } from '../../runtime/ops/movement/create.ts';
 import { linspace } from '../../runtime/ops/movement/ranges.ts';
 import { linear } from '../../runtime/ops/products/matmul.ts';
+import { rand, randn } from '../../runtime/ops/random/drawn.ts';
 import { SGD } from '../../runtime/optim/sgd.ts';
 import { seed } from '../../runtime/random/seed.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';

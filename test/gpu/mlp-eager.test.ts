@@ -4,7 +4,7 @@ import { deviceGuard, deviceNamed } from '../../runtime/device/current.ts';
 import type { Device } from '../../runtime/device/device.ts';
 import { tensor } from '../../runtime/ops/core/create.ts';
 import { crossEntropy } from '../../runtime/ops/loss/class-losses.ts';
-import { randn } from '../../runtime/ops/movement/create.ts';
+import { randn } from '../../runtime/ops/random/drawn.ts';
 import { seed } from '../../runtime/random/seed.ts';
 import { keep, tidy } from '../../runtime/tensor/lifetime.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';

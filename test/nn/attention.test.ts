@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import * as nn from '../../runtime/nn/index.ts';
 import { triu } from '../../runtime/ops/arranging/triangles.ts';
-import { ones, randn, zeros } from '../../runtime/ops/movement/create.ts';
+import { ones, zeros } from '../../runtime/ops/movement/create.ts';
 import { cat } from '../../runtime/ops/movement/joining.ts';
+import { randn } from '../../runtime/ops/random/drawn.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import { allocated, expectClose, type Tensor, tensor } from '../ops/eager.ts';
 

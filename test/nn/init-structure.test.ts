@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { init } from '../../runtime/nn/index.ts';
 import { conv2d } from '../../runtime/ops/convolution/conv.ts';
-import { randn, zeros } from '../../runtime/ops/movement/create.ts';
+import { zeros } from '../../runtime/ops/movement/create.ts';
 import { matmul } from '../../runtime/ops/products/matmul.ts';
+import { randn } from '../../runtime/ops/random/drawn.ts';
 import { seed } from '../../runtime/random/seed.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import { allocated, expectClose, type Tensor } from '../ops/eager.ts';

@@ -10,7 +10,8 @@ import {
   ReLU,
   Sequential,
 } from '../../runtime/nn/index.ts';
-import { randn, zeros } from '../../runtime/ops/movement/create.ts';
+import { zeros } from '../../runtime/ops/movement/create.ts';
+import { randn } from '../../runtime/ops/random/drawn.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import { allocated, type Tensor, tensor } from '../ops/eager.ts';
 

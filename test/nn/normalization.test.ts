@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import * as nn from '../../runtime/nn/index.ts';
-import { randn, zeros } from '../../runtime/ops/movement/create.ts';
+import { zeros } from '../../runtime/ops/movement/create.ts';
+import { randn } from '../../runtime/ops/random/drawn.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import { allocated, expectClose, type Tensor, tensor } from '../ops/eager.ts';
 

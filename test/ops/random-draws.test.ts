@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { rand } from '../../runtime/ops/movement/create.ts';
+import { rand } from '../../runtime/ops/random/drawn.ts';
 import {
   bernoulli,
   multinomial,

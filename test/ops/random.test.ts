@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { rand, randn } from '../../runtime/ops/movement/create.ts';
+import { rand, randn } from '../../runtime/ops/random/drawn.ts';
 import { seed } from '../../runtime/random/seed.ts';
 import type { Shape } from '../../runtime/spec/shape.ts';
 import './eager.ts';

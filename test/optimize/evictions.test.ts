@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Program, ValueId } from '../../runtime/program/program.ts';
 import { verifyProgram } from '../../runtime/program/verify/verify.ts';
-import { parseFile } from '../../runtime/save/container.ts';
+import { parseFile } from '../../runtime/save/file/container.ts';
 import { Candidates } from '../../src/5-optimize/recompute/candidates.ts';
 import { walkEvicting } from '../../src/5-optimize/recompute/eviction-walk.ts';
 import { Evictions } from '../../src/5-optimize/recompute/evictions.ts';

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { DataWriter, parseFile } from '../../runtime/save/container.ts';
+import { DataWriter, parseFile } from '../../runtime/save/file/container.ts';
 import { Captured, type ToStaticOptions } from '../../src/dispatch/captured-function.ts';
 import { type Tensor, tidy } from '../../src/node/index.ts';
 import { type Job, jobs } from './known-choices/jobs.ts';

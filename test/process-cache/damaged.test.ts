@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { DataWriter, parseFile } from '../../runtime/save/container.ts';
+import { DataWriter, parseFile } from '../../runtime/save/file/container.ts';
 import { type CapturedStats, toStatic } from '../../src/node/index.ts';
 import { describeValues } from '../trace/snapshot.ts';
 import { type StepName, steps } from './programs/steps.ts';

@@ -1,7 +1,7 @@
 /** Files of `save` taken apart, and structural changes to the JSON in them. */
 
 import fc from 'fast-check';
-import { crc32 } from '../../runtime/save/crc32.ts';
+import { crc32 } from '../../runtime/save/file/crc32.ts';
 
 export interface FileParts {
   readonly header: object;

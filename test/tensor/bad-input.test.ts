@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { deviceGuard } from '../../runtime/device/current.ts';
 import { TostaticError } from '../../runtime/errors/errors.ts';
-import { full, rand, zeros } from '../../runtime/ops/movement/create.ts';
+import { full, zeros } from '../../runtime/ops/movement/create.ts';
 import { arange, eye } from '../../runtime/ops/movement/ranges.ts';
+import { rand } from '../../runtime/ops/random/drawn.ts';
 import type { DType } from '../../runtime/spec/dtype.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import { allocated, type Tensor, tensor } from '../ops/eager.ts';

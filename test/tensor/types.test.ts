@@ -1,5 +1,6 @@
 import { describe, expect, expectTypeOf, it } from 'vitest';
-import { full, rand, zeros } from '../../runtime/ops/movement/create.ts';
+import { full, zeros } from '../../runtime/ops/movement/create.ts';
+import { rand } from '../../runtime/ops/random/drawn.ts';
 import type { DType, TypedArray } from '../../runtime/spec/dtype.ts';
 import type { Promoted } from '../../runtime/spec/dtype-types.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';

@@ -1,6 +1,6 @@
 import { noGrad } from '../../autograd/grad-mode.ts';
 import { add_, mul_ } from '../../ops/in-place/in-place.ts';
-import { rand } from '../../ops/movement/create.ts';
+import { rand } from '../../ops/random/drawn.ts';
 import { expectOptions } from '../../options/expect-options.ts';
 import { flag } from '../../options/option-kinds.ts';
 import type { Shape } from '../../spec/shape.ts';

@@ -24,7 +24,7 @@ const x = E.input(0);
 const y = E.input(1);
 const value = E.attr('value');
 
-const addOp = defineOp({
+export const addOp = defineOp({
   name: 'add',
   operands: { x: 'data', y: 'data' },
   infer: inferBinary('add'),

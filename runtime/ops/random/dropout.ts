@@ -7,7 +7,6 @@ import type { Shape } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { add, mul } from '../arithmetic/arithmetic.ts';
-import { rand } from '../movement/create.ts';
 import {
   equals,
   isAtMost,
@@ -20,6 +19,7 @@ import {
   root,
 } from '../numbers/number-arithmetic.ts';
 import { lt, maskedFill } from '../pointwise/comparison.ts';
+import { rand } from './drawn.ts';
 
 function expectPart(name: string, p: number): void {
   if (isAtMost(0, p) && isAtMost(p, 1)) return;

@@ -17,7 +17,6 @@ import { cast } from '../core/cast.ts';
 import { type CreateOptions, created } from '../core/creation-options.ts';
 import { floating } from '../core/promotion.ts';
 import { copy_ } from '../in-place/in-place.ts';
-import { rand, randn } from '../movement/create.ts';
 import { unsqueeze } from '../movement/movement.ts';
 import { fullLike } from '../movement/ranges.ts';
 import { difference, isBelow, isInteger, minus } from '../numbers/number-arithmetic.ts';
@@ -25,6 +24,7 @@ import { gt, lt, where } from '../pointwise/comparison.ts';
 import { expectNumber } from '../record/positional.ts';
 import { argmax } from '../reduce/extremes.ts';
 import { argsort, topk } from '../reduce/order.ts';
+import { rand, randn } from './drawn.ts';
 
 /** A float32 in [0, 1) has 24 random bits. */
 const most = 2 ** 24;

@@ -116,6 +116,9 @@ export function opsIn(...modules: readonly object[]): ReadonlyMap<string, OpReco
   return table;
 }
 
+/** The op of this name; undefined where nothing has loaded it. */
+export const definedOp = (name: string): OpRecord | undefined => table.get(name);
+
 export function defineOp<const O extends Readonly<Record<string, OperandUse>>>(
   definition: OpDefinition<O>,
 ): OpRecord {

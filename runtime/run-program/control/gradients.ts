@@ -4,7 +4,8 @@ import { Holder } from '../../device/holder.ts';
 import { type ListItem, TensorList } from '../../device/tensor-list.ts';
 import { contiguousMeta, type TensorMeta } from '../../device/tensor-meta.ts';
 import { events } from '../../memory/events.ts';
-import { opNamed } from '../../ops/op-table.ts';
+import { addOp } from '../../ops/arithmetic/arithmetic.ts';
+import { fullOp } from '../../ops/movement/create.ts';
 import { elementSpec } from '../../program/list-ops.ts';
 import { sizeOf } from '../../spec/shape.ts';
 import { Slot } from '../scope/scope.ts';
@@ -26,7 +27,7 @@ export class Filled {
   fill(slot: Slot): void {
     const { shape, dtype, device } = this.#meta;
     const attrs = { shape, dtype, value: this.#value };
-    this.#launch ??= device.prepare(opNamed('full'), [], [this.#meta], attrs);
+    this.#launch ??= device.prepare(fullOp, [], [this.#meta], attrs);
     slot.put(new Holder(device, this.#bytes), 0);
     this.#launch([], [slot]);
     events.kernel(device.name, 'full');
@@ -138,7 +139,7 @@ export class GradientSum {
 
   #addTensor(sum: Slot, part: Slot, meta: TensorMeta): void {
     const { device } = meta;
-    this.#add ??= device.prepare(opNamed('add'), [meta, meta], [meta], {});
+    this.#add ??= device.prepare(addOp, [meta, meta], [meta], {});
     // The first term may have other readers: then the sum gets memory of its own.
     const alone = sum.holder!.owners === 1;
     const target = alone ? sum : new Slot();

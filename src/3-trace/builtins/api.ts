@@ -13,11 +13,12 @@ import * as pointwiseInPlace from '../../../runtime/ops/in-place/pointwise-in-pl
 import * as ops from '../../../runtime/ops/index.ts';
 import { ShapeDependsOnData } from '../../../runtime/ops/indexing/data-dependent.ts';
 import * as indexing from '../../../runtime/ops/indexing/indexing.ts';
-import { full, ones, rand, randn, zeros } from '../../../runtime/ops/movement/create.ts';
+import { full, ones, zeros } from '../../../runtime/ops/movement/create.ts';
 import * as joining from '../../../runtime/ops/movement/joining.ts';
 import * as movement from '../../../runtime/ops/movement/movement.ts';
 import * as ranges from '../../../runtime/ops/movement/ranges.ts';
 import * as views from '../../../runtime/ops/movement/views.ts';
+import { rand, randn } from '../../../runtime/ops/random/drawn.ts';
 import * as dropout from '../../../runtime/ops/random/dropout.ts';
 import * as random from '../../../runtime/ops/random/random.ts';
 import { RecordedWriteInPlace } from '../../../runtime/program/recorded-write.ts';

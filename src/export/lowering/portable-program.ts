@@ -8,7 +8,7 @@ import type { ScalarTable } from '../../../runtime/ops/numbers/symbolic-number.t
 import type { BackwardPart } from '../../../runtime/program/plan.ts';
 import type { Program, Region } from '../../../runtime/program/program.ts';
 import { scalarTableIn } from '../../../runtime/program/scalars.ts';
-import { parseFile } from '../../../runtime/save/container.ts';
+import { parseFile } from '../../../runtime/save/file/container.ts';
 import { Field } from '../../../runtime/save/field.ts';
 import { readGraphs } from '../../../runtime/save/graph-reader.ts';
 import { readPrimitive } from '../../../runtime/save/primitive.ts';

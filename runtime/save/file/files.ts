@@ -1,4 +1,4 @@
-import { DataError } from '../errors/errors.ts';
+import { DataError } from '../../errors/errors.ts';
 
 /** Files of Node, found when they are requested: a page has none. */
 function files(use: string): typeof import('node:fs/promises') {

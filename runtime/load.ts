@@ -1,0 +1,32 @@
+/**
+ * The loader of saved programs for pages that download little: what runs programs, and the ops of a file, are downloaded
+ * when it is loaded. With what a page needs to call them; `tostatic/functions` has all else.
+ */
+
+import './base-setup.ts';
+
+export { enableGrad, noGrad } from './autograd/grad-mode.ts';
+export { setDevice } from './device/current.ts';
+export * as memory from './device/memory.ts';
+export {
+  ArgumentError,
+  DataError,
+  DeviceError,
+  DTypeError,
+  ShapeError,
+  TostaticError,
+} from './errors/errors.ts';
+export { type InitOptions, init, shutdown } from './init.ts';
+export {
+  asTensor,
+  isTensor,
+  type NestedArray,
+  type TensorOptions,
+  tensor,
+} from './ops/core/create.ts';
+export { seed } from './random/seed.ts';
+export type { LoadFileOptions } from './save/load-file.ts';
+export { load, loadProgram } from './save/load-in-parts.ts';
+export type { LoadedProgram } from './save/loaded-program.ts';
+export { keep, tidy } from './tensor/lifetime.ts';
+export { Tensor } from './tensor/tensor.ts';

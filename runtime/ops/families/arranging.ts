@@ -1,0 +1,19 @@
+/** Views, and copies in other places. */
+
+import { catOp } from '../movement/joining.ts';
+import { asStridedOp, placeIntoOp, placeOp } from '../movement/place.ts';
+import { arangeOp } from '../movement/ranges.ts';
+import { diagonalOp, sliceOp } from '../movement/views.ts';
+import { unfoldGradOp, unfoldOp } from '../movement/windows.ts';
+
+export const arrangingOps = [
+  catOp,
+  asStridedOp,
+  placeIntoOp,
+  placeOp,
+  arangeOp,
+  diagonalOp,
+  sliceOp,
+  unfoldGradOp,
+  unfoldOp,
+];

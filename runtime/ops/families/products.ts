@@ -1,0 +1,5 @@
+/** Products of matrices. */
+
+import { addMatmulOp, matmulOp } from '../products/matmul.ts';
+
+export const productsOps = [addMatmulOp, matmulOp];

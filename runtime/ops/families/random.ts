@@ -1,0 +1,5 @@
+/** Random numbers. */
+
+import { normalOp, uniformOp } from '../random/drawn.ts';
+
+export const randomOps = [normalOp, uniformOp];

@@ -1,0 +1,86 @@
+/** Linear algebra, losses and gradients with kernels of their own, pointwise ops in place, and numbers in fewer bits. */
+
+import { scaleGradientOp } from '../advanced-indexing/embedding.ts';
+import { packBitsOp, unpackBitsOp } from '../core/bits.ts';
+import { dequantizeOp, quantizeOp } from '../core/quantize.ts';
+import {
+  clamp_,
+  clampMax_,
+  clampMin_,
+  copysign_,
+  cumprod_,
+  cumsum_,
+  div_,
+  floorDivide_,
+  fmod_,
+  hypot_,
+  lerp_,
+  logicalAnd_,
+  logicalNot_,
+  logicalOr_,
+  logicalXor_,
+  maximum_,
+  minimum_,
+  nanToNum_,
+  pow_,
+  remainder_,
+  square_,
+  sub_,
+  tril_,
+  triu_,
+  unaryInPlace,
+  xlogy_,
+  zero_,
+} from '../in-place/pointwise-in-place.ts';
+import { choleskyOp } from '../linalg/cholesky.ts';
+import { cofactorsOp, detOp, logAbsDetOp } from '../linalg/determinants.ts';
+import { inverseOp, solveOp, solveTriangularOp } from '../linalg/linear-systems.ts';
+import { binaryCrossEntropyOp, logitCrossEntropyOp } from '../loss/probability-losses.ts';
+import { smoothL1Op } from '../loss/regression-losses.ts';
+import { nuclearNormOp } from '../reduce/nuclear-norm.ts';
+
+export const rareOps = [
+  binaryCrossEntropyOp,
+  choleskyOp,
+  cofactorsOp,
+  dequantizeOp,
+  detOp,
+  inverseOp,
+  logAbsDetOp,
+  logitCrossEntropyOp,
+  nuclearNormOp,
+  packBitsOp,
+  clampMax_,
+  clampMin_,
+  clamp_,
+  copysign_,
+  cumprod_,
+  cumsum_,
+  div_,
+  floorDivide_,
+  fmod_,
+  hypot_,
+  lerp_,
+  logicalAnd_,
+  logicalNot_,
+  logicalOr_,
+  logicalXor_,
+  maximum_,
+  minimum_,
+  nanToNum_,
+  pow_,
+  remainder_,
+  square_,
+  sub_,
+  tril_,
+  triu_,
+  unaryInPlace,
+  xlogy_,
+  zero_,
+  quantizeOp,
+  scaleGradientOp,
+  smoothL1Op,
+  solveOp,
+  solveTriangularOp,
+  unpackBitsOp,
+];

@@ -1,0 +1,19 @@
+/** Softmax, and the losses of classes. */
+
+import {
+  crossEntropyGradOp,
+  logSoftmaxOp,
+  nllLossGradOp,
+  nllLossOp,
+  nllLossShareOp,
+  softmaxOp,
+} from '../normalization/softmax.ts';
+
+export const softmaxOps = [
+  crossEntropyGradOp,
+  logSoftmaxOp,
+  nllLossGradOp,
+  nllLossOp,
+  nllLossShareOp,
+  softmaxOp,
+];

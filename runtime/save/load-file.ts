@@ -1,0 +1,82 @@
+import { currentDevice, deviceNamed } from '../device/current.ts';
+import type { Device } from '../device/device.ts';
+import { ArgumentError, type DataError, TostaticError } from '../errors/errors.ts';
+import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
+import { that } from '../options/option-kinds.ts';
+import { badFile, type Field } from './field.ts';
+import { parseFile } from './file/container.ts';
+import { readBytes } from './file/files.ts';
+import type { LoadedProgram } from './loaded-program.ts';
+import type { readProgram } from './program-format.ts';
+import { TensorReader } from './tensors.ts';
+import { readValue } from './values.ts';
+
+export interface LoadFileOptions {
+  /** Where tensors are put and programs run: a device or its name. The current device by default. */
+  readonly device?: Device | string;
+}
+
+const loadKinds: OptionKinds<LoadFileOptions> = {
+  device: that(
+    'a device or its name',
+    (value) => typeof value === 'string' || (typeof value === 'object' && value !== null),
+  ),
+};
+
+/** What reads the programs of files, once all ops that this one names are defined. */
+export type ProgramReader = (program: Field) => Promise<typeof readProgram>;
+
+export type FileSource = string | URL | Uint8Array | ArrayBuffer;
+
+/** `load`, with what reads programs. */
+export async function loadFile(
+  source: FileSource,
+  options: LoadFileOptions,
+  reader: ProgramReader,
+): Promise<unknown> {
+  expectOptions('load', options, loadKinds);
+  const bytes = await bytesFrom(source);
+  const { device = currentDevice() } = options;
+  const { header, data } = parseFile(bytes);
+  const target = typeof device === 'string' ? deviceNamed(device) : device;
+  const read = header.has('program') ? await reader(header.get('program')) : null;
+  const tensors = new TensorReader(header.get('tensors'), data, target);
+  try {
+    return read
+      ? read(header.get('program'), tensors, target)
+      : readValue(header.get('value'), tensors);
+  } catch (error) {
+    tensors.disposeAll();
+    throw error instanceof TostaticError ? error : notReadable(error);
+  } finally {
+    tensors.close();
+  }
+}
+
+/** For what no check has named; the file is still the only thing that can be wrong. */
+function notReadable(cause: unknown): DataError {
+  const given = cause instanceof Error ? cause.message : String(cause);
+  return badFile('its contents', given, 'what save() writes', cause);
+}
+
+/** `loadProgram`, with what reads programs. */
+export async function loadProgramFile(
+  source: FileSource,
+  options: LoadFileOptions,
+  reader: ProgramReader,
+): Promise<LoadedProgram> {
+  const loaded = await loadFile(source, options, reader);
+  if (typeof loaded === 'function') return loaded as LoadedProgram;
+  throw new ArgumentError({
+    what: 'loadProgram: the file holds no program',
+    given: 'tensors or plain data',
+    expected: 'a file that save() has made of a captured function',
+    remedy: 'use load() for it',
+  });
+}
+
+async function bytesFrom(source: FileSource): Promise<Uint8Array> {
+  if (source instanceof Uint8Array) return source;
+  if (source instanceof ArrayBuffer) return new Uint8Array(source);
+  return readBytes(source);
+}
