@@ -64,6 +64,23 @@ const unused: Plugin = {
   load: (id) => (notInPages.has(id.slice(1)) ? 'throw new Error("left out");' : null),
 };
 
+/**
+ * Leaves out acorn's checks of regular expressions, which `src/vm/syntax/parse.ts` doesn't make: names and versions of
+ * Unicode's properties, and a parser of patterns.
+ */
+const withoutPatterns: Plugin = {
+  name: 'without-patterns',
+  transform(code, id) {
+    if (!id.endsWith('/acorn/dist/acorn.mjs')) return null;
+    const from = code.indexOf('var scriptValuesAddedInUnicode');
+    const to = code.indexOf('// Object type used to represent tokens');
+    if (from < 0 || to < from) throw new Error('acorn has its checks of patterns elsewhere');
+    const state =
+      'function RegExpValidationState() {}\nRegExpValidationState.prototype.reset = () => {};\n';
+    return { code: code.slice(0, from) + state + code.slice(to) };
+  },
+};
+
 /** Leaves out the comments that name the modules of a chunk: every start would read them. */
 const withoutModuleNames: Plugin = {
   name: 'without-module-names',
@@ -154,6 +171,7 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
       pureInitializers(compiled),
       ownEdges(compiled),
       withoutModuleNames,
+      withoutPatterns,
     ],
   });
   const { output } = await bundled.write({

@@ -1,5 +1,6 @@
-import { type Node, parse } from 'acorn';
+import type { Node } from 'acorn';
 import { generate } from 'astring';
+import { parse } from '../../vm/syntax/parse.ts';
 
 /** A part of a syntax tree: a node, or a list of them. */
 type Tree = Record<string, unknown>;
