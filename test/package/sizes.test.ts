@@ -1,12 +1,16 @@
 /** What a page downloads: bundled, minified, without what nothing uses, and compressed. */
 
-import { writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { gzipSync } from 'node:zlib';
-import { build } from 'esbuild';
-import { rolldown } from 'rolldown';
-import { beforeAll, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { ConvNet } from '../../examples/workloads/conv-net.ts';
+import { Mlp } from '../../examples/workloads/mlp.ts';
+import { noGrad, rand, save, seed, type Tensor, toStatic } from '../../src/index.ts';
 import { installed } from './installed.ts';
+import { bundlePage, type Chunk } from './page-bundles.ts';
 
 /** Programs, and the most kB that each may take by each bundler. What grew is to be found, not to be allowed for. */
 const programs: Readonly<Record<string, readonly [source: string, kilobytes: Kilobytes]>> = {
@@ -54,6 +58,11 @@ const programs: Readonly<Record<string, readonly [source: string, kilobytes: Kil
     "import { load } from 'tostatic/functions'; await load(new Uint8Array());",
     { rolldown: 172, esbuild: 184 },
   ],
+  // What `load` brings later is counted below.
+  'the loader of saved programs, in parts': [
+    "import { load } from 'tostatic/load'; await load(new Uint8Array());",
+    { rolldown: 69, esbuild: 72 },
+  ],
   toStatic: [
     "import { tensor, toStatic } from 'tostatic'; toStatic((x) => x.mul(2))(tensor([1]));",
     { rolldown: 517, esbuild: 542 },
@@ -71,92 +80,79 @@ beforeAll(async () => {
   ({ project } = await installed());
 }, 240_000);
 
-interface Chunk {
-  readonly code: string;
-  /** Bytes of the modules in it. */
-  readonly modules: readonly (readonly [path: string, bytes: number])[];
-}
+const bundlers = ['rolldown', 'esbuild'] as const;
 
-const bundlers = {
-  async esbuild(contents: string): Promise<Chunk[]> {
-    const { outputFiles, metafile } = await build({
-      stdin: { contents, resolveDir: project, sourcefile: 'program.js' },
-      bundle: true,
-      minify: true,
-      splitting: true,
-      format: 'esm',
-      target: 'es2022',
-      platform: 'browser',
-      external: ['node:*'],
-      outdir: project,
-      absWorkingDir: project,
-      write: false,
-      metafile: true,
-      logLevel: 'error',
-    });
-    const { outputs } = metafile;
-    const first = Object.keys(outputs).find((name) => outputs[name]!.entryPoint === 'program.js')!;
-    const imported = (name: string) =>
-      outputs[name]!.imports.filter(
-        ({ kind, external }) => kind === 'import-statement' && !external,
-      ).map(({ path }) => path);
-    return loadedFrom(first, imported).map((name) => ({
-      code: outputFiles.find(({ path }) => path.endsWith(name))!.text,
-      modules: Object.entries(outputs[name]!.inputs).map(
-        ([path, { bytesInOutput }]) => [path, bytesInOutput] as const,
-      ),
-    }));
-  },
+const kilobytesOf = (chunks: readonly Chunk[]): number =>
+  chunks.reduce((sum, { code }) => sum + gzipSync(code, { level: 9 }).length, 0) / 1e3;
 
-  async rolldown(contents: string): Promise<Chunk[]> {
-    const entry = join(project, 'program.js');
-    writeFileSync(entry, contents);
-    const bundle = await rolldown({
-      input: entry,
-      external: [/^node:/],
-      platform: 'browser',
-      cwd: project,
-      logLevel: 'silent',
-    });
-    const { output } = await bundle.generate({ format: 'esm', minify: true });
-    const chunks = output.filter((each) => each.type === 'chunk');
-    const chunkOf = (name: string) => chunks.find(({ fileName }) => fileName === name)!;
-    const { fileName } = chunks.find(({ isEntry }) => isEntry)!;
-    const imported = (name: string) =>
-      chunkOf(name).imports.filter((each) => chunkOf(each) !== undefined);
-    return loadedFrom(fileName, imported).map((name) => {
-      const { code, modules } = chunkOf(name);
-      return {
-        code,
-        modules: Object.entries(modules).map(
-          ([path, { renderedLength }]) => [path, renderedLength] as const,
-        ),
-      };
-    });
-  },
-};
-
-/** The entry and what it imports at once; chunks that are loaded later don't count. */
-function loadedFrom(entry: string, imported: (name: string) => readonly string[]): string[] {
-  const found = new Set([entry]);
-  for (const name of found) for (const each of imported(name)) found.add(each);
-  return [...found];
-}
-
-const cases = Object.entries(programs).flatMap(([name, [contents, kilobytes]]) =>
-  (['rolldown', 'esbuild'] as const).map(
-    (bundler) => [name, bundler, contents, kilobytes[bundler]] as const,
-  ),
-);
-
-it.each(cases)('%s, by %s', async (_name, bundler, contents, kilobytes) => {
-  const chunks = await bundlers[bundler](contents);
-  const bytes = chunks.map(({ code }) => gzipSync(code, { level: 9 }).length);
-  const total = bytes.reduce((a, b) => a + b, 0) / 1e3;
-  const largest = chunks
+const largestIn = (chunks: readonly Chunk[]): string =>
+  chunks
     .flatMap(({ modules }) => modules)
     .sort(([, a], [, b]) => b - a)
     .slice(0, 8)
-    .map(([path, length]) => `${length} B of ${path}`);
-  expect(total, `${total} kB; largest: ${largest.join(', ')}`).toBeLessThanOrEqual(kilobytes);
+    .map(([path, length]) => `${length} B of ${path}`)
+    .join(', ');
+
+const cases = Object.entries(programs).flatMap(([name, [contents, kilobytes]]) =>
+  bundlers.map((bundler) => [name, bundler, contents, kilobytes[bundler]] as const),
+);
+
+it.each(cases)('%s, by %s', async (_name, bundler, contents, kilobytes) => {
+  const { atOnce } = await bundlePage[bundler](contents, project);
+  const total = kilobytesOf(atOnce);
+  expect(total, `${total} kB; largest: ${largestIn(atOnce)}`).toBeLessThanOrEqual(kilobytes);
+});
+
+/** Saved programs, and the most kB that a page downloads to load and run each of them. */
+const saved: Readonly<Record<string, readonly [model: () => Mlp | ConvNet, Kilobytes]>> = {
+  'the MLP for digits': [() => new Mlp(64), { rolldown: 999, esbuild: 999 }],
+  'the convolutional network for digits': [() => new ConvNet(4), { rolldown: 999, esbuild: 999 }],
+};
+
+/** Prints the addresses of all modules that are loaded. */
+const hooks = `
+import { register } from 'node:module';
+import { writeSync } from 'node:fs';
+import { isMainThread } from 'node:worker_threads';
+export function load(url, context, next) {
+  writeSync(1, 'loaded ' + url + '\\n');
+  return next(url, context);
+}
+if (isMainThread) register(import.meta.url, { parentURL: import.meta.url });`;
+
+describe('all that a page downloads to load and run a program', () => {
+  const all = Object.entries(saved).flatMap(([name, [model, kilobytes]]) =>
+    bundlers.map((bundler) => [name, bundler, model, kilobytes[bundler]] as const),
+  );
+  it.each(all)('%s, by %s', { timeout: 60_000 }, async (name, bundler, model, kilobytes) => {
+    seed(1);
+    const network = model();
+    network.eval();
+    const program = toStatic((images: Tensor) => network.forward(images));
+    const images = rand([2, 1, 28, 28]);
+    const expected = noGrad(() => (program(images).toArraySync() as number[][]).flat());
+    const folder = join(project, `${bundler} ${name}`);
+    mkdirSync(folder, { recursive: true });
+    await save(program, join(folder, 'program.tostatic'));
+    const contents = `
+      import { load, noGrad, tensor } from 'tostatic/load';
+      import { readFileSync } from 'node:fs';
+      const file = (name) => readFileSync(new URL(name, import.meta.url));
+      const program = await load(new Uint8Array(file('program.tostatic')));
+      const images = tensor(JSON.parse(file('images.json')));
+      console.log(JSON.stringify(noGrad(() => program(images)).toArraySync().flat()));`;
+    const { chunks, atOnce } = await bundlePage[bundler](contents, project);
+    for (const { name, code } of chunks) writeFileSync(join(folder, name), code);
+    writeFileSync(join(folder, 'images.json'), JSON.stringify(images.toArraySync()));
+    writeFileSync(join(folder, 'hooks.mjs'), hooks);
+    const address = (file: string) => pathToFileURL(join(folder, file)).href;
+    const args = ['--no-warnings', '--import', address('hooks.mjs'), join(folder, chunks[0]!.name)];
+    const printed = execFileSync(process.execPath, args, { encoding: 'utf8' }).trim().split('\n');
+    expect(JSON.parse(printed.at(-1)!)).toEqual(expected);
+    const loaded = chunks.filter((chunk) => printed.includes(`loaded ${address(chunk.name)}`));
+    expect(loaded).toEqual(expect.arrayContaining([...atOnce]));
+    const total = kilobytesOf(loaded);
+    const largest = loaded.map((each) => `${kilobytesOf([each])} kB: ${largestIn([each])}`);
+    expect(total, `${total} kB\n${largest.join('\n')}`).toBeLessThanOrEqual(kilobytes);
+  });
 });

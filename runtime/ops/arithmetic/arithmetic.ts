@@ -35,7 +35,7 @@ export const addOp = defineOp({
   },
 });
 
-const subOp = defineOp({
+export const subOp = defineOp({
   name: 'sub',
   operands: { x: 'data', y: 'data' },
   infer: ([a, b]) => {
@@ -49,7 +49,7 @@ const subOp = defineOp({
   },
 });
 
-const mulOp = defineOp({
+export const mulOp = defineOp({
   name: 'mul',
   operands: { x: 'data', y: 'data' },
   infer: inferBinary('mul'),
@@ -60,7 +60,7 @@ const mulOp = defineOp({
   },
 });
 
-const maximumOp = defineOp({
+export const maximumOp = defineOp({
   name: 'maximum',
   operands: { x: 'data', y: 'data' },
   infer: inferBinary('maximum'),
@@ -72,7 +72,7 @@ const maximumOp = defineOp({
 });
 
 /** The gradient of max(x, y) for x: all where x is larger, half at a tie, as in PyTorch. */
-const largerShareOp: OpRecord = defineOp({
+export const largerShareOp: OpRecord = defineOp({
   name: 'largerShare',
   operands: { dy: 'data', x: 'data', y: 'data' },
   infer: ([dy]) => ({ dtype: dy!.dtype, shape: dy!.shape }),
@@ -88,7 +88,7 @@ const largerShareOp: OpRecord = defineOp({
 
 const largerShare = (dy: Tensor, a: Tensor, b: Tensor): Tensor => bind1(largerShareOp, [dy, a, b]);
 
-const minimumOp = defineOp({
+export const minimumOp = defineOp({
   name: 'minimum',
   operands: { x: 'data', y: 'data' },
   infer: inferBinary('minimum'),
@@ -101,7 +101,7 @@ const minimumOp = defineOp({
 
 // Arithmetic of a tensor and a number
 
-const addScalarOp = defineOp({
+export const addScalarOp = defineOp({
   name: 'addScalar',
   operands: { x: 'data' },
   infer: inferSame,
@@ -109,7 +109,7 @@ const addScalarOp = defineOp({
   vjp: { x: saving({}, (_saved, dy) => dy) },
 });
 
-const mulScalarOp = defineOp({
+export const mulScalarOp = defineOp({
   name: 'mulScalar',
   operands: { x: 'data' },
   infer: inferSame,
@@ -117,7 +117,7 @@ const mulScalarOp = defineOp({
   vjp: { x: saving({}, (_saved, dy, { value }) => mulScalar(dy, value as number)) },
 });
 
-const negOp = defineOp({
+export const negOp = defineOp({
   name: 'neg',
   operands: { x: 'data' },
   infer: ([a]) => {
@@ -128,7 +128,7 @@ const negOp = defineOp({
   vjp: { x: saving({}, (_saved, dy) => neg(dy)) },
 });
 
-const absOp = defineOp({
+export const absOp = defineOp({
   name: 'abs',
   operands: { x: 'data' },
   infer: inferSame,
@@ -136,7 +136,7 @@ const absOp = defineOp({
   vjp: { x: saving({ x: 'value' }, ({ x }, dy) => mul(dy, sign(x))) },
 });
 
-const signOp = defineOp({
+export const signOp = defineOp({
   name: 'sign',
   operands: { x: 'data' },
   infer: inferSame,

@@ -30,7 +30,7 @@ const x = E.input(0);
 const y = E.input(1);
 const value = E.attr('value');
 
-const divOp = defineOp({
+export const divOp = defineOp({
   name: 'div',
   operands: { x: 'data', y: 'data' },
   infer: inferBinary('div'),
@@ -44,7 +44,7 @@ const divOp = defineOp({
   },
 });
 
-const divScalarOp: OpRecord = defineOp({
+export const divScalarOp: OpRecord = defineOp({
   name: 'divScalar',
   operands: { x: 'data' },
   infer: inferFloat('div'),

@@ -80,7 +80,7 @@ function oneMinusSquareRoot(a: Tensor): Tensor {
   return rsqrt(oneMinusSquare(a));
 }
 
-const rsqrtOp = defineOp({
+export const rsqrtOp = defineOp({
   name: 'rsqrt',
   operands: { x: 'data' },
   infer: inferFloat('rsqrt'),
@@ -96,7 +96,7 @@ export const rsqrt = (a: Tensor): Tensor => {
   return bindFloat(rsqrtOp, a);
 };
 
-const atan2Op = defineOp({
+export const atan2Op = defineOp({
   name: 'atan2',
   operands: { y: 'data', x: 'data' },
   infer: inferBinary('atan2'),

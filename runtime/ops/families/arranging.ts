@@ -7,12 +7,12 @@ import { diagonalOp, sliceOp } from '../movement/views.ts';
 import { unfoldGradOp, unfoldOp } from '../movement/windows.ts';
 
 export const arrangingOps = [
-  catOp,
+  arangeOp,
   asStridedOp,
+  catOp,
+  diagonalOp,
   placeIntoOp,
   placeOp,
-  arangeOp,
-  diagonalOp,
   sliceOp,
   unfoldGradOp,
   unfoldOp,

@@ -1,16 +1,27 @@
 /** Comparisons, and choices by them. */
 
 import {
-  dropWhere,
+  dropWhereOp,
   eq,
   ge,
   gt,
-  keepWhere,
+  keepWhereOp,
   le,
   lt,
-  maskedFill,
+  maskedFillOp,
   ne,
-  where,
+  whereOp,
 } from '../pointwise/comparison.ts';
 
-export const comparisonsOps = [dropWhere, eq, ge, gt, keepWhere, le, lt, maskedFill, ne, where];
+export const comparisonsOps = [
+  dropWhereOp,
+  eq,
+  ge,
+  gt,
+  keepWhereOp,
+  le,
+  lt,
+  maskedFillOp,
+  ne,
+  whereOp,
+];

@@ -6,13 +6,13 @@ import { indexAddOp, indexGradOp, indexOp, indexPutOp } from '../indexing/indexi
 
 export const indexingOps = [
   flipOp,
-  rollOp,
   gatherGradOp,
   gatherOp,
-  scatterAddOp,
-  scatterOp,
   indexAddOp,
   indexGradOp,
   indexOp,
   indexPutOp,
+  rollOp,
+  scatterAddOp,
+  scatterOp,
 ];

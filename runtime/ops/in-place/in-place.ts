@@ -64,7 +64,7 @@ function inferFloatTarget(name: string) {
   };
 }
 
-const addScaledInto = defineOp({
+export const addScaledInto = defineOp({
   name: 'add_',
   operands: { x: 'data', y: 'data' },
   infer: inferTarget('add_'),
@@ -76,7 +76,7 @@ const addScaledInto = defineOp({
   },
 });
 
-const mulInto = defineOp({
+export const mulInto = defineOp({
   name: 'mul_',
   operands: { x: 'data', y: 'data' },
   infer: inferTarget('mul_'),
@@ -88,7 +88,7 @@ const mulInto = defineOp({
   },
 });
 
-const addScalarInto = defineOp({
+export const addScalarInto = defineOp({
   name: 'addScalar_',
   operands: { x: 'data' },
   infer: inferTarget('add_'),
@@ -97,7 +97,7 @@ const addScalarInto = defineOp({
   vjp: { x: saving({}, (_saved, dy) => dy) },
 });
 
-const mulScalarInto = defineOp({
+export const mulScalarInto = defineOp({
   name: 'mulScalar_',
   operands: { x: 'data' },
   infer: inferTarget('mul_'),
@@ -106,7 +106,7 @@ const mulScalarInto = defineOp({
   vjp: { x: saving({}, (_saved, dy, { value }) => mul(dy, value as number)) },
 });
 
-const fillInto = defineOp({
+export const fillInto = defineOp({
   name: 'fill_',
   operands: { x: 'data' },
   infer: inferTarget('fill_'),
@@ -116,7 +116,7 @@ const fillInto = defineOp({
   vjp: {},
 });
 
-const copyInto = defineOp({
+export const copyInto = defineOp({
   name: 'copy_',
   operands: { x: 'data', source: 'data' },
   infer: inferTarget('copy_'),
@@ -126,7 +126,7 @@ const copyInto = defineOp({
   vjp: { source: saving({ source: 'shape' }, ({ source }, dy) => sumTo(dy, source)) },
 });
 
-const addcmulInto = defineOp({
+export const addcmulInto = defineOp({
   name: 'addcmul_',
   operands: { x: 'data', y: 'data', z: 'data' },
   infer: inferFloatTarget('addcmul_'),
@@ -143,7 +143,7 @@ const addcmulInto = defineOp({
   },
 });
 
-const addcdivInto = defineOp({
+export const addcdivInto = defineOp({
   name: 'addcdiv_',
   operands: { x: 'data', y: 'data', z: 'data' },
   infer: inferFloatTarget('addcdiv_'),

@@ -112,13 +112,13 @@ export const unaryInPlace = Object.fromEntries(
   }),
 ) as UnaryInPlace;
 
-const divInto = inPlaceForm('div');
-const divScalarInto = inPlaceForm('divScalar');
-const powInto = inPlaceForm('pow');
-const powScalarInto = inPlaceForm('powScalar');
-const minimumInto = inPlaceForm('minimum');
-const maximumInto = inPlaceForm('maximum');
-const clampInto = inPlaceForm('clamp');
+export const divInto = inPlaceForm('div');
+export const divScalarInto = inPlaceForm('divScalar');
+export const powInto = inPlaceForm('pow');
+export const powScalarInto = inPlaceForm('powScalar');
+export const minimumInto = inPlaceForm('minimum');
+export const maximumInto = inPlaceForm('maximum');
+export const clampInto = inPlaceForm('clamp');
 
 function expectFloatTarget(name: string, target: Tensor): void {
   if (dtypes[target.dtype].floating) return;

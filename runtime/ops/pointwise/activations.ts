@@ -12,7 +12,7 @@ import { expectTensors } from '../record/expect-tensors.ts';
 const x = E.input(0);
 const y = E.input(1);
 
-const tanhOp = defineOp({
+export const tanhOp = defineOp({
   name: 'tanh',
   operands: { x: 'data' },
   infer: inferFloat('tanh'),
@@ -20,7 +20,7 @@ const tanhOp = defineOp({
   vjp: { x: saving({ out: 'value' }, ({ out }, dy) => bind1(tanhGradOp, [dy, out])) },
 });
 
-const tanhGradOp: OpRecord = defineOp({
+export const tanhGradOp: OpRecord = defineOp({
   name: 'tanhGrad',
   operands: { dy: 'data', out: 'data' },
   infer: inferSame,
@@ -31,7 +31,7 @@ const tanhGradOp: OpRecord = defineOp({
   },
 });
 
-const sigmoidOp = defineOp({
+export const sigmoidOp = defineOp({
   name: 'sigmoid',
   operands: { x: 'data' },
   infer: inferFloat('sigmoid'),
@@ -39,7 +39,7 @@ const sigmoidOp = defineOp({
   vjp: { x: saving({ out: 'value' }, ({ out }, dy) => bind1(sigmoidGradOp, [dy, out])) },
 });
 
-const sigmoidGradOp: OpRecord = defineOp({
+export const sigmoidGradOp: OpRecord = defineOp({
   name: 'sigmoidGrad',
   operands: { dy: 'data', out: 'data' },
   infer: inferSame,
@@ -52,7 +52,7 @@ const sigmoidGradOp: OpRecord = defineOp({
   },
 });
 
-const reluOp = defineOp({
+export const reluOp = defineOp({
   name: 'relu',
   operands: { x: 'data' },
   infer: inferSame,
@@ -60,7 +60,7 @@ const reluOp = defineOp({
   vjp: { x: saving({ out: 'value' }, ({ out }, dy) => bind1(reluGradOp, [dy, out])) },
 });
 
-const reluGradOp: OpRecord = defineOp({
+export const reluGradOp: OpRecord = defineOp({
   name: 'reluGrad',
   operands: { dy: 'data', out: 'data' },
   infer: inferSame,

@@ -35,7 +35,7 @@ const x = E.input(0);
 const y = E.input(1);
 const [least, most] = [E.attr('min'), E.attr('max')];
 
-const clampOp = defineOp({
+export const clampOp = defineOp({
   name: 'clamp',
   operands: { x: 'data' },
   infer: inferSame,
@@ -46,7 +46,7 @@ const clampOp = defineOp({
 });
 
 /** On the bounds the gradient passes, as in PyTorch. */
-const clampGradOp: OpRecord = defineOp({
+export const clampGradOp: OpRecord = defineOp({
   name: 'clampGrad',
   operands: { dy: 'data', x: 'data' },
   infer: inferSame,
@@ -157,7 +157,7 @@ const largestOf = {
   float64: Number.MAX_VALUE,
 } as const;
 
-const nanToNumOp = defineOp({
+export const nanToNumOp = defineOp({
   name: 'nanToNum',
   operands: { x: 'data' },
   infer: inferSame,
@@ -188,7 +188,7 @@ export function nanToNum(a: Tensor, nan = 0, posinf?: number, neginf?: number): 
   return bind1(nanToNumOp, [a], { nan, posinf: posinf ?? largest, neginf: neginf ?? -largest });
 }
 
-const xlogyOp = defineOp({
+export const xlogyOp = defineOp({
   name: 'xlogy',
   operands: { x: 'data', y: 'data' },
   infer: inferBinary('xlogy'),

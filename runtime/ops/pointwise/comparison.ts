@@ -53,7 +53,7 @@ function comparison(name: 'eq' | 'ne' | 'lt' | 'le' | 'gt' | 'ge') {
   };
 }
 
-const whereOp = defineOp({
+export const whereOp = defineOp({
   name: 'where',
   operands: { test: 'data', x: 'data', y: 'data' },
   infer: ([test, a, b]) => {
@@ -72,7 +72,7 @@ const whereOp = defineOp({
 });
 
 // 0 where the other operand was chosen: a product with a mask would turn Infinity into NaN.
-const keepWhereOp: OpRecord = defineOp({
+export const keepWhereOp: OpRecord = defineOp({
   name: 'keepWhere',
   operands: { dy: 'data', test: 'data' },
   infer: inferSame,
@@ -80,7 +80,7 @@ const keepWhereOp: OpRecord = defineOp({
   vjp: { dy: saving({ test: 'value' }, ({ test }, g) => bind1(keepWhereOp, [g, test])) },
 });
 
-const dropWhereOp: OpRecord = defineOp({
+export const dropWhereOp: OpRecord = defineOp({
   name: 'dropWhere',
   operands: { dy: 'data', test: 'data' },
   infer: inferSame,
@@ -120,7 +120,7 @@ export function keepWhere(a: Tensor, mask: Tensor): Tensor {
   return bind1(keepWhereOp, [a, mask]);
 }
 
-const maskedFillOp = defineOp({
+export const maskedFillOp = defineOp({
   name: 'maskedFill',
   operands: { x: 'data', mask: 'data' },
   infer: ([a, mask]) => ({

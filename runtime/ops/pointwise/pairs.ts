@@ -64,7 +64,7 @@ export const fmin = ignoringNaN('fmin', E.min, le);
 
 const larger = E.max(E.abs(x), E.abs(y));
 const ratio = E.div(E.min(E.abs(x), E.abs(y)), larger);
-const hypotOp = defineOp({
+export const hypotOp = defineOp({
   name: 'hypot',
   operands: { x: 'data', y: 'data' },
   infer: inferBinary('hypot'),
@@ -140,7 +140,7 @@ export const logaddexp2 = logOfSum('logaddexp2', (gap) =>
   E.mul(F.log1p(E.exp2(gap)), E.const(Math.LOG2E)),
 );
 
-const heavisideOp = defineOp({
+export const heavisideOp = defineOp({
   name: 'heaviside',
   operands: { x: 'data', y: 'data' },
   infer: inferBinary('heaviside'),
@@ -165,7 +165,7 @@ export const heaviside = (a: Tensor, values: Tensor): Tensor => {
 const isNegative = (a: Expr): Expr =>
   E.select(E.eq(a, E.const(0)), E.lt(E.div(E.const(1), a), E.const(0)), E.lt(a, E.const(0)));
 
-const copysignOp = defineOp({
+export const copysignOp = defineOp({
   name: 'copysign',
   operands: { x: 'data', y: 'data' },
   infer: inferBinary('copysign'),
@@ -186,7 +186,7 @@ export function copysign(a: Tensor, b: Operand): Tensor {
   return tidy(() => bindFloats(copysignOp, a, fullLike(a, b, { shape: [], dtype: 'float32' })));
 }
 
-const signbitOp = defineOp({
+export const signbitOp = defineOp({
   name: 'signbit',
   operands: { x: 'data' },
   infer: inferBool,

@@ -32,7 +32,7 @@ const x = E.input(0);
 const y = E.input(1);
 const value = E.attr('value');
 
-const powScalarOp = defineOp({
+export const powScalarOp = defineOp({
   name: 'powScalar',
   operands: { x: 'data' },
   infer: inferSame,
@@ -47,7 +47,7 @@ const powScalarOp = defineOp({
   },
 });
 
-const powBaseOp = defineOp({
+export const powBaseOp = defineOp({
   name: 'powBaseScalar',
   operands: { x: 'data' },
   infer: inferSame,
@@ -59,7 +59,7 @@ const powBaseOp = defineOp({
   },
 });
 
-const powOp = defineOp({
+export const powOp = defineOp({
   name: 'pow',
   operands: { x: 'data', y: 'data' },
   infer: inferBinary('pow'),
@@ -112,7 +112,7 @@ export const square = (a: Tensor): Tensor => {
   return pow(a, 2);
 };
 
-const sqrtOp = defineOp({
+export const sqrtOp = defineOp({
   name: 'sqrt',
   operands: { x: 'data' },
   infer: inferFloat('sqrt'),
@@ -120,7 +120,7 @@ const sqrtOp = defineOp({
   vjp: { x: saving({ out: 'value' }, ({ out }, dy) => div(mul(dy, 0.5), out)) },
 });
 
-const reciprocalOp = defineOp({
+export const reciprocalOp = defineOp({
   name: 'reciprocal',
   operands: { x: 'data' },
   infer: inferFloat('reciprocal'),

@@ -56,7 +56,7 @@ const between = (x: Expr, low: Expr, high: Expr): Expr =>
 const clamped = (x: Expr, low: Expr, high: Expr): Expr => E.min(E.max(x, low), high);
 
 const alpha = E.attr('alpha');
-const eluOp = activation('elu', {
+export const eluOp = activation('elu', {
   value: (x) => E.select(isPositive(x), x, E.mul(alpha, F.expm1(x))),
   slope: (x) => E.select(isPositive(x), one, E.mul(alpha, E.exp(x))),
   secondDerivative: (x, { alpha }) => mul(dropWhere(exp(x), gt(x, 0)), alpha as number),
@@ -69,7 +69,7 @@ export const elu = (a: Tensor, alpha = 1): Tensor => {
 };
 
 const [seluAlpha, seluScale] = [1.6732632423543772, 1.0507009873554805];
-const seluOp = activation('selu', {
+export const seluOp = activation('selu', {
   value: (x) =>
     E.select(isPositive(x), E.mul(c(seluScale), x), E.mul(c(seluScale * seluAlpha), F.expm1(x))),
   slope: (x) => E.select(isPositive(x), c(seluScale), E.mul(c(seluScale * seluAlpha), E.exp(x))),
@@ -82,7 +82,7 @@ export const selu = (a: Tensor): Tensor => {
 };
 
 const negativeSlope = E.attr('negativeSlope');
-const leakyReluOp = activation('leakyRelu', {
+export const leakyReluOp = activation('leakyRelu', {
   value: (x) => E.select(isPositive(x), x, E.mul(x, negativeSlope)),
   slope: (x) => E.select(isPositive(x), one, negativeSlope),
 });
@@ -94,7 +94,7 @@ export const leakyRelu = (a: Tensor, negativeSlope = 0.01): Tensor => {
 };
 
 const [minVal, maxVal] = [E.attr('min'), E.attr('max')];
-const hardtanhOp = activation('hardtanh', {
+export const hardtanhOp = activation('hardtanh', {
   value: (x) => clamped(x, minVal, maxVal),
   slope: (x) => between(x, minVal, maxVal),
 });
@@ -110,11 +110,11 @@ export const relu6 = (a: Tensor): Tensor => {
 };
 
 const shifted = (x: Expr): Expr => E.div(clamped(E.add(x, c(3)), c(0), c(6)), c(6));
-const hardsigmoidOp = activation('hardsigmoid', {
+export const hardsigmoidOp = activation('hardsigmoid', {
   value: shifted,
   slope: (x) => E.mul(between(x, c(-3), c(3)), c(1 / 6)),
 });
-const hardswishOp = activation('hardswish', {
+export const hardswishOp = activation('hardswish', {
   value: (x) => E.mul(x, shifted(x)),
   slope: (x) => {
     const inside = E.add(E.div(x, c(3)), c(0.5));
@@ -137,7 +137,7 @@ export const hardswish = (a: Tensor): Tensor => {
 /** s(1 − s), the slope of the sigmoid, from its value. */
 const sigmoidSlope = (s: Tensor): Tensor => mul(s, add(neg(s), 1));
 
-const siluOp = activation('silu', {
+export const siluOp = activation('silu', {
   value: (x) => E.mul(x, F.sigmoid(x)),
   slope: (x) => {
     const s = F.sigmoid(x);
@@ -157,7 +157,7 @@ export const silu = (a: Tensor): Tensor => {
 };
 
 const [beta, threshold] = [E.attr('beta'), E.attr('threshold')];
-const softplusOp = activation('softplus', {
+export const softplusOp = activation('softplus', {
   value: (x) => {
     const z = E.mul(x, beta);
     return E.select(E.gt(z, threshold), x, E.div(F.softplus(z), beta));
@@ -178,7 +178,7 @@ export const softplus = (a: Tensor, beta = 1, threshold = 20): Tensor => {
   return bindFloat(softplusOp, a, { beta, threshold });
 };
 
-const logSigmoidOp = activation('logSigmoid', {
+export const logSigmoidOp = activation('logSigmoid', {
   value: (x) => E.neg(F.softplus(E.neg(x))),
   slope: (x) => F.sigmoid(E.neg(x)),
   secondDerivative: (x) => neg(sigmoidSlope(sigmoid(x))),
@@ -190,7 +190,7 @@ export const logSigmoid = (a: Tensor): Tensor => {
   return bindFloat(logSigmoidOp, a);
 };
 
-const softsignOp = activation('softsign', {
+export const softsignOp = activation('softsign', {
   value: (x) => E.div(x, E.add(one, E.abs(x))),
   slope: (x) => {
     const sum = E.add(one, E.abs(x));
@@ -208,7 +208,7 @@ export const softsign = (a: Tensor): Tensor => {
   return bindFloat(softsignOp, a);
 };
 
-const mishOp = activation('mish', {
+export const mishOp = activation('mish', {
   value: (x) => E.mul(x, E.tanh(F.softplus(x))),
   slope: (x) => {
     const t = E.tanh(F.softplus(x));
@@ -232,7 +232,7 @@ export const mish = (a: Tensor): Tensor => {
 const gaussian = 1 / Math.sqrt(2 * Math.PI);
 /** The share of the normal distribution below x. */
 const below = (x: Expr): Expr => E.mul(c(0.5), E.add(one, F.erf(E.mul(x, c(Math.SQRT1_2)))));
-const geluOp = activation('gelu', {
+export const geluOp = activation('gelu', {
   value: (x) => E.mul(x, below(x)),
   slope: (x) => {
     const density = E.mul(c(gaussian), E.exp(E.mul(c(-0.5), E.mul(x, x))));
@@ -247,7 +247,7 @@ const geluOp = activation('gelu', {
 const [tanhScale, cubic] = [Math.sqrt(2 / Math.PI), 0.044715];
 const inner = (x: Expr): Expr =>
   E.mul(c(tanhScale), E.add(x, E.mul(c(cubic), E.mul(x, E.mul(x, x)))));
-const geluTanhOp = activation('geluTanh', {
+export const geluTanhOp = activation('geluTanh', {
   value: (x) => E.mul(E.mul(c(0.5), x), E.add(one, E.tanh(inner(x)))),
   slope: (x) => {
     const t = E.tanh(inner(x));

@@ -65,7 +65,7 @@ function newton(guess: Expr, size: Expr): Expr {
   return E.sub(guess, E.div(error, slope));
 }
 
-const erfinvOp = defineOp({
+export const erfinvOp = defineOp({
   name: 'erfinv',
   operands: { x: 'data' },
   infer: inferFloat('erfinv'),
@@ -148,7 +148,7 @@ const digammaExpr = E.select(
 /** The factorial of a larger order is infinite. */
 const mostOrder = 170;
 
-const polygammaOp: OpRecord = defineOp({
+export const polygammaOp: OpRecord = defineOp({
   name: 'polygamma',
   operands: { x: 'data' },
   attrs: { order: 'size' },
@@ -163,7 +163,7 @@ const polygammaOp: OpRecord = defineOp({
   },
 });
 
-const digammaOp: OpRecord = defineOp({
+export const digammaOp: OpRecord = defineOp({
   name: 'digamma',
   operands: { x: 'data' },
   infer: inferFloat('digamma'),
@@ -171,7 +171,7 @@ const digammaOp: OpRecord = defineOp({
   vjp: { x: saving({ x: 'value' }, ({ x }, dy) => mul(dy, bind1(polygammaOp, [x], { order: 1 }))) },
 });
 
-const lgammaOp = defineOp({
+export const lgammaOp = defineOp({
   name: 'lgamma',
   operands: { x: 'data' },
   infer: inferFloat('lgamma'),
@@ -213,7 +213,7 @@ const sincSlope = [
 ];
 
 /** sin(πx) / πx, and 1 at 0. */
-const sincOp = defineOp({
+export const sincOp = defineOp({
   name: 'sinc',
   operands: { x: 'data' },
   infer: inferFloat('sinc'),

@@ -61,7 +61,7 @@ function readBy(op: OpRecord, attrs: Attrs): Attrs {
 }
 
 const level = E.attr('threshold');
-const thresholdOp = cut(
+export const thresholdOp = cut(
   'threshold',
   E.select(E.le(x, level), E.attr('value'), x),
   // NaN is kept, as the value is.
@@ -79,8 +79,8 @@ const negLambd = E.neg(lambd);
 const within = (a: Expr): Expr => E.select(E.ge(a, negLambd), E.le(a, lambd), c(0));
 const outside = (a: Expr): Expr => E.sub(c(1), within(a));
 
-const hardshrinkOp = cut('hardshrink', E.select(within(x), c(0), x), outside);
-const softshrinkOp = cut(
+export const hardshrinkOp = cut('hardshrink', E.select(within(x), c(0), x), outside);
+export const softshrinkOp = cut(
   'softshrink',
   E.select(
     E.gt(x, lambd),
@@ -113,7 +113,7 @@ export function tanhshrink(a: Tensor): Tensor {
 }
 
 const alpha = E.attr('alpha');
-const celuGradOp: OpRecord = defineOp({
+export const celuGradOp: OpRecord = defineOp({
   name: 'celuGrad',
   operands: { dy: 'data', x: 'data' },
   infer: inferSame,
@@ -127,7 +127,7 @@ const celuGradOp: OpRecord = defineOp({
   },
 });
 
-const celuOp = defineOp({
+export const celuOp = defineOp({
   name: 'celu',
   operands: { x: 'data' },
   infer: inferFloat('celu'),
@@ -141,7 +141,7 @@ export const celu = (a: Tensor, alpha = 1): Tensor => {
   return bindFloat(celuOp, a, { alpha });
 };
 
-const preluOp = defineOp({
+export const preluOp = defineOp({
   name: 'prelu',
   operands: { x: 'data', weight: 'data' },
   infer: inferBinary('prelu'),

@@ -55,7 +55,7 @@ export const cummax = running(named('cummax', scansKernels.cummax));
 /** Returns `[values, indices]`: the smallest entry so far, and its last position. NaN counts as the smallest. */
 export const cummin = running(named('cummin', scansKernels.cummin));
 
-const logcumsumexpGradOp: OpRecord = defineOp({
+export const logcumsumexpGradOp: OpRecord = defineOp({
   name: 'logcumsumexpGrad',
   operands: { dy: 'data', x: 'data', out: 'data' },
   attrs: { dim: 'dim' },
@@ -64,7 +64,7 @@ const logcumsumexpGradOp: OpRecord = defineOp({
   kernel: named('logcumsumexpGrad', scansKernels.logcumsumexpGrad),
 });
 
-const logcumsumexpOp: OpRecord = defineOp({
+export const logcumsumexpOp: OpRecord = defineOp({
   name: 'logcumsumexp',
   operands: { x: 'data' },
   attrs: { dim: 'dim' },
