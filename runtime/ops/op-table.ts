@@ -14,7 +14,6 @@ import { indexingOps } from './families/indexing.ts';
 import { ordersOps } from './families/orders.ts';
 import { poolingOps } from './families/pooling.ts';
 import { productsOps } from './families/products.ts';
-import { randomOps } from './families/random.ts';
 import { rareOps } from './families/rare.ts';
 import { softmaxOps } from './families/softmax.ts';
 import { standardizationOps } from './families/standardization.ts';
@@ -35,7 +34,6 @@ export const opTable: ReadonlyMap<string, OpRecord> = opsIn(
   standardizationOps,
   ordersOps,
   rareOps,
-  randomOps,
 );
 
 export function opNamed(name: string): OpRecord {

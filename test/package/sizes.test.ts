@@ -105,8 +105,8 @@ it.each(cases)('%s, by %s', async (_name, bundler, contents, kilobytes) => {
 
 /** Saved programs, and the most kB that a page downloads to load and run each of them. */
 const saved: Readonly<Record<string, readonly [model: () => Mlp | ConvNet, Kilobytes]>> = {
-  'the MLP for digits': [() => new Mlp(64), { rolldown: 999, esbuild: 999 }],
-  'the convolutional network for digits': [() => new ConvNet(4), { rolldown: 999, esbuild: 999 }],
+  'the MLP for digits': [() => new Mlp(64), { rolldown: 1, esbuild: 1 }],
+  'the convolutional network for digits': [() => new ConvNet(4), { rolldown: 1, esbuild: 1 }],
 };
 
 /** Prints the addresses of all modules that are loaded. */

@@ -1,4 +1,4 @@
-/** Linear algebra, losses and gradients with kernels of their own, pointwise ops in place, and numbers in fewer bits. */
+/** Random numbers, linear algebra, losses and gradients with kernels of their own, pointwise ops in place, and numbers in fewer bits. */
 
 import { scaleGradientOp } from '../advanced-indexing/embedding.ts';
 import { packBitsOp, unpackBitsOp } from '../core/bits.ts';
@@ -18,9 +18,12 @@ import { cofactorsOp, detOp, logAbsDetOp } from '../linalg/determinants.ts';
 import { inverseOp, solveOp, solveTriangularOp } from '../linalg/linear-systems.ts';
 import { binaryCrossEntropyOp, logitCrossEntropyOp } from '../loss/probability-losses.ts';
 import { smoothL1Op } from '../loss/regression-losses.ts';
+import { normalOp, uniformOp } from '../random/drawn.ts';
 import { nuclearNormOp } from '../reduce/nuclear-norm.ts';
 
 export const rareOps = [
+  normalOp,
+  uniformOp,
   binaryCrossEntropyOp,
   choleskyOp,
   clampInto,

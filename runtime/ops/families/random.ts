@@ -1,5 +1,0 @@
-/** Random numbers. */
-
-import { normalOp, uniformOp } from '../random/drawn.ts';
-
-export const randomOps = [normalOp, uniformOp];
