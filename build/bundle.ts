@@ -19,10 +19,11 @@ const namespaces = ['nn/index', 'optim/index', 'data/index', 'profiler/profiler'
 const onDemand = 'library';
 
 /**
- * What is loaded when a program is read from a file: this module, and those of the families whose ops it names. They
- * stay modules of their own, which refer to chunks: a bundler keeps all that a module exports that is loaded later.
+ * What is loaded when a program is read from a file: the first module, for some the second one, and those of the families
+ * whose ops it names. They stay modules of their own, which refer to chunks: a bundler keeps all that a module exports that is loaded later.
  */
 const programReader = 'runtime/save/program-format';
+const predictor = 'runtime/run-program/simulate/predicted-bytes';
 const familyModule = (name: string) => `runtime/ops/families/${name}`;
 
 /** Modules that are loaded by their own name: by `package.json`, or by their URL in the code. */
@@ -134,7 +135,7 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
   // A device that is loaded later refers to this: in the library, bundlers would keep all of that with it.
   const tiledBody = join(compiled, 'runtime/device/tiled-body.js');
   const names = Object.keys(families);
-  const later = [programReader, ...['core', ...names].map(familyModule)];
+  const later = [programReader, predictor, ...['core', ...names].map(familyModule)];
   const setups = ['runtime/base-setup', 'runtime/setup'];
   const loaded = await loadedBy(options([...entries, ...setups, ...later]));
   const methods = loaded('runtime/setup');
@@ -150,6 +151,7 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
   own('loading', loaded('runtime/load'));
   for (const name of names) own(`ops-${name}`, loaded(familyModule(name)));
   own('running', loaded(programReader));
+  own('simulating', loaded(predictor));
   own('operators', new Set([...methods].filter((id) => !/tensor-methods|setup/.test(id))));
   const chunksOfOps = new Set(owner.values());
   const [runtime, whole] = [loaded('runtime/index'), loaded('src/index')];

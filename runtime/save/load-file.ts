@@ -7,7 +7,7 @@ import { badFile, type Field } from './field.ts';
 import { parseFile } from './file/container.ts';
 import { readBytes } from './file/files.ts';
 import type { LoadedProgram } from './loaded-program.ts';
-import type { readProgram } from './program-format.ts';
+import type { BytePredictor, readProgram } from './program-format.ts';
 import { TensorReader } from './tensors.ts';
 import { readValue } from './values.ts';
 
@@ -23,8 +23,11 @@ const loadKinds: OptionKinds<LoadFileOptions> = {
   ),
 };
 
-/** What reads the programs of files, once all ops that this one names are defined. */
-export type ProgramReader = (program: Field) => Promise<typeof readProgram>;
+/** Gives what reads programs of files, once all ops are defined that this one names. */
+export type ProgramReader = (
+  program: Field,
+  device: Device,
+) => Promise<{ readonly read: typeof readProgram; readonly predict: BytePredictor }>;
 
 export type FileSource = string | URL | Uint8Array | ArrayBuffer;
 
@@ -39,11 +42,11 @@ export async function loadFile(
   const { device = currentDevice() } = options;
   const { header, data } = parseFile(bytes);
   const target = typeof device === 'string' ? deviceNamed(device) : device;
-  const read = header.has('program') ? await reader(header.get('program')) : null;
+  const programs = header.has('program') ? await reader(header.get('program'), target) : null;
   const tensors = new TensorReader(header.get('tensors'), data, target);
   try {
-    return read
-      ? read(header.get('program'), tensors, target)
+    return programs
+      ? programs.read(header.get('program'), tensors, target, programs.predict)
       : readValue(header.get('value'), tensors);
   } catch (error) {
     tensors.disposeAll();

@@ -10,12 +10,14 @@ import {
 } from './load-file.ts';
 import type { LoadedProgram } from './loaded-program.ts';
 
-const reader: ProgramReader = async ({ value }) => {
-  const [{ readProgram }] = await Promise.all([
+const reader: ProgramReader = async (program, device) => {
+  const [{ needsBytes, readProgram: read }] = await Promise.all([
     import('./program-format.ts'),
-    loadOps(opNames(value)),
+    loadOps(opNames(program.value)),
   ]);
-  return readProgram;
+  if (!needsBytes(program, device)) return { read, predict: null };
+  const { predictedBytes } = await import('../run-program/simulate/predicted-bytes.ts');
+  return { read, predict: predictedBytes };
 };
 
 /** All that a program of a file names as an op: in graphs, in parts of fused ops, in those of every size. */

@@ -1,5 +1,6 @@
 import { invariant } from '../errors/invariant.ts';
 import { opTable } from '../ops/op-table.ts';
+import { predictedBytes } from '../run-program/simulate/predicted-bytes.ts';
 import {
   type FileSource,
   type LoadFileOptions,
@@ -12,7 +13,7 @@ import { readProgram } from './program-format.ts';
 
 const reader: ProgramReader = async () => {
   invariant(opTable.size > 0, 'programs name ops');
-  return readProgram;
+  return { read: readProgram, predict: predictedBytes };
 };
 
 /**

@@ -1,7 +1,7 @@
 import type { Device } from '../device/device.ts';
 import type { InputSpec } from '../input-spec/spec.ts';
 import { verifySubgraph } from '../program/verify/verify-plan.ts';
-import { predictedBytes } from '../run-program/simulate/predicted-bytes.ts';
+import type { predictedBytes } from '../run-program/simulate/predicted-bytes.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import type { Field } from './field.ts';
 import { type GraphWriter, plannedFor } from './graph-format.ts';
@@ -46,8 +46,22 @@ function encodeState(entry: StateEntry, tensors: TensorWriter): unknown {
   return { name, value: encodePrimitive(value) };
 }
 
+/** Counts the bytes of plans for which the file doesn't say them; null: it says them all. */
+export type BytePredictor = typeof predictedBytes | null;
+
+/** Whether plans of a program on a device get bytes that the file doesn't say. */
+export function needsBytes(field: Field, device: Device): boolean {
+  const isAsSaved = planOn(field.get('plannedFor'), device) === 'as saved';
+  return !isAsSaved || field.get('everySize').items().length > 0;
+}
+
 /** A program of a file on a device. Throws DataError for anything that could not run. */
-export function readProgram(field: Field, tensors: TensorReader, device: Device): LoadedProgram {
+export function readProgram(
+  field: Field,
+  tensors: TensorReader,
+  device: Device,
+  predict: BytePredictor,
+): LoadedProgram {
   const plan = planOn(field.get('plannedFor'), device);
   const graphs = readGraphs(field.get('graphs'), device, plan);
   graphs.forEach(({ planned }, i) => {
@@ -68,13 +82,16 @@ export function readProgram(field: Field, tensors: TensorReader, device: Device)
       const saved = readEntry(entry, state.length, graphs);
       const planned = plannedOf(saved, graphs);
       const predicted =
-        planned && (plan === 'as saved' ? planned.forward.predicted : predictedBytes(planned));
+        planned && (plan === 'as saved' ? planned.forward.predicted : predict!(planned));
       return new LoadedEntry(saved, planned, device, predicted);
     });
   const everySize = field
     .get('everySize')
     .items()
-    .map((sizes) => new LoadedSizes(readSizes(sizes, state.length), state.length, device, plan));
+    .map(
+      (sizes) =>
+        new LoadedSizes(readSizes(sizes, state.length), state.length, device, plan, predict!),
+    );
   const inputSpec = field.get('inputSpec');
   return loadedProgram({
     name: field.get('name').string(),

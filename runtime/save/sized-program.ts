@@ -3,7 +3,7 @@ import { DataError } from '../errors/errors.ts';
 import type { PlannedSubgraph } from '../program/plan.ts';
 import { RecentlyUsed } from '../program/recently-used.ts';
 import { verifySubgraph } from '../program/verify/verify-plan.ts';
-import { predictedBytes } from '../run-program/simulate/predicted-bytes.ts';
+import type { predictedBytes } from '../run-program/simulate/predicted-bytes.ts';
 import { Field } from './field.ts';
 import { type PlanUse, readGraphs } from './graph-reader.ts';
 import { LoadedEntry } from './loaded-entry.ts';
@@ -111,6 +111,7 @@ export class LoadedSizes {
   readonly #states: number;
   readonly #device: Device;
   readonly #plan: PlanUse;
+  readonly #predict: typeof predictedBytes;
   readonly #readers: readonly ((values: CallValues) => unknown)[];
   readonly #entries = new RecentlyUsed<string, SizedEntry>(mostBytes, ({ bytes }) => bytes, fewest);
   /** The sizes of the last call. */
@@ -118,7 +119,14 @@ export class LoadedSizes {
   #lastEntry: LoadedEntry | undefined;
 
   /** Throws DataError where the document is not a program at the sizes that it was made for. */
-  constructor(saved: SavedSizes, states: number, device: Device, plan: PlanUse) {
+  constructor(
+    saved: SavedSizes,
+    states: number,
+    device: Device,
+    plan: PlanUse,
+    predict: typeof predictedBytes,
+  ) {
+    this.#predict = predict;
     this.saved = saved;
     this.#states = states;
     this.#device = device;
@@ -155,7 +163,7 @@ export class LoadedSizes {
     try {
       const { document } = this.saved;
       const { saved, planned } = fill(document, sizes, this.#states, this.#device, this.#plan);
-      const predicted = planned && predictedBytes(planned);
+      const predicted = planned && this.#predict(planned);
       const entry = new LoadedEntry(saved, planned, this.#device, predicted);
       const ops =
         (planned?.forward.steps.length ?? 0) + (planned?.backward?.plan.steps.length ?? 0);
