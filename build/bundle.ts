@@ -22,9 +22,38 @@ const onDemand = 'library';
  * What is loaded when a program is read from a file: the first module, for some the second one, and those of the families
  * whose ops it names. They stay modules of their own, which refer to chunks: a bundler keeps all that a module exports that is loaded later.
  */
-const programReader = 'runtime/save/program-format';
-const predictor = 'runtime/run-program/simulate/predicted-bytes';
+const programReader = 'runtime/save/parts-reader';
+const predictor = 'runtime/save/parts-predictor';
 const familyModule = (name: string) => `runtime/ops/families/${name}`;
+
+/** The chunks of ops: Node reads few files, and pages download few kernels that their programs don't run. */
+const chunkOf: Readonly<Record<string, string>> = {
+  common: 'networks',
+  products: 'networks',
+  softmax: 'networks',
+  arranging: 'indexing',
+  indexing: 'indexing',
+  comparisons: 'indexing',
+  elementwise: 'elementwise',
+  convolution: 'images',
+  pooling: 'images',
+  standardization: 'images',
+  orders: 'operators',
+  rare: 'operators',
+};
+
+/** Lists of ops that are loaded with others are copies: the lists themselves are files of their own. */
+const copiedLists: Plugin = {
+  name: 'copied-lists',
+  async resolveId(id, importer) {
+    if (!importer?.endsWith('/runtime/ops/op-table.js') || !id.startsWith('./families/'))
+      return null;
+    const found = await this.resolve(id, importer, { skipSelf: true });
+    return found && `${found.id}?copy`;
+  },
+  load: (id) =>
+    id.endsWith('.js?copy') ? readFileSync(id.slice(0, -'?copy'.length), 'utf8') : null,
+};
 
 /** Modules that are loaded by their own name: by `package.json`, or by their URL in the code. */
 const entries = [
@@ -135,9 +164,9 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
   // A device that is loaded later refers to this: in the library, bundlers would keep all of that with it.
   const tiledBody = join(compiled, 'runtime/device/tiled-body.js');
   const names = Object.keys(families);
-  const later = [programReader, predictor, ...['core', ...names].map(familyModule)];
+  const later = [programReader, predictor, ...names.map(familyModule)];
   const setups = ['runtime/base-setup', 'runtime/setup'];
-  const loaded = await loadedBy(options([...entries, ...setups, ...later]));
+  const loaded = await loadedBy(options([...entries, ...setups, familyModule('core'), ...later]));
   const methods = loaded('runtime/setup');
   const base = new Set([...loaded('runtime/base-setup'), ...loaded(familyModule('core'))]);
   const laterModules = new Set(later.map((name) => join(compiled, `${name}.js`)));
@@ -149,10 +178,10 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
     }
   };
   own('loading', loaded('runtime/load'));
-  for (const name of names) own(`ops-${name}`, loaded(familyModule(name)));
+  for (const name of names) own(`ops-${chunkOf[name]}`, loaded(familyModule(name)));
   own('running', loaded(programReader));
   own('simulating', loaded(predictor));
-  own('operators', new Set([...methods].filter((id) => !/tensor-methods|setup/.test(id))));
+  own('ops-operators', new Set([...methods].filter((id) => !/tensor-methods|setup/.test(id))));
   const chunksOfOps = new Set(owner.values());
   const [runtime, whole] = [loaded('runtime/index'), loaded('src/index')];
   const index = join(compiled, 'src/index.js');
@@ -167,6 +196,7 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
     plugins: [
       unused,
       separateNamespaces(compiled),
+      copiedLists,
       ownProbes(compiled, undefined, texts),
       ownTexts(compiled, texts),
       ownUrls(compiled),
@@ -209,7 +239,8 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
         },
         {
           name: onDemand,
-          test: (id) => runtime.has(id) && !apart.has(id) && !laterModules.has(id),
+          test: (id) =>
+            id.endsWith('?copy') || (runtime.has(id) && !apart.has(id) && !laterModules.has(id)),
           includeDependenciesRecursively: false,
         },
         // Not in the entry, which sets up the runtime's methods whatever a page uses.

@@ -5,6 +5,7 @@ import { dirname, join, relative } from 'node:path';
 const entries = [
   'runtime/index',
   'runtime/functions',
+  'runtime/load',
   'runtime/nn/index',
   'runtime/optim/index',
   'runtime/data/mnist',

@@ -81,7 +81,7 @@ export {
   setRandomState,
 } from './random/seed.ts';
 export { load, loadProgram } from './save/load.ts';
-export type { LoadFileOptions } from './save/load-file.ts';
+export type { FileSource, LoadFileOptions } from './save/load-file.ts';
 export type { LoadedProgram } from './save/loaded-program.ts';
 export type { Primitive } from './save/primitive.ts';
 export { save } from './save/save.ts';

@@ -25,7 +25,7 @@ export {
   tensor,
 } from './ops/core/create.ts';
 export { seed } from './random/seed.ts';
-export type { LoadFileOptions } from './save/load-file.ts';
+export type { FileSource, LoadFileOptions } from './save/load-file.ts';
 export { load, loadProgram } from './save/load-in-parts.ts';
 export type { LoadedProgram } from './save/loaded-program.ts';
 export { keep, tidy } from './tensor/lifetime.ts';

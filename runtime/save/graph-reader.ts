@@ -24,7 +24,7 @@ import { outputGradientOp } from '../program/output-gradient-op.ts';
 import type { BackwardPart, Plan, PlannedSubgraph, Step } from '../program/plan.ts';
 import type { Arrival, ProgramOp, Region, ValueId } from '../program/program.ts';
 import { contiguousStrides } from '../spec/shape.ts';
-import { type Field, maxScalarArguments } from './field.ts';
+import { type Field, maxScalarArguments } from './file/field.ts';
 import { readNumber, readPrimitive } from './primitive.ts';
 import { dtypeNames, maxRank } from './tensors.ts';
 

@@ -3,8 +3,8 @@ import type { Device } from '../device/device.ts';
 import { ArgumentError, type DataError, TostaticError } from '../errors/errors.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { that } from '../options/option-kinds.ts';
-import { badFile, type Field } from './field.ts';
 import { parseFile } from './file/container.ts';
+import { badFile, type Field } from './file/field.ts';
 import { readBytes } from './file/files.ts';
 import type { LoadedProgram } from './loaded-program.ts';
 import type { BytePredictor, readProgram } from './program-format.ts';
@@ -29,6 +29,7 @@ export type ProgramReader = (
   device: Device,
 ) => Promise<{ readonly read: typeof readProgram; readonly predict: BytePredictor }>;
 
+/** A file: its path or URL, or its bytes. */
 export type FileSource = string | URL | Uint8Array | ArrayBuffer;
 
 /** `load`, with what reads programs. */

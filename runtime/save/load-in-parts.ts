@@ -12,11 +12,11 @@ import type { LoadedProgram } from './loaded-program.ts';
 
 const reader: ProgramReader = async (program, device) => {
   const [{ needsBytes, readProgram: read }] = await Promise.all([
-    import('./program-format.ts'),
+    import('./parts-reader.ts'),
     loadOps(opNames(program.value)),
   ]);
   if (!needsBytes(program, device)) return { read, predict: null };
-  const { predictedBytes } = await import('../run-program/simulate/predicted-bytes.ts');
+  const { predictedBytes } = await import('./parts-predictor.ts');
   return { read, predict: predictedBytes };
 };
 

@@ -17,7 +17,7 @@ import { keep } from '../tensor/lifetime.ts';
 import { sharedWritten } from '../tensor/shared-memory.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import { entryNeeds } from './entry-needs.ts';
-import { badFile } from './field.ts';
+import { badFile } from './file/field.ts';
 import { type CallResults, compileMakes, compileSavedItems, recipeReader } from './recipe.ts';
 import type { SavedEffect, SavedEntry } from './saved-entry.ts';
 import { compileGuard, describe, type GuardCheck, type Misfit } from './saved-guard.ts';

@@ -1,4 +1,4 @@
-import type { Field } from './field.ts';
+import type { Field } from './file/field.ts';
 
 export type Primitive = string | number | boolean | null | undefined | bigint;
 

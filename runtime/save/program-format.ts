@@ -3,7 +3,7 @@ import type { InputSpec } from '../input-spec/spec.ts';
 import { verifySubgraph } from '../program/verify/verify-plan.ts';
 import type { predictedBytes } from '../run-program/simulate/predicted-bytes.ts';
 import { Tensor } from '../tensor/tensor.ts';
-import type { Field } from './field.ts';
+import type { Field } from './file/field.ts';
 import { type GraphWriter, plannedFor } from './graph-format.ts';
 import { type PlanUse, type ReadGraph, readGraphs } from './graph-reader.ts';
 import { LoadedEntry } from './loaded-entry.ts';

@@ -1,6 +1,6 @@
 import { invariant } from '../errors/invariant.ts';
 import { Tensor } from '../tensor/tensor.ts';
-import { badFile } from './field.ts';
+import { badFile } from './file/field.ts';
 import type { Primitive } from './primitive.ts';
 
 /** One value that is not an argument: its own, or the gradient of a tensor of the state. */

@@ -17,7 +17,7 @@ import {
 } from '../entry/recipe.ts';
 import { scalarFunctions } from '../ops/numbers/scalar-functions.ts';
 import { takeItems, takeNumber } from '../run-program/list-items.ts';
-import { type Field, maxScalarArguments } from './field.ts';
+import { type Field, maxScalarArguments } from './file/field.ts';
 import { encodePrimitive, type Primitive, readNumber, readPrimitive } from './primitive.ts';
 import {
   type CallValues,

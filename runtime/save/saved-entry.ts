@@ -1,5 +1,5 @@
 import type { LostHistory } from '../autograd/lost-history.ts';
-import type { Field } from './field.ts';
+import type { Field } from './file/field.ts';
 import type { ReadGraph } from './graph-reader.ts';
 import {
   encodeMake,

@@ -11,7 +11,7 @@ import {
 import { printNumberOf, type SourceNumber } from '../entry/number-expr.ts';
 import { sameShape } from '../spec/shape.ts';
 import { Tensor } from '../tensor/tensor.ts';
-import type { Field } from './field.ts';
+import type { Field } from './file/field.ts';
 import { encodePrimitive, isPrimitiveValue, type Primitive, readPrimitive } from './primitive.ts';
 import { encodeNumber, numberReader, readSavedNumber, type SavedNumber } from './recipe.ts';
 import {

@@ -1,6 +1,6 @@
 import { randomReader, type SourceOf } from '../entry/source.ts';
 import { Tensor } from '../tensor/tensor.ts';
-import type { Field } from './field.ts';
+import type { Field } from './file/field.ts';
 import type { ProgramState } from './program-state.ts';
 
 /**

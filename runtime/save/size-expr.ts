@@ -1,5 +1,5 @@
 import { scalarFunctions } from '../ops/numbers/scalar-functions.ts';
-import { Field, maxScalarArguments } from './field.ts';
+import { Field, maxScalarArguments } from './file/field.ts';
 import { encodePrimitive, readNumber } from './primitive.ts';
 
 /** A number as a function of the sizes of a call, as it stands in a file. */

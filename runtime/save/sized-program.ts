@@ -4,7 +4,7 @@ import type { PlannedSubgraph } from '../program/plan.ts';
 import { RecentlyUsed } from '../program/recently-used.ts';
 import { verifySubgraph } from '../program/verify/verify-plan.ts';
 import type { predictedBytes } from '../run-program/simulate/predicted-bytes.ts';
-import { Field } from './field.ts';
+import { Field } from './file/field.ts';
 import { type PlanUse, readGraphs } from './graph-reader.ts';
 import { LoadedEntry } from './loaded-entry.ts';
 import { readEntry, type SavedEntry } from './saved-entry.ts';

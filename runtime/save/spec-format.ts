@@ -1,5 +1,5 @@
 import { type Dim, type InputSpec, OptionalSpec, TensorSpec } from '../input-spec/spec.ts';
-import type { Field } from './field.ts';
+import type { Field } from './file/field.ts';
 import { dtypeNames } from './tensors.ts';
 
 /** A specification of arguments as JSON: tensors, lists and objects, named so. */

@@ -7,8 +7,8 @@ import { type DType, dtypes, newTypedArray, type TypedArray } from '../spec/dtyp
 import { contiguousStrides } from '../spec/shape.ts';
 import { keep } from '../tensor/lifetime.ts';
 import { Tensor } from '../tensor/tensor.ts';
-import { badFile, type Field } from './field.ts';
 import type { DataWriter } from './file/container.ts';
+import { badFile, type Field } from './file/field.ts';
 
 export const dtypeNames = Object.keys(dtypes) as readonly DType[];
 

@@ -7,7 +7,7 @@ import {
   type NumberFormat,
   type TextPart,
 } from '../program/number-text.ts';
-import type { Field } from './field.ts';
+import type { Field } from './file/field.ts';
 import { encodePrimitive, readPrimitive } from './primitive.ts';
 
 export function encodeScalar({ index, type }: ScalarRecipe): Readonly<Record<string, unknown>> {

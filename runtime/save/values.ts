@@ -1,7 +1,7 @@
 import { defineData } from '../entry/make.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import { Tensor } from '../tensor/tensor.ts';
-import type { Field } from './field.ts';
+import type { Field } from './file/field.ts';
 import { encodePrimitive, isPrimitiveValue, type Primitive, readPrimitive } from './primitive.ts';
 import type { TensorReader, TensorWriter } from './tensors.ts';
 

@@ -1,5 +1,5 @@
 import { DataError } from '../../runtime/errors/errors.ts';
-import { badFile } from '../../runtime/save/field.ts';
+import { badFile } from '../../runtime/save/file/field.ts';
 import { Choices } from '../programs/choices.ts';
 import type { SubgraphStages } from '../programs/stages.ts';
 import type { Steps } from '../programs/steps.ts';

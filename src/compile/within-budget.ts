@@ -1,5 +1,5 @@
 import { oncePerProgram, type Program, type ValueId } from '../../runtime/program/program.ts';
-import type { Field } from '../../runtime/save/field.ts';
+import type { Field } from '../../runtime/save/file/field.ts';
 import { fusedForm } from '../5-optimize/fuse/fused-form.ts';
 import { Candidates } from '../5-optimize/recompute/candidates.ts';
 import { cheapestKept, leastWorkAgain } from '../5-optimize/recompute/cheapest-kept.ts';

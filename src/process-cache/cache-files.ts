@@ -1,6 +1,6 @@
 import type { DataError } from '../../runtime/errors/errors.ts';
 import { DataWriter, parseFile } from '../../runtime/save/file/container.ts';
-import { badFile, type Field } from '../../runtime/save/field.ts';
+import { badFile, type Field } from '../../runtime/save/file/field.ts';
 
 type Files = typeof import('node:fs');
 

@@ -1,6 +1,6 @@
 /** Parts of a trace as JSON, written and read by one description each. */
 
-import { Field } from '../../runtime/save/field.ts';
+import { Field } from '../../runtime/save/file/field.ts';
 import { encodePrimitive, type Primitive, readPrimitive } from '../../runtime/save/primitive.ts';
 import type { LiveReader } from './live-reader.ts';
 import type { LiveWriter } from './live-writer.ts';

@@ -1,5 +1,5 @@
 import type { ScalarTable } from '../../runtime/ops/numbers/symbolic-number.ts';
-import type { Field } from '../../runtime/save/field.ts';
+import type { Field } from '../../runtime/save/file/field.ts';
 import type { CodeOf } from '../3-trace/variables/code-of.ts';
 import { PlainReads } from '../guards/plain-reads.ts';
 import type { Reader, Source } from '../guards/source.ts';

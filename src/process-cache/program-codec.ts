@@ -24,7 +24,7 @@ import { aliasOp } from '../../runtime/program/alias-op.ts';
 import type { PlannedSubgraph, Step } from '../../runtime/program/plan.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import { verifySubgraph } from '../../runtime/program/verify/verify-plan.ts';
-import { type Field, maxScalarArguments } from '../../runtime/save/field.ts';
+import { type Field, maxScalarArguments } from '../../runtime/save/file/field.ts';
 import { dtypeNames, maxRank } from '../../runtime/save/tensors.ts';
 import { contiguousStrides, sameShape } from '../../runtime/spec/shape.ts';
 import {

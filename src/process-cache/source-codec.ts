@@ -1,5 +1,5 @@
 import { numberCalls } from '../../runtime/ops/numbers/number-calls.ts';
-import type { Field } from '../../runtime/save/field.ts';
+import type { Field } from '../../runtime/save/file/field.ts';
 import type { Query } from '../guards/query.ts';
 import type { Source } from '../guards/source.ts';
 import type { PrivateAccess, Scope } from '../vm/bytecode/frame.ts';

@@ -1,6 +1,6 @@
 import { hasMoreDevices } from '../../runtime/device/current.ts';
 import { DataError } from '../../runtime/errors/errors.ts';
-import { badFile, type Field } from '../../runtime/save/field.ts';
+import { badFile, type Field } from '../../runtime/save/file/field.ts';
 import { GuardSet } from '../guards/guard.ts';
 import { neededNumbers } from '../guards/needed-numbers.ts';
 import { compileReader, dimSource } from '../guards/source.ts';

@@ -1,6 +1,6 @@
 import type { TensorMeta } from '../../runtime/device/tensor-meta.ts';
 import { numberLeaves } from '../../runtime/entry/number-expr.ts';
-import { badFile } from '../../runtime/save/field.ts';
+import { badFile } from '../../runtime/save/file/field.ts';
 import { contiguousStrides, sameShape } from '../../runtime/spec/shape.ts';
 import type { Guard } from '../guards/guard.ts';
 import type { NumberExpr } from '../guards/number-expr.ts';

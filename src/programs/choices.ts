@@ -1,4 +1,4 @@
-import { Field } from '../../runtime/save/field.ts';
+import { Field } from '../../runtime/save/file/field.ts';
 
 /**
  * The choices of the searches of one compilation, in the order in which they ran. Searches look for the best of

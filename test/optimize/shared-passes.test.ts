@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest';
 import type { Program } from '../../runtime/program/program.ts';
-import { Field } from '../../runtime/save/field.ts';
+import { Field } from '../../runtime/save/file/field.ts';
 import type { Pass, Staged } from '../../src/5-optimize/facts/pass.ts';
 import { SharedPasses } from '../../src/5-optimize/facts/shared-passes.ts';
 import { Choices } from '../../src/programs/choices.ts';

@@ -24,6 +24,8 @@ const uses: Readonly<Record<string, string>> = {
   'tostatic/runtime': computes,
   'tostatic/functions':
     "m.sum(m.add(m.ones([2]), 1)).itemSync() === 4 && m.ones([2]).add === undefined && 'works'",
+  'tostatic/load':
+    "typeof m.load === 'function' && m.tensor([1, 2]).toArraySync()[1] === 2 && 'works'",
   'tostatic/nn': "new m.Linear(2, 3).weight.shape[0] === 3 && 'works'",
   'tostatic/optim': "typeof m.SGD === 'function' && 'works'",
   'tostatic/plugin': "typeof m.tostatic.vite === 'function' && 'works'",

@@ -1,6 +1,6 @@
 import { ArgumentError, DataError } from '../../errors/errors.ts';
-import { badFile, Field } from '../field.ts';
 import { crc32 } from './crc32.ts';
+import { badFile, Field } from './field.ts';
 import { isNestedDeeper } from './nesting.ts';
 
 /**

@@ -1,5 +1,5 @@
 import type { ValueId } from '../../../runtime/program/program.ts';
-import type { Field } from '../../../runtime/save/field.ts';
+import type { Field } from '../../../runtime/save/file/field.ts';
 import { type MemoryUses, never } from './memory-uses.ts';
 
 /** Decides when values are evicted, and which come first. */

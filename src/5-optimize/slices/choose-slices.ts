@@ -1,5 +1,5 @@
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
-import type { Field } from '../../../runtime/save/field.ts';
+import type { Field } from '../../../runtime/save/file/field.ts';
 import { dtypes } from '../../../runtime/spec/dtype.ts';
 import { sizeOf } from '../../../runtime/spec/shape.ts';
 import { Choices, readIndices } from '../../programs/choices.ts';

@@ -1,7 +1,7 @@
 import { ValueGroups } from '../../../runtime/program/memory-groups.ts';
 import type { Program, ProgramOp } from '../../../runtime/program/program.ts';
 import { writtenOperands } from '../../../runtime/program/writes.ts';
-import type { Field } from '../../../runtime/save/field.ts';
+import type { Field } from '../../../runtime/save/file/field.ts';
 import { type Choices, readIndices } from '../../programs/choices.ts';
 import type { Steps } from '../../programs/steps.ts';
 import { type CutAt, cutAt, cutAtLast } from './cut-at.ts';

@@ -9,7 +9,7 @@ import type { BackwardPart } from '../../../runtime/program/plan.ts';
 import type { Program, Region } from '../../../runtime/program/program.ts';
 import { scalarTableIn } from '../../../runtime/program/scalars.ts';
 import { parseFile } from '../../../runtime/save/file/container.ts';
-import { Field } from '../../../runtime/save/field.ts';
+import { Field } from '../../../runtime/save/file/field.ts';
 import { readGraphs } from '../../../runtime/save/graph-reader.ts';
 import { readPrimitive } from '../../../runtime/save/primitive.ts';
 import { readEntry, type SavedEntry } from '../../../runtime/save/saved-entry.ts';

@@ -1,7 +1,7 @@
 import { ArgumentError } from '../../../runtime/errors/errors.ts';
 import { unfusedOps } from '../../../runtime/program/fused/unfused.ts';
 import type { ProgramOp, ValueId, ValueTable } from '../../../runtime/program/program.ts';
-import type { Field } from '../../../runtime/save/field.ts';
+import type { Field } from '../../../runtime/save/file/field.ts';
 import type { ReadGraph } from '../../../runtime/save/graph-reader.ts';
 import type { SavedSource } from '../../../runtime/save/saved-source.ts';
 import { holeOf, type SizeExpr } from '../../../runtime/save/size-expr.ts';

@@ -1,4 +1,4 @@
-import { DataError } from '../errors/errors.ts';
+import { DataError } from '../../errors/errors.ts';
 
 /** A file that isn't what it should be: where in it, what stands there, what should. */
 export function badFile(
