@@ -37,7 +37,7 @@ const chunkOf: Readonly<Record<string, string>> = {
   elementwise: 'elementwise',
   convolution: 'images',
   pooling: 'images',
-  standardization: 'images',
+  standardization: 'elementwise',
   orders: 'operators',
   rare: 'operators',
 };
