@@ -119,6 +119,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   'plugin 4': 'configures a bundler',
   'plugin 5': 'shows what the plugin reads',
   'plugin 6': 'shows what the plugin writes',
+  'works-with 1': 'fetches a file: test/package/sizes.test.ts',
 };
 
 const samples = readdirSync(join(root, 'docs')).flatMap((file) => {
