@@ -26,7 +26,10 @@ const programReader = 'runtime/save/parts-reader';
 const predictor = 'runtime/save/parts-predictor';
 const familyModule = (name: string) => `runtime/ops/families/${name}`;
 
-/** The chunks of ops: Node reads few files, and pages download few kernels that their programs don't run. */
+/**
+ * The chunks of ops, each of families that are neighbours: Node reads few files, and pages download few kernels that their
+ * programs don't run.
+ */
 const chunkOf: Readonly<Record<string, string>> = {
   common: 'networks',
   products: 'networks',
@@ -35,9 +38,9 @@ const chunkOf: Readonly<Record<string, string>> = {
   indexing: 'indexing',
   comparisons: 'indexing',
   elementwise: 'elementwise',
+  standardization: 'elementwise',
   convolution: 'images',
   pooling: 'images',
-  standardization: 'elementwise',
   orders: 'operators',
   rare: 'operators',
 };

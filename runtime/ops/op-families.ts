@@ -7,8 +7,8 @@ interface Family {
 }
 
 /**
- * The families besides `families/core.ts`. Each imports modules of earlier ones only, which `build/bundle.ts` makes one
- * file each. `load` doesn't look at what the modules export: loading defines their ops.
+ * The families besides `families/core.ts`, in an order: none needs modules that a later one has and an earlier one hasn't,
+ * so that `build/bundle.ts` can put neighbours into one file. Loading a family defines its ops.
  */
 export const families: Readonly<Record<string, Family>> = {
   common: {
@@ -59,6 +59,12 @@ export const families: Readonly<Record<string, Family>> = {
       'softshrinkGrad softshrink celuGrad celu prelu',
     load: () => import('./families/elementwise.ts'),
   },
+  standardization: {
+    ops:
+      'standardizeGrad standardizeAffineGrad standardizeWeightGrad ' +
+      'addStandardizeWeightGrad_ standardize standardizeAffine',
+    load: () => import('./families/standardization.ts'),
+  },
   convolution: {
     ops: 'conv2dInputGrad conv2dWeightGrad addConv2dWeightGrad_ conv2d convTranspose2d',
     load: () => import('./families/convolution.ts'),
@@ -68,12 +74,6 @@ export const families: Readonly<Record<string, Family>> = {
       'maxPool2dGrad maxPool2d maxPool2dCoded maxPool2dCodedGrad adaptiveMaxPool2d ' +
       'resample resampleGrad',
     load: () => import('./families/pooling.ts'),
-  },
-  standardization: {
-    ops:
-      'standardizeGrad standardizeAffineGrad standardizeWeightGrad ' +
-      'addStandardizeWeightGrad_ standardize standardizeAffine',
-    load: () => import('./families/standardization.ts'),
   },
   orders: {
     ops:
