@@ -3,12 +3,7 @@ import { wideVectors } from './device/cpu/wasm/assembler/wide-vectors.ts';
 import { deviceNamed, deviceNames } from './device/current.ts';
 import type { Device } from './device/device.ts';
 import { ArgumentError, DeviceError } from './errors/errors.ts';
-import {
-  checkedNumerics,
-  chooseNumerics,
-  expectNoKernels,
-  type Numerics,
-} from './numerics/math.ts';
+import { checkedNumerics, chooseNumerics, kernelsExist, type Numerics } from './numerics/math.ts';
 import { expectOptions, type OptionKinds } from './options/expect-options.ts';
 import { anyNumber, flag, oneOf, text } from './options/option-kinds.ts';
 
@@ -97,21 +92,21 @@ const here = import.meta.url;
 /** Pages have no such option, so that their bundlers see nothing of it. */
 async function revectorize(): Promise<void> {
   if (wideVectors.areUsed) return;
-  expectNoKernels('wider vectors come too late', "call init('cpu', { revectorize: true }) first");
+  if (kernelsExist()) throw notRevectorized('kernels exist', 'a choice before the first op');
   const file = here.endsWith('.ts') ? './revectorize.ts' : './revectorize.js';
   const url = new URL(file, here).href;
   const module = url.startsWith('file:')
     ? await import(/* @vite-ignore */ /* webpackIgnore: true */ url).catch(() => null)
     : null;
   if (!module) {
-    throw new DeviceError({
-      what: 'init: vectors of 256 bits are an option of Node',
-      given: 'a page, or a bundle that has left them out',
-      expected: 'the package itself, in Node 24 or later',
-      remedy: 'leave out revectorize: results are the same without it',
-    });
+    throw notRevectorized('a page, or a bundle', 'the installed package in Node 24 or later');
   }
   (module as { revectorize(): number }).revectorize();
+}
+
+function notRevectorized(given: string, expected: string): DeviceError {
+  const remedy = 'leave it out: results are the same';
+  return new DeviceError({ what: 'init: revectorize is not possible', given, expected, remedy });
 }
 
 /** Frees what `init` took, so that the process can end. */

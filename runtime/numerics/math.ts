@@ -62,6 +62,9 @@ export function fixNumerics(): void {
   isFixed = true;
 }
 
+/** Whether kernels have been generated. */
+export const kernelsExist = (): boolean => isFixed;
+
 /** A value of the option or the environment variable. Throws ArgumentError. */
 export function checkedNumerics(given: unknown, what: string): Numerics {
   if (given === 'default' || given === 'portable') return given;
@@ -69,29 +72,21 @@ export function checkedNumerics(given: unknown, what: string): Numerics {
     what: `${what}: no such numerics`,
     given: String(given),
     expected: "'default' or 'portable'",
-    remedy:
-      "leave it out for the fastest kernels, or choose 'portable' for the same bits in every engine",
-  });
-}
-
-/** Throws DeviceError once kernels have been generated. */
-export function expectNoKernels(what: string, remedy: string): void {
-  if (!isFixed) return;
-  throw new DeviceError({
-    what: `init: ${what}`,
-    given: `kernels that have been generated with '${chosen}'`,
-    expected: 'a choice before the first op',
-    remedy,
+    remedy: "leave it out, or choose 'portable' for the same bits in every engine",
   });
 }
 
 /** Throws DeviceError once kernels have been generated with others. */
 export function chooseNumerics(wanted: Numerics): void {
   if (wanted === chosen) return;
-  expectNoKernels(
-    `numerics can't become '${wanted}'`,
-    `call init('cpu', { numerics: '${wanted}' }) first, or set TOSTATIC_NUMERICS=${wanted}`,
-  );
+  if (isFixed) {
+    throw new DeviceError({
+      what: `init: numerics can't become '${wanted}'`,
+      given: `kernels that have been generated with '${chosen}'`,
+      expected: 'a choice before the first op',
+      remedy: `call init('cpu', { numerics: '${wanted}' }) first, or set TOSTATIC_NUMERICS=${wanted}`,
+    });
+  }
   chosen = wanted;
   Object.assign(math, wanted === 'portable' ? portableMath : engine);
 }

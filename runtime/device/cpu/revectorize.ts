@@ -32,14 +32,13 @@ export function revectorize(sample: () => void, product: () => void): number {
   const set = expectEngine();
   const { of } = instantiation;
   instantiation.of = (code, imports) => {
-    const narrow = of(otherwise(code), imports);
+    const narrow = of(otherwise(code), imports).exports as Record<string, Kernel>;
     set(`--${option}`, '--no-liftoff', '--no-wasm-lazy-compilation');
     try {
-      const wide = of(code, imports);
+      const wide = of(code, imports).exports as Record<string, Kernel>;
       const names = Object.keys(wide);
-      return Object.fromEntries(
-        names.map((name) => [name, either(name, narrow[name]!, wide[name]!)]),
-      );
+      const exports = names.map((name) => [name, either(name, narrow[name]!, wide[name]!)]);
+      return { exports: Object.fromEntries(exports) as Record<string, Kernel> };
     } finally {
       set(`--no-${option}`, '--liftoff', '--wasm-lazy-compilation');
     }

@@ -135,11 +135,11 @@ export function localIndex(position: number): number {
   return importedCount + position;
 }
 
+const instanceOf = (code: Uint8Array<ArrayBuffer>, imports?: WebAssembly.Imports) =>
+  new WebAssembly.Instance(new WebAssembly.Module(code), imports);
+
 /** How kernels are made of a module's code. */
-export const instantiation = {
-  of: (code: Uint8Array<ArrayBuffer>, imports: WebAssembly.Imports): Record<string, Kernel> =>
-    new WebAssembly.Instance(new WebAssembly.Module(code), imports).exports as never,
-};
+export const instantiation = { of: instanceOf };
 
 /** Compiles functions over the heap; `define` writes each one's body. */
 export function compile<Name extends string>(
@@ -156,8 +156,8 @@ export function compile<Name extends string>(
   fixNumerics();
   const imports = new Set([...functions.values()].flatMap((builder) => [...builder.imports]));
   const code = encode(functions, imports);
-  const made = instantiation.of(code, { env: importsOf(imports) });
-  const kernels = made as { readonly [N in Name]: Kernel };
+  const { exports } = instantiation.of(code, { env: importsOf(imports) });
+  const kernels = exports as unknown as { readonly [N in Name]: Kernel };
   const list = Object.values<Kernel>(kernels);
   for (const kernel of list) modules.set(kernel, { code, imports, kernels: list });
   return kernels;
@@ -175,8 +175,7 @@ const uncalled = lazily(() => {
     ...section(7, vector([[...text('uncalled'), 0x00, 0]])),
     ...section(10, vector([[2, 0, 0x0b]])),
   ];
-  const { exports } = new WebAssembly.Instance(new WebAssembly.Module(new Uint8Array(code)));
-  const { uncalled } = exports;
+  const { uncalled } = instanceOf(new Uint8Array(code)).exports;
   return Object.fromEntries(importedFunctions().map(({ name }) => [name, uncalled!]));
 });
 
