@@ -54,10 +54,7 @@ export function enteredFrame(
       newTarget: read({ kind: 'newTarget', frame: entry }, frame.newTarget),
     }),
     args: frame.args.map((value, index) => read({ kind: 'argument', frame: entry, index }, value)),
-    registers:
-      pc === 0
-        ? new Array(closure.code.registerCount)
-        : registers.map((v, r) => read(source(r), v)),
+    registers: pc === 0 ? new Array(registers.length) : registers.map((v, r) => read(source(r), v)),
     returnTo,
     gradMode,
     guard: guardOf(frame),

@@ -1,5 +1,5 @@
 import { assertNever } from '../../../runtime/errors/invariant.ts';
-import type { Closure, Frame } from '../bytecode/frame.ts';
+import { type Closure, type Frame, newFrame } from '../bytecode/frame.ts';
 import { type AnyFunction, Itself } from '../language/itself.ts';
 import { defineProperty, descriptionOf, descriptor, toObject } from '../language/primordials.ts';
 import { asyncCallable } from './async-frame.ts';
@@ -30,16 +30,9 @@ export function activate(
   args: readonly unknown[],
   newTarget?: unknown,
 ): Frame {
-  return {
-    closure,
-    pc: 0,
-    // No register lives at the entry, so none is laid out.
-    registers: [],
-    thisValue: thisSeenBy(closure, thisValue),
-    args,
-    newTarget: closure.lexicalThis ? closure.lexicalThis.newTarget : newTarget,
-    returnTo: undefined,
-  };
+  const frame = newFrame(closure, thisSeenBy(closure, thisValue), args);
+  const target = closure.lexicalThis ? closure.lexicalThis.newTarget : newTarget;
+  return target === undefined ? frame : { ...frame, newTarget: target };
 }
 
 function thisSeenBy({ code, lexicalThis }: Closure, thisValue: unknown): unknown {
