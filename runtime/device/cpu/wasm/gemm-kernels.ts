@@ -26,7 +26,7 @@ export const tileRows = lazily((): number => {
   const version = Number.parseInt(globalThis.process?.versions?.v8 ?? '0', 10);
   return wideVectors.areUsed || (fusesMultiplyAdd() && version >= largeTilesFrom) ? 6 : 4;
 });
-export const tileColumns = (): number => (wideVectors.areUsed ? 16 : 8);
+export const tileColumns = lazily((): number => (wideVectors.areUsed ? 16 : 8));
 
 /** With so few rows, b is read where it lies: packing it takes longer than the product. */
 const mostUnpackedRows = 16;
