@@ -10,7 +10,7 @@ const collectGarbage = runInNewContext('gc') as () => void;
 it('forgotten tensors keep their memory until the next file starts', async () => {
   const before = allocated();
   const forgotten = (() => new WeakRef(tensor(new Float32Array(1024))))();
-  // What was looked at in a turn of the event loop stays until its end.
+  // A WeakRef that was read keeps its object alive until the current job ends.
   for (let i = 0; i < 50; i++) {
     await setTimeout(5);
     collectGarbage();

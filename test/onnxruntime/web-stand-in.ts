@@ -40,7 +40,7 @@ class GpuBuffer {
 
 /** A GPU beside the stand-in: what is read and written there, and how many buffers there are. */
 export class StandInGpu {
-  /** Buffers that nobody has disposed of. */
+  /** Buffers that have not been disposed of. */
   readonly live = new Set<GpuBuffer>();
   downloads = 0;
   /** Operands that came from memory of JavaScript in the runs so far, in elements. */

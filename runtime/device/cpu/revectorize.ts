@@ -87,7 +87,6 @@ function otherwise(code: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
 
 /** A kernel that runs one of two codes, or compares them. */
 function either(name: string, narrow: Kernel, wide: Kernel): Kernel {
-  // As many parameters as any kernel has: a rest parameter would be an array in each call.
   return (...given) => {
     if (runs === 'wide') return wide(...given);
     if (runs === 'narrow') return narrow(...given);

@@ -8,7 +8,7 @@ import type { MemoryUses } from './memory-uses.ts';
 const reordered = 1.1;
 /** Choices by segments take at least this share of forward's arithmetic. */
 const leastOfSegments = 0.5;
-/** Where no plan fits, those are planned that need so much more than the fewest bytes: plans may turn the small difference round. */
+/** Where no candidate fits, those within this factor of the fewest bytes are planned: their plans may rank otherwise. */
 const nearFloor = 1.05;
 /** So many of these with the least arithmetic, and with the fewest bytes: for programs of up to so many ops. */
 const floors = [

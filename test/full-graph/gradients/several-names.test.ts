@@ -28,7 +28,7 @@ const given = (...decisions: number[]) =>
 /** Reads the first tensor three times. */
 const thrice = (a: Tensor, b: Tensor) => a.mul(b).add(a.sin()).mul(a.exp().add(1.1));
 
-/** Reads both in turn. */
+/** Reads one after the other. */
 const inTurn = (a: Tensor, b: Tensor) =>
   a.mul(0.3).add(b.sin()).mul(a.cos().add(1.3)).add(b.tanh().mul(a.sigmoid())).add(b.mul(1.7));
 
