@@ -50,6 +50,7 @@ print(json.dumps(sorted(row['label'] for row in ray.data.read_parquet('labels').
     const output = execFileSync(python!, ['job.py'], {
       cwd: folder,
       encoding: 'utf8',
+      timeout: 240_000,
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...process.env, RAY_USAGE_STATS_ENABLED: '0' },
     });
