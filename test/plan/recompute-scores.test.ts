@@ -1,6 +1,6 @@
 /** Scores of attention that backward recomputes: fewer bytes are kept, with eager execution's bits. */
 
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { appliedTo } from '../../src/explain/applied.ts';
 import {
   type DType,
@@ -17,18 +17,12 @@ import {
   type Tensor,
   type ToStaticOptions,
   tensor,
-  tidy,
   toStatic,
 } from '../../src/index.ts';
-import { bytesNow, measure } from '../run-program/memory-counter.ts';
+import { measure } from '../run-program/memory-counter.ts';
+import { expectBytesAsBefore, numbersOf, outcome } from './saved-values.ts';
 
-let before = 0;
-beforeEach(() => {
-  before = bytesNow();
-});
-afterEach(() => {
-  expect(bytesNow()).toBe(before);
-});
+expectBytesAsBefore();
 
 type Attention = (q: Tensor, k: Tensor, v: Tensor) => Tensor;
 
@@ -70,14 +64,15 @@ const sizes: Record<string, Sizes> = {
   'more keys than queries': { heads: [2, 3], queries: 17, keys: 40, features: 8 },
 };
 
-function inputsOf({ heads, queries, keys, features }: Sizes, dtype: DType): Tensor[] {
+function inputsOf({ heads, queries, keys, features }: Sizes, dtype: DType) {
   seed(3);
-  return [queries, keys, keys].map((length) => {
+  const inputOf = (length: number) => {
     const x = randn([...heads, length, features]);
     const own = x.to(dtype);
     if (own !== x) x.dispose();
     return own.requiresGrad_();
-  });
+  };
+  return [inputOf(queries), inputOf(keys), inputOf(keys)] as const;
 }
 
 /** Three layers, since what one attention keeps is no more than what its own backward needs at a time. */
@@ -90,30 +85,6 @@ const around =
       .mean();
   };
 
-function outcome(fn: Attention, inputs: readonly Tensor[]) {
-  const [q, k, v] = inputs as [Tensor, Tensor, Tensor];
-  seed(5);
-  fn(q, k, v).dispose();
-  seed(7);
-  const { result, kept, peak } = measure(() => fn(q, k, v));
-  result.backward();
-  const found = [result, ...inputs.map((x) => x.grad!)].map((x) => [...x.dataSync()]);
-  result.dispose();
-  for (const x of inputs) {
-    x.grad!.dispose();
-    x.grad = null;
-  }
-  return { kept, peak, found };
-}
-
-function numbersOf(body: () => readonly Tensor[]): number[][] {
-  let numbers: number[][] = [];
-  tidy(() => {
-    numbers = body().map((each) => [...each.dataSync()]);
-  });
-  return numbers;
-}
-
 describe('plan/recompute-scores', () => {
   for (const [name, attend] of Object.entries(attentions)) {
     describe(name, () => {
@@ -124,9 +95,9 @@ describe('plan/recompute-scores', () => {
           const traced = toStatic(run, { memory: { prefer: 'bytes' } });
           const plainly = toStatic(run, { memory: { prefer: 'bytes', recomputeScores: false } });
           const [eager, plain, again] = [
-            outcome(refcounted(run), inputs),
-            outcome(plainly, inputs),
-            outcome(traced, inputs),
+            outcome(refcounted(run), ...inputs),
+            outcome(plainly, ...inputs),
+            outcome(traced, ...inputs),
           ];
           const part = traced.programs()[0]!;
           expect(appliedTo(part)!.recomputeScores).toBe(1);
@@ -144,7 +115,7 @@ describe('plan/recompute-scores', () => {
           numbersOf(() => {
             const inputs = inputsOf(sizes['one batch']!, 'float32');
             seed(7);
-            const y = fn(...(inputs as [Tensor, Tensor, Tensor]));
+            const y = fn(...inputs);
             const [slope] = grad(y.mul(y), [inputs[0]!], { createGraph: true });
             return [y, slope!, ...grad(slope!.pow(2).sum(), [inputs[1]!])];
           });
@@ -162,7 +133,7 @@ describe('plan/recompute-scores', () => {
       return [out.mul(2), weights] as const;
     };
     const traced = toStatic(run, { memory: { prefer: 'bytes' } });
-    const inputs = inputsOf(sizes['one batch']!, 'float32') as [Tensor, Tensor, Tensor];
+    const inputs = inputsOf(sizes['one batch']!, 'float32');
     const results = traced(...inputs);
     expect(appliedTo(traced.programs()[0]!)!.recomputeScores).toBe(0);
     for (const x of [...results, ...inputs]) x.dispose();

@@ -1,6 +1,6 @@
 /** Masks instead of saved values: fewer bytes are kept, and values and gradients have eager execution's bits. */
 
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { bind1 } from '../../runtime/ops/core/bind.ts';
 import { opNamed } from '../../runtime/ops/op-table.ts';
 import { appliedTo } from '../../src/explain/applied.ts';
@@ -24,24 +24,22 @@ import {
   tidy,
   toStatic,
 } from '../../src/index.ts';
-import { bytesNow, measure } from '../run-program/memory-counter.ts';
+import {
+  expectBytesAsBefore,
+  type Loss,
+  type LossCase,
+  numbersOf,
+  outcome,
+} from './saved-values.ts';
 
-let before = 0;
-beforeEach(() => {
-  before = bytesNow();
-});
-afterEach(() => {
-  expect(bytesNow()).toBe(before);
-});
-
-type Loss = (x: Tensor) => Tensor;
+expectBytesAsBefore();
 
 /** Gradients that multiply are rounded by their own kernels in half precision. */
 const applies = (name: string, dtype: DType): number =>
   name === 'relu6' && dtype.includes('float16') ? 0 : 1;
 
 /** Each has activations that backward only compares. */
-const losses: Record<string, { readonly run: Loss; readonly shape: readonly number[] }> = {
+const losses: Record<string, LossCase> = {
   relu: { run: (x) => relu(x.mul(2)).mul(3).mean(), shape: [37, 11] },
   'relu that is read transposed': {
     run: (x) => relu(x.mul(2)).mul(3).t().sum(),
@@ -80,29 +78,6 @@ function inputOf(shape: readonly number[], dtype: DType, special: boolean): Tens
   const values = Array.from({ length: size }, (_, i) => (((i * 37) % 23) - 11) / 4);
   if (special) [values[3], values[5], values[8]] = [Number.NaN, Number.POSITIVE_INFINITY, -0];
   return tensor(values, { dtype, shape: [...shape] }).requiresGrad_();
-}
-
-/** What the tensors hold that the body returns; all that it has made is freed. */
-function numbersOf(body: () => readonly Tensor[]): number[][] {
-  let numbers: number[][] = [];
-  tidy(() => {
-    numbers = body().map((each) => [...each.dataSync()]);
-  });
-  return numbers;
-}
-
-function outcome(fn: Loss & { ready?(): unknown }, x: Tensor) {
-  seed(3);
-  fn(x).dispose();
-  fn.ready?.();
-  seed(4);
-  const { result, kept, peak } = measure(() => fn(x));
-  result.backward();
-  const found = { loss: [...result.dataSync()], gradient: [...x.grad!.dataSync()] };
-  result.dispose();
-  x.grad!.dispose();
-  x.grad = null;
-  return { kept, peak, found };
 }
 
 describe('plan/saved-masks', () => {

@@ -1,6 +1,6 @@
 /** Places of max-pooling in 8 bits: fewer bytes are kept, and values and gradients have eager execution's bits. */
 
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { appliedTo } from '../../src/explain/applied.ts';
 import {
   crossEntropy,
@@ -17,20 +17,17 @@ import {
   type Tensor,
   type ToStaticOptions,
   tensor,
-  tidy,
   toStatic,
 } from '../../src/index.ts';
-import { bytesNow, measure } from '../run-program/memory-counter.ts';
+import {
+  expectBytesAsBefore,
+  type Loss,
+  type LossCase,
+  numbersOf,
+  outcome,
+} from './saved-values.ts';
 
-let before = 0;
-beforeEach(() => {
-  before = bytesNow();
-});
-afterEach(() => {
-  expect(bytesNow()).toBe(before);
-});
-
-type Loss = (x: Tensor) => Tensor;
+expectBytesAsBefore();
 
 /** What is pooled is multiplied before and behind, so that backward reads more than the pooling. */
 const around =
@@ -38,7 +35,7 @@ const around =
   (x) =>
     pool(x.mul(2)).exp().mean();
 
-const losses: Record<string, { readonly run: Loss; readonly shape: readonly number[] }> = {
+const losses: Record<string, LossCase> = {
   'windows side by side': { run: around((x) => maxPool2d(x, 2)), shape: [2, 3, 12, 10] },
   'overlapping windows with padding': {
     run: around((x) => maxPool2d(x, 3, { stride: 2, padding: 1 })),
@@ -60,25 +57,6 @@ function inputOf(shape: readonly number[], dtype: DType, special: boolean): Tens
   const values = Array.from({ length: size }, (_, i) => (((i * 37) % 23) - 11) / 16);
   if (special) [values[3], values[5], values[8]] = [Number.NaN, Number.POSITIVE_INFINITY, -0];
   return tensor(values, { dtype, shape: [...shape] }).requiresGrad_();
-}
-
-function outcome(fn: Loss, x: Tensor) {
-  fn(x).dispose();
-  const { result, kept, peak } = measure(() => fn(x));
-  result.backward();
-  const found = { loss: [...result.dataSync()], gradient: [...x.grad!.dataSync()] };
-  result.dispose();
-  x.grad!.dispose();
-  x.grad = null;
-  return { kept, peak, found };
-}
-
-function numbersOf(body: () => readonly Tensor[]): number[][] {
-  let numbers: number[][] = [];
-  tidy(() => {
-    numbers = body().map((each) => [...each.dataSync()]);
-  });
-  return numbers;
 }
 
 describe('plan/saved-places', () => {
