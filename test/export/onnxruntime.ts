@@ -1,11 +1,12 @@
 /** ONNX models checked and run by Python's packages, all of a test file in one process. */
 
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Tensor } from '../../runtime/index.ts';
-import { openWeights, saveNpz } from '../../runtime/weights/index.ts';
+import { saveNpz } from '../../runtime/weights/index.ts';
+import { resultsIn } from './results.ts';
 
 export interface OnnxJob {
   readonly model: Uint8Array;
@@ -47,27 +48,8 @@ export async function runOnnx(
     }));
     writeFileSync(join(folder, 'jobs.json'), JSON.stringify(listed));
     execFileSync(python, [join(import.meta.dirname, 'run-onnx.py'), folder], { stdio: 'pipe' });
-    const report = JSON.parse(readFileSync(join(folder, 'report.json'), 'utf8')) as Record<
-      string,
-      string | null
-    >;
-    const results: Record<string, OnnxResult> = {};
-    for (const [name, error] of Object.entries(report)) {
-      results[name] = error === null ? await outputsOf(join(folder, `${name}.out.npz`)) : { error };
-    }
-    return results;
+    return await resultsIn(folder);
   } finally {
     rmSync(folder, { recursive: true });
   }
-}
-
-async function outputsOf(path: string): Promise<Record<string, ArrayLike<number>>> {
-  await using weights = await openWeights(path);
-  const found: [string, ArrayLike<number>][] = [];
-  for (const name of weights.names()) {
-    const tensor = await weights.tensor(name);
-    found.push([name, (await tensor.to('float64').data()) as Float64Array]);
-    tensor.dispose();
-  }
-  return Object.fromEntries(found);
 }

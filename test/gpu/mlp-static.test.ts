@@ -5,10 +5,8 @@ import {
   deviceGuard,
   deviceNamed,
   keep,
-  nn,
   optim,
   randn,
-  relu,
   seed,
   type Tensor,
   tensor,
@@ -17,14 +15,7 @@ import {
 import { toStatic } from '../../src/to-static.ts';
 import { gpuForTests, skipGpu } from './open-gpu.ts';
 import { expectClose, expectSameKernels } from './parity.ts';
-
-class Mlp extends nn.Module {
-  first = new nn.Linear(6, 16);
-  second = new nn.Linear(16, 4);
-  override forward(x: Tensor): Tensor {
-    return this.second.forward(relu(this.first.forward(x)));
-  }
-}
+import { Mlp } from './small-models.ts';
 
 const labels = new Int32Array([0, 3, 1, 2, 3, 0, 1, 2]);
 

@@ -11,11 +11,8 @@ import {
   deviceNamed,
   init,
   keep,
-  maxPool2d,
-  nn,
   optim,
   randn,
-  relu,
   seed,
   type Tensor,
   tensor,
@@ -24,31 +21,10 @@ import {
 import { toStatic } from '../../../src/to-static.ts';
 import { skipGpu, useSoftwareAdapter } from '../open-gpu.ts';
 import { expectClose } from '../parity.ts';
+import { smallModels } from '../small-models.ts';
 
-class Mlp extends nn.Module {
-  first = new nn.Linear(6, 16);
-  second = new nn.Linear(16, 4);
-  override forward(x: Tensor): Tensor {
-    return this.second.forward(relu(this.first.forward(x)));
-  }
-}
-
-class ConvNet extends nn.Module {
-  conv = new nn.Conv2d(1, 3, 3, { padding: 1 });
-  head = new nn.Linear(3 * 4 * 4, 4);
-  override forward(x: Tensor): Tensor {
-    const features = maxPool2d(relu(this.conv.forward(x)), 2);
-    return this.head.forward(features.reshape([x.shape[0]!, 48]));
-  }
-}
-
-const models = {
-  MLP: { make: () => new Mlp(), shape: [8, 6] },
-  ConvNet: { make: () => new ConvNet(), shape: [8, 1, 8, 8] },
-} as const;
-
-async function losses(device: Device, name: keyof typeof models, capture: boolean) {
-  const { make, shape } = models[name];
+async function losses(device: Device, name: keyof typeof smallModels, capture: boolean) {
+  const { make, shape } = smallModels[name];
   seed(5);
   const [x, labels, model] = deviceGuard(
     device,

@@ -122,20 +122,6 @@ describe('the cache', () => {
     expect(translations).toEqual([1, 1, 2, 2]);
   });
 
-  it('translates a dtype branch inside a loop once', () => {
-    const { translations } = expectSameAsEager(
-      () => ({
-        fn: (x: Tensor) => {
-          for (let i = 0; i < 10; i++) x = x.dtype === 'float32' ? x.add(1) : x.mul(2);
-          return x;
-        },
-        args: () => [values([2])],
-      }),
-      { calls: 10 },
-    );
-    expect(translations[9]).toBe(1);
-  });
-
   it('stays right past its limit, and says that it gave up', () => {
     const { stats } = expectSameAsEager(
       () => ({

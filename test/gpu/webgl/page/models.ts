@@ -3,39 +3,15 @@ import {
   type Device,
   deviceGuard,
   keep,
-  maxPool2d,
-  nn,
   optim,
   randn,
-  relu,
   seed,
   type Tensor,
   tensor,
   tidy,
 } from '../../../../runtime/index.ts';
 import { toStatic } from '../../../../src/to-static.ts';
-
-class Mlp extends nn.Module {
-  first = new nn.Linear(6, 16);
-  second = new nn.Linear(16, 4);
-  override forward(x: Tensor): Tensor {
-    return this.second.forward(relu(this.first.forward(x)));
-  }
-}
-
-class ConvNet extends nn.Module {
-  conv = new nn.Conv2d(1, 3, 3, { padding: 1 });
-  head = new nn.Linear(3 * 4 * 4, 4);
-  override forward(x: Tensor): Tensor {
-    const features = maxPool2d(relu(this.conv.forward(x)), 2);
-    return this.head.forward(features.reshape([x.shape[0]!, 48]));
-  }
-}
-
-export const models = {
-  MLP: { make: () => new Mlp(), shape: [8, 6] },
-  ConvNet: { make: () => new ConvNet(), shape: [8, 1, 8, 8] },
-} as const;
+import { smallModels } from '../../small-models.ts';
 
 export interface Training {
   readonly losses: number[];
@@ -55,12 +31,12 @@ export interface Training {
 /** Steps of Adam on one batch; the same seed draws the same start on every device. */
 export async function train(
   device: Device,
-  name: keyof typeof models,
+  name: keyof typeof smallModels,
   capture: boolean,
   steps: number,
   live: () => number = () => 0,
 ): Promise<Training> {
-  const { make, shape } = models[name];
+  const { make, shape } = smallModels[name];
   const { counter } = device.allocator;
   seed(5);
   const [x, labels, model] = deviceGuard(

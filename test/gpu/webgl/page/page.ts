@@ -12,8 +12,9 @@ import {
   tidy,
   zeros,
 } from '../../../../runtime/index.ts';
+import { smallModels } from '../../small-models.ts';
 import { cases } from './cases.ts';
-import { models, train } from './models.ts';
+import { train } from './models.ts';
 
 const made = new Set<WebGLTexture>();
 /** Where the last texture was made. */
@@ -114,7 +115,7 @@ async function report() {
     if (found !== '') differences[name] = found;
   }
   const trainings: Record<string, object> = {};
-  for (const name of Object.keys(models) as (keyof typeof models)[]) {
+  for (const name of Object.keys(smallModels) as (keyof typeof smallModels)[]) {
     trainings[name] = {
       cpu: await train(deviceNamed('cpu'), name, false, 6),
       eager: await train(gpu, name, false, 6, () => made.size),
