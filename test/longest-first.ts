@@ -17,7 +17,7 @@ export const long = [
   'examples/mnist',
   'package/bundlers',
   'training-steps/out-of-memory',
-  'trace/language/replaced-builtins',
+  'trace/language/replaced-lookups',
   'gpu/wgsl/attention',
   'memory/plain-loop',
   'opinfo/changing-arguments',
