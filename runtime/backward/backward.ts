@@ -7,6 +7,7 @@ import { add } from '../ops/arithmetic/arithmetic.ts';
 import { bind1 } from '../ops/core/bind.ts';
 import { copy } from '../ops/core/copy.ts';
 import { add_ } from '../ops/in-place/in-place.ts';
+import { expectTensors } from '../ops/record/expect-tensors.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { flag, that } from '../options/option-kinds.ts';
 import { liveWith } from '../tensor/lifetime.ts';
@@ -115,6 +116,7 @@ function accumulating(
 
 /** Throws for a tensor that was disposed or has no gradient history. */
 export function expectHistory(use: string, output: Tensor): void {
+  expectTensors(use, output);
   output.traced ?? output.holderFor(use);
   if (output.requiresGrad) return;
   throw new AutogradError({

@@ -6,6 +6,8 @@ import type { Device } from '../device/device.ts';
 import { formatSpec, type TensorSpec } from '../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import { zeros } from '../ops/movement/create.ts';
+import { expectArguments } from '../options/expect-options.ts';
+import { callback } from '../options/option-kinds.ts';
 import { dtypes } from '../spec/dtype.ts';
 import { sameShape } from '../spec/shape.ts';
 import { GradNode, type Target, targetOf } from '../tensor/grad-node.ts';
@@ -42,10 +44,14 @@ export interface CustomFunction<Inputs extends readonly unknown[], Result extend
 export function customFunction<Inputs extends readonly unknown[], Result extends Outputs>(
   rules: CustomFunction<Inputs, Result>,
 ): (...inputs: Inputs) => Result {
+  const { forward, backward } = Object(rules) as Partial<CustomFunction<Inputs, Result>>;
+  expectArguments('customFunction', { forward, backward }, ruleKinds);
   const called = (...inputs: Inputs) => applyRules(rules, inputs);
   functions.set(called, rules as unknown as AnyFunction);
   return called;
 }
+
+const ruleKinds = { forward: callback, backward: callback };
 
 type AnyFunction = CustomFunction<readonly unknown[], Outputs>;
 

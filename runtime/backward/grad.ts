@@ -3,7 +3,9 @@ import { indexOf, type Key, keyOf, type Place, placeOf } from '../autograd/place
 import { share } from '../autograd/share.ts';
 import { formatSpec } from '../device/tensor-meta.ts';
 import { ArgumentError, AutogradError } from '../errors/errors.ts';
+import { expectTensorList } from '../ops/record/expect-tensors.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
+import { isTensor } from '../options/is-tensor.ts';
 import { flag, that } from '../options/option-kinds.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { expectHistory } from './backward.ts';
@@ -82,7 +84,9 @@ export function gradWith(
 }
 
 function listOf(tensors: OneOrMore): readonly Tensor[] {
-  return 'holderFor' in tensors ? [tensors] : tensors;
+  if (isTensor(tensors)) return [tensors as Tensor];
+  expectTensorList('grad', tensors as readonly Tensor[]);
+  return tensors as readonly Tensor[];
 }
 
 function wantedPlace(input: Tensor): Place {

@@ -5,6 +5,7 @@ import { share } from '../autograd/share.ts';
 import { formatSpec } from '../device/tensor-meta.ts';
 import { AutogradError, ShapeError } from '../errors/errors.ts';
 import { add } from '../ops/arithmetic/arithmetic.ts';
+import { expectFunction } from '../options/expect-arguments.ts';
 import { sameShape } from '../spec/shape.ts';
 import { type GradHook, type GradNode, type HookEntry, retainAt } from '../tensor/grad-node.ts';
 import { isTracked, keep, liveWith, tidy } from '../tensor/lifetime.ts';
@@ -16,6 +17,7 @@ export interface HookHandle {
 
 /** Runs `hook` in every backward that reaches the tensor, a leaf or a result, in order of registration. */
 export function registerHook(tensor: Tensor, hook: GradHook): HookHandle {
+  expectFunction('registerHook', hook);
   expectGradient('registerHook', tensor);
   const place = placeOf(tensor);
   const hooks = hooksAt(place);

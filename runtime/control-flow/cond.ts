@@ -1,3 +1,5 @@
+import { expectList } from '../ops/record/expect-tensors.ts';
+import { expectFunction } from '../options/expect-arguments.ts';
 import { type Condition, holds } from './condition.ts';
 
 /**
@@ -11,6 +13,9 @@ export function cond<Operands extends readonly unknown[], Result>(
   onFalse: (...operands: Operands) => Result,
   operands: Operands = [] as unknown as Operands,
 ): Result {
+  expectFunction('cond', onTrue);
+  expectFunction('cond', onFalse);
+  expectList('cond', 'operands', operands);
   if (holds(condition, 'cond')) return onTrue(...operands);
   return onFalse(...operands);
 }

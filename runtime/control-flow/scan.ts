@@ -2,6 +2,8 @@ import { formatSpec } from '../device/tensor-meta.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import { stack } from '../ops/movement/joining.ts';
 import { select } from '../ops/movement/movement.ts';
+import { expectList, shapeOf } from '../ops/record/expect-tensors.ts';
+import { expectFunction } from '../options/expect-arguments.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
 /**
@@ -14,11 +16,14 @@ export function scan<Carried>(
   init: Carried,
   xs: Tensor,
 ): [Carried, Tensor] {
+  expectFunction('scan', step);
   const length = rows(xs, 'scan');
   let carried = init;
   const results: Tensor[] = [];
   for (let i = 0; i < length; i++) {
-    const [next, result] = step(carried, select(xs, 0, i));
+    const pair = step(carried, select(xs, 0, i));
+    expectList('scan', 'values that the step returns', pair);
+    const [next, result] = pair;
     carried = next;
     results.push(result);
   }
@@ -27,6 +32,7 @@ export function scan<Carried>(
 
 /** `f` of each row of `xs`, stacked along a new first dimension. */
 export function map(f: (x: Tensor) => Tensor, xs: Tensor): Tensor {
+  expectFunction('map', f);
   const length = rows(xs, 'map');
   const results: Tensor[] = [];
   for (let i = 0; i < length; i++) results.push(f(select(xs, 0, i)));
@@ -34,7 +40,7 @@ export function map(f: (x: Tensor) => Tensor, xs: Tensor): Tensor {
 }
 
 function rows(xs: Tensor, what: string): number {
-  const [length] = xs.shape;
+  const [length] = shapeOf(what, xs);
   if (length !== undefined && length > 0) return length;
   throw new ArgumentError({
     what: `${what}: no rows to go through`,

@@ -1,3 +1,5 @@
+import { expectList } from '../ops/record/expect-tensors.ts';
+import { expectFunction } from '../options/expect-arguments.ts';
 import { type Condition, holds } from './condition.ts';
 
 /**
@@ -10,7 +12,13 @@ export function whileLoop<Carried extends readonly unknown[]>(
   body: (...carried: Carried) => Carried,
   init: Carried,
 ): Carried {
+  expectFunction('whileLoop', test);
+  expectFunction('whileLoop', body);
+  expectList('whileLoop', 'values', init);
   let carried = init;
-  while (holds(test(...carried), 'whileLoop')) carried = body(...carried);
+  while (holds(test(...carried), 'whileLoop')) {
+    carried = body(...carried);
+    expectList('whileLoop', 'values that the body returns', carried);
+  }
   return carried;
 }

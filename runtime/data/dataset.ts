@@ -6,6 +6,16 @@ import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import { tensor } from '../ops/core/create.ts';
 import { indexSelect } from '../ops/indexing/indexing.ts';
 import { select } from '../ops/movement/movement.ts';
+import { expectTensors } from '../ops/record/expect-tensors.ts';
+import { expectArguments } from '../options/expect-options.ts';
+import {
+  anyInteger,
+  anyNumber,
+  arrayOf,
+  either,
+  nothing,
+  withLength,
+} from '../options/option-kinds.ts';
 import { nextOffset } from '../random/seed.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
@@ -20,6 +30,7 @@ export class TensorDataset<T extends readonly Tensor[] = readonly Tensor[]>
   readonly tensors: T;
 
   constructor(...tensors: T) {
+    expectTensors('TensorDataset', ...tensors);
     const rows = new Set(tensors.map(({ shape }) => shape[0]));
     if (rows.size !== 1 || rows.has(undefined)) {
       throw new ShapeError({
@@ -57,6 +68,7 @@ export class Subset<Sample, Batch = never> implements Dataset<Sample>, BatchData
   readonly indices: Int32Array;
 
   constructor(dataset: Dataset<Sample> | BatchDataset<Batch>, indices: ArrayLike<number>) {
+    expectArguments('Subset', { dataset, indices }, { dataset: withLength, indices: withLength });
     this.dataset = dataset;
     this.indices = Int32Array.from(indices);
     const strange = this.indices.find((index) => index < 0 || index >= dataset.length);
@@ -92,6 +104,7 @@ export class ConcatDataset<Sample> implements Dataset<Sample> {
   readonly datasets: readonly Dataset<Sample>[];
 
   constructor(datasets: readonly Dataset<Sample>[]) {
+    expectArguments('ConcatDataset', { datasets }, { datasets: arrayOf(withLength) });
     this.datasets = datasets;
   }
 
@@ -123,6 +136,11 @@ export function randomSplit<Sample, Batch = never>(
   lengths: readonly number[],
   seed?: number,
 ): Subset<Sample, Batch>[] {
+  expectArguments(
+    'randomSplit',
+    { dataset, lengths, seed },
+    { dataset: withLength, lengths: arrayOf(anyNumber), seed: either(anyInteger, nothing) },
+  );
   const { length } = dataset;
   const total = lengths.reduce((sum, own) => sum + own, 0);
   const parts = Math.abs(total - 1) < 1e-9 && length !== 1;

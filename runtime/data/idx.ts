@@ -1,4 +1,6 @@
 import { DataError } from '../errors/errors.ts';
+import { expectArguments } from '../options/expect-options.ts';
+import { byteArray, text } from '../options/option-kinds.ts';
 import { formatShape, type Shape, sizeOf } from '../spec/shape.ts';
 
 /** Contents of an idx file of bytes, the format of MNIST and its relatives. */
@@ -17,6 +19,7 @@ const unsignedByte = 0x08;
  * exactly the announced size. Nothing is allocated by a size from the file.
  */
 export function parseIdx(bytes: Uint8Array, path: string): IdxArray {
+  expectArguments('parseIdx', { bytes, path }, { bytes: byteArray, path: text });
   if (bytes[0] === 0x1f && bytes[1] === 0x8b) {
     throw new DataError({
       what: `${path} is compressed`,

@@ -1,7 +1,7 @@
 import { DataError } from '../errors/errors.ts';
 import { tensor } from '../ops/core/create.ts';
-import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
-import { anyNumber, count } from '../options/option-kinds.ts';
+import { expectArguments, expectOptions, type OptionKinds } from '../options/expect-options.ts';
+import { anyNumber, byteArray, count } from '../options/option-kinds.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import type { BatchDataset } from './source.ts';
 
@@ -42,6 +42,7 @@ export class ImageDataset implements BatchDataset<ImageBatch> {
   readonly #values: Float32Array;
 
   constructor(images: Uint8Array, labels: Uint8Array, options: ImageDatasetOptions = mnistOptions) {
+    expectArguments('ImageDataset', { images, labels }, { images: byteArray, labels: byteArray });
     expectOptions('ImageDataset', options, imageKinds);
     const { height, width, mean, std } = options;
     if (images.length !== labels.length * height * width) {

@@ -1,8 +1,8 @@
 /** Samplers: the choice and the order of samples. */
 
 import { ArgumentError } from '../errors/errors.ts';
-import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
-import { anyInteger, count, flag } from '../options/option-kinds.ts';
+import { expectArguments, expectOptions, type OptionKinds } from '../options/expect-options.ts';
+import { anyInteger, count, flag, iterable, withLength } from '../options/option-kinds.ts';
 import { randomBlock, toUniform } from '../random/philox.ts';
 import { nextOffset } from '../random/seed.ts';
 import { shuffledOrder } from './shuffle.ts';
@@ -17,6 +17,7 @@ export class SequentialSampler implements Sampler {
   readonly length: number;
 
   constructor(dataset: { readonly length: number }) {
+    expectArguments('SequentialSampler', { dataset }, { dataset: withLength });
     this.length = dataset.length;
   }
 
@@ -63,6 +64,7 @@ export class RandomSampler implements Sampler {
   readonly #draws: Draws;
 
   constructor(dataset: { readonly length: number }, options: RandomSamplerOptions = {}) {
+    expectArguments('RandomSampler', { dataset }, { dataset: withLength });
     expectOptions('RandomSampler', options, randomKinds);
     this.#samples = dataset.length;
     this.#replacement = options.replacement ?? false;
@@ -94,6 +96,7 @@ export class SubsetRandomSampler implements Sampler {
   readonly #draws: Draws;
 
   constructor(indices: Iterable<number>, options: { readonly seed?: number } = {}) {
+    expectArguments('SubsetRandomSampler', { indices }, { indices: iterable });
     expectOptions('SubsetRandomSampler', options, { seed: anyInteger });
     this.indices = [...indices];
     this.#draws = new Draws(options.seed);
@@ -121,6 +124,11 @@ export class WeightedRandomSampler implements Sampler {
     numSamples: number,
     options: { readonly replacement?: boolean; readonly seed?: number } = {},
   ) {
+    expectArguments(
+      'WeightedRandomSampler',
+      { weights, numSamples },
+      { weights: iterable, numSamples: count(0) },
+    );
     expectOptions('WeightedRandomSampler', options, { replacement: flag, seed: anyInteger });
     this.#weights = [...weights];
     this.length = numSamples;
@@ -185,6 +193,11 @@ export class BatchSampler implements Iterable<Int32Array> {
   readonly dropLast: boolean;
 
   constructor(sampler: Sampler, batchSize: number, dropLast = false) {
+    expectArguments(
+      'BatchSampler',
+      { sampler, batchSize, dropLast },
+      { sampler: iterable, batchSize: count(1), dropLast: flag },
+    );
     this.sampler = sampler;
     this.batchSize = batchSize;
     this.dropLast = dropLast;

@@ -2,6 +2,7 @@
 
 import { tensor } from '../ops/core/create.ts';
 import { stack } from '../ops/movement/joining.ts';
+import { expectList } from '../ops/record/expect-tensors.ts';
 import type { DType, TypedArray } from '../spec/dtype.ts';
 import type { Shape } from '../spec/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
@@ -20,6 +21,7 @@ function ofValues(values: TypedArray, shape: Shape, dtype?: DType): Tensor {
  * entry; strings stay an array. `using` gives it back.
  */
 export function defaultCollate(samples: readonly unknown[]): unknown {
+  expectList('defaultCollate', 'samples', samples);
   return disposable(collate(samples, tensorLeaves));
 }
 

@@ -1,5 +1,6 @@
 import { DeviceError } from '../errors/errors.ts';
 import { expectFunction } from '../options/expect-arguments.ts';
+import { shown } from '../options/expect-options.ts';
 import type { Device } from './device.ts';
 
 const devices = new Map<string, Device>();
@@ -53,7 +54,7 @@ export function deviceNamed(name: string): Device {
   const isGpu = typeof name === 'string' && name.startsWith('gpu');
   throw new DeviceError({
     what: 'no such device',
-    given: typeof name === 'string' ? `'${name}'` : typeof name,
+    given: shown(name),
     expected: `one of ${deviceNames()
       .map((known) => `'${known}'`)
       .join(', ')}`,
@@ -62,7 +63,7 @@ export function deviceNamed(name: string): Device {
 }
 
 export function setDevice(device: Device | string): void {
-  current = resolve(device);
+  current = deviceOf(device);
 }
 
 /**
@@ -76,7 +77,7 @@ export function deviceGuard<T>(device: Device | string | null, body: () => T): T
   expectFunction('deviceGuard', body);
   const outer = { current, guarding, unguarded };
   if (guarding === null) unguarded = current;
-  const next = device === null ? null : resolve(device);
+  const next = device === null ? null : deviceOf(device);
   current = next ?? unguarded;
   guarding = next;
   try {
@@ -86,7 +87,8 @@ export function deviceGuard<T>(device: Device | string | null, body: () => T): T
   }
 }
 
-function resolve(device: Device | string): Device {
+/** The device, or the one of this name; throws DeviceError for anything else. */
+export function deviceOf(device: Device | string): Device {
   const given: unknown = device;
   const isDevice = typeof given === 'object' && given !== null && 'allocator' in given;
   return isDevice ? (given as Device) : deviceNamed(given as string);

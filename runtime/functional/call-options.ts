@@ -1,4 +1,4 @@
-import { unknownOption } from '../options/expect-options.ts';
+import { notAnObject, unknownOption } from '../options/expect-options.ts';
 
 /**
  * Throws ArgumentError if what a layer's `forward` is given has a name that is not in `names`. Unlike the checks of
@@ -9,6 +9,7 @@ export function expectCallOptions<O extends object>(
   options: O,
   names: readonly (keyof O & string)[],
 ): void {
+  if (typeof options !== 'object' || options === null) throw notAnObject(owner, options, names);
   for (const name of Object.keys(options)) {
     if (!(names as readonly string[]).includes(name)) throw unknownOption(owner, name, names);
   }

@@ -9,7 +9,8 @@ import { convKinds } from '../ops/convolution/convolution-options.ts';
 import { type MaxPoolOptions, maxPool2d } from '../ops/convolution/max-pool.ts';
 import { permute, reshape, squeeze, unsqueeze } from '../ops/movement/movement.ts';
 import { unfold } from '../ops/movement/windows.ts';
-import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
+import { expectTensors } from '../ops/record/expect-tensors.ts';
+import { expectArguments, expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { count, flag, perDimension } from '../options/option-kinds.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
@@ -20,6 +21,8 @@ export type MaxPool3dOptions = Omit<MaxPoolOptions<number | Triple>, 'returnIndi
 
 const tripleOf = (value: number | Triple): Triple =>
   typeof value === 'number' ? [value, value, value] : value;
+
+const kernelKinds = { kernel: perDimension(count(1)) };
 
 function expectFit(x: Tensor, weight: Tensor, groups: number): void {
   const [out = 0, channels = 0] = weight.shape;
@@ -45,6 +48,7 @@ export function conv3d(
   bias: Tensor | null = null,
   options: Conv3dOptions = {},
 ): Tensor {
+  expectTensors('conv3d', x, weight);
   expectOptions('conv3d', options, convKinds(3));
   const { stride = 1, padding = 0, dilation = 1, groups = 1 } = options;
   expectFit(x, weight, groups);
@@ -101,6 +105,8 @@ export function maxPool3d(
   kernel: number | Triple,
   options: MaxPool3dOptions = {},
 ): Tensor {
+  expectTensors('maxPool3d', x);
+  expectArguments('maxPool3d', { kernel }, kernelKinds);
   expectOptions('maxPool3d', options, poolKinds);
   const { stride = kernel, padding = 0, dilation = 1, ceilMode = false } = options;
   if (x.rank !== 4 && x.rank !== 5) {

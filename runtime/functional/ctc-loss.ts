@@ -20,11 +20,12 @@ import {
   sub,
   where,
 } from '../ops/pointwise/pointwise.ts';
+import { expectTensors } from '../ops/record/expect-tensors.ts';
 import { mean, sum } from '../ops/reduce/reduce.ts';
 import type { Reduction } from '../ops/reduce/reduction-options.ts';
 import { logsumexp } from '../ops/reduce/statistics.ts';
-import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
-import { count, flag, oneOf } from '../options/option-kinds.ts';
+import { expectArguments, expectOptions, type OptionKinds } from '../options/expect-options.ts';
+import { arrayOf, count, flag, oneOf } from '../options/option-kinds.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
@@ -49,10 +50,24 @@ export const ctcKinds: OptionKinds<CtcLossOptions> = {
 /** The log-probability of what cannot be: finite, so that no gradient is NaN. */
 const impossible = -1e30;
 
-const lengthsOf = (lengths: Lengths, like: Tensor): Tensor =>
-  Array.isArray(lengths)
-    ? deviceGuard(like.device, () => tensor(lengths as number[], { dtype: 'int32' }))
-    : reshape(lengths as Tensor, [-1]);
+const lengthKinds = { lengths: arrayOf(count(0)) };
+
+const notOnePerSequence = (name: string, given: number, batch: number): ShapeError =>
+  new ShapeError({
+    what: `ctcLoss: ${name} don't fit the batch`,
+    given: `${given} lengths for ${batch} sequences`,
+    expected: 'a length for each sequence',
+    remedy: 'check the second dimension of logProbs, which counts the sequences',
+  });
+
+/** Tensor [n] of the lengths, one per sequence. */
+function lengthsOf(name: string, given: Lengths, like: Tensor): Tensor {
+  const batch = like.shape[1]!;
+  if (!Array.isArray(given)) return reshape(given as Tensor, [batch]);
+  expectArguments('ctcLoss', { lengths: given }, lengthKinds);
+  if (given.length !== batch) throw notOnePerSequence(name, given.length, batch);
+  return deviceGuard(like.device, () => tensor(given as number[], { dtype: 'int32' }));
+}
 
 /** [n, s], of labels in one list too, whose lengths must be JavaScript numbers then. */
 function batched(targets: Tensor, lengths: Lengths): Tensor {
@@ -88,6 +103,7 @@ export function ctcLoss(
   targetLengths: Lengths,
   options: CtcLossOptions = {},
 ): Tensor {
+  expectTensors('ctcLoss', logProbs, targets);
   expectOptions('ctcLoss', options, ctcKinds);
   const { blank = 0, reduction = 'mean', zeroInfinity = false } = options;
   if (logProbs.rank === 2) {
@@ -105,8 +121,8 @@ export function ctcLoss(
   }
   return tidy(() => {
     const labels = batched(targets, targetLengths);
-    const inputs = lengthsOf(inputLengths, logProbs);
-    const lengths = lengthsOf(targetLengths, logProbs);
+    const inputs = lengthsOf('inputLengths', inputLengths, logProbs);
+    const lengths = lengthsOf('targetLengths', targetLengths, logProbs);
     const score = alignments(logProbs, labels, blank, inputs);
     // The last label or the blank behind it.
     const end = unsqueeze(mul(lengths, 2), 1);

@@ -2,10 +2,13 @@
 
 import { squeeze, unsqueeze } from '../ops/movement/movement.ts';
 import { featureDropout } from '../ops/random/dropout.ts';
+import { expectTensors } from '../ops/record/expect-tensors.ts';
+
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
 function channelDropout(x: Tensor, p: number, training: boolean, rank: number): Tensor {
+  expectTensors(`dropout${rank - 1}d`, x);
   if (x.rank !== rank) return featureDropout(x, p, training);
   return tidy(() => squeeze(featureDropout(unsqueeze(x, 0), p, training), 0));
 }

@@ -6,6 +6,7 @@ import { indexAdd } from '../ops/indexing/indexing.ts';
 import { unsqueeze } from '../ops/movement/movement.ts';
 import { arange, fullLike } from '../ops/movement/ranges.ts';
 import { clampMin, div, eq, maskedFill, mul, ne, sub, where } from '../ops/pointwise/pointwise.ts';
+import { expectOptional, expectTensors } from '../ops/record/expect-tensors.ts';
 import { searchsorted } from '../ops/reduce/counting.ts';
 import { max } from '../ops/reduce/extremes.ts';
 import { sum } from '../ops/reduce/reduce.ts';
@@ -51,8 +52,11 @@ export function embeddingBag(
   indices: Tensor,
   options: EmbeddingBagOptions = {},
 ): Tensor {
+  expectTensors('embeddingBag', weight, indices);
   expectCallOptions('embeddingBag', options, names);
   const { offsets = null, mode = 'mean', perSampleWeights = null, paddingIdx = null } = options;
+  expectOptional('embeddingBag', offsets);
+  expectOptional('embeddingBag', perSampleWeights);
   expectBags(perSampleWeights, mode, offsets, indices.rank);
   return tidy(() => {
     const rows = embedding(weight, indices, { paddingIdx });

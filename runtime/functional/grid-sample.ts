@@ -10,8 +10,9 @@ import { reshape, select, transpose, unsqueeze } from '../ops/movement/movement.
 import { linspace } from '../ops/movement/ranges.ts';
 import { add, clamp, eq, floor, mul, round, rsub, sub, where } from '../ops/pointwise/pointwise.ts';
 import { matmul } from '../ops/products/matmul.ts';
-import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
-import { flag, oneOf } from '../options/option-kinds.ts';
+import { expectTensors } from '../ops/record/expect-tensors.ts';
+import { expectArguments, expectOptions, type OptionKinds } from '../options/expect-options.ts';
+import { arrayOf, count, flag, oneOf } from '../options/option-kinds.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
@@ -43,6 +44,7 @@ function expectFit(x: Tensor, grid: Tensor): void {
 
 /** Pixels of `x` [n, c, h, w] at the places of `grid` [n, h', w', 2], x and y from −1 to 1: [n, c, h', w']. */
 export function gridSample(x: Tensor, grid: Tensor, options: GridSampleOptions = {}): Tensor {
+  expectTensors('gridSample', x, grid);
   expectOptions('gridSample', options, kinds);
   const { mode = 'bilinear', paddingMode = 'zeros', alignCorners = false } = options;
   expectFit(x, grid);
@@ -79,12 +81,16 @@ export function gridSample(x: Tensor, grid: Tensor, options: GridSampleOptions =
   });
 }
 
+const sizeKinds = { size: arrayOf(count(0), 4) };
+
 /** The places of the pixels of `size` [n, c, h, w] under affine maps `theta` [n, 2, 3], for `gridSample`: [n, h, w, 2]. */
 export function affineGrid(
   theta: Tensor,
   size: readonly number[],
   options: { readonly alignCorners?: boolean } = {},
 ): Tensor {
+  expectTensors('affineGrid', theta);
+  expectArguments('affineGrid', { size }, sizeKinds);
   expectOptions('affineGrid', options, { alignCorners: flag });
   const [n, , h, w] = size as [number, number, number, number];
   if (theta.rank !== 3 || theta.shape[0] !== n || theta.shape[1] !== 2 || theta.shape[2] !== 3) {

@@ -13,7 +13,11 @@ import { reshape } from '../ops/movement/movement.ts';
 import { linspace } from '../ops/movement/ranges.ts';
 import { diag, meshgrid } from '../ops/movement/views.ts';
 import { pow, sub } from '../ops/pointwise/pointwise.ts';
+import { expectTensors } from '../ops/record/expect-tensors.ts';
+import { expectFlag, expectNumber } from '../ops/record/positional.ts';
 import { norm } from '../ops/reduce/statistics.ts';
+import { expectArguments } from '../options/expect-options.ts';
+import { anObject } from '../options/option-kinds.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
@@ -51,6 +55,9 @@ export function cartesianProd(...vectors: readonly Tensor[]): Tensor {
 
 /** All choices of `r` elements of a vector, in its order: [choices, r]. */
 export function combinations(x: Tensor, r = 2, withReplacement = false): Tensor {
+  expectTensors('combinations', x);
+  expectNumber('combinations', 'r', r);
+  expectFlag('combinations', 'withReplacement', withReplacement);
   if (x.rank !== 1 || !Number.isInteger(r) || r < 1) {
     throw new ArgumentError({
       what: 'combinations: not choices of elements of a vector',
@@ -65,6 +72,8 @@ export function combinations(x: Tensor, r = 2, withReplacement = false): Tensor 
 
 /** The p-norm distances between the rows of [n, k], pairs in order: [n · (n − 1) / 2]. */
 export function pdist(x: Tensor, p = 2): Tensor {
+  expectTensors('pdist', x);
+  expectNumber('pdist', 'p', p);
   if (x.rank !== 2) {
     throw new ShapeError({
       what: 'pdist: not rows',
@@ -91,8 +100,10 @@ export function logspace(
   start: number,
   end: number,
   steps: number,
-  { base = 10, ...options }: CreateOptions & { readonly base?: number } = {},
+  given: CreateOptions & { readonly base?: number } = {},
 ): Tensor {
+  expectArguments('logspace', { options: given }, { options: anObject });
+  const { base = 10, ...options } = given;
   return tidy(() => pow(base, linspace(start, end, steps, options)));
 }
 

@@ -21,7 +21,10 @@ import {
   softsign,
   tanh,
 } from '../ops/pointwise/pointwise.ts';
+import { geluKinds } from '../ops/pointwise/smooth-activations.ts';
 import { prelu } from '../ops/pointwise/thresholds.ts';
+import { expectArguments } from '../options/expect-options.ts';
+import { anyNumber } from '../options/option-kinds.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module/module.ts';
@@ -205,6 +208,7 @@ export class GELU extends Module {
 
   constructor(approximate: 'none' | 'tanh' = 'none') {
     super();
+    expectArguments('GELU', { approximate }, geluKinds);
     this.approximate = approximate;
   }
 
@@ -219,6 +223,7 @@ export class PReLU extends Module {
 
   constructor(parameters = 1, start = 0.25) {
     super();
+    expectArguments('PReLU', { start }, { start: anyNumber });
     this.weight = parameter(full([parameters], start));
   }
 

@@ -1,5 +1,6 @@
 import { ArgumentError } from '../errors/errors.ts';
-import { shown } from '../options/expect-options.ts';
+import { expectArguments, shown } from '../options/expect-options.ts';
+import { anObject, iterable } from '../options/option-kinds.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module/module.ts';
 import { isParameter, type Parameter, parameter } from './module/parameter.ts';
@@ -70,6 +71,7 @@ export class ModuleList<M extends Module = Module> extends Module {
 
   constructor(modules: Iterable<M> = []) {
     super();
+    expectArguments('nn.ModuleList', { modules }, { modules: iterable });
     this.items = [...modules];
   }
 
@@ -102,6 +104,7 @@ export class ModuleDict<M extends Module = Module> extends Module {
 
   constructor(modules: Readonly<Record<string, M>> = {}) {
     super();
+    expectArguments('nn.ModuleDict', { modules }, { modules: anObject });
     this.items = new Map(Object.entries(modules));
   }
 
@@ -141,6 +144,7 @@ export class ParameterList extends Module {
 
   constructor(tensors: Iterable<Tensor> = []) {
     super();
+    expectArguments('nn.ParameterList', { tensors }, { tensors: iterable });
     this.items = Array.from(tensors, asParameter);
   }
 
@@ -173,6 +177,7 @@ export class ParameterDict extends Module {
 
   constructor(tensors: Readonly<Record<string, Tensor>> = {}) {
     super();
+    expectArguments('nn.ParameterDict', { tensors }, { tensors: anObject });
     for (const [name, tensor] of Object.entries(tensors)) this.items[name] = asParameter(tensor);
   }
 

@@ -9,7 +9,7 @@ import {
 } from '../ops/convolution/conv-transpose.ts';
 import { convKinds, convTransposeKinds } from '../ops/convolution/convolution-options.ts';
 import { expectSizes } from '../options/expect-arguments.ts';
-import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
+import { expectOptions, type OptionKinds, shown } from '../options/expect-options.ts';
 import { flag, oneOf } from '../options/option-kinds.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
@@ -59,7 +59,7 @@ function kernelAndOptions<K extends number | readonly number[], O extends object
   kinds: OptionKinds<O>,
   count: number,
 ): readonly [sizes: readonly number[], options: O] {
-  const isObject = typeof kernel === 'object' && !Array.isArray(kernel);
+  const isObject = typeof kernel === 'object' && kernel !== null && !Array.isArray(kernel);
   const { kernelSize, ...named } = (isObject ? kernel : { kernelSize: kernel }) as KernelOption<K>;
   expectOptions(name, options, kinds);
   expectOptions(name, named as unknown as O, kinds);
@@ -69,7 +69,7 @@ function kernelAndOptions<K extends number | readonly number[], O extends object
   }
   throw new ArgumentError({
     what: `${name}: not a kernel`,
-    given: String(kernelSize),
+    given: shown(kernelSize),
     expected: `a positive integer, or ${count} of them in an array`,
     remedy: `write new nn.${name}(in, out, 3, { padding: 1 }) or new nn.${name}(in, out, { kernelSize: 3, padding: 1 })`,
   });

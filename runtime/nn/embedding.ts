@@ -7,6 +7,7 @@ import { narrow, reshape, select } from '../ops/movement/movement.ts';
 import { zerosLike } from '../ops/movement/ranges.ts';
 import { add, gt, logicalAnd, mul, reciprocal, where } from '../ops/pointwise/pointwise.ts';
 import { randn } from '../ops/random/drawn.ts';
+import { shapeOf } from '../ops/record/expect-tensors.ts';
 import { norm } from '../ops/reduce/statistics.ts';
 import { expectSizes } from '../options/expect-arguments.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
@@ -64,7 +65,7 @@ export class Embedding extends Module {
   static fromPretrained(rows: Tensor, options: PretrainedOptions = {}): Embedding {
     expectOptions('Embedding.fromPretrained', options, pretrainedKinds);
     const { freeze = true, ...layer } = options;
-    const [entries, size] = rows.shape as [number, number];
+    const [entries, size] = shapeOf('Embedding.fromPretrained', rows) as [number, number];
     const module = new Embedding(entries, size, layer);
     tidy(() => void copy_(module.weight.detach(), rows));
     module.weight.requiresGrad_(!freeze);

@@ -10,14 +10,22 @@ import { eye } from '../ops/movement/ranges.ts';
 import { lt, maskedFill, mul } from '../ops/pointwise/pointwise.ts';
 import { randn } from '../ops/random/drawn.ts';
 import { randnLike } from '../ops/random/random.ts';
+import { expectTensors } from '../ops/record/expect-tensors.ts';
+import { expectNumber, expectWhole } from '../ops/record/positional.ts';
 import { argsort } from '../ops/reduce/order.ts';
 import { newTypedArray } from '../spec/dtype.ts';
 import { sizeOf } from '../spec/shape.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
-function expectRank(use: string, target: Tensor, fits: boolean, expected: string): void {
-  if (fits) return;
+function expectRank(
+  use: string,
+  target: Tensor,
+  fits: (target: Tensor) => boolean,
+  expected: string,
+): void {
+  expectTensors(use, target);
+  if (fits(target)) return;
   throw new ShapeError({
     what: `${use}: not for a tensor of this shape`,
     given: formatSpec(target),
@@ -28,7 +36,7 @@ function expectRank(use: string, target: Tensor, fits: boolean, expected: string
 
 /** 1 on the diagonal of a matrix, 0 elsewhere. */
 export function eye_(target: Tensor): Tensor {
-  expectRank('eye_', target, target.rank === 2, 'a matrix');
+  expectRank('eye_', target, ({ rank }) => rank === 2, 'a matrix');
   const [rows, columns] = target.shape as [number, number];
   noGrad(() =>
     tidy(
@@ -44,9 +52,10 @@ export function eye_(target: Tensor): Tensor {
 
 /** A convolution's weight [out, in / groups, …] that passes its channels on, as many as there are. */
 export function dirac_(target: Tensor, groups = 1): Tensor {
-  const { shape } = target;
-  const fits = target.rank >= 3 && target.rank <= 5 && shape[0]! % groups === 0;
+  expectWhole('dirac_', 'groups', groups);
+  const fits = ({ rank, shape }: Tensor) => rank >= 3 && rank <= 5 && shape[0]! % groups === 0;
   expectRank('dirac_', target, fits, '[out, in, …kernel], out divisible by the groups');
+  const { shape } = target;
   const [out, channels] = shape as [number, number];
   const field = sizeOf(shape.slice(2));
   // The middle of the kernel; after it when there is none.
@@ -65,7 +74,8 @@ export function dirac_(target: Tensor, groups = 1): Tensor {
  * are fewer of them. Normal numbers, made orthogonal by Gram and Schmidt, twice, in JavaScript.
  */
 export function orthogonal_(target: Tensor, gain = 1): Tensor {
-  expectRank('orthogonal_', target, target.rank >= 2, 'two dimensions or more');
+  expectNumber('orthogonal_', 'gain', gain);
+  expectRank('orthogonal_', target, ({ rank }) => rank >= 2, 'two dimensions or more');
   const rows = target.shape[0]!;
   const columns = target.numel() / Math.max(rows, 1);
   const drawn = deviceGuard('cpu', () => randn([rows, columns]));
@@ -108,7 +118,9 @@ function orthonormalize(
 
 /** Martens' start: normal numbers, of which a part `sparsity` of each column of a matrix is 0. */
 export function sparse_(target: Tensor, sparsity: number, std = 0.01): Tensor {
-  expectRank('sparse_', target, target.rank === 2, 'a matrix');
+  expectNumber('sparse_', 'sparsity', sparsity);
+  expectNumber('sparse_', 'std', std);
+  expectRank('sparse_', target, ({ rank }) => rank === 2, 'a matrix');
   if (!(sparsity >= 0 && sparsity <= 1)) {
     throw new ArgumentError({
       what: 'sparse_: not a part',

@@ -9,7 +9,9 @@ import { add_, copy_, fill_, mul_ } from '../ops/in-place/in-place.ts';
 import { clamp } from '../ops/pointwise/pointwise.ts';
 import { erfinv } from '../ops/pointwise/special.ts';
 import { rand, randn } from '../ops/random/drawn.ts';
-import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
+import { expectTensors } from '../ops/record/expect-tensors.ts';
+import { expectNumber } from '../ops/record/positional.ts';
+import { expectArguments, expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { anyNumber, oneOf } from '../options/option-kinds.ts';
 import { sizeOf } from '../spec/shape.ts';
 import { tidy } from '../tensor/lifetime.ts';
@@ -35,6 +37,12 @@ function overwritten(target: Tensor, values: () => Tensor): Tensor {
   return target;
 }
 
+/** Throws ArgumentError for anything but a tensor and numbers, by their names. */
+function expectGiven(use: string, target: Tensor, given: Readonly<Record<string, unknown>>): void {
+  expectTensors(use, target);
+  for (const name in given) expectNumber(use, name, given[name]);
+}
+
 export function constant_(target: Tensor, value: number): Tensor {
   noGrad(() => void fill_(target, value));
   return target;
@@ -45,15 +53,18 @@ export const ones_ = (target: Tensor): Tensor => constant_(target, 1);
 
 /** Evenly between the bounds. */
 export function uniform_(target: Tensor, low = 0, high = 1): Tensor {
+  expectGiven('uniform_', target, { low, high });
   return overwritten(target, () => add_(mul_(rand(target.shape), high - low), low));
 }
 
 export function normal_(target: Tensor, mean = 0, std = 1): Tensor {
+  expectGiven('normal_', target, { mean, std });
   return overwritten(target, () => add_(mul_(randn(target.shape), std), mean));
 }
 
 /** Normal, but never outside [low, high]: drawn by the inverse of its distribution. */
 export function truncNormal_(target: Tensor, mean = 0, std = 1, low = -2, high = 2): Tensor {
+  expectGiven('truncNormal_', target, { mean, std, low, high });
   if (!(low < high && std > 0)) {
     throw new ArgumentError({
       what: 'truncNormal_: nothing to draw from',
@@ -72,12 +83,14 @@ export function truncNormal_(target: Tensor, mean = 0, std = 1, low = -2, high =
 
 /** Glorot and Bengio: variance 2 / (fanIn + fanOut), evenly. */
 export function xavierUniform_(target: Tensor, gain = 1): Tensor {
+  expectGiven('xavierUniform_', target, { gain });
   const { fanIn, fanOut } = fans('xavierUniform_', target);
   const bound = gain * Math.sqrt(6 / (fanIn + fanOut));
   return uniform_(target, -bound, bound);
 }
 
 export function xavierNormal_(target: Tensor, gain = 1): Tensor {
+  expectGiven('xavierNormal_', target, { gain });
   const { fanIn, fanOut } = fans('xavierNormal_', target);
   return normal_(target, 0, gain * Math.sqrt(2 / (fanIn + fanOut)));
 }
@@ -97,6 +110,7 @@ const kaimingKinds: OptionKinds<KaimingOptions> = {
 };
 
 function kaimingStd(use: string, target: Tensor, options: KaimingOptions): number {
+  expectTensors(use, target);
   expectOptions(use, options, kaimingKinds);
   const { slope = 0, mode = 'fanIn', nonlinearity = 'leakyRelu' } = options;
   return calculateGain(nonlinearity, slope) / Math.sqrt(fans(use, target)[mode]);
@@ -112,8 +126,11 @@ export function kaimingNormal_(target: Tensor, options: KaimingOptions = {}): Te
   return normal_(target, 0, kaimingStd('kaimingNormal_', target, options));
 }
 
+const gainKinds = { nonlinearity: kaimingKinds.nonlinearity, slope: anyNumber };
+
 /** The factor by which a layer's weights should be scaled for the activation that follows it. */
 export function calculateGain(nonlinearity: Nonlinearity, slope = 0.01): number {
+  expectArguments('calculateGain', { nonlinearity, slope }, gainKinds);
   switch (nonlinearity) {
     case 'tanh':
       return 5 / 3;

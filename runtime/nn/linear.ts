@@ -1,6 +1,7 @@
 import { reshape } from '../ops/movement/movement.ts';
 import { add } from '../ops/pointwise/pointwise.ts';
 import { linear, matmul } from '../ops/products/matmul.ts';
+import { shapeOf } from '../ops/record/expect-tensors.ts';
 import { expectSizes } from '../options/expect-arguments.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { flag } from '../options/option-kinds.ts';
@@ -62,7 +63,7 @@ export class Bilinear extends Module {
   override forward(first: Tensor, second: Tensor): Tensor {
     return tidy(() => {
       // [n, 1, 1, in1] · [out, in1, in2] · [n, 1, in2, 1] → [n, out, 1, 1]
-      const [in1, in2] = [first.shape.at(-1)!, second.shape.at(-1)!];
+      const [in1, in2] = [shapeOf('Bilinear', first).at(-1)!, shapeOf('Bilinear', second).at(-1)!];
       const left = reshape(first, [-1, 1, 1, in1]);
       const right = reshape(second, [-1, 1, in2, 1]);
       const products = matmul(matmul(left, this.weight), right);

@@ -38,6 +38,8 @@ import {
   smoothL1Loss,
 } from '../ops/loss/regression-losses.ts';
 import type { LossOptions } from '../ops/reduce/reduction-options.ts';
+import { expectArguments } from '../options/expect-options.ts';
+import { anObject } from '../options/option-kinds.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module/module.ts';
 import { buffer } from './module/parameter.ts';
@@ -48,6 +50,7 @@ abstract class Loss<O extends object = LossOptions> extends Module {
 
   constructor(options: O = {} as O) {
     super();
+    expectArguments(new.target.name, { options }, { options: anObject });
     this.options = options;
   }
 }

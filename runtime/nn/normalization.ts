@@ -14,8 +14,10 @@ import {
   rmsNorm,
 } from '../ops/normalization/norms.ts';
 import { div, sub } from '../ops/pointwise/pointwise.ts';
+import { expectTensors, noTensor } from '../ops/record/expect-tensors.ts';
 import { expectSizes } from '../options/expect-arguments.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
+import { isTensor } from '../options/is-tensor.ts';
 import { anyNumber, flag, orNull } from '../options/option-kinds.ts';
 import type { Shape } from '../spec/shape.ts';
 import { tidy } from '../tensor/lifetime.ts';
@@ -85,6 +87,7 @@ abstract class RunningNorm extends Module {
   }
 
   protected expectInput(input: Tensor): void {
+    if (!isTensor(input)) throw noTensor(this.constructor.name, input);
     if (this.ranks.includes(input.rank) && input.shape[1] === this.numFeatures) return;
     const dimensions = `${this.ranks.join(' or ')} dimensions, of which the second is ${this.numFeatures}`;
     throw unfit(this.constructor.name, input, this.numFeatures, dimensions);
@@ -218,6 +221,7 @@ export class GroupNorm extends Module {
   }
 
   override forward(input: Tensor): Tensor {
+    expectTensors('GroupNorm', input);
     const channels = this.weight?.shape[0];
     if (channels !== undefined && input.shape[1] !== channels) {
       throw unfit('GroupNorm', input, channels, `[n, ${channels}, …]`);

@@ -1,7 +1,9 @@
+import { ArgumentError } from '../errors/errors.ts';
 import { narrow } from '../ops/movement/movement.ts';
 import { zerosLike } from '../ops/movement/ranges.ts';
 import { add, mul, relu, sigmoid, sub, tanh } from '../ops/pointwise/pointwise.ts';
 import { linear } from '../ops/products/matmul.ts';
+import { expectTensorList } from '../ops/record/expect-tensors.ts';
 import { expectSizes } from '../options/expect-arguments.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { flag, oneOf } from '../options/option-kinds.ts';
@@ -59,6 +61,13 @@ export abstract class RecurrentCell extends Module {
     return this.stateSize === 1 ? [zerosLike(like)] : [zerosLike(like), zerosLike(like)];
   }
 
+  /** The given state, or zeros. Throws ArgumentError for anything but as many tensors as the state has. */
+  stateFrom(given: readonly Tensor[] | null, projected: Tensor): CellState {
+    if (given === null) return this.zeroState(projected);
+    expectState(this.constructor.name, given, this.stateSize);
+    return given as CellState;
+  }
+
   protected recur(hidden: Tensor): Tensor {
     return linear(hidden, this.weightHh, this.biasHh);
   }
@@ -67,6 +76,17 @@ export abstract class RecurrentCell extends Module {
   protected gate(gates: Tensor, index: number): Tensor {
     return narrow(gates, -1, index * this.hiddenSize, this.hiddenSize);
   }
+}
+
+export function expectState(name: string, given: readonly Tensor[], size: number): void {
+  expectTensorList(name, given);
+  if (given.length === size) return;
+  throw new ArgumentError({
+    what: `${name}: not a state`,
+    given: `${given.length} tensors`,
+    expected: size === 1 ? 'one tensor' : '[hidden, cell]',
+    remedy: 'pass what the last call returned, or null for zeros',
+  });
 }
 
 export const cellKinds: OptionKinds<CellOptions> = { bias: flag };
@@ -94,7 +114,7 @@ export class RNNCell extends RecurrentCell {
   override forward(input: Tensor, hidden: Tensor | null = null): Tensor {
     return tidy(() => {
       const projected = this.project(input);
-      return this.step(projected, hidden ? [hidden] : this.zeroState(projected))[0];
+      return this.step(projected, this.stateFrom(hidden === null ? null : [hidden], projected))[0];
     });
   }
 
@@ -120,7 +140,7 @@ export class LSTMCell extends RecurrentCell {
   ): [hidden: Tensor, cell: Tensor] {
     return tidy(() => {
       const projected = this.project(input);
-      const [hidden, cell] = this.step(projected, state ?? this.zeroState(projected));
+      const [hidden, cell] = this.step(projected, this.stateFrom(state, projected));
       return [hidden, cell!];
     });
   }
@@ -146,7 +166,7 @@ export class GRUCell extends RecurrentCell {
   override forward(input: Tensor, hidden: Tensor | null = null): Tensor {
     return tidy(() => {
       const projected = this.project(input);
-      return this.step(projected, hidden ? [hidden] : this.zeroState(projected))[0];
+      return this.step(projected, this.stateFrom(hidden === null ? null : [hidden], projected))[0];
     });
   }
 

@@ -4,8 +4,10 @@ import { cat, stack } from '../ops/movement/joining.ts';
 import { select, transpose, unsqueeze } from '../ops/movement/movement.ts';
 import { gt, where } from '../ops/pointwise/pointwise.ts';
 import { dropout } from '../ops/random/dropout.ts';
+import { noTensor } from '../ops/record/expect-tensors.ts';
 import { expectSizes } from '../options/expect-arguments.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
+import { isTensor } from '../options/is-tensor.ts';
 import { count, flag, probability } from '../options/option-kinds.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
@@ -14,6 +16,7 @@ import {
   type CellOptions,
   type CellState,
   cellKinds,
+  expectState,
   GRUCell,
   LSTMCell,
   type RecurrentCell,
@@ -86,6 +89,7 @@ abstract class Recurrent<Cell extends RecurrentCell> extends Module {
    */
   protected run(input: Tensor, states: readonly Tensor[] | null, lengths: Tensor | null): Run {
     this.check(input);
+    if (states !== null) expectState(this.constructor.name, states, this.cells[0]!.stateSize);
     const directions = this.bidirectional ? 2 : 1;
     let sequence = this.batchFirst ? transpose(input, 0, 1) : input;
     const last: CellState[] = [];
@@ -135,6 +139,7 @@ abstract class Recurrent<Cell extends RecurrentCell> extends Module {
 
   protected check(input: Tensor): void {
     const { inputSize } = this.cells[0]!;
+    if (!isTensor(input)) throw noTensor(this.constructor.name, input);
     if (input.rank === 3 && input.shape[2] === inputSize && input.numel() > 0) return;
     throw new ShapeError({
       what: `${this.constructor.name}: not a batch of sequences`,
@@ -180,7 +185,7 @@ abstract class WithHiddenState<Cell extends RecurrentCell> extends Recurrent<Cel
     lengths: Tensor | null = null,
   ): [outputs: Tensor, hidden: Tensor] {
     return tidy(() => {
-      const { outputs, states } = this.run(input, hidden && [hidden], lengths);
+      const { outputs, states } = this.run(input, hidden === null ? null : [hidden], lengths);
       return [outputs, states[0]!];
     });
   }

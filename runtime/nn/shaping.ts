@@ -2,6 +2,8 @@
 
 import { flatten, permute, reshape } from '../ops/movement/movement.ts';
 import { unflatten } from '../ops/movement/views.ts';
+import { shapeOf } from '../ops/record/expect-tensors.ts';
+import { expectSizes } from '../options/expect-arguments.ts';
 import type { Shape } from '../spec/shape.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
@@ -52,12 +54,13 @@ export class PixelShuffle extends Module {
 
   constructor(factor: number) {
     super();
+    expectSizes('nn.PixelShuffle', { factor });
     this.factor = factor;
   }
 
   override forward(input: Tensor): Tensor {
     const r = this.factor;
-    const [n, c, h, w] = input.shape as [number, number, number, number];
+    const [n, c, h, w] = shapeOf('PixelShuffle', input) as [number, number, number, number];
     return tidy(() => {
       const parts = reshape(input, [n, c / (r * r), r, r, h, w]);
       return reshape(permute(parts, [0, 1, 4, 2, 5, 3]), [n, c / (r * r), h * r, w * r]);
@@ -71,12 +74,13 @@ export class PixelUnshuffle extends Module {
 
   constructor(factor: number) {
     super();
+    expectSizes('nn.PixelUnshuffle', { factor });
     this.factor = factor;
   }
 
   override forward(input: Tensor): Tensor {
     const r = this.factor;
-    const [n, c, h, w] = input.shape as [number, number, number, number];
+    const [n, c, h, w] = shapeOf('PixelUnshuffle', input) as [number, number, number, number];
     return tidy(() => {
       const parts = reshape(input, [n, c, h / r, r, w / r, r]);
       return reshape(permute(parts, [0, 1, 3, 5, 2, 4]), [n, c * r * r, h / r, w / r]);
@@ -90,11 +94,16 @@ export class ChannelShuffle extends Module {
 
   constructor(groups: number) {
     super();
+    expectSizes('nn.ChannelShuffle', { groups });
     this.groups = groups;
   }
 
   override forward(input: Tensor): Tensor {
-    const [n, channels, ...spatial] = input.shape as [number, number, ...number[]];
+    const [n, channels, ...spatial] = shapeOf('ChannelShuffle', input) as [
+      number,
+      number,
+      ...number[],
+    ];
     return tidy(() => {
       const parts = reshape(input, [n, this.groups, channels / this.groups, ...spatial]);
       const rest = spatial.map((_, i) => i + 3);

@@ -10,6 +10,8 @@ import {
   threshold,
 } from '../ops/pointwise/thresholds.ts';
 import { randLike } from '../ops/random/random.ts';
+import { expectArguments } from '../options/expect-options.ts';
+import { anyNumber } from '../options/option-kinds.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module/module.ts';
@@ -100,6 +102,7 @@ export class RReLU extends Module {
 
   constructor(lower = 1 / 8, upper = 1 / 3) {
     super();
+    expectArguments('RReLU', { lower, upper }, { lower: anyNumber, upper: anyNumber });
     this.lower = lower;
     this.upper = upper;
   }

@@ -1,7 +1,8 @@
 import { ArgumentError } from '../errors/errors.ts';
 import { expectCallOptions } from '../functional/call-options.ts';
 import { add, gelu, relu } from '../ops/pointwise/pointwise.ts';
-import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
+import { expectSizes } from '../options/expect-arguments.ts';
+import { expectArguments, expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import {
   anyNumber,
   callback,
@@ -9,7 +10,9 @@ import {
   either,
   flag,
   oneOf,
+  orNull,
   probability,
+  that,
 } from '../options/option-kinds.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
@@ -92,6 +95,9 @@ function exactGelu(x: Tensor): Tensor {
   return gelu(x);
 }
 
+const decoderMasks = ['mask', 'keyPaddingMask', 'memoryMask', 'memoryKeyPaddingMask'] as const;
+const allMasks = [...decoderMasks, 'sourceMask', 'sourceKeyPaddingMask'] as const;
+
 /** Self-attention, then two linear layers, each with a residual: shape stays. */
 export class TransformerEncoderLayer extends TransformerLayer {
   norm1: LayerNorm;
@@ -146,12 +152,7 @@ export class TransformerDecoderLayer extends TransformerLayer {
   }
 
   override forward(target: Tensor, memory: Tensor, masks: DecoderMasks = {}): Tensor {
-    expectCallOptions('TransformerDecoderLayer', masks, [
-      'mask',
-      'keyPaddingMask',
-      'memoryMask',
-      'memoryKeyPaddingMask',
-    ]);
+    expectCallOptions('TransformerDecoderLayer', masks, decoderMasks);
     return tidy(() => {
       const attend = (x: Tensor) => this.dropout1.forward(this.attendSelf(x, masks));
       const look = (x: Tensor) => this.dropout2.forward(this.attendMemory(x, memory, masks));
@@ -186,9 +187,21 @@ abstract class TransformerStack<L extends Module> extends Module {
   constructor(make: (index: number) => L, numLayers: number, norm: LayerNorm | null) {
     super();
     if (typeof make !== 'function') throw notAMaker(this.constructor.name, make);
-    this.layers = Array.from({ length: numLayers }, (_, i) => make(i));
+    expectSizes(`nn.${new.target.name}`, { numLayers });
+    expectArguments(new.target.name, { norm }, normKinds);
+    this.layers = Array.from({ length: numLayers }, (_, i) => layerFrom(new.target.name, make(i)));
     this.norm = norm;
   }
+}
+
+const aModule = that('a module', (own) => own instanceof Module);
+
+const normKinds = { norm: orNull(aModule) };
+const madeKinds = { layer: aModule };
+
+function layerFrom<L extends Module>(name: string, layer: L): L {
+  expectArguments(name, { layer }, madeKinds);
+  return layer;
 }
 
 function notAMaker(name: string, given: unknown): ArgumentError {
@@ -294,6 +307,7 @@ export class Transformer extends Module {
       readonly sourceKeyPaddingMask?: Tensor | null;
     } = {},
   ): Tensor {
+    expectCallOptions('Transformer', masks, allMasks);
     return tidy(() => {
       const { sourceMask = null, sourceKeyPaddingMask = null, ...others } = masks;
       const own = { mask: sourceMask, keyPaddingMask: sourceKeyPaddingMask };

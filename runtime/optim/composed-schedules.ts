@@ -1,6 +1,14 @@
 import { ArgumentError } from '../errors/errors.ts';
+import { expectArguments } from '../options/expect-options.ts';
+import { anyNumber, arrayOf, that } from '../options/option-kinds.ts';
 import type { Optimizer } from './optimizer.ts';
 import { LRScheduler } from './scheduler.ts';
+
+const kinds = {
+  schedulers: arrayOf(that('a schedule', (own) => own instanceof LRScheduler)),
+};
+
+const milestoneKinds = { milestones: arrayOf(anyNumber) };
 
 /** One schedule after the other: number i + 1 begins, at its own epoch 0, at milestone i. */
 export class SequentialLR extends LRScheduler {
@@ -14,6 +22,7 @@ export class SequentialLR extends LRScheduler {
   ) {
     super(optimizer);
     expectOwn('SequentialLR', optimizer, schedulers);
+    expectArguments('SequentialLR', { milestones }, milestoneKinds);
     if (milestones.length !== schedulers.length - 1) {
       throw new ArgumentError({
         what: 'SequentialLR: not one milestone between two schedules',
@@ -39,6 +48,7 @@ export class ChainedScheduler extends LRScheduler {
   readonly schedulers: readonly LRScheduler[];
 
   constructor(schedulers: readonly LRScheduler[]) {
+    expectArguments('ChainedScheduler', { schedulers }, kinds);
     const [first] = schedulers;
     if (!first) throw noSchedules('ChainedScheduler');
     super(first.optimizer);
@@ -57,6 +67,7 @@ export class ChainedScheduler extends LRScheduler {
 }
 
 function expectOwn(name: string, optimizer: Optimizer, schedulers: readonly LRScheduler[]): void {
+  expectArguments(name, { schedulers }, kinds);
   if (schedulers.length === 0) throw noSchedules(name);
   if (schedulers.every((scheduler) => scheduler.optimizer === optimizer)) return;
   throw new ArgumentError({

@@ -1,7 +1,7 @@
 /** Schedules that go up and down, the momentum against the rate. */
 
 import { ArgumentError } from '../errors/errors.ts';
-import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
+import { expectArguments, expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import {
   anyNumber,
   arrayOf,
@@ -61,7 +61,9 @@ export class OneCycleLR extends LRScheduler {
   constructor(optimizer: Optimizer, options: OneCycleLROptions) {
     expectOptions('OneCycleLR', options, oneCycleKinds);
     super(optimizer);
-    positiveInteger('totalSteps', options.totalSteps);
+    const { maxLr, totalSteps } = options;
+    expectArguments('OneCycleLR', { maxLr }, { maxLr: ratesKind });
+    positiveInteger('totalSteps', totalSteps);
     this.options = {
       pctStart: 0.3,
       annealStrategy: 'cos',
@@ -146,6 +148,8 @@ export class CyclicLR extends LRScheduler {
   constructor(optimizer: Optimizer, options: CyclicLROptions) {
     expectOptions('CyclicLR', options, cyclicKinds);
     super(optimizer);
+    const { baseLr, maxLr } = options;
+    expectArguments('CyclicLR', { baseLr, maxLr }, { baseLr: ratesKind, maxLr: ratesKind });
     const stepSizeUp = positiveInteger('stepSizeUp', options.stepSizeUp ?? 2000);
     this.options = {
       stepSizeDown: stepSizeUp,

@@ -3,6 +3,7 @@ import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { anyNumber, arrayOf, either, nonNegativeNumber, oneOf } from '../options/option-kinds.ts';
 import { noteChanging } from './changing-rates.ts';
 import type { Optimizer } from './optimizer.ts';
+import { expectOptimizer } from './scheduler.ts';
 
 export interface ReduceLROnPlateauOptions {
   /** Whether the measure should fall (`min`, by default) or rise. */
@@ -50,6 +51,7 @@ export class ReduceLROnPlateau {
   #cooling = 0;
 
   constructor(optimizer: Optimizer, options: ReduceLROnPlateauOptions = {}) {
+    expectOptimizer(optimizer);
     expectOptions('ReduceLROnPlateau', options, plateauKinds);
     const { factor = 0.1 } = options;
     if (!(factor < 1)) {

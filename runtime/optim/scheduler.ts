@@ -19,7 +19,7 @@ export abstract class LRScheduler {
   protected epochs = 0;
 
   constructor(optimizer: Optimizer) {
-    if (!(optimizer instanceof Optimizer)) throw noOptimizer(optimizer);
+    expectOptimizer(optimizer);
     this.optimizer = optimizer;
     // Schedules made later start from the same rates.
     this.baseRates = optimizer.groups.map((group) => {
@@ -83,7 +83,7 @@ export function positiveInteger(name: string, value: number): number {
   if (Number.isInteger(value) && value > 0) return value;
   throw new ArgumentError({
     what: `scheduler: ${name} out of range`,
-    given: `${name} = ${value}`,
+    given: `${name} = ${shown(value)}`,
     expected: 'an integer above 0',
     remedy: `pass ${name} as a number of steps`,
   });
@@ -139,8 +139,10 @@ export function setMomentum(group: object, value: number): void {
   }
 }
 
-function noOptimizer(given: unknown): ArgumentError {
-  return new ArgumentError({
+/** Throws ArgumentError for anything but an optimizer. */
+export function expectOptimizer(given: unknown): void {
+  if (given instanceof Optimizer) return;
+  throw new ArgumentError({
     what: 'scheduler: not an optimizer',
     given: shown(given),
     expected: 'the optimizer whose rates it sets',

@@ -1,12 +1,15 @@
 /** Learning rate schedules, by PyTorch's names and formulas. */
 
 import { ArgumentError } from '../errors/errors.ts';
-import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
-import { anyNumber, count } from '../options/option-kinds.ts';
+import { expectFunction } from '../options/expect-arguments.ts';
+import { expectArguments, expectOptions, type OptionKinds } from '../options/expect-options.ts';
+import { anyNumber, arrayOf, callback, count, either } from '../options/option-kinds.ts';
 import type { Optimizer } from './optimizer.ts';
 import { cosine, LRScheduler, positiveInteger } from './scheduler.ts';
 
 type Factor = (epoch: number) => number;
+
+const factorKinds = { factor: either(callback, arrayOf(callback)) };
 
 /** The first rate times a factor; one function for all groups, or one per group. */
 export class LambdaLR extends LRScheduler {
@@ -14,6 +17,7 @@ export class LambdaLR extends LRScheduler {
 
   constructor(optimizer: Optimizer, factor: Factor | readonly Factor[]) {
     super(optimizer);
+    expectArguments('LambdaLR', { factor }, factorKinds);
     this.factors = typeof factor === 'function' ? optimizer.groups.map(() => factor) : factor;
     if (this.factors.length !== optimizer.groups.length) {
       throw new ArgumentError({
@@ -38,6 +42,7 @@ export class StepLR extends LRScheduler {
 
   constructor(optimizer: Optimizer, stepSize: number, gamma = 0.1) {
     super(optimizer);
+    expectArguments('StepLR', { gamma }, { gamma: anyNumber });
     this.stepSize = positiveInteger('stepSize', stepSize);
     this.gamma = gamma;
     this.apply();
@@ -55,6 +60,11 @@ export class MultiStepLR extends LRScheduler {
 
   constructor(optimizer: Optimizer, milestones: readonly number[], gamma = 0.1) {
     super(optimizer);
+    expectArguments(
+      'MultiStepLR',
+      { milestones, gamma },
+      { milestones: arrayOf(anyNumber), gamma: anyNumber },
+    );
     this.milestones = milestones;
     this.gamma = gamma;
     this.apply();
@@ -71,6 +81,7 @@ export class ExponentialLR extends LRScheduler {
 
   constructor(optimizer: Optimizer, gamma: number) {
     super(optimizer);
+    expectArguments('ExponentialLR', { gamma }, { gamma: anyNumber });
     this.gamma = gamma;
     this.apply();
   }
@@ -122,6 +133,7 @@ export class ConstantLR extends LRScheduler {
 
   constructor(optimizer: Optimizer, factor = 1 / 3, totalIters = 5) {
     super(optimizer);
+    expectArguments('ConstantLR', { factor }, { factor: anyNumber });
     this.factor = factor;
     this.totalIters = positiveInteger('totalIters', totalIters);
     this.apply();
@@ -139,6 +151,7 @@ export class PolynomialLR extends LRScheduler {
 
   constructor(optimizer: Optimizer, totalIters = 5, power = 1) {
     super(optimizer);
+    expectArguments('PolynomialLR', { power }, { power: anyNumber });
     this.totalIters = positiveInteger('totalIters', totalIters);
     this.power = power;
     this.apply();
@@ -157,6 +170,7 @@ export class MultiplicativeLR extends LRScheduler {
 
   constructor(optimizer: Optimizer, factor: Factor) {
     super(optimizer);
+    expectFunction('MultiplicativeLR', factor);
     this.factor = factor;
     this.apply();
   }
@@ -176,6 +190,7 @@ export class CosineAnnealingLR extends LRScheduler {
 
   constructor(optimizer: Optimizer, tMax: number, etaMin = 0) {
     super(optimizer);
+    expectArguments('CosineAnnealingLR', { etaMin }, { etaMin: anyNumber });
     this.tMax = positiveInteger('tMax', tMax);
     this.etaMin = etaMin;
     this.apply();
@@ -194,6 +209,7 @@ export class CosineAnnealingWarmRestarts extends LRScheduler {
 
   constructor(optimizer: Optimizer, t0: number, tMult = 1, etaMin = 0) {
     super(optimizer);
+    expectArguments('CosineAnnealingWarmRestarts', { etaMin }, { etaMin: anyNumber });
     this.t0 = positiveInteger('t0', t0);
     this.tMult = positiveInteger('tMult', tMult);
     this.etaMin = etaMin;

@@ -27,13 +27,34 @@ export function expectOptions<O extends object>(
     }
     const value: unknown = options[name];
     if (value === undefined || kinds[name].accepts(value)) continue;
-    throw new ArgumentError({
-      what: `${owner}: ${name} has a wrong value`,
-      given: `${name} = ${shown(value)}`,
-      expected: kinds[name].expected,
-      remedy: `pass ${kinds[name].expected}, or leave ${name} out for the default`,
-    });
+    throw wrongValue(owner, name, value, kinds[name], `, or leave ${name} out for the default`);
   }
+}
+
+/** Throws ArgumentError for the first argument by position, by its name, that its kind doesn't accept. */
+export function expectArguments<A extends object>(
+  owner: string,
+  given: A,
+  kinds: OptionKinds<A>,
+): void {
+  for (const name in kinds) {
+    if (!kinds[name].accepts(given[name])) throw wrongValue(owner, name, given[name], kinds[name]);
+  }
+}
+
+function wrongValue(
+  owner: string,
+  name: string,
+  value: unknown,
+  { expected }: OptionKind,
+  otherwise = '',
+): ArgumentError {
+  return new ArgumentError({
+    what: `${owner}: ${name} has a wrong value`,
+    given: `${name} = ${shown(value)}`,
+    expected,
+    remedy: `pass ${expected}${otherwise}`,
+  });
 }
 
 /**
@@ -53,7 +74,12 @@ export function expectNames<O extends object>(
   }
 }
 
-function notAnObject(owner: string, given: unknown, names: readonly string[]): ArgumentError {
+/** The error for options that are none. */
+export function notAnObject(
+  owner: string,
+  given: unknown,
+  names: readonly string[],
+): ArgumentError {
   return new ArgumentError({
     what: `${owner}: options that are not an object`,
     given: shown(given),

@@ -1,6 +1,7 @@
 /** Kinds of option values: what an option accepts, and how an error message says so. */
 
 import { isNumber } from '../ops/numbers/symbolic-number.ts';
+import { isTensor } from './is-tensor.ts';
 
 export interface OptionKind {
   /** A noun phrase for messages: 'an integer, 1 or more'. */
@@ -60,6 +61,33 @@ export const anObject: OptionKind = {
   accepts: (value) => typeof value === 'object' && value !== null,
 };
 
+export const aTensor: OptionKind = { expected: 'a tensor', accepts: isTensor };
+
+/** An object to iterate over. Nothing is read of it here: an iterator can be used once. */
+export const iterable: OptionKind = {
+  expected: 'an array, or another iterable object',
+  accepts: (value) => typeof value === 'object' && value !== null && Symbol.iterator in value,
+};
+
+export const byteArray: OptionKind = {
+  expected: 'a Uint8Array',
+  accepts: (value) => value instanceof Uint8Array,
+};
+
+export const nothing: OptionKind = {
+  expected: 'undefined',
+  accepts: (value) => value === undefined,
+};
+
+const lengthOf = (value: unknown): unknown =>
+  typeof value === 'object' && value !== null && 'length' in value ? value.length : undefined;
+
+/** Anything that counts its entries. */
+export const withLength: OptionKind = {
+  expected: 'a data set, with its length',
+  accepts: (value) => Number.isInteger(lengthOf(value)),
+};
+
 export const callback: OptionKind = {
   expected: 'a function',
   accepts: (value) => typeof value === 'function',
@@ -88,6 +116,8 @@ export const arrayOf = (kind: OptionKind, length?: number): OptionKind => ({
     (length === undefined || value.length === length) &&
     value.every(kind.accepts),
 });
+
+export const tensors: OptionKind = arrayOf(aTensor);
 
 /** A number for every dimension, or an array with one for each. */
 export const perDimension = (kind: OptionKind): OptionKind => either(kind, arrayOf(kind));

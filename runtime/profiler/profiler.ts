@@ -2,6 +2,8 @@
 
 import { ArgumentError } from '../errors/errors.ts';
 import { expectFunction } from '../options/expect-arguments.ts';
+import { expectArguments } from '../options/expect-options.ts';
+import { text } from '../options/option-kinds.ts';
 import { Profile } from './profile.ts';
 import { SpanRecorder } from './recorder.ts';
 import { spans } from './spans.ts';
@@ -77,6 +79,7 @@ export function profile<T>(body: () => T | Promise<T>): Profiled<T> | Promise<Pr
 
 /** Names what `body` does in a recording, as a row of its own. Without a recording it only runs `body`. */
 export function span<T>(name: string, body: () => T): T {
+  expectArguments('span', { name }, { name: text });
   expectFunction('span', body);
   if (!spans.active) return body();
   const start = { kind: 'user', name, device: 'host' } as const;

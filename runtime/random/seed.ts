@@ -1,4 +1,6 @@
 import { ArgumentError } from '../errors/errors.ts';
+import { expectArguments } from '../options/expect-options.ts';
+import { anyInteger, anyNumber } from '../options/option-kinds.ts';
 import type { DType } from '../spec/dtype.ts';
 import { type Shape, sizeOf } from '../spec/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
@@ -72,8 +74,11 @@ export function randomState(): RandomState {
   return source ? source.state() : { seed: currentSeed, offset };
 }
 
+const stateKinds = { seed: anyNumber, offset: anyInteger };
+
 /** Draws the same numbers again from here. */
 export function setRandomState(state: RandomState): void {
+  expectArguments('setRandomState', { ...state }, stateKinds);
   if (source) {
     source.goTo(state);
     return;

@@ -1,8 +1,8 @@
 /** Loss curves as text for a terminal, and as an HTML page. */
 
 import { ArgumentError } from '../errors/errors.ts';
-import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
-import { count, flag, text } from '../options/option-kinds.ts';
+import { expectArguments, expectOptions, type OptionKinds } from '../options/expect-options.ts';
+import { anObject, count, flag, text } from '../options/option-kinds.ts';
 
 /** One curve, or several by name; values are at steps 0, 1, 2 …. NaN and infinite values leave gaps. */
 export type Curves = readonly number[] | Readonly<Record<string, readonly number[]>>;
@@ -30,6 +30,7 @@ interface Curve {
 }
 
 function curvesOf(curves: Curves, log: boolean): Curve[] {
+  expectArguments('plot', { curves }, { curves: anObject });
   const entries: [string, readonly number[]][] = Array.isArray(curves)
     ? [['', curves as readonly number[]]]
     : Object.entries(curves as Readonly<Record<string, readonly number[]>>);

@@ -1,7 +1,7 @@
 /** `progress(loader)`: a progress bar in the terminal while a loop takes batches. */
 
-import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
-import { count, orNull, text, that } from '../options/option-kinds.ts';
+import { expectArguments, expectOptions, type OptionKinds } from '../options/expect-options.ts';
+import { anObject, count, orNull, text, that } from '../options/option-kinds.ts';
 
 /** A terminal or a substitute for one. */
 export interface ProgressTarget {
@@ -54,6 +54,7 @@ export class Progress<T> {
   #length = 0;
 
   constructor(source: Source<T>, options: ProgressOptions) {
+    expectArguments('progress', { source }, { source: anObject });
     expectOptions('progress', options, progressKinds);
     const { length } = source as { readonly length?: unknown };
     this.#source = source;

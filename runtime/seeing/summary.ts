@@ -2,12 +2,14 @@
 
 import { noGrad } from '../autograd/grad-mode.ts';
 import { type Attrs, operandUse } from '../device/kernel-op.ts';
-import type { Module } from '../nn/module/module.ts';
+import { Module } from '../nn/module/module.ts';
 import { addHook } from '../nn/module/module-hooks.ts';
 import type { Parameter } from '../nn/module/parameter.ts';
 import { withInterceptor } from '../ops/core/bind.ts';
 import { executeEagerly } from '../ops/core/eager.ts';
 import type { OpRecord } from '../ops/record/define-op.ts';
+import { expectArguments } from '../options/expect-options.ts';
+import { that } from '../options/option-kinds.ts';
 import { formatShape, type Shape, sizeOf } from '../spec/shape.ts';
 import { tensorsIn, tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
@@ -93,6 +95,8 @@ function cells(row: SummaryRow): string[] {
 
 type Counts = { -readonly [K in 'flops' | 'calls' | 'outputBytes']: number } & { outputs: Shape[] };
 
+const modelKinds = { model: that('a module', (own) => own instanceof Module) };
+
 /**
  * Runs `forward` once, without gradients and in evaluation mode, and lists every module with its output shapes,
  * parameters, bytes and FLOPs. Leaves the model as it was.
@@ -101,6 +105,7 @@ export function summary<I extends unknown[]>(
   model: Module & { forward(...inputs: I): unknown },
   ...inputs: I
 ): Summary {
+  expectArguments('summary', { model }, modelKinds);
   const counts = new Map<Module, Counts>();
   const named = [...model.namedModules()];
   for (const [, module] of named) {

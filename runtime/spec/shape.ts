@@ -64,7 +64,8 @@ export function sameShape(a: Shape, b: Shape): boolean {
 }
 
 export function formatShape(shape: Shape): string {
-  return `[${shape.join(',')}]`;
+  // Without TypeError for the symbols that plain JavaScript may pass.
+  return `[${shape.map(String).join(',')}]`;
 }
 
 /** NumPy's rule: align at the last dimension; sizes must be equal or 1. Throws ShapeError. */
@@ -130,8 +131,9 @@ export function viewStrides(
 export function normalizeDim(dim: number, rank: number, op: string): number {
   // A scalar counts as having one dimension, as in PyTorch.
   const count = Math.max(rank, 1);
-  const result = dim < 0 ? dim + count : dim;
-  if (!Number.isInteger(dim) || result < 0 || result >= count) {
+  const isWhole = Number.isInteger(dim);
+  const result = isWhole && dim < 0 ? dim + count : dim;
+  if (!isWhole || result < 0 || result >= count) {
     throw new ArgumentError({
       what: `${op}: no such dimension`,
       given: `dimension ${shownDim(dim)} of a tensor with ${plural(rank, 'dimension')}`,
@@ -147,9 +149,11 @@ export function normalizeDim(dim: number, rank: number, op: string): number {
 
 /** JavaScript passes whatever it likes. */
 const shownDim = (dim: unknown): string =>
-  typeof dim === 'object' && dim !== null && !Array.isArray(dim)
-    ? `{ ${Object.keys(dim).join(', ')} }`
-    : String(dim);
+  typeof dim !== 'object' || dim === null
+    ? String(dim)
+    : Array.isArray(dim)
+      ? `[${dim.map(String).join(', ')}]`
+      : `{ ${Object.keys(dim).join(', ')} }`;
 
 /** Elements that a tensor's place spans, from its first to its last. */
 export function extentOf(shape: Shape, strides: readonly number[]): number {

@@ -11,6 +11,7 @@ import { logSoftmax, softmax } from '../ops/normalization/softmax.ts';
 import * as pointwise from '../ops/pointwise/pointwise.ts';
 import * as matrix from '../ops/products/matmul.ts';
 import * as random from '../ops/random/random.ts';
+import { expectTensors } from '../ops/record/expect-tensors.ts';
 import * as extremes from '../ops/reduce/extremes.ts';
 import * as reduce from '../ops/reduce/reduce.ts';
 import * as scans from '../ops/reduce/scans.ts';
@@ -114,7 +115,10 @@ const castMethods = {
   byte: (x: Tensor): Tensor => cast(x, 'uint8'),
   half: (x: Tensor): Tensor => cast(x, 'float16'),
   bfloat16: (x: Tensor): Tensor => cast(x, 'bfloat16'),
-  typeAs: (x: Tensor, other: Tensor): Tensor => cast(x, other.dtype),
+  typeAs: (x: Tensor, other: Tensor): Tensor => {
+    expectTensors('typeAs', other);
+    return cast(x, other.dtype);
+  },
 } as const;
 
 /** Each returns what `method-types.ts` says of its name. */

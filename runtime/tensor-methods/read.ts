@@ -1,6 +1,7 @@
 import { formatSpec } from '../device/tensor-meta.ts';
 import { ShapeError } from '../errors/errors.ts';
 import { isUnderPressure, relieve } from '../memory/pressure.ts';
+import { shapeOf } from '../ops/record/expect-tensors.ts';
 import type { TypedArray } from '../spec/dtype.ts';
 import { sameShape } from '../spec/shape.ts';
 import { numbersOf } from '../spec/stored-numbers.ts';
@@ -51,7 +52,7 @@ export function single(x: Tensor, use: string): Tensor {
 
 /** Whether two tensors have the same shape and the same values; NaN equals nothing. Reads both at once. */
 export function equal(x: Tensor, other: Tensor): boolean {
-  if (!sameShape(x.shape, other.shape)) return false;
+  if (!sameShape(x.shape, shapeOf('equal', other))) return false;
   const [a, b] = [x, other].map((own) => numbersOf(readSync(own, 'equal'), own.dtype));
   for (let i = 0; i < a!.length; i++) if (a![i] !== b![i]) return false;
   return true;

@@ -1,4 +1,4 @@
-import { deviceNamed } from '../device/current.ts';
+import { deviceOf } from '../device/current.ts';
 import type { Device } from '../device/device.ts';
 import { cast } from '../ops/core/cast.ts';
 import { type DType, dtypes } from '../spec/dtype.ts';
@@ -8,21 +8,17 @@ import { moveToDevice, moveToDeviceAsync } from './move-to-device.ts';
 export type TransferTarget = DType | Device | (string & {});
 
 function isDType(target: TransferTarget): target is DType {
-  return typeof target === 'string' && target in dtypes;
+  return typeof target === 'string' && Object.hasOwn(dtypes, target);
 }
 
 /** Another dtype (recorded for backward) or another device (a new leaf). */
 export function moveTo(x: Tensor, target: TransferTarget): Tensor {
   if (isDType(target)) return cast(x, target);
-  return moveToDevice(x, resolve(target));
+  return moveToDevice(x, deviceOf(target));
 }
 
 /** Like `to`, from a device that can only be read asynchronously, such as a GPU. */
 export async function moveToAsync(x: Tensor, target: TransferTarget): Promise<Tensor> {
   if (isDType(target)) return cast(x, target);
-  return moveToDeviceAsync(x, resolve(target));
-}
-
-function resolve(target: Device | string): Device {
-  return typeof target === 'string' ? deviceNamed(target) : target;
+  return moveToDeviceAsync(x, deviceOf(target));
 }

@@ -1,6 +1,7 @@
 import { ArgumentError } from '../errors/errors.ts';
 import { formatEvent } from '../memory/event-log.ts';
 import { events, type MemoryEvent } from '../memory/events.ts';
+import { expectFunction } from '../options/expect-arguments.ts';
 import { expectOptions } from '../options/expect-options.ts';
 import { that } from '../options/option-kinds.ts';
 import { type TraceModule, traceStream } from './stream.ts';
@@ -26,6 +27,7 @@ export interface TraceLogOptions {
  * Throws ArgumentError for an unknown module.
  */
 export function traceLog(write: (line: string) => void, options: TraceLogOptions = {}): () => void {
+  expectFunction('traceLog', write);
   expectOptions('traceLog', options, { modules: that('an array of modules', Array.isArray) });
   const wanted = new Set(options.modules ?? traceModules);
   for (const module of wanted) if (!traceModules.includes(module)) throw unknownModule(module);

@@ -1,3 +1,4 @@
+import { expectFunction } from '../../runtime/options/expect-arguments.ts';
 import { expectOptions } from '../../runtime/options/expect-options.ts';
 import { anObject } from '../../runtime/options/option-kinds.ts';
 import { captureFunction } from './capture.ts';
@@ -38,6 +39,7 @@ export function scopeOf(
   fn: AnyFunction,
   options: CaptureOptions = {},
 ): FunctionScope | UnknownScope {
+  expectFunction('scopeOf', fn);
   expectOptions('scopeOf', options, { scope: anObject });
   const captured = captureFunction(fn, options);
   if (isRefusal(captured)) {

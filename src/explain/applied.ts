@@ -1,3 +1,5 @@
+import { expectArguments } from '../../runtime/options/expect-options.ts';
+import { anObject } from '../../runtime/options/option-kinds.ts';
 import { unfusedOps } from '../../runtime/program/fused/unfused.ts';
 import type { Plan, PlannedSubgraph } from '../../runtime/program/plan.ts';
 import type { Program } from '../../runtime/program/program.ts';
@@ -48,7 +50,9 @@ const passesOfMinimizeSaved = [
 ] as const satisfies readonly PassName[];
 
 /** Counts for one part of a captured function, as `programs()` returns them; null where it has no tensor op. */
-export function appliedTo({ stages, record }: CompiledPart): AppliedCounts | null {
+export function appliedTo(part: CompiledPart): AppliedCounts | null {
+  expectArguments('appliedTo', { part }, { part: anObject });
+  const { stages, record } = part;
   if (!stages) return null;
   const { forward, backward, passes, recompute } = stages;
   const ordered = plansOf(stages.planned);

@@ -1,6 +1,7 @@
 import { enableGrad, noGrad } from '../../runtime/autograd/grad-mode.ts';
 import { deviceGuard } from '../../runtime/device/current.ts';
 import { CaptureError } from '../../runtime/errors/errors.ts';
+import { expectFunction } from '../../runtime/options/expect-arguments.ts';
 import { isTracked, keep, tidy } from '../../runtime/tensor/lifetime.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { isTensorFunction } from '../3-trace/builtins/api.ts';
@@ -26,6 +27,7 @@ import { MadeObjects } from './made-objects.ts';
  * Throws CaptureError when the function has no bytecode.
  */
 export function refcounted<A extends unknown[], R>(fn: (...args: A) => R): (...args: A) => R {
+  expectFunction('refcounted', fn);
   return function (this: unknown, ...args: A): R {
     const found = codeOf(fn);
     if (isRefused(found)) {

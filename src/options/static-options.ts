@@ -1,7 +1,8 @@
 import { ArgumentError } from '../../runtime/errors/errors.ts';
 import type { InputSpec } from '../../runtime/input-spec/spec.ts';
 import { verifySpecs } from '../../runtime/input-spec/verify-spec.ts';
-import { unknownOption } from '../../runtime/options/expect-options.ts';
+import { expectArguments, unknownOption } from '../../runtime/options/expect-options.ts';
+import { anObject } from '../../runtime/options/option-kinds.ts';
 import { type Backend, backendNamed } from '../../runtime/program/backend.ts';
 import { type PassName, passNames } from '../5-optimize/passes.ts';
 import { referenceOptions } from '../check/culprit.ts';
@@ -194,6 +195,7 @@ const choices: { readonly [Name in keyof Required<ToStaticOptions>]: readonly un
 
 /** Throws ArgumentError for an option that there isn't, and for a value that isn't one of its few. */
 function verifyChoices(options: ToStaticOptions): void {
+  expectArguments('toStatic', { options }, { options: anObject });
   for (const [name, value] of Object.entries(options)) {
     if (!Object.hasOwn(choices, name)) throw unknownOption('toStatic', name, Object.keys(choices));
     const values = choices[name as keyof ToStaticOptions];

@@ -1,5 +1,9 @@
 /** User settings for capture: where a graph must break, which functions are not traced, whether anything is. */
 
+import { expectFunction } from '../../runtime/options/expect-arguments.ts';
+import { expectArguments } from '../../runtime/options/expect-options.ts';
+import { anObject, callback, either, flag, text } from '../../runtime/options/option-kinds.ts';
+
 type AnyFunction = (...args: never[]) => unknown;
 
 /** Ends the graph here: in a captured function a break, elsewhere nothing. */
@@ -19,6 +23,7 @@ const untouched = new WeakSet<object>();
  * nothing. Also as a decorator of methods. Returns the function itself.
  */
 export function notToStatic<F extends AnyFunction>(fn: F, _context?: unknown): F {
+  expectFunction('notToStatic', fn);
   untouched.add(fn);
   return fn;
 }
@@ -35,6 +40,7 @@ const ignoredFiles: (string | RegExp)[] = [];
  */
 export function ignoreModule(...modules: readonly (object | string | URL | RegExp)[]): void {
   for (const module of modules) {
+    expectArguments('ignoreModule', { module }, { module: either(anObject, text, callback) });
     if (typeof module === 'string' || module instanceof RegExp) ignoredFiles.push(module);
     else if (module instanceof URL) ignoredFiles.push(decodeURIComponent(module.pathname));
     else for (const value of Object.values(module)) ignoreExport(value);
@@ -65,5 +71,6 @@ export let toStaticEnabled = true;
 
 /** With `false`, captured functions run as ordinary JavaScript until it is called with `true` again. */
 export function enableToStatic(value: boolean): void {
+  expectArguments('enableToStatic', { value }, { value: flag });
   toStaticEnabled = value;
 }

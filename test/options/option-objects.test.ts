@@ -70,9 +70,7 @@ describe.each(Object.entries(takers))('%s', (_, { options, call }) => {
 
 /** Options of ops, read by functions that they share, and of the library's own functions. */
 const elsewhere = [
-  'DimOptions',
   'LikeOptions',
-  'ReduceOptions',
   'VarianceOptions',
   'ExecutableOptions',
   'TeamOptions',

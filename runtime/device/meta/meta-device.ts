@@ -1,5 +1,8 @@
 import { DeviceError } from '../../errors/errors.ts';
 import { BestFitAllocator } from '../../memory/allocator.ts';
+import { expectFunction } from '../../options/expect-arguments.ts';
+import { expectArguments } from '../../options/expect-options.ts';
+import { iterable } from '../../options/option-kinds.ts';
 import { type DType, dtypes, newTypedArray, type TypedArray } from '../../spec/dtype.ts';
 import { sizeOf } from '../../spec/shape.ts';
 import { registerDevice } from '../current.ts';
@@ -102,5 +105,7 @@ registerDevice(meta);
  * computes none, and decisions are made on them. Throws DeviceError when there are too few.
  */
 export function withMetaReads<T>(answers: Iterable<number | boolean>, body: () => T): T {
+  expectFunction('withMetaReads', body);
+  expectArguments('withMetaReads', { answers }, { answers: iterable });
   return meta.withReads(answers, body);
 }

@@ -1,8 +1,9 @@
 import { noGrad } from '../../autograd/grad-mode.ts';
 import { add_, mul_ } from '../../ops/in-place/in-place.ts';
 import { rand } from '../../ops/random/drawn.ts';
-import { expectOptions } from '../../options/expect-options.ts';
-import { flag } from '../../options/option-kinds.ts';
+import { expectTensors } from '../../ops/record/expect-tensors.ts';
+import { expectArguments, expectOptions } from '../../options/expect-options.ts';
+import { anyNumber, flag } from '../../options/option-kinds.ts';
 import type { Shape } from '../../spec/shape.ts';
 import { keep } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
@@ -17,6 +18,7 @@ const roles = new WeakMap<Tensor, Role>();
 
 /** Makes a tensor trainable: it requires a gradient and outlives any `tidy` around it. */
 export function parameter(tensor: Tensor): Parameter {
+  expectTensors('parameter', tensor);
   roles.set(tensor, 'parameter');
   return keep(tensor).requiresGrad_();
 }
@@ -28,6 +30,7 @@ export interface BufferOptions {
 
 /** Makes a tensor part of the module's state that no gradient changes, such as a running mean. */
 export function buffer(tensor: Tensor, options: BufferOptions = {}): Tensor {
+  expectTensors('buffer', tensor);
   expectOptions('buffer', options, { persistent: flag });
   roles.set(tensor, (options.persistent ?? true) ? 'buffer' : 'temporary buffer');
   return keep(tensor);
@@ -63,6 +66,7 @@ export function sameRole(from: Tensor, to: Tensor): Tensor {
  * with a = √5.
  */
 export function kaimingUniform(shape: Shape, fanIn: number): Parameter {
+  expectArguments('kaimingUniform', { fanIn }, { fanIn: anyNumber });
   const bound = fanIn > 0 ? 1 / Math.sqrt(fanIn) : 0;
   return noGrad(() => {
     const values = rand(shape);

@@ -12,11 +12,12 @@ import {
   reciprocal,
   sqrt,
 } from '../../ops/pointwise/pointwise.ts';
+import { expectNumber } from '../../ops/record/positional.ts';
 import { max } from '../../ops/reduce/extremes.ts';
 import { sum } from '../../ops/reduce/reduce.ts';
-import { noParameters } from '../../options/expect-arguments.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
+import { parametersIn } from './parameters-in.ts';
 
 /**
  * Scales all gradients in place so that their common norm, as if they were one vector, is at most
@@ -27,6 +28,8 @@ export function clipGradNorm_(
   maxNorm: number,
   normType = 2,
 ): Tensor {
+  expectNumber('clipGradNorm_', 'maxNorm', maxNorm);
+  expectNumber('clipGradNorm_', 'normType', normType);
   if (!(normType > 0)) {
     throw new ArgumentError({
       what: 'clipGradNorm_: no such norm',
@@ -50,6 +53,7 @@ export function clipGradNorm_(
 
 /** Limits every element of the gradients to [−limit, limit], in place. */
 export function clipGradValue_(parameters: Tensor | Iterable<Tensor>, limit: number): void {
+  expectNumber('clipGradValue_', 'limit', limit);
   if (!(limit >= 0)) {
     throw new ArgumentError({
       what: 'clipGradValue_: limit out of range',
@@ -65,9 +69,7 @@ export function clipGradValue_(parameters: Tensor | Iterable<Tensor>, limit: num
 }
 
 function gradientsOf(use: string, parameters: Tensor | Iterable<Tensor>): Tensor[] {
-  if (!('holderFor' in parameters || Symbol.iterator in parameters))
-    throw noParameters(use, parameters);
-  const list = 'holderFor' in parameters ? [parameters] : [...parameters];
+  const list = parametersIn(use, parameters);
   const gradients = list.flatMap(({ grad }) => (grad ? [grad] : []));
   if (gradients.length > 0) return gradients;
   throw new ArgumentError({

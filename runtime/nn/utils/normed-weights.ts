@@ -10,13 +10,16 @@ import { div, mul } from '../../ops/pointwise/pointwise.ts';
 import { normalize } from '../../ops/products/distances.ts';
 import { dot, mv } from '../../ops/products/products.ts';
 import { randn } from '../../ops/random/drawn.ts';
+import { expectWhole } from '../../ops/record/positional.ts';
 import { norm } from '../../ops/reduce/statistics.ts';
-import { expectOptions, type OptionKinds } from '../../options/expect-options.ts';
-import { anyInteger, count, positive } from '../../options/option-kinds.ts';
+import { expectArguments, expectOptions, type OptionKinds } from '../../options/expect-options.ts';
+import { anyInteger, count, positive, text, that } from '../../options/option-kinds.ts';
 import { keep, tidy } from '../../tensor/lifetime.ts';
 import { Tensor } from '../../tensor/tensor.ts';
-import type { Module } from '../module/module.ts';
+import { Module } from '../module/module.ts';
 import { buffer, parameter } from '../module/parameter.ts';
+
+const ownerKinds = { module: that('a module', (own) => own instanceof Module), name: text };
 
 type Properties = Record<string, Tensor>;
 
@@ -26,6 +29,7 @@ const hooks = new WeakMap<Module, Map<string, HookHandle>>();
 const propertiesOf = (module: Module) => module as unknown as Properties;
 
 function weightOf(owner: string, module: Module, name: string): Tensor {
+  expectArguments(owner, { module, name }, ownerKinds);
   const weight: unknown = propertiesOf(module)[name];
   if (weight instanceof Tensor && !hooks.get(module)?.has(name)) return weight;
   throw new ArgumentError({
@@ -57,6 +61,7 @@ export function weightNorm<M extends Module>(
   dim: number | null = 0,
 ): M {
   const weight = weightOf('weightNorm', module, name);
+  if (dim !== null) expectWhole('weightNorm', 'dim', dim);
   const own = propertiesOf(module);
   const others = [...weight.shape.keys()].filter((d) => dim !== null && d !== dim % weight.rank);
   const length = (v: Tensor) =>
@@ -70,6 +75,7 @@ export function weightNorm<M extends Module>(
 
 /** Makes the present value of a normalized weight its parameter again. Returns the module. */
 export function removeWeightNorm<M extends Module>(module: M, name = 'weight'): M {
+  expectArguments('removeWeightNorm', { module, name }, ownerKinds);
   const hook = hooks.get(module)?.get(name);
   if (!hook) throw weightOf('removeWeightNorm', module, `${name}, which no norm computes,`);
   hook.remove();

@@ -1,6 +1,7 @@
 import { ArgumentError } from '../../errors/errors.ts';
 import { pad } from '../../ops/arranging/padding.ts';
 import { stack } from '../../ops/movement/joining.ts';
+import { expectTensorList } from '../../ops/record/expect-tensors.ts';
 import { expectOptions, type OptionKinds } from '../../options/expect-options.ts';
 import { anyNumber, flag } from '../../options/option-kinds.ts';
 import { tidy } from '../../tensor/lifetime.ts';
@@ -25,6 +26,7 @@ export function padSequence(
 ): Tensor {
   expectOptions('padSequence', options, padKinds);
   const { batchFirst = false, paddingValue = 0 } = options;
+  expectTensorList('padSequence', sequences);
   if (sequences.length === 0) {
     throw new ArgumentError({
       what: 'padSequence: no sequences',

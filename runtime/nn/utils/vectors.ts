@@ -3,18 +3,23 @@ import { ShapeError } from '../../errors/errors.ts';
 import { copy_ } from '../../ops/in-place/in-place.ts';
 import { cat } from '../../ops/movement/joining.ts';
 import { narrow, reshape } from '../../ops/movement/movement.ts';
+import { expectTensors } from '../../ops/record/expect-tensors.ts';
 import { sizeOf } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
+import { parametersIn } from './parameters-in.ts';
 
 /** All elements of the parameters, one after the other: [n]. Gradients flow through. */
 export function parametersToVector(parameters: Iterable<Tensor>): Tensor {
-  return tidy(() => cat(Array.from(parameters, (parameter) => reshape(parameter, [-1]))));
+  return tidy(() =>
+    cat(parametersIn('parametersToVector', parameters).map((own) => reshape(own, [-1]))),
+  );
 }
 
 /** Copies the elements of a vector [n] into the parameters, which have n elements together. Throws ShapeError. */
 export function vectorToParameters(vector: Tensor, parameters: Iterable<Tensor>): void {
-  const targets = [...parameters];
+  expectTensors('vectorToParameters', vector);
+  const targets = parametersIn('vectorToParameters', parameters);
   const count = targets.reduce((sum, { shape }) => sum + sizeOf(shape), 0);
   if (vector.rank !== 1 || vector.shape[0] !== count) {
     throw new ShapeError({

@@ -21,6 +21,7 @@ import { eq, gt, where } from '../pointwise/comparison.ts';
 import { reciprocal } from '../pointwise/powers.ts';
 import { defineOp, saving } from '../record/define-op.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
+import { expectNumber } from '../record/positional.ts';
 import { norm } from '../reduce/statistics.ts';
 
 export interface EmbeddingOptions {
@@ -94,6 +95,8 @@ function sharedGradient(rows: Tensor, indices: Tensor, weight: Tensor): Tensor {
 
 /** int32 [..., classes]: 1 at each index, 0 elsewhere. */
 export function oneHot(indices: Tensor, classes: number): Tensor {
+  expectTensors('oneHot', indices);
+  expectNumber('oneHot', 'classes', classes);
   expectIndices('oneHot', indices);
   return tidy(() => {
     const shape = [...indices.shape, classes];

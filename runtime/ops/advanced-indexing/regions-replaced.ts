@@ -18,6 +18,7 @@ import { isBelow, isInteger, plus } from '../numbers/number-arithmetic.ts';
 import { clampMin } from '../pointwise/combining.ts';
 import { where } from '../pointwise/comparison.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
+import { expectNumber } from '../record/positional.ts';
 import { cumsum } from '../reduce/scans.ts';
 
 const places = (x: Tensor, start: number, count: number, step: number): Tensor =>
@@ -26,6 +27,7 @@ const places = (x: Tensor, start: number, count: number, step: number): Tensor =
 /** Entry `index` of `dim` replaced by `source`, which lacks that dimension. */
 export function selectScatter(x: Tensor, source: Tensor, dim: number, index: number): Tensor {
   expectTensors('selectScatter', x, source);
+  expectNumber('selectScatter', 'index', index);
   const at = normalizeDim(dim, x.rank, 'selectScatter');
   const size = x.shape[at] ?? 0;
   const place = isBelow(index, 0) ? plus(index, size) : index;
@@ -49,6 +51,7 @@ export function sliceScatter(
   end: number | null = null,
   step = 1,
 ): Tensor {
+  expectTensors('sliceScatter', x, source);
   const at = normalizeDim(dim, x.rank, 'sliceScatter');
   return tidy(() => {
     const part = sliceOf(x, at, start, end, step);
@@ -62,6 +65,7 @@ export function sliceScatter(
 
 /** A diagonal replaced by `source`. */
 export function diagonalScatter(x: Tensor, source: Tensor, offset = 0, dim1 = 0, dim2 = 1): Tensor {
+  expectTensors('diagonalScatter', x, source);
   return tidy(() => {
     const part = diagonal(x, offset, dim1, dim2);
     if (!sameShape(part.shape, source.shape)) {

@@ -155,7 +155,7 @@ export function scatterReduce(
   if (combine === undefined) {
     throw new ArgumentError({
       what: 'scatterReduce: no such reduction',
-      given: `'${reduce}'`,
+      given: String(reduce),
       expected: Object.keys(combinings).join(', '),
       remedy: "use 'amax' for the largest",
     });
@@ -191,6 +191,7 @@ export function indexReduce(
   reduce: Exclude<ScatterReduction, 'sum'>,
   options: ScatterOptions = {},
 ): Tensor {
+  expectTensors('indexReduce', x, index, source);
   const at = normalizeDim(dim, x.rank, 'indexReduce');
   expectIndices('indexReduce', index);
   if (index.rank > 1) throw mismatch('indexReduce', [index], 'indices in one dimension');

@@ -15,6 +15,7 @@ import { plus, quotient } from '../numbers/number-arithmetic.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
 import { ne } from '../pointwise/comparison.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
+import { expectNumber } from '../record/positional.ts';
 import { sum } from '../reduce/reduce.ts';
 import { cumsum } from '../reduce/scans.ts';
 
@@ -27,6 +28,7 @@ export interface DiffOptions {
 /** Each entry less the one before it, `n` times. Booleans: whether they differ. */
 export function diff(x: Tensor, n = 1, dim = -1, options: DiffOptions = {}): Tensor {
   expectTensors('diff', x);
+  expectNumber('diff', 'n', n);
   expectNames('diff', options, ['prepend', 'append']);
   const at = normalizeDim(dim, x.rank, 'diff');
   if (x.rank === 0 || !Number.isInteger(n) || n < 0) {
@@ -175,6 +177,7 @@ export function trapezoid(y: Tensor, options: TrapezoidOptions = {}): Tensor {
 
 /** The areas up to each sample but the first. */
 export function cumulativeTrapezoid(y: Tensor, options: TrapezoidOptions = {}): Tensor {
+  expectTensors('cumulativeTrapezoid', y);
   expectNames('cumulativeTrapezoid', options, ['x', 'dx', 'dim']);
   if (anyHalf(y, options.x ?? null))
     return roundedOnce([y, options.x ?? null], (values, places) =>

@@ -12,7 +12,7 @@ import { diagonal } from '../movement/views.ts';
 import { plus } from '../numbers/number-arithmetic.ts';
 import { ge, le, where } from '../pointwise/comparison.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
-import { expectNumber } from '../record/positional.ts';
+import { expectNumber, expectWhole, numbersIn } from '../record/positional.ts';
 import { sum } from '../reduce/reduce.ts';
 
 type Compare = (a: Tensor, b: Operand) => Tensor;
@@ -40,9 +40,11 @@ function triangle(name: string, x: Tensor, offset: number, kept: Compare): Tenso
 function placesOf(
   name: string,
   sizes: readonly number[],
+  offset: number,
   kept: (row: number, column: number) => boolean,
 ) {
-  const [rows = Number.NaN, columns = Number.NaN] = sizes;
+  const [rows = Number.NaN, columns = Number.NaN] = numbersIn(name, 'size', sizes);
+  expectWhole(name, 'offset', offset);
   for (const size of [rows, columns]) {
     if (Number.isInteger(size) && size >= 0) continue;
     throw new ArgumentError({
@@ -65,12 +67,12 @@ function placesOf(
 
 /** int32 [2, n]: where the elements are that `tril` keeps of a rows×columns matrix. */
 export function trilIndices(rows: number, columns: number, offset = 0): Tensor {
-  return placesOf('trilIndices', [rows, columns], (row, column) => column - row <= offset);
+  return placesOf('trilIndices', [rows, columns], offset, (row, column) => column - row <= offset);
 }
 
 /** int32 [2, n]: where the elements are that `triu` keeps of a rows×columns matrix. */
 export function triuIndices(rows: number, columns: number, offset = 0): Tensor {
-  return placesOf('triuIndices', [rows, columns], (row, column) => column - row >= offset);
+  return placesOf('triuIndices', [rows, columns], offset, (row, column) => column - row >= offset);
 }
 
 /** The elements on and below a diagonal of the last two dimensions; 0 elsewhere. */

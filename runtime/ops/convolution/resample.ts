@@ -17,6 +17,7 @@ import { clone, permute, reshape } from '../movement/movement.ts';
 import { equals, quotient } from '../numbers/number-arithmetic.ts';
 import { defineOp, type OpRecord, saving } from '../record/define-op.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
+import { expectNumber } from '../record/positional.ts';
 import { pooledSize, type WindowSizes, windowSizes } from './window-sizes.ts';
 
 const resamplingRules = {
@@ -314,6 +315,7 @@ export const adaptiveAvgPool3d = adaptiveAvgPool<
 /** [n, c · r², h, w] → [n, c, h · r, w · r]: channels become positions. */
 export function pixelShuffle(x: Tensor, factor: number): Tensor {
   expectTensors('pixelShuffle', x);
+  expectNumber('pixelShuffle', 'factor', factor);
   const [channels = -1, h = 0, w = 0] = x.shape.slice(-3);
   expectFactor('pixelShuffle', x, factor, channels % (factor * factor) === 0);
   const lead = x.shape.slice(0, -3);
@@ -334,6 +336,7 @@ export function pixelShuffle(x: Tensor, factor: number): Tensor {
 /** The opposite: positions become channels. */
 export function pixelUnshuffle(x: Tensor, factor: number): Tensor {
   expectTensors('pixelUnshuffle', x);
+  expectNumber('pixelUnshuffle', 'factor', factor);
   const [c = 0, h = -1, w = -1] = x.shape.slice(-3);
   expectFactor('pixelUnshuffle', x, factor, h % factor === 0 && w % factor === 0);
   const lead = x.shape.slice(0, -3);

@@ -2,6 +2,7 @@
 
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
+import { formatShape } from '../../spec/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
 
@@ -38,7 +39,7 @@ function expectNumbers(
   if (list.length === count && list.every((own) => Number.isInteger(own) && own >= from)) return;
   throw new ArgumentError({
     what: `${name}: not a ${what}`,
-    given: `[${list.join(',')}]`,
+    given: formatShape(list),
     expected: `an integer from ${from} on${count > 1 ? `, or ${count} of them` : ''}`,
     remedy: `check ${what}`,
   });

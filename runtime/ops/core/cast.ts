@@ -3,6 +3,8 @@ import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { E } from '../expr/expr.ts';
 import { defineOp, type OpRecord, saving } from '../record/define-op.ts';
+import { expectTensors } from '../record/expect-tensors.ts';
+import { expectDTypeName } from '../record/operand-dtypes.ts';
 import { bind1 } from './bind.ts';
 
 const x = E.input(0);
@@ -85,5 +87,8 @@ export function counting(x: Tensor, body: (own: Tensor) => Tensor): Tensor {
 
 /** The tensor itself when it has the dtype already. */
 export function cast(a: Tensor, dtype: DType): Tensor {
-  return a.dtype === dtype ? a : bind1(casts[dtype], [a]);
+  expectTensors('cast', a);
+  if (a.dtype === dtype) return a;
+  expectDTypeName('cast', dtype);
+  return bind1(casts[dtype], [a]);
 }

@@ -87,8 +87,8 @@ export function asTensor(
   options: Pick<TensorOptions, 'dtype' | 'device' | 'shape'> = {},
 ): Tensor {
   if (data instanceof Tensor) {
-    const { dtype, device } = options;
     expectOptions('asTensor', options, asNames);
+    const { dtype, device } = options;
     const moved = device === undefined ? data : data.to(device);
     return dtype ? moved.to(dtype) : moved;
   }

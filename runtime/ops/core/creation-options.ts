@@ -4,9 +4,9 @@ import { deviceGuard } from '../../device/current.ts';
 import type { Device } from '../../device/device.ts';
 import { ArgumentError, DTypeError } from '../../errors/errors.ts';
 import { type DType, dtypes } from '../../spec/dtype.ts';
-import { dtypeNames } from '../../spec/stored-numbers.ts';
 import { requireGrad } from '../../tensor/require-grad.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
+import { expectDTypeName } from '../record/operand-dtypes.ts';
 import { intercepted } from './bind.ts';
 
 export interface CreateOptions<D extends DType = DType> {
@@ -97,16 +97,8 @@ export function expectOptions(op: string, options: CreateOptions, names: readonl
   });
 }
 
-/** Checks the name at run time, for plain JavaScript. */
 function expectDType(op: string, dtype: DType, requiresGrad: boolean): void {
-  if (!Object.hasOwn(dtypes, dtype)) {
-    throw new DTypeError({
-      what: `${op}: no such dtype`,
-      given: `'${dtype}'`,
-      expected: dtypeNames,
-      remedy: 'check the name',
-    });
-  }
+  expectDTypeName(op, dtype);
   if (!requiresGrad || dtypes[dtype].floating) return;
   throw new DTypeError({
     what: `${op}: only floating-point tensors can require gradients`,

@@ -17,6 +17,7 @@ import { E } from '../expr/expr.ts';
 import { isInteger, negated, product } from '../numbers/number-arithmetic.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
 import { defineOp, expectTensor, type OpRecord, saving } from '../record/define-op.ts';
+import { expectTensors } from '../record/expect-tensors.ts';
 import { type Keyword, numberFrom } from '../record/positional.ts';
 
 const x = E.input(0);
@@ -212,12 +213,14 @@ export function mul_(target: Tensor, other: Tensor | number): Tensor {
 }
 
 export function fill_(target: Tensor, value: number): Tensor {
+  expectTensors('fill_', target);
   expectHeld(value, target.dtype, 'fill_');
   return bind1(fillInto, [target], { value });
 }
 
 /** Any dtype: it is converted. */
 export function copy_(target: Tensor, source: Tensor): Tensor {
+  expectTensors('copy_', target, source);
   return casting([source], target.dtype, ([values]) => bind1(copyInto, [target, values!]));
 }
 

@@ -29,6 +29,7 @@ export class ShapeDependsOnData extends ArgumentError {
 
 /** Row-major coordinates of all elements that are not 0: int32 [rank, count]. */
 function coordinates(op: string, x: Tensor): { readonly data: Int32Array; readonly count: number } {
+  expectTensors(op, x);
   if (x.traced) throw new ShapeDependsOnData(op, x);
   const values = x.device.downloadSync(x, withHolder(op, x), op);
   let count = 0;

@@ -6,10 +6,14 @@ import { mul } from '../arithmetic/arithmetic.ts';
 import { expand } from '../core/broadcast.ts';
 import { eye } from '../movement/ranges.ts';
 import { matmul } from '../products/matmul.ts';
+import { expectTensors } from '../record/expect-tensors.ts';
+import { expectNumber } from '../record/positional.ts';
 import { inverse } from './linear-systems.ts';
 
 /** The product of a square matrix (or a batch of them) with itself, `n` factors; of its inverse for n < 0. */
 export function matrixPower(x: Tensor, n: number): Tensor {
+  expectTensors('matrixPower', x);
+  expectNumber('matrixPower', 'n', n);
   if (!Number.isInteger(n)) {
     throw new ArgumentError({
       what: 'matrixPower: the exponent is not an integer',

@@ -16,6 +16,7 @@ import { dropWhere, eq, keepWhere, ne } from '../pointwise/comparison.ts';
 import { pow, sqrt } from '../pointwise/powers.ts';
 import { logSigmoid } from '../pointwise/smooth-activations.ts';
 import { pairwiseDistance } from '../products/distances.ts';
+import { expectTensors } from '../record/expect-tensors.ts';
 import { mean, sum } from '../reduce/reduce.ts';
 import { type LossOptions, reduced } from '../reduce/reduction-options.ts';
 import {
@@ -115,6 +116,7 @@ export interface MultiMarginOptions extends MarginOptions {
 
 /** Mean over the other classes of max(0, margin − score of the class + score)^p; scores [n, c] or [c]. */
 export function multiMarginLoss(x: Tensor, target: Tensor, given: MultiMarginOptions = {}): Tensor {
+  expectTensors('multiMarginLoss', x, target);
   expectOptions('multiMarginLoss', given, multiMarginKinds);
   const { p = 1, margin = 1, weight = null, ...options } = given;
   if (anyHalf(x, weight))

@@ -3,24 +3,27 @@
 import { broadcastShapes, type Shape } from '../../spec/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { expand } from '../core/broadcast.ts';
+import { shapeOf } from '../record/expect-tensors.ts';
 import { reshape } from './movement.ts';
 
 /** A number becomes [1]; others are returned as they are. */
-export const atleast1d = (x: Tensor): Tensor => (x.rank === 0 ? reshape(x, [1]) : x);
+export const atleast1d = (x: Tensor): Tensor =>
+  shapeOf('atleast1d', x).length === 0 ? reshape(x, [1]) : x;
 
 /** A number becomes [1, 1], a vector [1, n]; others are returned as they are. */
-export const atleast2d = (x: Tensor): Tensor => (x.rank < 2 ? reshape(x, [1, x.shape[0] ?? 1]) : x);
+export const atleast2d = (x: Tensor): Tensor =>
+  shapeOf('atleast2d', x).length < 2 ? reshape(x, [1, x.shape[0] ?? 1]) : x;
 
 /** A number becomes [1, 1, 1], a vector [1, n, 1], a matrix [m, n, 1]; others are returned as they are. */
 export function atleast3d(x: Tensor): Tensor {
-  if (x.rank > 2) return x;
+  if (shapeOf('atleast3d', x).length > 2) return x;
   return reshape(x, x.rank === 2 ? [...x.shape, 1] : [1, x.shape[0] ?? 1, 1]);
 }
 
 /** Views of all tensors in the shape that they have together. Throws ShapeError. */
 export function broadcastTensors(...tensors: readonly Tensor[]): Tensor[] {
   const shape = tensors.reduce<Shape>(
-    (joint, x) => broadcastShapes(joint, x.shape, 'broadcastTensors'),
+    (joint, x) => broadcastShapes(joint, shapeOf('broadcastTensors', x), 'broadcastTensors'),
     [],
   );
   return tensors.map((x) => expand(x, shape));

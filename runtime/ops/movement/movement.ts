@@ -20,7 +20,8 @@ import { copy } from '../core/copy.ts';
 import { isAtMost, isBelow, isInteger, plus, product } from '../numbers/number-arithmetic.ts';
 import { isSymbolic } from '../numbers/symbolic-number.ts';
 import { defineOp, saving } from '../record/define-op.ts';
-import { expectList, expectTensors } from '../record/expect-tensors.ts';
+import { expectList, expectTensors, shapeOf } from '../record/expect-tensors.ts';
+import { expectNumber } from '../record/positional.ts';
 
 function restrided(x: TensorMeta, shape: Shape, strides: readonly number[], offset = x.offset) {
   return { dtype: x.dtype, shape, strides, offset, device: x.device };
@@ -61,6 +62,7 @@ function reshapeLike(x: Tensor, like: TensorMeta): Tensor {
 
 /** The tensor itself, or a row-major copy. */
 export function contiguous(x: Tensor): Tensor {
+  expectTensors('contiguous', x);
   return isContiguousMeta(x) ? x : bind1(copy, [x]);
 }
 
@@ -90,7 +92,7 @@ export function view(x: Tensor, shape: Shape): Tensor {
 }
 
 /** A view in the shape of `other`. */
-export const viewAs = (x: Tensor, other: Tensor): Tensor => view(x, other.shape);
+export const viewAs = (x: Tensor, other: Tensor): Tensor => view(x, shapeOf('viewAs', other));
 
 function resolveShape(x: Tensor, shape: Shape): Shape {
   expectList('reshape', 'sizes', shape);
@@ -261,6 +263,8 @@ export const narrowGradOp = defineOp({
 /** `length` entries of dimension `dim` from `start` on. */
 export function narrow(x: Tensor, dim: number, start: number, length: number): Tensor {
   expectTensors('narrow', x);
+  expectNumber('narrow', 'start', start);
+  expectNumber('narrow', 'length', length);
   const at = normalizeDim(dim, x.rank, 'narrow');
   const size = x.shape[at] ?? 0;
   const isInside = isAtMost(0, start) && length >= 0 && isAtMost(start, size - length);
@@ -278,6 +282,7 @@ export function narrow(x: Tensor, dim: number, start: number, length: number): T
 /** Entry `index` of dimension `dim`, which disappears. */
 export function select(x: Tensor, dim: number, index: number): Tensor {
   expectTensors('select', x);
+  expectNumber('select', 'index', index);
   const at = normalizeDim(dim, x.rank, 'select');
   const size = x.shape[at] ?? 0;
   const from = isBelow(index, 0) ? plus(index, size) : index;

@@ -23,6 +23,7 @@ import { plus } from '../numbers/number-arithmetic.ts';
 import { isSymbolic } from '../numbers/symbolic-number.ts';
 import { defineOp, type OpRecord, saving } from '../record/define-op.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
+import { expectNumber } from '../record/positional.ts';
 import { full } from './create.ts';
 import { contiguous } from './movement.ts';
 
@@ -186,6 +187,7 @@ export function diagonalRegion(
 /** Zeros but for a diagonal of two new dimensions, the last ones by default, which holds the last dimension of `x`. */
 export function diagEmbed(x: Tensor, diagonal = 0, dim1 = -2, dim2 = -1): Tensor {
   expectTensors('diagEmbed', x);
+  expectNumber('diagEmbed', 'diagonal', diagonal);
   if (x.rank === 0 || !Number.isInteger(diagonal)) {
     throw new ArgumentError({
       what: 'diagEmbed: no diagonal to fill',

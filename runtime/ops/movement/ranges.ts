@@ -118,6 +118,7 @@ export function linspace(
 
 /** Ones on the main diagonal of an n×m matrix, zeros elsewhere. */
 export function eye(n: number, m: number = n, options: CreateOptions = {}): Tensor {
+  for (const [name, size] of Object.entries({ n, m })) expectNumber('eye', name, size);
   if (![n, m].every((size) => Number.isInteger(size) && size >= 0)) {
     throw new ArgumentError({
       what: 'eye: not a shape',

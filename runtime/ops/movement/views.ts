@@ -3,6 +3,8 @@
 import type { Attrs } from '../../device/kernel-op.ts';
 import { formatSpec, type TensorMeta } from '../../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
+import { expectArguments } from '../../options/expect-options.ts';
+import { oneOf } from '../../options/option-kinds.ts';
 import {
   broadcastShapes,
   contiguousStrides,
@@ -17,7 +19,8 @@ import { bind1 } from '../core/bind.ts';
 import { expand } from '../core/broadcast.ts';
 import { difference, isBelow, isInteger, plus, product } from '../numbers/number-arithmetic.ts';
 import { defineOp, saving } from '../record/define-op.ts';
-import { expectList, expectTensors } from '../record/expect-tensors.ts';
+import { expectList, expectTensorList, expectTensors, shapeOf } from '../record/expect-tensors.ts';
+import { expectNumber } from '../record/positional.ts';
 import { permute, reshape, transpose } from './movement.ts';
 import { diagEmbed, diagonalRegion, placed } from './place.ts';
 
@@ -83,6 +86,9 @@ export function sliceOf(
   end: number | null = null,
   step = 1,
 ): Tensor {
+  expectTensors('slice', x);
+  expectNumber('slice', 'step', step);
+  for (const bound of [start, end]) if (bound !== null) expectNumber('slice', 'bound', bound);
   const at = normalizeDim(dim, x.rank, 'slice');
   const bounds = [start ?? 0, end ?? 0, step];
   if (x.rank === 0 || step < 1 || !bounds.every(isInteger)) {
@@ -137,6 +143,7 @@ export const diagonalOp = defineOp({
 
 /** A diagonal over two dimensions, as the new last dimension; positive ones lie above the main one. */
 export function diagonal(x: Tensor, offset = 0, dim1 = 0, dim2 = 1): Tensor {
+  expectNumber('diagonal', 'offset', offset);
   expectTensors('diagonal', x);
   const a = normalizeDim(dim1, x.rank, 'diagonal');
   const b = normalizeDim(dim2, x.rank, 'diagonal');
@@ -198,6 +205,7 @@ export const swapaxes: typeof transpose = (x, dim0, dim1) => transpose(x, dim0, 
 
 /** The matrix transposed; vectors and scalars stay. */
 export function t(x: Tensor): Tensor {
+  expectTensors('t', x);
   if (x.rank < 2) return x;
   if (x.rank === 2) return transpose(x, 0, 1);
   throw new ShapeError({
@@ -240,7 +248,7 @@ export function unflatten(x: Tensor, dim: number, sizes: Shape): Tensor {
 export const broadcastTo: typeof expand = (x, shape) => expand(x, shape);
 
 export function expandAs(x: Tensor, other: Tensor): Tensor {
-  return expand(x, other.shape);
+  return expand(x, shapeOf('expandAs', other));
 }
 
 /**
@@ -248,6 +256,8 @@ export function expandAs(x: Tensor, other: Tensor): Tensor {
  * the first two are swapped.
  */
 export function meshgrid(tensors: readonly Tensor[], indexing: 'ij' | 'xy' = 'ij'): Tensor[] {
+  expectTensorList('meshgrid', tensors);
+  expectArguments('meshgrid', { indexing }, { indexing: oneOf('ij', 'xy') });
   const shape = tensors.map((x) => x.numel());
   const swapped = indexing === 'xy' && tensors.length > 1;
   return tensors.map((x, i) =>

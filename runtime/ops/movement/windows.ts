@@ -12,6 +12,7 @@ import { bind1 } from '../core/bind.ts';
 import { expand } from '../core/broadcast.ts';
 import { defineOp, type Fits, type OpRecord, saving } from '../record/define-op.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
+import { expectNumber, numbersIn } from '../record/positional.ts';
 import { contiguous, narrow, permute, reshape, select, unsqueeze } from './movement.ts';
 import { padConstant } from './place.ts';
 import { fullLike } from './ranges.ts';
@@ -82,6 +83,8 @@ export const unfoldGradOp: OpRecord = defineOp({
 
 /** Windows of `size` entries of a dimension, `step` apart; the window becomes the last dimension. */
 export function unfold(x: Tensor, dim: number, size: number, step: number): Tensor {
+  expectNumber('unfold', 'size', size);
+  expectNumber('unfold', 'step', step);
   expectTensors('unfold', x);
   const at = normalizeDim(dim, x.rank, 'unfold');
   const entries = x.shape[at] ?? 1;
@@ -118,8 +121,10 @@ interface Windows {
   readonly count: Pair;
 }
 
-const pairOf = (value: number | Pair): Pair =>
-  Array.isArray(value) ? (value as unknown as Pair) : [value as number, value as number];
+function pairOf(name: string, argument: string, value: number | Pair): Pair {
+  const given = numbersIn(name, argument, Array.isArray(value) ? value : [value]);
+  return [given[0]!, given.at(-1)!];
+}
 
 function windowsOver(
   name: string,
@@ -128,10 +133,10 @@ function windowsOver(
   options: UnfoldOptions,
 ): Windows {
   expectNames(name, options, ['dilation', 'padding', 'stride']);
-  const kernel = pairOf(kernelSize);
-  const dilation = pairOf(options.dilation ?? 1);
-  const padding = pairOf(options.padding ?? 0);
-  const stride = pairOf(options.stride ?? 1);
+  const kernel = pairOf(name, 'kernel', kernelSize);
+  const dilation = pairOf(name, 'dilation', options.dilation ?? 1);
+  const padding = pairOf(name, 'padding', options.padding ?? 0);
+  const stride = pairOf(name, 'stride', options.stride ?? 1);
   const count = [0, 1].map(
     (i) =>
       Math.floor((size[i]! + 2 * padding[i]! - dilation[i]! * (kernel[i]! - 1) - 1) / stride[i]!) +
@@ -150,6 +155,7 @@ function windowsOver(
 }
 
 function expectImages(name: string, x: Tensor, rank: number, expected: string): void {
+  expectTensors(name, x);
   if (x.rank === rank || x.rank === rank - 1) return;
   throw new ShapeError({
     what: `${name}: not a batch of images`,
@@ -198,7 +204,7 @@ export function col2im(
   options: UnfoldOptions = {},
 ): Tensor {
   expectImages('col2im', x, 3, '[n, c · kh · kw, windows] or without n');
-  const [h, w] = pairOf(size);
+  const [h, w] = pairOf('col2im', 'size', size);
   const own = windowsOver('col2im', [h, w], kernel, options);
   const [kh, kw] = own.kernel;
   const [oh, ow] = own.count;

@@ -4,9 +4,10 @@ import { noGrad } from '../../autograd/grad-mode.ts';
 import { formatSpec, type TensorSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
 import { expectNames } from '../../options/expect-options.ts';
+import { isTensor } from '../../options/is-tensor.ts';
 import { formatShape, type Shape, sameShape, sizeOf } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
-import { Tensor } from '../../tensor/tensor.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
 import { add, mul, sub } from '../arithmetic/arithmetic.ts';
 import { div } from '../arithmetic/division.ts';
 import { rsqrt } from '../arithmetic/functions.ts';
@@ -19,7 +20,7 @@ import { unfold } from '../movement/windows.ts';
 import { minus } from '../numbers/number-arithmetic.ts';
 import { pow } from '../pointwise/powers.ts';
 import { expectOptional, expectTensors } from '../record/expect-tensors.ts';
-import { expectNumber } from '../record/positional.ts';
+import { expectNumber, expectWhole } from '../record/positional.ts';
 import { mean } from '../reduce/reduce.ts';
 import { expectNormDTypes, normalized, type Standardized, standardize } from './standardize.ts';
 
@@ -49,7 +50,10 @@ function overLast(
   eps: number,
   centered: boolean,
 ): Tensor {
+  expectTensors(name, x);
+  for (const given of [weight, bias]) expectOptional(name, given);
   const own = [shape].flat() as number[];
+  for (const size of own) expectNumber(name, 'shape', size);
   expectNumber(name, 'eps', eps);
   expectTrailing(name, x, own);
   const length = sizeOf(own);
@@ -73,9 +77,6 @@ export function layerNorm(
   bias: Tensor | null = null,
   eps = 1e-5,
 ): Tensor {
-  expectTensors('layerNorm', x);
-  expectOptional('layerNorm', weight);
-  expectOptional('layerNorm', bias);
   return overLast('layerNorm', x, shape, [weight, bias], eps, true);
 }
 
@@ -96,6 +97,7 @@ const normalizedSpec = ({ dtype, shape }: Tensor): TensorSpec => ({
 });
 
 function expectChannels(name: string, x: Tensor): number {
+  expectTensors(name, x);
   if (x.rank >= 2) return x.shape[1]!;
   throw new ShapeError({
     what: `${name}: no dimension of channels`,
@@ -113,10 +115,10 @@ export function groupNorm(
   bias: Tensor | null = null,
   eps = 1e-5,
 ): Tensor {
-  expectTensors('groupNorm', x);
   expectOptional('groupNorm', weight);
   expectOptional('groupNorm', bias);
   expectNumber('groupNorm', 'eps', eps);
+  expectNumber('groupNorm', 'groups', groups);
   const channels = expectChannels('groupNorm', x);
   if (!Number.isInteger(groups) || groups < 1 || channels % groups !== 0) {
     throw new ArgumentError({
@@ -278,9 +280,10 @@ export function instanceNorm(
 ): Tensor {
   expectTensors('instanceNorm', x);
   expectOptional('instanceNorm', second);
-  const byPosition = first instanceof Tensor || second !== null || rest !== null;
+  const byPosition = isTensor(first) || second !== null || rest !== null;
   if (!byPosition) return perInstance(x, (first as InstanceNormOptions | null | undefined) ?? {});
-  const runningMean = first instanceof Tensor ? first : null;
+  const runningMean = (first ?? null) as Tensor | null;
+  expectOptional('instanceNorm', runningMean);
   return perInstance(x, { ...rest, runningMean, runningVar: second });
 }
 
@@ -314,6 +317,10 @@ export function localResponseNorm(
   k = 1,
 ): Tensor {
   expectChannels('localResponseNorm', x);
+  expectWhole('localResponseNorm', 'size', size);
+  for (const [name, own] of Object.entries({ alpha, beta, k })) {
+    expectNumber('localResponseNorm', name, own);
+  }
   return tidy(() => {
     const around = (count: number) => x.shape.map((_, d) => (d === 1 ? count : 0));
     const half = Math.floor(size / 2);

@@ -194,8 +194,10 @@ export const signbitOp = defineOp({
 });
 
 /** Whether the sign is negative, also that of −0. */
-export const signbit = (a: Tensor): Tensor =>
-  dtypes[a.dtype].floating ? bind1(signbitOp, [a]) : lt(a, 0);
+export function signbit(a: Tensor): Tensor {
+  expectTensors('signbit', a);
+  return dtypes[a.dtype].floating ? bind1(signbitOp, [a]) : lt(a, 0);
+}
 
 /** `sub` with its operands exchanged: other − alpha · a. */
 export function rsub(a: Tensor, other: Operand, given: Keyword<'alpha'> = 1): Tensor {

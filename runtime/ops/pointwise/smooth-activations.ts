@@ -1,6 +1,8 @@
 /** Activations that are smooth or made of few pieces, each with its gradient as one kernel. */
 
 import type { Attrs } from '../../device/kernel-op.ts';
+import { expectArguments } from '../../options/expect-options.ts';
+import { oneOf } from '../../options/option-kinds.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { abs, add, mul, neg, sign } from '../arithmetic/arithmetic.ts';
 import { div } from '../arithmetic/division.ts';
@@ -266,8 +268,11 @@ export const geluTanhOp = activation('geluTanh', {
   },
 });
 
+export const geluKinds = { approximate: oneOf('none', 'tanh') };
+
 /** x times the share of the normal distribution below x, exactly or by a tanh. */
 export function gelu(a: Tensor, approximate: 'none' | 'tanh' = 'none'): Tensor {
   expectTensors('gelu', a);
+  expectArguments('gelu', { approximate }, geluKinds);
   return bindFloat(approximate === 'tanh' ? geluTanhOp : geluOp, a);
 }

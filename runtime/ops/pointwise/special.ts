@@ -18,6 +18,7 @@ import { F } from '../expr/expr-functions.ts';
 import { equals, isBelow, isInteger, minus, plus } from '../numbers/number-arithmetic.ts';
 import { defineOp, type OpRecord, saving } from '../record/define-op.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
+import { expectNumber } from '../record/positional.ts';
 import { clamp } from './combining.ts';
 import { dropWhere, lt, maskedFill, where } from './comparison.ts';
 
@@ -189,6 +190,7 @@ export const digamma = (a: Tensor): Tensor => bindFloat(digammaOp, a);
 
 /** The derivative of digamma of order `order`, from 0 on. */
 export function polygamma(order: number, a: Tensor): Tensor {
+  expectNumber('polygamma', 'order', order);
   if (equals(order, 0)) return digamma(a);
   if (!isInteger(order) || isBelow(order, 0) || isBelow(mostOrder, order)) {
     throw new ArgumentError({
@@ -246,6 +248,7 @@ export const sinc = (a: Tensor): Tensor => {
 
 /** ln(x / (1 − x)); with `eps`, x is kept between eps and 1 − eps. */
 export function logit(a: Tensor, eps: number | null = null): Tensor {
+  expectTensors('logit', a);
   if (anyHalf(a)) return roundedOnce([a], (own) => logit(own, eps));
   return tidy(() => {
     const real = cast(a, floating(a.dtype));

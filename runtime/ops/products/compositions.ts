@@ -15,6 +15,7 @@ import { diag, matrixTranspose, t } from '../movement/views.ts';
 import { clamp } from '../pointwise/combining.ts';
 import { eq, where } from '../pointwise/comparison.ts';
 import { sqrt } from '../pointwise/powers.ts';
+import { expectTensors, shapeOf } from '../record/expect-tensors.ts';
 import { mean, sum } from '../reduce/reduce.ts';
 import { any } from '../reduce/statistics.ts';
 import { matmul } from './matmul.ts';
@@ -23,14 +24,15 @@ import { matmul } from './matmul.ts';
 export const ravel = (x: Tensor): Tensor => flatten(x);
 
 /** `x` in the shape of another tensor; a copy where a view isn't possible. */
-export const reshapeAs = (x: Tensor, other: Tensor): Tensor => reshape(x, other.shape);
+export const reshapeAs = (x: Tensor, other: Tensor): Tensor =>
+  reshape(x, shapeOf('reshapeAs', other));
 
 /** The last two dimensions swapped: without complex numbers, nothing is conjugated. */
 export const adjoint = (x: Tensor): Tensor => matrixTranspose(x);
 
 /** Pieces along dimension 1, or along dimension 0 of a vector: a number of them, or where to cut. */
 export const hsplit = (x: Tensor, parts: number | readonly number[]): Tensor[] =>
-  tensorSplit(x, parts, x.rank === 1 ? 0 : 1);
+  tensorSplit(x, parts, shapeOf('hsplit', x).length === 1 ? 0 : 1);
 /** Pieces along dimension 0. */
 export const vsplit = (x: Tensor, parts: number | readonly number[]): Tensor[] =>
   tensorSplit(x, parts, 0);
@@ -71,6 +73,7 @@ export function isin(x: Tensor, test: Tensor, options: { readonly invert?: boole
 
 /** Covariances of the rows of [variables, observations]; `correction` 1 divides by n − 1. */
 export function cov(x: Tensor, options: { readonly correction?: number } = {}): Tensor {
+  expectTensors('cov', x);
   expectNames('cov', options, ['correction']);
   const { correction = 1 } = options;
   if (x.rank > 2) {

@@ -13,6 +13,7 @@ import { expandTogether } from '../movement/views.ts';
 import { isBelow } from '../numbers/number-arithmetic.ts';
 import { clampMin } from '../pointwise/combining.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
+import { expectNumber } from '../record/positional.ts';
 import { type Dims, sum } from '../reduce/reduce.ts';
 import { norm } from '../reduce/statistics.ts';
 
@@ -68,6 +69,7 @@ export function pairwiseDistance(
 /** The p-norm distance of every row of a […,n,k] to every row of b […,m,k]: […,n,m]. */
 export function cdist(a: Tensor, b: Tensor, p = 2): Tensor {
   expectTensors('cdist', a, b);
+  expectNumber('cdist', 'p', p);
   if (a.rank < 2 || b.rank < 2 || a.shape.at(-1) !== b.shape.at(-1) || isBelow(p, 0)) {
     throw new ShapeError({
       what: "cdist: the rows don't fit",

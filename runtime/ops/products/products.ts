@@ -123,6 +123,7 @@ const range = (from: number, to: number): number[] =>
 
 /** Each element of `a` times the whole of `b`, side by side. */
 export function kron(a: Tensor, b: Tensor): Tensor {
+  expectTensors('kron', a, b);
   const rank = Math.max(a.rank, b.rank);
   const padded = (x: Tensor) => [...new Array<number>(rank - x.rank).fill(1), ...x.shape];
   const [own, other] = [padded(a), padded(b)];

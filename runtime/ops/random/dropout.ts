@@ -19,9 +19,14 @@ import {
   root,
 } from '../numbers/number-arithmetic.ts';
 import { lt, maskedFill } from '../pointwise/comparison.ts';
+import { expectTensors } from '../record/expect-tensors.ts';
+import { expectFlag, expectNumber } from '../record/positional.ts';
 import { rand } from './drawn.ts';
 
-function expectPart(name: string, p: number): void {
+function expectPart(name: string, x: Tensor, p: number, training: boolean): void {
+  expectTensors(name, x);
+  expectNumber(name, 'p', p);
+  expectFlag(name, 'training', training);
   if (isAtMost(0, p) && isAtMost(p, 1)) return;
   throw new ArgumentError({
     what: `${name}: not a probability`,
@@ -47,13 +52,13 @@ function zeroed(x: Tensor, shape: Shape, p: number): Tensor {
 
 /** Zeroes each element with probability `p` while `training`; else `x` itself. */
 export function dropout(x: Tensor, p = 0.5, training = true): Tensor {
-  expectPart('dropout', p);
+  expectPart('dropout', x, p, training);
   return training && isBelow(0, p) ? zeroed(x, x.shape, p) : x;
 }
 
 /** Zeroes whole channels of [n, c, …]. */
 export function featureDropout(x: Tensor, p = 0.5, training = true): Tensor {
-  expectPart('featureDropout', p);
+  expectPart('featureDropout', x, p, training);
   if (x.rank < 2) {
     throw new ShapeError({
       what: 'featureDropout: no channels',
@@ -71,7 +76,7 @@ const lowest = -1.7580993408473766;
 
 /** Klambauer and others' dropout for SELU: sets elements to its lowest value; keeps mean and variance. */
 export function alphaDropout(x: Tensor, p = 0.5, training = true): Tensor {
-  expectPart('alphaDropout', p);
+  expectPart('alphaDropout', x, p, training);
   if (!training || equals(p, 0)) return x;
   if (equals(p, 1)) return mul(x, 0);
   const spread = product(minus(1, p), plus(1, product(product(p, lowest), lowest)));

@@ -21,7 +21,8 @@ import { unsqueeze } from '../movement/movement.ts';
 import { fullLike } from '../movement/ranges.ts';
 import { difference, isBelow, isInteger, minus } from '../numbers/number-arithmetic.ts';
 import { gt, lt, where } from '../pointwise/comparison.ts';
-import { expectNumber } from '../record/positional.ts';
+import { expectTensors } from '../record/expect-tensors.ts';
+import { expectFlag, expectNumber } from '../record/positional.ts';
 import { argmax } from '../reduce/extremes.ts';
 import { argsort, topk } from '../reduce/order.ts';
 import { rand, randn } from './drawn.ts';
@@ -54,6 +55,7 @@ export function randint(
 
 /** Uniform in [0, 1), with the shape, the dtype and on the device of `x`; float32 for integers. */
 export function randLike(x: Tensor, options: CreateOptions = {}): Tensor {
+  expectTensors('randLike', x);
   const { device } = x;
   return created({ op: 'randLike', options, dtype: floating(x.dtype), device }, (dtype) =>
     rand(x.shape, { dtype }),
@@ -62,6 +64,7 @@ export function randLike(x: Tensor, options: CreateOptions = {}): Tensor {
 
 /** Standard normal, with the shape, the dtype and on the device of `x`; float32 for integers. */
 export function randnLike(x: Tensor, options: CreateOptions = {}): Tensor {
+  expectTensors('randnLike', x);
   const { device } = x;
   return created({ op: 'randnLike', options, dtype: floating(x.dtype), device }, (dtype) =>
     randn(x.shape, { dtype }),
@@ -157,6 +160,9 @@ export function randperm(n: number, options: CreateOptions = {}): Tensor {
  * replacement per weight and draw.
  */
 export function multinomial(weights: Tensor, draws: number, replacement = false): Tensor<'int32'> {
+  expectTensors('multinomial', weights);
+  expectNumber('multinomial', 'draws', draws);
+  expectFlag('multinomial', 'replacement', replacement);
   const classes = weights.shape.at(-1) ?? 0;
   if (weights.rank < 1 || weights.rank > 2 || classes === 0) {
     throw new ShapeError({

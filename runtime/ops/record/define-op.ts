@@ -7,10 +7,11 @@ import {
 } from '../../device/kernel-op.ts';
 import type { TensorMeta, TensorSpec } from '../../device/tensor-meta.ts';
 import { invariant } from '../../errors/invariant.ts';
+import { isTensor } from '../../options/is-tensor.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { nodesOf } from '../expr/expr-nodes.ts';
 import type { AttrRules } from './attr-rules.ts';
-import { isTensor, noTensor } from './expect-tensors.ts';
+import { noTensor } from './expect-tensors.ts';
 import { type DTypeRule, expectOperandDTypes } from './operand-dtypes.ts';
 import { expectNumber } from './positional.ts';
 import type { RowRule } from './row-cuts.ts';

@@ -1,6 +1,7 @@
 /** Operands that come from plain JavaScript, where types are not checked. */
 
 import { ArgumentError } from '../../errors/errors.ts';
+import { isTensor } from '../../options/is-tensor.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
 
@@ -49,9 +50,11 @@ export function expectTensorList(name: string, operands: readonly Tensor[]): voi
   });
 }
 
-/** Any tensor, also one of a trace. */
-export const isTensor = (given: unknown): boolean =>
-  typeof given === 'object' && given !== null && 'holderFor' in given;
+/** The shape of an operand of which nothing else is read; throws ArgumentError for anything but a tensor. */
+export function shapeOf(name: string, operand: Tensor): Tensor['shape'] {
+  expectTensors(name, operand);
+  return operand.shape;
+}
 
 /** The error for an operand that is something else. */
 export function noTensor(name: string, given: unknown): ArgumentError {

@@ -2,8 +2,10 @@
 
 import { formatSpec, type TensorMeta } from '../../device/tensor-meta.ts';
 import { DTypeError } from '../../errors/errors.ts';
+import { shown } from '../../options/expect-options.ts';
 import { type DType, dtypes } from '../../spec/dtype.ts';
 import { isHalf } from '../../spec/half.ts';
+import { dtypeNames } from '../../spec/stored-numbers.ts';
 
 /**
  * `common`: any dtype, the same for all operands whose rule is `common`, `number`, `floating` or `wide`.
@@ -75,5 +77,16 @@ function unfit(
     given: inputs.map((meta, i) => `${nameOf(i)} ${formatSpec(meta)}`).join(', '),
     expected: expected.join('; '),
     remedy: "cast the operands: x.to('float32')",
+  });
+}
+
+/** Throws DTypeError for anything but a dtype's name. */
+export function expectDTypeName(op: string, dtype: DType): void {
+  if (Object.hasOwn(dtypes, dtype)) return;
+  throw new DTypeError({
+    what: `${op}: no such dtype`,
+    given: shown(dtype),
+    expected: dtypeNames,
+    remedy: 'check the name',
   });
 }

@@ -22,6 +22,8 @@ import { equals, isBelow, minus, plus, quotient } from '../numbers/number-arithm
 import { isNumber } from '../numbers/symbolic-number.ts';
 import { clamp } from '../pointwise/combining.ts';
 import { ge, gt, where } from '../pointwise/comparison.ts';
+import { expectOperand, expectOptional, expectTensors } from '../record/expect-tensors.ts';
+import { expectNumber } from '../record/positional.ts';
 import { sum } from './reduce.ts';
 
 export interface SearchOptions {
@@ -40,6 +42,8 @@ export function searchsorted(
 ): Tensor {
   expectNames('searchsorted', options, ['right']);
   const { right = false } = options;
+  expectTensors('searchsorted', sorted);
+  expectOperand('searchsorted', values);
   return tidy(() => {
     const own = isNumber(values)
       ? fullLike(sorted, values, { shape: [], dtype: 'float32' })
@@ -68,6 +72,9 @@ export function bucketize(x: Tensor, boundaries: Tensor, options: SearchOptions 
 
 /** How often each integer from 0 on occurs in a vector, or the sum of its weights. Reads the data. */
 export function bincount(x: Tensor, weights: Tensor | null = null, minLength = 0): Tensor {
+  expectTensors('bincount', x);
+  expectOptional('bincount', weights);
+  expectNumber('bincount', 'minLength', minLength);
   if (x.dtype !== 'uint8') expectIndices('bincount', x);
   const values = readAll('bincount', x);
   const largest = values.reduce((most, own) => Math.max(most, own), -1);
@@ -92,6 +99,7 @@ export function bincount(x: Tensor, weights: Tensor | null = null, minLength = 0
 }
 
 function readAll(name: string, x: Tensor): number[] {
+  expectTensors(name, x);
   if (x.traced) throw new ShapeDependsOnData(name, x);
   x.holderFor(name);
   return Array.from(x.device.downloadSync(x, x, name));
@@ -99,6 +107,8 @@ function readAll(name: string, x: Tensor): number[] {
 
 /** How many elements fall into each of `bins` equal intervals from `min` to `max`; of the data's own range when both are equal. */
 export function histc(x: Tensor, bins = 100, min = 0, max = 0): Tensor {
+  expectTensors('histc', x);
+  for (const [name, own] of Object.entries({ bins, min, max })) expectNumber('histc', name, own);
   if (!Number.isInteger(bins) || bins < 1 || isBelow(max, min)) {
     throw new ArgumentError({
       what: 'histc: no intervals',
@@ -136,10 +146,9 @@ export interface UniqueOptions {
 }
 
 /** `[values, inverse?, counts?]`: the distinct values in order; the others int32. Reads the data. */
-export function unique(
-  x: Tensor,
-  { returnInverse = false, returnCounts = false }: UniqueOptions = {},
-): Tensor[] {
+export function unique(x: Tensor, options: UniqueOptions = {}): Tensor[] {
+  expectNames('unique', options, ['returnInverse', 'returnCounts']);
+  const { returnInverse = false, returnCounts = false } = options;
   const values = readAll('unique', x);
   const order = [...new Set(values)].sort((a, b) => a - b);
   const numbers = order.filter((own) => !Number.isNaN(own));

@@ -24,7 +24,7 @@ import {
 import { clamp } from '../pointwise/combining.ts';
 import { eq, keepWhere, maskedFill, where } from '../pointwise/comparison.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
-import { expectFlag } from '../record/positional.ts';
+import { expectFlag, expectNumber } from '../record/positional.ts';
 import { argmax } from './extremes.ts';
 import { sort } from './order.ts';
 import { expectEntries, sum, unreduce } from './reduce.ts';
@@ -93,6 +93,9 @@ export const nanmedian = chosenBy('nanmedian', middleOfNumbers);
 
 /** The value below which a share `q` of a dimension lies, with linear interpolation; of the flat tensor without `dim`. */
 export function quantile(x: Tensor, q: number, dim?: number, keepDim = false): Tensor {
+  expectTensors('quantile', x);
+  expectNumber('quantile', 'q', q);
+  expectFlag('quantile', 'keepDim', keepDim);
   if (!(isAtMost(0, q) && isAtMost(q, 1))) {
     throw new ArgumentError({
       what: 'quantile: not a share',

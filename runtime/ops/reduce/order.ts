@@ -15,7 +15,7 @@ import { reshape, select, unsqueeze } from '../movement/movement.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
 import { defineOp, expectTensor, type OpRecord, saving } from '../record/define-op.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
-import { expectFlag } from '../record/positional.ts';
+import { expectFlag, expectNumber } from '../record/positional.ts';
 
 function inferSorted([x]: readonly TensorMeta[], { dim, count }: Attrs) {
   const shape = x!.shape.map((size, d) => (d === dim ? (count as number) : size));
@@ -59,6 +59,7 @@ function ordered<D extends DType>(
 ): ValuesAndPlaces<D> {
   expectTensor(op, x);
   const at = normalizeDim(dim, x.rank, op.name);
+  if (count !== null) expectNumber(op.name, 'k', count);
   const size = x.shape[at] ?? 1;
   if (count !== null && !(Number.isInteger(count) && count >= 0 && count <= size)) {
     throw new ArgumentError({

@@ -2,6 +2,7 @@ import * as reductionsKernels from '../../device/cpu/reduce.ts';
 import { type Attrs, named } from '../../device/kernel-op.ts';
 import { formatSpec, isContiguousMeta, type TensorMeta } from '../../device/tensor-meta.ts';
 import { ArgumentError, DTypeError, ShapeError } from '../../errors/errors.ts';
+import { expectNames } from '../../options/expect-options.ts';
 import { dtypes } from '../../spec/dtype.ts';
 import { normalizeDim, type Shape, sameShape } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
@@ -13,6 +14,7 @@ import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
 import { defineOp, saving } from '../record/define-op.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
+import { expectFlag } from '../record/positional.ts';
 import { cutBehind, cutsUpTo, type RowRule } from '../record/row-cuts.ts';
 
 export function reducedShape(shape: Shape, dims: readonly number[], keepDim: boolean): Shape {
@@ -129,7 +131,7 @@ export function hasKeywords<O extends ReduceOptions>(
   options: O,
   names: readonly string[] = reduceNames,
 ): dims is O & DimOptions {
-  if (isKeywords(dims) || (options as O | null) === null) return true;
+  if (isKeywords(dims) || typeof options !== 'object' || options === null) return true;
   for (const name in options) {
     if (Object.hasOwn(options, name) && !names.includes(name)) return true;
   }
@@ -149,6 +151,7 @@ export function positional<O extends ReduceOptions>(
   names: readonly string[] = reduceNames,
 ): [dims: Dims, options: O] {
   const given = typeof options === 'boolean' ? { keepDim: options } : options;
+  expectNames<object>(op, given ?? {}, names as readonly never[]);
   const { dim, ...rest } = isKeywords(dims) ? { ...given, ...dims } : { ...given, dim: dims };
   const unknown = Object.keys(rest).filter((name) => !names.includes(name));
   if (unknown.length === 0) return [dim, rest as unknown as O];
@@ -171,7 +174,9 @@ export function reduceAttrs(
   const normalized = [...new Set(list.map((dim) => normalizeDim(dim, x.rank, op)))];
   // A scalar has nothing to reduce.
   if (x.rank === 0) return null;
-  return { dims: normalized.sort((a, b) => a - b), keepDim: options.keepDim ?? false };
+  const { keepDim = false } = options;
+  expectFlag(op, 'keepDim', keepDim);
+  return { dims: normalized.sort((a, b) => a - b), keepDim };
 }
 
 /** Over all dimensions when `dims` is omitted. Integers and booleans sum as int32. */

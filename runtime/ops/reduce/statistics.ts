@@ -17,6 +17,7 @@ import { dropWhere, eq, gt, maskedFill, ne } from '../pointwise/comparison.ts';
 import { type ClosenessOptions, isclose } from '../pointwise/pairs.ts';
 import { pow, sqrt } from '../pointwise/powers.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
+import { expectNumber } from '../record/positional.ts';
 import { amax, amin } from './extremes.ts';
 import { nuclearNorm } from './nuclear-norm.ts';
 import {
@@ -116,6 +117,7 @@ export function norm(
     return norm(x, p, ...positional('norm', dims, options));
   if (anyHalf(x)) return roundedOnce([x], (own) => norm(own, p, dims, options));
   if (p === 'nuc') return nuclearNorm(x, dims, options);
+  if (p !== 'fro') expectNumber('norm', 'p', p);
   return tidy(() => {
     const own = cast(x, floating(x.dtype));
     if (p === 'fro' || equals(p, 2)) return rootOfSum(sum(mul(own, own), dims, options));
@@ -139,6 +141,7 @@ function powerNorm(size: Tensor, p: number, dims: Dims, options: ReduceOptions):
 /** The norm of a difference; both broadcast. */
 export function dist(x: Tensor, other: Tensor, p = 2): Tensor {
   expectTensors('dist', x, other);
+  expectNumber('dist', 'p', p);
   if (anyHalf(x, other)) return roundedOnce([x, other], (a, b) => dist(a, b, p));
   return tidy(() => norm(sub(x, other), p));
 }

@@ -14,7 +14,7 @@ import {
   convTransposeKinds,
 } from '../../../../runtime/ops/convolution/convolution-options.ts';
 import { expectSizes } from '../../../../runtime/options/expect-arguments.ts';
-import { expectOptions } from '../../../../runtime/options/expect-options.ts';
+import { expectArguments, expectOptions } from '../../../../runtime/options/expect-options.ts';
 import { span } from '../../../../runtime/profiler/profiler.ts';
 import { seed } from '../../../../runtime/random/seed.ts';
 import { type Shape, sameShape, sizeOf } from '../../../../runtime/spec/shape.ts';
@@ -45,7 +45,13 @@ import { strictlyEqual } from '../../values/equality.ts';
 import { expand } from '../../values/iterators.ts';
 import { specialized } from '../../variables/unions.ts';
 import { known, undefinedVariable, type Variable } from '../../variables/variable.ts';
-import { kindTests, traceCheck, traceExpectOptions } from './option-checks.ts';
+import {
+  kindTests,
+  operandChecks,
+  traceCheck,
+  traceExpectArguments,
+  traceExpectOptions,
+} from './option-checks.ts';
 
 type Callable = (...args: never[]) => unknown;
 
@@ -148,10 +154,12 @@ const performed = new Map<unknown, Performed>([
   [sameShape, traceSameShape],
   [sizeOf, traceSizeOf],
   [expectOptions, traceExpectOptions],
+  [expectArguments, traceExpectArguments],
   [convKinds, traceKinds(convKinds)],
   [convTransposeKinds, traceKinds(convTransposeKinds)],
   [expectSizes, traceCheck(expectSizes)],
   ...kindTests,
+  ...operandChecks,
   [formatSpec, traceThrow],
   [thrownBy, traceThrow],
 ]);

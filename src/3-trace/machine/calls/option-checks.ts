@@ -1,5 +1,19 @@
 /** Checks of options and sizes that modules and optimizers make, performed on what the trace knows. */
 
+import {
+  expectList,
+  expectOptional,
+  expectTensorList,
+  expectTensors,
+  shapeOf,
+} from '../../../../runtime/ops/record/expect-tensors.ts';
+import {
+  expectFlag,
+  expectNumber,
+  expectWhole,
+} from '../../../../runtime/ops/record/positional.ts';
+import { expectFunction } from '../../../../runtime/options/expect-arguments.ts';
+import { isTensor } from '../../../../runtime/options/is-tensor.ts';
 import type { OptionKind } from '../../../../runtime/options/option-kinds.ts';
 import * as kinds from '../../../../runtime/options/option-kinds.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
@@ -11,6 +25,8 @@ import { plainKeys } from '../../values/property-keys.ts';
 import { isCallable, isPrimitiveVariable } from '../../values/to-primitive.ts';
 import { specialized } from '../../variables/unions.ts';
 import { known, undefinedVariable, type Variable } from '../../variables/variable.ts';
+
+type Performed = (t: Tracer, receiver: Variable, args: readonly Variable[]) => Variable;
 
 const rejected = () => new GraphBreak('throw', 'a module rejects its input');
 
@@ -33,6 +49,76 @@ export function traceExpectOptions(
   return undefinedVariable;
 }
 
+/** `expectArguments(owner, given, kinds)`, the same of arguments by position. */
+export function traceExpectArguments(
+  t: Tracer,
+  _receiver: Variable,
+  [, given = undefinedVariable, accepted = undefinedVariable]: readonly Variable[],
+): Variable {
+  for (const name of plainKeys(t, accepted)) {
+    const value = specialized(readProperty(t, given, name));
+    const kind = specialized(readProperty(t, accepted, name));
+    if (isPrimitiveVariable(kind)) throw rejected();
+    if (kind.kind !== 'object') throw new GraphBreak('framework-call', `the kind of ${name}`);
+    // Not what is in it, which need not be guarded.
+    if (kind.value === kinds.anObject && !isPrimitiveVariable(value) && !isCallable(value))
+      continue;
+    if (!(kind.value as OptionKind).accepts(knownValue(t, value))) throw rejected();
+  }
+  return undefinedVariable;
+}
+
+/** Passes where `holds` of each value that is looked at: what doesn't is left to the native function. */
+const traceEach =
+  (holds: (t: Tracer, value: Variable) => boolean, from = 1) =>
+  (t: Tracer, _receiver: Variable, args: readonly Variable[]): Variable => {
+    if (!args.slice(from).every((value) => holds(t, specialized(value)))) throw rejected();
+    return undefinedVariable;
+  };
+
+const mayBeTensor = (_t: Tracer, value: Variable): boolean =>
+  !isPrimitiveVariable(value) && !isCallable(value);
+
+const isMissing = (t: Tracer, value: Variable): boolean =>
+  isUndefined(t, value) || (value.kind === 'constant' && value.value === null);
+
+function isList(t: Tracer, value: Variable): boolean {
+  return value.kind === 'object' ? Array.isArray(value.value) : mayBeTensor(t, value);
+}
+
+/** Looks at the type alone: a number that changes stays one. */
+const hasType =
+  (type: 'number' | 'boolean') =>
+  (_t: Tracer, value: Variable): boolean =>
+    value.kind === 'scalar'
+      ? value.type === type
+      : (value.kind === 'symbolic' || value.kind === 'constant') && typeof value.value === type;
+
+function areTensors(t: Tracer, value: Variable): boolean {
+  if (value.kind !== 'newArray' || value.grown) return isList(t, value);
+  return value.elements.every((own) => mayBeTensor(t, specialized(own)));
+}
+
+/** The checks of operands and arguments by position, which layers and functions of ops make. */
+export const operandChecks: readonly (readonly [check: unknown, performed: Performed])[] = [
+  [isTensor, (t, _receiver, [own = undefinedVariable]) => known(mayBeTensor(t, specialized(own)))],
+  [expectTensors, traceEach(mayBeTensor)],
+  [expectOptional, traceEach((t, own) => isMissing(t, own) || mayBeTensor(t, own))],
+  [expectTensorList, traceEach(areTensors)],
+  [expectList, traceEach(isList, 2)],
+  [expectFunction, traceEach((_t, own) => isCallable(own))],
+  [expectNumber, traceEach(hasType('number'), 2)],
+  [expectWhole, traceEach(hasType('number'), 2)],
+  [expectFlag, traceEach(hasType('boolean'), 2)],
+  [
+    shapeOf,
+    (t, receiver, [name, operand = undefinedVariable]) => {
+      traceEach(mayBeTensor)(t, receiver, [name!, operand]);
+      return readProperty(t, operand, 'shape');
+    },
+  ],
+];
+
 /** Kinds look at primitives, and at arrays and plain objects of them; otherwise at what sort of value it is. */
 function knownValue(t: Tracer, value: Variable): unknown {
   if (isPrimitiveVariable(value)) return constantOf(t, value);
@@ -41,6 +127,9 @@ function knownValue(t: Tracer, value: Variable): unknown {
   if (isCallable(value)) return () => {};
   if (value.kind === 'object') return value.value;
   if (value.kind === 'newObject') return {};
+  if (value.kind === 'tensor') return value.actual ?? { holderFor: null };
+  if (value.kind === 'newArray')
+    return value.elements.map((own) => knownValue(t, specialized(own)));
   throw new GraphBreak('framework-call', `an option that is a ${value.kind}`);
 }
 
@@ -57,8 +146,6 @@ export function traceCheck(check: (...args: never[]) => void) {
     return undefinedVariable;
   };
 }
-
-type Performed = (t: Tracer, receiver: Variable, args: readonly Variable[]) => Variable;
 
 /** `kind.accepts(value)`, of the kinds that have a name. */
 export const kindTests: readonly (readonly [test: unknown, performed: Performed])[] = Object.values(

@@ -1,0 +1,15 @@
+import { expectTensors } from '../../ops/record/expect-tensors.ts';
+import { noParameters } from '../../options/expect-arguments.ts';
+import { isTensor } from '../../options/is-tensor.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+
+/** The parameters in an array: one tensor, or several; throws ArgumentError for anything else. */
+export function parametersIn(owner: string, given: Tensor | Iterable<Tensor>): readonly Tensor[] {
+  if (isTensor(given)) return [given as Tensor];
+  if (typeof given !== 'object' || given === null || !(Symbol.iterator in given)) {
+    throw noParameters(owner, given);
+  }
+  const list = [...given];
+  expectTensors(owner, ...list);
+  return list;
+}
