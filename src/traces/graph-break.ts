@@ -74,8 +74,8 @@ export const breakReasons = {
   },
   'branch-mismatch': {
     explanation: 'Branches or iterations produce values that cannot be merged.',
-    expected: 'the same structure on all paths, with equal dtypes and shapes; null for no value',
-    hint: 'Return the same structure from both branches: reshape or pad tensors, and convert them with to().',
+    expected: 'objects that all paths share in the same places, and arrays without holes',
+    hint: 'Make the same objects and arrays on every path, and share none of them on one path only.',
     decision: true,
   },
   'branch-gradient': {

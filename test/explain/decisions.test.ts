@@ -331,7 +331,7 @@ const cases: Readonly<Record<string, Case>> = {
   },
   'ways of several shapes': {
     run: (x) => (sum(x) > 0 ? x.mul(2) : x.sum()),
-    auto: [broken('a value is a f32[2] tensor and a f32[] tensor (…)')],
+    full: [branch('3 values')],
   },
   'a pre-existing Map': {
     run: (x, { map }) => {

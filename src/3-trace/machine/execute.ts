@@ -6,7 +6,6 @@ import type { Loop } from '../../vm/bytecode/structure.ts';
 import { followOptions, settle } from '../control-flow/decide.ts';
 import { Grows } from '../control-flow/lists/growable-array.ts';
 import { convertOrUnroll, loopToConvert } from '../control-flow/loops/loop.ts';
-import { expectOneStructure } from '../control-flow/merge/one-structure.ts';
 import { endAt, endWith, type PathEnd } from '../control-flow/plans/path.ts';
 import { goToHandler, Raised } from '../state/exceptions.ts';
 import type { Execution } from '../state/execution.ts';
@@ -65,9 +64,7 @@ export function executionOf(
 /** Executes the frames until the outermost one returns or the graph ends. */
 export function execute(tracer: Tracer): End {
   try {
-    const value = runAbove(tracer, 0);
-    expectOneStructure(tracer, value);
-    return { kind: 'return', value };
+    return { kind: 'return', value: runAbove(tracer, 0) };
   } catch (thrown) {
     const error = thrown instanceof Grows ? thrown.asBreak() : thrown;
     if (!(error instanceof GraphBreak)) throw error;

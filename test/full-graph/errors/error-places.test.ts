@@ -14,7 +14,6 @@ import {
   tensor,
   tidy,
   toStatic,
-  whileLoop,
 } from '../../../src/index.ts';
 import { withSources } from '../../source-process.ts';
 
@@ -47,9 +46,12 @@ describe('in files of several kinds', () => {
     };
     // While it is compiled: both lines, and the call that leads there.
     expect(structures.name).toBe('FullGraphError');
-    expect(structures.message).toContain(place('return [x];'));
-    expect(structures.message).toContain(place('return [x, x.mul(2)]'));
-    expect(structures.message).toMatch(/\d+ \| +return structured\(y\); {2}<--- HERE/);
+    expect(structures.message).toContain(place('return [own, own];'));
+    expect(structures.message).toContain(place('return [[x], [x.mul(2)]]'));
+    expect(structures.message).toMatch(
+      /\d+ \| +if \(x\.sum\(\)\.itemSync\(\) > 0\) \{ {2}<--- HERE/,
+    );
+    expect(structures.message).toMatch(/called from .*print-errors/);
     // While it runs: the user's own error, as it was thrown.
     expect(thrown).toMatchObject({ name: 'RangeError', message: 'too large' });
     expect(thrown.stack).toContain(place("new RangeError('too large')"));
@@ -169,20 +171,15 @@ it.each<[string, (x: Tensor) => unknown]>([
     (x) =>
       cond(
         x.sum().gt(0),
-        () => x.mul(2), // one
         () => {
-          const sum = x.sum();
-          return sum; // other
+          const own = [x.mul(2)];
+          return [own, own]; // one
+        },
+        () => {
+          const sums = [x.sum()];
+          return [sums, [x]]; // other
         },
       ),
-  ],
-  [
-    'whileLoop()',
-    (x) => {
-      const test = (y: Tensor) => y.sum().lt(20);
-      const body = (y: Tensor): [Tensor] => [y.sum()]; // other
-      return whileLoop(test, body, [x] as [Tensor]); // one
-    },
   ],
 ])('of what the functions given to %s return: the lines of both', (_name, f) => {
   const error = failureOf(() => tidy(() => void toStatic(f, full)(tensor([1, 2]))));

@@ -83,15 +83,18 @@ export function buildStructure(
     case 'newCollection': {
       const parts = [...first.entries].map(([id, { key }]) => {
         const value = part('newCollection', (path) => path.entries.get(id)?.value);
-        return { id, key, value };
+        // A key that a path has made is its own identity.
+        const own = id === key ? part('newCollection', (path) => path.entries.get(id)?.key) : null;
+        return { id, key, own, value };
       });
       const order = first.order && part('newCollection', (path) => path.order);
       const own = first.own && part('newCollection', (path) => path.own);
       return (joined, made) => {
         const collection: typeof first = { ...first, entries: new Map(), putIn: [] };
         made.set(build, collection);
-        for (const { id, key, value } of parts) {
-          collection.entries.set(id, { key, value: value(joined, made) });
+        for (const { id, key, own, value } of parts) {
+          const merged = own ? own(joined, made) : key;
+          collection.entries.set(own ? merged : id, { key: merged, value: value(joined, made) });
         }
         return Object.assign(collection, {
           order: order?.(joined, made),
