@@ -10,11 +10,11 @@ import type { Reg } from '../../vm/bytecode/instructions.ts';
 import { expectHeldWeakly, setEntry } from '../heap/collections.ts';
 import { newObject } from '../heap/made-objects.ts';
 import { nameAt } from '../state/callee-name.ts';
-import { errorTypes, makeError } from '../state/exceptions.ts';
+import { errorTypes, isAggregate, makeError } from '../state/exceptions.ts';
 import { constantOf, guardIdentity, isNullish, isUndefined } from '../state/facts.ts';
 import { isFrameworkFile, isInlinedFrameworkFile } from '../state/framework-files.ts';
 import type { Tracer } from '../state/tracer.ts';
-import { eachElement } from '../values/iterators.ts';
+import { eachElement, expand } from '../values/iterators.ts';
 import { newRegExp } from '../values/objects/regular-expressions.ts';
 import { readProperty } from '../values/properties.ts';
 import { hasProperty } from '../values/property-keys.ts';
@@ -236,6 +236,17 @@ export const errorBuiltins: BuiltinTable = [...errorTypes].map((type) => [
 
 /** With a message that the trace knows; each run makes another error. */
 function newError(t: Tracer, type: ErrorConstructor, args: readonly Variable[]): NewObjectVariable {
+  if (isAggregate(type)) {
+    // The errors are iterated after the rest, and are another array each time.
+    const [errors = undefinedVariable, ...rest] = args;
+    const error = errorOf(t, type, rest);
+    error.entries.set('errors', newArray([...expand(t, errors)]));
+    return error;
+  }
+  return errorOf(t, type, args);
+}
+
+function errorOf(t: Tracer, type: ErrorConstructor, args: readonly Variable[]): NewObjectVariable {
   const [message] = args;
   const isEmpty = !message || (isPrimitiveVariable(message) && isUndefined(t, message));
   const error = makeError(t, type, isEmpty ? undefined : joinedText(t, [message]));

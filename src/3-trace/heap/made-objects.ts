@@ -1,6 +1,7 @@
 /** Objects created in the trace: their own properties as the language sees them, attributes and accessors included. */
 
 import { GraphBreak } from '../../traces/graph-break.ts';
+import { isHiddenOfError } from '../state/exceptions.ts';
 import { expectUnlisted } from '../state/listed.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { isPrivateKey } from '../variables/private-elements.ts';
@@ -41,8 +42,7 @@ export function newObject(
 /** Returns the attributes of an own property; undefined when there is none. */
 export function ownAttributes(object: NewObjectVariable, key: Key): Attributes | undefined {
   if (!present(ownContent(object, key))) return undefined;
-  const isHidden = object.errorType && (key === 'message' || (key === 'cause' && object.hasCause));
-  if (isHidden) return { ...plainAttributes, enumerable: false };
+  if (isHiddenOfError(object, key)) return { ...plainAttributes, enumerable: false };
   return object.traits?.attributes.get(key) ?? plainAttributes;
 }
 

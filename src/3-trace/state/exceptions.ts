@@ -23,7 +23,20 @@ export const errorTypes: ReadonlySet<unknown> = new Set<unknown>([
   SyntaxError,
   URIError,
   EvalError,
+  AggregateError,
 ]);
+
+/** Whether a property of an error comes from its constructor: it is not listed. */
+export const isHiddenOfError = (
+  { errorType, hasCause }: NewObjectVariable,
+  key: string | symbol,
+): boolean =>
+  errorType !== undefined &&
+  (key === 'message' ||
+    (key === 'cause' && hasCause === true) ||
+    (key === 'errors' && isAggregate(errorType)));
+
+export const isAggregate = (type: unknown): boolean => type === AggregateError;
 
 /**
  * Thrown by a builtin where the language throws an error: the trace continues

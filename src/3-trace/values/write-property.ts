@@ -12,6 +12,7 @@ import {
   ownAttributes,
   setOwnProperty,
 } from '../heap/made-objects.ts';
+import { isAggregate } from '../state/exceptions.ts';
 import { constantOf, guardChange } from '../state/facts.ts';
 import { expectUnlisted } from '../state/listed.ts';
 import type { Tracer } from '../state/tracer.ts';
@@ -131,7 +132,11 @@ function writeMade(
 
 /** Whether a property comes from an error's constructor, and so is not listed; a field of that name would be. */
 const isOfError = ({ errorType }: NewObjectVariable, key: Key): boolean =>
-  errorType !== undefined && (key === 'message' || key === 'cause' || key === 'stack');
+  errorType !== undefined &&
+  (key === 'message' ||
+    key === 'cause' ||
+    key === 'stack' ||
+    (key === 'errors' && isAggregate(errorType)));
 
 /** The properties with names of an array, Map or Set of a user's class. */
 const ownPart = (object: Variable): OwnPart | undefined =>

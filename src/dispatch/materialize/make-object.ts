@@ -85,19 +85,26 @@ function compileAttributes({ accessor, writable, ...rest }: MadeAttributes): Des
   };
 }
 
+function newError(type: ErrorConstructor, message: [text?: string]): Error {
+  return (type as unknown) === AggregateError
+    ? new AggregateError([], ...message)
+    : new type(...message);
+}
+
 function compileError(
   type: ErrorConstructor,
   entries: readonly (readonly [string, RecipeReader])[],
   { entries: recipes, hasCause, prototype, thrownIn }: ObjectMake,
 ): Shell {
   const above = prototype && compileRecipe(prototype);
+  const isAggregate = (type as unknown) === AggregateError;
   // Recent engines put the message into the stack as they make the error. What the run makes is not there yet.
   const isThere = recipes.some(([key, recipe]) => key === 'message' && recipe.kind !== 'made');
   const message = isThere ? entries.find(([key]) => key === 'message')?.[1] : undefined;
   return {
     empty: (values) => {
       const text = message?.(values);
-      const error = typeof text === 'string' ? new type(text) : new type();
+      const error = newError(type, typeof text === 'string' ? [text] : []);
       foldStack(error, thrownIn);
       const own = above?.(values) as object | undefined;
       // Of a class of the user's.
@@ -105,7 +112,9 @@ function compileError(
     },
     fill: (made, values) => {
       for (const [key, read] of entries) {
-        const enumerable = key !== 'message' && !(key === 'cause' && hasCause);
+        const isHidden =
+          key === 'message' || (key === 'cause' && hasCause) || (key === 'errors' && isAggregate);
+        const enumerable = !isHidden;
         const value = read(values);
         Object.defineProperty(made, key, { value, writable: true, enumerable, configurable: true });
       }

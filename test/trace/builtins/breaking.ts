@@ -22,6 +22,5 @@ export const breaking: Readonly<Record<string, readonly string[]>> = {
   'functions/functionText': ['native-call'],
   'functions/instanceofFunction': ['unsupported-value'],
   'functions/newFunction': ['constructor', 'unsupported-value'],
-  'functions/aggregate': ['constructor'],
   'functions/proxy': ['constructor', 'getter'],
 };

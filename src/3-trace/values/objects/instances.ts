@@ -3,7 +3,7 @@ import { isProxy } from '../../../guards/plain.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import { functionPrototype } from '../../../vm/language/function-prototypes.ts';
 import { tellsInstances } from '../../heap/made-classes.ts';
-import { guardIdentity } from '../../state/facts.ts';
+import { guardIdentity, truthiness } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { specialized } from '../../variables/unions.ts';
 import {
@@ -13,14 +13,16 @@ import {
   prototypeOf,
   type Variable,
 } from '../../variables/variable.ts';
-import { readProperty } from '../properties.ts';
-import { isPrimitiveVariable } from '../to-primitive.ts';
+import { readProperty, readSymbol } from '../properties.ts';
+import { isCallable, isPrimitiveVariable } from '../to-primitive.ts';
 
 const ordinary = Function.prototype[Symbol.hasInstance];
 
 /** `value instanceof constructor` */
 export function isInstance(t: Tracer, given: Variable, callee: Variable): Variable {
   const [value, type] = [specialized(given), specialized(callee)];
+  const own = methodOfUser(t, type);
+  if (own) return t.attempt(() => asBoolean(t, t.execution.callInside(own, type, [value])));
   if (type.kind === 'class' && !tellsInstances(type)) {
     return known(inheritsMade(value, type.prototype));
   }
@@ -45,6 +47,26 @@ export function isInstance(t: Tracer, given: Variable, callee: Variable): Variab
     default:
       return known(inherits(chainOf(value), prototype, true));
   }
+}
+
+/** What the user's class or object says itself of instances: its `Symbol.hasInstance`. */
+function methodOfUser(t: Tracer, type: Variable): Variable | undefined {
+  const isTold =
+    type.kind === 'class'
+      ? tellsInstances(type)
+      : type.kind === 'function' || type.kind === 'object'
+        ? !isProxy(type.value) && type.value[Symbol.hasInstance as never] !== ordinary
+        : type.kind === 'newObject';
+  if (!isTold) return undefined;
+  const method = specialized(readSymbol(t, type, Symbol.hasInstance));
+  return isCallable(method) ? method : undefined;
+}
+
+function asBoolean(t: Tracer, given: Variable): Variable {
+  const value = specialized(given);
+  if (value.kind !== 'scalar') return known(truthiness(t, value));
+  if (value.type === 'boolean') return value;
+  throw new GraphBreak('unsupported-value', 'instanceof is a data-dependent number');
 }
 
 /**

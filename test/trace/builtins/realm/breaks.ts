@@ -29,7 +29,6 @@ export const breaks: Readonly<Record<string, string>> = {
     Promise.withResolvers`,
   ),
   ...because('an object around a primitive', 'Object Number Boolean String'),
-  ...because('the errors are a property that is not listed', 'AggregateError'),
   ...because('makes an accessor of an object that existed before', accessors()),
   ...because('changes the pattern of an expression', 'RegExp.prototype.compile'),
   ...because('registers with the host', 'URL.createObjectURL URL.revokeObjectURL'),
