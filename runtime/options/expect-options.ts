@@ -27,7 +27,8 @@ export function expectOptions<O extends object>(
     }
     const value: unknown = options[name];
     if (value === undefined || kinds[name].accepts(value)) continue;
-    throw wrongValue(owner, name, value, kinds[name], `, or leave ${name} out for the default`);
+    const { expected } = kinds[name];
+    throw wrongValue(owner, name, value, expected, `, or leave ${name} out for the default`);
   }
 }
 
@@ -38,15 +39,17 @@ export function expectArguments<A extends object>(
   kinds: OptionKinds<A>,
 ): void {
   for (const name in kinds) {
-    if (!kinds[name].accepts(given[name])) throw wrongValue(owner, name, given[name], kinds[name]);
+    const { accepts, expected } = kinds[name];
+    if (!accepts(given[name])) throw wrongValue(owner, name, given[name], expected);
   }
 }
 
-function wrongValue(
+/** The error for a value that is not what is expected, a noun phrase. */
+export function wrongValue(
   owner: string,
   name: string,
   value: unknown,
-  { expected }: OptionKind,
+  expected: string,
   otherwise = '',
 ): ArgumentError {
   return new ArgumentError({
@@ -103,12 +106,14 @@ export function unknownOption(
   });
 }
 
-/** A value in an error message. */
+/** A value in an error message: `{ eps }` for an object with this key. */
 export function shown(value: unknown): string {
   if (typeof value === 'string') return `'${value}'`;
   if (Array.isArray(value)) return `[${value.map(shown).join(', ')}]`;
   if (typeof value === 'function') return 'a function';
   if (typeof value !== 'object' || value === null) return String(value);
   const type: unknown = value.constructor;
-  return typeof type === 'function' && type !== Object ? `a ${type.name}` : 'an object';
+  if (typeof type === 'function' && type !== Object) return `a ${type.name}`;
+  const keys = Object.keys(value).join(', ');
+  return keys ? `{ ${keys} }` : 'an object';
 }

@@ -1,7 +1,6 @@
 import { ArgumentError } from '../errors/errors.ts';
 import { expectFunction } from '../options/expect-arguments.ts';
-import { expectArguments } from '../options/expect-options.ts';
-import { aTensor } from '../options/option-kinds.ts';
+import { wrongValue } from '../options/expect-options.ts';
 import type { Tensor } from './tensor.ts';
 
 /** Handles in creation order. Each knows its index, so that it can be removed in constant time. */
@@ -93,7 +92,7 @@ export function isTracked(tensor: Tensor): boolean {
 
 /** Lets a tensor outlive the `tidy` it was made in (parameters, gradients, optimizer state). */
 export function keep<T extends Tensor>(tensor: T): T {
-  if (!aTensor.accepts(tensor)) expectArguments('keep', { tensor }, { tensor: aTensor });
+  if (!isTensor(Object(tensor) as object)) throw wrongValue('keep', 'tensor', tensor, 'a tensor');
   if (made !== null && tensor.list === made) {
     made.remove(tensor);
     addRecent(tensor);

@@ -2,8 +2,7 @@ import type { Device, Operand } from '../device/device.ts';
 import type { Holder } from '../device/holder.ts';
 import { formatSpec, type TensorMeta } from '../device/tensor-meta.ts';
 import { AutogradError, DTypeError } from '../errors/errors.ts';
-import { expectArguments } from '../options/expect-options.ts';
-import { flag } from '../options/option-kinds.ts';
+import { wrongValue } from '../options/expect-options.ts';
 import { type DType, type DTypeOf, dtypes } from '../spec/dtype.ts';
 import { isContiguous, normalizeDim, type Shape, sizeOf } from '../spec/shape.ts';
 import { disposedError } from './disposed-error.ts';
@@ -164,7 +163,9 @@ export class Tensor<D extends DType = any> implements TensorMeta, Operand {
 
   /** In place, for leaves. */
   requiresGrad_(value = true): this {
-    expectArguments('requiresGrad_', { value }, { value: flag });
+    if (typeof value !== 'boolean') {
+      throw wrongValue('requiresGrad_', 'value', value, 'true or false');
+    }
     if (value && !dtypes[this.dtype].floating) {
       throw new DTypeError({
         what: 'requiresGrad_: only floating-point tensors have gradients',

@@ -43,7 +43,7 @@ describe('instanceof of the user', () => {
     ['a method of the class above', Larger],
     ['a method of an object', told],
   ])('%s', (_, type) => {
-    const is = (value: unknown) => value instanceof (type as typeof Large);
+    const is = (value: unknown): boolean => (value as Sized) instanceof (type as typeof Large);
     sameAsEager((x: Tensor) => {
       const known = [{ size: 4 }, {}, [1], new Map([[1, 1]])].map(is);
       const sized = { size: positive(x) ? 4 : 0 };
@@ -65,14 +65,20 @@ describe('instanceof of the user', () => {
   });
 
   it('by a tensor, which decides in the program', () => {
-    sameAsEager((x: Tensor) => ({ x } instanceof Positive ? x.mul(2) : [x.mul(3)]), inputs);
+    sameAsEager((x: Tensor) => ({ x }) instanceof Positive ? x.mul(2) : [x.mul(3)], inputs);
   });
 });
 
 describe('an AggregateError', () => {
   const errorsOf = (error: unknown) => {
     const { name, message, errors, cause } = error as AggregateError;
-    return [name, message, errors.map((own: Error) => own.message), cause, Object.keys(error as object)];
+    return [
+      name,
+      message,
+      errors.map((own: Error) => own.message),
+      cause,
+      Object.keys(error as object),
+    ];
   };
 
   it('that is caught', () => {

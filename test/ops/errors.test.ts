@@ -193,7 +193,7 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     make: () => f(2).add([1, 2] as unknown as Tensor),
     type: 'ArgumentError',
     what: 'add: an operand is not a tensor',
-    given: 'an array',
+    given: '[1, 2]',
     remedy: 'tensor([1, 2])',
   },
   'nothing as operand, in place': {

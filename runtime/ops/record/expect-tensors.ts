@@ -1,6 +1,7 @@
 /** Operands that come from plain JavaScript, where types are not checked. */
 
 import { ArgumentError } from '../../errors/errors.ts';
+import { shown } from '../../options/expect-options.ts';
 import { isTensor } from '../../options/is-tensor.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
@@ -30,7 +31,7 @@ export function expectList(name: string, argument: string, given: unknown): void
   if (Array.isArray(given)) return;
   throw new ArgumentError({
     what: `${name}: ${argument} that are not a list`,
-    given: described(given),
+    given: shown(given),
     expected: 'an array of numbers',
     remedy: `pass the ${argument} in one array`,
   });
@@ -44,7 +45,7 @@ export function expectTensorList(name: string, operands: readonly Tensor[]): voi
   }
   throw new ArgumentError({
     what: `${name}: not a list of tensors`,
-    given: described(operands),
+    given: shown(operands),
     expected: 'an array of tensors',
     remedy: `pass them in one array: ${name}([a, b])`,
   });
@@ -58,20 +59,12 @@ export function shapeOf(name: string, operand: Tensor): Tensor['shape'] {
 
 /** The error for an operand that is something else. */
 export function noTensor(name: string, given: unknown): ArgumentError {
-  const isArray = Array.isArray(given);
   return new ArgumentError({
     what: `${name}: an operand is not a tensor`,
-    given: described(given),
+    given: shown(given),
     expected: 'a tensor, or a number where the op takes one',
-    remedy: isArray
+    remedy: Array.isArray(given)
       ? 'make a tensor of it: tensor([1, 2])'
       : 'check where the value comes from: an entry that does not exist is undefined',
   });
-}
-
-function described(given: unknown): string {
-  if (given === null) return 'null';
-  if (Array.isArray(given)) return 'an array';
-  if (typeof given === 'string') return `the text '${given}'`;
-  return typeof given;
 }

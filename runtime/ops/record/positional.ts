@@ -1,24 +1,15 @@
 /** Checks of arguments that are given by position: numbers, flags and sizes. */
 
 import { ArgumentError } from '../../errors/errors.ts';
-import { expectNames } from '../../options/expect-options.ts';
+import { expectNames, shown } from '../../options/expect-options.ts';
 import type { Shape } from '../../spec/shape.ts';
 import { isInteger } from '../numbers/number-arithmetic.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
 
-/** A value as errors show it: `{ eps }` for an object with this key. */
-function described(value: unknown): string {
-  if (Array.isArray(value)) return `an array of ${value.length}`;
-  if (typeof value === 'string') return `'${value}'`;
-  if (typeof value !== 'object' || value === null) return String(value);
-  const isPlain = Object.getPrototypeOf(value) === Object.prototype;
-  return isPlain ? `{ ${Object.keys(value).join(', ')} }` : `a ${value.constructor.name}`;
-}
-
 function misplaced(op: string, name: string, value: unknown, expected: string): ArgumentError {
   return new ArgumentError({
     what: `${op}: ${name} is not ${expected}`,
-    given: described(value),
+    given: shown(value),
     expected: `${expected} in the place of ${name}`,
     remedy: `pass ${name} by its position: this argument is not part of an options object`,
   });
@@ -73,7 +64,7 @@ export function sizesOf(op: string, given: readonly unknown[]): Shape {
   if (Array.isArray(list) && list.every(isNumber)) return list as Shape;
   throw new ArgumentError({
     what: `${op}: not a list of numbers`,
-    given: given.map(described).join(', '),
+    given: given.map(shown).join(', '),
     expected: 'numbers, in an array or one by one',
     remedy: `write x.${op}([2, 3]) or x.${op}(2, 3)`,
   });

@@ -38,7 +38,7 @@ export function makeClass(
   name: string,
   parent: Variable | null,
 ): ClassVariable {
-  if (t.control.plans.isConstructedNatively(code) || t.isInRegion) {
+  if (t.control.plans.isConstructedNatively(code)) {
     throw new GraphBreak('unsupported-value', `the class ${name || 'without name'} is made`);
   }
   const base = parent && parentOf(t, parent);

@@ -6,6 +6,7 @@ import {
   absent,
   hole,
   known,
+  prototypeOf,
   type TensorVariable,
   type UnbackedTensor,
   type UnionVariable,
@@ -232,9 +233,19 @@ export class PhiMerger {
       case 'closure':
       case 'cell':
         return !this.#isOld(variable);
+      case 'class':
+        return this.#isInner(variable.prototype);
       default:
         return false;
     }
+  }
+
+  /** A class that a path has made, by its prototype: what its methods refer to stays on the path. */
+  #isInner(prototype: Variable | null | undefined): boolean {
+    for (let at = prototype; at?.kind === 'newObject'; at = prototypeOf(at)) {
+      if (this.#t.classes.has(at) && at.madeIn && this.#inner.has(at.madeIn)) return true;
+    }
+    return false;
   }
 
   /** It existed before the paths parted, and nothing has to represent it on the other paths. */
@@ -305,6 +316,9 @@ export class PhiMerger {
       // Somewhere else it is read on this path only.
       if (paths.includes(null)) return this.#builds.get(partners)!;
       throw new Mismatch('one object on one path and two on another');
+    }
+    if (first.kind === 'newObject' && this.#isInner(prototypeOf(first))) {
+      throw new Mismatch('an instance of a class that a path makes');
     }
     let make: Build | null = null;
     // An object that is reached twice is made once, and may contain itself.

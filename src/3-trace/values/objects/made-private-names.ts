@@ -31,7 +31,7 @@ export function newPrivateName(
   owner: string,
 ): Variable {
   const code = followingClass(frame);
-  if (t.control.plans.isConstructedNatively(code) || t.isInRegion) {
+  if (t.control.plans.isConstructedNatively(code)) {
     throw new GraphBreak('unsupported-value', `a class with ${description} is made`);
   }
   let key: symbol;
