@@ -230,6 +230,8 @@ export class GraphBreak extends Error {
    * graph. Null if no decision was made before it.
    */
   isCertain: boolean | null = null;
+  /** Paths have left something that cannot be merged: without a merge, each of them could go on. */
+  atMerge = false;
 
   /** `cause`: the error that eager execution would throw here. */
   constructor(reason: BreakReason, detail: string, cause?: unknown) {

@@ -82,23 +82,9 @@ describe('a class that is defined', () => {
   });
 });
 
-describe('a class, or an instance of one, that leaves its branch', () => {
+describe('an instance of a class of a branch', () => {
   it.each<[string, (x: Tensor) => unknown]>([
-    [
-      'to be called',
-      (x) => {
-        const Made = positive(x) ? scaledBy(x.add(1)) : scaledBy(x.add(2));
-        return new Made(x).value;
-      },
-    ],
-    [
-      'as an instance',
-      (x) => {
-        const made = positive(x) ? new (scaledBy(x.add(1)))(x) : null;
-        return made ? made.value : x;
-      },
-    ],
-    ['as a result', (x) => (positive(x) ? new (scaledBy(x.add(1)))(x) : x)],
+    ['that is a result', (x) => (positive(x) ? new (scaledBy(x.add(1)))(x) : x)],
   ])('%s is refused by name', (_, f) => {
     expect(() => toStatic(f, { fullGraph: true })(tensor([1, 2]))).toThrow(FullGraphError);
     expect(() => toStatic(f, { fullGraph: true })(tensor([1, 2]))).toThrow(/class/);

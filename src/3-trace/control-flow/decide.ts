@@ -65,20 +65,34 @@ export function decide(
   const merge = structure.merges[frame.pc];
   const checked = checkInstead(t, frame, test, structure, whenTrue, whenFalse);
   if (checked !== undefined) return checked;
-  const tail = t.control.plans.isFollowedToEnd(code, frame.pc) ? tailOf(t) : null;
+  const { pc } = frame;
+  const { plans } = t.control;
+  const isLeft = plans.isUnmerged(code, pc) && mayBeLeft(t);
+  const tail = plans.isFollowedToEnd(code, pc) || isLeft ? tailOf(t) : null;
   if (tail) return followToEnd(t, frame, test, [whenTrue, whenFalse], tail);
   planLoops(t, frame, structure, merge);
   expectFewPaths(t, frame);
   const stops = new Set(t.control.stopsIn(frame));
   if (typeof merge === 'number') stops.add(merge);
-  // A break after the first branch finds nothing of it: what it has written in place would stay.
-  return t.attempt(() => {
-    const end = traceCond(t, frame, test, [
-      startAt(t, frame, whenTrue, stops, () => learn(t, test, true)),
-      startAt(t, frame, whenFalse, stops, () => learn(t, test, false)),
-    ]);
-    return settle(t, frame, end);
-  });
+  try {
+    // A break after the first branch finds nothing of it: what it has written in place would stay.
+    return t.attempt(() => {
+      const end = traceCond(t, frame, test, [
+        startAt(t, frame, whenTrue, stops, () => learn(t, test, true)),
+        startAt(t, frame, whenFalse, stops, () => learn(t, test, false)),
+      ]);
+      return settle(t, frame, end);
+    });
+  } catch (error) {
+    const isMerge = error instanceof GraphBreak && error.atMerge && typeof merge === 'number';
+    if (isMerge && !plans.isUnmerged(code, pc) && mayBeLeft(t)) plans.leaveUnmerged(code, pc);
+    throw error;
+  }
+}
+
+/** In a loop, the paths of a decision meet at the end of the iteration at the latest. */
+function mayBeLeft(t: Tracer): boolean {
+  return t.control.policy === 'always' && !t.control.isInLoop && t.control.tails < maxTails;
 }
 
 /** Where the path that is being followed ends: at the return of the captured function, or where it meets others. */

@@ -83,6 +83,8 @@ export function reachedFrom(
     const reads = isTop ? pcs : [at];
     if (reads.some((pc) => needsArguments(code, pc))) each.args.forEach(reach);
     for (const variable of [...each.cells, each.thisVariable]) reach(variable);
+    // Calls above it have ended.
+    if (isTop) break;
   }
   for (const member of privateMembers(t)) reach(member);
   for (const { value } of t.effects.writes()) reach(value);

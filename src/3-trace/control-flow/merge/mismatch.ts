@@ -25,14 +25,16 @@ export function differing<T>(
     return body(tell);
   } catch (error) {
     if (!(error instanceof Mismatch)) throw error;
-    throw new GraphBreak('branch-mismatch', tell(error.message));
+    throw asMerge(new GraphBreak('branch-mismatch', tell(error.message)));
   }
 }
 
 /** A value that differs between paths and cannot be merged. */
 export function unmergeable(what: string, positions: ReturnType<Positions>): GraphBreak {
-  return new GraphBreak('branch-effect', what + linesOf(positions));
+  return asMerge(new GraphBreak('branch-effect', what + linesOf(positions)));
 }
+
+const asMerge = (error: GraphBreak): GraphBreak => Object.assign(error, { atMerge: true });
 
 function linesOf(positions: ReturnType<Positions>): string {
   const lines = positions.flatMap((at) => (at ? [formatPosition(at)] : []));

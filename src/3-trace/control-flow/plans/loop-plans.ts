@@ -220,6 +220,20 @@ export class LoopPlans {
     throw new RestartTrace();
   }
 
+  readonly #unmerged = new Map<Code, Set<Pc>>();
+
+  /** The paths of the decision there leave what cannot be merged: each is followed to the end. */
+  isUnmerged(code: Code, pc: Pc): boolean {
+    return this.#unmerged.get(code)?.has(pc) ?? false;
+  }
+
+  /** The function is traced again. */
+  leaveUnmerged(code: Code, pc: Pc): never {
+    const places = this.#unmerged.get(code) ?? new Set();
+    this.#unmerged.set(code, places.add(pc));
+    throw new RestartTrace();
+  }
+
   readonly #computed = new Map<Code, Set<Pc>>();
 
   /** The program is to make the call of `Math.random()` or the clock there, since it decides something. */
