@@ -8,6 +8,7 @@ import { fusedForm } from '../fuse/fused-form.ts';
 import { productsReadApart, slicedApart } from './read-apart.ts';
 import { findRegion, type SlicePlan } from './region.ts';
 import { roughTime } from './rough-time.ts';
+import { splitsAny } from './rules.ts';
 import { writeSlices } from './write-slices.ts';
 
 /** Bytes that a program needs, or the time that it takes, roughly: what is compared when a choice is made. */
@@ -18,7 +19,7 @@ const worthwhile = 0.05;
 /** A product is sliced for being read apart if that saves at least this share. */
 const worthwhileApart = 0.0125;
 /** Programs don't grow beyond this, as planning takes time; with more than `fewParts` not beyond the smaller number. */
-const [mostOps, mostOpsOfMany] = [40_000, 4000];
+const [mostOps, mostOpsOfMany] = [60_000, 4000];
 const [fewParts, mostParts] = [8, 32];
 /** A saving below this is negligible. */
 const leastBytes = 1 << 16;
@@ -50,7 +51,7 @@ export function* chooseSlices(
   let best = program;
   if (cost >= leastBytes) {
     const isFastEnough = mayBeSlower ? () => true : noSlowerThan(program, timeOf);
-    const search = { costOf, isFastEnough, taken };
+    const search = { costOf, isFastEnough, taken, splitsBlocks: mayBeSlower };
     const batch = yield* sliceBatch(program, cost, search);
     const [whole, needed] = yield* sliceReadApart(...batch, search);
     best = yield* sliceUpdates(whole, needed, search);
@@ -64,9 +65,16 @@ export interface SliceOptions {
   readonly choices?: Choices | undefined;
 }
 
+interface BatchSlices {
+  readonly size: number;
+  readonly parts: number;
+  /** Whether slices end within blocks of sums. */
+  readonly splitsBlocks: boolean;
+}
+
 /** The candidates that were taken, in their order. */
 interface TakenSlices {
-  batch: { readonly size: number; readonly parts: number } | null;
+  batch: BatchSlices | null;
   /** The results of products that are sliced for being read apart. */
   readonly apart: ValueId[];
   /** Numbers of the products that are large gradients. */
@@ -84,7 +92,8 @@ function knownSlices(program: Program, choice: Field): Program {
     const size = sizes[sizes.indexOf(batch.get('size').int(2, Number.MAX_SAFE_INTEGER))];
     const parts = batch.get('parts').int(2, mostParts);
     if (size === undefined || size % parts !== 0) return batch.fail('parts of a batch');
-    best = candidate(sliced(program, { ...batchPlan(program, size), parts }));
+    const splitsBlocks = batch.get('splitsBlocks').boolean();
+    best = candidate(sliced(program, { ...batchPlan(program, size), parts, splitsBlocks }));
   }
   for (const result of choice.get('apart').items()) {
     const id = result.int(0, best.values.length - 1);
@@ -106,6 +115,8 @@ function knownSlices(program: Program, choice: Field): Program {
  */
 interface Search {
   readonly taken: TakenSlices;
+  /** Whether slices may end within blocks of sums, which takes more ops. */
+  readonly splitsBlocks: boolean;
   readonly costOf: Cost;
   readonly isFastEnough: (candidate: Program, best: Program) => boolean;
 }
@@ -147,9 +158,15 @@ function sumsInBlocks({ values }: Program): boolean {
   return values.every(({ device }) => device.sumsInBlocks);
 }
 
+function isLarge({ ops }: Program): boolean {
+  return ops.length > mostOpsOfMany;
+}
+
+/** Null where that can't be; with `splitsBlocks` also where no slice ends within a block of a sum. */
 function sliced(program: Program, plan: SlicePlan): Program | null {
   const { parts } = plan;
   const region = findRegion(program, plan);
+  if (plan.splitsBlocks && region && !splitsAny(region.slicings.values(), parts)) return null;
   const limit = parts > fewParts ? mostOpsOfMany : mostOps;
   if (!region || program.ops.length + region.slicings.size * (parts - 1) > limit) return null;
   return writeSlices(program, region, parts);
@@ -160,21 +177,26 @@ type Chosen = readonly [program: Program, cost: number];
 function* sliceBatch(
   program: Program,
   cost: number,
-  { costOf, isFastEnough, taken }: Search,
+  { costOf, isFastEnough, taken, splitsBlocks }: Search,
 ): Steps<Chosen> {
   let best: Chosen = [program, cost];
-  for (const batch of batchSizes(program)) {
-    const plan = batchPlan(program, batch);
-    for (let parts = 2; parts <= mostParts && batch % parts === 0; parts *= 2) {
-      const candidate = sliced(program, { ...plan, parts });
-      if (!candidate) continue;
-      yield;
-      const bytes = costOf(candidate);
-      if (bytes > best[1] * (1 - worthwhile)) continue;
-      yield;
-      if (!isFastEnough(candidate, best[0])) continue;
-      best = [candidate, bytes];
-      taken.batch = { size: batch, parts };
+  for (const size of batchSizes(program)) {
+    const plan = batchPlan(program, size);
+    for (let parts = 2; parts <= mostParts && size % parts === 0; parts *= 2) {
+      const before = best[1];
+      for (const splits of splitsBlocks ? [true, false] : [false]) {
+        // Few programs need less where a sum whose blocks would be split is left to an op on all slices.
+        if (!splits && best[1] < before && isLarge(best[0])) continue;
+        const candidate = sliced(program, { ...plan, parts, splitsBlocks: splits });
+        if (!candidate) continue;
+        yield;
+        const bytes = costOf(candidate);
+        if (bytes > before * (1 - worthwhile) || bytes >= best[1]) continue;
+        yield;
+        if (!isFastEnough(candidate, best[0])) continue;
+        best = [candidate, bytes];
+        taken.batch = { size, parts, splitsBlocks: splits };
+      }
     }
   }
   return best;

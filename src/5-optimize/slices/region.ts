@@ -13,6 +13,8 @@ export interface SlicePlan {
   readonly from: ReadonlySet<ValueId>;
   /** The size of a batch: results of that length are cut, too. Left out: what the seeds lead to alone. */
   readonly batch?: number;
+  /** Whether slices may end within a block of a sum. */
+  readonly splitsBlocks?: boolean;
   /** Indices of the ops that may be sliced; all by default. */
   readonly only?: ReadonlySet<number>;
 }
@@ -144,8 +146,9 @@ class RegionFinder {
     if (cuts.every((cut) => cut === null)) return null;
     const { values } = this.#program;
     const metas = (ids: readonly ValueId[]) => ids.map((id) => values[id]!);
-    const { parts } = this.#plan;
-    return slicingOf({ op, inputs: metas(op.inputs), outputs: metas(op.outputs), cuts, parts });
+    const { parts, splitsBlocks = false } = this.#plan;
+    const [inputs, outputs] = [metas(op.inputs), metas(op.outputs)];
+    return slicingOf({ op, inputs, outputs, cuts, parts, splitsBlocks });
   }
 
   /** Slices write pre-existing memory only if none of them reads another part of it. */

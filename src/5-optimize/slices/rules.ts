@@ -16,6 +16,8 @@ export interface Use {
   readonly outputs: readonly TensorMeta[];
   readonly cuts: readonly Cut[];
   readonly parts: number;
+  /** Whether parts may end within a block of a sum, which then takes memory and ops of its own. */
+  readonly splitsBlocks: boolean;
 }
 
 /** How the parts of an op's operands give the parts of its results, or its results as a whole. */
@@ -35,6 +37,8 @@ export type Slicing =
       readonly into: OpRecord;
       readonly attrs: (part: number) => Attrs;
     }
+  /** A product whose inner dimension, of this length, is cut: a sum in blocks. */
+  | { readonly kind: 'sumProducts'; readonly operands: readonly Cut[]; readonly length: number }
   /** A sum over leading dimensions: of `rows` rows of `columns`, part by part in blocks. */
   | {
       readonly kind: 'sumRows';
@@ -126,19 +130,16 @@ const alongLast: Rule = ({ inputs, outputs, cuts }) => {
 };
 
 /** Rows, columns and batches are independent; over the inner dimension the sum continues. */
-const product: Rule = ({ inputs, outputs, cuts, parts }) => {
+const product: Rule = ({ inputs, outputs, cuts, parts, splitsBlocks }) => {
   const rank = outputs[0]!.shape.length;
   const [row, column] = [rank - 2, rank - 1];
   const [a, b] = cuts as readonly [Cut, Cut];
   if (a === column || b === row) {
     if ((a !== null && a !== column) || (b !== null && b !== row) || rank !== 2) return null;
-    const length = inputs[0]!.shape[1]! / parts;
-    const isAligned = (part: number) =>
-      (part * length) % productBlock === 0 || part * length < productBlock;
     if (outputs[0]!.dtype !== 'float32') return null;
-    for (let part = 1; part < parts; part++) if (!isAligned(part)) return null;
-    const attrs = (part: number) => ({ start: part * length });
-    return { kind: 'accumulate', operands: [column, row], into: opNamed('addMatmul_'), attrs };
+    const length = inputs[0]!.shape[1]!;
+    if (!splitsBlocks && !endsInFirstOrWhole(length, parts)) return null;
+    return { kind: 'sumProducts', operands: [column, row], length };
   }
   if (a === row && b === null) return { kind: 'map', operands: [row, null], outputs: [row] };
   if (b === column && a === null) {
@@ -148,6 +149,24 @@ const product: Rule = ({ inputs, outputs, cuts, parts }) => {
   if (batch >= row || (a !== null && b !== null && a !== b)) return null;
   return { kind: 'map', operands: [batch, batch], outputs: [batch] };
 };
+
+/** Whether some of the parts end within a block of a sum that another part goes on with. */
+export function splitsAny(slicings: Iterable<Slicing>, parts: number): boolean {
+  for (const slicing of slicings) {
+    if (slicing.kind === 'sumProducts' && !endsInFirstOrWhole(slicing.length, parts)) return true;
+    if (slicing.kind === 'sumRows' && !endsInWhole(slicing.rows, parts)) return true;
+  }
+  return false;
+}
+
+const endsInWhole = (rows: number, parts: number) => (rows / parts) % sumBlock === 0;
+
+/** Whether all parts end where a block of a product ends, or within its first block. */
+function endsInFirstOrWhole(length: number, parts: number): boolean {
+  return Array.from({ length: parts }, (_, part) => (part * length) / parts).every(
+    (start) => start % productBlock === 0 || start < productBlock,
+  );
+}
 
 /** A group of layer normalization lies in one part. */
 function groupsOfRows({ op, inputs, cuts, parts }: Use): readonly number[] | null {
@@ -195,7 +214,7 @@ const standardizedWeightGrad: Rule = (use) => {
 /** Where the sum is over the cut dimension, blocks of rows are summed as in the sum of the whole. */
 function summedOver(
   dims: readonly number[],
-  { inputs, outputs, cuts, parts }: Use,
+  { inputs, outputs, cuts, parts, splitsBlocks }: Use,
 ): Slicing | null {
   const [x] = inputs;
   const [cut] = cuts;
@@ -207,8 +226,8 @@ function summedOver(
   if (dims.some((dim, i) => dim !== i)) return null;
   const rows = sizeOf(dims.map((dim) => x!.shape[dim]!));
   const columns = sizeOf(x!.shape) / rows;
-  const perPart = rows / parts;
-  if (columns < 2 || perPart % sumBlock !== 0 || rows > sumBlock ** 3) return null;
+  const isInBlocks = splitsBlocks || endsInWhole(rows, parts);
+  if (columns < 2 || !isInBlocks || rows > sumBlock ** 3) return null;
   const operands = inputs.map((_, i) => (i === 0 ? 0 : null));
   return { kind: 'sumRows', operands, rows, columns };
 }

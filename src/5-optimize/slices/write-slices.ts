@@ -1,12 +1,13 @@
 import { type Attrs, operandUse } from '../../../runtime/device/kernel-op.ts';
 import { presentView } from '../../../runtime/device/symbolic-attrs.ts';
 import { contiguousMeta, type TensorMeta } from '../../../runtime/device/tensor-meta.ts';
-import { sumBlock } from '../../../runtime/numerics/blocks.ts';
+import { productBlock, sumBlock } from '../../../runtime/numerics/blocks.ts';
 import { opNamed } from '../../../runtime/ops/op-table.ts';
 import type { OpRecord } from '../../../runtime/ops/record/define-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import { withDerivedViews } from '../../../runtime/program/verify/view-metas.ts';
 import { sameShape, sizeOf, viewStrides } from '../../../runtime/spec/shape.ts';
+import { blockRanges } from './block-ranges.ts';
 import type { SliceRegion, Stage } from './region.ts';
 import { cutShape, type Slicing } from './rules.ts';
 
@@ -39,6 +40,8 @@ class SliceWriter {
   readonly #late: ReadonlySet<ValueId>;
   readonly #joined = new Map<ValueId, ValueId>();
   readonly #shapes = new Map<string, ValueId>();
+  /** By the result of a sum: what a block sums up to so far that ends in a later slice. */
+  readonly #open = new Map<ValueId, ValueId>();
   /** The op that is being written. */
   #source!: ProgramOp;
 
@@ -145,11 +148,66 @@ class SliceWriter {
         this.#emit(slicing.into, [outputs[0]!, ...own], slicing.attrs(part));
         return;
       }
-      case 'sumRows': {
-        const rows = slicing.rows / this.#parts;
-        this.#addPart(outputs[0]!, this.#blockSums(operands[0]!, rows, slicing.columns));
-      }
+      case 'sumProducts':
+        this.#sumProducts(operands, slicing.length, part);
+        return;
+      case 'sumRows':
+        this.#sumRows(operands[0]!, slicing, part);
     }
+  }
+
+  /** Goes on with a product: whole blocks join the total, a block that began before or ends later has a sum of its own. */
+  #sumProducts([a, b]: readonly ValueId[], length: number, part: number): void {
+    const { op, outputs, attrs } = this.#source;
+    const [total] = outputs as readonly [ValueId];
+    const own = length / this.#parts;
+    const first = part * own;
+    for (const range of blockRanges([first, first + own], length, productBlock, true)) {
+      const { from, kind, begins, closes } = range;
+      const at = [from - first, range.length] as const;
+      const factors = [this.#rangeOf(a!, 1, at), this.#rangeOf(b!, 0, at)];
+      const open = this.#open.get(total);
+      if (from === 0) this.#ops.push({ ...this.#source, inputs: factors });
+      else if (kind === 'whole') {
+        this.#emit(opNamed('addMatmul_'), [total, ...factors], { start: from });
+      } else if (begins) this.#open.set(total, this.#emit(op, factors, attrs)[0]!);
+      else this.#emit(opNamed('addMatmul_'), [open!, ...factors], { start: from % productBlock });
+      if (kind === 'open' && closes)
+        this.#emit(opNamed('add_'), [total, this.#open.get(total)!], { value: 1 });
+    }
+  }
+
+  /** Sums a slice of some rows in their blocks: the sum of a block that began before goes first. */
+  #sumRows(x: ValueId, { rows, columns }: Slicing & { kind: 'sumRows' }, part: number): void {
+    const [result] = this.#source.outputs as readonly [ValueId];
+    const own = rows / this.#parts;
+    const first = part * own;
+    for (const range of blockRanges([first, first + own], rows, sumBlock, false)) {
+      const { from, length, kind, begins, closes } = range;
+      if (kind === 'whole' && length === own) {
+        this.#addPart(result, this.#blockSums(x, length, columns));
+        continue;
+      }
+      const all = this.#reshape(x, [own, columns]);
+      const taken = this.#rangeOf(all, 0, [from - first, length]);
+      if (kind === 'whole') {
+        this.#addPart(result, this.#blockSums(taken, length, columns));
+        continue;
+      }
+      const sizes = [1, length];
+      const added = begins
+        ? taken
+        : this.#emit(opNamed('cat'), [this.#open.get(result)!, taken], { dim: 0, sizes })[0]!;
+      const [sum] = this.#emit(opNamed('sum'), [added], { dims: [0], keepDim: true });
+      if (closes) this.#addPart(result, sum!);
+      else this.#open.set(result, sum!);
+    }
+  }
+
+  /** A part of a value along one dimension; itself where that is all. */
+  #rangeOf(id: ValueId, dim: number, [start, length]: readonly [number, number]): ValueId {
+    if (this.#values[id]!.shape[dim] === length) return id;
+    return this.#emit(opNamed('narrow'), [id], { dim, start, length })[0]!;
   }
 
   /** The attributes of the first part; those of a norm include its size. */
@@ -200,7 +258,7 @@ class SliceWriter {
     const all = this.#partsOf.get(result!)!;
     const sizes = all.map((part) => this.#values[part]!.shape[0]!);
     let sums = this.#emit(opNamed('cat'), all, { dim: 0, sizes })[0]!;
-    let left = rows / sumBlock;
+    let left = Math.ceil(rows / sumBlock);
     if (left > sumBlock) {
       const whole = Math.floor(left / sumBlock) * sumBlock;
       const parts: ValueId[] = [];
