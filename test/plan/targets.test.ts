@@ -46,15 +46,16 @@ function measure(workload: Workload) {
 
 describe('plan/targets', () => {
   it.each([
-    ['mlp', mlp, 0.79],
-    ['conv-net', convNet, 0.18],
-    ['lstm', lstm, 0.79],
-    ['char-transformer', transformer, 0.5],
-  ] as const)('%s', (_, workload, share) => {
+    ['mlp', mlp, 0.775, 1.001],
+    ['conv-net', convNet, 0.145, 1.06],
+    ['lstm', lstm, 0.79, 1.001],
+    // The bound is that of ops one by one, of which eight slices have many orders.
+    ['char-transformer', transformer, 0.41, 1.12],
+  ] as const)('%s', (_, workload, share, most) => {
     const { ofEager, overBound } = measure(workload);
     expect(ofEager).toBeLessThan(share + 0.005);
     expect(ofEager).toBeLessThan(0.8);
-    expect(overBound).toBeLessThan(1.1);
+    expect(overBound).toBeLessThan(most);
     expect(overBound).toBeGreaterThanOrEqual(1);
   });
 
