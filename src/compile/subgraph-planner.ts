@@ -16,6 +16,7 @@ import { verifyProgram } from '../../runtime/program/verify/verify.ts';
 import { writtenInputs } from '../../runtime/program/writes.ts';
 import { eliminateDeadBackward, withoutDead } from '../5-optimize/cleanup/dead-code.ts';
 import { inputCopies } from '../5-optimize/copy-inputs.ts';
+import { fusedValues } from '../5-optimize/fuse/fused-form.ts';
 import type { Cost } from '../5-optimize/recompute/choice.ts';
 import { ForwardFacts } from '../5-optimize/recompute/forward-facts.ts';
 import { forwardOfStep } from '../5-optimize/recompute/forward-of-step.ts';
@@ -31,7 +32,7 @@ import type { MemoryOptions } from '../programs/memory-options.ts';
 import type { SubgraphStages } from '../programs/stages.ts';
 import { finish, type Steps } from '../programs/steps.ts';
 import type { Compilation } from './compilation.ts';
-import { atRate, withinBudget } from './within-budget.ts';
+import { atRate, isMeasuredFused, withinBudget } from './within-budget.ts';
 
 /** Plans of one call that are kept, for the shapes that runs have brought lately. */
 const mostPlans = 64;
@@ -111,8 +112,10 @@ export class SubgraphPlanner {
       {
         costOf: (program) => roughBytes(program, owned.donated),
         usesOf: () => {
+          // What fused ops hold for a few rows takes no memory: only what a plan has as a whole is worth dropping.
           const ordered = roughOrder(chosen, owned.donated);
-          return usesOf(new ForwardFacts(ordered, forwardOfStep(ordered)), owned);
+          const facts = new ForwardFacts(ordered, forwardOfStep(ordered));
+          return usesOf(facts, owned, isMeasuredFused(chosen) ? innerOf(facts) : undefined);
         },
         plan: (program) => {
           const given = { program, firstLate: program.ops.length, alsoRead: [] };
@@ -335,9 +338,23 @@ function donatedBytesOf({ values }: Program, { donated = new Set() }: Ownership)
   return [...donated].reduce((sum, id) => sum + bytesOf(values, id), 0);
 }
 
-function usesOf(facts: ForwardFacts, { donated }: Ownership): MemoryUses {
+function usesOf(
+  facts: ForwardFacts,
+  { donated }: Ownership,
+  inner?: (root: ValueId) => boolean,
+): MemoryUses {
   const memories = new OpMemories(facts.program.values);
-  return new MemoryUses(facts, (op) => memories.of(op), donated);
+  return new MemoryUses(facts, (op) => memories.of(op), donated, inner);
+}
+
+/** Tells memories that no op of the fused program names: they take none. */
+function innerOf(facts: ForwardFacts): (root: ValueId) => boolean {
+  const { program } = facts;
+  const named = new Uint8Array(program.values.length);
+  for (const { inputs, outputs } of fusedValues(program, new Set(program.outputs)).ops) {
+    for (const id of [...inputs, ...outputs]) named[facts.rootOf(id)] = 1;
+  }
+  return (root) => named[root] === 0;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { oncePerProgram, type Program, type ValueId } from '../../runtime/program/program.ts';
 import type { Field } from '../../runtime/save/file/field.ts';
-import { fusedForm } from '../5-optimize/fuse/fused-form.ts';
+import { fusedValues } from '../5-optimize/fuse/fused-form.ts';
 import { Candidates } from '../5-optimize/recompute/candidates.ts';
 import { cheapestKept, leastWorkAgain } from '../5-optimize/recompute/cheapest-kept.ts';
 import type { Candidate, Cost, How } from '../5-optimize/recompute/choice.ts';
@@ -35,15 +35,24 @@ type Noted = Pick<Compilation, 'choices' | 'candidate' | 'options'>;
 const boundRates = Array.from({ length: 16 }, (_, i) => 2 ** (i - 14));
 
 /**
- * Plans may need so much less than the cheap measure tells, of the budget, and so much less than that of the program in
- * its fused form, where that says less: for programs of up to so many ops. The plans of larger ones take seconds, and need
- * what is measured.
+ * Plans may need so much less than the cheap measure tells, of the budget, which may be that of the program in its fused
+ * form: for programs of up to so many ops. The plans of larger ones take seconds, and need what is measured.
  */
 const slacks = [
-  { ops: 1500, slack: 0.08, fused: null },
-  { ops: 4000, slack: 0.5, fused: 0.08 },
-  { ops: never, slack: 0, fused: null },
+  { ops: 1500, slack: 0.08, isFused: false },
+  { ops: 4000, slack: 0.08, isFused: true },
+  { ops: never, slack: 0, isFused: false },
 ] as const;
+
+const slackOf = ({ ops }: Program) => slacks.find(({ ops: most }) => ops.length <= most)!;
+
+/** Whether bytes are measured of programs in their fused form, where values that a fused op has for a few rows take none. */
+export function isMeasuredFused(program: Program): boolean {
+  return slackOf(program).isFused;
+}
+
+/** Where no plan fits, so many are made at most to find one with as few bytes and less arithmetic. */
+const mostRefined = 8;
 
 /**
  * In: a program with its backward. Out: its plan; where that needs more than the budget, one in which
@@ -131,7 +140,10 @@ function searched(
   planning: Planning,
   compilation: Noted,
 ): Searched | null {
-  const costOf = oncePerProgram(planning.costOf);
+  const isFused = isMeasuredFused(facts.program);
+  const costOf = oncePerProgram((given: Program) =>
+    planning.costOf(isFused ? fusedValues(given, new Set(given.outputs)) : given),
+  );
   function* steps(program: Program): Steps<SubgraphStages> {
     yield;
     return planning.plan(program);
@@ -140,7 +152,7 @@ function searched(
   const { program } = facts;
   const all = Math.max(1, facts.forwardWork);
   const { below } = compilation.options;
-  const { slack, fused } = slacks.find(({ ops }) => program.ops.length <= ops)!;
+  const { slack } = slackOf(program);
   const beside = costOf({ ...program, ops: [] });
   const measured = budget * (1 + slack) + beside;
   const whole = once(() => plan(program));
@@ -154,7 +166,6 @@ function searched(
   let least = null as Searched | null;
   const candidates = new Candidates(facts, planning.usesOf(), costOf);
   for (const candidate of candidates.within(measured, (below ?? never) * all)) {
-    if (!isNear(candidate)) continue;
     const found = planFor(candidate);
     if (found) return found;
   }
@@ -163,6 +174,7 @@ function searched(
     const found = planFor(candidate);
     if (found) return found;
   }
+  refineFloor();
   const unchanged = wholeAsFound();
   return least && cheaper(unchanged.best, least.best) !== unchanged.best ? least : unchanged;
 
@@ -180,6 +192,21 @@ function searched(
     };
   }
 
+  /** Looks for a plan with as few bytes as the smallest one and less arithmetic. */
+  function refineFloor(): void {
+    const floor = least?.best.recompute;
+    if (!floor) return;
+    let refined = 0;
+    for (const candidate of candidates.within(
+      floor.bytes * (1 + slack) + beside,
+      floor.share * all,
+    )) {
+      planFor(candidate);
+      if (least!.best.recompute!.bytes <= floor.bytes && least!.best.recompute !== floor) return;
+      if (++refined === mostRefined) return;
+    }
+  }
+
   /** The plan of a candidate, if it fits. */
   function planFor(candidate: Candidate): Searched | null {
     const { program: rewritten, ops, work } = candidate.make();
@@ -192,15 +219,6 @@ function searched(
     const found = { best, chosen: chosen(candidate.how), take };
     if (!isFitting && (!least || cheaper(least.best, best) !== least.best)) least = found;
     return isFitting ? found : null;
-  }
-
-  /** Whether the plan may fit, as far as the fused form of the program tells. */
-  function isNear(candidate: Candidate): boolean {
-    if (fused === null) return true;
-    const most = budget * (1 + fused) + beside;
-    if (candidate.bytes <= most) return true;
-    const { program } = candidate.make();
-    return costOf(fusedForm(program, new Set(program.outputs))) <= most;
   }
 }
 

@@ -14,11 +14,19 @@ const everything: GroupOptions = { fixed: new Set(), sourcesOf: () => 0n, adjace
  * order that the program has. What runs is close to it, so that times are estimated of this form.
  */
 export function fusedForm(given: Program, staying: ReadonlySet<ValueId>): Program {
+  const rows = fusedValues(given, staying);
+  return writeGroups(rows, staying, listGroups(rows, everything));
+}
+
+/**
+ * The same without updates as one launch, which keep all gradients until then: what is to need few bytes has no such
+ * updates. Bytes are estimated of this form.
+ */
+export function fusedValues(given: Program, staying: ReadonlySet<ValueId>): Program {
   const pointwise = withoutShapeReads(allFused(given, staying));
-  const rows = writeGroups(
+  return writeGroups(
     pointwise,
     staying,
     rowGroups(pointwise, everything, new RowRules(pointwise.values)),
   );
-  return writeGroups(rows, staying, listGroups(rows, everything));
 }

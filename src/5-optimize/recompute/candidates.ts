@@ -13,6 +13,7 @@ const nearFloor = 1.05;
 /** So many of these with the least arithmetic, and with the fewest bytes: for programs of up to so many ops. */
 const floors = [
   { ops: 1500, cheap: 8, low: 4 },
+  { ops: 4000, cheap: 3, low: 2 },
   { ops: Number.POSITIVE_INFINITY, cheap: 0, low: 2 },
 ] as const;
 

@@ -1,4 +1,4 @@
-import { Candidate, type Cost } from './choice.ts';
+import { Candidate, type Cost, mostWork } from './choice.ts';
 import { type EvictionCost, walkEvicting } from './eviction-walk.ts';
 import { type MemoryUses, never } from './memory-uses.ts';
 import type { EvictionPolicy } from './pressure.ts';
@@ -16,8 +16,6 @@ const grids = [
 
 /** A lower limit that takes less arithmetic than one this many times as high is a stroke of luck, and left out. */
 const luck = 1.15;
-/** A policy that takes more arithmetic than this many times forward's is none. */
-const mostWork = 4;
 /** Multiples of this, without their whole part, fall evenly between 0 and 1, however many are taken. */
 const step = 0.7548776662466927;
 /** The patience of the first policy at each limit, in percent. */

@@ -1,7 +1,7 @@
 import type { ValueId } from '../../../runtime/program/program.ts';
 import { cheapestKept } from './cheapest-kept.ts';
 import { checkpoints } from './checkpoints.ts';
-import { Candidate, type Cost, type How, type Kept } from './choice.ts';
+import { Candidate, type Cost, type How, type Kept, mostWork } from './choice.ts';
 import type { ForwardFacts } from './forward-facts.ts';
 import { recomputeInBackward } from './recompute-in-backward.ts';
 
@@ -91,6 +91,7 @@ export class KeptChoices {
     this.#known.add(key);
     const { work, ops, program } = this.#make(how);
     this.#written += program.ops.length;
-    return ops === 0 ? [] : [new Candidate(how, work, this.#make, this.#costOf)];
+    const isAbsurd = work > mostWork * this.#facts.forwardWork;
+    return ops === 0 || isAbsurd ? [] : [new Candidate(how, work, this.#make, this.#costOf)];
   }
 }

@@ -54,6 +54,7 @@ export class MemoryUses {
     facts: ForwardFacts,
     footprintOf: (op: ProgramOp) => Footprint,
     donated: Iterable<ValueId> = [],
+    inner: (root: ValueId) => boolean = () => false,
   ) {
     const { ops, values } = facts.program;
     const once = (ids: readonly ValueId[]) => [...new Set(ids.map((id) => facts.rootOf(id)))];
@@ -74,7 +75,7 @@ export class MemoryUses {
     const readers: number[][] = values.map(() => []);
     ops.forEach((_, index) => {
       this.makes[index]!.forEach((id, i) => {
-        this.bytes[id] = footprints[index]!.bytes[i]!;
+        this.bytes[id] = inner(id) ? 0 : footprints[index]!.bytes[i]!;
         this.maker[id] = index;
       });
       for (const id of this.reads[index]!) readers[id]!.push(index);
