@@ -1,5 +1,6 @@
-/** The package in Node: all that a page has, and a cache in files (`TOSTATIC_CACHE`). */
+/** The package in Node: all that a page has, a cache in files (`TOSTATIC_CACHE`), and scripts read from their files. */
 
 import './provide-cache.ts';
+import './script-files.ts';
 
 export * from '../index.ts';

@@ -5,12 +5,26 @@ import { givenScope } from '../script/given-scope.ts';
 import { declaredAccess, privateDeclaration } from '../script/private-declaration.ts';
 import { type CaptureRefusal, isRefusal, refuse } from '../script/refusal.ts';
 import { currentSession, withCaptureSession } from './capture-session.ts';
-import { assignedLater, captureSnapshot, findInScopes, isUnchanging } from './capture-snapshot.ts';
+import {
+  assignedLater,
+  captureSnapshot,
+  findInScopes,
+  isInModule,
+  isUnchanging,
+} from './capture-snapshot.ts';
 import type { DebuggerSession, Location, RemoteProperty } from './debugger-session.ts';
 import { type Evaluate, probeEntry } from './entry-probe.ts';
 import { homeObjectInClass } from './home-object.ts';
 import { liveScope, privateAccess } from './live-scope.ts';
-import { findFunction, knownScript, loadScript, type Script, sourceOf } from './script.ts';
+import {
+  findFunction,
+  findScriptFile,
+  knownScript,
+  loadScript,
+  readScript,
+  type Script,
+  sourceOf,
+} from './script.ts';
 import { rememberEvaluator, scriptEvaluator } from './script-evaluator.ts';
 
 export interface BoundTarget {
@@ -48,7 +62,7 @@ export function captureLive(
   const { internal } = session.properties(objectId);
   const at = valueNamed(internal, '[[FunctionLocation]]')?.value as Location | undefined;
   if (!at) return refuse('native', `${fn.name || 'The function'} has no place in a script.`);
-  const script = knownScript(at.scriptId) ?? newScript(session, fn, at.scriptId);
+  const script = knownScript(at.scriptId) ?? newScript(session, fn, at.scriptId, internal);
   if (isRefusal(script)) return script;
   const facts = findFunction(script, at, isClass(fn));
   if (!facts) {
@@ -121,7 +135,16 @@ function newScript(
   session: DebuggerSession,
   fn: AnyFunction,
   scriptId: string,
+  internal: readonly RemoteProperty[],
 ): Script | CaptureRefusal {
+  const file = findScriptFile(session, scriptId);
+  if (file) {
+    const isModule = isInModule(session, internal);
+    return readScript(
+      { scriptId, url: file.url, isModule, startLine: 0, startColumn: 0 },
+      file.text,
+    );
+  }
   const info = session.script(scriptId);
   if (!info) return refuse('no-source', `Script ${scriptId} is not known to the debugger.`);
   if (info.url.startsWith('node:')) {

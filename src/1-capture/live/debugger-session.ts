@@ -17,9 +17,11 @@ interface Protocol {
     { breakpointId: string },
   ];
   'Debugger.removeBreakpoint': [{ breakpointId: string }, unknown];
+  'Runtime.enable': [undefined, unknown];
+  'Runtime.disable': [undefined, unknown];
   'Runtime.evaluate': [
     { expression: string; objectGroup?: string; silent?: boolean },
-    { result: RemoteObject },
+    { result: RemoteObject; exceptionDetails?: { stackTrace?: { callFrames: CallFrame[] } } },
   ];
   'Runtime.callFunctionOn': [
     { objectId: string; functionDeclaration: string; arguments: RemoteObject[] },
@@ -38,6 +40,11 @@ export interface Location {
   readonly scriptId: string;
   readonly lineNumber: number;
   readonly columnNumber: number;
+}
+
+export interface CallFrame {
+  readonly scriptId: string;
+  readonly url: string;
 }
 
 export interface RemoteObject {

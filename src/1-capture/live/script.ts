@@ -45,9 +45,25 @@ const forgotten = new FinalizationRegistry<string>((id) => {
 /** A script that a captured function of is live: nothing has to be asked about it. */
 export const knownScript = (scriptId: string): Script | undefined => scripts.get(scriptId)?.deref();
 
+/** The file that a script was loaded from, unchanged since. Undefined where that can't be told. */
+export type FindScriptFile = (
+  session: DebuggerSession,
+  scriptId: string,
+) => { readonly url: string; readonly text: string } | undefined;
+
+/** Finds scripts without the debugger; there is none in pages (`src/node/script-files.ts`). */
+export let findScriptFile: FindScriptFile = () => undefined;
+export const provideScriptFiles = (find: FindScriptFile): void => {
+  findScriptFile = find;
+};
+
 export function loadScript(session: DebuggerSession, info: ScriptInfo): Script | CaptureRefusal {
+  const { scriptSource } = session.post('Debugger.getScriptSource', { scriptId: info.scriptId });
+  return readScript(info, scriptSource);
+}
+
+export function readScript(info: ScriptInfo, scriptSource: string): Script | CaptureRefusal {
   const { scriptId, isModule = false } = info;
-  const { scriptSource } = session.post('Debugger.getScriptSource', { scriptId });
   const text = makeScriptText({ text: scriptSource, ...info });
   const ast = parseScript(scriptSource, isModule);
   if ('refused' in ast) return ast;

@@ -1,0 +1,85 @@
+import type { CallFrame, DebuggerSession } from '../1-capture/live/debugger-session.ts';
+import { provideScriptFiles } from '../1-capture/live/script.ts';
+import { builtinModule } from '../1-capture/script/builtin-module.ts';
+
+/**
+ * Finds the text of a script that is running now (as the one that calls a captured function is) in its file. The
+ * debugger would tell the text of any script, but enabling it reports every script of the process, which takes longer
+ * than all else that a capture does. The engine's hash of the text says whether the file is what was loaded: loaders may
+ * have changed the text, and editors the file.
+ */
+provideScriptFiles((session, scriptId) => {
+  const [fs, crypto, path, url] = [
+    builtinModule('node:fs'),
+    builtinModule('node:crypto'),
+    builtinModule('node:path'),
+    builtinModule('node:url'),
+  ];
+  if (!fs || !crypto || !path || !url) return undefined;
+  const file = urlOf(runningScripts(session), scriptId);
+  if (!file?.startsWith('file:')) return undefined;
+  // Scripts of CommonJS have paths for names.
+  const isFile = (name: string | null): boolean =>
+    name === file ||
+    (name !== null && path.isAbsolute(name) && url.pathToFileURL(name).href === file);
+  const sites = callSites().filter((site) => isFile(site.getScriptNameOrSourceURL()));
+  const hashes = new Set(sites.map((site) => site.getScriptHash()));
+  if (hashes.size !== 1) return undefined;
+  try {
+    const bytes = fs.readFileSync(url.fileURLToPath(file));
+    const text = bytes.toString('utf8');
+    // Which of several comments counts as a source map is the engine's rule.
+    if (/source(?:Mapping)?URL=/.test(text)) return undefined;
+    const hash = crypto.createHash('sha256').update(bytes).digest('hex');
+    return hashes.has(hash) ? { url: file, text } : undefined;
+  } catch {
+    return undefined; // not readable any more
+  }
+});
+
+/** The frames of all calls that have begun, as the inspector sees them. */
+function runningScripts(session: DebuggerSession): readonly CallFrame[] {
+  session.post('Runtime.enable');
+  try {
+    // Only stacks of thrown primitives are as long as the inspector allows.
+    const { exceptionDetails } = session.post('Runtime.evaluate', {
+      expression: 'throw 0',
+      silent: true,
+    });
+    return exceptionDetails?.stackTrace?.callFrames ?? [];
+  } finally {
+    session.post('Runtime.disable');
+  }
+}
+
+/** The URL of a script, if no other one of the frames has it. */
+function urlOf(frames: readonly CallFrame[], scriptId: string): string | undefined {
+  const url = frames.find((frame) => frame.scriptId === scriptId)?.url;
+  const isShared = frames.some((frame) => frame.url === url && frame.scriptId !== scriptId);
+  return isShared ? undefined : url;
+}
+
+interface CallSite {
+  getScriptNameOrSourceURL(): string | null;
+  getScriptHash(): string;
+}
+
+const deepest = 200;
+
+/** The same frames, which have the hashes of their scripts. */
+function callSites(): readonly CallSite[] {
+  const { prepareStackTrace, stackTraceLimit } = Error;
+  const holder: { stack?: readonly CallSite[] } = {};
+  try {
+    Error.stackTraceLimit = deepest;
+    Error.prepareStackTrace = (_, sites) => sites;
+    Error.captureStackTrace(holder);
+    return holder.stack ?? [];
+  } catch {
+    return []; // `Error` is frozen
+  } finally {
+    Reflect.set(Error, 'stackTraceLimit', stackTraceLimit);
+    if (prepareStackTrace) Reflect.set(Error, 'prepareStackTrace', prepareStackTrace);
+    else Reflect.deleteProperty(Error, 'prepareStackTrace');
+  }
+}
