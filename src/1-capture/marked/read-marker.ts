@@ -48,7 +48,19 @@ interface Entry {
 const entries = new Map<string, Entry | undefined>();
 const entryLimit = 200;
 
+/** A function with plain names for parameters, as the plugin leaves it: its text needs no parser. */
+const plainEntry =
+  /^(?:async\s)?(?:function\s*)?(\*?)[\s\w$]*\(([\w\s,.$]*)\)\s*(?:=>\s*)?\{?\s*(?:if\s*\()?\s*[\w$]+\.\$tostatic\b/;
+
 function entryOf(printed: string): Entry | undefined {
+  const plain = plainEntry.exec(printed);
+  if (plain) {
+    return {
+      parameters: plain[2]!.split(',').length,
+      generator: plain[1] !== '',
+      constructs: false,
+    };
+  }
   if (entries.has(printed)) return entries.get(printed);
   const parsed = parsePrinted(printed);
   let entry: Entry | undefined;
