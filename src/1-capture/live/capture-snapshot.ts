@@ -3,7 +3,8 @@ import { type Binding, isNeverReassigned } from '../script/binding.ts';
 import type { AnyFunction, CapturedFunction } from '../script/captured-function.ts';
 import { givenScope } from '../script/given-scope.ts';
 import type { DebuggerSession, RemoteProperty } from './debugger-session.ts';
-import { type FoundFunction, sourceOf } from './script.ts';
+import { isOwnImport } from './scope-reads.ts';
+import { type FoundFunction, type Script, sourceOf } from './script.ts';
 
 /**
  * The route through `[[Scopes]]`, the engine's list of the variables around a function: needs no call and no
@@ -17,7 +18,7 @@ export function captureSnapshot(
 ): CapturedFunction | undefined {
   const needsPlace = (facts.kind === 'arrow' && facts.usesThis) || facts.privateNames.size > 0;
   if (needsPlace || facts.written.size > 0) return undefined;
-  if (![...facts.free.values()].every(isCopied)) return undefined;
+  if (![...facts.free.values()].every((binding) => isCopied(binding, script))) return undefined;
   const scopes = facts.free.size > 0 ? listScopes(session, internal) : [];
   // Any name may be a property of such an object.
   if (scopes.some(isWith)) return undefined;
@@ -31,6 +32,7 @@ export function captureSnapshot(
     }
     // Before its initialisation a variable shows as undefined.
     if (!found || found.value === undefined) return undefined;
+    if (binding.kind === 'import' && !isFixed(found.value)) return undefined;
     values[name] = found.value;
   }
   const scope = givenScope(values);
@@ -65,7 +67,7 @@ export function isUnchanging(
   return [...facts.free.values()].every((binding) => {
     if (!binding || binding.kind === 'const') return true;
     const isShared = binding.scope.kind === 'program' && !script.isModule;
-    return isCopied(binding) && !isShared;
+    return isCopied(binding, script) && !isShared;
   });
 }
 
@@ -76,8 +78,14 @@ function isOfThisRealm(fn: object): boolean {
 }
 
 /** The engine doesn't list the name that a function expression or class has inside itself. */
-const isCopied = (binding: Binding | undefined): boolean =>
-  binding === undefined || (binding.kind !== 'self' && isNeverReassigned(binding));
+const isCopied = (binding: Binding | undefined, script: Script): boolean =>
+  binding === undefined ||
+  isOwnImport(binding, script) ||
+  (binding.kind !== 'self' && isNeverReassigned(binding));
+
+/** Functions and namespaces that this package exports stay what they are. */
+const isFixed = (value: unknown): boolean =>
+  typeof value === 'function' || Object.prototype.toString.call(value) === '[object Module]';
 
 /** Whether a variable that its script never assigns was assigned through a scope: copies may be of the past. */
 let isAnyAssigned = false;

@@ -28,14 +28,11 @@ export function scopeReads(reader: Scope['reader'], { free }: FunctionFacts): Sc
 }
 
 /** An import of a function of this package: other modules may assign what they export. */
-export function isOwnFunction(
-  { name, kind, from }: Binding,
-  script: Script,
-  reader: Scope['reader'],
-): boolean {
-  if (kind !== 'import' || from === undefined || !isOwnModule(from, script.text.file)) return false;
-  return typeof reader(name)() === 'function';
-}
+export const isOwnFunction = (binding: Binding, script: Script, reader: Scope['reader']): boolean =>
+  isOwnImport(binding, script) && typeof reader(binding.name)() === 'function';
+
+export const isOwnImport = ({ kind, from }: Binding, { text }: Script): boolean =>
+  kind === 'import' && from !== undefined && isOwnModule(from, text.file);
 
 /** `Scope.place` of live scopes. `isExposed`: the variable is a property of the global object, too. */
 export function placesOf(

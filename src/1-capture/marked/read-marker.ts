@@ -48,9 +48,9 @@ interface Entry {
 const entries = new Map<string, Entry | undefined>();
 const entryLimit = 200;
 
-/** A function with plain names for parameters, as the plugin leaves it: its text needs no parser. */
+/** A function without default values, as the plugin leaves it: its text needs no parser. */
 const plainEntry =
-  /^(?:async\s)?(?:function\s*)?(\*?)[\s\w$]*\(([\w\s,.$]*)\)\s*(?:=>\s*)?\{?\s*(?:if\s*\()?\s*[\w$]+\.\$tostatic\b/;
+  /^(?:async\s)?(?:function\s*)?(\*?)[\s\w$]*\(([\w\s,.:$[\]{}]*)\)\s*(?:=>\s*)?\{?\s*(?:if\s*\()?\s*[\w$]+\.\$tostatic\b/;
 
 function entryOf(printed: string): Entry | undefined {
   const plain = plainEntry.exec(printed);
