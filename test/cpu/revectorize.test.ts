@@ -8,10 +8,15 @@ import { nodeWithWideVectors } from './node-with-wide-vectors.ts';
 
 const node = nodeWithWideVectors();
 
-function run(program: string, args: readonly string[], more: object = {}): Record<string, unknown> {
+function run(
+  program: string,
+  args: readonly string[],
+  more: object = {},
+  by = node!,
+): Record<string, unknown> {
   const file = new URL(`programs/${program}.ts`, import.meta.url).pathname;
   const env = { ...process.env, TOSTATIC_CHECK: '0', ...more };
-  const text = execFileSync(node!, [...withSources, file, ...args], { env, encoding: 'utf8' });
+  const text = execFileSync(by, [...withSources, file, ...args], { env, encoding: 'utf8' });
   return JSON.parse(text) as Record<string, unknown>;
 }
 
@@ -35,10 +40,28 @@ describe.skipIf(!node)('vectors of 256 bits', () => {
     });
   });
 
+  it('join the two vectors of an iteration of element-wise loops, to the same bits at every size', () => {
+    const single = run('paired-loops', ['single']);
+    const joined = run('paired-loops', ['joined']);
+    expect(single).toMatchObject({ pairedLoops: 0 });
+    expect(joined.hashes).toEqual(single.hashes);
+    expect(joined.pairedLoops).toBeGreaterThan(150);
+  });
+
   it('are refused where a kernel differs, and products are right all the same', () => {
     const { said, product } = run('broken-vectors', []);
     expect(said).toMatch(/vectors of 256 bits change results here[\s\S]*the kernel product/);
     expect(product).toBe(3 * 20 * 40);
+  });
+});
+
+describe('element-wise loops with two vectors in each iteration', () => {
+  it('give the same bits at every size in any engine', () => {
+    const [single, paired] = ['single', 'paired'].map((how) =>
+      run('paired-loops', [how], {}, process.execPath),
+    );
+    expect(paired!.hashes).toEqual(single!.hashes);
+    expect(paired!.pairedLoops).toBeGreaterThan(150);
   });
 });
 

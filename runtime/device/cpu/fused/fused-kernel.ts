@@ -191,49 +191,77 @@ class FusedWriter {
     const touched = this.#cursors.filter(
       (_, k) => read.has(k) || stores.some(([cursor]) => cursor === k),
     );
-    const usesStrips = this.#strips.size > 0;
     const vector = f.local('i32', scratchBase);
-    const step = () => {
-      if (usesStrips) f.add(vector, 16);
+    const step = (vectors: number) => {
+      if (this.#strips.size > 0) f.add(vector, vectors * 16);
     };
-    f.countDown(left, this.#width, () => {
-      for (const cursor of loaded) elements.loadVector(cursor);
-      const values = this.#compute(index, vector);
-      for (const [cursor, part] of stores) {
-        elements.storeVector(this.#cursors[cursor]!, values.get(part)!.stored);
-      }
-      for (const cursor of touched) elements.advance(cursor, this.#width);
-      step();
-    });
+    const loop = (vectors: readonly (readonly StripCursor[])[]) => {
+      const count = vectors.length * this.#width;
+      f.countDown(left, count, () => {
+        for (const cursors of vectors) {
+          cursors.forEach((cursor, k) => {
+            if (read.has(k)) elements.loadVector(cursor);
+          });
+        }
+        const values = vectors.map((cursors, i) => this.#compute(index, vector, cursors, i));
+        // Stores come last: an engine joins none where something is loaded between them.
+        this.#keep(index, vector, values);
+        for (const [cursor, part] of stores) {
+          vectors.forEach((cursors, i) => {
+            elements.storeVector(cursors[cursor]!, values[i]!.get(part)!.stored);
+          });
+        }
+        for (const cursor of touched) elements.advance(cursor, count);
+        step(vectors.length);
+      });
+    };
+    const next = elements.next(this.#cursors);
+    if (next) loop([this.#cursors, next]);
+    loop([this.#cursors]);
     f.countDown(left, 1, () => {
       for (const cursor of loaded) if (cursor.walk !== 'fixed') elements.loadOne(cursor);
       // The same vector code on copies of one element: tails have the same bits.
-      const values = this.#compute(index, vector);
+      const values = this.#compute(index, vector, this.#cursors, 0);
+      this.#keep(index, vector, [values]);
       for (const [cursor, part] of stores) {
         elements.storeLane(this.#cursors[cursor]!, values.get(part)!.stored, 0);
       }
       for (const cursor of touched) elements.advance(cursor, 1);
-      step();
+      step(1);
     });
   }
 
-  /** Results of the loop's parts, and those of earlier loops that it needs. */
-  #compute(index: number, vector: Local): Map<number, PartValue> {
+  /** Results of the loop's parts, and those of earlier loops that it needs, for a vector of the iteration. */
+  #compute(
+    index: number,
+    vector: Local,
+    cursors: readonly StripCursor[],
+    ahead: number,
+  ): Map<number, PartValue> {
     const f = this.#f;
     const segment = this.#segments[index]!;
     const values = new Map<number, PartValue>();
     for (const part of this.#earlierOf(segment, this.#stores[index]!)) {
-      const stored = f.local('v128', load('v128.load', get(vector), this.#stripAt(part)));
-      values.set(part, this.#valueOf(part, stored));
+      const at = this.#stripAt(part) + ahead * 16;
+      values.set(part, this.#valueOf(part, f.local('v128', load('v128.load', get(vector), at))));
     }
     for (let part = segment.first; part < segment.end; part++) {
-      const result = this.#valueOf(part, this.#computePart(part, values));
-      values.set(part, result);
-      if (this.#strips.has(part)) {
-        f.emit(store('v128.store', get(vector), get(result.stored), this.#stripAt(part)));
-      }
+      values.set(part, this.#valueOf(part, this.#computePart(part, values, cursors)));
     }
     return values;
+  }
+
+  /** Stores what later loops read, of each vector of the iteration. */
+  #keep(index: number, vector: Local, vectors: readonly ReadonlyMap<number, PartValue>[]): void {
+    const { first, end } = this.#segments[index]!;
+    for (const part of this.#strips.keys()) {
+      if (part < first || part >= end) continue;
+      vectors.forEach((values, i) => {
+        const { stored } = values.get(part)!;
+        const at = this.#stripAt(part) + i * 16;
+        this.#f.emit(store('v128.store', get(vector), get(stored), at));
+      });
+    }
   }
 
   #stripAt(part: number): number {
@@ -246,7 +274,11 @@ class FusedWriter {
     return { value: this.#f.local('v128', emitDecode(this.#f, dtype, stored)), stored };
   }
 
-  #computePart(index: number, values: ReadonlyMap<number, PartValue>): Local {
+  #computePart(
+    index: number,
+    values: ReadonlyMap<number, PartValue>,
+    cursors: readonly StripCursor[],
+  ): Local {
     const part = this.#body.parts[index]!;
     const kinds = part.operands.map((operand) => this.#dtypeOf(operand));
     const emitter = new ExprEmitter(this.#f, part.expr, kinds, {
@@ -254,7 +286,7 @@ class FusedWriter {
         const operand = part.operands[i]!;
         return 'part' in operand
           ? values.get(operand.part)!.value
-          : this.#cursors[operand.operand]!.value;
+          : cursors[operand.operand]!.value;
       },
       attr: (name, form) => this.attrs.of(fusedAttr(part.attrsOf, name), form),
     });

@@ -127,28 +127,41 @@ class PointwiseWriter {
       f.set(cursor.at, get(cursor.row));
       if (cursor.walk === 'fixed') elements.loadOne(cursor);
     }
-    f.countDown(left, this.#width, () => {
-      for (const cursor of this.#cursors.slice(1)) elements.loadVector(cursor);
-      elements.storeVector(this.#cursors[0]!, this.#compute());
-      for (const cursor of this.#cursors) elements.advance(cursor, this.#width);
-    });
+    const next = elements.next(this.#cursors);
+    if (next) this.#vectors(left, [this.#cursors, next]);
+    this.#vectors(left, [this.#cursors]);
     f.countDown(left, 1, () => {
       for (const cursor of this.#cursors.slice(1)) {
         if (cursor.walk === 'fixed') continue;
         elements.loadOne(cursor);
       }
       // The same vector code on copies of one element: tails have the same bits.
-      elements.storeLane(this.#cursors[0]!, this.#compute(), 0);
+      elements.storeLane(this.#cursors[0]!, this.#compute(this.#cursors), 0);
       for (const cursor of this.#cursors) elements.advance(cursor, 1);
     });
     for (const cursor of this.#cursors) f.add(cursor.row, get(cursor.rowStep));
   }
 
-  #compute(): Local {
+  /** A loop with one or two vectors in each iteration. */
+  #vectors(left: Local, vectors: readonly (readonly RowCursor[])[]): void {
+    const elements = this.#elements;
+    const count = vectors.length * this.#width;
+    this.#f.countDown(left, count, () => {
+      for (const cursors of vectors) {
+        for (const cursor of cursors.slice(1)) elements.loadVector(cursor);
+      }
+      // Stores come last: an engine joins none where something is loaded between them.
+      const results = vectors.map((cursors) => this.#compute(cursors));
+      for (const [i, [out]] of vectors.entries()) elements.storeVector(out!, results[i]!);
+      for (const cursor of this.#cursors) elements.advance(cursor, count);
+    });
+  }
+
+  #compute(cursors: readonly RowCursor[]): Local {
     const { dtypes: kinds } = this.#signature;
     const expr = inPrecision(this.#signature.expr, this.#width === 2 ? 'double' : 'single');
     const emitter = new ExprEmitter(this.#f, expr, kinds.slice(1), {
-      input: (index) => this.#cursors[index + 1]!.value,
+      input: (index) => cursors[index + 1]!.value,
       attr: (name, form) => this.attrs.of(name, form),
     });
     return this.#elements.stored(emitter, expr, kinds[0]!);

@@ -5,6 +5,7 @@ import { type Code, i32x4, lane, load, memoryLane, op, store } from './code.ts';
 import type { ExprEmitter } from './expr-emitter.ts';
 import { type FunctionBuilder, get, type Local } from './function-builder.ts';
 import { emitDecode, emitEncode } from './half.ts';
+import { wideVectors } from './wide-vectors.ts';
 
 /** How an operand moves along the inner loop: next to each other, not at all, or by a stride. */
 export type Walk = 'contiguous' | 'fixed' | 'strided';
@@ -22,6 +23,8 @@ export interface Cursor {
   readonly at: Local;
   /** Current vector. */
   readonly value: Local;
+  /** Bytes from the current element to the vector. */
+  readonly ahead?: number;
 }
 
 /** Loads one element of any dtype into all lanes; of a half its bits. */
@@ -42,17 +45,17 @@ function loadOne(dtype: DType, address: Code): Code {
 }
 
 /** Two elements of float32 or int32 fill the lower half. */
-function loadContiguous(dtype: DType, address: Code, width: Width): Code {
+function loadContiguous(dtype: DType, address: Code, width: Width, ahead: number): Code {
   if (isHalf(dtype)) {
-    const halves = load(width === 4 ? 'v128.load64_zero' : 'v128.load32_zero', address);
+    const halves = load(width === 4 ? 'v128.load64_zero' : 'v128.load32_zero', address, ahead);
     return op('i32x4.extend_low_i16x8_u', halves);
   }
   if (dtypes[dtype].bytes === 1) {
-    const bytes = load(width === 4 ? 'v128.load32_zero' : 'v128.load16_splat', address);
+    const bytes = load(width === 4 ? 'v128.load32_zero' : 'v128.load16_splat', address, ahead);
     return op('i32x4.extend_low_i16x8_u', op('i16x8.extend_low_i8x16_u', bytes));
   }
   const whole = width === 4 || dtype === 'float64';
-  return load(whole ? 'v128.load' : 'v128.load64_zero', address);
+  return load(whole ? 'v128.load' : 'v128.load64_zero', address, ahead);
 }
 
 /** The element as lane `index` of the vector. */
@@ -82,6 +85,20 @@ export class Elements {
     this.#width = width;
   }
 
+  /**
+   * The cursors of the next vector, beside those of the current one; undefined where elements don't lie next to each other.
+   * Two vectors in one iteration are what an engine can join into a wider one.
+   */
+  next<C extends Cursor>(cursors: readonly C[]): C[] | undefined {
+    if (!wideVectors.areUsed || cursors.some(({ walk }) => walk === 'strided')) return undefined;
+    wideVectors.pairedLoops++;
+    return cursors.map((cursor) => {
+      if (cursor.walk === 'fixed') return cursor;
+      const ahead = this.#width * dtypes[cursor.dtype].bytes;
+      return { ...cursor, value: this.#f.local('v128'), ahead };
+    });
+  }
+
   /** To the element that is this many further on. */
   advance(cursor: Cursor, elements: number): void {
     const { bytes } = dtypes[cursor.dtype];
@@ -99,8 +116,10 @@ export class Elements {
   /** Nothing for a fixed operand, which is loaded once a row. */
   loadVector(cursor: Cursor): void {
     const f = this.#f;
-    const { dtype, walk, at, value } = cursor;
-    if (walk === 'contiguous') this.#take(cursor, loadContiguous(dtype, get(at), this.#width));
+    const { dtype, walk, at, value, ahead = 0 } = cursor;
+    if (walk === 'contiguous') {
+      this.#take(cursor, loadContiguous(dtype, get(at), this.#width, ahead));
+    }
     if (walk !== 'strided') return;
     f.set(value, loadOne(dtype, get(at)));
     const place = f.local('i32', get(at));
@@ -132,21 +151,21 @@ export class Elements {
   storeVector(cursor: Cursor, value: Local): void {
     const f = this.#f;
     const width = this.#width;
-    const { dtype } = cursor;
+    const { dtype, ahead } = cursor;
     if (cursor.walk === 'contiguous' && dtypes[dtype].bytes < 4) {
       const words = op('i16x8.narrow_i32x4_u', get(value), get(value));
       const isByte = dtypes[dtype].bytes === 1;
       const stored = isByte ? op('i8x16.narrow_i16x8_u', words, words) : words;
       const name = narrowStores[(width * dtypes[dtype].bytes) as 2 | 4 | 8];
-      f.emit(memoryLane(name, get(cursor.at), stored, 0));
+      f.emit(memoryLane(name, get(cursor.at), stored, 0, ahead));
       return;
     }
     if (cursor.walk === 'contiguous') {
       const whole = width === 4 || dtype === 'float64';
       f.emit(
         whole
-          ? store('v128.store', get(cursor.at), get(value))
-          : memoryLane('v128.store64_lane', get(cursor.at), get(value), 0),
+          ? store('v128.store', get(cursor.at), get(value), ahead)
+          : memoryLane('v128.store64_lane', get(cursor.at), get(value), 0, ahead),
       );
       return;
     }
