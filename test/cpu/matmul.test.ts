@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { matmul as scalarMatmul } from '../../runtime/device/cpu/scalar/matmul.ts';
+import { tileColumns, tileRows } from '../../runtime/device/cpu/wasm/gemm-kernels.ts';
+import { productCounts } from '../../runtime/device/cpu/wasm/product-counts.ts';
 import { compute, error, layouts, noise, release, type Sample, sample } from './samples.ts';
 
 /** float64; batch dimensions equal. */
@@ -154,5 +156,50 @@ describe('matmul', () => {
         release(b, all);
       }
     }
+  });
+
+  /** How often a product of [m, k] and [k, n] did each, per transposed factors. */
+  const counted = (m: number, k: number, n: number, transposed: 'none' | 'a' | 'b' = 'none') => {
+    const across = (rows: number, columns: number, isTransposed: boolean) =>
+      isTransposed
+        ? { strides: [1, rows], offset: 0, span: rows * columns }
+        : { strides: [columns, 1], offset: 0, span: rows * columns };
+    const a = sample('float32', [m, k], noise(1), across(m, k, transposed === 'a'));
+    const b = sample('float32', [k, n], noise(2), across(k, n, transposed === 'b'));
+    const before = productCounts();
+    const [made] = compute('matmul', [a, b], [{ dtype: 'float32', shape: [m, n] }]);
+    const after = productCounts();
+    expect(error(made!, reference(a, b))).toBeLessThan(1e-5);
+    release(a, b);
+    return [after.unpacked - before.unpacked, after.packedByLines - before.packedByLines];
+  };
+
+  it('leaves b where it lies for up to 16 rows and whole tiles of adjacent columns, once a block', () => {
+    const width = tileColumns();
+    for (const m of [2, 3, 7, 16]) {
+      for (const k of [2, 256, 257]) {
+        const blocks = Math.ceil(k / 256);
+        expect(counted(m, k, 3 * width), `${m} rows, ${k}`).toEqual([blocks, 0]);
+        expect(counted(m, k, 512 + width)).toEqual([2 * blocks, 0]);
+      }
+      expect(counted(m, 20, 3 * width + 1)[0]).toBe(0);
+      expect(counted(m, 20, 3 * width, 'b')).toEqual([0, 0]);
+    }
+    expect(counted(17, 20, 3 * width)[0]).toBe(0);
+    // One row has a kernel of its own.
+    expect(counted(1, 20, 3 * width)).toEqual([0, 0]);
+  });
+
+  it('packs a factor whose lanes are adjacent by cache lines of 16', () => {
+    for (const n of [16, 21, 40, 520]) {
+      for (const k of [2, 256, 600]) {
+        const lines = Math.floor(Math.min(n, 512) / 16) + Math.floor(Math.max(0, n - 512) / 16);
+        expect(counted(17, k, n), `${n} columns, ${k}`).toEqual([0, Math.ceil(k / 256) * lines]);
+        expect(counted(17, k, n, 'b')).toEqual([0, 0]);
+      }
+    }
+    // Rows of a transposed first factor are adjacent, too; tiles of 6 don't fit into lines.
+    const ofA = 16 % tileRows() === 0 ? Math.floor(40 / 16) : 0;
+    expect(counted(40, 9, 15, 'a')).toEqual([0, ofA]);
   });
 });

@@ -13,6 +13,8 @@ export const argumentsBytes = 4096 - 64;
 
 /** A tile of results at the edge of a matrix. */
 export const tileAt = 4096;
+/** Counts of what a product did on this thread, four bytes each; the only ones that later calls expect. */
+export const countsAt = 8192 - 64;
 /** Offset tables of a block of a convolution: its patches' rows and columns, and its weights'. */
 export const rowTableAt = 8192;
 export const columnTableAt = 12288;

@@ -6,6 +6,7 @@ import { fusesMultiplyAdd, mulAdd } from './assembler/multiply-add.ts';
 import { wideVectors } from './assembler/wide-vectors.ts';
 import { packStrided, packTable } from './pack-kernels.ts';
 import { blockK, blockM, blockN } from './product-blocks.ts';
+import { count } from './product-counts.ts';
 import { vectorProduct } from './vector-product.ts';
 
 /**
@@ -226,7 +227,10 @@ function product(f: FunctionBuilder): void {
         f.if(
           get(isPacked),
           () => multiplied('multiplyPanels', scratch(panelBAt), []),
-          () => multiplied('multiplyUnpacked', get(bAt), [get(bRow)]),
+          () => {
+            count(f, 'unpacked');
+            multiplied('multiplyUnpacked', get(bAt), [get(bRow)]);
+          },
         );
         f.add(rowsLeft, -blockM);
         f.add(aAt, op('i32.mul', get(aRow), i32(blockM)));
