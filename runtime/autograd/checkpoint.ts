@@ -59,6 +59,7 @@ class Frame {
   }
 
   #defer(value: Tensor): Deferred | null {
+    if (isOfProgram(value)) return null;
     // A leaf lives anyway; keeping it also notices when an optimizer changes it too early.
     if (value.requiresGrad && value.isLeaf) {
       this.#specs.push(null);
@@ -90,6 +91,7 @@ class Frame {
   #recompute(): (SavedValue | null)[] {
     const values: (SavedValue | null)[] = [];
     const collect = (value: Tensor): null => {
+      if (isOfProgram(value)) return null;
       const expected = this.#specs[values.length];
       if (expected === undefined) throw differs(`more than ${values.length} values are saved`);
       if (expected) checkSame(expected, value);
@@ -120,6 +122,14 @@ class Frame {
     });
     this.#body(...inputs);
   }
+}
+
+/**
+ * A captured function that `body` calls is traced and compiled at its first call, or runs another of its programs the
+ * second time. Nodes of a program under construction are no work of the body.
+ */
+function isOfProgram({ traced }: Tensor): boolean {
+  return traced !== null;
 }
 
 function checkSame(expected: TensorSpec, value: Tensor): void {

@@ -14,6 +14,7 @@ import {
   refcounted,
   seed,
   type Tensor,
+  toStatic,
 } from '../../src/index.ts';
 
 import { values, weights } from '../trace/same-as-eager.ts';
@@ -203,4 +204,43 @@ it.each(Object.entries(changes))('where %s, as eagerly', (_, text) => {
     }
   };
   expect(outcome(true)).toEqual(outcome(false));
+});
+
+const blocks: Readonly<Record<string, (block: Block) => (x: Tensor) => Tensor>> = {
+  'a captured function': (block) => toStatic((x: Tensor) => block.forward(x)),
+  'a captured function within a budget': (block) =>
+    toStatic((x: Tensor) => block.forward(x), { memory: { budget: 0 } }),
+  'a function that calls a captured one': (block) => {
+    const inner = toStatic((x: Tensor) => block.forward(x).tanh());
+    return (x) => inner(x.mul(2)).exp().add(x);
+  },
+  'captured functions of several sizes, with breaks': (block) => {
+    const inner = toStatic((x: Tensor) => {
+      const y = block.forward(x).exp();
+      return (y.sum().itemSync() as number) > 0 ? y.mul(x) : y;
+    });
+    return (x) => inner(inner(x).narrow(0, 0, 4)).sum(0).add(inner(x));
+  },
+};
+
+it.each(Object.entries(blocks))('eager checkpoint calls %s', (_name, bodyOf) => {
+  const outcome = (wrap: (body: (x: Tensor) => Tensor, x: Tensor) => Tensor) => {
+    seed(5);
+    const block = new Block();
+    const body = bodyOf(block);
+    return Array.from({ length: 3 }, () => {
+      const x = randn([batch, width]).requiresGrad_();
+      const y = wrap(body, x);
+      y.square().sum().backward();
+      const tensors = [y, x.grad!, ...[...block.parameters()].map(({ grad }) => grad!)];
+      const bits = tensors.map((each) => each.tolist());
+      block.zeroGrad();
+      return bits;
+    });
+  };
+  const plain = outcome((body, x) => body(x));
+  expect(outcome((body, x) => checkpoint(body, x))).toEqual(plain);
+  expect(outcome((body, x) => checkpoint((own: Tensor) => checkpoint(body, own), x))).toEqual(
+    plain,
+  );
 });
