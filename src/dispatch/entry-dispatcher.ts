@@ -172,12 +172,14 @@ export class EntryDispatcher {
   /** Runs the call eagerly, so that an error has its position and reaches the user's handlers. Records the fallback if there is no error. */
   #leaveToEager(
     why: string,
-    { result }: Entry,
+    entry: Entry,
     frames: readonly Frame[],
     owned: OwnedTensors,
   ): WalkOutcome {
     const at = positionOf(frames);
-    const outcome = this.#explained(result, frames, () => this.natively(frames, owned));
+    const outcome = entry.runAgain(() =>
+      this.#explained(entry.result, frames, () => this.natively(frames, owned)),
+    );
     if (outcome.kind === 'return') {
       this.#stats.addFallback({ why, at });
       logFallback(this.#name, why, at);

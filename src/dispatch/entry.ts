@@ -179,6 +179,11 @@ export class Entry {
     this.part.record.releasedBytes = before - counter.allocated;
   }
 
+  /** Runs a call eagerly whose run was rejected. */
+  runAgain<T>(eagerly: () => T): T {
+    return this.#early ? this.#early.runAgain(eagerly) : eagerly();
+  }
+
   /** Runs the program and notes the peak of its memory, as the allocator counts it. */
   #runMeasured(subgraph: SubgraphVariants, inputs: readonly Tensor[], donated: number): Tensor[] {
     const { record } = this.part;

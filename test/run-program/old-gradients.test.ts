@@ -195,4 +195,39 @@ describe('run-program/old-gradients', () => {
     expect(eager.message).not.toBe('');
     expect(eager.gradients).toEqual([null, null, null, null]);
   });
+
+  const failures: Readonly<Record<string, (x: Tensor, y: Tensor) => Tensor>> = {
+    'an op rejects its operands': (x, y) => crossEntropy(x, y),
+    'a check fails': (x, y) => {
+      if ((y.max().itemSync() as number) > 4) throw new RangeError('no such class');
+      return crossEntropy(x, y);
+    },
+  };
+  for (const [how, lossOf] of Object.entries(failures)) {
+    it(`leave no handle without memory where ${how} before they are freed`, () => {
+      for (const options of [{}, { fullGraph: true }, { capture: 'auto' }] as const) {
+        const { model, dispose } = training(8, optimizers['SGD']!);
+        const optimizer = new optim.SGD([...model.parameters()], { lr: 0.1 });
+        const f = toStatic((x: Tensor, y: Tensor) => {
+          const loss = lossOf(model.forward(x), y);
+          optimizer.zeroGrad();
+          loss.backward();
+          optimizer.step();
+          return loss;
+        }, options);
+        const run: Step = (x, y) => tidy(() => f(x, y));
+        const [x, y, wrong] = [randn([3, 8]), randint(0, 5, [3]), randint(5, 9, [3])];
+        for (let i = 0; i < 3; i++) run(x, y).dispose();
+        expect(() => run(x, wrong)).toThrow(/label|class/);
+        const after = [...model.parameters()].map(({ grad }) => grad?.disposed ?? null);
+        expect(after.filter((disposed) => disposed === true)).toEqual([]);
+        // Code outside may go on with what there is: here it adds to it.
+        tidy(() => crossEntropy(model.forward(x), y).backward());
+        run(x, y).dispose();
+        for (const each of [x, y, wrong]) each.dispose();
+        optimizer.zeroGrad();
+        dispose();
+      }
+    });
+  }
 });

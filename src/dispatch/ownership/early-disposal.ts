@@ -14,6 +14,8 @@ import type { Frame } from '../../vm/bytecode/frame.ts';
 export class EarlyDisposal {
   readonly #tensors: readonly Reader[];
   readonly #owners: readonly Reader[];
+  /** The owners of gradients that were freed for a run that was rejected. */
+  #ofRejected: readonly unknown[] = [];
 
   private constructor(effects: readonly GradientDisposal[]) {
     this.#tensors = effects.map(({ tensor }) => compileReader(tensor));
@@ -60,7 +62,21 @@ export class EarlyDisposal {
    * another failure the gradients are what eager execution leaves there: none.
    */
   runFailed(frames: readonly Frame[], error: unknown): void {
-    if (!isRefused(error)) for (const read of this.#owners) forget(read(frames));
+    const owners = this.#owners.map((read) => read(frames));
+    if (isRefused(error)) this.#ofRejected = owners;
+    else owners.forEach(forget);
+  }
+
+  /** Runs a rejected call as it is, which may throw before it comes to what it frees. */
+  runAgain<T>(run: () => T): T {
+    try {
+      return run();
+    } finally {
+      for (const owner of this.#ofRejected) {
+        if (owner instanceof Tensor && owner.grad?.disposed) forget(owner);
+      }
+      this.#ofRejected = [];
+    }
   }
 }
 
