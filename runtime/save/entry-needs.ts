@@ -59,6 +59,7 @@ function checkOf(kind: Need, place: SavedSource): GuardCheck {
 function needOfTarget(effect: SavedEffect, need: (kind: Need, place: SavedSource) => void): void {
   switch (effect.kind) {
     case 'disposeOutput':
+    case 'keepOutput':
     case 'draw':
       return;
     case 'dispose':

@@ -236,6 +236,11 @@ function compileEffect(effect: SavedEffect): (results: CallResults) => Change {
         const tensor = outputs[effect.output]!;
         return () => tensor.dispose();
       };
+    case 'keepOutput':
+      return ({ outputs }) => {
+        keep(outputs[effect.output]!);
+        return () => {};
+      };
     case 'draw': {
       const read = recipeReader(effect.count);
       return (results) => {

@@ -25,11 +25,19 @@ export type SavedEffect =
       readonly items: readonly (SavedRecipe | null)[];
     }
   | { readonly kind: 'dispose'; readonly place: SavedSource }
-  | { readonly kind: 'disposeOutput'; readonly output: number }
+  | { readonly kind: 'disposeOutput' | 'keepOutput'; readonly output: number }
   /** So many random numbers were drawn, as the program has counted. */
   | { readonly kind: 'draw'; readonly count: SavedRecipe };
 
-const effectKinds = ['set', 'delete', 'fill', 'dispose', 'disposeOutput', 'draw'] as const;
+const effectKinds = [
+  'set',
+  'delete',
+  'fill',
+  'dispose',
+  'disposeOutput',
+  'keepOutput',
+  'draw',
+] as const;
 
 /** One path through the function: what it relies on, the program, and what follows from its results. */
 export interface SavedEntry {
@@ -71,7 +79,7 @@ export function encodeEntry(entry: SavedEntry): unknown {
 }
 
 function encodeEffect(effect: SavedEffect): unknown {
-  if (effect.kind === 'disposeOutput') return effect;
+  if ('output' in effect) return effect;
   if (effect.kind === 'draw') return { ...effect, count: encodeRecipe(effect.count) };
   const place = encodeSource(effect.place);
   if (effect.kind === 'set') return { ...effect, place, value: encodeRecipe(effect.value) };
@@ -129,7 +137,7 @@ function readLost(field: Field): LostHistory | null {
 
 function readEffect(field: Field, limits: Limits): SavedEffect {
   const kind = field.get('kind').oneOf(effectKinds);
-  if (kind === 'disposeOutput') {
+  if (kind === 'disposeOutput' || kind === 'keepOutput') {
     return { kind, output: field.get('output').int(0, limits.outputs - 1) };
   }
   if (kind === 'draw') return { kind, count: readRecipe(field.get('count'), limits) };

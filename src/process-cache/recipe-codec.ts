@@ -138,6 +138,7 @@ export const effect: Codec<Effect> = variants<Effect>(() => ({
   requiresGrad: record({ tensor: recipe, value: boolean }),
   retainGrad: record({ tensor: recipe }),
   setGrad: record({ tensor: recipe, value: recipe }),
+  keep: record({ tensor: recipe }),
   dispose: record({ tensor: source, when }),
   disposeOutput: record({ output: recipe, when }),
   seed: record({ value: recipe }),

@@ -161,6 +161,9 @@ export class EntryWriter {
         return this.#refuse('it changes a pre-existing Map or Set');
       case 'assignHost':
         return this.#refuse(`it changes a pre-existing ${effect.type}`);
+      case 'keep':
+        if (effect.tensor.kind !== 'output') return this.#refuse('it calls keep() for an argument');
+        return { kind: 'keepOutput', output: effect.tensor.index };
       case 'dispose':
         if (effect.when) return this.#refuse('it disposes of a tensor on one path only');
         return { kind: 'dispose', place: this.#places.of(effect.tensor) };

@@ -130,6 +130,7 @@ export function placedBy(effect: Effect): readonly Recipe[] {
     case 'fillCollection':
       return [...effect.entries.flat(), ...present([effect.order?.which])];
     case 'deleteProperty':
+    case 'keep':
     case 'dispose':
     case 'disposeOutput':
     case 'requiresGrad':
@@ -164,6 +165,7 @@ export function changedBy(effect: Effect): Source | null {
       return effect.tensor;
     case 'requiresGrad':
       return effect.tensor.kind === 'source' ? effect.tensor.source : null;
+    case 'keep':
     case 'disposeOutput':
     case 'retainGrad':
     case 'setGrad':

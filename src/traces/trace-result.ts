@@ -293,6 +293,8 @@ export type Effect =
   | { readonly kind: 'retainGrad'; readonly tensor: Recipe }
   /** Sets `.grad` of a tensor created in the trace. */
   | { readonly kind: 'setGrad'; readonly tensor: Recipe; readonly value: Recipe }
+  /** `keep(tensor)` */
+  | { readonly kind: 'keep'; readonly tensor: Recipe }
   /** `when`: only where this is true; null: always. */
   | { readonly kind: 'dispose'; readonly tensor: Source; readonly when: Recipe | null }
   /** A result that the program's end has disposed of: its handle is still reachable. */

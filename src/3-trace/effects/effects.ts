@@ -96,6 +96,9 @@ export class EffectLog {
   /** Tensors that are freed at the end: the user's own, and values of the program. */
   readonly disposed = new Map<Tensor, Disposal>();
 
+  /** Outer tensors that outlive the `tidy` around the call. */
+  readonly kept = new Map<Tensor, Source>();
+
   /** Outer tensors that gradients flow to from now on, or no more. */
   readonly switched = new Map<Tensor, { readonly source: Source; readonly value: boolean }>();
 
@@ -314,6 +317,11 @@ export class EffectLog {
     const tensor = (variable.actual ?? variable.traced)!;
     this.#journal.keepMap(this.disposed);
     this.disposed.set(tensor, { variable, source: variable.source, when });
+  }
+
+  keep(tensor: Tensor, source: Source): void {
+    this.#journal.keepMap(this.kept);
+    this.kept.set(tensor, source);
   }
 
   setRequiresGrad(tensor: Tensor, source: Source, value: boolean): void {

@@ -11,7 +11,7 @@ import type { Reconstruction } from './reconstruct.ts';
 
 /** The changes to make after the run. */
 export function effectRecipes({ effects, random }: Tracer, recipes: Reconstruction): Effect[] {
-  return [
+  const changes: Effect[] = [
     ...[...effects.writes()].flatMap((write) => propertyEffects(recipes, write)),
     ...Array.from(effects.orders(), ({ object, which }): Effect => {
       return { kind: 'orderKeys', object, which: recipes.recipe(which) };
@@ -33,6 +33,11 @@ export function effectRecipes({ effects, random }: Tracer, recipes: Reconstructi
     ...[...effects.disposed.values()].flatMap((tensor) => disposalOf(recipes, tensor)),
     ...draws(recipes, random),
   ];
+  const kept = Array.from(effects.kept.values(), (source): Effect => {
+    return { kind: 'keep', tensor: { kind: 'source', source } };
+  });
+  // First, since a gradient lives as long as its tensor.
+  return [...recipes.kept, ...kept, ...changes];
 }
 
 function fill(recipes: Reconstruction, { source, content, whole }: OuterArray): Effect {

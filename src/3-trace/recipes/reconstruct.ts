@@ -46,6 +46,8 @@ export class Reconstruction {
   readonly #made = new Map<Variable, number>();
   /** The effects on outputs' gradients after the run. */
   readonly gradients: Effect[] = [];
+  /** Outputs that outlive the `tidy` around the call. */
+  readonly kept: Effect[] = [];
 
   /** The recipes of tensors that require gradients on some paths only. */
   readonly #unions = new Map<Tensor, Recipe>();
@@ -168,6 +170,7 @@ export class Reconstruction {
     if (this.tracer.builder.isOwnLeaf(tensor)) {
       this.gradients.push({ kind: 'requiresGrad', tensor: recipe, value: true });
     }
+    if (variable.isKept) this.kept.push({ kind: 'keep', tensor: recipe });
     if (variable.retainsGrad) this.gradients.push({ kind: 'retainGrad', tensor: recipe });
     if (variable.grad?.kind === 'tensor' || variable.grad?.kind === 'union') {
       const value = this.recipe(variable.grad);

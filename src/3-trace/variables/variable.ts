@@ -64,6 +64,8 @@ export interface TensorVariable {
   grad: Variable | null;
   /** A result whose `.grad` backward fills too. */
   retainsGrad: boolean;
+  /** The `tidy` around the call doesn't free it: `keep()`. */
+  isKept?: boolean;
   /** It may be one of those that the code has met already: an element read, or what a path left. */
   mayBeKnown?: boolean;
   /** Where branches and loops have left it as one of several, the last one first. */

@@ -1,6 +1,6 @@
 import { assertNever } from '../../../runtime/errors/invariant.ts';
 import { seed, skipNumbers } from '../../../runtime/random/seed.ts';
-import { isTracked, liveWith } from '../../../runtime/tensor/lifetime.ts';
+import { isTracked, keep, liveWith } from '../../../runtime/tensor/lifetime.ts';
 import { requireGrad } from '../../../runtime/tensor/require-grad.ts';
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { hostType } from '../../guards/host-types.ts';
@@ -128,6 +128,13 @@ function compileEffect(effect: Effect): (values: RunValues, owned: OwnedTensors)
         return () => {
           tensor.grad = grad;
         };
+      };
+    }
+    case 'keep': {
+      const read = compileRecipe(effect.tensor);
+      return (values) => {
+        keep(read(values) as Tensor);
+        return nothing;
       };
     }
     case 'dispose': {

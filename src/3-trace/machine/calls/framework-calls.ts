@@ -137,7 +137,7 @@ type Performed = (t: Tracer, receiver: Variable, args: readonly Variable[]) => V
 const performed = new Map<unknown, Performed>([
   // The mode around the call is guarded for every trace.
   [gradEnabled, (t) => known(t.top.gradMode ?? gradEnabled())],
-  [keep, (_t, _receiver, [tensor = undefinedVariable]) => tensor],
+  [keep, traceKeep],
   [Tensor.prototype.backward, (t, receiver, args) => traceBackward(t, receiver, args)],
   [backward, (t, _receiver, [loss, ...rest]) => traceBackward(t, loss, rest)],
   [grad, (t, _receiver, args) => traceGrad(t, args)],
@@ -199,6 +199,22 @@ function traceSeed(
   if (!Number.isFinite(constant)) throw new GraphBreak('throw', 'seed() of no finite number');
   t.random.seed({ kind: 'constant', value: constant as number });
   return undefinedVariable;
+}
+
+/**
+ * The `tidy` around the call leaves the tensor alone. What a branch or loop makes of it is kept on every path: it then
+ * lives until the collector finds it.
+ */
+function traceKeep(
+  t: Tracer,
+  _receiver: Variable,
+  [tensor = undefinedVariable]: readonly Variable[],
+): Variable {
+  if (tensor.kind !== 'tensor') return tensor;
+  if (!tensor.source) tensor.isKept = true;
+  else if (!t.isInRegion) t.effects.keep(tensor.actual!, tensor.source);
+  else throw new GraphBreak('branch-effect', 'keep() in a branch or loop, of a tensor from before');
+  return tensor;
 }
 
 /** It happens after the run, if the tensor is still reachable then. */
