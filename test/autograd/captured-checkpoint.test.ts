@@ -219,7 +219,10 @@ const blocks: Readonly<Record<string, (block: Block) => (x: Tensor) => Tensor>> 
       const y = block.forward(x).exp();
       return (y.sum().itemSync() as number) > 0 ? y.mul(x) : y;
     });
-    return (x) => inner(inner(x).narrow(0, 0, 4)).sum(0).add(inner(x));
+    return (x) =>
+      inner(inner(x).narrow(0, 0, 4))
+        .sum(0)
+        .add(inner(x));
   },
 };
 

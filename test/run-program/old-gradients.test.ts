@@ -13,6 +13,7 @@ import {
   type StaticFunction,
   seed,
   type Tensor,
+  type ToStaticOptions,
   tidy,
   toStatic,
 } from '../../src/index.ts';
@@ -30,7 +31,7 @@ afterEach(() => {
 type Step = (x: Tensor, y: Tensor) => Tensor;
 
 interface Training {
-  readonly model: nn.Module;
+  readonly model: nn.Sequential;
   readonly step: Step;
   readonly dispose: () => void;
 }
@@ -205,7 +206,8 @@ describe('run-program/old-gradients', () => {
   };
   for (const [how, lossOf] of Object.entries(failures)) {
     it(`leave no handle without memory where ${how} before they are freed`, () => {
-      for (const options of [{}, { fullGraph: true }, { capture: 'auto' }] as const) {
+      const modes: ToStaticOptions[] = [{}, { fullGraph: true }, { capture: 'auto' }];
+      for (const options of modes) {
         const { model, dispose } = training(8, optimizers['SGD']!);
         const optimizer = new optim.SGD([...model.parameters()], { lr: 0.1 });
         const f = toStatic((x: Tensor, y: Tensor) => {
