@@ -1,4 +1,4 @@
-import { gradEnabled, noGrad } from '../autograd/grad-mode.ts';
+import { enableGrad, gradEnabled, noGrad } from '../autograd/grad-mode.ts';
 import { losingHistory } from '../autograd/lost-history.ts';
 import type { Device } from '../device/device.ts';
 import { formatSpec, isContiguousMeta, sameSpec } from '../device/tensor-meta.ts';
@@ -150,7 +150,9 @@ export class LoadedEntry {
     const inputs = this.#inputs.map((read) => read(values) as Tensor);
     const numbers = this.#numbers.map((read) => read(values) as number);
     if (numbers.some((number) => typeof number !== 'number')) throw notANumber(this.saved, values);
-    const outputs = this.#subgraph ? this.#runProgram(this.#subgraph, inputs, numbers) : [];
+    const outputs = this.#subgraph
+      ? this.#recording(() => this.#runProgram(this.#subgraph!, inputs, numbers))
+      : [];
     const { randomNumbers, reads, optional } = this.saved;
     this.#lose.forEach((lose, i) => {
       lose?.(outputs[i]!);
@@ -162,6 +164,12 @@ export class LoadedEntry {
     for (const index of reads) outputs[index]!.dispose();
     for (const index of optional) if (!results.held.has(index)) outputs[index]!.dispose();
     return result;
+  }
+
+  /** What was traced under `noGrad` and has a backward was recorded by `enableGrad` inside of the function. */
+  #recording<T>(run: () => T): T {
+    const records = !this.saved.gradMode && !gradEnabled() && this.planned?.backward;
+    return records ? enableGrad(run) : run();
   }
 
   /** Everything is read before anything changes; where that fails, the outputs are freed. */

@@ -1,3 +1,4 @@
+import { gradEnabled } from '../autograd/grad-mode.ts';
 import type { Device } from '../device/device.ts';
 import {
   ArgumentError,
@@ -68,20 +69,24 @@ export function programParts(value: unknown): ProgramParts | undefined {
 export function loadedProgram(parts: ProgramParts): LoadedProgram {
   const { name, inputSpec, state, entries, everySize } = parts;
   let last = entries[0];
+  let lastMode = gradEnabled();
   let ran: LoadedEntry | undefined;
   const find = (values: CallValues): LoadedEntry | undefined => {
-    const known = entries.find((entry) => !entry.misfit(values));
-    if (known) return known;
-    for (const sizes of everySize) {
-      const entry = sizes.entryFor(values);
-      if (entry && !entry.misfit(values)) return entry;
-    }
-    return undefined;
+    const known = inMode(entries, values);
+    return (
+      known ??
+      inMode(
+        everySize.flatMap((sizes) => sizes.entryFor(values) ?? []),
+        values,
+      )
+    );
   };
   const run = (...args: readonly unknown[]): unknown => {
     if (inputSpec) checkInputs(inputSpec, args);
     const values: CallValues = { args, state };
-    if (!last || last.misfit(values)) {
+    const mode = gradEnabled();
+    if (!last || lastMode !== mode || last.misfit(values)) {
+      lastMode = mode;
       const other = find(values);
       if (!other) throw noProgram(parts, values);
       last = other;
@@ -120,6 +125,12 @@ const errors: { readonly [K in Misfit['kind']]: new (facts: ErrorFacts) => Error
   device: DeviceError,
   other: ArgumentError,
 };
+
+/** The first entry that fits, of the present gradient mode if there is one: inside of the function, `enableGrad` may switch it. */
+function inMode(entries: readonly LoadedEntry[], values: CallValues): LoadedEntry | undefined {
+  const fitting = entries.filter((entry) => !entry.misfit(values));
+  return fitting.find(({ saved }) => saved.gradMode === gradEnabled()) ?? fitting[0];
+}
 
 /** Names what keeps each of the saved programs from the call. */
 function noProgram({ name, entries, everySize }: ProgramParts, values: CallValues): Error {

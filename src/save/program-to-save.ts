@@ -41,7 +41,7 @@ export function programToSave(fn: CompiledFunction): ProgramToSave {
     const trace = { ...result, name, names, guards };
     const asked = savedGuards(trace, places, written, frames);
     if (!asked) return [];
-    const writer = new EntryWriter(name, result, places);
+    const writer = new EntryWriter(name, trace, places);
     if (part.tooSmall)
       throw notSavable(name, 'a graph smaller than minGraphSize, which is not compiled');
     const planned = subgraph?.portable.planned ?? null;
@@ -78,11 +78,12 @@ function documentOf(
     const result = resized.atSizes(frames, sizes);
     if (!result) return null;
     const guards = [...resized.guards, ...result.guards, ...neededNumbers(result)];
-    const asked = savedGuards({ ...result, name, names, guards }, places, written, frames);
+    const trace = { ...result, name, names, guards };
+    const asked = savedGuards(trace, places, written, frames);
     if (!asked) return null;
     const planned = planFor(result, memory, ordered);
     const graphs = new GraphWriter();
-    const entry = new EntryWriter(name, result, places).entry(asked, planned, graphs);
+    const entry = new EntryWriter(name, trace, places).entry(asked, planned, graphs);
     // As a file has it.
     return JSON.parse(
       JSON.stringify({ graphs: graphs.graphs, entry: encodeEntry(entry) }),

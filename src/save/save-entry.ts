@@ -17,7 +17,7 @@ import { savedNumber } from './save-guards.ts';
 const ofClass = 'its result holds an object of a class';
 const orderDiffers = 'the order of keys in its result is data-dependent';
 
-/** Converts one trace to what a file can hold. Throws CaptureError for anything that isn't data. */
+/** Converts one trace, with all guards of its entry, to what a file can hold. Throws CaptureError for anything that isn't data. */
 export class EntryWriter {
   readonly #name: string;
   readonly #trace: TraceResult;
