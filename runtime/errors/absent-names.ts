@@ -2,6 +2,9 @@
 
 import { ArgumentError } from './errors.ts';
 
+/** The methods that only throw. */
+export const absentMethods = new WeakSet<object>();
+
 /** Gives each name a method that throws ArgumentError with its text as the remedy. */
 export function defineAbsent(
   prototype: object,
@@ -17,6 +20,7 @@ export function defineAbsent(
         remedy,
       });
     };
+    absentMethods.add(value);
     Object.defineProperty(prototype, name, { value, writable: true, configurable: true });
   }
 }

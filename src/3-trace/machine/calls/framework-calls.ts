@@ -8,13 +8,18 @@ import { grad } from '../../../../runtime/backward/grad.ts';
 import { deviceGuard, deviceNamed, guardingDevice } from '../../../../runtime/device/current.ts';
 import type { Device } from '../../../../runtime/device/device.ts';
 import { formatSpec } from '../../../../runtime/device/tensor-meta.ts';
+import { absentMethods } from '../../../../runtime/errors/absent-names.ts';
 import { thrownBy } from '../../../../runtime/nn/thrown-by.ts';
 import {
   convKinds,
   convTransposeKinds,
 } from '../../../../runtime/ops/convolution/convolution-options.ts';
 import { expectSizes } from '../../../../runtime/options/expect-arguments.ts';
-import { expectArguments, expectOptions } from '../../../../runtime/options/expect-options.ts';
+import {
+  expectArguments,
+  expectOptions,
+  unknownOption,
+} from '../../../../runtime/options/expect-options.ts';
 import { span } from '../../../../runtime/profiler/profiler.ts';
 import { seed } from '../../../../runtime/random/seed.ts';
 import { type Shape, sameShape, sizeOf } from '../../../../runtime/spec/shape.ts';
@@ -109,7 +114,7 @@ export function scopedMode(fn: Callable): boolean | null | undefined {
 
 /** Traces a function that modules call only for the error that it throws. */
 function traceThrow(): never {
-  throw new GraphBreak('throw', 'a module rejects its input');
+  throw new GraphBreak('throw', 'tostatic rejects what it is given');
 }
 
 /** Whether two shapes are equal, dimension by dimension: sizes that may differ from run to run stay open where they are one. */
@@ -162,6 +167,7 @@ const performed = new Map<unknown, Performed>([
   ...operandChecks,
   [formatSpec, traceThrow],
   [thrownBy, traceThrow],
+  [unknownOption, traceThrow],
 ]);
 
 /** The functions that the tracer performs itself, in an order that is the same in every process. */
@@ -176,6 +182,7 @@ export function callFramework(
   receiver: Variable,
   args: readonly Variable[],
 ): Variable | undefined {
+  if (absentMethods.has(fn)) traceThrow();
   if (rulesOf(fn)) return traceCustomFunction(t, fn, args);
   return performed.get(fn)?.(t, receiver, args);
 }
