@@ -1,6 +1,6 @@
 import { OutOfMemoryError } from '../../errors/errors.ts';
 import { InvariantError } from '../../errors/invariant.ts';
-import { BestFitAllocator } from '../../memory/allocator.ts';
+import { type Allocator, BestFitAllocator } from '../../memory/allocator.ts';
 import { events } from '../../memory/events.ts';
 import { poisonByte } from '../../memory/poison.ts';
 import { fixNumerics } from '../../numerics/math.ts';
@@ -38,7 +38,7 @@ function kernelOf(
 export class CpuDevice implements Device {
   readonly name: string;
   readonly kind = 'cpu';
-  readonly allocator: BestFitAllocator;
+  readonly allocator: Allocator;
   readonly sumsInBlocks = hasSimd;
   readonly typedElements = true;
   readonly overwritesOperands = true;

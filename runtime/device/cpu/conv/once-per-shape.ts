@@ -1,3 +1,4 @@
+import { lazily } from '../wasm/assembler/module-builder.ts';
 import { type ConvShape, hasNoTerms } from './shape.ts';
 
 /** Tables of convolutions take memory of their own; models have fewer kinds than this. */
@@ -9,8 +10,9 @@ const most = 256;
  * begin with zeros.
  */
 export function oncePerShape<T>(make: (shape: ConvShape) => T): (shape: ConvShape) => T | null {
-  const known = new Map<string, { readonly made: T | null }>();
+  const all = lazily(() => new Map<string, { readonly made: T | null }>());
   return (shape) => {
+    const known = all();
     const { batch, groups, inChannels, outChannels, inSize, outSize } = shape;
     const { kernel, stride, padding, dilation } = shape;
     const key = `${batch} ${groups} ${inChannels} ${outChannels} ${inSize} ${outSize} ${kernel} ${stride} ${padding} ${dilation}`;

@@ -9,7 +9,7 @@ import { argumentsBytes } from '../core/scratch.ts';
 import type { Flat } from '../pointwise/flat-list.ts';
 import { bindLoops, type Nest } from '../pointwise/nest.ts';
 import { walkOf } from '../pointwise/pointwise.ts';
-import { hasSimd } from '../wasm/assembler/module-builder.ts';
+import { hasSimd, lazily } from '../wasm/assembler/module-builder.ts';
 import type { PointwiseKernel } from '../wasm/pointwise-kernel.ts';
 import { compileFused, type FusedSignature } from './fused-kernel.ts';
 import { scalarFused } from './scalar-fused.ts';
@@ -90,7 +90,7 @@ export function flatFused(
 }
 
 /** Kernels by structure: programs repeat the same chains. */
-const kernels = new Map<string, PointwiseKernel>();
+const kernels = lazily(() => new Map<string, PointwiseKernel>());
 
 function kernelFor(signature: FusedSignature): PointwiseKernel {
   const { body, dtypes, walks, isShort } = signature;
@@ -98,10 +98,10 @@ function kernelFor(signature: FusedSignature): PointwiseKernel {
     body.parts.map(({ expr, ...part }) => [textOf(expr), part]),
     [body.results, body.writes, dtypes, walks, isShort],
   ]);
-  let kernel = kernels.get(key);
+  let kernel = kernels().get(key);
   if (!kernel) {
     kernel = compileFused(signature);
-    kernels.set(key, kernel);
+    kernels().set(key, kernel);
   }
   return kernel;
 }

@@ -12,7 +12,7 @@ import { argumentsAt, argumentsBytes } from '../core/scratch.ts';
 import { scalarPointwise } from '../scalar/pointwise.ts';
 import { pool } from '../threads/pool.ts';
 import type { Walk } from '../wasm/assembler/elements.ts';
-import { hasSimd, type Kernel } from '../wasm/assembler/module-builder.ts';
+import { hasSimd, type Kernel, lazily } from '../wasm/assembler/module-builder.ts';
 import { compilePointwise, type PointwiseKernel } from '../wasm/pointwise-kernel.ts';
 import { argumentWords, attrWordsOf, partLength, partWords, putAttrs } from './call-arguments.ts';
 import type { Flat } from './flat-list.ts';
@@ -64,9 +64,9 @@ export function walkOf(stride: number, isOutput: boolean): Walk {
   return stride === 0 && !isOutput ? 'fixed' : 'strided';
 }
 
-const kernels = new WeakMap<Expr, Map<string | number, PointwiseKernel>>();
+const kernels = lazily(() => new WeakMap<Expr, Map<string | number, PointwiseKernel>>());
 /** Kernels by the structure of their expressions: passes build equal expressions again. */
-const kernelsByText = new Map<string, PointwiseKernel>();
+const kernelsByText = lazily(() => new Map<string, PointwiseKernel>());
 
 const dtypeCodes: { readonly [D in DType]: number } = {
   float32: 0,
@@ -90,17 +90,17 @@ function signatureKey(kinds: readonly DType[], walks: readonly Walk[]): string |
 }
 
 function kernelFor(expr: Expr, kinds: readonly DType[], walks: readonly Walk[]): PointwiseKernel {
-  let ofExpr = kernels.get(expr);
+  let ofExpr = kernels().get(expr);
   if (!ofExpr) {
     ofExpr = new Map();
-    kernels.set(expr, ofExpr);
+    kernels().set(expr, ofExpr);
   }
   const key = signatureKey(kinds, walks);
   let kernel = ofExpr.get(key);
   if (!kernel) {
     const text = `${key} ${textOf(expr)}`;
-    kernel = kernelsByText.get(text) ?? compilePointwise({ expr, dtypes: kinds, walks });
-    kernelsByText.set(text, kernel);
+    kernel = kernelsByText().get(text) ?? compilePointwise({ expr, dtypes: kinds, walks });
+    kernelsByText().set(text, kernel);
     ofExpr.set(key, kernel);
   }
   return kernel;

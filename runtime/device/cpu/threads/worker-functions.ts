@@ -14,7 +14,7 @@ const mathNames = [
 
 const power = '(x, y) => x === 1 || (x === -1 && Math.abs(y) === Infinity) ? 1 : x ** y';
 
-const functions: Readonly<Record<string, string>> = {
+export const functionTexts: Readonly<Record<string, string>> = {
   pow: `(x, y) => y === 3 ? x * x * x : (${power})(x, y)`,
   rem: '(x, y) => x % y',
   sin: 'Math.sin',
@@ -43,11 +43,11 @@ const exact = ['rem', 'rem64', 'intPow', 'intRem', 'intQuotient'];
 
 /** Whether threads have the function: with portable numerics, only those that need none of `Math`'s. */
 export function isInWorkers(name: string): boolean {
-  return numerics() === 'default' ? Object.hasOwn(functions, name) : exact.includes(name);
+  return numerics() === 'default' ? Object.hasOwn(functionTexts, name) : exact.includes(name);
 }
 
 export const workerFunctionsText = `((errorFunction) => ({
-${Object.entries(functions)
+${Object.entries(functionTexts)
   .map(([name, text]) => `  ${name}: ${text},`)
   .join('\n')}
 }))(${errorFunction.toString()})`;

@@ -9,6 +9,9 @@ import { type ValueType, valueTypes } from './instructions.ts';
 
 type Imported = keyof typeof imported;
 
+/** What has been compiled so far: a recording has kernels of its own for a while. */
+export const kernelCaches: { made?: unknown }[] = [];
+
 /** Parameters and result of what a kernel calls for want of an instruction or a polynomial. */
 const importTypes: { readonly [F in Imported]: readonly [ValueType[], ValueType] } = {
   pow: [['f32', 'f32'], 'f32'],
@@ -204,12 +207,13 @@ export function moduleOf(kernel: Kernel): CompiledModule {
   return module;
 }
 
-/** Compiles at the first use. */
+/** Compiles at the first use. All that keeps kernels is made by it. */
 export function lazily<T>(make: () => T): () => T {
-  let made: T | undefined;
+  const cache: { made?: T | undefined } = {};
+  kernelCaches.push(cache);
   return () => {
-    made ??= make();
-    return made;
+    cache.made ??= make();
+    return cache.made;
   };
 }
 

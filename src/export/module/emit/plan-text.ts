@@ -1,0 +1,192 @@
+import { dtypes } from '../../../../runtime/spec/dtype.ts';
+import { isContiguous, sizeOf } from '../../../../runtime/spec/shape.ts';
+import { scalarTableIn } from '../../../../runtime/program/scalars.ts';
+import type { SavedEffect } from '../../../../runtime/save/saved-entry.ts';
+import type { SavedSource } from '../../../../runtime/save/saved-source.ts';
+import type { CompiledPlan } from '../compile-plan.ts';
+import { keyOf, type Layout, type ModuleMemory, printed } from '../module-memory.ts';
+import type { ModuleEntry } from '../module-memory.ts';
+import { viewOf } from '../recording/actions.ts';
+import type { Place } from '../recording/record-plan.ts';
+import { notInModule } from '../recording/recording-device.ts';
+import { ExpressionWriter, type RecipeTexts, scalarStatements } from './expressions.ts';
+import { textOf } from './item-text.ts';
+import { inLoops } from './loops.ts';
+import { type StatementNames, statementsOf } from './statements.ts';
+
+export interface PlanText {
+  readonly text: string;
+  /** Kernels that a run launches, and statements that launch them. */
+  readonly launches: number;
+  readonly statements: number;
+}
+
+/** Statements of one function, at most: engines don't optimize longer ones. */
+const mostStatements = 200;
+
+/** First element of a place, in elements of a dtype. */
+const indexAt = ({ ptr, offset }: Place, { dtype }: Layout): number =>
+  ptr / dtypes[dtype].bytes + offset;
+
+const layoutText = (place: Place, { dtype, shape, strides }: Layout): string => {
+  const own = isContiguous(shape, strides) ? '' : `,[${strides.join()}]`;
+  return `${viewOf[dtype]},${indexAt(place, { dtype, shape, strides })},'${dtype}',[${shape.join()}]${own}`;
+};
+
+/** Throws ArgumentError, by name, for what a module can't change or return. */
+export function planText(
+  number: number,
+  { saved, inputs }: ModuleEntry,
+  { actions, outputs, copied, planned }: CompiledPlan,
+  memory: ModuleMemory,
+  names: StatementNames,
+): PlanText {
+  const shapes = new Map(saved.inputs.map(({ place }, i) => [keyOf(place), inputs[i]!.shape]));
+  const writer = new ExpressionWriter((source) => shapes.get(keyOf(source)) ?? null);
+  const metas = planned.forward.outputs.map((id) => planned.values[id]!);
+  const statements = statementsOf(actions, names);
+  const needed = new Set(
+    statements.flatMap(({ numbers }) => numbers.flatMap((n) => (typeof n === 'number' ? [] : [n.id]))),
+  );
+  const lines = textOf(inLoops(statements));
+  const table = scalarTableIn(planned);
+  const scalars = table
+    ? scalarStatements(table, saved.numbers.map((source) => writer.source(source)), needed)
+    : '';
+  const ids = [...scalars.matchAll(/const (s\d+)=/g)].map(([, id]) => id!);
+  const parts: string[][] = [];
+  for (let i = 0; i < lines.length; i += mostStatements) {
+    parts.push(lines.slice(i, i + mostStatements));
+  }
+  const own = ids.filter((id) => lines.some((line) => new RegExp(`\\b${id}\\b`).test(line)));
+  const functions = parts.map(
+    (part, i) => `const part${number}_${i}=(${own.join()})=>{\n${part.join('\n')}\n};`,
+  );
+  const args = saved.inputs.flatMap(({ place }, i) => {
+    if (place.kind === 'state') return [];
+    const { dtype, shape } = inputs[i]!;
+    const name = JSON.stringify(printed(place));
+    const at = indexAt(memory.placeOf(number, place), inputs[i]!);
+    const value = writer.source(place);
+    const known = `${name},${value},'${dtype}',[${shape.join()}]`;
+    return [{ check: `mismatch(${known})`, put: `${viewOf[dtype]}.set(dataOf(${value}),${at});` }];
+  });
+  const texts: RecipeTexts = {
+    output: (index) => {
+      const place = outputs[index]!;
+      return `(o${index}??=read(${layoutText(place, metas[index]!)}))`;
+    },
+    scalar: (index, type) => {
+      const meta = metas[index]!;
+      if (meta.dtype === 'float16' || meta.dtype === 'bfloat16') {
+        throw notInModule('a result', `a number out of ${meta.dtype}`);
+      }
+      const element = `${viewOf[meta.dtype]}[${indexAt(outputs[index]!, meta)}]`;
+      return type === 'boolean' ? `${element}!==0` : element;
+    },
+    place: (source) => sourceText(source, writer, memory),
+  };
+  const facts = saved.guards.map((guard) => {
+    const source = guard.kind === 'number' ? 'its numbers' : printed(guard.source);
+    const message = `${JSON.stringify(`${named(source, memory)}: not as in the calls that the module was made of`)}`;
+    return `if(!(${writer.guard(guard)}))return new ModuleError('ArgumentError',${message});`;
+  });
+  const checks = [...new Set(args.map(({ check }) => check))];
+  const result = writer.recipe(saved.result, texts);
+  const makes = writer.makes(saved.makes, texts);
+  const effects = saved.effects.map((effect, i) => {
+    return effectText(effect, `n${i}`, writer, texts, memory, metas);
+  });
+  const before = effects.map(({ read }) => read).join('');
+  const after = effects.map(({ change }) => change).join('');
+  const drawn = saved.randomNumbers > 0 ? `offset+=${saved.randomNumbers};` : '';
+  const calls = parts.map((_, i) => `part${number}_${i}(${own.join()});`).join('');
+  const outputNames = outputs.map((_, i) => `o${i}`);
+  const text = `${functions.join('\n')}
+plans.push({misfit(args){
+let wrong=null;
+${checks.map((check) => `if(wrong=${check})return wrong;`).join('\n')}
+${facts.join('\n')}
+return null;
+},run(args){
+${args.map(({ put }) => put).join('\n')}
+${scalars}
+${restoring(calls, copied)}
+${outputNames.length > 0 ? `let ${outputNames.join()};` : ''}
+${makes}const result=${result};
+${before}${after}${drawn}
+return result;
+}});`;
+  const launches = actions.actions.filter(({ kind }) => kind !== 'write').length;
+  return { text, launches, statements: lines.length };
+}
+
+const named = (source: string, memory: ModuleMemory): string =>
+  source.replace(/^state\.(\d+)/, (_, index) => memory.state[Number(index)]!.name);
+
+/** A run that refuses a value leaves the state as it was. */
+function restoring(calls: string, copied: CompiledPlan['copied']): string {
+  if (copied.length === 0) return calls;
+  const move = (to: number, from: number, bytes: number) =>
+    `u8.copyWithin(${to},${from},${from + bytes});`;
+  const save = copied.map(({ from, to, bytes }) => move(to, from, bytes));
+  const restore = copied.map(({ from, to, bytes }) => move(from, to, bytes));
+  return `${save.join('')}try{${calls}}catch(error){${restore.join('')}throw error;}`;
+}
+
+function sourceText(source: SavedSource, writer: ExpressionWriter, memory: ModuleMemory): string {
+  if (source.kind !== 'state') return writer.source(source);
+  const state = memory.state[source.index]!;
+  return 'tensor' in state ? `read(${layoutText(state.tensor.place, state.tensor)})` : writer.source(source);
+}
+
+/** A change after the run: everything is read before anything changes. */
+function effectText(
+  effect: SavedEffect,
+  value: string,
+  writer: ExpressionWriter,
+  texts: RecipeTexts,
+  memory: ModuleMemory,
+  metas: readonly Layout[],
+): { readonly read: string; readonly change: string } {
+  if (effect.kind === 'draw') {
+    return {
+      read: `const ${value}=${writer.recipe(effect.count, texts)};`,
+      change: `offset+=${value};`,
+    };
+  }
+  // Nothing outlives a run but the state.
+  if (effect.kind === 'disposeOutput' || effect.kind === 'dispose') return { read: '', change: '' };
+  if (effect.kind !== 'set' || effect.place.kind !== 'state') {
+    throw notInModule(named(printed(effect.place), memory), 'a change to what an argument holds');
+  }
+  const { index } = effect.place;
+  const state = memory.state[index]!;
+  const { kind } = effect.value;
+  if (!('tensor' in state)) {
+    // A gradient that no program reads: only whether there is one matters.
+    const isTensor = kind === 'output' || (kind === 'source' && isTensorAt(effect.value.source, memory));
+    const text = isTensor ? '{}' : writer.recipe(effect.value, texts);
+    return { read: `const ${value}=${text};`, change: `values[${index}]=${value};` };
+  }
+  const { place, ...layout } = state.tensor;
+  if (kind === 'output') {
+    const meta = metas[effect.value.index]!;
+    const isSame = meta.dtype === layout.dtype && String(meta.shape) === String(layout.shape);
+    if (!isSame) throw notInModule(state.name, 'a tensor of other sizes in its place');
+    const strides = isContiguous(layout.shape, layout.strides) ? '' : `[${layout.strides.join()}]`;
+    const target = `${viewOf[layout.dtype]},${indexAt(place, layout)},[${layout.shape.join()}]`;
+    return {
+      read: `const ${value}=${texts.output(effect.value.index)};`,
+      change: `write(${target},${strides || 'null'},${value}.data);`,
+    };
+  }
+  const clears = state.isGradient && kind === 'constant';
+  if (!clears) throw notInModule(state.name, 'another value in the place of a tensor');
+  const from = indexAt(place, layout);
+  const end = from + sizeOf(layout.shape);
+  return { read: '', change: `${viewOf[layout.dtype]}.fill(0,${from},${end});` };
+}
+
+const isTensorAt = (source: SavedSource, memory: ModuleMemory): boolean =>
+  source.kind === 'state' && 'tensor' in memory.state[source.index]!;

@@ -1,0 +1,166 @@
+import { numerics } from '../../../runtime/numerics/math.ts';
+import { ArgumentError } from '../../../runtime/errors/errors.ts';
+import type { PlannedSubgraph } from '../../../runtime/program/plan.ts';
+import { partArgumentsAt } from '../../../runtime/device/cpu/core/heap.ts';
+import type { ProgramParts } from '../../../runtime/save/loaded-program.ts';
+import type { SavedEntry } from '../../../runtime/save/saved-entry.ts';
+import { packageVersion } from '../../options/package-version.ts';
+import { mergeCode } from './code/merge-code.ts';
+import { type CompiledPlan, compilePlan } from './compile-plan.ts';
+import { moduleText } from './emit/module-text.ts';
+import { planText } from './emit/plan-text.ts';
+import type { StatementNames } from './emit/statements.ts';
+import { ModuleMemory, pagesFor, scratchEnds } from './module-memory.ts';
+import type { Action, RecordedKernel } from './recording/actions.ts';
+import { notInModule } from './recording/recording-device.ts';
+
+/** A program with what it computes. */
+export interface PlannedEntry {
+  readonly saved: SavedEntry;
+  readonly planned: PlannedSubgraph;
+}
+
+/** Bytes of a module's memory. */
+export interface ModuleBytes {
+  /** The peak of the plan, of the largest one where there are several: what a run makes and frees again. */
+  readonly planned: number;
+  /** The block in which that lies. */
+  readonly arena: number;
+  readonly state: number;
+  readonly arguments: number;
+  /** Kernels' own memory. */
+  readonly scratch: number;
+  /** All of it, in pages of WebAssembly. */
+  readonly total: number;
+}
+
+export interface WrittenModule {
+  readonly text: string;
+  readonly memory: ModuleMemory;
+  readonly bytes: ModuleBytes;
+  /** Kernels that a run of each plan launches, and the statements that launch them. */
+  readonly launches: readonly number[];
+  readonly statements: readonly number[];
+}
+
+/** `data`: the file beside the module that has its state; null: the module itself has it. */
+export function writeModule(
+  { name, state }: Pick<ProgramParts, 'name' | 'state'>,
+  entries: readonly PlannedEntry[],
+  data: string | null,
+): WrittenModule {
+  if (numerics() !== 'default') throw notInModule('a program', 'portable numerics');
+  const programs = entries.map(({ saved, planned: { forward, values } }) => {
+    return { saved, inputs: forward.inputs.map((id) => values[id]!) };
+  });
+  const compiled = (base: number) => {
+    const memory = new ModuleMemory(base, state.entries(), programs);
+    const plans = entries.map(({ saved, planned }, i) => {
+      const inputs = saved.inputs.map(({ place }) => memory.placeOf(i, place));
+      return compilePlan(planned, inputs, memory.arenaAt);
+    });
+    const arena = Math.max(0, ...plans.map(({ arenaBytes }) => arenaBytes));
+    return { memory, plans, arena, end: memory.arenaAt + arena };
+  };
+  let made = compiled(scratchEnds.own);
+  // Tensors lie where other threads' scratch memory would be, as far as there is room.
+  if (made.end > partArgumentsAt) made = compiled(scratchEnds.all);
+  const { memory, plans, arena, end } = made;
+  const actions = plans.flatMap(({ actions }) => actions.actions);
+  const isFar = end > scratchEnds.all || actions.some(reachesFar);
+  const total = pagesFor(isFar ? Math.max(end, scratchEnds.all) : end);
+  const code = mergeCode(new Set(actions.flatMap(kernelsOf)), total);
+  const names = new Names((kernel) => code.exportOf(kernel));
+  const texts = plans.map((plan, i) => planText(i, programs[i]!, plan, memory, names));
+  const bytes: ModuleBytes = {
+    planned: Math.max(0, ...plans.map(({ plannedBytes }) => plannedBytes)),
+    arena,
+    state: memory.stateBytes.length,
+    arguments: memory.argumentBytes,
+    scratch: total * 65536 - memory.stateBytes.length - memory.argumentBytes - arena,
+    total: total * 65536,
+  };
+  const text = moduleText({
+    title: `${name || 'a function'}, compiled by tostatic ${packageVersion}`,
+    memory,
+    bytes: { ...bytes },
+    pages: total,
+    code,
+    kernels: [...names.kernels],
+    tables: [...names.tables.values()],
+    plans: texts.map((each) => each.text),
+    hosts: new Set(actions.flatMap((action) => (action.kind === 'host' ? [action.name] : []))),
+    data,
+  });
+  return {
+    text,
+    memory,
+    bytes,
+    launches: texts.map(({ launches }) => launches),
+    statements: texts.map(({ statements }) => statements),
+  };
+}
+
+/** The variables of kernels and tables, as statements come to name them. */
+class Names implements StatementNames {
+  readonly kernels = new Set<string>();
+  readonly tables = new Map<string, string>();
+  readonly #exportOf: (kernel: RecordedKernel) => string;
+  readonly #known = new Map<Uint8Array, Map<string, string>>();
+
+  constructor(exportOf: (kernel: RecordedKernel) => string) {
+    this.#exportOf = exportOf;
+  }
+
+  kernel(kernel: RecordedKernel): string {
+    const own = this.#known.get(kernel.code) ?? new Map<string, string>();
+    this.#known.set(kernel.code, own);
+    let name = own.get(kernel.name);
+    if (name === undefined) {
+      name = this.#exportOf(kernel);
+      own.set(kernel.name, name);
+      this.kernels.add(name);
+    }
+    return `k${name}`;
+  }
+
+  table(_view: string, values: readonly number[]): string {
+    const key = values.map((value) => (Object.is(value, -0) ? '-0' : String(value))).join();
+    const name = `t${this.tables.has(key) ? [...this.tables.keys()].indexOf(key) : this.tables.size}`;
+    this.tables.set(key, `  const ${name} = [${key}];`);
+    return name;
+  }
+}
+
+const kernelsOf = (action: Action): readonly RecordedKernel[] => {
+  if (action.kind === 'call') return [action.kernel];
+  return action.kind === 'host' ? action.kernels : [];
+};
+
+/** Whether an action may use the scratch memory behind that of all threads. */
+function reachesFar(action: Action): boolean {
+  const isFar = (value: unknown) =>
+    typeof value === 'number' && value >= partArgumentsAt && value < scratchEnds.all;
+  switch (action.kind) {
+    case 'call':
+      return action.args.some(isFar);
+    case 'write':
+      return isFar(action.at * 4) || action.values.some(isFar);
+    case 'fill':
+      return isFar(action.from);
+    case 'move':
+      return isFar(action.to) || isFar(action.from);
+    case 'host':
+      return action.args.some(isFar);
+  }
+}
+
+export function noSuchProgram(given: string, expected: string): ArgumentError {
+  return new ArgumentError({
+    what: 'exportModule: nothing to export',
+    given,
+    expected,
+    remedy: 'call the function with the arguments that the module is for, then export it',
+  });
+}
+export type { CompiledPlan };

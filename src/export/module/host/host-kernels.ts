@@ -1,0 +1,242 @@
+/** What a recording notes in the place of kernels in JavaScript that a module may contain. */
+
+import { addressOf, expectContiguous, indexOf } from '../../../../runtime/device/cpu/core/kernel.ts';
+import { collapse } from '../../../../runtime/device/cpu/core/loops.ts';
+import {
+  alongDim,
+  broadcastDims,
+  type ReductionKind,
+  reductionOver,
+} from '../../../../runtime/device/cpu/core/reduction.ts';
+import { argumentsAt, panelAAt } from '../../../../runtime/device/cpu/core/scratch.ts';
+import { copy } from '../../../../runtime/device/cpu/movement/copies.ts';
+import { fillBytes } from '../../../../runtime/device/cpu/movement/bytes.ts';
+import { randomKernels } from '../../../../runtime/device/cpu/wasm/random-kernels.ts';
+import { softmaxKernels } from '../../../../runtime/device/cpu/wasm/softmax-kernels.ts';
+import type { Launch, Operand } from '../../../../runtime/device/device.ts';
+import type { KernelName } from '../../../../runtime/device/kernel-names.ts';
+import type { Attrs } from '../../../../runtime/device/kernel-op.ts';
+import type { TensorMeta } from '../../../../runtime/device/tensor-meta.ts';
+import { dtypes } from '../../../../runtime/spec/dtype.ts';
+import { contiguousStrides, sizeOf } from '../../../../runtime/spec/shape.ts';
+import { type HostArgument, type View, viewOf } from '../recording/actions.ts';
+import type { HostMethod } from './host-methods.ts';
+
+/** Notes calls of the methods of `host-methods.ts`. */
+export interface HostLog {
+  host(name: HostMethod, args: readonly HostArgument[], kernels?: readonly unknown[]): void;
+}
+
+/** Null: the kernel is generated for these operands. */
+type HostFactory = (
+  log: HostLog,
+  inputs: readonly TensorMeta[],
+  outputs: readonly TensorMeta[],
+  attrs: Attrs,
+) => Launch | null;
+
+/** The first element of each operand, in elements. */
+const placesOf = (operands: readonly Operand[], metas: readonly TensorMeta[]): number[] =>
+  operands.map((operand, i) => indexOf(operand, metas[i]!.dtype));
+
+const nllLoss: HostFactory = (log, [scores, labels], [loss]) => {
+  const [n, classes] = scores!.shape as [number, number];
+  return (sources, targets) => {
+    const at = placesOf([...sources, ...targets], [scores!, labels!, loss!]);
+    log.host('nllLoss', [viewOf[loss!.dtype], ...at, n, classes]);
+  };
+};
+
+const nllLossShare: HostFactory = (log, [dy, labels], [share]) => {
+  const [n] = labels!.shape as [number];
+  return (sources, [target]) => {
+    const at = placesOf([sources[0]!, sources[1]!, target!], [dy!, labels!, share!]);
+    log.host('nllLossShare', [viewOf[share!.dtype], ...at, n]);
+  };
+};
+
+const nllLossGrad: HostFactory = (log, [dy, labels, logProbs], [dx]) => {
+  const [n, classes] = logProbs!.shape as [number, number];
+  return (sources, [target]) => {
+    const at = placesOf([sources[0]!, sources[1]!, target!], [dy!, labels!, dx!]);
+    log.host('nllLossGrad', [viewOf[dx!.dtype], ...at, n, classes]);
+  };
+};
+
+const crossEntropyGrad: HostFactory = (log, inputs, [dx]) => {
+  const [n, classes] = inputs[2]!.shape as [number, number];
+  const isSingle = dx!.dtype === 'float32';
+  const { probabilityShare } = softmaxKernels();
+  return (sources, targets) => {
+    const at = placesOf([...sources.slice(0, 3), ...targets], [...inputs.slice(0, 3), dx!]);
+    if (isSingle) {
+      log.host('crossEntropyGrad', [...at, n, classes, argumentsAt / 4], [probabilityShare]);
+    } else log.host('crossEntropyGradDouble', [...at, n, classes]);
+  };
+};
+
+/** The attributes of rows that an index names, as the methods take them. */
+function entriesOf(whole: TensorMeta, index: TensorMeta, attrs: Attrs): HostArgument[] {
+  expectContiguous(whole, index);
+  const dim = attrs.dim as number;
+  const [count, ...chosenShape] = index.shape as [number, ...number[]];
+  const sizes = whole.shape.slice(dim, dim + count);
+  const inner = sizeOf(whole.shape.slice(dim + count));
+  const outer = sizeOf(whole.shape.slice(0, dim));
+  return [
+    [outer, sizeOf(sizes) * inner, inner, sizeOf(chosenShape), attrs.wraps ? 1 : 0],
+    sizes.map((_, k) => dim + k),
+    sizes,
+    contiguousStrides(whole.shape).slice(dim, dim + count),
+  ];
+}
+
+const clear = (target: Operand, { dtype, shape }: TensorMeta): void =>
+  fillBytes(addressOf(target, dtype), sizeOf(shape) * dtypes[dtype].bytes);
+
+const index: HostFactory = (log, [x, places], [out], attrs) => {
+  const entries = entriesOf(x!, places!, attrs);
+  return ([source, chosen], [target]) => {
+    const at = placesOf([source!, chosen!, target!], [x!, places!, out!]);
+    log.host('copyRows', ['index', viewOf[x!.dtype], at, ...entries, 1]);
+  };
+};
+
+const indexGrad: HostFactory = (log, [dy, places], [dx], attrs) => {
+  const entries = entriesOf(dx!, places!, attrs);
+  return ([from, chosen], [target]) => {
+    clear(target!, dx!);
+    const at = placesOf([target!, chosen!, from!], [dx!, places!, dy!]);
+    log.host('addRows', ['index', viewOf[dx!.dtype], at, ...entries]);
+  };
+};
+
+const rowsInto =
+  (op: 'indexPut' | 'indexAdd'): HostFactory =>
+  (log, [x, places, source], [out], attrs) => {
+    const entries = entriesOf(out!, places!, attrs);
+    const start = copy([x!], [out!], {});
+    return ([base, chosen, from], [target]) => {
+      start([base!], [target!]);
+      const at = placesOf([target!, chosen!, from!], [out!, places!, source!]);
+      const args: HostArgument[] = [op, viewOf[out!.dtype], at, ...entries];
+      if (op === 'indexPut') log.host('copyRows', [...args, 0]);
+      else log.host('addRows', args);
+    };
+  };
+
+const without = (list: readonly number[], dim: number) => list.map((s, d) => (d === dim ? 0 : s));
+
+/** Loops over the elements of an index: `how` as in `moveElements`. */
+function elements(
+  log: HostLog,
+  op: string,
+  [whole, index, partner]: readonly [TensorMeta, TensorMeta, TensorMeta],
+  dim: number,
+  how: 0 | 1 | 2,
+): (whole: Operand, index: Operand, partner: Operand) => void {
+  const strides = [without(whole.strides, dim), index.strides, partner.strides];
+  const loops = collapse(index.shape, strides);
+  const along = [dim, whole.shape[dim]!, whole.strides[dim]!];
+  return (...operands) => {
+    const at = placesOf(operands, [whole, index, partner]);
+    const view: View = viewOf[whole.dtype];
+    log.host('moveElements', [op, view, at, loops.shape, ...loops.strides, along, how]);
+  };
+}
+
+const gather: HostFactory = (log, [x, places], [out], { dim }) => {
+  const each = elements(log, 'gather', [x!, places!, out!], dim as number, 0);
+  return ([source, chosen], [target]) => each(source!, chosen!, target!);
+};
+
+const gatherGrad: HostFactory = (log, [dy, places], [dx], { dim }) => {
+  const each = elements(log, 'gather', [dx!, places!, dy!], dim as number, 2);
+  return ([from, chosen], [target]) => {
+    clear(target!, dx!);
+    each(target!, chosen!, from!);
+  };
+};
+
+const scattering =
+  (op: 'scatter' | 'scatterAdd'): HostFactory =>
+  (log, [x, places, source], [out], { dim }) => {
+    const start = copy([x!], [out!], {});
+    const how = op === 'scatter' ? 1 : 2;
+    const each = elements(log, op, [out!, places!, source!], dim as number, how);
+    return ([base, chosen, from], [target]) => {
+      start([base!], [target!]);
+      each(target!, chosen!, from!);
+    };
+  };
+
+const argExtreme =
+  (sign: 1 | -1): HostFactory =>
+  (log, [x], [out], { dim }) => {
+    expectContiguous(x!, out!);
+    const { size, stride, outer } = alongDim(x!.shape, dim as number);
+    return ([source], [target]) => {
+      const at = placesOf([source!, target!], [x!, out!]);
+      log.host('argExtreme', [viewOf[x!.dtype], ...at, [size, stride, outer], sign]);
+    };
+  };
+
+const isGenerated = ({ dtype, shape }: TensorMeta): boolean =>
+  (dtype === 'float32' || dtype === 'float64') && sizeOf(shape) > 0;
+
+const folding =
+  (kind: ReductionKind): HostFactory =>
+  (log, inputs, [out], attrs) => {
+    const x = inputs[0]!;
+    if (isGenerated(x)) return null;
+    const dims = (attrs.dims as number[] | undefined) ?? broadcastDims(x, inputs[1]!);
+    const { kept, reduced } = reductionOver(x, dims);
+    const isInteger = dtypes[x.dtype].floating ? 0 : 1;
+    return ([source], [target]) => {
+      const at = placesOf([source!, target!], [x, out!]);
+      const names = [viewOf[x.dtype], viewOf[out!.dtype]];
+      const loops = [kept.shape, kept.strides, reduced.shape, reduced.strides[0]!];
+      log.host('fold', [kind, names, at, ...loops, isInteger]);
+    };
+  };
+
+const random =
+  (isNormal: 0 | 1): HostFactory =>
+  (log, _inputs, [out], attrs) => {
+    expectContiguous(out!);
+    const size = sizeOf(out!.shape);
+    const { uniform, normal } = randomKernels();
+    return (_sources, [target], now = attrs) => {
+      const stream = [now.seed as number, now.offset as number];
+      if (out!.dtype === 'float64') {
+        log.host('randomDoubles', [isNormal, indexOf(target!, 'float64'), size, ...stream]);
+        return;
+      }
+      const args = [isNormal, addressOf(target!, 'float32'), size, ...stream, panelAAt];
+      log.host('random', args, isNormal ? [uniform, normal] : [uniform]);
+    };
+  };
+
+export const hostKernels: { readonly [N in KernelName]?: HostFactory } = {
+  nllLoss,
+  nllLossShare,
+  nllLossGrad,
+  crossEntropyGrad,
+  index,
+  indexGrad,
+  indexPut: rowsInto('indexPut'),
+  indexAdd: rowsInto('indexAdd'),
+  gather,
+  gatherGrad,
+  scatter: scattering('scatter'),
+  scatterAdd: scattering('scatterAdd'),
+  argmax: argExtreme(1),
+  argmin: argExtreme(-1),
+  sum: folding('sum'),
+  sumTo: folding('sum'),
+  prod: folding('prod'),
+  max: folding('max'),
+  min: folding('min'),
+  uniform: random(0),
+  normal: random(1),
+};

@@ -1,0 +1,429 @@
+/**
+ * Kernels in JavaScript that a module may contain: those whose reads and writes follow from elements of tensors. Each is
+ * written into a module as its text, so it names nothing but its parameters and what is reached by `this`.
+ */
+
+import type { View } from '../recording/actions.ts';
+
+/** What all of them find: views of the module's memory, and how it refuses a value. */
+export interface HostMemory {
+  readonly f32: Float32Array;
+  readonly f64: Float64Array;
+  readonly i32: Int32Array;
+  readonly u16: Uint16Array;
+  readonly u8: Uint8Array;
+  fail(message: string): never;
+}
+
+type Name = View;
+type Numbers = readonly number[];
+type Kernel = (...args: number[]) => void;
+/** Loops over elements: their sizes, and what each of the operands moves by in each. */
+type Walk = (
+  shape: Numbers,
+  steps: readonly Numbers[],
+  at: number[],
+  body: (at: number[]) => void,
+) => void;
+
+export interface HostMethods extends HostMemory {
+  label(index: number, classes: number): number | null;
+  rows(
+    op: string,
+    places: number,
+    chosen: number,
+    dims: Numbers,
+    sizes: Numbers,
+    strides: Numbers,
+    wraps: number,
+  ): Int32Array;
+  eachRow(
+    rows: Int32Array,
+    whole: number,
+    partner: number,
+    [outer, outerStep, inner]: Numbers,
+    body: (row: number, partner: number) => void,
+  ): void;
+  walk: Walk;
+  perElement(
+    op: string,
+    at: Numbers,
+    shape: Numbers,
+    whole: Numbers,
+    index: Numbers,
+    partner: Numbers,
+    [dim, size, step]: Numbers,
+    body: (whole: number, partner: number) => void,
+  ): void;
+  words(seed: number, block: number): Int32Array;
+}
+
+export const hostMethods = {
+  /** The label of a row; null where the row doesn't count. */
+  label(index: number, classes: number): number | null {
+    const label = this.i32[index]!;
+    if (label === -100) return null;
+    if (label < 0 || label >= classes) {
+      this.fail(`nllLoss: label ${label} is not a class, which are 0 to ${classes - 1}`);
+    }
+    return label;
+  },
+
+  nllLoss(
+    view: 'f32' | 'f64',
+    scores: number,
+    labels: number,
+    loss: number,
+    n: number,
+    classes: number,
+  ) {
+    const data = this[view];
+    const single = view === 'f32';
+    let sum = 0;
+    let count = 0;
+    for (let i = 0; i < n; i++) {
+      const label = this.label(labels + i, classes);
+      if (label === null) continue;
+      sum -= data[scores + i * classes + label]!;
+      if (single) sum = Math.fround(sum);
+      count++;
+    }
+    data[loss] = sum / count;
+  },
+
+  nllLossShare(view: 'f32' | 'f64', dy: number, labels: number, out: number, n: number) {
+    const data = this[view];
+    let count = 0;
+    for (let i = 0; i < n; i++) if (this.i32[labels + i] !== -100) count++;
+    data[out] = -data[dy]! / count;
+  },
+
+  nllLossGrad(
+    view: 'f32' | 'f64',
+    dy: number,
+    labels: number,
+    out: number,
+    n: number,
+    classes: number,
+  ) {
+    const data = this[view];
+    let count = 0;
+    for (let i = 0; i < n; i++) if (this.i32[labels + i] !== -100) count++;
+    const share = -data[dy]! / count;
+    data.fill(0, out, out + n * classes);
+    for (let i = 0; i < n; i++) {
+      const label = this.label(labels + i, classes);
+      if (label !== null) data[out + i * classes + label] = share;
+    }
+  },
+
+  /** The generated kernel writes minus a row's share of each probability; the label's own share is added to that. */
+  crossEntropyGrad(
+    share: number,
+    labels: number,
+    out: number,
+    to: number,
+    n: number,
+    classes: number,
+    scratch: number,
+    probabilityShare: Kernel,
+  ) {
+    const { f32 } = this;
+    const own = f32[share]!;
+    f32[scratch] = own + 0;
+    f32[scratch + 1] = 0;
+    for (let row = 0; row < n; row++) {
+      const label = this.label(labels + row, classes);
+      const [from, into] = [out + row * classes, to + row * classes];
+      const shareAt = label === null ? scratch + 1 : scratch;
+      probabilityShare(from * 4, shareAt * 4, into * 4, 1, classes);
+      if (label === null) continue;
+      const part = f32[into + label]!;
+      f32[into + label] = part === 0 ? own : own + part;
+    }
+  },
+
+  crossEntropyGradDouble(
+    share: number,
+    labels: number,
+    out: number,
+    to: number,
+    n: number,
+    classes: number,
+  ) {
+    const { f64 } = this;
+    const own = f64[share]!;
+    for (let row = 0; row < n; row++) {
+      const label = this.label(labels + row, classes);
+      const sum = label === null ? 0 : own + 0;
+      for (let i = 0, at = row * classes; i < classes; i++, at++) {
+        f64[to + at] = (i === label ? own : 0) - Math.exp(f64[out + at]!) * sum;
+      }
+    }
+  },
+
+  /** The first element of each chosen row, within an outer index. */
+  rows(
+    op: string,
+    places: number,
+    chosen: number,
+    dims: Numbers,
+    sizes: Numbers,
+    strides: Numbers,
+    wraps: number,
+  ): Int32Array {
+    const rows = new Int32Array(chosen);
+    for (let k = 0; k < dims.length; k++) {
+      const size = sizes[k]!;
+      for (let b = 0; b < chosen; b++) {
+        const given = this.i32[places + k * chosen + b]!;
+        const place = given < 0 && wraps ? given + size : given;
+        if (place < 0 || place >= size) {
+          this.fail(`${op}: index ${given} is out of range in dimension ${dims[k]} of size ${size}`);
+        }
+        rows[b]! += place * strides[k]!;
+      }
+    }
+    return rows;
+  },
+
+  eachRow(
+    rows: Int32Array,
+    whole: number,
+    partner: number,
+    [outer, outerStep, inner]: Numbers,
+    body: (row: number, partner: number) => void,
+  ) {
+    let to = partner;
+    for (let o = 0; o < outer!; o++) {
+      for (let b = 0; b < rows.length; b++) {
+        body(whole + o * outerStep! + rows[b]!, to);
+        to += inner!;
+      }
+    }
+  },
+
+  /** Copies rows: from chosen ones where `reads`, else to them. */
+  copyRows(
+    op: string,
+    view: Name,
+    [whole, places, partner]: Numbers,
+    entries: Numbers,
+    dims: Numbers,
+    sizes: Numbers,
+    strides: Numbers,
+    reads: number,
+  ) {
+    const data = this[view];
+    const [, , inner, chosen, wraps] = entries;
+    const rows = this.rows(op, places!, chosen!, dims, sizes, strides, wraps!);
+    this.eachRow(rows, whole!, partner!, entries, (row, to) => {
+      if (reads) data.copyWithin(to, row, row + inner!);
+      else data.copyWithin(row, to, to + inner!);
+    });
+  },
+
+  addRows(
+    op: string,
+    view: Name,
+    [whole, places, partner]: Numbers,
+    entries: Numbers,
+    dims: Numbers,
+    sizes: Numbers,
+    strides: Numbers,
+  ) {
+    const data = this[view];
+    const [, , inner, chosen, wraps] = entries;
+    const rows = this.rows(op, places!, chosen!, dims, sizes, strides, wraps!);
+    this.eachRow(rows, whole!, partner!, entries, (row, from) => {
+      for (let i = 0; i < inner!; i++) data[row + i] = data[row + i]! + data[from + i]!;
+    });
+  },
+
+  walk(shape: Numbers, steps: readonly Numbers[], at: number[], body: (at: number[]) => void) {
+    const count = shape.map(() => 0);
+    if (shape.includes(0)) return;
+    for (;;) {
+      body(at);
+      let dim = shape.length - 1;
+      for (; dim >= 0; dim--) {
+        for (let k = 0; k < at.length; k++) at[k]! += steps[k]![dim]!;
+        if (++count[dim]! < shape[dim]!) break;
+        for (let k = 0; k < at.length; k++) at[k]! -= shape[dim]! * steps[k]![dim]!;
+        count[dim] = 0;
+      }
+      if (dim < 0) return;
+    }
+  },
+
+  perElement(
+    op: string,
+    at: Numbers,
+    shape: Numbers,
+    whole: Numbers,
+    index: Numbers,
+    partner: Numbers,
+    [dim, size, step]: Numbers,
+    body: (whole: number, partner: number) => void,
+  ) {
+    this.walk(shape, [whole, index, partner], [...at], ([w, i, p]) => {
+      const place = this.i32[i!]!;
+      if (place < 0 || place >= size!) {
+        this.fail(`${op}: index ${place} is out of range in dimension ${dim} of size ${size}`);
+      }
+      body(w! + place * step!, p!);
+    });
+  },
+
+  /** `how`: 0 reads the elements that an index names, 1 writes them, 2 adds to them. */
+  moveElements(
+    op: string,
+    view: Name,
+    at: Numbers,
+    shape: Numbers,
+    whole: Numbers,
+    index: Numbers,
+    partner: Numbers,
+    along: Numbers,
+    how: number,
+  ) {
+    const data = this[view];
+    this.perElement(op, at, shape, whole, index, partner, along, (w, p) => {
+      if (how === 0) data[p] = data[w]!;
+      else if (how === 1) data[w] = data[p]!;
+      else data[w] = data[w]! + data[p]!;
+    });
+  },
+
+  /** The first of the largest (sign 1) or smallest (sign −1); NaN counts as that. */
+  argExtreme(
+    view: Name,
+    from: number,
+    to: number,
+    [size, step, outer]: Numbers,
+    sign: number,
+  ) {
+    const data = this[view];
+    let out = to;
+    for (let o = 0; o < outer!; o++) {
+      for (let i = 0; i < step!; i++) {
+        const first = from + o * size! * step! + i;
+        let best = 0;
+        let top = data[first]!;
+        for (let k = 1; k < size! && !Number.isNaN(top); k++) {
+          const value = data[first + k * step!]!;
+          if (sign * value > sign * top || Number.isNaN(value)) [best, top] = [k, value];
+        }
+        this.i32[out++] = best;
+      }
+    }
+  },
+
+  /** A sum, product, largest or smallest element, in the order of the shape; integers wrap. */
+  fold(
+    kind: string,
+    views: readonly Name[],
+    at: Numbers,
+    kept: Numbers,
+    keptSteps: readonly Numbers[],
+    reduced: Numbers,
+    steps: Numbers,
+    isInteger: number,
+  ) {
+    const [data, results] = [this[views[0]!], this[views[1]!]];
+    const starts: Record<string, number> = { sum: 0, prod: 1, max: -Infinity, min: Infinity };
+    this.walk(kept, keptSteps, [...at], ([from, to]) => {
+      let result = starts[kind]!;
+      this.walk(reduced, [steps], [from!], ([place]) => {
+        const value = data[place!]!;
+        if (kind === 'sum') result = isInteger ? (result + value) | 0 : result + value;
+        else if (kind === 'prod') result = isInteger ? Math.imul(result, value) : result * value;
+        else if (kind === 'max') result = value > result || Number.isNaN(value) ? value : result;
+        else result = value < result || Number.isNaN(value) ? value : result;
+      });
+      results[to!] = result;
+    });
+  },
+
+  /** Random numbers from `offset` of the stream on; a block that is cut is drawn beside, and its part copied. */
+  random(
+    isNormal: number,
+    at: number,
+    size: number,
+    seed: number,
+    offset: number,
+    scratch: number,
+    uniform: Kernel,
+    normal?: Kernel,
+  ) {
+    const end = offset + size;
+    const draw = (to: number, block: number, count: number) => {
+      const high = Math.floor(block / 2 ** 32) | 0;
+      uniform(to, count, block | 0, high, seed | 0, Math.floor(seed / 2 ** 32) | 0);
+      if (isNormal) normal!(to, count * 2);
+    };
+    const part = (from: number, to: number) => {
+      if (to <= from) return;
+      const block = Math.floor(from / 4);
+      draw(scratch, block, 1);
+      const first = scratch / 4 + from - block * 4;
+      this.i32.copyWithin(at / 4 + from - offset, first, first + to - from);
+    };
+    const whole = Math.min(Math.ceil(offset / 4) * 4, end);
+    const wholeEnd = Math.max(Math.floor(end / 4) * 4, whole);
+    part(offset, whole);
+    if (wholeEnd > whole) draw(at + (whole - offset) * 4, whole / 4, (wholeEnd - whole) / 4);
+    part(wholeEnd, end);
+  },
+
+  /** A block of Philox4x32-10. */
+  words(seed: number, block: number): Int32Array {
+    const high = (a: number, b: number) => {
+      const middle = (a >>> 16) * (b & 0xffff) + (((a & 0xffff) * (b & 0xffff)) >>> 16);
+      const carry = (a & 0xffff) * (b >>> 16) + (middle & 0xffff);
+      return ((a >>> 16) * (b >>> 16) + Math.floor(middle / 65536) + Math.floor(carry / 65536)) | 0;
+    };
+    let [c0, c1, c2, c3] = [block | 0, Math.floor(block / 2 ** 32) | 0, 0, 0];
+    let [k0, k1] = [seed | 0, Math.floor(seed / 2 ** 32) | 0];
+    for (let round = 0; round < 10; round++) {
+      const [high0, high1] = [high(0xd2511f53, c0), high(0xcd9e8d57, c2)];
+      [c1, c3] = [c1 ^ k0 ^ high1, c3 ^ k1 ^ high0];
+      [c0, c1, c2, c3] = [c1, Math.imul(0xcd9e8d57, c2), c3, Math.imul(0xd2511f53, c0)];
+      k0 = (k0 + 0x9e3779b9) | 0;
+      k1 = (k1 + 0xbb67ae85) | 0;
+    }
+    return Int32Array.of(c0, c1, c2, c3);
+  },
+
+  /** Two words an element, and normal numbers by pairs. */
+  randomDoubles(isNormal: number, at: number, size: number, seed: number, offset: number) {
+    const number = (position: number) => {
+      const word = (at: number) => this.words(seed, Math.floor(at / 4))[at % 4]!;
+      return ((word(position) >>> 5) * 2 ** 26 + (word(position + 1) >>> 6)) / 2 ** 53;
+    };
+    for (let i = 0; i < size; i += 2) {
+      let pair = [number(offset + i * 2), number(offset + i * 2 + 2)];
+      if (isNormal) {
+        const radius = Math.sqrt(-2 * Math.log(1 - pair[0]!));
+        const angle = 2 * Math.PI * pair[1]!;
+        pair = [radius * Math.cos(angle), radius * Math.sin(angle)];
+      }
+      for (let k = 0; k < 2 && i + k < size; k++) this.f64[at + i + k] = pair[k]!;
+    }
+  },
+} satisfies Record<string, unknown> & ThisType<HostMethods>;
+
+export type HostMethod = keyof typeof hostMethods;
+
+/** The text of these methods and of those that they call, as members of an object. */
+export function hostText(names: Iterable<string>): string {
+  const texts = new Map<string, string>();
+  const add = (name: string): void => {
+    if (texts.has(name) || !Object.hasOwn(hostMethods, name)) return;
+    const text = String(hostMethods[name as HostMethod]);
+    texts.set(name, text);
+    for (const [, called] of text.matchAll(/this\.(\w+)\(/g)) add(called!);
+  };
+  for (const name of names) add(name);
+  return [...texts.values()].join(',\n');
+}

@@ -1,0 +1,62 @@
+/** What a run does to memory, in order: as data, which another program can do again. */
+
+import type { DType } from '../../../../runtime/spec/dtype.ts';
+
+/** Names of the views of a WebAssembly memory. */
+export type View = 'f32' | 'f64' | 'i32' | 'u16' | 'u8';
+
+export const viewOf: { readonly [D in DType]: View } = {
+  float32: 'f32',
+  float64: 'f64',
+  int32: 'i32',
+  float16: 'u16',
+  bfloat16: 'u16',
+  bool: 'u8',
+  uint8: 'u8',
+};
+
+export const elementBytes: { readonly [V in View]: number } = {
+  f32: 4,
+  f64: 8,
+  i32: 4,
+  u16: 2,
+  u8: 1,
+};
+
+/** A generated function: the code of the module that it was compiled in, and its name there. */
+export interface RecordedKernel {
+  readonly code: Uint8Array;
+  readonly name: string;
+}
+
+/** Places are indices of the view's elements. */
+export type Action =
+  | { readonly kind: 'call'; readonly kernel: RecordedKernel; readonly args: readonly number[] }
+  | { readonly kind: 'write'; readonly view: View; readonly at: number; readonly values: number[] }
+  | {
+      readonly kind: 'fill';
+      readonly view: View;
+      readonly value: number;
+      readonly from: number;
+      readonly to: number;
+    }
+  | {
+      readonly kind: 'move';
+      readonly view: View;
+      readonly to: number;
+      readonly from: number;
+      readonly end: number;
+    }
+  /** A kernel in JavaScript, of those that a module may contain; it calls these generated ones. */
+  | {
+      readonly kind: 'host';
+      readonly name: string;
+      readonly kernels: readonly RecordedKernel[];
+      readonly args: readonly HostArgument[];
+    };
+
+/** Numbers alone may differ from run to run. */
+export type HostArgument = number | string | readonly HostArgument[];
+
+/** A kernel did what can't be recorded: it looked at elements of tensors. */
+export class NotRecorded extends Error {}

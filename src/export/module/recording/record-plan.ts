@@ -1,0 +1,96 @@
+import { Holder } from '../../../../runtime/device/holder.ts';
+import type { TensorMeta } from '../../../../runtime/device/tensor-meta.ts';
+import { events } from '../../../../runtime/memory/events.ts';
+import { spans } from '../../../../runtime/profiler/spans.ts';
+import { copiedInputs } from '../../../../runtime/program/checks.ts';
+import type { PlannedSubgraph } from '../../../../runtime/program/plan.ts';
+import { Executable } from '../../../../runtime/run-program/executor.ts';
+import { ScopePool } from '../../../../runtime/run-program/scope/scope.ts';
+import { sizeOf } from '../../../../runtime/spec/shape.ts';
+import type { LiveRange } from '../../../7-plan/arena/layout.ts';
+import type { Action } from './actions.ts';
+import { ActionLog, recordingInto } from './recorded-heap.ts';
+import { RecordingAllocator, RecordingDevice } from './recording-device.ts';
+
+/** Where a value lies: the address of its memory, and its first element from there. */
+export interface Place {
+  readonly ptr: number;
+  /** In elements. */
+  readonly offset: number;
+}
+
+/** Everything that differs from one recording to the next. */
+export interface Given {
+  readonly inputs: readonly Place[];
+  readonly place: (allocation: number, bytes: number) => number;
+  /** Numbers of the run, by their places in its scalar table. */
+  readonly scalars: readonly number[];
+}
+
+/** Memory that a run which fails leaves as it was: a copy is made before it. */
+export interface Copied {
+  readonly from: number;
+  readonly to: number;
+  readonly bytes: number;
+}
+
+export interface Recording {
+  readonly actions: readonly Action[];
+  readonly lives: readonly LiveRange[];
+  readonly outputs: readonly Place[];
+  readonly copied: readonly Copied[];
+}
+
+/** Runs a plan by the executor of real runs, and notes what its kernels would do to memory. */
+export function recordPlan(planned: PlannedSubgraph, given: Given): Recording {
+  const log = new ActionLog();
+  const allocator = new RecordingAllocator(given.place);
+  const [active, kernels, profiled] = [events.active, events.kernels, spans.active];
+  events.active = false;
+  spans.active = false;
+  try {
+    return recordingInto(log, () => recordRun(planned, given, log, allocator));
+  } finally {
+    events.active = active;
+    events.kernels = kernels;
+    spans.active = profiled;
+  }
+}
+
+function recordRun(
+  { forward, values }: PlannedSubgraph,
+  { inputs, scalars }: Given,
+  log: ActionLog,
+  allocator: RecordingAllocator,
+): Recording {
+  const device = new RecordingDevice(log, allocator);
+  const own = values.map((meta): TensorMeta => ({ ...meta, device }));
+  const executable = new Executable(forward, own, [], { atomic: true });
+  const copies = copiedInputs(forward).map((i) => {
+    const meta = values[forward.inputs[i]!]!;
+    const bytes = sizeOf(meta.shape) * device.elementBytes(meta.dtype);
+    const { ptr, offset } = inputs[i]!;
+    const from = ptr + offset * device.elementBytes(meta.dtype);
+    return { from, bytes, holder: new Holder(device, bytes) };
+  });
+  const scope = new ScopePool(values.length, scalars.length).take();
+  scope.scalars.set(scalars);
+  const unused = new Set(forward.unusedInputs);
+  forward.inputs.forEach((id, i) => {
+    const { ptr, offset } = inputs[i]!;
+    const ground = { alloc: () => ptr, free: () => {} };
+    if (!unused.has(id)) scope.slots[id]!.put(new Holder(device, 1, ground), offset);
+  });
+  executable.run(scope);
+  const outputs = forward.outputs.map((id): Place => {
+    const { holder, offset } = scope.slots[id]!;
+    return { ptr: holder!.ptr, offset };
+  });
+  const { lives } = allocator;
+  return {
+    actions: log.actions,
+    lives,
+    outputs,
+    copied: copies.map(({ from, bytes, holder }) => ({ from, to: holder.ptr, bytes })),
+  };
+}

@@ -1,0 +1,117 @@
+import { heap } from '../../../../runtime/device/cpu/core/heap.ts';
+import { pool } from '../../../../runtime/device/cpu/threads/pool.ts';
+import {
+  instantiation,
+  kernelCaches,
+} from '../../../../runtime/device/cpu/wasm/assembler/module-builder.ts';
+import { wideVectors } from '../../../../runtime/device/cpu/wasm/assembler/wide-vectors.ts';
+import { exportedNames } from '../code/read-code.ts';
+import { type Action, type HostArgument, NotRecorded, type RecordedKernel, type View } from './actions.ts';
+
+const views = {
+  f32: Float32Array,
+  f64: Float64Array,
+  i32: Int32Array,
+  u16: Uint16Array,
+  u8: Uint8Array,
+} as const;
+
+/** The actions of a run, which kernels and views of the memory add. */
+export class ActionLog {
+  readonly actions: Action[] = [];
+  /** Elements written since the last kernel, as they are stored: launches read their arguments back. */
+  readonly #written = new Map<string, number>();
+  readonly #recorded = new Map<unknown, RecordedKernel>();
+
+  /** A function that takes the place of a kernel. */
+  kernel(recorded: RecordedKernel): (...args: number[]) => number {
+    const kernel = (...args: number[]): number => {
+      this.#written.clear();
+      this.actions.push({ kind: 'call', kernel: recorded, args });
+      return 0;
+    };
+    this.#recorded.set(kernel, recorded);
+    return kernel;
+  }
+
+  host(name: string, args: readonly HostArgument[], kernels: readonly unknown[] = []): void {
+    this.#written.clear();
+    const known = kernels.map((kernel) => this.#recorded.get(kernel)!);
+    this.actions.push({ kind: 'host', name, kernels: known, args });
+  }
+
+  /** Takes the place of a view of the memory. */
+  view(name: View): object {
+    const cell = new views[name](1);
+    const stored = (value: number): number => {
+      cell[0] = value;
+      return cell[0]!;
+    };
+    const write = (at: number, value: number): void => {
+      this.#written.set(`${name} ${at}`, stored(value));
+      const last = this.actions.at(-1);
+      if (last?.kind === 'write' && last.view === name && last.at + last.values.length === at) {
+        last.values.push(value);
+      } else this.actions.push({ kind: 'write', view: name, at, values: [value] });
+    };
+    const methods: Readonly<Record<string, unknown>> = {
+      fill: (value: number, from: number, to: number) => {
+        if (to > from) this.actions.push({ kind: 'fill', view: name, value, from, to });
+      },
+      copyWithin: (to: number, from: number, end: number) => {
+        if (end > from && to !== from) {
+          this.actions.push({ kind: 'move', view: name, to, from, end });
+        }
+      },
+      set: (values: ArrayLike<number>, at = 0) => {
+        const { length } = values;
+        if (length === 0) return;
+        this.actions.push({ kind: 'write', view: name, at, values: Array.from(values) });
+      },
+    };
+    return new Proxy(methods, {
+      get: (_target, key) => {
+        if (typeof key === 'string' && Object.hasOwn(methods, key)) return methods[key];
+        const value = this.#written.get(`${name} ${String(key)}`);
+        if (value === undefined) throw new NotRecorded('it reads elements of tensors');
+        return value;
+      },
+      set: (_target, key, value) => {
+        write(Number(key), value);
+        return true;
+      },
+    });
+  }
+}
+
+/**
+ * Runs `body` with a memory and kernels that only note what is done with them, on one thread; whatever has been
+ * compiled before is untouched.
+ */
+export function recordingInto<T>(log: ActionLog, body: () => T): T {
+  const { of } = instantiation;
+  const { areUsed } = wideVectors;
+  const made = kernelCaches.map((cache) => cache.made);
+  const before = Object.fromEntries(viewNames.map((name) => [name, heap[name]]));
+  instantiation.of = (code) => {
+    const names = exportedNames(code);
+    return { exports: Object.fromEntries(names.map((name) => [name, log.kernel({ code, name })])) };
+  };
+  wideVectors.areUsed = false;
+  for (const cache of kernelCaches) cache.made = undefined;
+  Object.assign(heap, Object.fromEntries(viewNames.map((name) => [name, log.view(name)])));
+  Object.defineProperty(pool, 'threads', { value: 1, configurable: true });
+  try {
+    return body();
+  } finally {
+    instantiation.of = of;
+    wideVectors.areUsed = areUsed;
+    kernelCaches.forEach((cache, i) => {
+      cache.made = made[i];
+    });
+    Object.assign(heap, before);
+    Reflect.deleteProperty(pool, 'threads');
+  }
+}
+
+const viewNames = Object.keys(views) as View[];
