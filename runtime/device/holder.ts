@@ -6,8 +6,8 @@ import type { Elsewhere } from './elsewhere.ts';
 
 /** Memory in which a plan, or a kernel, says where everything lies. */
 export interface Ground {
-  alloc(offset: number, bytes: number): number;
-  free(ptr: number, bytes: number): void;
+  alloc: (offset: number, bytes: number) => number;
+  free: (ptr: number, bytes: number) => void;
 }
 
 /**

@@ -19,6 +19,8 @@ export interface CompiledPlan {
   readonly plannedBytes: number;
   /** Where everything lies that the run makes. */
   readonly arenaBytes: number;
+  /** What lies behind that between the stages of staged ops. */
+  readonly innerBytes: number;
 }
 
 /** Far from everything else. */
@@ -38,7 +40,8 @@ export function compilePlan(
     next += bytes;
     return next - bytes;
   };
-  const { lives } = recordPlan(planned, { inputs, place: somewhere, scalars: values });
+  const trial = { inputs, place: somewhere, innerAt: apart / 2, scalars: values };
+  const { lives, innerBytes } = recordPlan(planned, trial);
   const plannedBytes = mostAlive(lives);
   const { predicted } = planned.forward;
   invariant(
@@ -47,8 +50,9 @@ export function compilePlan(
   );
   const { offsets, bytes } = layOut(lives);
   const place = (allocation: number) => arena + offsets[allocation]!;
+  const innerAt = arena + bytes;
   const record = (scalars: readonly number[]) => {
-    return { scalars, ...recordPlan(planned, { inputs, place, scalars }) };
+    return { scalars, ...recordPlan(planned, { inputs, place, innerAt, scalars }) };
   };
   const first = record(values);
   const others = table ? [17, 71].map((seed) => record(arbitraryNumbers(values.length, seed))) : [];
@@ -60,6 +64,7 @@ export function compilePlan(
       copied: first.copied,
       plannedBytes,
       arenaBytes: bytes,
+      innerBytes,
     };
   } catch (error) {
     throw error instanceof NotRecorded ? notInModule('a program', error.message) : error;

@@ -60,7 +60,8 @@ export function writeModule(
       return compilePlan(planned, inputs, memory.arenaAt);
     });
     const arena = Math.max(0, ...plans.map(({ arenaBytes }) => arenaBytes));
-    return { memory, plans, arena, end: memory.arenaAt + arena };
+    const used = plans.map(({ arenaBytes, innerBytes }) => arenaBytes + innerBytes);
+    return { memory, plans, arena, end: memory.arenaAt + Math.max(0, ...used) };
   };
   let made = compiled(scratchEnds.own);
   // Tensors lie where other threads' scratch memory would be, as far as there is room.

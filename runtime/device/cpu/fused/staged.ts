@@ -1,7 +1,7 @@
 import { invariant } from '../../../errors/invariant.ts';
 import type { Shape } from '../../../spec/shape.ts';
 import type { Device, Launch, Operand } from '../../device.ts';
-import { Holder } from '../../holder.ts';
+import { type Ground, Holder } from '../../holder.ts';
 import { innerBytes, slotAlignment } from '../../inner-bytes.ts';
 import type { Attrs, AttrValue, KernelOp } from '../../kernel-op.ts';
 import {
@@ -21,7 +21,8 @@ const blockBytes = 64 << 10;
 /** The longest value of a block where several threads share each stage. */
 const sharedBlockBytes = 512 << 10;
 
-const innerGround = { alloc: (offset: number) => innerAt + offset, free: () => {} };
+/** Where that memory lies. A recording has another place for it. */
+export const innerGround: Ground = { alloc: (offset) => innerAt + offset, free: () => {} };
 
 /** A few rows of an operand, which move on from block to block. */
 class BlockOperand implements Operand {

@@ -6,11 +6,11 @@ import { copiedInputs } from '../../../../runtime/program/checks.ts';
 import type { PlannedSubgraph } from '../../../../runtime/program/plan.ts';
 import { Executable } from '../../../../runtime/run-program/executor.ts';
 import { ScopePool } from '../../../../runtime/run-program/scope/scope.ts';
-import { sizeOf } from '../../../../runtime/spec/shape.ts';
+import { isContiguous, sizeOf } from '../../../../runtime/spec/shape.ts';
 import type { LiveRange } from '../../../7-plan/arena/layout.ts';
 import type { Action } from './actions.ts';
 import { ActionLog, recordingInto } from './recorded-heap.ts';
-import { RecordingAllocator, RecordingDevice } from './recording-device.ts';
+import { notInModule, RecordingAllocator, RecordingDevice } from './recording-device.ts';
 
 /** Where a value lies: the address of its memory, and its first element from there. */
 export interface Place {
@@ -23,6 +23,8 @@ export interface Place {
 export interface Given {
   readonly inputs: readonly Place[];
   readonly place: (allocation: number, bytes: number) => number;
+  /** Where values between the stages of staged ops lie. */
+  readonly innerAt: number;
   /** Numbers of the run, by their places in its scalar table. */
   readonly scalars: readonly number[];
 }
@@ -37,6 +39,8 @@ export interface Copied {
 export interface Recording {
   readonly actions: readonly Action[];
   readonly lives: readonly LiveRange[];
+  /** What staged ops take besides. */
+  readonly innerBytes: number;
   readonly outputs: readonly Place[];
   readonly copied: readonly Copied[];
 }
@@ -49,7 +53,7 @@ export function recordPlan(planned: PlannedSubgraph, given: Given): Recording {
   events.active = false;
   spans.active = false;
   try {
-    return recordingInto(log, () => recordRun(planned, given, log, allocator));
+    return recordingInto(log, given.innerAt, () => recordRun(planned, given, log, allocator));
   } finally {
     events.active = active;
     events.kernels = kernels;
@@ -68,6 +72,7 @@ function recordRun(
   const executable = new Executable(forward, own, [], { atomic: true });
   const copies = copiedInputs(forward).map((i) => {
     const meta = values[forward.inputs[i]!]!;
+    if (!isContiguous(meta.shape, meta.strides)) throw notInModule('a write', 'to a strided tensor');
     const bytes = sizeOf(meta.shape) * device.elementBytes(meta.dtype);
     const { ptr, offset } = inputs[i]!;
     const from = ptr + offset * device.elementBytes(meta.dtype);
@@ -76,10 +81,13 @@ function recordRun(
   const scope = new ScopePool(values.length, scalars.length).take();
   scope.scalars.set(scalars);
   const unused = new Set(forward.unusedInputs);
+  // Inputs of one memory have one holder, by which kernels know it.
+  const holders = new Map<number, Holder>();
   forward.inputs.forEach((id, i) => {
     const { ptr, offset } = inputs[i]!;
-    const ground = { alloc: () => ptr, free: () => {} };
-    if (!unused.has(id)) scope.slots[id]!.put(new Holder(device, 1, ground), offset);
+    const holder = holders.get(ptr) ?? new Holder(device, 1, { alloc: () => ptr, free: () => {} });
+    holders.set(ptr, holder);
+    if (!unused.has(id)) scope.slots[id]!.put(holder.retain(), offset);
   });
   executable.run(scope);
   const outputs = forward.outputs.map((id): Place => {
@@ -90,6 +98,7 @@ function recordRun(
   return {
     actions: log.actions,
     lives,
+    innerBytes: log.innerBytes,
     outputs,
     copied: copies.map(({ from, bytes, holder }) => ({ from, to: holder.ptr, bytes })),
   };

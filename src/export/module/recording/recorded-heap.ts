@@ -1,4 +1,5 @@
 import { heap } from '../../../../runtime/device/cpu/core/heap.ts';
+import { innerGround } from '../../../../runtime/device/cpu/fused/staged.ts';
 import { pool } from '../../../../runtime/device/cpu/threads/pool.ts';
 import {
   instantiation,
@@ -18,6 +19,8 @@ const views = {
 
 /** The actions of a run, which kernels and views of the memory add. */
 export class ActionLog {
+  /** Bytes that staged ops take at once besides all tensors, at most. */
+  innerBytes = 0;
   readonly actions: Action[] = [];
   /** Elements written since the last kernel, as they are stored: launches read their arguments back. */
   readonly #written = new Map<string, number>();
@@ -86,16 +89,21 @@ export class ActionLog {
 
 /**
  * Runs `body` with a memory and kernels that only note what is done with them, on one thread; whatever has been
- * compiled before is untouched.
+ * compiled before is untouched. `innerAt`: where values between the stages of staged ops lie.
  */
-export function recordingInto<T>(log: ActionLog, body: () => T): T {
+export function recordingInto<T>(log: ActionLog, innerAt: number, body: () => T): T {
   const { of } = instantiation;
   const { areUsed } = wideVectors;
   const made = kernelCaches.map((cache) => cache.made);
+  const { alloc } = innerGround;
   const before = Object.fromEntries(viewNames.map((name) => [name, heap[name]]));
   instantiation.of = (code) => {
     const names = exportedNames(code);
     return { exports: Object.fromEntries(names.map((name) => [name, log.kernel({ code, name })])) };
+  };
+  innerGround.alloc = (offset, bytes) => {
+    log.innerBytes = Math.max(log.innerBytes, offset + bytes);
+    return innerAt + offset;
   };
   wideVectors.areUsed = false;
   for (const cache of kernelCaches) cache.made = undefined;
@@ -105,6 +113,7 @@ export function recordingInto<T>(log: ActionLog, body: () => T): T {
     return body();
   } finally {
     instantiation.of = of;
+    innerGround.alloc = alloc;
     wideVectors.areUsed = areUsed;
     kernelCaches.forEach((cache, i) => {
       cache.made = made[i];
