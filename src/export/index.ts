@@ -2,12 +2,13 @@
 
 import { ArgumentError } from '../../runtime/errors/errors.ts';
 import { expectOptions, type OptionKinds } from '../../runtime/options/expect-options.ts';
-import { anyNumber, count, oneOf, text } from '../../runtime/options/option-kinds.ts';
+import { anyNumber, count, oneOf, text, that } from '../../runtime/options/option-kinds.ts';
 import { readBytes } from '../../runtime/save/file/files.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { saveSafetensors } from '../../runtime/weights/index.ts';
 import { save } from '../save/save.ts';
 import { readPortable } from './lowering/portable-program.ts';
+import type { ModuleBytes } from './module/export-module.ts';
 import type { OnnxInput, OnnxOutput } from './onnx/export-program.ts';
 import {
   type ExportedInput,
@@ -15,6 +16,7 @@ import {
   exportProgram,
 } from './stablehlo/export-program.ts';
 
+export type { ModuleBytes } from './module/export-module.ts';
 export type { OnnxInput, OnnxOutput, OnnxPort } from './onnx/export-program.ts';
 export type { ExportedInput, ExportedOutput } from './stablehlo/export-program.ts';
 
@@ -161,6 +163,48 @@ function notForEverySize(name: string): ArgumentError {
     expected: 'a specification with open sizes, and ops that are the same for all of them',
     remedy: "say how large a size may be: tensorSpec([{ name: 'length', max: 512 }], …)",
   });
+}
+
+export interface ModuleOptions {
+  /**
+   * Number of the program among those that the file holds, or `all`: the module takes the one that fits its
+   * arguments. The last one that was compiled by default.
+   */
+  readonly program?: number | 'all';
+  /** The name of a file beside the module for its state, which it fetches. By default the module contains it. */
+  readonly weights?: string;
+}
+
+const moduleKinds: OptionKinds<ModuleOptions> = {
+  program: that("a number or 'all'", (value) => value === 'all' || Number.isInteger(value)),
+  weights: text,
+};
+
+export interface ModuleExport {
+  /** An ES module without imports. */
+  readonly code: string;
+  /** Its types. */
+  readonly declarations: string;
+  /** The file of `weights`; null without one. */
+  readonly weights: Uint8Array | null;
+  /** Bytes of its memory. */
+  readonly memory: ModuleBytes;
+}
+
+/**
+ * A captured function that was called, a loaded program, or a saved file (path or bytes) as one ES module without
+ * imports, for the sizes that it was compiled for: the kernels that its plan launches, in the order of the plan, and
+ * the state. Throws ArgumentError, by name, for what has no form there.
+ */
+export async function exportModule(
+  source: Exportable | string | URL | Uint8Array,
+  options: ModuleOptions = {},
+): Promise<ModuleExport> {
+  expectOptions('exportModule', options, moduleKinds);
+  const { program, weights = null } = options;
+  const file = await fileOf(source, 'exportModule');
+  const { moduleOf } = await import('./module/export-module.ts');
+  return moduleOf(file, program, weights);
 }
 
 async function fileOf(

@@ -2,11 +2,13 @@ import { numerics } from '../../../runtime/numerics/math.ts';
 import { ArgumentError } from '../../../runtime/errors/errors.ts';
 import type { PlannedSubgraph } from '../../../runtime/program/plan.ts';
 import { partArgumentsAt } from '../../../runtime/device/cpu/core/heap.ts';
-import type { ProgramParts } from '../../../runtime/save/loaded-program.ts';
+import { loadProgram } from '../../../runtime/save/load.ts';
+import { type ProgramParts, programParts } from '../../../runtime/save/loaded-program.ts';
 import type { SavedEntry } from '../../../runtime/save/saved-entry.ts';
 import { packageVersion } from '../../options/package-version.ts';
 import { mergeCode } from './code/merge-code.ts';
-import { type CompiledPlan, compilePlan } from './compile-plan.ts';
+import { compilePlan } from './compile-plan.ts';
+import { declarationsText } from './emit/declarations.ts';
 import { moduleText } from './emit/module-text.ts';
 import { planText } from './emit/plan-text.ts';
 import type { StatementNames } from './emit/statements.ts';
@@ -34,13 +36,47 @@ export interface ModuleBytes {
   readonly total: number;
 }
 
+interface ModuleExport {
+  readonly code: string;
+  readonly declarations: string;
+  readonly weights: Uint8Array | null;
+  readonly memory: ModuleBytes;
+}
+
 export interface WrittenModule {
   readonly text: string;
+  readonly declarations: string;
   readonly memory: ModuleMemory;
   readonly bytes: ModuleBytes;
   /** Kernels that a run of each plan launches, and the statements that launch them. */
   readonly launches: readonly number[];
   readonly statements: readonly number[];
+}
+
+/** The module of a saved file's program: number `index`, all that it has, or the last one. */
+export async function moduleOf(
+  file: Uint8Array,
+  index: number | 'all' | undefined,
+  data: string | null,
+): Promise<ModuleExport> {
+  const loaded = await loadProgram(file, { device: 'cpu' });
+  try {
+    const parts = programParts(loaded)!;
+    const { text, bytes, memory, declarations } = writeModule(parts, chosen(parts, index), data);
+    const weights = data === null ? null : memory.stateBytes;
+    return { code: text, declarations, weights, memory: bytes };
+  } finally {
+    loaded.dispose();
+  }
+}
+
+function chosen({ entries }: ProgramParts, index: number | 'all' | undefined): PlannedEntry[] {
+  const all = entries.flatMap(({ saved, planned }) => (planned ? [{ saved, planned }] : []));
+  if (all.length === 0) throw noSuchProgram('a function without a program', 'one that computes');
+  if (index === 'all') return all;
+  const one = all.at(index ?? -1);
+  if (!one) throw noSuchProgram(`program ${index}`, `0 to ${all.length - 1}`);
+  return [one];
 }
 
 /** `data`: the file beside the module that has its state; null: the module itself has it. */
@@ -95,6 +131,7 @@ export function writeModule(
   });
   return {
     text,
+    declarations: declarationsText(entries),
     memory,
     bytes,
     launches: texts.map(({ launches }) => launches),
@@ -156,7 +193,7 @@ function reachesFar(action: Action): boolean {
   }
 }
 
-export function noSuchProgram(given: string, expected: string): ArgumentError {
+function noSuchProgram(given: string, expected: string): ArgumentError {
   return new ArgumentError({
     what: 'exportModule: nothing to export',
     given,
@@ -164,4 +201,3 @@ export function noSuchProgram(given: string, expected: string): ArgumentError {
     remedy: 'call the function with the arguments that the module is for, then export it',
   });
 }
-export type { CompiledPlan };

@@ -71,7 +71,7 @@ export function statementsOf(matcher: NumberMatcher, names: StatementNames): Sta
         const args = action.args.map((arg, k) => {
           return matcher.argument(arg, others.map((o) => o.args[k]!));
         });
-        const kernels = action.kernels.map(names.kernel);
+        const kernels = action.kernels.map((kernel) => names.kernel(kernel));
         const own = args.filter((arg): arg is Num => isNumber(arg));
         const all = [...args.map(hostArgument), ...kernels];
         add(`host.${action.name}(${all.join()})`, ...own);
