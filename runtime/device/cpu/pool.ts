@@ -3,7 +3,7 @@ import { sizeOf } from '../../spec/shape.ts';
 import type { Launch } from '../device.ts';
 import type { Attrs } from '../kernel-op.ts';
 import type { TensorMeta } from '../tensor-meta.ts';
-import { heap, partArgumentsAt, partArgumentsBytes } from './core/heap.ts';
+import { heap, partArgumentsBytes, sharedTables } from './core/heap.ts';
 import { addressOf, expectContiguous, type KernelFactory, pairAttr } from './core/kernel.ts';
 import { fillBytes } from './movement/bytes.ts';
 import * as scalar from './scalar/pool.ts';
@@ -120,8 +120,9 @@ function windowsKernel(
   const [height, width] = [x.shape[2]!, x.shape[3]!];
   const planes = x.shape[0]! * x.shape[1]!;
   const [planeBytes, outPlane] = [height * width * 4, outHeight * outWidth];
-  const columnsAt = partArgumentsAt + outHeight * 8;
-  const sizes = [outHeight, outWidth, width, planeBytes, partArgumentsAt, columnsAt];
+  const { at } = sharedTables;
+  const columnsAt = at + outHeight * 8;
+  const sizes = [outHeight, outWidth, width, planeBytes, at, columnsAt];
   const taps = (rows.ends[0]! - rows.starts[0]!) * (columns.ends[0]! - columns.starts[0]!);
   const { maxPoolWindows, maxPoolCodedWindows } = poolKernels();
   const kernel = starts ? maxPoolCodedWindows : maxPoolWindows;
@@ -131,7 +132,7 @@ function windowsKernel(
     const from = addressOf(source!, 'float32');
     const to = addressOf(target!, 'float32');
     const places = addressOf(indices!, dtype);
-    heap.i32.set(words, partArgumentsAt / 4);
+    heap.i32.set(words, at / 4);
     inPlanes(kernel, planes, outPlane * Math.max(4, taps), (first, count) => {
       const skip = first * outPlane;
       const placesAt = places + skip * dtypes[dtype].bytes;

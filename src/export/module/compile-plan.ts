@@ -3,6 +3,7 @@ import type { PlannedSubgraph } from '../../../runtime/program/plan.ts';
 import { scalarTableIn } from '../../../runtime/program/scalars.ts';
 import { hasChangingAttrs, launchAttrs } from '../../../runtime/device/symbolic-attrs.ts';
 import { changingAttrs } from '../../../runtime/run-program/changing-attrs.ts';
+import { alignedBytes } from '../../../runtime/memory/allocator.ts';
 import { layOut, mostAlive } from '../../7-plan/arena/layout.ts';
 import { NotRecorded } from './recording/actions.ts';
 import { type Place, type Recording, recordPlan } from './recording/record-plan.ts';
@@ -19,8 +20,8 @@ export interface CompiledPlan {
   readonly plannedBytes: number;
   /** Where everything lies that the run makes. */
   readonly arenaBytes: number;
-  /** What lies behind that between the stages of staged ops. */
-  readonly innerBytes: number;
+  /** What kernels have behind that: values between the stages of staged ops, and tables. */
+  readonly besideBytes: number;
 }
 
 /** Far from everything else. */
@@ -40,8 +41,11 @@ export function compilePlan(
     next += bytes;
     return next - bytes;
   };
-  const trial = { inputs, place: somewhere, innerAt: apart / 2, scalars: values };
-  const { lives, innerBytes } = recordPlan(planned, trial);
+  const trial = {
+    ...{ inputs, place: somewhere, scalars: values },
+    besides: { inner: 0, tables: 2 * apart },
+  };
+  const { lives, innerBytes, tableBytes } = recordPlan(planned, trial);
   const plannedBytes = mostAlive(lives);
   const { predicted } = planned.forward;
   invariant(
@@ -50,9 +54,10 @@ export function compilePlan(
   );
   const { offsets, bytes } = layOut(lives);
   const place = (allocation: number) => arena + offsets[allocation]!;
-  const innerAt = arena + bytes;
+  const inner = arena + bytes;
+  const besides = { inner, tables: inner + alignedBytes(innerBytes) };
   const record = (scalars: readonly number[]) => {
-    return { scalars, ...recordPlan(planned, { inputs, place, innerAt, scalars }) };
+    return { scalars, ...recordPlan(planned, { inputs, place, besides, scalars }) };
   };
   const first = record(values);
   const others = table ? [17, 71].map((seed) => record(arbitraryNumbers(values.length, seed))) : [];
@@ -64,7 +69,7 @@ export function compilePlan(
       copied: first.copied,
       plannedBytes,
       arenaBytes: bytes,
-      innerBytes,
+      besideBytes: alignedBytes(innerBytes) + alignedBytes(tableBytes),
     };
   } catch (error) {
     throw error instanceof NotRecorded ? notInModule('a program', error.message) : error;

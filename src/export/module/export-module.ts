@@ -1,7 +1,7 @@
 import { numerics } from '../../../runtime/numerics/math.ts';
 import { ArgumentError } from '../../../runtime/errors/errors.ts';
 import type { PlannedSubgraph } from '../../../runtime/program/plan.ts';
-import { partArgumentsAt } from '../../../runtime/device/cpu/core/heap.ts';
+import { threadBytes } from '../../../runtime/device/cpu/core/heap.ts';
 import { loadProgram } from '../../../runtime/save/load.ts';
 import { type ProgramParts, programParts } from '../../../runtime/save/loaded-program.ts';
 import type { SavedEntry } from '../../../runtime/save/saved-entry.ts';
@@ -12,7 +12,7 @@ import { declarationsText } from './emit/declarations.ts';
 import { moduleText } from './emit/module-text.ts';
 import { planText } from './emit/plan-text.ts';
 import type { StatementNames } from './emit/statements.ts';
-import { ModuleMemory, pagesFor, scratchEnds } from './module-memory.ts';
+import { ModuleMemory, pagesFor } from './module-memory.ts';
 import type { Action, RecordedKernel } from './recording/actions.ts';
 import { notInModule } from './recording/recording-device.ts';
 
@@ -89,23 +89,17 @@ export function writeModule(
   const programs = entries.map(({ saved, planned: { forward, values } }) => {
     return { saved, inputs: forward.inputs.map((id) => values[id]!) };
   });
-  const compiled = (base: number) => {
-    const memory = new ModuleMemory(base, state.entries(), programs);
-    const plans = entries.map(({ saved, planned }, i) => {
-      const inputs = saved.inputs.map(({ place }) => memory.placeOf(i, place));
-      return compilePlan(planned, inputs, memory.arenaAt);
-    });
-    const arena = Math.max(0, ...plans.map(({ arenaBytes }) => arenaBytes));
-    const used = plans.map(({ arenaBytes, innerBytes }) => arenaBytes + innerBytes);
-    return { memory, plans, arena, end: memory.arenaAt + Math.max(0, ...used) };
-  };
-  let made = compiled(scratchEnds.own);
-  // Tensors lie where other threads' scratch memory would be, as far as there is room.
-  if (made.end > partArgumentsAt) made = compiled(scratchEnds.all);
-  const { memory, plans, arena, end } = made;
+  // A module has one thread: its tensors lie behind that thread's scratch memory.
+  const memory = new ModuleMemory(threadBytes, state.entries(), programs);
+  const plans = entries.map(({ saved, planned }, i) => {
+    const inputs = saved.inputs.map(({ place }) => memory.placeOf(i, place));
+    return compilePlan(planned, inputs, memory.arenaAt);
+  });
+  const arena = Math.max(0, ...plans.map(({ arenaBytes }) => arenaBytes));
+  const used = plans.map(({ arenaBytes, besideBytes }) => arenaBytes + besideBytes);
+  const end = memory.arenaAt + Math.max(0, ...used);
   const actions = plans.flatMap(({ actions }) => actions.actions);
-  const isFar = end > scratchEnds.all || actions.some(reachesFar);
-  const total = pagesFor(isFar ? Math.max(end, scratchEnds.all) : end);
+  const total = pagesFor(end);
   const code = mergeCode(new Set(actions.flatMap(kernelsOf)), total);
   const names = new Names((kernel) => code.exportOf(kernel));
   const texts = plans.map((plan, i) => planText(i, programs[i]!, plan, memory, names));
@@ -174,24 +168,6 @@ const kernelsOf = (action: Action): readonly RecordedKernel[] => {
   if (action.kind === 'call') return [action.kernel];
   return action.kind === 'host' ? action.kernels : [];
 };
-
-/** Whether an action may use the scratch memory behind that of all threads. */
-function reachesFar(action: Action): boolean {
-  const isFar = (value: unknown) =>
-    typeof value === 'number' && value >= partArgumentsAt && value < scratchEnds.all;
-  switch (action.kind) {
-    case 'call':
-      return action.args.some(isFar);
-    case 'write':
-      return isFar(action.at * 4) || action.values.some(isFar);
-    case 'fill':
-      return isFar(action.from);
-    case 'move':
-      return isFar(action.to) || isFar(action.from);
-    case 'host':
-      return action.args.some(isFar);
-  }
-}
 
 function noSuchProgram(given: string, expected: string): ArgumentError {
   return new ArgumentError({

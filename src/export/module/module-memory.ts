@@ -1,4 +1,4 @@
-import { fixedBytes, heap, pageBytes, threadBytes } from '../../../runtime/device/cpu/core/heap.ts';
+import { heap, pageBytes } from '../../../runtime/device/cpu/core/heap.ts';
 import type { TensorMeta } from '../../../runtime/device/tensor-meta.ts';
 import { alignedBytes } from '../../../runtime/memory/allocator.ts';
 import { contiguousStrides, isContiguous, sizeOf } from '../../../runtime/spec/shape.ts';
@@ -131,8 +131,5 @@ function metaOf(state: number, programs: readonly ModuleEntry[]): Layout | undef
   }
   return undefined;
 }
-
-/** Scratch memory of one thread; with what other threads' parts and staged ops take, all that the device has. */
-export const scratchEnds = { own: threadBytes, all: fixedBytes } as const;
 
 export const pagesFor = (bytes: number): number => Math.ceil(bytes / pageBytes);

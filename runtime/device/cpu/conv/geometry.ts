@@ -1,4 +1,4 @@
-import { heap, partArgumentsAt, partArgumentsBytes } from '../core/heap.ts';
+import { heap, partArgumentsBytes, sharedTables } from '../core/heap.ts';
 import { imageBytes } from '../core/scratch.ts';
 import { blockWords, type GeometryWord, geometryWords } from '../wasm/convolution/conv-code.ts';
 
@@ -41,9 +41,6 @@ export interface ConvSpec {
 
 const extent = (values: readonly number[]): Pair => [Math.min(...values), Math.max(...values)];
 
-/** Where the kernels find what all parts of a convolution share. */
-export const geometryAt = partArgumentsAt;
-
 /** A row of the slice in elements, a plane in bytes. */
 export interface SliceSize {
   readonly width: number;
@@ -57,6 +54,8 @@ export class ConvGeometry {
   /** Rows of patches that read any element. */
   readonly entries: number;
   readonly #words: Int32Array | null;
+  /** Where the kernels find what all parts of a convolution share. */
+  readonly at = sharedTables.at;
   /** Address of `more`. */
   readonly moreAt: number;
 
@@ -103,7 +102,7 @@ export class ConvGeometry {
       isFirst = 0;
     }
     const fits = !isSliced || mostChannels * slicePlane <= imageBytes;
-    const tables = geometryAt + geometryWords.length * 4;
+    const tables = this.at + geometryWords.length * 4;
     const values: Readonly<Record<GeometryWord, number>> = {
       height: size[0],
       width: size[1],
@@ -131,7 +130,7 @@ export class ConvGeometry {
       isDirect: Number(spec.isDirect),
     };
     const words = [...geometryWords.map((name) => values[name]), ...rows, ...weights, ...blocks];
-    this.moreAt = geometryAt + words.length * 4;
+    this.moreAt = this.at + words.length * 4;
     for (const value of more({ width: sliceWidth, plane: slicePlane })) words.push(value);
     this.#words = fits && words.length * 4 <= partArgumentsBytes ? Int32Array.from(words) : null;
   }
@@ -148,6 +147,6 @@ export class ConvGeometry {
 
   /** Puts it where kernels read it. */
   write(): void {
-    heap.i32.set(this.#words!, geometryAt / 4);
+    heap.i32.set(this.#words!, this.at / 4);
   }
 }

@@ -3,7 +3,7 @@ import { mostParts } from '../threads/control.ts';
 import { pool } from '../threads/pool.ts';
 import { convKernels } from '../wasm/convolution/conv-kernels.ts';
 import { blockN } from '../wasm/product-blocks.ts';
-import { ConvGeometry, type ConvSpec, geometryAt } from './geometry.ts';
+import { ConvGeometry, type ConvSpec } from './geometry.ts';
 
 /** Nanoseconds of a multiplication and addition, and of a part. */
 const perTerm = 0.06;
@@ -77,7 +77,7 @@ export function convolution(
   const alone = (image: number, weight: number, out: number): void => {
     for (let column = 0; column < all; column += columns) {
       const width = Math.min(columns, all - column);
-      convolve(geometryAt, image, weight, out, batch, column, width, rows);
+      convolve(geometry.at, image, weight, out, batch, column, width, rows);
     }
   };
   const together = (image: number, weight: number, out: number, used: number): number => {
@@ -92,7 +92,7 @@ export function convolution(
             count = 0;
           }
           let at = count++ * 8;
-          numbers[at++] = geometryAt;
+          numbers[at++] = geometry.at;
           numbers[at++] = image + n * spec.imageStep;
           numbers[at++] = weight + row * laneStep;
           numbers[at++] = out + n * outStep + row * outChannel;

@@ -5,7 +5,7 @@ import { convKernels } from '../wasm/convolution/conv-kernels.ts';
 import { vectorsAtOnce } from '../wasm/convolution/direct-rows.ts';
 import { blockK, blockN } from '../wasm/product-blocks.ts';
 import { forwardPatches } from './forward-patches.ts';
-import { ConvGeometry, type ConvSpec, geometryAt, type SliceSize } from './geometry.ts';
+import { ConvGeometry, type ConvSpec, type SliceSize } from './geometry.ts';
 import type { ConvShape } from './shape.ts';
 import { forwardTaps } from './taps.ts';
 import { type WeightGrad, weightGradByBlocks } from './weight-blocks.ts';
@@ -111,7 +111,7 @@ export function weightGrad(shape: ConvShape): WeightGrad | null {
     for (let g = 0; g < groups; g++) {
       for (const { first, rows, channel, channels } of ranges) {
         const args = [
-          geometryAt,
+          geometry.at,
           grad + g * outChannels * columns * 4,
           image + g * inChannels * planeBytes,
           out + g * outChannels * rowBytes,

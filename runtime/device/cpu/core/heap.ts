@@ -22,6 +22,9 @@ export const mostThreads = 16;
 export const partArgumentsAt = mostThreads * threadBytes;
 export const partArgumentsBytes = 24 * pageBytes;
 
+/** Where tables that a kernel's parts share lie. A recording has another place for them. */
+export const sharedTables: { at: number } = { at: partArgumentsAt };
+
 /** Values between the stages of a staged op. */
 export const innerAt = partArgumentsAt + partArgumentsBytes;
 

@@ -8,8 +8,8 @@ import { Executable } from '../../../../runtime/run-program/executor.ts';
 import { ScopePool } from '../../../../runtime/run-program/scope/scope.ts';
 import { isContiguous, sizeOf } from '../../../../runtime/spec/shape.ts';
 import type { LiveRange } from '../../../7-plan/arena/layout.ts';
-import type { Action } from './actions.ts';
-import { ActionLog, recordingInto } from './recorded-heap.ts';
+import { type Action, elementBytes } from './actions.ts';
+import { ActionLog, type Besides, recordingInto } from './recorded-heap.ts';
 import { notInModule, RecordingAllocator, RecordingDevice } from './recording-device.ts';
 
 /** Where a value lies: the address of its memory, and its first element from there. */
@@ -23,8 +23,7 @@ export interface Place {
 export interface Given {
   readonly inputs: readonly Place[];
   readonly place: (allocation: number, bytes: number) => number;
-  /** Where values between the stages of staged ops lie. */
-  readonly innerAt: number;
+  readonly besides: Besides;
   /** Numbers of the run, by their places in its scalar table. */
   readonly scalars: readonly number[];
 }
@@ -39,8 +38,9 @@ export interface Copied {
 export interface Recording {
   readonly actions: readonly Action[];
   readonly lives: readonly LiveRange[];
-  /** What staged ops take besides. */
+  /** Bytes of values between the stages of staged ops, and of tables that kernels read. */
   readonly innerBytes: number;
+  readonly tableBytes: number;
   readonly outputs: readonly Place[];
   readonly copied: readonly Copied[];
 }
@@ -53,7 +53,7 @@ export function recordPlan(planned: PlannedSubgraph, given: Given): Recording {
   events.active = false;
   spans.active = false;
   try {
-    return recordingInto(log, given.innerAt, () => recordRun(planned, given, log, allocator));
+    return recordingInto(log, given.besides, () => recordRun(planned, given, log, allocator));
   } finally {
     events.active = active;
     events.kernels = kernels;
@@ -63,7 +63,7 @@ export function recordPlan(planned: PlannedSubgraph, given: Given): Recording {
 
 function recordRun(
   { forward, values }: PlannedSubgraph,
-  { inputs, scalars }: Given,
+  { inputs, scalars, besides }: Given,
   log: ActionLog,
   allocator: RecordingAllocator,
 ): Recording {
@@ -99,7 +99,18 @@ function recordRun(
     actions: log.actions,
     lives,
     innerBytes: log.innerBytes,
+    tableBytes: tableBytesIn(log.actions, besides.tables),
     outputs,
     copied: copies.map(({ from, bytes, holder }) => ({ from, to: holder.ptr, bytes })),
   };
+}
+
+/** Tables are written where no tensor is in a recording whose `tables` lie behind everything else. */
+function tableBytesIn(actions: readonly Action[], tables: number): number {
+  let end = tables;
+  for (const action of actions) {
+    if (action.kind !== 'write') continue;
+    end = Math.max(end, (action.at + action.values.length) * elementBytes[action.view]);
+  }
+  return end - tables;
 }

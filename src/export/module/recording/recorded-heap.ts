@@ -1,4 +1,4 @@
-import { heap } from '../../../../runtime/device/cpu/core/heap.ts';
+import { heap, sharedTables } from '../../../../runtime/device/cpu/core/heap.ts';
 import { innerGround } from '../../../../runtime/device/cpu/fused/staged.ts';
 import { pool } from '../../../../runtime/device/cpu/threads/pool.ts';
 import {
@@ -87,11 +87,19 @@ export class ActionLog {
   }
 }
 
+/** The addresses of memory that kernels have besides tensors and the scratch memory of a thread. */
+export interface Besides {
+  /** Of values between the stages of staged ops. */
+  readonly inner: number;
+  /** Of tables that kernels read. */
+  readonly tables: number;
+}
+
 /**
  * Runs `body` with a memory and kernels that only note what is done with them, on one thread; whatever has been
- * compiled before is untouched. `innerAt`: where values between the stages of staged ops lie.
+ * compiled before is untouched.
  */
-export function recordingInto<T>(log: ActionLog, innerAt: number, body: () => T): T {
+export function recordingInto<T>(log: ActionLog, { inner, tables }: Besides, body: () => T): T {
   const { of } = instantiation;
   const { areUsed } = wideVectors;
   const made = kernelCaches.map((cache) => cache.made);
@@ -103,8 +111,10 @@ export function recordingInto<T>(log: ActionLog, innerAt: number, body: () => T)
   };
   innerGround.alloc = (offset, bytes) => {
     log.innerBytes = Math.max(log.innerBytes, offset + bytes);
-    return innerAt + offset;
+    return inner + offset;
   };
+  const tablesAt = sharedTables.at;
+  sharedTables.at = tables;
   wideVectors.areUsed = false;
   for (const cache of kernelCaches) cache.made = undefined;
   Object.assign(heap, Object.fromEntries(viewNames.map((name) => [name, log.view(name)])));
@@ -114,6 +124,7 @@ export function recordingInto<T>(log: ActionLog, innerAt: number, body: () => T)
   } finally {
     instantiation.of = of;
     innerGround.alloc = alloc;
+    sharedTables.at = tablesAt;
     wideVectors.areUsed = areUsed;
     kernelCaches.forEach((cache, i) => {
       cache.made = made[i];
