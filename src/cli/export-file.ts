@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { ArgumentError } from '../../runtime/errors/errors.ts';
-import { exportOnnx, exportStableHLO } from '../export/index.ts';
+import { exportModule, exportOnnx, exportStableHLO } from '../export/index.ts';
 import { writeOutput } from './files/write-output.ts';
 
 interface Options {
@@ -17,15 +17,19 @@ const forms = { stablehlo: exportToStableHLO, onnx: exportToOnnx } as const;
 /** `tostatic export FILE --to …`: writes the program, what its arguments are, and the tensors of its state. */
 export async function exportFile(file: string, options: Options): Promise<void> {
   const { to, out } = options;
-  if (!Object.hasOwn(forms, to)) {
+  if (to !== 'module' && !Object.hasOwn(forms, to)) {
     throw new ArgumentError({
       what: 'export: no such form',
       given: to,
-      expected: Object.keys(forms).join(' or '),
+      expected: [...Object.keys(forms), 'module'].join(', '),
       remedy: 'tostatic export FILE --to onnx',
     });
   }
   const stem = out ?? basename(file).replace(/\.[^.]*$/, '');
+  if (to === 'module') {
+    await exportToModule(file, stem, options);
+    return;
+  }
   const { inputs, outputs, unchecked, main } = await forms[to as keyof typeof forms](
     file,
     stem,
@@ -42,6 +46,24 @@ interface Written {
   readonly inputs: readonly object[];
   readonly outputs: readonly object[];
   readonly unchecked: number;
+}
+
+/** The module, its types, and the state beside it where that is wanted. */
+async function exportToModule(file: string, stem: string, options: Options): Promise<void> {
+  const { program, externalData } = options;
+  const beside = `${basename(stem)}.bin`;
+  const { code, declarations, weights, memory } = await exportModule(file, {
+    ...(program !== undefined && { program: program === 'all' ? program : Number(program) }),
+    ...(externalData && { weights: beside }),
+  });
+  writeOutput(`${stem}.mjs`, code);
+  writeOutput(`${stem}.d.mts`, declarations);
+  if (weights) writeOutput(`${stem}.bin`, weights);
+  const { planned, arena, total } = memory;
+  console.log(`${stem}.mjs  an ES module without imports, ${code.length} bytes`);
+  console.log(`${stem}.d.mts  its types`);
+  if (weights) console.log(`${stem}.bin  the state`);
+  console.log(`memory  a run takes ${arena} bytes, ${planned} planned; ${total} in all`);
 }
 
 const chosen = ({ program }: Options) =>

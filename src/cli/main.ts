@@ -57,23 +57,30 @@ program.command('check-mode', { hidden: true }).argument('<request>').action(che
 
 program
   .command('export')
-  .description('writes a saved program for another engine: ONNX, or StableHLO for XLA')
+  .description('writes a saved program as ONNX, as StableHLO for XLA, or as one small ES module')
   .argument('<file>', 'a file that save() has made of a captured function')
-  .requiredOption('--to <form>', 'onnx or stablehlo')
+  .requiredOption('--to <form>', 'onnx, stablehlo or module')
   .option(
     '-o, --out <path>',
     'path of the output without its extension; by default the name of the file',
   )
-  .option('-p, --program <number>', 'index of the program in the file; by default the last')
+  .option(
+    '-p, --program <number>',
+    'index of the program in the file, of a module also `all`; by default the last',
+  )
   .option(
     '--sizes <which>',
     'ONNX: symbolic or fixed; by default symbolic where there is a program for every size',
   )
-  .option('--external-data', 'ONNX: writes weights to a file beside the model')
+  .option('--external-data', 'ONNX, module: writes weights to a file beside it')
   .option('--max-iterations <count>', 'StableHLO: the most iterations of a loop with gradients')
   .addHelpText(
     'after',
-    examples('export step.tostatic --to stablehlo', 'export step.tostatic --to onnx'),
+    examples(
+      'export step.tostatic --to stablehlo',
+      'export step.tostatic --to onnx',
+      'export step.tostatic --to module',
+    ),
   )
   .action(exportFile);
 

@@ -1,10 +1,11 @@
+import { hasChangingAttrs, launchAttrs } from '../../../runtime/device/symbolic-attrs.ts';
 import { invariant } from '../../../runtime/errors/invariant.ts';
+import { alignedBytes } from '../../../runtime/memory/allocator.ts';
 import type { PlannedSubgraph } from '../../../runtime/program/plan.ts';
 import { scalarTableIn } from '../../../runtime/program/scalars.ts';
-import { hasChangingAttrs, launchAttrs } from '../../../runtime/device/symbolic-attrs.ts';
 import { changingAttrs } from '../../../runtime/run-program/changing-attrs.ts';
-import { alignedBytes } from '../../../runtime/memory/allocator.ts';
-import { layOut, mostAlive } from '../../7-plan/arena/layout.ts';
+import { mostAlive } from '../../7-plan/arena/layout.ts';
+import { exactLayout } from './exact-layout.ts';
 import { NotRecorded } from './recording/actions.ts';
 import { type Place, type Recording, recordPlan } from './recording/record-plan.ts';
 import { notInModule } from './recording/recording-device.ts';
@@ -52,7 +53,7 @@ export function compilePlan(
     plannedBytes === predicted.peakBytes,
     `a recorded run takes ${plannedBytes} bytes, and its plan says ${predicted.peakBytes}`,
   );
-  const { offsets, bytes } = layOut(lives);
+  const { offsets, bytes } = exactLayout(lives);
   const place = (allocation: number) => arena + offsets[allocation]!;
   const inner = arena + bytes;
   const besides = { inner, tables: inner + alignedBytes(innerBytes) };
@@ -89,7 +90,10 @@ function expectStraight({ forward: { steps } }: PlannedSubgraph): void {
     const told = launchAttrs(op.op);
     const bound = changingAttrs(op.attrs).names.filter((each) => !told.has(each));
     if (bound.length > 0) {
-      throw notInModule(name, `${bound.join(', ')}, which each run computes and the kernel is made for`);
+      throw notInModule(
+        name,
+        `${bound.join(', ')}, which each run computes and the kernel is made for`,
+      );
     }
   }
 }

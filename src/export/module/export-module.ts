@@ -1,7 +1,7 @@
-import { numerics } from '../../../runtime/numerics/math.ts';
-import { ArgumentError } from '../../../runtime/errors/errors.ts';
-import type { PlannedSubgraph } from '../../../runtime/program/plan.ts';
 import { threadBytes } from '../../../runtime/device/cpu/core/heap.ts';
+import { ArgumentError } from '../../../runtime/errors/errors.ts';
+import { numerics } from '../../../runtime/numerics/math.ts';
+import type { PlannedSubgraph } from '../../../runtime/program/plan.ts';
 import { loadProgram } from '../../../runtime/save/load.ts';
 import { type ProgramParts, programParts } from '../../../runtime/save/loaded-program.ts';
 import type { SavedEntry } from '../../../runtime/save/saved-entry.ts';

@@ -1,12 +1,12 @@
 import { heap, pageBytes } from '../../../runtime/device/cpu/core/heap.ts';
 import type { TensorMeta } from '../../../runtime/device/tensor-meta.ts';
 import { alignedBytes } from '../../../runtime/memory/allocator.ts';
-import { contiguousStrides, isContiguous, sizeOf } from '../../../runtime/spec/shape.ts';
 import type { Primitive } from '../../../runtime/save/primitive.ts';
 import type { StateEntry } from '../../../runtime/save/program-state.ts';
 import type { SavedEntry } from '../../../runtime/save/saved-entry.ts';
 import { encodeSource, type SavedSource } from '../../../runtime/save/saved-source.ts';
 import { dtypes } from '../../../runtime/spec/dtype.ts';
+import { contiguousStrides, isContiguous, sizeOf } from '../../../runtime/spec/shape.ts';
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { Place } from './recording/record-plan.ts';
 import { notInModule } from './recording/recording-device.ts';
@@ -75,7 +75,11 @@ export class ModuleMemory {
       const read = metaOf(i, programs);
       if (!read) return { name, value: null };
       const bytes = sizeOf(read.shape) * dtypes[read.dtype].bytes;
-      return { name, tensor: { ...read, place: { ptr: take(bytes), offset: 0 } }, isGradient: true };
+      return {
+        name,
+        tensor: { ...read, place: { ptr: take(bytes), offset: 0 } },
+        isGradient: true,
+      };
     });
     this.stateBytes = new Uint8Array(end - base);
     for (const { at, bytes } of pieces) this.stateBytes.set(bytes, at - base);
@@ -88,7 +92,10 @@ export class ModuleMemory {
         if (place.kind === 'state' || places.has(key)) return;
         const { shape, strides, dtype } = inputs[k]!;
         if (!isContiguous(shape, strides)) {
-          throw notInModule(printed(place), `strides ${strides.join()}, other than a typed array's`);
+          throw notInModule(
+            printed(place),
+            `strides ${strides.join()}, other than a typed array's`,
+          );
         }
         places.set(key, { ptr: at, offset: 0 });
         at += alignedBytes(sizeOf(shape) * dtypes[dtype].bytes);
@@ -113,7 +120,9 @@ export const keyOf = (source: SavedSource): string => JSON.stringify(encodeSourc
 
 /** `args.0.mask` */
 export function printed(source: SavedSource): string {
-  return encodeSource(source).join('.').replace(/^argument/, 'args');
+  return encodeSource(source)
+    .join('.')
+    .replace(/^argument/, 'args');
 }
 
 function nameOf(entry: StateEntry, entries: readonly StateEntry[]): { readonly name: string } {
@@ -124,7 +133,9 @@ function nameOf(entry: StateEntry, entries: readonly StateEntry[]): { readonly n
 /** The gradient that some program reads. */
 function metaOf(state: number, programs: readonly ModuleEntry[]): Layout | undefined {
   for (const { saved, inputs } of programs) {
-    const k = saved.inputs.findIndex(({ place }) => place.kind === 'state' && place.index === state);
+    const k = saved.inputs.findIndex(
+      ({ place }) => place.kind === 'state' && place.index === state,
+    );
     if (k < 0) continue;
     const { dtype, shape } = inputs[k]!;
     return { dtype, shape, strides: contiguousStrides(shape) };

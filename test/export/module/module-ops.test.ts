@@ -36,7 +36,9 @@ function moduleOf(sample: OpSample) {
   const steps = program.ops.map((op) => {
     return { op, reuses: op.outputs.map(() => null), frees: [] };
   });
-  const unusedInputs = inputs.filter((id) => !outputs.includes(id) && !steps[0]!.op.inputs.includes(id));
+  const unusedInputs = inputs.filter(
+    (id) => !outputs.includes(id) && !steps[0]!.op.inputs.includes(id),
+  );
   const plan: Plan = {
     ...{ inputs, outputs, steps, unusedInputs, freesAtEnd: [], arenaBytes: 0, reordered: false },
     predicted: nothing,
@@ -58,22 +60,33 @@ describe('ops in a module', () => {
       try {
         written = moduleOf(sample);
       } catch (error) {
-        if (!(error instanceof ArgumentError)) { bad.push(`${sample.key}: ${(error as Error).stack}`); continue; }
+        if (!(error instanceof ArgumentError)) {
+          bad.push(`${sample.key}: ${(error as Error).stack}`);
+          continue;
+        }
         const s = refused.get(sample.name) ?? new Set();
         refused.set(sample.name, s.add(sample.key.split(' ')[1]!));
         continue;
       }
       try {
-      const model = await instanceOf(written.text);
-      const results = model.run(...sample.inputs.map((each) => each.dataSync())) as { data: ArrayLike<number> }[];
-      sample.outputs.forEach((output, i) => {
-        const theirs = results[i]!.data as Uint8Array;
-        const ours = output.dataSync();
-        const bytes = (x: ArrayBufferView) => Buffer.from(x.buffer, x.byteOffset, x.byteLength).toString('hex');
-        if (bytes(theirs) !== bytes(ours as Uint8Array)) bad.push(`${sample.key} output ${i}: ${Array.from(ours).slice(0, 6)} there ${Array.from(theirs).slice(0, 6)}`);
-        else ok++;
-      });
-      } catch (error) { bad.push(`${sample.key}: ${(error as Error).stack?.slice(0, 700)}`); }
+        const model = await instanceOf(written.text);
+        const results = model.run(...sample.inputs.map((each) => each.dataSync())) as {
+          data: ArrayLike<number>;
+        }[];
+        sample.outputs.forEach((output, i) => {
+          const theirs = results[i]!.data as Uint8Array;
+          const ours = output.dataSync();
+          const bytes = (x: ArrayBufferView) =>
+            Buffer.from(x.buffer, x.byteOffset, x.byteLength).toString('hex');
+          if (bytes(theirs) !== bytes(ours as Uint8Array))
+            bad.push(
+              `${sample.key} output ${i}: ${Array.from(ours).slice(0, 6)} there ${Array.from(theirs).slice(0, 6)}`,
+            );
+          else ok++;
+        });
+      } catch (error) {
+        bad.push(`${sample.key}: ${(error as Error).stack?.slice(0, 700)}`);
+      }
     }
     console.log([...refused].map(([n, s]) => `${n}: ${[...s]}`).join('\n'));
     console.log(ok, bad.length, bad.slice(0, 12).join('\n'));

@@ -4,10 +4,10 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { loadProgram } from '../../../runtime/index.ts';
 import { exportModule } from '../../../src/export/index.ts';
-import { save, seed, toStatic, type Tensor } from '../../../src/index.ts';
+import { save, seed, type Tensor, toStatic } from '../../../src/index.ts';
+import { withInterop } from '../python.ts';
 import { trainingCases } from '../training-steps.ts';
 import { instanceOf, type ModuleTensor } from './module-instance.ts';
-import { withInterop } from '../python.ts';
 
 describe('training steps as modules', () => {
   it.each(Object.keys(trainingCases))('%s', { timeout: 120_000 }, async (name) => {
@@ -30,7 +30,15 @@ describe('training steps as modules', () => {
       return (model.run(...batch.map((each) => each.dataSync())) as ModuleTensor).data[0];
     });
     const t3 = performance.now();
-    console.log(name, memory, loaded.predicted(), code.length, gzipSync(code.replace(/const data = '.*'/, '')).length, t1 - t0, t3 - t2);
+    console.log(
+      name,
+      memory,
+      loaded.predicted(),
+      code.length,
+      gzipSync(code.replace(/const data = '.*'/, '')).length,
+      t1 - t0,
+      t3 - t2,
+    );
     expect(theirs).toEqual(losses);
     const state = model.state();
     for (const [key, tensor] of Object.entries(loaded.state())) {

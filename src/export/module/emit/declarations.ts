@@ -107,7 +107,11 @@ function resultText({ saved, planned: { forward, values } }: Entry): string {
   const textOf = (recipe: SavedRecipe | null): string => {
     switch (recipe?.kind) {
       case 'constant':
-        return recipe.value === undefined ? 'undefined' : recipe.value === null ? 'null' : typeof recipe.value;
+        return recipe.value === undefined
+          ? 'undefined'
+          : recipe.value === null
+            ? 'null'
+            : typeof recipe.value;
       case 'output':
         return `Tensor<${arrayOf[values[forward.outputs[recipe.index]!]!.dtype]}>`;
       case 'scalar':

@@ -152,7 +152,12 @@ function numberText(number: NumberExprOf<Leaf>, leafText: (leaf: Leaf) => string
   );
 }
 
-const unaryText: Readonly<Record<string, string>> = { negate: '-', '~': '~', Number: '+', '!': '!' };
+const unaryText: Readonly<Record<string, string>> = {
+  negate: '-',
+  '~': '~',
+  Number: '+',
+  '!': '!',
+};
 
 /** A function of numbers, by the name that programs have for it. */
 function callText(fn: string, args: readonly string[]): string {

@@ -25,7 +25,14 @@ const variables = ['a', 'b', 'c', 'd', 'e', 'f'];
 
 /** Lines of JavaScript for each item. */
 export function textOf(items: readonly Item[]): string[] {
-  return items.map((item) => itemText(item, item.numbers, item.numbers.map(() => ''), 0));
+  return items.map((item) =>
+    itemText(
+      item,
+      item.numbers,
+      item.numbers.map(() => ''),
+      0,
+    ),
+  );
 }
 
 function itemText(

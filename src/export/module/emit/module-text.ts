@@ -1,12 +1,12 @@
 import { errorFunction } from '../../../../runtime/device/cpu/core/double-functions.ts';
 import { functionTexts } from '../../../../runtime/device/cpu/threads/worker-functions.ts';
 import { invariant } from '../../../../runtime/errors/invariant.ts';
+import { dtypes } from '../../../../runtime/spec/dtype.ts';
 import { isContiguous } from '../../../../runtime/spec/shape.ts';
 import type { MergedCode } from '../code/merge-code.ts';
 import { hostText } from '../host/host-methods.ts';
 import type { ModuleMemory } from '../module-memory.ts';
 import { viewOf } from '../recording/actions.ts';
-import { dtypes } from '../../../../runtime/spec/dtype.ts';
 import { primitiveText } from './expressions.ts';
 import { helpersText, instanceText } from './runner-text.ts';
 

@@ -1,11 +1,11 @@
-import { dtypes } from '../../../../runtime/spec/dtype.ts';
-import { isContiguous, sizeOf } from '../../../../runtime/spec/shape.ts';
 import { scalarTableIn } from '../../../../runtime/program/scalars.ts';
 import type { SavedEffect } from '../../../../runtime/save/saved-entry.ts';
 import type { SavedSource } from '../../../../runtime/save/saved-source.ts';
+import { dtypes } from '../../../../runtime/spec/dtype.ts';
+import { isContiguous, sizeOf } from '../../../../runtime/spec/shape.ts';
 import type { CompiledPlan } from '../compile-plan.ts';
-import { keyOf, type Layout, type ModuleMemory, printed } from '../module-memory.ts';
 import type { ModuleEntry } from '../module-memory.ts';
+import { keyOf, type Layout, type ModuleMemory, printed } from '../module-memory.ts';
 import { viewOf } from '../recording/actions.ts';
 import type { Place } from '../recording/record-plan.ts';
 import { notInModule } from '../recording/recording-device.ts';
@@ -46,12 +46,18 @@ export function planText(
   const metas = planned.forward.outputs.map((id) => planned.values[id]!);
   const statements = statementsOf(actions, names);
   const needed = new Set(
-    statements.flatMap(({ numbers }) => numbers.flatMap((n) => (typeof n === 'number' ? [] : [n.id]))),
+    statements.flatMap(({ numbers }) =>
+      numbers.flatMap((n) => (typeof n === 'number' ? [] : [n.id])),
+    ),
   );
   const lines = textOf(inLoops(statements));
   const table = scalarTableIn(planned);
   const scalars = table
-    ? scalarStatements(table, saved.numbers.map((source) => writer.source(source)), needed)
+    ? scalarStatements(
+        table,
+        saved.numbers.map((source) => writer.source(source)),
+        needed,
+      )
     : '';
   const ids = [...scalars.matchAll(/const (s\d+)=/g)].map(([, id]) => id!);
   const parts: string[][] = [];
@@ -137,7 +143,9 @@ function restoring(calls: string, copied: CompiledPlan['copied']): string {
 function sourceText(source: SavedSource, writer: ExpressionWriter, memory: ModuleMemory): string {
   if (source.kind !== 'state') return writer.source(source);
   const state = memory.state[source.index]!;
-  return 'tensor' in state ? `read(${layoutText(state.tensor.place, state.tensor)})` : writer.source(source);
+  return 'tensor' in state
+    ? `read(${layoutText(state.tensor.place, state.tensor)})`
+    : writer.source(source);
 }
 
 /** A change after the run: everything is read before anything changes. */
@@ -165,7 +173,8 @@ function effectText(
   const { kind } = effect.value;
   if (!('tensor' in state)) {
     // A gradient that no program reads: only whether there is one matters.
-    const isTensor = kind === 'output' || (kind === 'source' && isTensorAt(effect.value.source, memory));
+    const isTensor =
+      kind === 'output' || (kind === 'source' && isTensorAt(effect.value.source, memory));
     const text = isTensor ? '{}' : writer.recipe(effect.value, texts);
     return { read: `const ${value}=${text};`, change: `values[${index}]=${value};` };
   }

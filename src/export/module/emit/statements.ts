@@ -38,8 +38,16 @@ export function statementsOf(matcher: NumberMatcher, names: StatementNames): Sta
       case 'write': {
         const { view, at, values } = action;
         const others = matcher.others(i, action);
-        const own = values.map((value, k) => matcher.match(value, others.map((o) => o.values[k]!)));
-        const place = matcher.match(at, others.map((other) => other.at));
+        const own = values.map((value, k) =>
+          matcher.match(
+            value,
+            others.map((o) => o.values[k]!),
+          ),
+        );
+        const place = matcher.match(
+          at,
+          others.map((other) => other.at),
+        );
         invariant(typeof place === 'number', 'a place that a run computes');
         const plain = own.filter((each) => typeof each === 'number');
         if (own.length > mostSingly && plain.length === own.length) {
@@ -53,7 +61,10 @@ export function statementsOf(matcher: NumberMatcher, names: StatementNames): Sta
       }
       case 'fill': {
         const others = matcher.others(i, action);
-        const value = matcher.match(action.value, others.map((other) => other.value));
+        const value = matcher.match(
+          action.value,
+          others.map((other) => other.value),
+        );
         add(`${action.view}.fill(#,#,#)`, value, action.from, action.to);
         break;
       }
@@ -62,14 +73,22 @@ export function statementsOf(matcher: NumberMatcher, names: StatementNames): Sta
         break;
       case 'call': {
         const others = matcher.others(i, action);
-        const args = action.args.map((arg, k) => matcher.match(arg, others.map((o) => o.args[k]!)));
+        const args = action.args.map((arg, k) =>
+          matcher.match(
+            arg,
+            others.map((o) => o.args[k]!),
+          ),
+        );
         add(`${names.kernel(action.kernel)}(${args.map(() => '#').join()})`, ...args);
         break;
       }
       case 'host': {
         const others = matcher.others(i, action);
         const args = action.args.map((arg, k) => {
-          return matcher.argument(arg, others.map((o) => o.args[k]!));
+          return matcher.argument(
+            arg,
+            others.map((o) => o.args[k]!),
+          );
         });
         const kernels = action.kernels.map((kernel) => names.kernel(kernel));
         const own = args.filter((arg): arg is Num => isNumber(arg));

@@ -1,6 +1,10 @@
 /** What a recording notes in the place of kernels in JavaScript that a module may contain. */
 
-import { addressOf, expectContiguous, indexOf } from '../../../../runtime/device/cpu/core/kernel.ts';
+import {
+  addressOf,
+  expectContiguous,
+  indexOf,
+} from '../../../../runtime/device/cpu/core/kernel.ts';
 import { collapse } from '../../../../runtime/device/cpu/core/loops.ts';
 import {
   alongDim,
@@ -9,8 +13,8 @@ import {
   reductionOver,
 } from '../../../../runtime/device/cpu/core/reduction.ts';
 import { argumentsAt, panelAAt } from '../../../../runtime/device/cpu/core/scratch.ts';
-import { copy } from '../../../../runtime/device/cpu/movement/copies.ts';
 import { fillBytes } from '../../../../runtime/device/cpu/movement/bytes.ts';
+import { copy } from '../../../../runtime/device/cpu/movement/copies.ts';
 import { randomKernels } from '../../../../runtime/device/cpu/wasm/random-kernels.ts';
 import { softmaxKernels } from '../../../../runtime/device/cpu/wasm/softmax-kernels.ts';
 import type { Launch, Operand } from '../../../../runtime/device/device.ts';

@@ -179,7 +179,9 @@ export const hostMethods = {
         const given = this.i32[places + k * chosen + b]!;
         const place = given < 0 && wraps ? given + size : given;
         if (place < 0 || place >= size) {
-          this.fail(`${op}: index ${given} is out of range in dimension ${dims[k]} of size ${size}`);
+          this.fail(
+            `${op}: index ${given} is out of range in dimension ${dims[k]} of size ${size}`,
+          );
         }
         rows[b]! += place * strides[k]!;
       }
@@ -296,13 +298,7 @@ export const hostMethods = {
   },
 
   /** The first of the largest (sign 1) or smallest (sign −1); NaN counts as that. */
-  argExtreme(
-    view: Name,
-    from: number,
-    to: number,
-    [size, step, outer]: Numbers,
-    sign: number,
-  ) {
+  argExtreme(view: Name, from: number, to: number, [size, step, outer]: Numbers, sign: number) {
     const data = this[view];
     let out = to;
     for (let o = 0; o < outer!; o++) {

@@ -72,7 +72,8 @@ function recordRun(
   const executable = new Executable(forward, own, [], { atomic: true });
   const copies = copiedInputs(forward).map((i) => {
     const meta = values[forward.inputs[i]!]!;
-    if (!isContiguous(meta.shape, meta.strides)) throw notInModule('a write', 'to a strided tensor');
+    if (!isContiguous(meta.shape, meta.strides))
+      throw notInModule('a write', 'to a strided tensor');
     const bytes = sizeOf(meta.shape) * device.elementBytes(meta.dtype);
     const { ptr, offset } = inputs[i]!;
     const from = ptr + offset * device.elementBytes(meta.dtype);

@@ -7,7 +7,13 @@ import {
 } from '../../../../runtime/device/cpu/wasm/assembler/module-builder.ts';
 import { wideVectors } from '../../../../runtime/device/cpu/wasm/assembler/wide-vectors.ts';
 import { exportedNames } from '../code/read-code.ts';
-import { type Action, type HostArgument, NotRecorded, type RecordedKernel, type View } from './actions.ts';
+import {
+  type Action,
+  type HostArgument,
+  NotRecorded,
+  type RecordedKernel,
+  type View,
+} from './actions.ts';
 
 const views = {
   f32: Float32Array,

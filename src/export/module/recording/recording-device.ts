@@ -112,6 +112,7 @@ export function notInModule(what: string, given: string): ArgumentError {
     what: `export: ${what} has no form in a module`,
     given,
     expected: 'generated kernels on tensors of known sizes',
-    remedy: 'run the saved program with load() of tostatic/load, or leave the op out of the function',
+    remedy:
+      'run the saved program with load() of tostatic/load, or leave the op out of the function',
   });
 }

@@ -20,7 +20,9 @@ const cell = new Int32Array(2);
 const single = new Float32Array(cell.buffer);
 const double = new Float64Array(cell.buffer);
 
-const formsOf = (value: number): { readonly [F in Exclude<RunNumber['form'], 'number'>]: number } => {
+const formsOf = (
+  value: number,
+): { readonly [F in Exclude<RunNumber['form'], 'number'>]: number } => {
   double[0] = value;
   const [low, high] = cell as unknown as [number, number];
   single[0] = value;
