@@ -47,6 +47,10 @@ await saveSafetensors(
 );`,
     "if (model.weight.sum().itemSync() !== 2) throw new Error('not loaded');",
   ],
+  'export 4': [
+    'const images = ones([5, 784]);',
+    "if (!declarations.includes('Float32Array') || memory.planned !== memory.arena || !code) throw new Error('nothing exported');",
+  ],
   'full-graph 0': [
     '',
     "if (!root(tensor([4, 9])).sub(tensor([2, 3])).abs().lt(1e-3).all().itemSync()) throw new Error('wrong');",
@@ -109,6 +113,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   'backends 2': 'needs onnxruntime-web: test/package/onnxruntime-web.test.ts',
   'dtypes 0': 'must come before the first op of the process',
   'dtypes 1': 'needs Node 24: test/cpu/revectorize.test.ts',
+  'export 5': 'is for pages without the package: test/package/exported-module.test.ts',
   'full-graph 3': 'has a body that is left out',
   'gpu 0': 'needs a GPU',
   'nn 0': 'needs a module of its own for workers',
