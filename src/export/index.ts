@@ -8,7 +8,7 @@ import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { saveSafetensors } from '../../runtime/weights/index.ts';
 import { save } from '../save/save.ts';
 import { readPortable } from './lowering/portable-program.ts';
-import type { ModuleBytes } from './module/export-module.ts';
+import { type ModuleBytes, moduleOf } from './module/export-module.ts';
 import type { OnnxInput, OnnxOutput } from './onnx/export-program.ts';
 import {
   type ExportedInput,
@@ -203,7 +203,6 @@ export async function exportModule(
   expectOptions('exportModule', options, moduleKinds);
   const { program, weights = null } = options;
   const file = await fileOf(source, 'exportModule');
-  const { moduleOf } = await import('./module/export-module.ts');
   return moduleOf(file, program, weights);
 }
 

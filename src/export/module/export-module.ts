@@ -6,14 +6,14 @@ import { loadProgram } from '../../../runtime/save/load.ts';
 import { type ProgramParts, programParts } from '../../../runtime/save/loaded-program.ts';
 import type { SavedEntry } from '../../../runtime/save/saved-entry.ts';
 import { packageVersion } from '../../options/package-version.ts';
+import type { Action, RecordedKernel } from './actions/actions.ts';
 import { mergeCode } from './code/merge-code.ts';
-import { compilePlan } from './compile-plan.ts';
 import { declarationsText } from './emit/declarations.ts';
 import { moduleText } from './emit/module-text.ts';
 import { planText } from './emit/plan-text.ts';
 import type { StatementNames } from './emit/statements.ts';
-import { ModuleMemory, pagesFor } from './module-memory.ts';
-import type { Action, RecordedKernel } from './recording/actions.ts';
+import { compilePlan } from './plan/compile-plan.ts';
+import { ModuleMemory, pagesFor } from './plan/module-memory.ts';
 import { notInModule } from './recording/recording-device.ts';
 
 /** A program with what it computes. */

@@ -23,14 +23,16 @@ const place: Skip = (reader) => {
   reader.unsigned();
   reader.unsigned();
 };
+const placeAndLane: Skip = (reader) => {
+  place(reader);
+  reader.take(1);
+};
 
 /** How the immediates of each instruction of the generator are passed over. */
 const immediates = new Map<number, Skip>([
   ...Object.values(plainOpcodes).map((code) => [code, nothing] as const),
   ...Object.values(memoryOpcodes).map((code) => [code, place] as const),
-  ...Object.values(memoryLaneOpcodes).map(
-    (code) => [code, (reader: ByteReader) => (place(reader), reader.take(1))] as const,
-  ),
+  ...Object.values(memoryLaneOpcodes).map((code) => [code, placeAndLane] as const),
   ...Object.values(laneOpcodes).map((code) => [code, bytes(1)] as const),
 ]);
 

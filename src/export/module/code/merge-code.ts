@@ -1,6 +1,6 @@
 import { unsigned } from '../../../../runtime/device/cpu/wasm/assembler/code.ts';
 import { invariant } from '../../../../runtime/errors/invariant.ts';
-import type { RecordedKernel } from '../recording/actions.ts';
+import type { RecordedKernel } from '../actions/actions.ts';
 import { callsIn } from './instructions.ts';
 import { type ReadCode, readCode } from './read-code.ts';
 

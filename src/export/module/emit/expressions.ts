@@ -107,31 +107,33 @@ export class ExpressionWriter {
       const made = { array: '[]', object: '{}', collection: '' }[make.kind];
       return `const made${i}=${make.kind === 'collection' ? `new ${make.type}` : made};`;
     });
-    const fills = makes.map((make, i) => {
-      const read = (recipe: SavedRecipe) => this.recipe(recipe, given);
-      switch (make.kind) {
-        case 'array': {
-          const items = make.elements.map((each, k) => {
-            return each ? `made${i}[${k}]=${read(each)};` : '';
-          });
-          return `${items.join('')}made${i}.length=${make.elements.length};`;
-        }
-        case 'object':
-          return make.entries
-            .map(([key, value]) => `define(made${i},${JSON.stringify(key)},${read(value)});`)
-            .join('');
-        case 'collection':
-          return make.entries
-            .map(([key, value]) => {
-              if (make.type === 'Map') return `made${i}.set(${read(key!)},${read(value!)});`;
-              return `made${i}.add(${read(key!)});`;
-            })
-            .join('');
-        case 'list':
-          return '';
-      }
-    });
+    const fills = makes.map((make, i) => this.#fill(make, `made${i}`, given));
     return [...empty, ...fills].join('');
+  }
+
+  #fill(make: SavedEntry['makes'][number], made: string, given: RecipeTexts): string {
+    const read = (recipe: SavedRecipe) => this.recipe(recipe, given);
+    switch (make.kind) {
+      case 'array': {
+        const items = make.elements.map((each, k) => (each ? `${made}[${k}]=${read(each)};` : ''));
+        return `${items.join('')}${made}.length=${make.elements.length};`;
+      }
+      case 'object':
+        return make.entries
+          .map(([key, value]) => `define(${made},${JSON.stringify(key)},${read(value)});`)
+          .join('');
+      case 'collection': {
+        const add = make.type === 'Map' ? 'set' : 'add';
+        return make.entries
+          .map((entry) => {
+            const own = make.type === 'Map' ? entry : entry.slice(0, 1);
+            return `${made}.${add}(${own.map(read).join()});`;
+          })
+          .join('');
+      }
+      case 'list':
+        return '';
+    }
   }
 }
 

@@ -3,14 +3,14 @@ import { functionTexts } from '../../../../runtime/device/cpu/threads/worker-fun
 import { invariant } from '../../../../runtime/errors/invariant.ts';
 import { dtypes } from '../../../../runtime/spec/dtype.ts';
 import { isContiguous } from '../../../../runtime/spec/shape.ts';
+import { viewOf } from '../actions/actions.ts';
 import type { MergedCode } from '../code/merge-code.ts';
 import { hostText } from '../host/host-methods.ts';
-import type { ModuleMemory } from '../module-memory.ts';
-import { viewOf } from '../recording/actions.ts';
+import type { ModuleMemory } from '../plan/module-memory.ts';
 import { primitiveText } from './expressions.ts';
 import { helpersText, instanceText } from './runner-text.ts';
 
-/** What a module is written from. */
+/** Everything that a module is written from. */
 export interface ModuleParts {
   readonly title: string;
   readonly memory: ModuleMemory;

@@ -65,7 +65,7 @@ const types = {
   bfloat16: Uint16Array,
 };`;
 
-/** What `instantiate` returns, over the names that the module's own text defines. */
+/** The object that `instantiate` returns, over the names that the module's own text defines. */
 export const instanceText = `  const stateOf = (name) => state.find((each) => each.name === name);
   const take = ({ name, dtype, shape, view, at, strides }, value) => {
     const wrong = mismatch(name, value, dtype, shape);

@@ -1,5 +1,5 @@
 import { invariant } from '../../../../runtime/errors/invariant.ts';
-import type { RecordedKernel } from '../recording/actions.ts';
+import type { RecordedKernel } from '../actions/actions.ts';
 import type { Argument, Num, NumberMatcher } from '../recording/run-numbers.ts';
 
 /** JavaScript with a place for each of its numbers: `#` in the text. */

@@ -1,4 +1,4 @@
-/** What a recording notes in the place of kernels in JavaScript that a module may contain. */
+/** Notes calls of the kernels in JavaScript that a module may contain, in the place of the device's own. */
 
 import {
   addressOf,
@@ -23,7 +23,7 @@ import type { Attrs } from '../../../../runtime/device/kernel-op.ts';
 import type { TensorMeta } from '../../../../runtime/device/tensor-meta.ts';
 import { dtypes } from '../../../../runtime/spec/dtype.ts';
 import { contiguousStrides, sizeOf } from '../../../../runtime/spec/shape.ts';
-import { type HostArgument, type View, viewOf } from '../recording/actions.ts';
+import { type HostArgument, type View, viewOf } from '../actions/actions.ts';
 import type { HostMethod } from './host-methods.ts';
 
 /** Notes calls of the methods of `host-methods.ts`. */

@@ -3,9 +3,9 @@
  * written into a module as its text, so it names nothing but its parameters and what is reached by `this`.
  */
 
-import type { View } from '../recording/actions.ts';
+import type { View } from '../actions/actions.ts';
 
-/** What all of them find: views of the module's memory, and how it refuses a value. */
+/** Views of the module's memory, and how it refuses a value. */
 export interface HostMemory {
   readonly f32: Float32Array;
   readonly f64: Float64Array;

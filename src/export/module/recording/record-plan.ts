@@ -8,7 +8,7 @@ import { Executable } from '../../../../runtime/run-program/executor.ts';
 import { ScopePool } from '../../../../runtime/run-program/scope/scope.ts';
 import { isContiguous, sizeOf } from '../../../../runtime/spec/shape.ts';
 import type { LiveRange } from '../../../7-plan/arena/layout.ts';
-import { type Action, elementBytes } from './actions.ts';
+import { type Action, elementBytes } from '../actions/actions.ts';
 import { ActionLog, type Besides, recordingInto } from './recorded-heap.ts';
 import { notInModule, RecordingAllocator, RecordingDevice } from './recording-device.ts';
 

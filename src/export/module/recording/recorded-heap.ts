@@ -6,14 +6,14 @@ import {
   kernelCaches,
 } from '../../../../runtime/device/cpu/wasm/assembler/module-builder.ts';
 import { wideVectors } from '../../../../runtime/device/cpu/wasm/assembler/wide-vectors.ts';
-import { exportedNames } from '../code/read-code.ts';
 import {
   type Action,
   type HostArgument,
   NotRecorded,
   type RecordedKernel,
   type View,
-} from './actions.ts';
+} from '../actions/actions.ts';
+import { exportedNames } from '../code/read-code.ts';
 
 const views = {
   f32: Float32Array,
@@ -93,11 +93,11 @@ export class ActionLog {
   }
 }
 
-/** The addresses of memory that kernels have besides tensors and the scratch memory of a thread. */
+/** Memory that kernels have besides tensors and the scratch memory of a thread. */
 export interface Besides {
-  /** Of values between the stages of staged ops. */
+  /** The address of values between the stages of staged ops. */
   readonly inner: number;
-  /** Of tables that kernels read. */
+  /** The address of tables that kernels read. */
   readonly tables: number;
 }
 

@@ -7,8 +7,8 @@ import { invariant } from '../../../../runtime/errors/invariant.ts';
 import { type Allocator, alignedBytes } from '../../../../runtime/memory/allocator.ts';
 import { MemoryCounter } from '../../../../runtime/memory/stats.ts';
 import type { LiveRange } from '../../../7-plan/arena/layout.ts';
+import { NotRecorded } from '../actions/actions.ts';
 import { hostKernels } from '../host/host-kernels.ts';
-import { NotRecorded } from './actions.ts';
 import type { ActionLog } from './recorded-heap.ts';
 
 /** Gives each allocation of a run the address that `place` says, and notes how long it lives. */

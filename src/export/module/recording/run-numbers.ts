@@ -1,6 +1,6 @@
 import { toInt32 } from '../../../../runtime/device/cpu/scalar/pointwise.ts';
 import { invariant } from '../../../../runtime/errors/invariant.ts';
-import { type Action, type HostArgument, NotRecorded } from './actions.ts';
+import { type Action, type HostArgument, NotRecorded } from '../actions/actions.ts';
 
 /** A number of an action that each run computes. */
 export interface RunNumber {
@@ -8,7 +8,7 @@ export interface RunNumber {
   readonly id: number;
   /** As it is; as the word of a float32 or int32; as a word of a float64. */
   readonly form: 'number' | 'f32' | 'i32' | 'low' | 'high';
-  /** What is added to it. */
+  /** A whole number that is added to it. */
   readonly plus: number;
 }
 

@@ -9,7 +9,7 @@ import { type ValueType, valueTypes } from './instructions.ts';
 
 type Imported = keyof typeof imported;
 
-/** What has been compiled so far: a recording has kernels of its own for a while. */
+/** Holds what has been compiled so far; a recording has kernels of its own for a while. */
 export const kernelCaches: { made?: unknown }[] = [];
 
 /** Parameters and result of what a kernel calls for want of an instruction or a polynomial. */

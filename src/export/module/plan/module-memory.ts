@@ -1,17 +1,17 @@
-import { heap, pageBytes } from '../../../runtime/device/cpu/core/heap.ts';
-import type { TensorMeta } from '../../../runtime/device/tensor-meta.ts';
-import { alignedBytes } from '../../../runtime/memory/allocator.ts';
-import type { Primitive } from '../../../runtime/save/primitive.ts';
-import type { StateEntry } from '../../../runtime/save/program-state.ts';
-import type { SavedEntry } from '../../../runtime/save/saved-entry.ts';
-import { encodeSource, type SavedSource } from '../../../runtime/save/saved-source.ts';
-import { dtypes } from '../../../runtime/spec/dtype.ts';
-import { contiguousStrides, isContiguous, sizeOf } from '../../../runtime/spec/shape.ts';
-import { Tensor } from '../../../runtime/tensor/tensor.ts';
-import type { Place } from './recording/record-plan.ts';
-import { notInModule } from './recording/recording-device.ts';
+import { heap, pageBytes } from '../../../../runtime/device/cpu/core/heap.ts';
+import type { TensorMeta } from '../../../../runtime/device/tensor-meta.ts';
+import { alignedBytes } from '../../../../runtime/memory/allocator.ts';
+import type { Primitive } from '../../../../runtime/save/primitive.ts';
+import type { StateEntry } from '../../../../runtime/save/program-state.ts';
+import type { SavedEntry } from '../../../../runtime/save/saved-entry.ts';
+import { encodeSource, type SavedSource } from '../../../../runtime/save/saved-source.ts';
+import { dtypes } from '../../../../runtime/spec/dtype.ts';
+import { contiguousStrides, isContiguous, sizeOf } from '../../../../runtime/spec/shape.ts';
+import { Tensor } from '../../../../runtime/tensor/tensor.ts';
+import type { Place } from '../recording/record-plan.ts';
+import { notInModule } from '../recording/recording-device.ts';
 
-/** What of a tensor decides where its elements lie. */
+/** The facts of a tensor that decide where its elements lie. */
 export type Layout = Pick<TensorMeta, 'dtype' | 'shape' | 'strides'>;
 
 /** A tensor in the memory of a module. */
@@ -36,7 +36,7 @@ export interface ModuleEntry {
  */
 export class ModuleMemory {
   readonly state: readonly ModuleState[];
-  /** What the state is at first. */
+  /** The first values of the state. */
   readonly stateAt: number;
   readonly stateBytes: Uint8Array;
   readonly argumentBytes: number;

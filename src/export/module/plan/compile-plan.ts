@@ -1,15 +1,15 @@
-import { hasChangingAttrs, launchAttrs } from '../../../runtime/device/symbolic-attrs.ts';
-import { invariant } from '../../../runtime/errors/invariant.ts';
-import { alignedBytes } from '../../../runtime/memory/allocator.ts';
-import type { PlannedSubgraph } from '../../../runtime/program/plan.ts';
-import { scalarTableIn } from '../../../runtime/program/scalars.ts';
-import { changingAttrs } from '../../../runtime/run-program/changing-attrs.ts';
-import { mostAlive } from '../../7-plan/arena/layout.ts';
+import { hasChangingAttrs, launchAttrs } from '../../../../runtime/device/symbolic-attrs.ts';
+import { invariant } from '../../../../runtime/errors/invariant.ts';
+import { alignedBytes } from '../../../../runtime/memory/allocator.ts';
+import type { PlannedSubgraph } from '../../../../runtime/program/plan.ts';
+import { scalarTableIn } from '../../../../runtime/program/scalars.ts';
+import { changingAttrs } from '../../../../runtime/run-program/changing-attrs.ts';
+import { mostAlive } from '../../../7-plan/arena/layout.ts';
+import { NotRecorded } from '../actions/actions.ts';
+import { type Place, type Recording, recordPlan } from '../recording/record-plan.ts';
+import { notInModule } from '../recording/recording-device.ts';
+import { arbitraryNumbers, NumberMatcher } from '../recording/run-numbers.ts';
 import { exactLayout } from './exact-layout.ts';
-import { NotRecorded } from './recording/actions.ts';
-import { type Place, type Recording, recordPlan } from './recording/record-plan.ts';
-import { notInModule } from './recording/recording-device.ts';
-import { arbitraryNumbers, NumberMatcher } from './recording/run-numbers.ts';
 
 /** A plan as actions at addresses of a module's memory. */
 export interface CompiledPlan {
@@ -21,7 +21,7 @@ export interface CompiledPlan {
   readonly plannedBytes: number;
   /** Where everything lies that the run makes. */
   readonly arenaBytes: number;
-  /** What kernels have behind that: values between the stages of staged ops, and tables. */
+  /** Bytes that kernels have behind that: values between the stages of staged ops, and tables. */
   readonly besideBytes: number;
 }
 

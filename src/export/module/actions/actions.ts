@@ -1,4 +1,4 @@
-/** What a run does to memory, in order: as data, which another program can do again. */
+/** The changes that a run makes to memory, in order: as data, so that another program can make them again. */
 
 import type { DType } from '../../../../runtime/spec/dtype.ts';
 

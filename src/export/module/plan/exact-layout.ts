@@ -1,5 +1,5 @@
-import { type Layout, type LiveRange, layOut, mostAlive } from '../../7-plan/arena/layout.ts';
-import { Occupancy } from '../../7-plan/arena/occupancy.ts';
+import { type Layout, type LiveRange, layOut, mostAlive } from '../../../7-plan/arena/layout.ts';
+import { Occupancy } from '../../../7-plan/arena/occupancy.ts';
 
 /** So many orders are tried, and of so many ranges: some seconds, of a module that is made once. */
 const mostOrders = 6000;
