@@ -9,6 +9,7 @@ interface Options {
   readonly program?: string;
   readonly sizes?: string;
   readonly externalData?: boolean;
+  readonly relaxedSimd?: boolean;
   readonly maxIterations?: string;
 }
 
@@ -50,11 +51,12 @@ interface Written {
 
 /** The module, its types, and the state beside it where that is wanted. */
 async function exportToModule(file: string, stem: string, options: Options): Promise<void> {
-  const { program, externalData } = options;
+  const { program, externalData, relaxedSimd = true } = options;
   const beside = `${basename(stem)}.bin`;
   const { code, declarations, weights, memory } = await exportModule(file, {
     ...(program !== undefined && { program: program === 'all' ? program : Number(program) }),
     ...(externalData && { weights: beside }),
+    relaxedSimd,
   });
   writeOutput(`${stem}.mjs`, code);
   writeOutput(`${stem}.d.mts`, declarations);

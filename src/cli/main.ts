@@ -73,6 +73,7 @@ program
     'ONNX: symbolic or fixed; by default symbolic where there is a program for every size',
   )
   .option('--external-data', 'ONNX, module: writes weights to a file beside it')
+  .option('--no-relaxed-simd', 'module: for engines without relaxed SIMD')
   .option('--max-iterations <count>', 'StableHLO: the most iterations of a loop with gradients')
   .addHelpText(
     'after',

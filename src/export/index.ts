@@ -2,7 +2,7 @@
 
 import { ArgumentError } from '../../runtime/errors/errors.ts';
 import { expectOptions, type OptionKinds } from '../../runtime/options/expect-options.ts';
-import { anyNumber, count, oneOf, text, that } from '../../runtime/options/option-kinds.ts';
+import { anyNumber, count, flag, oneOf, text, that } from '../../runtime/options/option-kinds.ts';
 import { readBytes } from '../../runtime/save/file/files.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { saveSafetensors } from '../../runtime/weights/index.ts';
@@ -173,9 +173,15 @@ export interface ModuleOptions {
   readonly program?: number | 'all';
   /** The name of a file beside the module for its state, which it fetches. By default the module contains it. */
   readonly weights?: string;
+  /**
+   * False: kernels without the instructions of relaxed SIMD, for engines that lack them. Products and sums are then
+   * rounded as they are there. By default kernels are those of this engine.
+   */
+  readonly relaxedSimd?: boolean;
 }
 
 const moduleKinds: OptionKinds<ModuleOptions> = {
+  relaxedSimd: flag,
   program: that("a number or 'all'", (value) => value === 'all' || Number.isInteger(value)),
   weights: text,
 };
@@ -201,9 +207,9 @@ export async function exportModule(
   options: ModuleOptions = {},
 ): Promise<ModuleExport> {
   expectOptions('exportModule', options, moduleKinds);
-  const { program, weights = null } = options;
+  const { program, weights: data = null, relaxedSimd = true } = options;
   const file = await fileOf(source, 'exportModule');
-  return moduleOf(file, program, weights);
+  return moduleOf(file, program, { data, relaxedSimd });
 }
 
 async function fileOf(

@@ -14,6 +14,7 @@ import { planText } from './emit/plan-text.ts';
 import type { StatementNames } from './emit/statements.ts';
 import { compilePlan } from './plan/compile-plan.ts';
 import { ModuleMemory, pagesFor } from './plan/module-memory.ts';
+import type { KernelChoice } from './recording/recorded-heap.ts';
 import { notInModule } from './recording/recording-device.ts';
 
 /** A program with what it computes. */
@@ -57,13 +58,13 @@ export interface WrittenModule {
 export async function moduleOf(
   file: Uint8Array,
   index: number | 'all' | undefined,
-  data: string | null,
+  choice: ModuleChoice,
 ): Promise<ModuleExport> {
   const loaded = await loadProgram(file, { device: 'cpu' });
   try {
     const parts = programParts(loaded)!;
-    const { text, bytes, memory, declarations } = writeModule(parts, chosen(parts, index), data);
-    const weights = data === null ? null : memory.stateBytes;
+    const { text, bytes, memory, declarations } = writeModule(parts, chosen(parts, index), choice);
+    const weights = choice.data === null ? null : memory.stateBytes;
     return { code: text, declarations, weights, memory: bytes };
   } finally {
     loaded.dispose();
@@ -79,11 +80,15 @@ function chosen({ entries }: ProgramParts, index: number | 'all' | undefined): P
   return [one];
 }
 
-/** `data`: the file beside the module that has its state; null: the module itself has it. */
+export interface ModuleChoice extends KernelChoice {
+  /** The file beside the module that has its state; null: the module itself has it. */
+  readonly data: string | null;
+}
+
 export function writeModule(
   { name, state }: Pick<ProgramParts, 'name' | 'state'>,
   entries: readonly PlannedEntry[],
-  data: string | null,
+  choice: ModuleChoice,
 ): WrittenModule {
   if (numerics() !== 'default') throw notInModule('a program', 'portable numerics');
   const programs = entries.map(({ saved, planned: { forward, values } }) => {
@@ -93,7 +98,7 @@ export function writeModule(
   const memory = new ModuleMemory(threadBytes, state.entries(), programs);
   const plans = entries.map(({ saved, planned }, i) => {
     const inputs = saved.inputs.map(({ place }) => memory.placeOf(i, place));
-    return compilePlan(planned, inputs, memory.arenaAt);
+    return compilePlan(planned, inputs, memory.arenaAt, choice);
   });
   const arena = Math.max(0, ...plans.map(({ arenaBytes }) => arenaBytes));
   const used = plans.map(({ arenaBytes, besideBytes }) => arenaBytes + besideBytes);
@@ -121,7 +126,7 @@ export function writeModule(
     tables: [...names.tables.values()],
     plans: texts.map((each) => each.text),
     hosts: new Set(actions.flatMap((action) => (action.kind === 'host' ? [action.name] : []))),
-    data,
+    data: choice.data,
   });
   return {
     text,

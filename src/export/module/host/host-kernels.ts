@@ -17,31 +17,16 @@ import { fillBytes } from '../../../../runtime/device/cpu/movement/bytes.ts';
 import { copy } from '../../../../runtime/device/cpu/movement/copies.ts';
 import { randomKernels } from '../../../../runtime/device/cpu/wasm/random-kernels.ts';
 import { softmaxKernels } from '../../../../runtime/device/cpu/wasm/softmax-kernels.ts';
-import type { Launch, Operand } from '../../../../runtime/device/device.ts';
+import type { Operand } from '../../../../runtime/device/device.ts';
 import type { KernelName } from '../../../../runtime/device/kernel-names.ts';
 import type { Attrs } from '../../../../runtime/device/kernel-op.ts';
 import type { TensorMeta } from '../../../../runtime/device/tensor-meta.ts';
 import { dtypes } from '../../../../runtime/spec/dtype.ts';
 import { contiguousStrides, sizeOf } from '../../../../runtime/spec/shape.ts';
 import { type HostArgument, type View, viewOf } from '../actions/actions.ts';
-import type { HostMethod } from './host-methods.ts';
-
-/** Notes calls of the methods of `host-methods.ts`. */
-export interface HostLog {
-  host(name: HostMethod, args: readonly HostArgument[], kernels?: readonly unknown[]): void;
-}
-
-/** Null: the kernel is generated for these operands. */
-type HostFactory = (
-  log: HostLog,
-  inputs: readonly TensorMeta[],
-  outputs: readonly TensorMeta[],
-  attrs: Attrs,
-) => Launch | null;
-
-/** The first element of each operand, in elements. */
-const placesOf = (operands: readonly Operand[], metas: readonly TensorMeta[]): number[] =>
-  operands.map((operand, i) => indexOf(operand, metas[i]!.dtype));
+import { type HostFactory, type HostLog, placesOf } from './host-factory.ts';
+import { poolKernels } from './pool-kernels.ts';
+import { rowKernels } from './row-kernels.ts';
 
 const nllLoss: HostFactory = (log, [scores, labels], [loss]) => {
   const [n, classes] = scores!.shape as [number, number];
@@ -185,14 +170,10 @@ const argExtreme =
     };
   };
 
-const isGenerated = ({ dtype, shape }: TensorMeta): boolean =>
-  (dtype === 'float32' || dtype === 'float64') && sizeOf(shape) > 0;
-
 const folding =
   (kind: ReductionKind): HostFactory =>
   (log, inputs, [out], attrs) => {
     const x = inputs[0]!;
-    if (isGenerated(x)) return null;
     const dims = (attrs.dims as number[] | undefined) ?? broadcastDims(x, inputs[1]!);
     const { kept, reduced } = reductionOver(x, dims);
     const isInteger = dtypes[x.dtype].floating ? 0 : 1;
@@ -221,7 +202,10 @@ const random =
     };
   };
 
+/** For operands for which the device has no generated kernel. */
 export const hostKernels: { readonly [N in KernelName]?: HostFactory } = {
+  ...rowKernels,
+  ...poolKernels,
   nllLoss,
   nllLossShare,
   nllLossGrad,
@@ -241,6 +225,10 @@ export const hostKernels: { readonly [N in KernelName]?: HostFactory } = {
   prod: folding('prod'),
   max: folding('max'),
   min: folding('min'),
+};
+
+/** In the place of kernels that are generated but for the ends of what they draw. */
+export const drawingKernels: { readonly [N in KernelName]?: HostFactory } = {
   uniform: random(0),
   normal: random(1),
 };

@@ -4,6 +4,8 @@
  */
 
 import type { View } from '../actions/actions.ts';
+import { poolMethods } from './pool-methods.ts';
+import { rowMethods } from './row-methods.ts';
 
 /** Views of the module's memory, and how it refuses a value. */
 export interface HostMemory {
@@ -58,7 +60,7 @@ export interface HostMethods extends HostMemory {
   words(seed: number, block: number): Int32Array;
 }
 
-export const hostMethods = {
+const hostMethods = {
   /** The label of a row; null where the row doesn't count. */
   label(index: number, classes: number): number | null {
     const label = this.i32[index]!;
@@ -409,14 +411,16 @@ export const hostMethods = {
   },
 } satisfies Record<string, unknown> & ThisType<HostMethods>;
 
-export type HostMethod = keyof typeof hostMethods;
+const all = { ...hostMethods, ...rowMethods, ...poolMethods };
+
+export type HostMethod = keyof typeof all;
 
 /** The text of these methods and of those that they call, as members of an object. */
 export function hostText(names: Iterable<string>): string {
   const texts = new Map<string, string>();
   const add = (name: string): void => {
-    if (texts.has(name) || !Object.hasOwn(hostMethods, name)) return;
-    const text = String(hostMethods[name as HostMethod]);
+    if (texts.has(name) || !Object.hasOwn(all, name)) return;
+    const text = String(all[name as HostMethod]);
     texts.set(name, text);
     for (const [, called] of text.matchAll(/this\.(\w+)\(/g)) add(called!);
   };

@@ -7,6 +7,7 @@ import { changingAttrs } from '../../../../runtime/run-program/changing-attrs.ts
 import { mostAlive } from '../../../7-plan/arena/layout.ts';
 import { NotRecorded } from '../actions/actions.ts';
 import { type Place, type Recording, recordPlan } from '../recording/record-plan.ts';
+import type { KernelChoice } from '../recording/recorded-heap.ts';
 import { notInModule } from '../recording/recording-device.ts';
 import { arbitraryNumbers, NumberMatcher } from '../recording/run-numbers.ts';
 import { exactLayout } from './exact-layout.ts';
@@ -33,6 +34,7 @@ export function compilePlan(
   planned: PlannedSubgraph,
   inputs: readonly Place[],
   arena: number,
+  choice: KernelChoice,
 ): CompiledPlan {
   expectStraight(planned);
   const table = scalarTableIn(planned);
@@ -43,7 +45,7 @@ export function compilePlan(
     return next - bytes;
   };
   const trial = {
-    ...{ inputs, place: somewhere, scalars: values },
+    ...{ inputs, place: somewhere, scalars: values, choice },
     besides: { inner: 0, tables: 2 * apart },
   };
   const { lives, innerBytes, tableBytes } = recordPlan(planned, trial);
@@ -58,7 +60,7 @@ export function compilePlan(
   const inner = arena + bytes;
   const besides = { inner, tables: inner + alignedBytes(innerBytes) };
   const record = (scalars: readonly number[]) => {
-    return { scalars, ...recordPlan(planned, { inputs, place, besides, scalars }) };
+    return { scalars, ...recordPlan(planned, { inputs, place, besides, scalars, choice }) };
   };
   const first = record(values);
   const others = table ? [17, 71].map((seed) => record(arbitraryNumbers(values.length, seed))) : [];

@@ -9,7 +9,7 @@ import { ScopePool } from '../../../../runtime/run-program/scope/scope.ts';
 import { isContiguous, sizeOf } from '../../../../runtime/spec/shape.ts';
 import type { LiveRange } from '../../../7-plan/arena/layout.ts';
 import { type Action, elementBytes } from '../actions/actions.ts';
-import { ActionLog, type Besides, recordingInto } from './recorded-heap.ts';
+import { ActionLog, type Besides, type KernelChoice, recordingInto } from './recorded-heap.ts';
 import { notInModule, RecordingAllocator, RecordingDevice } from './recording-device.ts';
 
 /** Where a value lies: the address of its memory, and its first element from there. */
@@ -24,6 +24,7 @@ export interface Given {
   readonly inputs: readonly Place[];
   readonly place: (allocation: number, bytes: number) => number;
   readonly besides: Besides;
+  readonly choice: KernelChoice;
   /** Numbers of the run, by their places in its scalar table. */
   readonly scalars: readonly number[];
 }
@@ -53,7 +54,9 @@ export function recordPlan(planned: PlannedSubgraph, given: Given): Recording {
   events.active = false;
   spans.active = false;
   try {
-    return recordingInto(log, given.besides, () => recordRun(planned, given, log, allocator));
+    return recordingInto(log, { ...given.besides, ...given.choice }, () =>
+      recordRun(planned, given, log, allocator),
+    );
   } finally {
     events.active = active;
     events.kernels = kernels;

@@ -5,6 +5,7 @@ import {
   instantiation,
   kernelCaches,
 } from '../../../../runtime/device/cpu/wasm/assembler/module-builder.ts';
+import { relaxedMadd } from '../../../../runtime/device/cpu/wasm/assembler/multiply-add.ts';
 import { wideVectors } from '../../../../runtime/device/cpu/wasm/assembler/wide-vectors.ts';
 import {
   type Action,
@@ -22,6 +23,12 @@ const views = {
   u16: Uint16Array,
   u8: Uint8Array,
 } as const;
+
+interface Mark {
+  readonly actions: number;
+  /** Numbers of the last action, if it is a write. */
+  readonly values: number;
+}
 
 /** The actions of a run, which kernels and views of the memory add. */
 export class ActionLog {
@@ -41,6 +48,20 @@ export class ActionLog {
     };
     this.#recorded.set(kernel, recorded);
     return kernel;
+  }
+
+  /** So far: what `undo` goes back to. */
+  mark(): Mark {
+    const last = this.actions.at(-1);
+    const values = last?.kind === 'write' ? last.values.length : 0;
+    return { actions: this.actions.length, values };
+  }
+
+  undo({ actions, values }: Mark): void {
+    this.#written.clear();
+    this.actions.length = actions;
+    const last = this.actions.at(-1);
+    if (last?.kind === 'write') last.values.length = values;
   }
 
   host(name: string, args: readonly HostArgument[], kernels: readonly unknown[] = []): void {
@@ -101,11 +122,21 @@ export interface Besides {
   readonly tables: number;
 }
 
+/** How kernels are generated. */
+export interface KernelChoice {
+  /** As this engine has them, or without the instructions of relaxed SIMD. */
+  readonly relaxedSimd: boolean;
+}
+
 /**
  * Runs `body` with a memory and kernels that only note what is done with them, on one thread; whatever has been
  * compiled before is untouched.
  */
-export function recordingInto<T>(log: ActionLog, { inner, tables }: Besides, body: () => T): T {
+export function recordingInto<T>(
+  log: ActionLog,
+  { inner, tables, relaxedSimd }: Besides & KernelChoice,
+  body: () => T,
+): T {
   const { of } = instantiation;
   const { areUsed } = wideVectors;
   const made = kernelCaches.map((cache) => cache.made);
@@ -121,6 +152,8 @@ export function recordingInto<T>(log: ActionLog, { inner, tables }: Besides, bod
   };
   const tablesAt = sharedTables.at;
   sharedTables.at = tables;
+  const { exists } = relaxedMadd;
+  if (!relaxedSimd) relaxedMadd.exists = false;
   wideVectors.areUsed = false;
   for (const cache of kernelCaches) cache.made = undefined;
   Object.assign(heap, Object.fromEntries(viewNames.map((name) => [name, log.view(name)])));
@@ -131,6 +164,7 @@ export function recordingInto<T>(log: ActionLog, { inner, tables }: Besides, bod
     instantiation.of = of;
     innerGround.alloc = alloc;
     sharedTables.at = tablesAt;
+    relaxedMadd.exists = exists;
     wideVectors.areUsed = areUsed;
     kernelCaches.forEach((cache, i) => {
       cache.made = made[i];

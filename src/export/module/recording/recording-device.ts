@@ -8,7 +8,7 @@ import { type Allocator, alignedBytes } from '../../../../runtime/memory/allocat
 import { MemoryCounter } from '../../../../runtime/memory/stats.ts';
 import type { LiveRange } from '../../../7-plan/arena/layout.ts';
 import { NotRecorded } from '../actions/actions.ts';
-import { hostKernels } from '../host/host-kernels.ts';
+import { drawingKernels, hostKernels } from '../host/host-kernels.ts';
 import type { ActionLog } from './recorded-heap.ts';
 
 /** Gives each allocation of a run the address that `place` says, and notes how long it lives. */
@@ -85,15 +85,30 @@ export class RecordingDevice extends CpuDevice {
     }
   }
 
-  /** The op with a kernel that notes which of a module's kernels in JavaScript is to run. */
+  /** The op with a kernel that notes which of a module's kernels in JavaScript is to run, if the device's can't be. */
   #withHost(op: KernelOp): KernelOp {
     const { kernel } = op;
     if (kernel.kind === 'user') throw new NotRecorded('it is a kernel of the user');
     if (kernel.kind !== 'named') return op;
-    const factory = hostKernels[kernel.name];
+    const log = this.#log;
+    const drawing = drawingKernels[kernel.name];
+    const factory = drawing ?? hostKernels[kernel.name];
     if (!factory) return op;
     const onCpu: typeof kernel.onCpu = (inputs, outputs, attrs) => {
-      return factory(this.#log, inputs, outputs, attrs) ?? kernel.onCpu(inputs, outputs, attrs);
+      if (drawing) return drawing(log, inputs, outputs, attrs);
+      let host: Launch | undefined;
+      const launch = kernel.onCpu(inputs, outputs, attrs);
+      return (...operands) => {
+        const before = log.mark();
+        try {
+          launch(...operands);
+        } catch (error) {
+          if (!(error instanceof NotRecorded)) throw error;
+          log.undo(before);
+          host ??= factory(log, inputs, outputs, attrs);
+          host(...operands);
+        }
+      };
     };
     return { ...op, kernel: { ...kernel, onCpu } };
   }

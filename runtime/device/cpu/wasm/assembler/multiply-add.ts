@@ -12,12 +12,12 @@ const probe = new Uint8Array([
   ...[10, 13, 1, 11, 0, 0x20, 0, 0x20, 1, 0x20, 2, 0xfd, 0x85, 0x02, 0x0b],
 ]);
 
-let isKnown: boolean | undefined;
+/** Whether there is the instruction for a product and a sum that are rounded once: known once it has been asked. */
+export const relaxedMadd: { exists?: boolean | undefined } = {};
 
-/** Whether the engine has the instruction for a product and a sum that are rounded once. */
 function hasRelaxedMadd(): boolean {
-  isKnown ??= WebAssembly.validate(probe);
-  return isKnown;
+  relaxedMadd.exists ??= WebAssembly.validate(probe);
+  return relaxedMadd.exists;
 }
 
 /** Whether kernels round a product and the sum that it is added to once: not with portable numerics. */
