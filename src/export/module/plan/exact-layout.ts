@@ -1,47 +1,95 @@
 import { type Layout, type LiveRange, layOut, mostAlive } from '../../../7-plan/arena/layout.ts';
-import { Occupancy } from '../../../7-plan/arena/occupancy.ts';
 
-/** So many orders are tried, and of so many ranges: some seconds, of a module that is made once. */
-const mostOrders = 6000;
+/** Orders that are tried from one beginning, and how many without an improvement. */
+const mostOrders = 120;
+const mostInVain = 40;
+/** Of more ranges, the usual orders are enough. */
 const mostRanges = 2000;
-/** Orders from one beginning. */
-const mostMoves = 2000;
+/** By how much what doesn't fit moves to the front, as a share of all ranges. */
+const pushes = [0.02, 0.2, 1] as const;
 
 /**
- * Offsets that end at the most live bytes at once, if they are found: where the usual orders leave gaps, ranges that end
- * above it are placed earlier, by chance, as long as that makes the layout no longer.
+ * Offsets that end at the most live bytes at once, if they are found. Where the usual orders leave gaps, those ranges
+ * that ended too high go earlier the next time, until all of them fit.
  */
 export function exactLayout(ranges: readonly LiveRange[]): Layout {
   const most = mostAlive(ranges);
   let best = layOut(ranges);
   if (best.bytes === most || ranges.length > mostRanges) return best;
+  const together = ranges.map((a, i) =>
+    ranges.flatMap((b, k) => (k !== i && a.from <= b.to && b.from <= a.to ? [k] : [])),
+  );
   const random = randomNumbers();
-  const bySize = ranges
-    .map((_, i) => i)
-    .sort((a, b) => ranges[b]!.bytes - ranges[a]!.bytes || a - b);
-  for (let tried = 0; tried < mostOrders && best.bytes > most; ) {
-    let order = bySize;
-    let layout = inOrder(ranges, order);
-    for (let move = 0; move < mostMoves && layout.bytes > most; move++, tried++) {
-      const high = order.filter((i) => layout.offsets[i]! + ranges[i]!.bytes > most);
-      const pick = high[Math.floor(random() * high.length)]!;
-      const next = order.filter((i) => i !== pick);
-      next.splice(Math.floor(random() * order.indexOf(pick)), 0, pick);
-      const other = inOrder(ranges, next);
-      if (other.bytes <= layout.bytes) [order, layout] = [next, other];
+  for (const push of pushes) {
+    for (const beginning of beginningsOf(ranges)) {
+      const priorities = ranges.map(() => 0);
+      beginning.forEach((i, k) => {
+        priorities[i] = ranges.length - k;
+      });
+      let order = beginning;
+      let lowest = Number.POSITIVE_INFINITY;
+      for (
+        let tried = 0, inVain = 0;
+        tried < mostOrders && inVain < mostInVain;
+        tried++, inVain++
+      ) {
+        const layout = inOrder(ranges, together, order);
+        if (layout.bytes < lowest) [lowest, inVain] = [layout.bytes, 0];
+        if (layout.bytes < best.bytes) best = layout;
+        if (best.bytes === most) return best;
+        ranges.forEach(({ bytes }, i) => {
+          if (layout.offsets[i]! + bytes <= most) return;
+          priorities[i]! += 1 + random() * ranges.length * push;
+        });
+        order = [...order].sort((a, b) => priorities[b]! - priorities[a]!);
+      }
     }
-    if (layout.bytes < best.bytes) best = layout;
   }
   return best;
 }
 
-function inOrder(ranges: readonly LiveRange[], order: readonly number[]): Layout {
-  const occupancy = new Occupancy(Math.max(0, ...ranges.map(({ to }) => to)) + 1);
-  const offsets = ranges.map(() => 0);
+/** Those first that are live where the most bytes are; the largest; the largest for the longest time. */
+function beginningsOf(ranges: readonly LiveRange[]): readonly (readonly number[])[] {
+  const alive: number[] = [];
+  for (const { bytes, from, to } of ranges) {
+    for (let step = from; step <= to; step++) alive[step] = (alive[step] ?? 0) + bytes;
+  }
+  const contention = ({ from, to }: LiveRange): number => {
+    let most = 0;
+    for (let step = from; step <= to; step++) most = Math.max(most, alive[step]!);
+    return most;
+  };
+  const by = (key: (range: LiveRange) => number): readonly number[] =>
+    ranges
+      .map((range, i) => ({ i, key: key(range), bytes: range.bytes }))
+      .sort((a, b) => b.key - a.key || b.bytes - a.bytes || a.i - b.i)
+      .map(({ i }) => i);
+  return [
+    by(contention),
+    by(({ bytes }) => bytes),
+    by(({ bytes, from, to }) => bytes * (to - from + 1)),
+  ];
+}
+
+/** Each range at the lowest place that those before it leave free. */
+function inOrder(
+  ranges: readonly LiveRange[],
+  together: readonly (readonly number[])[],
+  order: readonly number[],
+): Layout {
+  const offsets = new Array<number>(ranges.length).fill(-1);
   let bytes = 0;
   for (const i of order) {
-    offsets[i] = occupancy.place(ranges[i]!);
-    bytes = Math.max(bytes, offsets[i]! + ranges[i]!.bytes);
+    const near = together[i]!.filter((k) => offsets[k]! >= 0);
+    near.sort((a, b) => offsets[a]! - offsets[b]!);
+    const size = ranges[i]!.bytes;
+    let at = 0;
+    for (const k of near) {
+      if (offsets[k]! >= at + size) break;
+      at = Math.max(at, offsets[k]! + ranges[k]!.bytes);
+    }
+    offsets[i] = at;
+    bytes = Math.max(bytes, at + size);
   }
   return { offsets, bytes };
 }
