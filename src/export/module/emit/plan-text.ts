@@ -163,8 +163,13 @@ function effectText(
       change: `offset+=${value};`,
     };
   }
-  // Nothing outlives a run but the state.
-  if (effect.kind === 'disposeOutput' || effect.kind === 'dispose') return { read: '', change: '' };
+  switch (effect.kind) {
+    // Nothing outlives a run but the state.
+    case 'disposeOutput':
+    case 'keepOutput':
+    case 'dispose':
+      return { read: '', change: '' };
+  }
   if (effect.kind !== 'set' || effect.place.kind !== 'state') {
     throw notInModule(named(printed(effect.place), memory), 'a change to what an argument holds');
   }
