@@ -107,6 +107,35 @@ describe('arguments', () => {
   });
 });
 
+describe('writes', () => {
+  it('to an argument are in its array', async () => {
+    const f = toStatic((x: Tensor, y: Tensor) => {
+      x.add_(y);
+      return x.sum();
+    }, full);
+    f(tensor([1, 2]), tensor([3, 4]));
+    const model = await instanceOf((await exportModule(f)).code);
+    const [x, y] = [Float32Array.of(1, 2), Float32Array.of(10, 20)];
+    expect(dataOf(model.run(x, y))).toEqual(Float32Array.of(33));
+    expect([x, y]).toEqual([Float32Array.of(11, 22), Float32Array.of(10, 20)]);
+    const same = thrown(() => model.run(x, x));
+    expect(same.name).toBe('ArgumentError');
+    expect(same.message).toContain('args.0 is written, and shares memory with args.1');
+  });
+});
+
+describe('the text of a module', () => {
+  it('is no place for the text of a name', async () => {
+    const name = 'f\nthrow new Error("run")//';
+    const { [name]: f } = { [name]: (x: Tensor) => ({ '`$%': x.mul(2), "a'\n": x }) };
+    const compiled = toStatic(f!, full);
+    compiled(tensor([1, 2]));
+    const model = await instanceOf((await exportModule(compiled)).code);
+    const result = model.run(Float32Array.of(1, 2)) as Record<string, unknown>;
+    expect(Object.keys(result)).toEqual(['`$%', "a'\n"]);
+  });
+});
+
 describe('the state', () => {
   it('goes from one instance to another by its names', async () => {
     const { step, x, y } = classifier();
@@ -120,6 +149,8 @@ describe('the state', () => {
     const [name] = Object.keys(one.state());
     expect(thrown(() => one.loadState({ other: x })).message).toContain('no other');
     expect(thrown(() => one.loadState({ [name!]: x })).name).toBe('ShapeError');
+    const [number] = Object.keys(one.variables());
+    expect(thrown(() => one.loadState({ [number!]: 'three' })).name).toBe('DTypeError');
   });
 
   it('stays as it was when a kernel refuses a value', async () => {

@@ -93,7 +93,7 @@ export function moduleText(parts: ModuleParts): string {
   const host = { f32, f64, i32, u16, u8, fail,
 ${host}
   };`;
-  return `// ${title}
+  return `// ${title.replace(/[^\w .-]/g, '_')}
 ${helpersText}
 ${environmentText(code)}
 const code = '${base64(code.code)}';

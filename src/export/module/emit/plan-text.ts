@@ -1,14 +1,20 @@
 import { scalarTableIn } from '../../../../runtime/program/scalars.ts';
 import type { SavedEffect } from '../../../../runtime/save/saved-entry.ts';
 import type { SavedSource } from '../../../../runtime/save/saved-source.ts';
-import { dtypes } from '../../../../runtime/spec/dtype.ts';
 import { isContiguous, sizeOf } from '../../../../runtime/spec/shape.ts';
 import { viewOf } from '../actions/actions.ts';
 import type { CompiledPlan } from '../plan/compile-plan.ts';
-import type { ModuleEntry } from '../plan/module-memory.ts';
-import { keyOf, type Layout, type ModuleMemory, printed } from '../plan/module-memory.ts';
+import {
+  indexAt,
+  keyOf,
+  type Layout,
+  type ModuleEntry,
+  type ModuleMemory,
+  printed,
+} from '../plan/module-memory.ts';
 import type { Place } from '../recording/record-plan.ts';
 import { notInModule } from '../recording/recording-device.ts';
+import { argumentTexts } from './argument-texts.ts';
 import { ExpressionWriter, type RecipeTexts, scalarStatements } from './expressions.ts';
 import { textOf } from './item-text.ts';
 import { inLoops } from './loops.ts';
@@ -23,10 +29,6 @@ export interface PlanText {
 
 /** Statements of one function, at most: engines don't optimize longer ones. */
 const mostStatements = 200;
-
-/** First element of a place, in elements of a dtype. */
-const indexAt = ({ ptr, offset }: Place, { dtype }: Layout): number =>
-  ptr / dtypes[dtype].bytes + offset;
 
 const layoutText = (place: Place, { dtype, shape, strides }: Layout): string => {
   const own = isContiguous(shape, strides) ? '' : `,[${strides.join()}]`;
@@ -68,15 +70,7 @@ export function planText(
   const functions = parts.map(
     (part, i) => `const part${number}_${i}=(${own.join()})=>{\n${part.join('\n')}\n};`,
   );
-  const args = saved.inputs.flatMap(({ place }, i) => {
-    if (place.kind === 'state') return [];
-    const { dtype, shape } = inputs[i]!;
-    const name = JSON.stringify(printed(place));
-    const at = indexAt(memory.placeOf(number, place), inputs[i]!);
-    const value = writer.source(place);
-    const known = `${name},${value},'${dtype}',[${shape.join()}]`;
-    return [{ check: `mismatch(${known})`, put: `${viewOf[dtype]}.set(dataOf(${value}),${at});` }];
-  });
+  const args = argumentTexts(number, { saved, inputs }, planned.forward, memory, writer);
   const texts: RecipeTexts = {
     output: (index) => {
       const place = outputs[index]!;
@@ -97,7 +91,6 @@ export function planText(
     const message = `${JSON.stringify(`${named(source, memory)}: not as in the calls that the module was made of`)}`;
     return `if(!(${writer.guard(guard)}))return new ModuleError('ArgumentError',${message});`;
   });
-  const checks = [...new Set(args.map(({ check }) => check))];
   const result = writer.recipe(saved.result, texts);
   const makes = writer.makes(saved.makes, texts);
   const effects = saved.effects.map((effect, i) => {
@@ -111,16 +104,16 @@ export function planText(
   const text = `${functions.join('\n')}
 plans.push({misfit(args){
 let wrong=null;
-${checks.map((check) => `if(wrong=${check})return wrong;`).join('\n')}
+${args.checks}
 ${facts.join('\n')}
 return null;
 },run(args){
-${args.map(({ put }) => put).join('\n')}
+${args.puts}
 ${scalars}
 ${restoring(calls, copied)}
 ${outputNames.length > 0 ? `let ${outputNames.join()};` : ''}
 ${makes}const result=${result};
-${before}${after}${drawn}
+${before}${after}${drawn}${args.backs}
 return result;
 }});`;
   const launches = actions.actions.filter(({ kind }) => kind !== 'write').length;

@@ -34,6 +34,8 @@ function mismatch(name, value, dtype, shape) {
   const fits = data.length === size && (!its || String(value.shape) === String(shape));
   return fits ? null : new ModuleError('ShapeError', text);
 }
+const overlap = (a, b) =>
+  a.buffer === b.buffer && a.byteOffset < b.byteOffset + b.byteLength && b.byteOffset < a.byteOffset + a.byteLength;
 const bytesOf = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
 function eachPlace(at, shape, strides, body) {
   for (let i = 0, size = sizeOf(shape); i < size; i++) {
@@ -92,6 +94,10 @@ export const instanceText = `  const stateOf = (name) => state.find((each) => ea
         const variable = variables.find(([each]) => each === name);
         if (!variable && !stateOf(name)) {
           throw new ModuleError('ArgumentError', 'loadState: the module has no ' + name);
+        }
+        if (variable && typeof value !== typeof values[variable[1]]) {
+          const kind = typeof values[variable[1]];
+          throw new ModuleError('DTypeError', name + ': given ' + typeof value + ', expected ' + kind);
         }
         if (variable) values[variable[1]] = value;
         else take(stateOf(name), value);

@@ -3,7 +3,7 @@ import { type Layout, type LiveRange, layOut, mostAlive } from '../../../7-plan/
 /** Orders that are tried from one beginning, and how many without an improvement. */
 const mostOrders = 120;
 const mostInVain = 40;
-/** Of more ranges, the usual orders are enough. */
+/** With more ranges, the usual orders are enough. */
 const mostRanges = 2000;
 /** By how much what doesn't fit moves to the front, as a share of all ranges. */
 const pushes = [0.02, 0.2, 1] as const;

@@ -144,3 +144,7 @@ function metaOf(state: number, programs: readonly ModuleEntry[]): Layout | undef
 }
 
 export const pagesFor = (bytes: number): number => Math.ceil(bytes / pageBytes);
+
+/** First element of a place, in elements of its dtype. */
+export const indexAt = ({ ptr, offset }: Place, { dtype }: Layout): number =>
+  ptr / dtypes[dtype].bytes + offset;

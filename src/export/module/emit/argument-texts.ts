@@ -1,0 +1,57 @@
+import type { Plan } from '../../../../runtime/program/plan.ts';
+import { writtenInputs } from '../../../../runtime/program/writes.ts';
+import { sizeOf } from '../../../../runtime/spec/shape.ts';
+import { viewOf } from '../actions/actions.ts';
+import { indexAt, type ModuleEntry, type ModuleMemory, printed } from '../plan/module-memory.ts';
+import type { ExpressionWriter } from './expressions.ts';
+
+/** Statements about the arguments of a plan. */
+export interface ArgumentTexts {
+  /** Return what is wrong with them. */
+  readonly checks: string;
+  readonly puts: string;
+  /** Copy what the run wrote back into the caller's arrays. */
+  readonly backs: string;
+}
+
+export function argumentTexts(
+  program: number,
+  { saved, inputs }: ModuleEntry,
+  { inputs: ids, steps }: Plan,
+  memory: ModuleMemory,
+  writer: ExpressionWriter,
+): ArgumentTexts {
+  const written = new Set(writtenInputs({ inputs: ids, ops: steps.map(({ op }) => op) }));
+  const all = saved.inputs.flatMap(({ place }, i) => {
+    if (place.kind === 'state') return [];
+    const { dtype, shape } = inputs[i]!;
+    const name = printed(place);
+    const at = indexAt(memory.placeOf(program, place), inputs[i]!);
+    const value = writer.source(place);
+    const known = `${JSON.stringify(name)},${value},'${dtype}',[${shape.join()}]`;
+    const data = `dataOf(${value})`;
+    const view = viewOf[dtype];
+    return {
+      ...{ name, data, isWritten: written.has(i) },
+      check: `if(wrong=mismatch(${known}))return wrong;`,
+      put: `${view}.set(${data},${at});`,
+      back: `${data}.set(${view}.subarray(${at},${at + sizeOf(shape)}));`,
+    };
+  });
+  const ofWritten = all.filter(({ isWritten }) => isWritten);
+  // The program was compiled for arguments whose memory is apart.
+  const apart = ofWritten.flatMap((one) =>
+    all.flatMap((other) => {
+      if (other.data === one.data) return [];
+      const message = `${one.name} is written, and shares memory with ${other.name}`;
+      const error = `new ModuleError('ArgumentError',${JSON.stringify(message)})`;
+      return `if(overlap(${one.data},${other.data}))return ${error};`;
+    }),
+  );
+  const lines = (list: readonly string[]): string => [...new Set(list)].join('\n');
+  return {
+    checks: lines([...all.map(({ check }) => check), ...apart]),
+    puts: lines(all.map(({ put }) => put)),
+    backs: lines(ofWritten.map(({ back }) => back)),
+  };
+}
