@@ -12,7 +12,7 @@ import {
 } from '../../../runtime/index.ts';
 import { exportModule } from '../../../src/export/index.ts';
 import { randn, save, seed, type Tensor, toStatic } from '../../../src/index.ts';
-import { type Step, type TrainingCase, trainingCases } from '../training-steps.ts';
+import { float64Cases, type Step, type TrainingCase, trainingCases } from '../training-steps.ts';
 import { imported, type ModuleTensor } from './module-instance.ts';
 
 /** Ours would be different numbers, drawn by other threads, if places in the stream depended on anything else. */
@@ -41,10 +41,33 @@ function dropout(): Step {
   };
 }
 
+/** Weights in halves, which kernels of products read in float32. */
+function halves(): Step {
+  const first = new nn.Linear(6, 9);
+  const model = new nn.Sequential(first, new nn.GELU(), new nn.Linear(9, 4));
+  model.to('bfloat16');
+  const optimizer = new optim.SGD(model.parameters(), { lr: 0.3, momentum: 0.5 });
+  return {
+    step(x) {
+      const loss = model.forward(x!).softmax(1).square().mean();
+      loss.backward();
+      optimizer.step();
+      optimizer.zeroGrad();
+      return loss.to('float32').add(first.weight.to('float32').sum());
+    },
+    inputs: () => [randn([5, 6]).to('bfloat16')],
+    dispose: () => model.dispose(),
+  };
+}
+
 const cases: Readonly<Record<string, TrainingCase>> = {
   ...trainingCases,
+  ...Object.fromEntries(
+    Object.entries(float64Cases).map(([name, each]) => [`${name} in float64`, each]),
+  ),
   'conv net': { build: () => convNet.build({ batch: 4 }), tolerance: 0 },
   lstm: { build: () => lstm.build({ batch: 2 }), tolerance: 0 },
+  halves: { build: halves, tolerance: 0 },
   'dropout, and a schedule': { build: dropout, tolerance: 0 },
 };
 
