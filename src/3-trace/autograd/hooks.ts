@@ -15,6 +15,8 @@ import { asEagerly } from '../state/rejected-eagerly.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { arrayElements, asArray } from '../values/arrays.ts';
 import { readProperty } from '../values/properties.ts';
+import { isCallable } from '../values/to-primitive.ts';
+import { specialized } from '../variables/unions.ts';
 import {
   type NewObjectVariable,
   type TensorVariable,
@@ -35,8 +37,9 @@ export function traceRegisterHook(
   receiver: Variable,
   [hook]: readonly Variable[],
 ): Variable {
+  if (!hook || !isCallable(specialized(hook)))
+    throw new GraphBreak('throw', 'registerHook() of nothing');
   const { tensor } = inside(t, receiver, 'registerHook');
-  if (!hook) throw new GraphBreak('throw', 'registerHook() of nothing');
   const site = siteOf(t, 'a hook is called after the graph has ended');
   const handle = asEagerly(() =>
     t.runOnce(() => registerHook(tensor, (gradient) => callHook(t, hook, gradient))),

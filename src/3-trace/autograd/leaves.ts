@@ -33,7 +33,10 @@ function detach(x: Tensor): Tensor {
 export function traceRequiresGrad(t: Tracer, of: Variable, [given]: readonly Variable[]): Variable {
   const receiver = expectTensor(of, 'requiresGrad_');
   const asked = given ? constantOf(t, given) : undefined;
-  const value = asked === undefined ? true : Boolean(asked);
+  if (asked !== undefined && typeof asked !== 'boolean') {
+    throw new GraphBreak('throw', 'requiresGrad_() of no boolean');
+  }
+  const value = asked ?? true;
   const tensor = t.use(receiver);
   if (t.isInRegion) return beginInside(t, receiver, tensor, value);
   if (receiver.source) expectLeaf(t, receiver);

@@ -39,7 +39,7 @@ import {
   scalarOperands,
   scaledWrite,
 } from '../control-flow/numbers/scalar-arguments.ts';
-import { constantOf } from '../state/facts.ts';
+import { constantOf, sourceOf } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { arrayElements, asArray } from '../values/arrays.ts';
 import { callDynamically, callWithNumbers } from '../values/call-dynamically.ts';
@@ -53,6 +53,7 @@ import {
   newArray,
   prototypeOf,
   type TensorVariable,
+  undefinedVariable,
   type Variable,
 } from '../variables/variable.ts';
 import { callLayout, layoutMethods } from './tensors/layout-calls.ts';
@@ -170,7 +171,7 @@ export function callApi(
   const args = byPosition(fn, given);
   const laidOut = callLayout(t, fn, receiver, args);
   if (laidOut) return laidOut;
-  if (fn === isTensor) return known(args[0] !== undefined && isTensorVariable(args[0]));
+  if (fn === isTensor) return asTensorTest(t, args[0]);
   const ofScalars = tensorOfScalars(t, fn, args);
   if (ofScalars) {
     t.guardDevice();
@@ -288,4 +289,13 @@ function variableOf(t: Tracer, value: unknown): Variable {
   if (isPrimitive(value)) return known(value);
   if (Array.isArray(value)) return newArray(value.map((item) => variableOf(t, item)));
   throw new GraphBreak('framework-call', 'the result is neither a tensor nor plain data');
+}
+
+/** `isTensor(value)`: another call may pass another kind of value. */
+function asTensorTest(t: Tracer, value: Variable = undefinedVariable): Variable {
+  const is = isTensorVariable(value);
+  const source = sourceOf(value);
+  return source
+    ? t.read({ kind: 'instanceOf', base: source, type: Tensor as never }, is)
+    : known(is);
 }

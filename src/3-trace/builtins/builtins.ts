@@ -2,7 +2,7 @@
 
 import { textCall } from '../control-flow/numbers/text.ts';
 import { orRaise } from '../state/exceptions.ts';
-import { constantOf } from '../state/facts.ts';
+import { constantOf, typeOf } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { putOffCall } from '../values/numbers.ts';
 import { isPrimitiveVariable, withPrimitives } from '../values/to-primitive.ts';
@@ -68,7 +68,10 @@ export function callBuiltin(
   const used = args.slice(0, arity);
   if (objects === 'false' || objects === 'untraced') {
     if (used.every(isPrimitiveVariable)) return ofPrimitives(t, fn, receiver, used);
-    return objects === 'false' ? known(false) : undefined;
+    if (objects === 'untraced') return undefined;
+    // Another call may pass a number there.
+    for (const value of used) typeOf(t, value);
+    return known(false);
   }
   return withPrimitives(t, used, objects, (given) => ofPrimitives(t, fn, receiver, given));
 }

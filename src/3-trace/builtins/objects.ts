@@ -4,7 +4,7 @@ import { sourceKey } from '../../guards/source-key.ts';
 import { nameClass } from '../heap/made-classes.ts';
 import { newObject, setOwnProperty, setPrototype } from '../heap/made-objects.ts';
 import { typeError } from '../state/exceptions.ts';
-import { constantOf, isNullish, truthiness } from '../state/facts.ts';
+import { constantOf, isNullish, truthiness, typeOf } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { sameValueZero } from '../values/equality.ts';
 import { eachElement } from '../values/iterators.ts';
@@ -175,6 +175,9 @@ const is: Builtin = (t, _receiver, [a = nothing, b = nothing]) => {
 export const asObject: Builtin = (t, _receiver, [value = nothing]) => {
   const given = specialized(value);
   if (isPrimitiveVariable(given)) return isNullish(t, given) ? newObject(t) : undefined;
+  // Another call may pass a primitive.
+  typeOf(t, given);
+  truthiness(t, given);
   return given;
 };
 

@@ -9,7 +9,7 @@ import {
 } from '../../guards/types/typed-array-types.ts';
 import { keepBytes } from '../heap/buffers.ts';
 import { orRaise } from '../state/exceptions.ts';
-import { constantOf } from '../state/facts.ts';
+import { constantOf, sourceOf } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { expand } from '../values/iterators.ts';
 import { readProperty } from '../values/properties.ts';
@@ -101,10 +101,14 @@ const setItems: Builtin = (t, receiver, [items, offset = known(0)]) => {
 /** `ArrayBuffer.isView(value)` */
 const isView: Builtin = (t, _receiver, [given = undefinedVariable]) => {
   const variable = specialized(given);
-  if (variable.kind !== 'object') return known(variable.kind === 'newTypedArray');
-  if (isProxy(variable.value)) return undefined;
-  const source = { kind: 'query', base: variable.source, query: 'isView', key: undefined } as const;
-  return t.read(source, ArrayBuffer.isView(variable.value));
+  if (variable.kind === 'object' && isProxy(variable.value)) return undefined;
+  const isMade = variable.kind === 'newTypedArray' || variable.kind === 'newHost';
+  const value = variable.kind === 'object' || variable.kind === 'newHost' ? variable.value : null;
+  const is = variable.kind === 'newTypedArray' || ArrayBuffer.isView(value);
+  const base = sourceOf(variable);
+  if (isMade || !base) return known(is);
+  // Another call may pass another kind of value.
+  return t.read({ kind: 'query', base, query: 'isView', key: undefined }, is);
 };
 
 const getterOf = (name: string): HostFunction =>

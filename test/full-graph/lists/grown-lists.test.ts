@@ -23,9 +23,8 @@ describe('push and pop', () => {
       return { rows: stack(all), mean: cat(all).mean(), last: all.pop()!.sum(), all };
     };
     sameAsEager(g, inputs, { exact: false });
-    const graph = toStatic(f, { fullGraph: true });
-    // Results of two shapes are no program.
-    expect(() => tidy(() => graph(tensor([5, 9])))).toThrow(/f32\[3,2\].* and a f32\[4,2\]/s);
+    // Results of two shapes.
+    sameAsEager(f, inputs, { exact: false });
   });
 
   it('push in for and while, stack and concat after it (90)', () => {

@@ -16,6 +16,7 @@ import { expectFunction } from '../../../../runtime/options/expect-arguments.ts'
 import { isTensor } from '../../../../runtime/options/is-tensor.ts';
 import type { OptionKind } from '../../../../runtime/options/option-kinds.ts';
 import * as kinds from '../../../../runtime/options/option-kinds.ts';
+import { keep } from '../../../../runtime/tensor/lifetime.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import { constantOf, isUndefined } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
@@ -76,14 +77,15 @@ const traceEach =
     return undefinedVariable;
   };
 
-const mayBeTensor = (_t: Tracer, value: Variable): boolean =>
-  !isPrimitiveVariable(value) && !isCallable(value);
+const mayBeTensor = (_t: Tracer, { kind }: Variable): boolean =>
+  kind === 'tensor' || kind === 'dynamic' || kind === 'union';
 
 const isMissing = (t: Tracer, value: Variable): boolean =>
   isUndefined(t, value) || (value.kind === 'constant' && value.value === null);
 
-function isList(t: Tracer, value: Variable): boolean {
-  return value.kind === 'object' ? Array.isArray(value.value) : mayBeTensor(t, value);
+function isList(_t: Tracer, value: Variable): boolean {
+  if (value.kind === 'object') return Array.isArray(value.value);
+  return value.kind === 'newArray' || value.kind === 'union';
 }
 
 /** Looks at the type alone: a number that changes stays one. */
@@ -101,7 +103,8 @@ function areTensors(t: Tracer, value: Variable): boolean {
 
 /** The checks of operands and arguments by position, which layers and functions of ops make. */
 export const operandChecks: readonly (readonly [check: unknown, performed: Performed])[] = [
-  [isTensor, (t, _receiver, [own = undefinedVariable]) => known(mayBeTensor(t, specialized(own)))],
+  [keep, (t, receiver, args) => traceEach(mayBeTensor, 0)(t, receiver, args) && args[0]!],
+  [isTensor, (t, receiver, args) => traceEach(mayBeTensor, 0)(t, receiver, args) && known(true)],
   [expectTensors, traceEach(mayBeTensor)],
   [expectOptional, traceEach((t, own) => isMissing(t, own) || mayBeTensor(t, own))],
   [expectTensorList, traceEach(areTensors)],

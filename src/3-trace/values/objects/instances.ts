@@ -3,7 +3,7 @@ import { isProxy } from '../../../guards/plain.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import { functionPrototype } from '../../../vm/language/function-prototypes.ts';
 import { tellsInstances } from '../../heap/made-classes.ts';
-import { guardIdentity, truthiness } from '../../state/facts.ts';
+import { guardIdentity, sourceOf, truthiness } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { specialized } from '../../variables/unions.ts';
 import {
@@ -34,19 +34,17 @@ export function isInstance(t: Tracer, given: Variable, callee: Variable): Variab
     throw new GraphBreak('unsupported-value', 'instanceof is defined by the user');
   }
   guardIdentity(t, type);
-  if (isPrimitiveVariable(value)) return known(false);
   const prototype = instancesPrototype(t, type);
-  switch (value.kind) {
-    case 'object':
-    case 'function':
-      if (!value.source) return known(inherits(value.value, prototype));
-      return t.read(
-        { kind: 'instanceOf', base: value.source, type: constructorFunction },
-        inherits(value.value, prototype),
-      );
-    default:
-      return known(inherits(chainOf(value), prototype, true));
-  }
+  const is = isPrimitiveVariable(value)
+    ? false
+    : value.kind === 'object' || value.kind === 'function'
+      ? inherits(value.value, prototype)
+      : inherits(chainOf(value), prototype, true);
+  // Another call may pass another kind of value there.
+  const source = sourceOf(value);
+  return source
+    ? t.read({ kind: 'instanceOf', base: source, type: constructorFunction }, is)
+    : known(is);
 }
 
 /** What the user's class or object says itself of instances: its `Symbol.hasInstance`. */
