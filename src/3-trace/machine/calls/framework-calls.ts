@@ -23,7 +23,7 @@ import {
 import { span } from '../../../../runtime/profiler/profiler.ts';
 import { seed } from '../../../../runtime/random/seed.ts';
 import { type Shape, sameShape, sizeOf } from '../../../../runtime/spec/shape.ts';
-import { keep, tidy } from '../../../../runtime/tensor/lifetime.ts';
+import { tidy } from '../../../../runtime/tensor/lifetime.ts';
 import { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import type { NumberExpr } from '../../../guards/number-expr.ts';
 import { sourceKey } from '../../../guards/source-key.ts';

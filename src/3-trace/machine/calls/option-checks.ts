@@ -18,7 +18,7 @@ import type { OptionKind } from '../../../../runtime/options/option-kinds.ts';
 import * as kinds from '../../../../runtime/options/option-kinds.ts';
 import { keep } from '../../../../runtime/tensor/lifetime.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
-import { constantOf, isUndefined } from '../../state/facts.ts';
+import { constantOf, isUndefined, typeOf } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { plainValues } from '../../values/objects/host-objects.ts';
 import { readProperty } from '../../values/properties.ts';
@@ -88,13 +88,14 @@ function isList(_t: Tracer, value: Variable): boolean {
   return value.kind === 'newArray' || value.kind === 'union';
 }
 
-/** Looks at the type alone: a number that changes stays one. */
+/** Looks at the type alone, and guards it: a number that changes stays one. */
 const hasType =
   (type: 'number' | 'boolean') =>
-  (_t: Tracer, value: Variable): boolean =>
-    value.kind === 'scalar'
-      ? value.type === type
-      : (value.kind === 'symbolic' || value.kind === 'constant') && typeof value.value === type;
+  (t: Tracer, value: Variable): boolean =>
+    isPrimitiveVariable(value) && typeOf(t, value) === type;
+
+const isWholeNumber = (t: Tracer, value: Variable): boolean =>
+  value.kind === 'constant' ? Number.isInteger(constantOf(t, value)) : hasType('number')(t, value);
 
 function areTensors(t: Tracer, value: Variable): boolean {
   if (value.kind !== 'newArray' || value.grown) return isList(t, value);
@@ -111,7 +112,7 @@ export const operandChecks: readonly (readonly [check: unknown, performed: Perfo
   [expectList, traceEach(isList, 2)],
   [expectFunction, traceEach((_t, own) => isCallable(own))],
   [expectNumber, traceEach(hasType('number'), 2)],
-  [expectWhole, traceEach(hasType('number'), 2)],
+  [expectWhole, traceEach(isWholeNumber, 2)],
   [expectFlag, traceEach(hasType('boolean'), 2)],
   [
     shapeOf,
