@@ -162,7 +162,8 @@ export class EntryWriter {
       case 'assignHost':
         return this.#refuse(`it changes a pre-existing ${effect.type}`);
       case 'keep':
-        if (effect.tensor.kind !== 'output') return this.#refuse('it calls keep() for an argument');
+        if (effect.tensor.kind !== 'output')
+          return this.#refuse('it calls keep() for an argument, or for elements of an array');
         return { kind: 'keepOutput', output: effect.tensor.index };
       case 'dispose':
         if (effect.when) return this.#refuse('it disposes of a tensor on one path only');

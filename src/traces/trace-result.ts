@@ -293,7 +293,7 @@ export type Effect =
   | { readonly kind: 'retainGrad'; readonly tensor: Recipe }
   /** Sets `.grad` of a tensor created in the trace. */
   | { readonly kind: 'setGrad'; readonly tensor: Recipe; readonly value: Recipe }
-  /** `keep(tensor)` */
+  /** `keep(tensor)`, or of all elements of an array. */
   | { readonly kind: 'keep'; readonly tensor: Recipe }
   /** `when`: only where this is true; null: always. */
   | { readonly kind: 'dispose'; readonly tensor: Source; readonly when: Recipe | null }

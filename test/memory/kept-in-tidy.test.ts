@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import {
+  arange,
   keep,
   type LoadedProgram,
   load,
@@ -90,6 +91,46 @@ const cases: Readonly<Record<string, (wrap: Wrap) => Kept>> = {
       const old = state.h;
       const next = (x.sum().itemSync() as number) > -2 ? keep(x.exp()) : keep(x.mul(3));
       state.h = old ? keep(next.add(old)) : next;
+      return x.add(1);
+    });
+    let calls = 0;
+    return { run: () => f(given(++calls)), state };
+  },
+  'what iterations have made': (wrap) => {
+    const state: { last?: Tensor; all?: Tensor[] } = {};
+    const pushed: Tensor[] = [];
+    const f = wrap((x: Tensor) => {
+      const all: Tensor[] = [];
+      let h = x.abs();
+      while ((h.sum().itemSync() as number) < 20) {
+        h = keep(h.mul(2));
+        all.push(h);
+        pushed.push(keep(h.add(1)));
+      }
+      state.last = h;
+      state.all = all;
+      return x.add(1);
+    });
+    return { run: () => f(given()), state: [state, pushed] };
+  },
+  'what some paths make': (wrap) => {
+    const state: { h: Tensor | null } = { h: null };
+    const entries = new Map<string, Tensor>();
+    const f = wrap((x: Tensor) => {
+      state.h = (x.sum().itemSync() as number) > -2 ? keep(x.exp()) : null;
+      if ((x.sum().itemSync() as number) > -3) entries.set('a', keep(x.mul(2)));
+      else entries.delete('a');
+      return x.add(1);
+    });
+    let calls = 0;
+    return { run: () => f(given(++calls)), state: [state, entries] };
+  },
+  'what has a shape that data decides': (wrap) => {
+    const state: { h?: Tensor; g?: Tensor } = {};
+    const f = wrap((x: Tensor) => {
+      const n = x.abs().sum().itemSync() as number;
+      state.h = keep(arange(n).mul(2));
+      state.g = n > 4 ? keep(arange(n).add(1)) : keep(arange(n + 2));
       return x.add(1);
     });
     let calls = 0;

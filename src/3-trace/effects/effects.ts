@@ -98,6 +98,10 @@ export class EffectLog {
 
   /** Outer tensors that outlive the `tidy` around the call. */
   readonly kept = new Map<Tensor, Source>();
+  /** Kept tensors of data-dependent shape. Here and below a path that is not taken keeps too much at most. */
+  readonly keptOpen = new WeakSet<Tensor>();
+  /** Kept tensors have become elements of arrays of any length, which then are kept whole. */
+  keepsElements = false;
 
   /** Outer tensors that gradients flow to from now on, or no more. */
   readonly switched = new Map<Tensor, { readonly source: Source; readonly value: boolean }>();

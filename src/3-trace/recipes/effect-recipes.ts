@@ -36,6 +36,10 @@ export function effectRecipes({ effects, random }: Tracer, recipes: Reconstructi
   const kept = Array.from(effects.kept.values(), (source): Effect => {
     return { kind: 'keep', tensor: { kind: 'source', source } };
   });
+  const lists = effects.keepsElements ? recipes.makes.entries() : [];
+  for (const [index, { kind }] of lists) {
+    if (kind === 'list') kept.push({ kind: 'keep', tensor: { kind: 'made', index } });
+  }
   // First, since a gradient lives as long as its tensor.
   return [...recipes.kept, ...kept, ...changes];
 }

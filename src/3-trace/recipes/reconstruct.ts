@@ -126,8 +126,12 @@ export class Reconstruction {
         return { kind: 'made', index: this.make(variable) };
       case 'class':
         return this.tracer.control.plans.makeNatively(variable.code);
-      case 'dynamic':
-        return { kind: 'output', index: this.outputs.of(variable.tensor) };
+      case 'dynamic': {
+        const recipe = { kind: 'output', index: this.outputs.of(variable.tensor) } as const;
+        const isKept = this.tracer.effects.keptOpen.has(variable.tensor);
+        if (isKept) this.kept.push({ kind: 'keep', tensor: recipe });
+        return recipe;
+      }
       case 'list':
         throw new InvariantError('a list is the content of an array');
       default:

@@ -1,6 +1,6 @@
 import { assertNever } from '../../../runtime/errors/invariant.ts';
 import { seed, skipNumbers } from '../../../runtime/random/seed.ts';
-import { isTracked, keep, liveWith } from '../../../runtime/tensor/lifetime.ts';
+import { isTracked, keep, liveWith, tensorsIn } from '../../../runtime/tensor/lifetime.ts';
 import { requireGrad } from '../../../runtime/tensor/require-grad.ts';
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { hostType } from '../../guards/host-types.ts';
@@ -133,7 +133,7 @@ function compileEffect(effect: Effect): (values: RunValues, owned: OwnedTensors)
     case 'keep': {
       const read = compileRecipe(effect.tensor);
       return (values) => {
-        keep(read(values) as Tensor);
+        for (const tensor of tensorsIn(read(values))) keep(tensor);
         return nothing;
       };
     }

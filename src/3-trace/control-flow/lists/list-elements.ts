@@ -105,6 +105,7 @@ function collect(t: Tracer, form: ListTreeSpec, given: Variable, found: Tensor[]
   switch (form.kind) {
     case 'leaf': {
       const tensor = leafTensor(t, form, value);
+      if (value.kind === 'tensor' && value.isKept) t.effects.keepsElements = true;
       if (tensor) found.push(tensor);
       return tensor !== null;
     }

@@ -140,7 +140,14 @@ export function leafVariable(t: Tracer, leaf: Leaf, tensor: Tensor): Variable {
     const { of, depth } = columnOf(leaf);
     return { kind: 'list', tensor, of, depth };
   }
-  if (kind === 'dynamic') return dynamicLike(leaf, tensor);
+  if (kind === 'dynamic') {
+    const { keptOpen } = t.effects;
+    const isKept = leaf.values.some(
+      (each) => each?.kind === 'dynamic' && keptOpen.has(each.tensor),
+    );
+    if (isKept) keptOpen.add(tensor);
+    return dynamicLike(leaf, tensor);
+  }
   if (kind !== 'tensor') return { kind: 'scalar', type: kind, tensor };
   const at = t.position();
   const merged = leaf.values.flatMap(tensorsOf);

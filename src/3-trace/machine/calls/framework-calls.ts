@@ -217,6 +217,7 @@ function traceKeep(
   _receiver: Variable,
   [tensor = undefinedVariable]: readonly Variable[],
 ): Variable {
+  if (tensor.kind === 'dynamic') t.effects.keptOpen.add(tensor.tensor);
   if (tensor.kind !== 'tensor') return tensor;
   if (!tensor.source) tensor.isKept = true;
   else if (!t.isInRegion) t.effects.keep(tensor.actual!, tensor.source);
