@@ -1,5 +1,6 @@
 import { hasMoreDevices } from '../../runtime/device/current.ts';
 import { DataError } from '../../runtime/errors/errors.ts';
+import { withDerivedViews } from '../../runtime/program/verify/view-metas.ts';
 import { badFile, type Field } from '../../runtime/save/file/field.ts';
 import { GuardSet } from '../guards/guard.ts';
 import { neededNumbers } from '../guards/needed-numbers.ts';
@@ -129,9 +130,9 @@ export class TraceFiles implements TraceStore {
       const result = { ...found, places: [], sources: live.files, codes, pcs };
       const guards = [...result.guards, ...neededNumbers(result)];
       if (!new GuardSet(guards, result.sizes).holds(frames)) return undefined;
-      beOfNow(result, frames);
-      noteNumbers(result, history);
-      return result;
+      const now = ofNow(result, frames);
+      noteNumbers(now, history);
+      return now;
     } catch (error) {
       if (error instanceof Unfit) return undefined;
       if (error instanceof DataError) throw error;
@@ -141,13 +142,19 @@ export class TraceFiles implements TraceStore {
   }
 }
 
-/** Numbers that decide something while ops are bound are those of this call. */
-function beOfNow({ scalars, numbers }: TraceResult, frames: readonly Frame[]): void {
+/** Numbers that decide something while ops are bound are those of this call, and so are the places of views. */
+function ofNow(trace: TraceResult, frames: readonly Frame[]): TraceResult {
+  const { scalars, numbers } = trace;
   const inputs = scalars.inputs();
   numbers.forEach((source, i) => {
     if (source.kind !== 'called') inputs[i] = compileReader(source)(frames) as number;
   });
   scalars.values.splice(0, scalars.values.length, ...scalars.evaluate(inputs));
+  const needed = scalars.dependencies();
+  const program = withDerivedViews(trace.program);
+  // That was to look at the numbers, not to depend on them.
+  scalars.dependOn(needed);
+  return { ...trace, program };
 }
 
 /** As the trace would have: a second number at a place makes it symbolic. */

@@ -1,6 +1,6 @@
 import type { PlannedSubgraph } from '../../../runtime/program/plan.ts';
 import { isRefused } from '../../../runtime/run-program/refused.ts';
-import { Tensor } from '../../../runtime/tensor/tensor.ts';
+import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { Guard } from '../../guards/guard.ts';
 import { compileReader, type Reader } from '../../guards/source.ts';
 import { sourceKey } from '../../guards/source-key.ts';
@@ -15,7 +15,7 @@ export class EarlyDisposal {
   readonly #tensors: readonly Reader[];
   readonly #owners: readonly Reader[];
   /** The owners of gradients that were freed for a run that was rejected. */
-  #ofRejected: readonly unknown[] = [];
+  #ofRejected: readonly Tensor[] = [];
 
   private constructor(effects: readonly GradientDisposal[]) {
     this.#tensors = effects.map(({ tensor }) => compileReader(tensor));
@@ -62,7 +62,7 @@ export class EarlyDisposal {
    * another failure the gradients are what eager execution leaves there: none.
    */
   runFailed(frames: readonly Frame[], error: unknown): void {
-    const owners = this.#owners.map((read) => read(frames));
+    const owners = this.#owners.map((read) => read(frames) as Tensor);
     if (isRefused(error)) this.#ofRejected = owners;
     else owners.forEach(forget);
   }
@@ -72,16 +72,14 @@ export class EarlyDisposal {
     try {
       return run();
     } finally {
-      for (const owner of this.#ofRejected) {
-        if (owner instanceof Tensor && owner.grad?.disposed) forget(owner);
-      }
+      this.#ofRejected.filter(({ grad }) => grad?.disposed).forEach(forget);
       this.#ofRejected = [];
     }
   }
 }
 
-function forget(owner: unknown): void {
-  if (owner instanceof Tensor) owner.grad = null;
+function forget(owner: Tensor): void {
+  owner.grad = null;
 }
 
 type GradientDisposal = Extract<Effect, { kind: 'dispose' }> & {

@@ -155,9 +155,12 @@ export function leafVariable(t: Tracer, leaf: Leaf, tensor: Tensor): Variable {
   // What a path leaves may have been merged on it before.
   const before = merged.flatMap(({ mergedAt = [] }) => mergedAt);
   const mergedAt = [...new Set(at ? [at, ...before] : before)];
-  const own = { mayAlias: outerOf(leaf), mayBeKnown: true, mergedAt };
-  if (merged.some(({ isKept }) => isKept)) Object.assign(own, { isKept: true });
-  return Object.assign(t.result(tensor), own);
+  return Object.assign(t.result(tensor), {
+    mayAlias: outerOf(leaf),
+    mayBeKnown: true,
+    isKept: merged.some(({ isKept }) => isKept),
+    mergedAt,
+  });
 }
 
 /** The pre-existing tensors among what the paths leave: the result may be the very one. */

@@ -221,7 +221,7 @@ function traceKeep(
   if (tensor.kind !== 'tensor') return tensor;
   if (!tensor.source) tensor.isKept = true;
   else if (!t.isInRegion) t.effects.keep(tensor.actual!, tensor.source);
-  else throw new GraphBreak('branch-effect', 'keep() in a branch or loop, of a tensor from before');
+  else throw new GraphBreak('branch-effect', 'keep() of a tensor from before it');
   return tensor;
 }
 
