@@ -166,7 +166,7 @@ export class LoadedEntry {
     return result;
   }
 
-  /** What was traced under `noGrad` and has a backward was recorded by `enableGrad` inside of the function. */
+  /** Records where the program was traced under `noGrad` and has a backward: `enableGrad` inside of the function has recorded it. */
   #recording<T>(run: () => T): T {
     const records = !this.saved.gradMode && !gradEnabled() && this.planned?.backward;
     return records ? enableGrad(run) : run();
