@@ -19,8 +19,10 @@ export interface RowCut {
   readonly count: number;
   /** Null: every row reads the whole operand. */
   readonly inputs: readonly (RowSlice | null)[];
-  /** The results, or the target of a write in place. */
-  readonly outputs: readonly RowSlice[];
+  /** The results, or the target of a write in place. Null: a sum over all rows. */
+  readonly outputs: readonly (RowSlice | null)[];
+  /** Goes on with sums over rows in place, of which the first rows have made the op's results; takes these first. */
+  readonly goesOn?: KernelOp;
   /** Attributes of the op over this many rows. */
   readonly attrs: (rows: number) => Attrs;
   /** Fewer rows at a time cost more, as what every row reads is read again for each call. */

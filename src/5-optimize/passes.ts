@@ -26,6 +26,7 @@ import { rematerialize } from './rematerialize.ts';
 import { savedDtype } from './saved-dtype.ts';
 import { savedMasks } from './saved-masks.ts';
 import { savedPlaces } from './saved-places.ts';
+import { shapesApart } from './shapes-apart.ts';
 import { shareCopies } from './share-copies.ts';
 import { shareParts } from './share-parts.ts';
 import { simplify } from './simplify.ts';
@@ -162,6 +163,13 @@ export const passes = [
     enabled: ({ memory, isFirst }) =>
       memory.slices && memory.order && memory.freeAtLastUse && !isFirst,
     run: sliced,
+  },
+  {
+    name: 'shapesApart',
+    stages: ['step'],
+    // One launch more, for what fused ops may then have for a few rows.
+    enabled: ({ memory, isFirst }) => memory.order && !isFirst && mayBeSlower(memory),
+    run: onProgram(shapesApart),
   },
   {
     name: 'tileAttention',

@@ -13,7 +13,7 @@ import { reshape, select, squeeze, unsqueeze } from '../movement/movement.ts';
 import { padConstant } from '../movement/place.ts';
 import { defineOp, type OpRecord, saving } from '../record/define-op.ts';
 import { expectOptional, expectTensors } from '../record/expect-tensors.ts';
-import { perEntry } from '../record/row-cuts.ts';
+import { perEntry, summedEntries } from '../record/row-cuts.ts';
 
 export type Pair = readonly [number, number];
 
@@ -127,6 +127,7 @@ export const conv2dWeightGradOp: OpRecord = defineOp({
     return { dtype: dy!.dtype, shape: w!.shape };
   },
   kernel: named('conv2dWeightGrad', convKernels.conv2dWeightGrad),
+  rows: summedEntries(() => addConv2dWeightGradOp, 2),
   vjp: {
     dy: saving({ x: 'value' }, ({ x }, g, attrs) => bind1(conv2dOp, [x, g], attrs)),
     x: saving({ dy: 'value', x: 'shape' }, ({ dy, x }, g, attrs) =>

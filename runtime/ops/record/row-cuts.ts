@@ -1,4 +1,4 @@
-import type { Attrs } from '../../device/kernel-op.ts';
+import type { Attrs, KernelOp } from '../../device/kernel-op.ts';
 import type { RowCut, RowSlice } from '../../device/staged-body.ts';
 import { isContiguousMeta, type TensorMeta } from '../../device/tensor-meta.ts';
 import { broadcastStrides, sizeOf } from '../../spec/shape.ts';
@@ -76,6 +76,24 @@ export function perEntry(...whole: readonly number[]): RowRule {
     const isWhole = (index: number) => whole.includes(index);
     const options = { whole: isWhole, attrs: () => attrs };
     return cutsUpTo(1, (lead) => cutBehind(lead, inputs, outputs, options));
+  };
+}
+
+/**
+ * A float32 sum over the entries of the first dimension, which `goesOn` continues in place to the same bits; operands in
+ * `whole` have no such entries.
+ */
+export function summedEntries(goesOn: () => KernelOp, ...whole: readonly number[]): RowRule {
+  return (inputs, outputs, attrs) => {
+    const slices = inputs.map((meta, i) => (whole.includes(i) ? null : rowSlice(meta, 1)));
+    const isDense = [...inputs, ...outputs].every(
+      (meta, i) => whole.includes(i) || isContiguousMeta(meta),
+    );
+    const count = inputs[0]!.shape[0] ?? 0;
+    if (!isDense || count < 2 || outputs[0]!.dtype !== 'float32') return [];
+    return [
+      { count, inputs: slices, outputs: [null], attrs: () => attrs, least: 1, goesOn: goesOn() },
+    ];
   };
 }
 

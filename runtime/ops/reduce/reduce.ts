@@ -4,7 +4,7 @@ import { formatSpec, isContiguousMeta, type TensorMeta } from '../../device/tens
 import { ArgumentError, DTypeError, ShapeError } from '../../errors/errors.ts';
 import { expectNames } from '../../options/expect-options.ts';
 import { dtypes } from '../../spec/dtype.ts';
-import { normalizeDim, type Shape, sameShape } from '../../spec/shape.ts';
+import { normalizeDim, type Shape, sameShape, sizeOf } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { div } from '../arithmetic/division.ts';
@@ -15,7 +15,7 @@ import { isNumber } from '../numbers/symbolic-number.ts';
 import { defineOp, saving } from '../record/define-op.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
 import { expectFlag } from '../record/positional.ts';
-import { cutBehind, cutsUpTo, type RowRule } from '../record/row-cuts.ts';
+import { cutBehind, cutsUpTo, type RowRule, summedEntries } from '../record/row-cuts.ts';
 
 export function reducedShape(shape: Shape, dims: readonly number[], keepDim: boolean): Shape {
   if (keepDim) return shape.map((dim, i) => (dims.includes(i) ? 1 : dim));
@@ -70,9 +70,22 @@ export function unreduce(x: Tensor, like: TensorMeta, { dims, keepDim }: Attrs):
   return bind1(unreduceOp, [x, like as Tensor], { dims: dims!, keepDim: keepDim! });
 }
 
-/** The dimensions before all that are reduced. */
+/** First and last dimensions are summed, those between are kept: one first entry after the other. */
+export function isByChannel(shape: Shape, dims: readonly number[]): boolean {
+  const kept = shape.flatMap((_, dim) => (dims.includes(dim) ? [] : [dim]));
+  const [first, last] = [kept[0] ?? 0, kept.at(-1) ?? 0];
+  const between = kept.length === last - first + 1;
+  const several = (sizes: Shape) => sizeOf(sizes) > 1;
+  const isKept = several(shape.slice(first, last + 1)) && several(shape.slice(last + 1));
+  return first > 0 && between && isKept;
+}
+
+const summedByChannel = summedEntries(() => addSumOp);
+
+/** The dimensions before all that are reduced; of sums by channel, the first. */
 const reducedRows: RowRule = (inputs, outputs, attrs) => {
   const dims = attrs.dims as readonly number[];
+  if (isByChannel(inputs[0]!.shape, dims)) return summedByChannel(inputs, outputs, attrs);
   if (!isContiguousMeta(inputs[0]!) || dims.length === 0) return [];
   const within = (_rows: number, lead: number): Attrs => ({
     ...attrs,

@@ -8,7 +8,7 @@ import {
   launchAttrs,
   presentAttrs,
 } from '../../device/symbolic-attrs.ts';
-import { isContiguousMeta } from '../../device/tensor-meta.ts';
+import { contiguousMeta, isContiguousMeta } from '../../device/tensor-meta.ts';
 import { pointwiseRows, type RowRule } from '../../ops/record/row-cuts.ts';
 import { sizeOf } from '../../spec/shape.ts';
 import type { ProgramOp, ValueId, ValueTable } from '../program.ts';
@@ -65,7 +65,11 @@ function findCuts(given: ProgramOp, values: ValueTable): readonly RowCut[] {
   const written = writtenValues(given);
   const shown = written.length > 0 ? written : writtenOperands(given).map((i) => inputs[i]!);
   if (shown.length === 0) return noCuts;
-  const [read, made] = [metas(inputs), metas(shown)];
+  // Of a shape, strides say nothing: it may be that of one number, repeated.
+  const read = metas(inputs).map((meta, i) =>
+    operandUse(op, i) === 'shape' ? contiguousMeta(meta, meta.device) : meta,
+  );
+  const made = metas(shown);
   const { device } = made[0]!;
   if (device.innerBytes === 0 || [...read, ...made].some((meta) => meta.device !== device)) {
     return noCuts;
@@ -151,7 +155,10 @@ class BodyBuilder {
 
   build(results: readonly ValueId[], operands: readonly ValueId[]): StagedBody | null {
     if (!this.isApart()) return null;
-    const slots = this.#slots(new Set(results.map((id) => this.#bases.of(id))));
+    // A sum over rows has no memory in a block of them.
+    const shown = new Set(results.map((id) => this.#bases.of(id)));
+    if ([...this.#sums()].some((id) => !shown.has(id))) return null;
+    const slots = this.#slots(shown);
     const resultOf = new Map(results.map((id, index) => [this.#bases.of(id), index]));
     const operandOf = new Map(operands.map((id, index) => [id, index]));
     const place = (id: ValueId): StagePlace => {
@@ -189,8 +196,18 @@ class BodyBuilder {
       slots: slots.bytes,
       longestRow: Math.max(...touched.map((id) => this.#rowBytes(id))),
       writes: this.#written().map((id) => operandOf.get(id)!),
-      overwrites: results.map((id) => this.#overwritable(id, operands, device)),
+      // A sum is there from the first block on, while others are still to be read.
+      overwrites: results.map((id) =>
+        this.#sums().has(this.#bases.of(id))
+          ? new Set<number>()
+          : this.#overwritable(id, operands, device),
+      ),
     };
+  }
+
+  /** Sums over all rows. */
+  #sums(): ReadonlySet<ValueId> {
+    return new Set(this.#parts.flatMap(({ part, cut }) => (cut.goesOn ? part.outputs : [])));
   }
 
   /** External memory that parts write in place. */
@@ -218,17 +235,20 @@ class BodyBuilder {
   isApart(): boolean {
     const made = new Set(this.#parts.flatMap(({ part }) => part.outputs));
     const changing = new Set<ValueId>([...made, ...this.#written()]);
+    const sums = this.#sums();
     return this.#parts.every(({ part, cut }) => {
       const { inputs } = part;
       const reads = inputs.every((id, i) => {
         const base = this.#bases.of(id);
         if (!changing.has(base)) return true;
+        if (sums.has(base)) return false;
         // Of a value that is made here and read for its shape alone there is no memory to ask for.
         if (made.has(base) && operandUse(part.op, i) === 'shape') return false;
         return this.#isWhole(cut.inputs[i]!, cut, id);
       });
       const written = writtenValues(part);
-      return reads && written.every((id, i) => this.#isWhole(cut.outputs[i] ?? null, cut, id));
+      const isOwn = (id: ValueId, i: number) => this.#isWhole(cut.outputs[i] ?? null, cut, id);
+      return reads && (cut.goesOn !== undefined || written.every(isOwn));
     });
   }
 

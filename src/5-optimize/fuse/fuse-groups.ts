@@ -158,7 +158,14 @@ class GroupWriter {
     const isDone = kept.some((index) => done.has(index));
     if (isDone && this.#surelyFits(parts)) return [];
     const results = this.#resultsOf(kept);
-    const made = this.#showsTwice(parts, results) ? null : oneOp(parts, results, values);
+    const twice = this.#shownTwice(parts, results);
+    if (twice !== null) {
+      // The view stays an op of its own: no op of one side is between those of the other.
+      return [kept.slice(0, twice), kept.slice(twice + 1)].flatMap((each) =>
+        this.asOne(each, done),
+      );
+    }
+    const made = oneOp(parts, results, values);
     if (!made) return [];
     if (!fitsDevice(made, values)) return this.#halves(kept, done);
     if (isDone) return [];
@@ -208,12 +215,19 @@ class GroupWriter {
       );
   }
 
-  /** Whether two of the results are one memory. */
-  #showsTwice(parts: readonly ProgramOp[], results: readonly ValueId[]): boolean {
+  /** The place of a view that is a result like what it shows, or like another view of that; null: there is none. */
+  #shownTwice(parts: readonly ProgramOp[], results: readonly ValueId[]): number | null {
     const base = new Map<ValueId, ValueId>();
-    for (const { op, inputs, outputs } of parts) {
+    const shown = new Set<ValueId>();
+    for (const [place, { op, inputs, outputs }] of parts.entries()) {
       if (op.kernel.kind === 'view') base.set(outputs[0]!, base.get(inputs[0]!) ?? inputs[0]!);
+      for (const id of outputs) {
+        if (!results.includes(id)) continue;
+        const own = base.get(id) ?? id;
+        if (shown.has(own)) return place;
+        shown.add(own);
+      }
     }
-    return new Set(results.map((id) => base.get(id) ?? id)).size < results.length;
+    return null;
   }
 }

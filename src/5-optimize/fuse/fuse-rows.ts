@@ -1,3 +1,5 @@
+import { opNamed } from '../../../runtime/ops/op-table.ts';
+import { isByChannel } from '../../../runtime/ops/reduce/reduce.ts';
 import type { Program, ProgramOp } from '../../../runtime/program/program.ts';
 import type { PassContext, Staged } from '../facts/pass.ts';
 import { fuseGroups } from './fuse-groups.ts';
@@ -19,12 +21,29 @@ import { RowRules } from './row-groups.ts';
  * sum, and pointwise ops on its elements.
  */
 export function fuseRows(given: Staged, context: PassContext): Staged {
-  const program = withoutShapeReads(given.program);
-  const rules = onceForEachOp(new RowRules(program.values));
+  const { prefer, budget } = context.memory;
+  const sums = prefer === 'bytes' || budget !== null;
+  const shown = withoutShapeReads(given.program);
+  const program = sums ? withSumsByChannel(shown) : shown;
+  const rules = onceForEachOp(new RowRules(program.values, sums));
   const fused = fuseGroups({ ...given, program }, context, (options) =>
     rowGroups(program, options, rules),
   );
   return fused.program === program ? given : fused;
+}
+
+/** Sums to the shape of a bias by channel, as sums over dimensions: these go on from block to block. */
+function withSumsByChannel(program: Program): Program {
+  const { values } = program;
+  const ops = program.ops.map((op): ProgramOp => {
+    const [x, like] = op.inputs;
+    if (op.op.name !== 'sumTo' || values[x!]!.dtype !== 'float32') return op;
+    const [{ shape }, to] = [values[x!]!, values[like!]!];
+    const dims = shape.flatMap((size, dim) => (size !== 1 && to.shape[dim] === 1 ? [dim] : []));
+    if (shape.length !== to.shape.length || !isByChannel(shape, dims)) return op;
+    return { ...op, op: opNamed('sum'), inputs: [x!], attrs: { dims, keepDim: true } };
+  });
+  return { ...program, ops };
 }
 
 /** Single pointwise ops alone are not groups here: those that may share a loop have been fused before. */

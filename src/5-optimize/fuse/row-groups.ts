@@ -15,15 +15,18 @@ export class RowRules implements GroupRules<Rows> {
   readonly mostParts = 12;
   readonly mostOperands = 24;
   readonly #values: ValueTable;
+  readonly #sums: boolean;
 
-  constructor(values: ValueTable) {
+  /** `sums`: over rows, too, such as the gradient of a convolution's weights, block by block; that may take longer. */
+  constructor(values: ValueTable, sums = false) {
     this.#values = values;
+    this.#sums = sums;
   }
 
   begin(op: ProgramOp): Rows | null {
     if (isHeadedPart(op, this.#values)) return { sharedProducts: 0 };
     const cuts = rowCutsOf(op, this.#values);
-    if (cuts.length === 0) return null;
+    if (cuts.length === 0 || (!this.#sums && cuts[0]!.goesOn)) return null;
     const isShared = cuts.every(({ least }) => least > 1);
     return { sharedProducts: isShared ? 1 : 0 };
   }

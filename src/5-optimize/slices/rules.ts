@@ -3,6 +3,7 @@ import { isContiguousMeta, type TensorMeta } from '../../../runtime/device/tenso
 import { productBlock, sumBlock } from '../../../runtime/numerics/blocks.ts';
 import { opNamed } from '../../../runtime/ops/op-table.ts';
 import type { OpRecord } from '../../../runtime/ops/record/define-op.ts';
+import { isByChannel } from '../../../runtime/ops/reduce/reduce.ts';
 import type { ProgramOp } from '../../../runtime/program/program.ts';
 import { type Shape, sizeOf } from '../../../runtime/spec/shape.ts';
 
@@ -230,16 +231,6 @@ function summedOver(
   if (columns < 2 || !isInBlocks || rows > sumBlock ** 3) return null;
   const operands = inputs.map((_, i) => (i === 0 ? 0 : null));
   return { kind: 'sumRows', operands, rows, columns };
-}
-
-/** First and last dimensions are summed, those between are kept: one first entry after the other. */
-function isByChannel(shape: Shape, dims: readonly number[]): boolean {
-  const kept = shape.flatMap((_, dim) => (dims.includes(dim) ? [] : [dim]));
-  const [first, last] = [kept[0] ?? 0, kept.at(-1) ?? 0];
-  const between = kept.length === last - first + 1;
-  const several = (sizes: Shape) => sizeOf(sizes) > 1;
-  const isKept = several(shape.slice(first, last + 1)) && several(shape.slice(last + 1));
-  return first > 0 && between && isKept;
 }
 
 const sum: Rule = (use) => {

@@ -42,6 +42,8 @@ interface Moving {
 /** A stage bound to blocks of one number of rows. */
 interface BoundStage {
   readonly launch: Launch;
+  /** For the blocks after the first, where the stage sums over rows. */
+  readonly goesOn: Launch | null;
   readonly inputs: readonly BlockOperand[];
   readonly outputs: readonly BlockOperand[];
   readonly own: Record<string, AttrValue>;
@@ -90,7 +92,9 @@ export function staged(
         own[name] = ((now ?? attrs)[from] as number) + row * step;
       }
       const isTold = advancing.length > 0 || (now !== undefined && numbers.length > 0);
-      stage.launch(stage.inputs, stage.outputs, isTold ? own : undefined);
+      const { inputs, outputs, goesOn } = stage;
+      if (row > 0 && goesOn) goesOn([...outputs, ...inputs], outputs);
+      else stage.launch(inputs, outputs, isTold ? own : undefined);
     }
   };
   return (sources, targets, now) => {
@@ -195,13 +199,11 @@ class BlockBinder {
       });
       const metas = this.#metas(stage, rows * perRow);
       const count = stage.inputs.length;
+      const [read, made] = [metas.slice(0, count), metas.slice(count)];
+      const { goesOn } = cut;
       return {
-        launch: this.#device.prepare(
-          overRows(op, metas[0]!.shape),
-          metas.slice(0, count),
-          metas.slice(count),
-          attrs,
-        ),
+        launch: this.#device.prepare(overRows(op, metas[0]!.shape), read, made, attrs),
+        goesOn: goesOn ? this.#device.prepare(goesOn, [...made, ...read], made, attrs) : null,
         inputs: stage.inputs.map((place, i) => operand(place, cut.inputs[i]!)),
         outputs: stage.outputs.map((place, i) => operand(place, cut.outputs[i]!)),
         own: attrs,

@@ -1,0 +1,47 @@
+import { operandUse } from '../../runtime/device/kernel-op.ts';
+import { contiguousMeta, type TensorMeta } from '../../runtime/device/tensor-meta.ts';
+import { opNamed } from '../../runtime/ops/op-table.ts';
+import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
+
+/**
+ * The program where what reads a value only for its shape, after all reads of its elements, reads the shape of one number,
+ * repeated: the value may then be one that a fused op has for a few rows.
+ */
+export function shapesApart(program: Program): Program {
+  const { ops } = program;
+  const maker = new Map(ops.flatMap(({ outputs }, index) => outputs.map((id) => [id, index])));
+  const lastRead = new Map<ValueId, number>();
+  ops.forEach(({ op, inputs }, index) => {
+    inputs.forEach((id, i) => {
+      if (operandUse(op, i) === 'data' || op.kernel.kind === 'view') lastRead.set(id, index);
+    });
+  });
+  const values = [...program.values];
+  const first: ProgramOp[] = [];
+  const shapes = new Map<string, ValueId>();
+  const define = (meta: TensorMeta) => (values.push(meta) - 1) as ValueId;
+  const ofShape = (id: ValueId, source: ProgramOp): ValueId => {
+    const { dtype, shape, device } = values[id]!;
+    const key = `${dtype} ${shape}`;
+    const known = shapes.get(key);
+    if (known !== undefined) return known;
+    const single = define(contiguousMeta({ dtype, shape: [] }, device));
+    const repeated = define({ dtype, shape, strides: shape.map(() => 0), offset: 0, device });
+    const attrs = { shape: [], value: 0, dtype };
+    const own = { ...source, recordsGrad: false };
+    first.push(
+      { ...own, op: opNamed('full'), inputs: [], outputs: [single], attrs },
+      { ...own, op: opNamed('expand'), inputs: [single], outputs: [repeated], attrs: { shape } },
+    );
+    shapes.set(key, repeated);
+    return repeated;
+  };
+  const changed = ops.map((each, index): ProgramOp => {
+    const { op, inputs } = each;
+    const isApart = (id: ValueId, i: number) =>
+      operandUse(op, i) === 'shape' && maker.has(id) && (lastRead.get(id) ?? index) < index;
+    if (op.kernel.kind !== 'named' || !inputs.some(isApart)) return each;
+    return { ...each, inputs: inputs.map((id, i) => (isApart(id, i) ? ofShape(id, each) : id)) };
+  });
+  return first.length > 0 ? { ...program, values, ops: [...first, ...changed] } : program;
+}
