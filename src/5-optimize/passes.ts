@@ -30,7 +30,7 @@ import { shapesApart } from './shapes-apart.ts';
 import { shareCopies } from './share-copies.ts';
 import { shareParts } from './share-parts.ts';
 import { simplify } from './simplify.ts';
-import { chooseSlices } from './slices/choose-slices.ts';
+import { chooseSlices, mostOpsPlannedOnce } from './slices/choose-slices.ts';
 
 /**
  * The optimizer: all passes in execution order. A program has bitwise identical results with
@@ -210,7 +210,9 @@ function onProgram(
 }
 
 function* sliced(given: Staged, { costOf, memory, choices }: PassContext): Steps<Staged> {
-  const program = yield* chooseSlices(given.program, costOf, mayBeSlower(memory), { choices });
+  const most = memory.budget === null ? mostOpsPlannedOnce : undefined;
+  const options = { choices, ...(most !== undefined && { most }) };
+  const program = yield* chooseSlices(given.program, costOf, mayBeSlower(memory), options);
   return { ...given, program };
 }
 

@@ -4,12 +4,12 @@ import { opNamed } from '../../runtime/ops/op-table.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 
 /**
- * The program where what reads a value only for its shape, after all reads of its elements, reads the shape of one number,
+ * The program where backward, which reads a value of forward only for its shape, reads the shape of one number,
  * repeated: the value may then be one that a fused op has for a few rows.
  */
 export function shapesApart(program: Program): Program {
   const { ops } = program;
-  const maker = new Map(ops.flatMap(({ outputs }, index) => outputs.map((id) => [id, index])));
+  const made = new Set(ops.flatMap(({ outputs }) => outputs));
   const lastRead = new Map<ValueId, number>();
   ops.forEach(({ op, inputs }, index) => {
     inputs.forEach((id, i) => {
@@ -38,9 +38,12 @@ export function shapesApart(program: Program): Program {
   };
   const changed = ops.map((each, index): ProgramOp => {
     const { op, inputs } = each;
-    const isApart = (id: ValueId, i: number) =>
-      operandUse(op, i) === 'shape' && maker.has(id) && (lastRead.get(id) ?? index) < index;
-    if (op.kernel.kind !== 'named' || !inputs.some(isApart)) return each;
+    const isApart = (id: ValueId, i: number) => {
+      const last = lastRead.get(id) ?? index;
+      // What backward still reads for its elements is there as a whole.
+      return operandUse(op, i) === 'shape' && made.has(id) && ops[last]!.recordsGrad === true;
+    };
+    if (!each.backward || op.kernel.kind !== 'named' || !inputs.some(isApart)) return each;
     return { ...each, inputs: inputs.map((id, i) => (isApart(id, i) ? ofShape(id, each) : id)) };
   });
   return first.length > 0 ? { ...program, values, ops: [...first, ...changed] } : program;

@@ -19,7 +19,9 @@ const worthwhile = 0.05;
 /** A product is sliced for being read apart if that saves at least this share. */
 const worthwhileApart = 0.0125;
 /** Programs don't grow beyond this, as planning takes time; with more than `fewParts` not beyond the smaller number. */
-const [mostOps, mostOpsOfMany] = [60_000, 4000];
+const [mostOps, mostOpsOfMany] = [40_000, 4000];
+/** The same without a budget, where a program in slices is planned once. */
+export const mostOpsPlannedOnce = 60_000;
 const [fewParts, mostParts] = [8, 32];
 /** A saving below this is negligible. */
 const leastBytes = 1 << 16;
@@ -41,17 +43,17 @@ export function* chooseSlices(
   program: Program,
   costOf: Cost,
   mayBeSlower = true,
-  { timeOf = fusedTime, choices = Choices.none() }: SliceOptions = {},
+  { timeOf = fusedTime, choices = Choices.none(), most = mostOps }: SliceOptions = {},
 ): Steps<Program> {
   if (!isTrainingStep(program) || !sumsInBlocks(program)) return program;
-  const known = choices.of('slices', (choice) => knownSlices(program, choice));
+  const known = choices.of('slices', (choice) => knownSlices(program, choice, most));
   if (known) return known;
   const taken: TakenSlices = { batch: null, apart: [], updates: [] };
   const cost = costOf(program);
   let best = program;
   if (cost >= leastBytes) {
     const isFastEnough = mayBeSlower ? () => true : noSlowerThan(program, timeOf);
-    const search = { costOf, isFastEnough, taken, splitsBlocks: mayBeSlower };
+    const search = { costOf, isFastEnough, taken, splitsBlocks: mayBeSlower, most };
     const batch = yield* sliceBatch(program, cost, search);
     const [whole, needed] = yield* sliceReadApart(...batch, search);
     best = yield* sliceUpdates(whole, needed, search);
@@ -61,6 +63,8 @@ export function* chooseSlices(
 }
 
 export interface SliceOptions {
+  /** Programs of few parts don't grow beyond so many ops. */
+  readonly most?: number;
   readonly timeOf?: Cost;
   readonly choices?: Choices | undefined;
 }
@@ -82,7 +86,7 @@ interface TakenSlices {
 }
 
 /** The program with slices that were taken before. */
-function knownSlices(program: Program, choice: Field): Program {
+function knownSlices(program: Program, choice: Field, most: number): Program {
   const candidate = (found: Program | null | undefined) =>
     found ?? choice.fail('slices of the program');
   let best = program;
@@ -93,7 +97,7 @@ function knownSlices(program: Program, choice: Field): Program {
     const parts = batch.get('parts').int(2, mostParts);
     if (size === undefined || size % parts !== 0) return batch.fail('parts of a batch');
     const splitsBlocks = batch.get('splitsBlocks').boolean();
-    best = candidate(sliced(program, { ...batchPlan(program, size), parts, splitsBlocks }));
+    best = candidate(sliced(program, { ...batchPlan(program, size), parts, splitsBlocks }, most));
   }
   for (const result of choice.get('apart').items()) {
     const id = result.int(0, best.values.length - 1);
@@ -115,6 +119,7 @@ function knownSlices(program: Program, choice: Field): Program {
  */
 interface Search {
   readonly taken: TakenSlices;
+  readonly most: number;
   /** Whether slices may end within blocks of sums, which takes more ops. */
   readonly splitsBlocks: boolean;
   readonly costOf: Cost;
@@ -163,11 +168,11 @@ function isLarge({ ops }: Program): boolean {
 }
 
 /** Null where that can't be; with `splitsBlocks` also where no slice ends within a block of a sum. */
-function sliced(program: Program, plan: SlicePlan): Program | null {
+function sliced(program: Program, plan: SlicePlan, most: number): Program | null {
   const { parts } = plan;
   const region = findRegion(program, plan);
   if (plan.splitsBlocks && region && !splitsAny(region.slicings.values(), parts)) return null;
-  const limit = parts > fewParts ? mostOpsOfMany : mostOps;
+  const limit = parts > fewParts ? mostOpsOfMany : most;
   if (!region || program.ops.length + region.slicings.size * (parts - 1) > limit) return null;
   return writeSlices(program, region, parts);
 }
@@ -177,17 +182,17 @@ type Chosen = readonly [program: Program, cost: number];
 function* sliceBatch(
   program: Program,
   cost: number,
-  { costOf, isFastEnough, taken, splitsBlocks }: Search,
+  { costOf, isFastEnough, taken, splitsBlocks, most }: Search,
 ): Steps<Chosen> {
   let best: Chosen = [program, cost];
   for (const size of batchSizes(program)) {
     const plan = batchPlan(program, size);
     for (let parts = 2; parts <= mostParts && size % parts === 0; parts *= 2) {
       const before = best[1];
-      for (const splits of splitsBlocks ? [true, false] : [false]) {
+      for (const splits of splitsBlocks && parts <= fewParts ? [true, false] : [false]) {
         // Few programs need less where a sum whose blocks would be split is left to an op on all slices.
         if (!splits && best[1] < before && isLarge(best[0])) continue;
-        const candidate = sliced(program, { ...plan, parts, splitsBlocks: splits });
+        const candidate = sliced(program, { ...plan, parts, splitsBlocks: splits }, most);
         if (!candidate) continue;
         yield;
         const bytes = costOf(candidate);
