@@ -42,18 +42,28 @@ const kernels: { readonly [D in 'float32' | PlainProductDType]: () => ProductKer
   int32: () => ({ run: plainProducts().int32, elementBytes: 4, perTerm: 0.1 }),
 };
 
-/** A part of a product is worth it from this many nanoseconds on. */
-const leastPart = 40_000;
-
-/** Parts of a product have at least this many rows and columns: both factors are packed for each. */
-const leastSide = 64;
+/**
+ * A part of a product is worth it from this many nanoseconds and this many rows or columns on: both factors are packed
+ * for each. The first few parts, without which a thread has nothing to do, may be smaller.
+ */
+const least = { nanoseconds: 40_000, side: 64 };
+const leastOfFew = { nanoseconds: 15_000, side: 32 };
+const few = 4;
 
 /** How c is divided, which no sum depends on: rows and columns of a part. */
-function partSides({ m, n, k }: Sizes, perTerm: number): readonly [rows: number, columns: number] {
+function partSides(
+  { m, n, k }: Sizes,
+  perTerm: number,
+): readonly [rows: number, columns: number] {
   let [rows, columns] = [m, n];
   const term = k * perTerm;
+  const isWorthIt = (): boolean => {
+    const parts = Math.ceil(m / rows) * Math.ceil(n / columns);
+    const { nanoseconds, side } = parts < few ? leastOfFew : least;
+    return rows * columns * term >= 2 * nanoseconds && Math.max(rows, columns) >= 2 * side;
+  };
   // The longer side is halved, so that parts stay square; rows and columns end where tiles do.
-  while (rows * columns * term >= 2 * leastPart && Math.max(rows, columns) >= 2 * leastSide) {
+  while (isWorthIt()) {
     if (rows > columns) rows = Math.ceil(rows / 2 / 12) * 12;
     else columns = Math.ceil(columns / 2 / 8) * 8;
   }
@@ -139,7 +149,8 @@ class RowProducts {
     this.#k = k;
     this.#xStep = xStep;
     this.#b = b;
-    const columns = Math.max(leastSide, Math.ceil(leastPart / 2 / Math.max(1, k * perRowTerm)));
+    const wanted = Math.ceil(least.nanoseconds / 2 / Math.max(1, k * perRowTerm));
+    const columns = Math.max(least.side, wanted);
     this.#width = Math.ceil(columns / 8) * 8;
   }
 

@@ -13,6 +13,9 @@ const wantedParts = 16;
 /** Rows of weights of a part: patches are packed for each. */
 const leastRows = 64;
 
+/** A tile with fewer positions takes as long as a whole one. */
+const wholeTiles = (positions: number): number => Math.ceil(positions / 8) * 8;
+
 /** How often, and in which steps (bytes from group to group), a product is computed. */
 export interface ConvCounts {
   readonly batch: number;
@@ -61,7 +64,7 @@ export function convolution(
   const { geometry, columns } = fit;
   const all = spec.positions[0] * spec.positions[1];
   const blocks = Math.ceil(all / columns);
-  const perImage = rows * terms * Math.min(columns, all) * perTerm;
+  const perImage = rows * terms * wholeTiles(Math.min(columns, all)) * perTerm;
   const images = Math.max(1, Math.min(batch, Math.ceil(leastPart / perImage)));
   const parts = groups * blocks * Math.ceil(batch / images);
   // Few large images: the weights are divided, too.
@@ -69,7 +72,7 @@ export function convolution(
     parts < wantedParts && rows >= 2 * leastRows
       ? Math.max(leastRows, Math.ceil((rows * parts) / wantedParts / 4) * 4)
       : rows;
-  const work = groups * batch * rows * terms * all * perTerm;
+  const work = groups * batch * rows * terms * wholeTiles(all) * perTerm;
   const { convolve } = convKernels();
   const { laneStep } = spec.weights;
   const { step: outStep, channel: outChannel } = spec.out;

@@ -1,0 +1,82 @@
+/** Kernels of some 40 µs, of which small models have many: they are divided, and by their sizes alone. */
+
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { pool } from '../../runtime/device/cpu/threads/pool.ts';
+import { conv2d, init, matmul, noGrad, randn, type Tensor, tidy } from '../../src/index.ts';
+
+beforeAll(async () => {
+  await init('cpu', { threads: 4 });
+});
+
+afterAll(() => {
+  pool.threads = 1;
+});
+
+/** The bits of the results on so many threads, and into how many parts each of their kernels was divided. */
+function on(
+  threads: number,
+  compute: () => readonly Tensor[],
+): { bits: string[]; parts: number[] } {
+  pool.threads = threads;
+  const run = vi.spyOn(pool, 'run');
+  let bits: string[] = [];
+  tidy(() => {
+    bits = compute().map((x) => {
+      const { buffer, byteOffset, byteLength } = x.dataSync();
+      return Buffer.from(buffer, byteOffset, byteLength).toString('base64');
+    });
+  });
+  const parts = run.mock.calls.map(([, count]) => count);
+  run.mockRestore();
+  return { bits, parts };
+}
+
+function expectDivided(compute: () => readonly Tensor[], kernels: number): void {
+  const alone = on(1, compute);
+  expect(alone.parts).toEqual([]);
+  const [two, four] = [on(2, compute), on(4, compute)];
+  expect(two.bits).toEqual(alone.bits);
+  expect(four.bits).toEqual(alone.bits);
+  expect(two.parts.filter((count) => count >= 2).length).toBeGreaterThanOrEqual(kernels);
+  expect(four.parts).toEqual(two.parts);
+}
+
+describe('threads/small kernels', () => {
+  it.each([
+    [512, 24, 96],
+    [512, 96, 24],
+    [128, 96, 96],
+    [24, 512, 96],
+    [96, 512, 24],
+    [32, 192, 192],
+    [400, 52, 40],
+    [33, 500, 65],
+  ])('a product of %i × %i × %i has parts for two threads', (m, k, n) => {
+    const [a, b] = [randn([m, k]), randn([k, n])];
+    const [at, bt] = [randn([k, m]).t(), randn([n, k]).t()];
+    expectDivided(() => noGrad(() => [matmul(a, b)]), 1);
+    expectDivided(() => noGrad(() => [matmul(at, bt)]), 1);
+  });
+
+  it('the gradient of a convolution with strides, whose phases have few positions', () => {
+    const weight = randn([192, 96, 3, 3]);
+    const [image, slope] = [randn([8, 96, 2, 2]), randn([8, 192, 1, 1])];
+    const [expected] = [on(1, () => gradientOf(image, weight, slope))];
+    const divided = on(2, () => gradientOf(image, weight, slope));
+    expect(divided.bits).toEqual(expected.bits);
+    // The convolution, and three of the four phases of its gradient: the first has one tap.
+    expect(divided.parts.filter((count) => count >= 2).length).toBeGreaterThanOrEqual(4);
+  });
+
+  it('large products have as few parts as before: each packs both factors', () => {
+    const [a, b] = [randn([512, 512]), randn([512, 512])];
+    expect(on(2, () => noGrad(() => [matmul(a, b)])).parts).toEqual([64]);
+  });
+});
+
+function gradientOf(image: Tensor, weight: Tensor, slope: Tensor): readonly Tensor[] {
+  const leaf = image.detach().requiresGrad_();
+  const out = conv2d(leaf, weight, undefined, { stride: 2, padding: 1 });
+  out.backward(slope);
+  return [out.detach(), leaf.grad!];
+}
