@@ -1,3 +1,4 @@
+import { listScopes } from '../1-capture/live/capture-snapshot.ts';
 import type { CallFrame, DebuggerSession } from '../1-capture/live/debugger-session.ts';
 import { provideScriptFiles } from '../1-capture/live/script.ts';
 import { builtinModule } from '../1-capture/script/builtin-module.ts';
@@ -8,7 +9,7 @@ import { builtinModule } from '../1-capture/script/builtin-module.ts';
  * than all else that a capture does. The engine's hash of the text says whether the file is what was loaded: loaders may
  * have changed the text, and editors the file.
  */
-provideScriptFiles((session, scriptId) => {
+provideScriptFiles((session, scriptId, internal) => {
   const [fs, crypto, path, url] = [
     builtinModule('node:fs'),
     builtinModule('node:crypto'),
@@ -31,7 +32,11 @@ provideScriptFiles((session, scriptId) => {
     // Which of several comments counts as a source map is the engine's rule.
     if (/source(?:Mapping)?URL=/.test(text)) return undefined;
     const hash = crypto.createHash('sha256').update(bytes).digest('hex');
-    return hashes.has(hash) ? { url: file, text } : undefined;
+    if (!hashes.has(hash)) return undefined;
+    // The engine lists a module's variables among those around its functions.
+    const scopes = listScopes(session, internal);
+    const isModule = scopes.some(({ description }) => description === 'Module');
+    return { scriptId, url: file, text, isModule, startLine: 0, startColumn: 0 };
   } catch {
     return undefined; // not readable any more
   }

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { heap } from '../../runtime/device/cpu/core/heap.ts';
+import { linesCountAt, unpackedCountAt } from '../../runtime/device/cpu/core/scratch.ts';
 import { matmul as scalarMatmul } from '../../runtime/device/cpu/scalar/matmul.ts';
 import { tileColumns, tileRows } from '../../runtime/device/cpu/wasm/gemm-kernels.ts';
-import { productCounts } from '../../runtime/device/cpu/wasm/product-counts.ts';
 import { compute, error, layouts, noise, release, type Sample, sample } from './samples.ts';
 
 /** float64; batch dimensions equal. */
@@ -32,6 +33,12 @@ function check(a: Sample, b: Sample): void {
   expect(error(compute('matmul', [a, b], outputs)[0]!, expected)).toBeLessThan(1e-5);
   expect(error(compute(scalarMatmul, [a, b], outputs)[0]!, expected)).toBeLessThan(1e-5);
 }
+
+/** How often products left b where it lies and factors were packed by cache lines, on this thread. */
+const productCounts = () => ({
+  unpacked: heap.i32[unpackedCountAt / 4]!,
+  packedByLines: heap.i32[linesCountAt / 4]!,
+});
 
 describe('matmul', () => {
   it('multiplies any sizes and strides, batched', () => {

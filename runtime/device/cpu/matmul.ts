@@ -51,10 +51,7 @@ const leastOfFew = { nanoseconds: 15_000, side: 32 };
 const few = 4;
 
 /** How c is divided, which no sum depends on: rows and columns of a part. */
-function partSides(
-  { m, n, k }: Sizes,
-  perTerm: number,
-): readonly [rows: number, columns: number] {
+function partSides({ m, n, k }: Sizes, perTerm: number): readonly [rows: number, columns: number] {
   let [rows, columns] = [m, n];
   const term = k * perTerm;
   const isWorthIt = (): boolean => {

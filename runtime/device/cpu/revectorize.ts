@@ -7,6 +7,7 @@ import { DeviceError } from '../../errors/errors.ts';
 import { fixedBytes, heap } from './core/heap.ts';
 import { argumentsAt, argumentsBytes } from './core/scratch.ts';
 import { hasSimd, instantiation, type Kernel } from './wasm/assembler/module-builder.ts';
+import { pairVectors } from './wasm/assembler/paired-vectors.ts';
 import { wideVectors } from './wasm/assembler/wide-vectors.ts';
 
 /** The first version of V8 (in Node 24) whose option keeps to shared memory. */
@@ -43,7 +44,7 @@ export function revectorize(sample: () => void, product: () => void): number {
       set(`--no-${option}`, '--liftoff', '--wasm-lazy-compilation');
     }
   };
-  wideVectors.areUsed = true;
+  pairVectors();
   runs = 'both';
   compared = 0;
   let isRight = false;

@@ -5,13 +5,7 @@ import { givenScope } from '../script/given-scope.ts';
 import { declaredAccess, privateDeclaration } from '../script/private-declaration.ts';
 import { type CaptureRefusal, isRefusal, refuse } from '../script/refusal.ts';
 import { currentSession, withCaptureSession } from './capture-session.ts';
-import {
-  assignedLater,
-  captureSnapshot,
-  findInScopes,
-  isInModule,
-  isUnchanging,
-} from './capture-snapshot.ts';
+import { assignedLater, captureSnapshot, findInScopes, isUnchanging } from './capture-snapshot.ts';
 import type { DebuggerSession, Location, RemoteProperty } from './debugger-session.ts';
 import { type Evaluate, probeEntry } from './entry-probe.ts';
 import { homeObjectInClass } from './home-object.ts';
@@ -21,7 +15,6 @@ import {
   findScriptFile,
   knownScript,
   loadScript,
-  readScript,
   type Script,
   sourceOf,
 } from './script.ts';
@@ -137,20 +130,13 @@ function newScript(
   scriptId: string,
   internal: readonly RemoteProperty[],
 ): Script | CaptureRefusal {
-  const file = findScriptFile(session, scriptId);
-  if (file) {
-    const isModule = isInModule(session, internal);
-    return readScript(
-      { scriptId, url: file.url, isModule, startLine: 0, startColumn: 0 },
-      file.text,
-    );
-  }
-  const info = session.script(scriptId);
+  const file = findScriptFile(session, scriptId, internal);
+  const info = file ?? session.script(scriptId);
   if (!info) return refuse('no-source', `Script ${scriptId} is not known to the debugger.`);
   if (info.url.startsWith('node:')) {
     return refuse('native', `${fn.name || 'The function'} belongs to ${info.url}.`);
   }
-  return loadScript(session, info);
+  return loadScript(session, info, file?.text);
 }
 
 const isClass = (fn: AnyFunction): boolean => /^class\b/.test(Function.prototype.toString.call(fn));

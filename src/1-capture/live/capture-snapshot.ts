@@ -134,14 +134,8 @@ export function findInScopes(
   return findIn(listScopes(session, internal), name);
 }
 
-/** Whether a function belongs to an ES module: the engine lists the module's variables among those around it. */
-export const isInModule = (
-  session: DebuggerSession,
-  internal: readonly RemoteProperty[],
-): boolean => listScopes(session, internal).some(({ description }) => description === 'Module');
-
 /** Innermost first. */
-function listScopes(
+export function listScopes(
   session: DebuggerSession,
   internal: readonly RemoteProperty[],
 ): readonly ListedScope[] {

@@ -49,7 +49,8 @@ export const knownScript = (scriptId: string): Script | undefined => scripts.get
 export type FindScriptFile = (
   session: DebuggerSession,
   scriptId: string,
-) => { readonly url: string; readonly text: string } | undefined;
+  internal: readonly RemoteProperty[],
+) => (ScriptInfo & { readonly text: string }) | undefined;
 
 /** Finds scripts without the debugger; there is none in pages (`src/node/script-files.ts`). */
 export let findScriptFile: FindScriptFile = () => undefined;
@@ -57,13 +58,15 @@ export const provideScriptFiles = (find: FindScriptFile): void => {
   findScriptFile = find;
 };
 
-export function loadScript(session: DebuggerSession, info: ScriptInfo): Script | CaptureRefusal {
-  const { scriptSource } = session.post('Debugger.getScriptSource', { scriptId: info.scriptId });
-  return readScript(info, scriptSource);
-}
-
-export function readScript(info: ScriptInfo, scriptSource: string): Script | CaptureRefusal {
+/** `source`: its text, if it is known. */
+export function loadScript(
+  session: DebuggerSession,
+  info: ScriptInfo,
+  source?: string,
+): Script | CaptureRefusal {
   const { scriptId, isModule = false } = info;
+  const scriptSource =
+    source ?? session.post('Debugger.getScriptSource', { scriptId }).scriptSource;
   const text = makeScriptText({ text: scriptSource, ...info });
   const ast = parseScript(scriptSource, isModule);
   if ('refused' in ast) return ast;

@@ -4,13 +4,16 @@
  * or that it joins (`joined`).
  */
 
-import { wideVectors } from '../../../runtime/device/cpu/wasm/assembler/wide-vectors.ts';
+import {
+  pairedLoops,
+  pairVectors,
+} from '../../../runtime/device/cpu/wasm/assembler/paired-vectors.ts';
 import { type DType, init, randn, seed, type Tensor, tidy, toStatic } from '../../../src/index.ts';
 
 const how = process.argv[2];
 if (how === 'joined') await init('cpu', { revectorize: true });
-if (how === 'paired') wideVectors.areUsed = true;
-wideVectors.pairedLoops = 0;
+if (how === 'paired') pairVectors();
+pairedLoops.count = 0;
 
 const dtypes: readonly DType[] = [
   ...(['float32', 'float64', 'int32', 'uint8', 'bool', 'float16', 'bfloat16'] as const),
@@ -80,4 +83,4 @@ for (const dtype of dtypes) {
     hashes[`${name} ${dtype}`] = sum >>> 0;
   }
 }
-console.log(JSON.stringify({ pairedLoops: wideVectors.pairedLoops, hashes }));
+console.log(JSON.stringify({ pairedLoops: pairedLoops.count, hashes }));

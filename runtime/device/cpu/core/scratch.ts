@@ -13,8 +13,12 @@ export const argumentsBytes = 4096 - 64;
 
 /** A tile of results at the edge of a matrix. */
 export const tileAt = 4096;
-/** Counts of what a product did on this thread, four bytes each; the only ones that later calls expect. */
-export const countsAt = 8192 - 64;
+/**
+ * How often products on this thread left their second factor where it lies, and packers read whole cache lines: the only
+ * places that later calls expect to be as they were.
+ */
+export const unpackedCountAt = 8184;
+export const linesCountAt = 8188;
 /** Offset tables of a block of a convolution: its patches' rows and columns, and its weights'. */
 export const rowTableAt = 8192;
 export const columnTableAt = 12288;

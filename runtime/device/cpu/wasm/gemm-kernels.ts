@@ -1,4 +1,4 @@
-import { panelAAt, panelBAt, tileAt } from '../core/scratch.ts';
+import { panelAAt, panelBAt, tileAt, unpackedCountAt } from '../core/scratch.ts';
 import { type Code, callCode, f32x4, i32, load, op, scratch, store } from './assembler/code.ts';
 import { type FunctionBuilder, get, type Local, smaller } from './assembler/function-builder.ts';
 import { compile, lazily, localIndex } from './assembler/module-builder.ts';
@@ -228,7 +228,7 @@ function product(f: FunctionBuilder): void {
           get(isPacked),
           () => multiplied('multiplyPanels', scratch(panelBAt), []),
           () => {
-            count(f, 'unpacked');
+            count(f, unpackedCountAt);
             multiplied('multiplyUnpacked', get(bAt), [get(bRow)]);
           },
         );

@@ -1,3 +1,4 @@
+import { linesCountAt } from '../core/scratch.ts';
 import { type Code, i32, load, memoryLane, op, store } from './assembler/code.ts';
 import { type FunctionBuilder, get, type Local } from './assembler/function-builder.ts';
 import { count } from './product-counts.ts';
@@ -163,7 +164,7 @@ function packLines(
   const panels = Array.from({ length: lineLanes / width }, () => f.local('i32'));
   const [at, left] = f.locals('i32', 2);
   f.while(op('i32.ge_s', get(lanes), i32(lineLanes)), () => {
-    count(f, 'packedByLines');
+    count(f, linesCountAt);
     for (const panel of panels) {
       f.set(panel, get(to));
       f.add(to, op('i32.mul', get(k), i32(width * 4)));

@@ -85,18 +85,9 @@ export class Elements {
     this.#width = width;
   }
 
-  /**
-   * The cursors of the next vector, beside those of the current one; undefined where elements don't lie next to each other.
-   * Two vectors in one iteration are what an engine can join into a wider one.
-   */
-  next<C extends Cursor>(cursors: readonly C[]): C[] | undefined {
-    if (!wideVectors.areUsed || cursors.some(({ walk }) => walk === 'strided')) return undefined;
-    wideVectors.pairedLoops++;
-    return cursors.map((cursor) => {
-      if (cursor.walk === 'fixed') return cursor;
-      const ahead = this.#width * dtypes[cursor.dtype].bytes;
-      return { ...cursor, value: this.#f.local('v128'), ahead };
-    });
+  /** The cursors of the next vector, where the engine joins it with that of `cursors` (`pairVectors`). */
+  next<C extends Cursor>(cursors: readonly C[]): readonly C[] | undefined {
+    return wideVectors.next?.(this.#f, cursors, this.#width) as readonly C[] | undefined;
   }
 
   /** To the element that is this many further on. */
