@@ -23,7 +23,7 @@ import {
 import { span } from '../../../../runtime/profiler/profiler.ts';
 import { seed } from '../../../../runtime/random/seed.ts';
 import { type Shape, sameShape, sizeOf } from '../../../../runtime/spec/shape.ts';
-import { tidy } from '../../../../runtime/tensor/lifetime.ts';
+import { keep, tidy } from '../../../../runtime/tensor/lifetime.ts';
 import { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import type { NumberExpr } from '../../../guards/number-expr.ts';
 import { sourceKey } from '../../../guards/source-key.ts';
@@ -52,6 +52,7 @@ import { specialized } from '../../variables/unions.ts';
 import { known, undefinedVariable, type Variable } from '../../variables/variable.ts';
 import {
   kindTests,
+  mayBeTensor,
   operandChecks,
   traceCheck,
   traceExpectArguments,
@@ -217,6 +218,7 @@ function traceKeep(
   _receiver: Variable,
   [tensor = undefinedVariable]: readonly Variable[],
 ): Variable {
+  if (!mayBeTensor(t, specialized(tensor))) throw new GraphBreak('throw', 'keep() of no tensor');
   if (tensor.kind === 'dynamic') t.effects.keptOpen.add(tensor.tensor);
   if (tensor.kind !== 'tensor') return tensor;
   if (!tensor.source) tensor.isKept = true;

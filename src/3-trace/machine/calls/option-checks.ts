@@ -16,7 +16,6 @@ import { expectFunction } from '../../../../runtime/options/expect-arguments.ts'
 import { isTensor } from '../../../../runtime/options/is-tensor.ts';
 import type { OptionKind } from '../../../../runtime/options/option-kinds.ts';
 import * as kinds from '../../../../runtime/options/option-kinds.ts';
-import { keep } from '../../../../runtime/tensor/lifetime.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import { constantOf, isUndefined, typeOf } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
@@ -77,7 +76,7 @@ const traceEach =
     return undefinedVariable;
   };
 
-const mayBeTensor = (_t: Tracer, { kind }: Variable): boolean =>
+export const mayBeTensor = (_t: Tracer, { kind }: Variable): boolean =>
   kind === 'tensor' || kind === 'dynamic' || kind === 'union';
 
 const isMissing = (t: Tracer, value: Variable): boolean =>
@@ -104,7 +103,6 @@ function areTensors(t: Tracer, value: Variable): boolean {
 
 /** The checks of operands and arguments by position, which layers and functions of ops make. */
 export const operandChecks: readonly (readonly [check: unknown, performed: Performed])[] = [
-  [keep, (t, receiver, args) => traceEach(mayBeTensor, 0)(t, receiver, args) && args[0]!],
   [isTensor, (t, receiver, args) => traceEach(mayBeTensor, 0)(t, receiver, args) && known(true)],
   [expectTensors, traceEach(mayBeTensor)],
   [expectOptional, traceEach((t, own) => isMissing(t, own) || mayBeTensor(t, own))],
