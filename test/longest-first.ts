@@ -7,7 +7,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 export const long = [
   'training-steps/training-steps',
   'errors/wrong-arguments',
-  'full-graph/result-structures',
+  'full-graph/unmerged/result-structures',
   'optimize/budgets/floors',
   'full-graph/numbers/argument-kinds',
   'gpu/dtypes/op-table',

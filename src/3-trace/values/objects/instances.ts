@@ -47,7 +47,7 @@ export function isInstance(t: Tracer, given: Variable, callee: Variable): Variab
     : known(is);
 }
 
-/** What the user's class or object says itself of instances: its `Symbol.hasInstance`. */
+/** The `Symbol.hasInstance` of the user's class or object; undefined where the language decides. */
 function methodOfUser(t: Tracer, type: Variable): Variable | undefined {
   const isTold =
     type.kind === 'class'

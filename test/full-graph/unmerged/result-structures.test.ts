@@ -1,8 +1,15 @@
 /** A result that is another structure on each path: a tensor here, a list or an object there, or of another shape. */
 
 import { describe, expect, it } from 'vitest';
-import { type LoadedProgram, load, save, type Tensor, tensor, toStatic } from '../../src/index.ts';
-import { sameAsEager } from './suite.ts';
+import {
+  type LoadedProgram,
+  load,
+  save,
+  type Tensor,
+  tensor,
+  toStatic,
+} from '../../../src/index.ts';
+import { sameAsEager } from '../suite.ts';
 
 const x = (...values: number[]) => tensor(values).requiresGrad_();
 /** Positive, negative, large. */

@@ -1,8 +1,8 @@
 /** `instanceof` that a class of the user defines, and errors of several errors, in branches and loops. */
 
 import { describe, it } from 'vitest';
-import { type Tensor, tensor } from '../../src/index.ts';
-import { sameAsEager } from './suite.ts';
+import { type Tensor, tensor } from '../../../src/index.ts';
+import { sameAsEager } from '../suite.ts';
 
 const inputs = [() => [tensor([1, 2])], () => [tensor([-3, 1])]];
 const positive = (x: Tensor) => x.sum().itemSync() > 0;

@@ -1,8 +1,8 @@
 /** What the paths of a branch leave and cannot be merged: each path goes on with its own, to the end of the function. */
 
 import { describe, expect, it } from 'vitest';
-import { FullGraphError, type Tensor, tensor, toStatic } from '../../src/index.ts';
-import { sameAsEager } from './suite.ts';
+import { FullGraphError, type Tensor, tensor, toStatic } from '../../../src/index.ts';
+import { sameAsEager } from '../suite.ts';
 
 const x = (...values: number[]) => tensor(values).requiresGrad_();
 const inputs = [() => [x(1, 2)], () => [x(-3, 1)], () => [x(60, 20)]];

@@ -1,8 +1,8 @@
 /** Classes that a branch or an iteration defines: they stay on their path, with their instances. */
 
 import { describe, expect, it } from 'vitest';
-import { FullGraphError, type Tensor, tensor, toStatic } from '../../src/index.ts';
-import { sameAsEager } from './suite.ts';
+import { FullGraphError, type Tensor, tensor, toStatic } from '../../../src/index.ts';
+import { sameAsEager } from '../suite.ts';
 
 const inputs = [() => [tensor([1, 2])], () => [tensor([-3, 1])]];
 const positive = (x: Tensor) => x.sum().itemSync() > 0;
