@@ -142,10 +142,8 @@ export function leafVariable(t: Tracer, leaf: Leaf, tensor: Tensor): Variable {
   }
   if (kind === 'dynamic') {
     const { keptOpen } = t.effects;
-    const isKept = leaf.values.some(
-      (each) => each?.kind === 'dynamic' && keptOpen.has(each.tensor),
-    );
-    if (isKept) keptOpen.add(tensor);
+    if (leaf.values.some((each) => keptOpen.has((each as UnbackedTensor)?.tensor)))
+      keptOpen.add(tensor);
     return dynamicLike(leaf, tensor);
   }
   if (kind !== 'tensor') return { kind: 'scalar', type: kind, tensor };

@@ -115,7 +115,7 @@ export function scopedMode(fn: Callable): boolean | null | undefined {
 
 /** Traces a function that modules call only for the error that it throws. */
 function traceThrow(): never {
-  throw new GraphBreak('throw', 'tostatic rejects what it is given');
+  throw new GraphBreak('throw', 'a module rejects its input');
 }
 
 /** Whether two shapes are equal, dimension by dimension: sizes that may differ from run to run stay open where they are one. */
@@ -223,7 +223,8 @@ function traceKeep(
   if (tensor.kind !== 'tensor') return tensor;
   if (!tensor.source) tensor.isKept = true;
   else if (!t.isInRegion) t.effects.keep(tensor.actual!, tensor.source);
-  else throw new GraphBreak('branch-effect', 'keep() of a tensor from before it');
+  else
+    throw new GraphBreak('branch-effect', 'keep() in a branch or loop, of a tensor from before it');
   return tensor;
 }
 
