@@ -6,6 +6,7 @@ import {
   withoutDead,
   withoutDeadBackward,
 } from './cleanup/dead-code.ts';
+import { shapesApart } from './cleanup/shapes-apart.ts';
 import { shareSubexpressions } from './common-subexpressions.ts';
 import { copyStridedInputs } from './copy-inputs.ts';
 import type { Pass, PassContext, Staged } from './facts/pass.ts';
@@ -26,7 +27,6 @@ import { rematerialize } from './rematerialize.ts';
 import { savedDtype } from './saved-dtype.ts';
 import { savedMasks } from './saved-masks.ts';
 import { savedPlaces } from './saved-places.ts';
-import { shapesApart } from './shapes-apart.ts';
 import { shareCopies } from './share-copies.ts';
 import { shareParts } from './share-parts.ts';
 import { simplify } from './simplify.ts';

@@ -54,7 +54,7 @@ let count = 0;
 
 describe.each(passNames)('the pass %s', async (pass) => {
   const name = kebab(pass);
-  const isFusion = name.startsWith('fuse-');
+  const isFusion = name.startsWith('fuse-') || name === 'shapes-apart';
   const { cases } = (await (isFusion
     ? import(`./fixtures/fuse/${name}.ts`)
     : import(`./fixtures/${name}.ts`))) as { cases: PassCases };

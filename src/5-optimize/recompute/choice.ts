@@ -5,7 +5,7 @@ import type { Recomputed } from './recompute-in-backward.ts';
 /** Bytes of a program, by a measure that is cheap enough to be asked some dozen times. */
 export type Cost = (program: Program) => number;
 
-/** What recomputes more than this many times forward's arithmetic is no candidate: bytes are not worth any time. */
+/** A candidate recomputes at most this many times forward's arithmetic: bytes are not worth any time. */
 export const mostWork = 4;
 
 /** How the recomputed values are found: as data, from which the same program is made again. */

@@ -7,7 +7,7 @@ export interface BlockRange {
    * began in an earlier one.
    */
   readonly kind: 'whole' | 'open';
-  /** Of an open block: this is its first range, or its last one. */
+  /** This is the first range of an open block, or its last one. */
   readonly begins: boolean;
   readonly closes: boolean;
 }

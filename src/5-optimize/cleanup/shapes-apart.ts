@@ -1,7 +1,7 @@
-import { operandUse } from '../../runtime/device/kernel-op.ts';
-import { contiguousMeta, type TensorMeta } from '../../runtime/device/tensor-meta.ts';
-import { opNamed } from '../../runtime/ops/op-table.ts';
-import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
+import { operandUse } from '../../../runtime/device/kernel-op.ts';
+import { contiguousMeta, type TensorMeta } from '../../../runtime/device/tensor-meta.ts';
+import { opNamed } from '../../../runtime/ops/op-table.ts';
+import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 
 /**
  * The program where backward, which reads a value of forward only for its shape, reads the shape of one number,
