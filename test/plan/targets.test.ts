@@ -47,7 +47,7 @@ function measure(workload: Workload) {
 describe('plan/targets', () => {
   it.each([
     ['mlp', mlp, 0.775, 1.001],
-    ['conv-net', convNet, 0.145, 1.06],
+    ['conv-net', convNet, 0.145, 1.07],
     ['lstm', lstm, 0.79, 1.001],
     // The bound is that of ops one by one, of which eight slices have many orders.
     ['char-transformer', transformer, 0.41, 1.12],
