@@ -15,7 +15,7 @@ import {
 import { toStatic } from '../../src/to-static.ts';
 import { gpuForTests, skipGpu } from './open-gpu.ts';
 import { expectClose, expectSameKernels } from './parity.ts';
-import { Mlp } from './small-models.ts';
+import { Mlp } from './webgl/page/small-models.ts';
 
 const labels = new Int32Array([0, 3, 1, 2, 3, 0, 1, 2]);
 

@@ -49,7 +49,7 @@ describe.skipIf(skipGpu)('gpu/webgl: a page without WebGPU', () => {
       plugins: [
         // The library's own modules, as in the published package.
         { ...ownProbes(repository, probe), enforce: 'post' as const },
-        tostatic.vite({ include: [`${root}/`, 'small-models.ts'], probe: join(repository, probe) }),
+        tostatic.vite({ include: `${root}/`, probe: join(repository, probe) }),
       ],
       build: {
         outDir,

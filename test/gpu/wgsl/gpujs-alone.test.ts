@@ -21,7 +21,7 @@ import {
 import { toStatic } from '../../../src/to-static.ts';
 import { skipGpu, useSoftwareAdapter } from '../open-gpu.ts';
 import { expectClose } from '../parity.ts';
-import { smallModels } from '../small-models.ts';
+import { smallModels } from '../webgl/page/small-models.ts';
 
 async function losses(device: Device, name: keyof typeof smallModels, capture: boolean) {
   const { make, shape } = smallModels[name];

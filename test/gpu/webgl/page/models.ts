@@ -11,7 +11,7 @@ import {
   tidy,
 } from '../../../../runtime/index.ts';
 import { toStatic } from '../../../../src/to-static.ts';
-import { smallModels } from '../../small-models.ts';
+import { smallModels } from './small-models.ts';
 
 export interface Training {
   readonly losses: number[];

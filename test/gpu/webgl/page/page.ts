@@ -12,9 +12,9 @@ import {
   tidy,
   zeros,
 } from '../../../../runtime/index.ts';
-import { smallModels } from '../../small-models.ts';
 import { cases } from './cases.ts';
 import { train } from './models.ts';
+import { smallModels } from './small-models.ts';
 
 const made = new Set<WebGLTexture>();
 /** Where the last texture was made. */

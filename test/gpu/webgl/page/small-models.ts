@@ -1,6 +1,6 @@
 /** A small MLP and a small convolutional network, for tests that train on several devices. */
 
-import { maxPool2d, nn, relu, type Tensor } from '../../runtime/index.ts';
+import { maxPool2d, nn, relu, type Tensor } from '../../../../runtime/index.ts';
 
 export class Mlp extends nn.Module {
   first = new nn.Linear(6, 16);
