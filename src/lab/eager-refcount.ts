@@ -2,9 +2,11 @@ import { enableGrad, noGrad } from '../../runtime/autograd/grad-mode.ts';
 import { deviceGuard } from '../../runtime/device/current.ts';
 import { CaptureError } from '../../runtime/errors/errors.ts';
 import { expectFunction } from '../../runtime/options/expect-arguments.ts';
+import { expectArguments, expectOptions } from '../../runtime/options/expect-options.ts';
 import { isTracked, keep, tidy } from '../../runtime/tensor/lifetime.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { isTensorFunction } from '../3-trace/builtins/api.ts';
+import { operandChecks } from '../3-trace/machine/calls/option-checks.ts';
 import { isFrameworkFile, isInlinedFrameworkFile } from '../3-trace/state/framework-files.ts';
 import { isRefused } from '../3-trace/variables/code-of.ts';
 import { codeOf } from '../dispatch/code-cache.ts';
@@ -222,8 +224,11 @@ const escapes: ReadonlySet<Opcode> = new Set<Opcode>([
   'intrinsic',
 ]);
 const { prototype: list } = Array;
-/** Functions that call others, and keep none of their arguments when they return. */
-const holdsNothing: ReadonlySet<unknown> = new Set([
+/** Functions that keep none of their arguments when they return: they call others, or check arguments. */
+const holdsNothing: ReadonlySet<unknown> = new Set<unknown>([
+  ...operandChecks.map(([check]) => check),
+  expectArguments,
+  expectOptions,
   tidy,
   noGrad,
   enableGrad,

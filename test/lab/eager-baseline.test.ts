@@ -1,6 +1,7 @@
 /** The eager baseline and the planner count the same: a step in the order of the source, each value freed at its last use. */
 
 import { describe, expect, it } from 'vitest';
+import { workload as transformer } from '../../examples/workloads/char-transformer.ts';
 import { workload as convNet } from '../../examples/workloads/conv-net.ts';
 import { workload as mlp } from '../../examples/workloads/mlp.ts';
 import { workload as resNet } from '../../examples/workloads/resnet.ts';
@@ -38,6 +39,7 @@ describe('lab/eager baseline', () => {
     ['mlp', mlp],
     ['conv-net', convNet],
     ['resnet', resNet],
+    ['char-transformer', transformer],
   ] as const)('%s', (_, { build }) => {
     const counted = stepPeak(() => build(), refcounted);
     let captured: Captured | undefined;
