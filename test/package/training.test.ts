@@ -69,7 +69,7 @@ function expectUserPlaces(found: Mistakes, columns: boolean): void {
   expect(found.explained).toContain('if (Date.now() < 0) return x;');
   const decision = placeOf('the decision', 'x.sum', true);
   expect(found.refused).toContain(`at:       ${decision}`);
-  expect(found.refused).toContain('if (x.sum().itemSync() > 0) return x.mul(2);');
+  expect(found.refused).toContain('if (x.sum().itemSync() > 0) return twice([x.mul(2)]);');
   expect(found.refusedStack).toContain(decision);
   // Firefox and Safari leave the message to the error.
   if (columns) expect(found.thrownStack).toMatch(/^RangeError: too large\n/);

@@ -169,13 +169,15 @@ describe('bundled, minified, and run where nothing can look into functions', () 
       expect(report['breaks']).toContain('other.ts:7:7');
       expect(report['explained']).toContain('scale === 0.5');
       expect(report['explained']).toMatch(/^step: /); // not what the minifier calls it
-      const decided = lineOf('return x.mul(2)');
+      const decided = lineOf('return twice(');
       const both = `(model.ts:${decided}:31 and model.ts:${decided + 1}:3)`;
       const refused = report['refused'] as Error;
       expect(refused.name).toBe('FullGraphError');
       expect(refused.message).toMatch(/^uneven is not one program: /);
-      expect(refused.message).toContain(`a f32[3,4] tensor and a f32[] tensor ${both}`);
-      expect(refused.message).toContain('if (x.sum().itemSync() > 0) return x.mul(2);  <--- HERE');
+      expect(refused.message).toContain(`one object on one path and two on another ${both}`);
+      expect(refused.message).toContain(
+        'if (x.sum().itemSync() > 0) return twice([x.mul(2)]);  <--- HERE',
+      );
       expect(refused.message).toContain(`at:       model.ts:${decided}:7\n`);
 
       const code = readFileSync(file, 'utf8');

@@ -3,6 +3,7 @@
  * leave, the function is traced again and the class is made natively, since each run defines another class.
  */
 
+import { isProxy } from '../../guards/plain.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import type { Code } from '../../vm/bytecode/code.ts';
 import { guardIdentity } from '../state/facts.ts';
@@ -130,7 +131,17 @@ export function tellsInstances(type: NonNullable<ClassVariable['parent']>): bool
     if (ownAttributes(type.statics, Symbol.hasInstance)) return true;
     return type.parent !== null && tellsInstances(type.parent);
   }
-  return type.value[Symbol.hasInstance] !== Function.prototype[Symbol.hasInstance];
+  return !isOrdinary(type.value);
+}
+
+/** The language decides what its instances are. No trap runs of a Proxy that it is, or inherits from. */
+export function isOrdinary(type: object): boolean {
+  for (let at: object | null = type; at; at = Object.getPrototypeOf(at) as object | null) {
+    if (isProxy(at)) return false;
+    const own = Object.getOwnPropertyDescriptor(at, Symbol.hasInstance);
+    if (own) return own.value === Function.prototype[Symbol.hasInstance];
+  }
+  return false;
 }
 
 /** Gives the class a name, as tools that shorten names do in a static block of it. */

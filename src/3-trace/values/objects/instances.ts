@@ -2,7 +2,7 @@ import { collectionPrototypes } from '../../../guards/collection-slots.ts';
 import { isProxy } from '../../../guards/plain.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import { functionPrototype } from '../../../vm/language/function-prototypes.ts';
-import { tellsInstances } from '../../heap/made-classes.ts';
+import { isOrdinary, tellsInstances } from '../../heap/made-classes.ts';
 import { guardIdentity, sourceOf, truthiness } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { specialized } from '../../variables/unions.ts';
@@ -15,8 +15,6 @@ import {
 } from '../../variables/variable.ts';
 import { readProperty, readSymbol } from '../properties.ts';
 import { isCallable, isPrimitiveVariable } from '../to-primitive.ts';
-
-const ordinary = Function.prototype[Symbol.hasInstance];
 
 /** `value instanceof constructor` */
 export function isInstance(t: Tracer, given: Variable, callee: Variable): Variable {
@@ -53,7 +51,7 @@ function methodOfUser(t: Tracer, type: Variable): Variable | undefined {
     type.kind === 'class'
       ? tellsInstances(type)
       : type.kind === 'function' || type.kind === 'object'
-        ? !isProxy(type.value) && type.value[Symbol.hasInstance as never] !== ordinary
+        ? !isProxy(type.value) && !isOrdinary(type.value)
         : type.kind === 'newObject';
   if (!isTold) return undefined;
   const method = specialized(readSymbol(t, type, Symbol.hasInstance));
@@ -80,16 +78,6 @@ function instancesPrototype(t: Tracer, type: FunctionVariable): object {
   }
   guardIdentity(t, prototype);
   return prototype.value;
-}
-
-/** It decides as the language does. No trap runs of a Proxy that it is, or inherits from. */
-function isOrdinary(type: object): boolean {
-  for (let at: object | null = type; at; at = Object.getPrototypeOf(at) as object | null) {
-    if (isProxy(at)) return false;
-    const own = Object.getOwnPropertyDescriptor(at, Symbol.hasInstance);
-    if (own) return own.value === ordinary;
-  }
-  return false;
 }
 
 /** Only what the trace has made inherits from a prototype that it has made. */
