@@ -14,6 +14,7 @@ export const apart = [
   'test/capture/**/*.test.ts',
   'test/cli/**/*.test.ts',
   'test/docs/**/*.test.ts',
+  'test/errors/wrong-arguments.test.ts',
   'test/examples/**/*.test.ts',
   'test/gpu/browser.test.ts',
   'test/gpu/check-mode.test.ts',

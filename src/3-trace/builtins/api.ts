@@ -39,12 +39,13 @@ import {
   scalarOperands,
   scaledWrite,
 } from '../control-flow/numbers/scalar-arguments.ts';
-import { constantOf, sourceOf } from '../state/facts.ts';
+import { constantOf, guardPrimitive, sourceOf } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { arrayElements, asArray } from '../values/arrays.ts';
 import { callDynamically, callWithNumbers } from '../values/call-dynamically.ts';
 import { ChangingNumbers, type NumberUse } from '../values/changing-numbers.ts';
 import { plainEntries } from '../values/property-keys.ts';
+import { isPrimitiveVariable } from '../values/to-primitive.ts';
 import { outerTensors } from '../values/varying-array.ts';
 import { specialized } from '../variables/unions.ts';
 import {
@@ -293,6 +294,10 @@ function variableOf(t: Tracer, value: unknown): Variable {
 
 /** `isTensor(value)`: another call may pass another kind of value. */
 function asTensorTest(t: Tracer, value: Variable = undefinedVariable): Variable {
+  if (isPrimitiveVariable(specialized(value))) {
+    guardPrimitive(t, value);
+    return known(false);
+  }
   const is = isTensorVariable(value);
   const source = sourceOf(value);
   return source

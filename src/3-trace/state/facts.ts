@@ -85,6 +85,13 @@ export function typeOf(t: Tracer, given: Variable): string {
   return type;
 }
 
+/** Guards that what is a primitive now stays one. */
+export function guardPrimitive(t: Tracer, given: Variable): void {
+  const variable = specialized(given);
+  if (variable.kind === 'constant' && variable.value === null) constantOf(t, variable);
+  else typeOf(t, variable);
+}
+
 function typeName(variable: Variable): string {
   switch (variable.kind) {
     case 'constant':

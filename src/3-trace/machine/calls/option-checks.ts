@@ -18,7 +18,7 @@ import type { OptionKind } from '../../../../runtime/options/option-kinds.ts';
 import * as kinds from '../../../../runtime/options/option-kinds.ts';
 import { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
-import { constantOf, isUndefined, sourceOf, typeOf } from '../../state/facts.ts';
+import { constantOf, guardPrimitive, isUndefined, sourceOf, typeOf } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { plainValues } from '../../values/objects/host-objects.ts';
 import { readProperty } from '../../values/properties.ts';
@@ -109,7 +109,8 @@ function traceIsTensor(
   [given = undefinedVariable]: readonly Variable[],
 ) {
   const value = specialized(given);
-  const source = sourceOf(value);
+  if (isPrimitiveVariable(value)) guardPrimitive(t, value);
+  const source = isPrimitiveVariable(value) ? undefined : sourceOf(value);
   if (mayBeTensor(t, value) || !source) return known(mayBeTensor(t, value));
   return t.read({ kind: 'instanceOf', base: source, type: Tensor as never }, false);
 }

@@ -3,7 +3,7 @@ import { isProxy } from '../../../guards/plain.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import { functionPrototype } from '../../../vm/language/function-prototypes.ts';
 import { isOrdinary, tellsInstances } from '../../heap/made-classes.ts';
-import { guardIdentity, sourceOf, truthiness } from '../../state/facts.ts';
+import { guardIdentity, guardPrimitive, sourceOf, truthiness } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { specialized } from '../../variables/unions.ts';
 import {
@@ -33,9 +33,12 @@ export function isInstance(t: Tracer, given: Variable, callee: Variable): Variab
   }
   guardIdentity(t, type);
   const prototype = instancesPrototype(t, type);
-  const is = isPrimitiveVariable(value)
-    ? false
-    : value.kind === 'object' || value.kind === 'function'
+  if (isPrimitiveVariable(value)) {
+    guardPrimitive(t, value);
+    return known(false);
+  }
+  const is =
+    value.kind === 'object' || value.kind === 'function'
       ? inherits(value.value, prototype)
       : inherits(chainOf(value), prototype, true);
   // Another call may pass another kind of value there.
