@@ -2,10 +2,14 @@ import { operandUse } from '../../../runtime/device/kernel-op.ts';
 import { contiguousMeta, type TensorMeta } from '../../../runtime/device/tensor-meta.ts';
 import { opNamed } from '../../../runtime/ops/op-table.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
+import { bytesOf } from '../../../runtime/program/value-bytes.ts';
+
+const leastBytes = 4096;
 
 /**
  * The program where backward, which reads a value of forward only for its shape, reads the shape of one number,
- * repeated: the value may then be one that a fused op has for a few rows.
+ * repeated: the value may then be one that a fused op has for a few rows. The number takes the allocator's least block
+ * throughout the run, so that programs of small values stay as they are.
  */
 export function shapesApart(program: Program): Program {
   const { ops } = program;
@@ -19,8 +23,10 @@ export function shapesApart(program: Program): Program {
   const values = [...program.values];
   const first: ProgramOp[] = [];
   const shapes = new Map<string, ValueId>();
+  let most = 0;
   const define = (meta: TensorMeta) => (values.push(meta) - 1) as ValueId;
   const ofShape = (id: ValueId, source: ProgramOp): ValueId => {
+    most = Math.max(most, bytesOf(values, id));
     const { dtype, shape, device } = values[id]!;
     const key = `${dtype} ${shape}`;
     const known = shapes.get(key);
@@ -46,5 +52,5 @@ export function shapesApart(program: Program): Program {
     if (!each.backward || op.kernel.kind !== 'named' || !inputs.some(isApart)) return each;
     return { ...each, inputs: inputs.map((id, i) => (isApart(id, i) ? ofShape(id, each) : id)) };
   });
-  return first.length > 0 ? { ...program, values, ops: [...first, ...changed] } : program;
+  return most >= leastBytes ? { ...program, values, ops: [...first, ...changed] } : program;
 }
