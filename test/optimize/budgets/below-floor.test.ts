@@ -27,7 +27,7 @@ const works: readonly (readonly [string, Workload, readonly number[]])[] = [
   ['resnet', resnet, [0.6, 0.4, 0.3, 0]],
   ['char-transformer', transformer, shares],
   // Planned in seconds each.
-  ['cswin', cswin, [0.5, 0.3]],
+  ['cswin', cswin, [0.3]],
 ];
 
 it.each(works)(
