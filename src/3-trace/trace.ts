@@ -23,6 +23,7 @@ import { RelativeStream } from './control-flow/numbers/random-stream.ts';
 import { LoopPlans, RestartTrace } from './control-flow/plans/loop-plans.ts';
 import { replayRegions } from './control-flow/replay-regions.ts';
 import { disposedInputs, distinctElements, distinctInputs } from './inputs/distinct-inputs.ts';
+import { withoutImplied } from './inputs/implied-guards.ts';
 import { sizeIn } from './inputs/sizes.ts';
 import { unguardedReads } from './inputs/unguarded-reads.ts';
 import { execute, executionOf } from './machine/execute.ts';
@@ -165,7 +166,7 @@ function traceOnce(
   const { inputs, numbers, tape, sizes } = tracer;
   const ownGuards = [...distinctInputs(inputs, program), ...distinctElements(inputs)];
   const guards: Guard[] = [
-    ...tracer.guards.values(),
+    ...withoutImplied(tracer.guards),
     ...tracer.inherited.guards(),
     ...ownGuards,
     ...tracer.effects.met.guards(),

@@ -3,7 +3,6 @@ import { isPrimitiveValue } from '../../runtime/save/primitive.ts';
 import type { SavedNumber } from '../../runtime/save/recipe.ts';
 import type { SavedGuard } from '../../runtime/save/saved-guard.ts';
 import type { SavedSource } from '../../runtime/save/saved-source.ts';
-import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { type Guard, GuardSet } from '../guards/guard.ts';
 import { sourcesOf } from '../guards/guard-sources.ts';
 import type { NumberExpr, TracedNumber } from '../guards/number-expr.ts';
@@ -54,8 +53,6 @@ export function savedGuards(
 }
 
 function savedGuard(guard: Guard, trace: GuardedTrace, places: Places): SavedGuard[] {
-  // Of inputs the program's own values say it.
-  if ('source' in guard && isInputTensor(guard.source, trace)) return [];
   switch (guard.kind) {
     case 'gradMode':
     case 'device':
@@ -70,9 +67,9 @@ function savedGuard(guard: Guard, trace: GuardedTrace, places: Places): SavedGua
     case 'bare':
       return [];
     case 'value': {
-      const { kind, source, value } = guard;
+      const { kind, value } = guard;
       if (!isPrimitiveValue(value)) return refuse(guard, trace);
-      return [{ kind, source: places.of(source), value }];
+      return [{ kind, source: places.of(guard.source), value }];
     }
     case 'number':
       return [{ ...guard, expr: savedNumber(guard.expr, places, trace.sizes) }];
@@ -91,7 +88,9 @@ function savedGuard(guard: Guard, trace: GuardedTrace, places: Places): SavedGua
         return { kind: 'same', source: places.of(source), other: places.of(other), same: false };
       });
     case 'tensor': {
-      if (isInput(guard.source, trace)) return [];
+      // Of inputs the program's own values say it.
+      const key = sourceKey(guard.source);
+      if (trace.inputs.some((source) => sourceKey(source) === key)) return [];
       const { kind, dtype, shape, source } = guard;
       return [{ kind, source: places.of(source), dtype, shape: shape as number[] }];
     }
@@ -111,17 +110,6 @@ function savedGuard(guard: Guard, trace: GuardedTrace, places: Places): SavedGua
       return refuse(guard, trace);
   }
 }
-
-function isInput(given: Source, { inputs }: GuardedTrace): boolean {
-  const key = sourceKey(given);
-  return inputs.some((source) => sourceKey(source) === key);
-}
-
-/** `x instanceof Tensor`, of an input. */
-const isInputTensor = (source: Source, trace: GuardedTrace): boolean =>
-  source.kind === 'instanceOf' &&
-  (source.type as unknown) === Tensor &&
-  isInput(source.base, trace);
 
 /** The pairs of sources that must differ and of which an argument has one: other values stay as distinct as they are. */
 function differentPairs(

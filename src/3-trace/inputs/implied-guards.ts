@@ -1,0 +1,13 @@
+import { Tensor } from '../../../runtime/tensor/tensor.ts';
+import type { Guard } from '../../guards/guard.ts';
+import { sourceKey } from '../../guards/source-key.ts';
+
+/** The guards, but for those that others imply: what has the guard of a tensor is an instance of `Tensor`. */
+export function withoutImplied(guards: ReadonlyMap<string, Guard>): Guard[] {
+  const isImplied = (guard: Guard): boolean => {
+    const source = 'source' in guard ? guard.source : null;
+    if (source?.kind !== 'instanceOf' || (source.type as unknown) !== Tensor) return false;
+    return guards.has(`tensor ${sourceKey(source.base)}`);
+  };
+  return [...guards.values()].filter((guard) => !isImplied(guard));
+}
