@@ -18,8 +18,8 @@ import { pool } from '../threads/pool.ts';
 
 /** The longest value of a block: small enough for the nearest caches, and worth the calls that a block takes. */
 const blockBytes = 64 << 10;
-/** The longest value of a block where several threads share each stage. */
-const sharedBlockBytes = 512 << 10;
+/** The longest value of a block where several threads share each stage, which must be worth waking them for. */
+const sharedBlockBytes = 4 << 20;
 
 /** Where that memory lies. A recording has another place for it. */
 export const innerGround: Ground = { alloc: (offset) => innerAt + offset, free: () => {} };
@@ -119,7 +119,10 @@ interface LaunchOperands {
 }
 
 /** Blocks of about equal height, of at least as many rows as stages need. */
-function blockCount({ rows, least, slots, longestRow }: StagedBody, isShared: boolean): number {
+export function blockCount(
+  { rows, least, slots, longestRow }: Pick<StagedBody, 'rows' | 'least' | 'slots' | 'longestRow'>,
+  isShared: boolean,
+): number {
   const wanted = Math.floor((isShared ? sharedBlockBytes : blockBytes) / longestRow);
   const perRow = slots.reduce((sum, bytes) => sum + bytes, 0);
   const aligned = innerBytes - slots.length * slotAlignment;
