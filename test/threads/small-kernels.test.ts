@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { pool } from '../../runtime/device/cpu/threads/pool.ts';
+import { Team } from '../../runtime/device/cpu/threads/team.ts';
 import { conv2d, init, matmul, noGrad, randn, type Tensor, tidy } from '../../src/index.ts';
 
 beforeAll(async () => {
@@ -19,6 +20,8 @@ function on(
 ): { bits: string[]; parts: number[] } {
   pool.threads = threads;
   const run = vi.spyOn(pool, 'run');
+  // Whatever the machine does meanwhile: sharing of the shortest kernels depends on it.
+  const awake = vi.spyOn(Team.prototype, 'isAwake', 'get').mockReturnValue(true);
   let bits: string[] = [];
   tidy(() => {
     bits = compute().map((x) => {
@@ -28,6 +31,7 @@ function on(
   });
   const parts = run.mock.calls.map(([, count]) => count);
   run.mockRestore();
+  awake.mockRestore();
   return { bits, parts };
 }
 
@@ -66,6 +70,45 @@ describe('threads/small kernels', () => {
     expect(divided.bits).toEqual(expected.bits);
     // The convolution, and three of the four phases of its gradient: the first has one tap.
     expect(divided.parts.filter((count) => count >= 2).length).toBeGreaterThanOrEqual(4);
+  });
+
+  it.each([
+    [64, 1, 16, 28, 3],
+    [8, 3, 16, 32, 3],
+    [64, 16, 32, 14, 3],
+    [16, 9, 24, 16, 3],
+    [32, 5, 40, 10, 5],
+  ])(
+    'the weight gradient of %i images, %i → %i channels of %i × %i, is divided evenly',
+    (batch, from, to, side, kernel) => {
+      const image = randn([batch, from, side, side]);
+      const slope = randn([batch, to, side, side]);
+      const weight = randn([to, from, kernel, kernel]);
+      const compute = (): readonly Tensor[] => {
+        const leaf = weight.detach().requiresGrad_();
+        conv2d(image, leaf, undefined, { padding: kernel >> 1 }).backward(slope);
+        return [leaf.grad!];
+      };
+      expectDivided(compute, 2);
+      // The convolution itself comes first.
+      const [, count] = on(2, compute).parts;
+      expect(count! % 2).toBe(0);
+    },
+  );
+
+  it('depthwise convolutions of few positions are divided while threads are awake', () => {
+    const [image, weight] = [randn([8, 64, 4, 4]), randn([64, 1, 3, 3])];
+    const options = { padding: 1, groups: 64 };
+    expectDivided(() => noGrad(() => [conv2d(image, weight, undefined, options)]), 1);
+    vi.spyOn(Team.prototype, 'isAwake', 'get').mockReturnValue(false);
+    try {
+      pool.threads = 2;
+      const run = vi.spyOn(pool, 'run');
+      noGrad(() => conv2d(image, weight, undefined, options)).dispose();
+      expect(run).not.toHaveBeenCalled();
+    } finally {
+      vi.restoreAllMocks();
+    }
   });
 
   it('large products have as few parts as before: each packs both factors', () => {

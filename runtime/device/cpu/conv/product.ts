@@ -5,9 +5,12 @@ import { convKernels } from '../wasm/convolution/conv-kernels.ts';
 import { blockN } from '../wasm/product-blocks.ts';
 import { ConvGeometry, type ConvSpec } from './geometry.ts';
 
-/** Nanoseconds of a multiplication and addition, and of a part. */
+/** Nanoseconds of a multiplication and addition, by tiles and directly, and of a part. */
 const perTerm = 0.06;
-const leastPart = 40_000;
+const perDirectTerm = 0.11;
+const leastPart = 20_000;
+/** Nanoseconds to prepare the planes of one image and group, which is most of the work of a small depthwise op. */
+export const perPlane = 40;
 /** Parts that a convolution is divided into where it can be: enough for all threads to end together. */
 const wantedParts = 16;
 /** Rows of weights of a part: patches are packed for each. */
@@ -64,7 +67,8 @@ export function convolution(
   const { geometry, columns } = fit;
   const all = spec.positions[0] * spec.positions[1];
   const blocks = Math.ceil(all / columns);
-  const perImage = rows * terms * wholeTiles(Math.min(columns, all)) * perTerm;
+  const perColumn = rows * terms * (spec.isDirect ? perDirectTerm : perTerm);
+  const perImage = wholeTiles(Math.min(columns, all)) * perColumn + perPlane;
   const images = Math.max(1, Math.min(batch, Math.ceil(leastPart / perImage)));
   const parts = groups * blocks * Math.ceil(batch / images);
   // Few large images: the weights are divided, too.
@@ -72,7 +76,7 @@ export function convolution(
     parts < wantedParts && rows >= 2 * leastRows
       ? Math.max(leastRows, Math.ceil((rows * parts) / wantedParts / 4) * 4)
       : rows;
-  const work = groups * batch * rows * terms * wholeTiles(all) * perTerm;
+  const work = groups * batch * (wholeTiles(all) * perColumn + perPlane);
   const { convolve } = convKernels();
   const { laneStep } = spec.weights;
   const { step: outStep, channel: outChannel } = spec.out;

@@ -6,16 +6,22 @@ import { vectorsAtOnce } from '../wasm/convolution/direct-rows.ts';
 import { blockK, blockN } from '../wasm/product-blocks.ts';
 import { forwardPatches } from './forward-patches.ts';
 import { ConvGeometry, type ConvSpec, type SliceSize } from './geometry.ts';
+import { perPlane } from './product.ts';
 import type { ConvShape } from './shape.ts';
 import { forwardTaps } from './taps.ts';
 import { type WeightGrad, weightGradByBlocks } from './weight-blocks.ts';
 
-/** Nanoseconds of a multiplication and addition, and of a part. */
+/** Nanoseconds of a multiplication and addition, by tiles and directly, and of a part. */
 const perTerm = 0.06;
-const leastPart = 40_000;
+const perDirectTerm = 0.11;
+const leastPart = 20_000;
 
 /** Patches' rows of a part: the output's gradient is packed for each part. */
 const leastRows = 48;
+
+/** Few parts are divided further by output channels, at least this many: patches are packed for each part. */
+const fewParts = 4;
+const leastChannels = 8;
 
 /** Patches' rows, whole channels, that one part sums. */
 interface RowRange {
@@ -99,33 +105,39 @@ export function weightGrad(shape: ConvShape): WeightGrad | null {
   // Alone, a thread packs the output's gradient as seldom as it can.
   const wide = rowRanges(shape, taps, isDirect, most, blockN);
   const narrow = rowRanges(shape, taps, isDirect, most, leastRows);
-  const work = batch * groups * outChannels * columns * inChannels * taps * perTerm;
+  const terms = outChannels * columns * inChannels * taps;
+  const work = batch * groups * (terms * (isDirect ? perDirectTerm : perTerm) + perPlane);
+  const halves = isDirect ? 1 : outputParts(groups * narrow.length, outChannels, work);
   const { convolveWeightGrad } = convKernels();
   const vectorsAt = geometry.moreAt + columns * 4;
   const planeBytes = inSize[0] * inSize[1] * 4;
   const run = (grad: number, image: number, out: number, goesOn: boolean): void => {
-    const isShared = groups * narrow.length > 1 && pool.shares(work);
+    const isShared = groups * narrow.length * halves > 1 && pool.shares(work);
     const ranges = isShared ? narrow : wide;
+    const height = isShared ? Math.ceil(outChannels / halves / 4) * 4 : outChannels;
     let parts = 0;
     geometry.write();
     for (let g = 0; g < groups; g++) {
       for (const { first, rows, channel, channels } of ranges) {
-        const args = [
-          geometry.at,
-          grad + g * outChannels * columns * 4,
-          image + g * inChannels * planeBytes,
-          out + g * outChannels * rowBytes,
-          ...[batch, first, rows, channel, channels, outChannels],
-          ...[geometry.moreAt, columns, blocks.columns, Number(goesOn)],
-        ];
-        if (!isShared) {
-          convolveWeightGrad(...args);
-          continue;
-        }
-        pool.numbers.set(args, parts++ * args.length);
-        if (parts === mostParts) {
-          pool.run(convolveWeightGrad, parts, args.length);
-          parts = 0;
+        for (let from = 0; from < outChannels; from += height) {
+          const row = g * outChannels + from;
+          const args = [
+            geometry.at,
+            grad + row * columns * 4,
+            image + g * inChannels * planeBytes,
+            out + row * rowBytes,
+            ...[batch, first, rows, channel, channels, Math.min(height, outChannels - from)],
+            ...[geometry.moreAt, columns, blocks.columns, Number(goesOn)],
+          ];
+          if (!isShared) {
+            convolveWeightGrad(...args);
+            continue;
+          }
+          pool.numbers.set(args, parts++ * args.length);
+          if (parts === mostParts) {
+            pool.run(convolveWeightGrad, parts, args.length);
+            parts = 0;
+          }
         }
       }
     }
@@ -134,6 +146,19 @@ export function weightGrad(shape: ConvShape): WeightGrad | null {
   // The kernel's table of rows is that of vectors.
   if (isDirect) geometry.setRowTable(vectorsAt);
   return run;
+}
+
+/** Into how many parts the output channels are divided, so that threads end about together. */
+function outputParts(parts: number, outChannels: number, work: number): number {
+  const wanted = Math.ceil(fewParts / parts);
+  const most = Math.min(outChannels / leastChannels, work / parts / leastPart);
+  return Math.max(1, Math.min(wanted, Math.floor(most)));
+}
+
+/** So many at a time, or fewer, that a small number of parts is one that two or four threads share evenly. */
+function evenly(count: number, atOnce: number): number {
+  const parts = Math.ceil(count / atOnce);
+  return parts > fewParts ? atOnce : Math.ceil(count / 2 ** Math.ceil(Math.log2(parts)));
 }
 
 function rowRanges(
@@ -150,11 +175,11 @@ function rowRanges(
     return [{ first: 0, rows: count, channel: 0, channels: inChannels }];
   }
   const perRow = batch * outChannels * outSize[0] * outSize[1] * perTerm;
-  const wanted = Math.max(least, leastPart / perRow);
+  const wanted = Math.max(1, Math.ceil(Math.max(least, leastPart / perRow) / taps));
   const channels = Math.min(
     most,
     Math.max(1, Math.floor(blockN / taps)),
-    Math.max(1, Math.ceil(wanted / taps)),
+    evenly(inChannels, wanted),
   );
   const ranges: RowRange[] = [];
   for (let channel = 0; channel < inChannels; channel += channels) {

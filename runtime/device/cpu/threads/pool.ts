@@ -7,6 +7,8 @@ import { startThread } from './worker.ts';
 
 /** Least work, in nanoseconds on one thread, that is shared: waking the others takes about as long. */
 const leastWork = 40_000;
+/** The same while the others are awake, as they are a moment after the last kernel. */
+const leastWorkAwake = 15_000;
 
 /** Threads start once this much work for them has accumulated: a short script starts none. */
 const startAfter = 20_000_000;
@@ -52,7 +54,8 @@ export class ThreadPool {
 
   /** Whether a kernel that takes `work` nanoseconds alone is shared: its parts are given to `run`. */
   shares(work: number): boolean {
-    if (work < leastWork || this.threads === 1) return false;
+    if (work < leastWorkAwake || this.threads === 1) return false;
+    if (work < leastWork) return this.#team?.isAwake ?? false;
     if (this.#team) return this.#team.isReady;
     this.#seenWork += work;
     if (this.#seenWork >= startAfter) this.start();

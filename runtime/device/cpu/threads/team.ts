@@ -72,6 +72,11 @@ export class Team {
     return false;
   }
 
+  /** Whether all threads look out for the next job; none sleeps. */
+  get isAwake(): boolean {
+    return this.isComplete && Atomics.load(this.#words, words.parked) === 0;
+  }
+
   /** Whether all threads that were started have begun. */
   get isComplete(): boolean {
     for (const thread of this.#handles.keys()) {
