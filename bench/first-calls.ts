@@ -1,0 +1,66 @@
+/**
+ * What the first two and the first fifty calls of a training step take, in processes of their own that import the
+ * published files: with nothing known, with what an earlier process left in `TOSTATIC_CACHE`, and eagerly, in turns.
+ * `npm run build` first, then `npx tsx bench/first-calls.ts [--rounds 5]`.
+ */
+
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { build } from 'esbuild';
+
+const { values } = parseArgs({ options: { rounds: { type: 'string', default: '5' } } });
+const rounds = Number(values.rounds);
+
+// Inside of the package, where its own name leads to the published files.
+const folder = mkdtempSync(join(import.meta.dirname, '.first-calls-'));
+process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
+const program = join(folder, 'first-calls.mjs');
+await build({
+  entryPoints: [join(import.meta.dirname, 'training-jobs/first-calls.ts')],
+  outfile: program,
+  bundle: true,
+  platform: 'node',
+  format: 'esm',
+  plugins: [
+    {
+      name: 'published',
+      setup({ onResolve }) {
+        onResolve({ filter: /src\/index\.ts$/ }, () => ({ path: 'tostatic', external: true }));
+      },
+    },
+  ],
+});
+
+interface Times {
+  readonly two: number;
+  readonly fifty: number;
+}
+
+function run(job: string, way: string, cache: string): Times {
+  const env = { ...process.env, TOSTATIC_CACHE: cache };
+  return JSON.parse(
+    execFileSync(process.execPath, [program, job, way], { env, encoding: 'utf8' }),
+  ) as Times;
+}
+
+function median(of: readonly number[]): string {
+  const sorted = [...of].sort((a, b) => a - b);
+  return sorted[sorted.length >> 1]!.toFixed(0);
+}
+
+console.log('| | nothing known | known | eager |\n| --- | --- | --- | --- |');
+for (const job of ['gpt', 'mlp']) {
+  const cache = join(folder, job);
+  const ways = [
+    () => run(job, 'captured', ''),
+    () => run(job, 'captured', cache),
+    () => run(job, 'eager', ''),
+  ];
+  for (const way of ways) way();
+  const times = ways.map(() => [] as Times[]);
+  for (let i = 0; i < rounds; i++) ways.forEach((way, at) => times[at]!.push(way()));
+  const row = (key: keyof Times) => times.map((each) => median(each.map((t) => t[key]))).join(' | ');
+  console.log(`| ${job}: first two calls | ${row('two')} |\n| ${job}: 50 calls | ${row('fifty')} |`);
+}
