@@ -18,6 +18,9 @@ import {
   putAttrs,
 } from './call-arguments.ts';
 
+/** Parts that a list is divided into, about: enough for threads to end together, few enough to be bound quickly. */
+const wantedParts = 128;
+
 /** A kernel over one loop of dense operands: those of its launch, inputs before outputs. */
 export interface Flat {
   readonly kernel: PointwiseKernel;
@@ -46,6 +49,8 @@ export function bindFlatList(
   const count = kinds.length;
   const attrWords = attrWordsOf(kernel, attrs);
   const work = items.reduce((sum, { size }) => sum + size * kernel.nanoseconds, 0);
+  const size = items.reduce((sum, item) => sum + item.size, 0);
+  const leastLength = Math.ceil(size / wantedParts / 16) * 16;
   const steps = kinds.map(() => [1]);
   const most = Math.min(mostParts, Math.floor(partArgumentsBytes / (count * 12)));
   const elementBytes = kinds.map((dtype) => dtypes[dtype].bytes);
@@ -58,7 +63,7 @@ export function bindFlatList(
     k < inputs.length ? inputs[k]! : outputs[k - inputs.length]!;
   const addParts = (item: FlatItem): void => {
     const { numbers } = pool;
-    const length = partLength(item.size, kernel.nanoseconds);
+    const length = Math.max(leastLength, partLength(item.size, kernel.nanoseconds));
     for (let from = 0; from < item.size; from += length) {
       if (parts === most) runParts();
       const words = heap.i32;
