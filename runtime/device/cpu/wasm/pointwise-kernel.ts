@@ -187,19 +187,23 @@ export function compilePointwise(signature: PointwiseSignature): PointwiseKernel
   return { run: run as PointwiseKernel['run'], attrs, nanoseconds };
 }
 
-/** Instructions of an element take a tenth of a nanosecond, functions about one, JavaScript's own twenty. */
+/**
+ * Instructions of an element take a twentieth of a nanosecond, functions about one, JavaScript's own twenty. A power
+ * takes 1 or 50, by its exponent, which is a number of the launch.
+ */
 export function nanosecondsOf({
   expr,
   dtypes: kinds,
 }: Pick<PointwiseSignature, 'expr' | 'dtypes'>): number {
-  const functions = isDouble(kinds) ? 20 : 1;
-  const costs = nodesOf(expr).map((node): number => {
-    if (node.kind === 'double') return 20;
-    if (node.kind === 'binary') return node.fn === 'pow' || node.fn === 'rem' ? 20 : 0.1;
+  const isInDouble = isDouble(kinds);
+  const functions = isInDouble ? 20 : 1;
+  const costs = nodesOf(inPrecision(expr, isInDouble ? 'double' : 'single')).map((node): number => {
+    if (node.kind === 'double' || (node.kind === 'binary' && node.fn === 'rem')) return 20;
+    if (node.kind === 'binary' && node.fn === 'pow') return 7;
     const isFunction = node.kind === 'unary' && functionNames.has(node.fn);
-    return isFunction ? functions : 0.1;
+    return isFunction ? functions : 0.05;
   });
-  return costs.reduce((a, b) => a + b, 0.3);
+  return costs.reduce((a, b) => a + b, isInDouble ? 0.6 : 0.2);
 }
 
 const functionNames: ReadonlySet<string> = new Set([
