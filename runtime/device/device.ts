@@ -66,6 +66,16 @@ export interface Device {
     outputs: readonly TensorMeta[],
     attrs: Attrs,
   ): number;
+  /**
+   * Whether the op's kernel takes operands that are parts of one buffer; omitted: all do. Asked where the allocator has
+   * regions.
+   */
+  bindsParts?(
+    op: KernelOp,
+    inputs: readonly TensorMeta[],
+    outputs: readonly TensorMeta[],
+    attrs: Attrs,
+  ): boolean;
   /** Writes a whole contiguous tensor. */
   upload(data: TypedArray, meta: TensorMeta, target: Operand): void;
   /** Reads a tensor, any strides, in row-major order, after everything issued before. */

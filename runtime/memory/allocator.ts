@@ -23,11 +23,21 @@ export interface Allocator {
    * addressed by offsets. Throws OutOfMemoryError and leaves everything as before.
    */
   openRegion?(bytes: number): Region;
+  /** Limits of regions; by default offsets are multiples of `alignment`, and there is no largest region. */
+  readonly regionLimits?: RegionLimits;
   /**
-   * Where there are no regions: makes sure that allocations of these sizes, all at once, find memory. Throws
+   * Where blocks are pooled by size: makes sure that allocations of these sizes, all at once, find memory. Throws
    * OutOfMemoryError and leaves everything as before.
    */
   reserve?(sizes: readonly number[]): void;
+}
+
+/** In bytes. */
+export interface RegionLimits {
+  /** Offsets are multiples of it. */
+  readonly alignment: number;
+  /** The largest region. */
+  readonly mostBytes: number;
 }
 
 /** Memory of a device that is reserved and not in use, in bytes. */

@@ -1,5 +1,12 @@
 import { invariant } from '../errors/invariant.ts';
-import type { BestFitAllocator } from './allocator.ts';
+import type { MemoryCounter } from './stats.ts';
+
+/** The allocator that a region's block comes from. */
+export interface RegionOwner {
+  readonly counter: MemoryCounter;
+  /** Frees the block at this address. */
+  closeRegion(ptr: number): void;
+}
 
 /**
  * A block of an allocator in which a plan says where everything lies. The block counts as reserved, and
@@ -8,11 +15,11 @@ import type { BestFitAllocator } from './allocator.ts';
 export class Region {
   readonly ptr: number;
   readonly bytes: number;
-  readonly #allocator: BestFitAllocator;
+  readonly #allocator: RegionOwner;
   #alive = 0;
   #isOpen = true;
 
-  constructor(allocator: BestFitAllocator, ptr: number, bytes: number) {
+  constructor(allocator: RegionOwner, ptr: number, bytes: number) {
     this.#allocator = allocator;
     this.ptr = ptr;
     this.bytes = bytes;

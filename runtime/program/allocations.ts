@@ -1,6 +1,6 @@
 import { isGradientSum, optionalGradientsOf, optionalOperands } from './optional-gradients.ts';
 import type { Step } from './plan.ts';
-import type { ValueId, ValueTable } from './program.ts';
+import type { ProgramOp, ValueId, ValueTable } from './program.ts';
 import { bytesOf } from './value-bytes.ts';
 
 /** Memory that a step of a plan makes, and how long it is live. */
@@ -21,8 +21,15 @@ interface Owned extends Allocation {
   shared: boolean;
 }
 
-/** The allocations of the steps, in order. Views share the memory of their base, reusing outputs that of the operand. */
-export function allocationsOf(steps: readonly Step[], values: ValueTable): readonly Allocation[] {
+/**
+ * The allocations of the steps, in order. Views share the memory of their base, reusing outputs that of the operand.
+ * What an op for which `sharesAll` holds reads or makes counts as shared.
+ */
+export function allocationsOf(
+  steps: readonly Step[],
+  values: ValueTable,
+  sharesAll: (op: ProgramOp) => boolean = () => false,
+): readonly Allocation[] {
   const all: Owned[] = [];
   const memoryOf = new Map<ValueId, Owned>();
   const optional = optionalGradientsOf(steps.map(({ op }) => op));
@@ -42,7 +49,7 @@ export function allocationsOf(steps: readonly Step[], values: ValueTable): reado
     });
     // The sum of a gradient that is missing is the other one, not a copy of it.
     const passesOn = isGradientSum(op.op) && optionalOperands(op, optional).length > 0;
-    if (passesOn || kernel.kind === 'control') {
+    if (passesOn || kernel.kind === 'control' || sharesAll(op)) {
       for (const id of [...op.inputs, ...op.outputs]) {
         const memory = memoryOf.get(id);
         if (memory) memory.shared = true;

@@ -45,7 +45,7 @@ export function lateMemory(plan: Plan, values: ValueTable): LateMemory | null {
     for (const { output, bytes, diesAt, shared } of late.get(step) ?? []) {
       const { device } = values[op.outputs[output]!]!;
       const block = blocks.take(device, bytes);
-      if (device.allocator.openRegion) {
+      if (!device.allocator.reserve) {
         const made = blockOf.get(step) ?? op.outputs.map(() => null);
         made[output] = block;
         blockOf.set(step, made);
@@ -154,11 +154,11 @@ export class RunMemory {
     const { blocks, scratch } = this.#late!;
     for (let i = 0; i < blocks.length; i++) {
       const { device, bytes } = blocks[i]!;
-      this.#blocks[i] = regionOn(device, bytes);
+      this.#blocks[i] = blockOn(device, bytes);
     }
     for (const [device, sizes] of this.#pooled) device.allocator.reserve!(sizes);
     // Freed immediately: kernels find it, as everything else has its block.
-    for (const [device, bytes] of scratch) regionOn(device, bytes)?.close();
+    for (const [device, bytes] of scratch) blockOn(device, bytes)?.close();
   }
 
   /** For the next value in it. */
@@ -183,11 +183,16 @@ function regionOn({ allocator }: Device, bytes: number): Region | null {
   return (bytes > 0 && allocator.openRegion?.(bytes)) || null;
 }
 
-/** Sizes of the blocks on devices that have no regions. */
+/** Null where the device reserves memory by size. */
+function blockOn(device: Device, bytes: number): Region | null {
+  return device.allocator.reserve ? null : regionOn(device, bytes);
+}
+
+/** Sizes of the blocks on devices that reserve memory by size. */
 function pooledBlocks(blocks: readonly LateBlock[]): ReadonlyMap<Device, readonly number[]> {
   const sizes = new Map<Device, number[]>();
   for (const { device, bytes } of blocks) {
-    if (device.allocator.openRegion || !device.allocator.reserve) continue;
+    if (!device.allocator.reserve) continue;
     sizes.set(device, [...(sizes.get(device) ?? []), bytes]);
   }
   return sizes;

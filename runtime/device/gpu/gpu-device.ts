@@ -221,6 +221,20 @@ export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Devic
     return new FloatOperands(op.name, this.#core, kernel, inputs, copyKernel);
   }
 
+  /** Kernels of gpu.js bind whole buffers, to read only. What the CPU computes is copied. */
+  bindsParts(
+    op: KernelOp,
+    inputs: readonly TensorMeta[],
+    outputs: readonly TensorMeta[],
+    attrs: Attrs,
+  ): boolean {
+    const { kernel } = op;
+    if (kernel.kind === 'transfer' || kernel.kind === 'onCpu') return true;
+    if (kernel.kind === 'named' && isHostKernel(kernel.name)) return true;
+    const isOurs = this.#ours?.has(op, inputs, outputs, attrs) === true;
+    return isOurs || !this.#hasKernel(op, inputs, outputs, attrs);
+  }
+
   upload(data: TypedArray, meta: TensorMeta, target: Operand): void {
     if (data.length === 0) return;
     const words = this.#storage.toWords(data, meta.dtype);

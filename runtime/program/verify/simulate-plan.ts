@@ -7,7 +7,7 @@ import {
   type TensorMeta,
 } from '../../device/tensor-meta.ts';
 import { DataError } from '../../errors/errors.ts';
-import { alignedBytes } from '../../memory/allocator.ts';
+import { alignedBytes, alignment } from '../../memory/allocator.ts';
 import type { OpRecord } from '../../ops/record/define-op.ts';
 import { extentOf, sameShape, sizeOf } from '../../spec/shape.ts';
 import { PlacedSpans } from '../placed-spans.ts';
@@ -97,7 +97,8 @@ export class SimulatedPlan {
     let most = 0;
     for (const { op, places } of steps) {
       op.outputs.forEach((id, i) => {
-        if ((places?.[i] ?? null) !== null) most += alignedBytes(this.#bytes(id));
+        const unit = placeUnit(this.#meta(id));
+        if ((places?.[i] ?? null) !== null) most += Math.ceil(this.#bytes(id) / unit) * unit;
       });
     }
     if (arenaBytes > most) this.#fail(`an arena of ${arenaBytes} bytes`, `at most ${most}`);
@@ -220,12 +221,12 @@ export class SimulatedPlan {
     const bytes = alignedBytes(this.#bytes(id));
     const span = place === null ? null : { from: place, to: place + bytes };
     const storage: Storage = { owners: 0, place: span };
-    if (span) this.#occupy(span, plan);
+    if (span) this.#occupy(span, placeUnit(this.#meta(id)), plan);
     this.#enter(id, storage, 0, elements);
   }
 
-  #occupy({ from, to }: NonNullable<Storage['place']>, { arenaBytes }: Plan): void {
-    if (to > arenaBytes || from !== alignedBytes(from)) {
+  #occupy({ from, to }: NonNullable<Storage['place']>, unit: number, { arenaBytes }: Plan): void {
+    if (to > arenaBytes || from % unit !== 0) {
       this.#fail(`bytes ${from} to ${to} of an arena of ${arenaBytes}`, 'a place in it');
     }
     if (!this.#placed.add(from, to)) {
@@ -242,4 +243,9 @@ export class SimulatedPlan {
       this.#placed.delete(storage.place.from, storage.place.to);
     }
   }
+}
+
+/** Places in the arena are multiples of it. */
+function placeUnit({ device }: TensorMeta): number {
+  return device.allocator.regionLimits?.alignment ?? alignment;
 }

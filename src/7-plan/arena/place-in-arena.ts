@@ -1,6 +1,8 @@
+import type { Device } from '../../../runtime/device/device.ts';
+import { alignment } from '../../../runtime/memory/allocator.ts';
 import { type Allocation, allocationsOf } from '../../../runtime/program/allocations.ts';
 import type { Plan, Step } from '../../../runtime/program/plan.ts';
-import type { ValueTable } from '../../../runtime/program/program.ts';
+import type { ProgramOp, ValueId, ValueTable } from '../../../runtime/program/program.ts';
 import type { MemoryOptions } from '../../programs/memory-options.ts';
 import { type LiveRange, layOut } from './layout.ts';
 
@@ -8,25 +10,25 @@ import { type LiveRange, layOut } from './layout.ts';
  * The plan with what its steps make and free again in one block, where they run on one device whose memory is addressed
  * by offsets. What stays, goes through a control op, or belongs to a sum of gradients that may be missing has memory of
  * its own: the sum may be another one's memory. The peak is the same, so that only the plan that runs needs places. Only
- * where the run is all there is: memory that is kept for a backward would hold the whole block.
+ * where the run is all there is: memory that is kept for a backward would hold the whole block. On a GPU only where
+ * bytes are preferred or limited: kernels that write one buffer run one after the other.
  */
-export function placedInArena(
-  plan: Plan,
-  values: ValueTable,
-  { arena, freeAtLastUse }: Wanted,
-): Plan {
+export function placedInArena(plan: Plan, values: ValueTable, memory: Wanted): Plan {
   const { steps } = plan;
-  if (!arena || !freeAtLastUse || !isAddressed(steps, values)) return plan;
-  const inside = allocationsOf(steps, values).filter(
+  const device = addressedDevice(steps, values);
+  if (!device || !isWanted(memory, device)) return plan;
+  const { alignment: unit = alignment, mostBytes = Infinity } = device.allocator.regionLimits ?? {};
+  const inside = allocationsOf(steps, values, needsWholeBuffers(values, device)).filter(
     (each): each is Allocation & { diesAt: number } => {
       return each.bytes > 0 && each.diesAt !== undefined && !each.shared;
     },
   );
   if (inside.length === 0) return plan;
   const ranges = inside.map(({ step, diesAt, bytes }): LiveRange => {
-    return { from: step, to: diesAt, bytes };
+    return { from: step, to: diesAt, bytes: Math.ceil(bytes / unit) * unit };
   });
   const { offsets, bytes } = layOut(ranges);
+  if (bytes > mostBytes) return plan;
   const placed = new Map<number, (number | null)[]>();
   inside.forEach(({ step, output }, i) => {
     const places = placed.get(step) ?? steps[step]!.op.outputs.map(() => null);
@@ -37,10 +39,27 @@ export function placedInArena(
   return { ...plan, steps: own, arenaBytes: bytes };
 }
 
-type Wanted = Pick<MemoryOptions, 'arena' | 'freeAtLastUse'>;
+type Wanted = Pick<MemoryOptions, 'arena' | 'freeAtLastUse' | 'prefer' | 'budget'>;
 
-function isAddressed(steps: readonly Step[], values: ValueTable): boolean {
+function isWanted({ arena, freeAtLastUse, prefer, budget }: Wanted, { kind }: Device): boolean {
+  const mayBeSlower = prefer === 'bytes' || budget !== null;
+  return arena && freeAtLastUse && (kind !== 'gpu' || mayBeSlower);
+}
+
+/** Whether the op's kernel can't bind a part of a buffer beside another one. */
+function needsWholeBuffers(values: ValueTable, device: Device): (op: ProgramOp) => boolean {
+  return ({ op, inputs, outputs, attrs }) => {
+    if (!device.bindsParts || op.kernel.kind === 'view' || op.kernel.kind === 'control')
+      return false;
+    const metas = (ids: readonly ValueId[]) => ids.map((id) => values[id]!);
+    const written = op.inPlace ? inputs.slice(0, 1) : outputs;
+    return !device.bindsParts(op, metas(inputs), metas(written), attrs);
+  };
+}
+
+/** The one device of the steps' results, if its memory is addressed by offsets. */
+function addressedDevice(steps: readonly Step[], values: ValueTable): Device | undefined {
   const devices = new Set(steps.flatMap(({ op }) => op.outputs.map((id) => values[id]!.device)));
   const [device] = devices;
-  return devices.size === 1 && device!.allocator.openRegion !== undefined;
+  return devices.size === 1 && device!.allocator.openRegion ? device : undefined;
 }

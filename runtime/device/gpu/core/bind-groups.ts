@@ -16,6 +16,13 @@ export interface BoundKernel {
   readonly group: GPUBindGroup;
 }
 
+/** What a kernel binds: a buffer, or a part of it. */
+export interface Bindable {
+  readonly buffer: GPUBuffer;
+  readonly start: number;
+  readonly bytes: number;
+}
+
 /**
  * Bind groups kept per kernel. An eager step runs one kernel on some hundred sets of buffers, in the same order each
  * time: fewer would all be gone when they are needed again.
@@ -29,7 +36,7 @@ export class BindGroups {
   readonly #slotBytes: number;
   readonly #byKernel = new WeakMap<Dispatched, Map<string, BoundKernel>>();
   /** Buffers by number, which no two of them share. */
-  readonly #numbers = new WeakMap<GPUBuffer, number>();
+  readonly #numbers = new WeakMap<Bindable, number>();
   #next = 0;
   #made = 0;
 
@@ -45,7 +52,7 @@ export class BindGroups {
   }
 
   /** The one for a kernel with its uniforms in `slot`, on buffers in the order of their bindings. */
-  of(kernel: Dispatched, buffers: readonly GPUBuffer[], slot: number): BoundKernel {
+  of(kernel: Dispatched, buffers: readonly Bindable[], slot: number): BoundKernel {
     let known = this.#byKernel.get(kernel);
     if (!known) {
       known = new Map();
@@ -62,7 +69,7 @@ export class BindGroups {
     return bound;
   }
 
-  #numberOf(buffer: GPUBuffer): number {
+  #numberOf(buffer: Bindable): number {
     let number = this.#numbers.get(buffer);
     if (number === undefined) {
       number = this.#next++;
@@ -71,7 +78,7 @@ export class BindGroups {
     return number;
   }
 
-  #make(kernel: Dispatched, buffers: readonly GPUBuffer[], slot: number): BoundKernel {
+  #make(kernel: Dispatched, buffers: readonly Bindable[], slot: number): BoundKernel {
     const { layout, uniformBytes: size, hasDynamicOffset } = kernel;
     const offset = hasDynamicOffset ? 0 : slot * this.#slotBytes;
     const most = this.#uniforms.size;
@@ -80,7 +87,10 @@ export class BindGroups {
       layout,
       entries: [
         { binding: 0, resource: { buffer: this.#uniforms, offset, size } },
-        ...buffers.map((buffer, i) => ({ binding: i + 1, resource: { buffer } })),
+        ...buffers.map(({ buffer, start, bytes }, i) => ({
+          binding: i + 1,
+          resource: { buffer, offset: start, size: bytes },
+        })),
       ],
     });
     this.#made++;

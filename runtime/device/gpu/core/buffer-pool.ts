@@ -5,9 +5,12 @@ import {
   alignedBytes,
   alignment,
   type FreeMemory,
+  type RegionLimits,
 } from '../../../memory/allocator.ts';
 import { noteGrowth } from '../../../memory/pressure.ts';
+import type { Region } from '../../../memory/region.ts';
 import { MemoryCounter } from '../../../memory/stats.ts';
+import { BufferParts, BufferRegion } from './buffer-region.ts';
 import { noMemory } from './gpu-errors.ts';
 
 /** A device's own object for a buffer. */
@@ -23,15 +26,22 @@ export interface BufferHandle extends CheckedHandle {
 /** One GPU buffer. Its address is ours alone: WebGPU shows none. */
 export type PoolBuffer<H extends CheckedHandle = BufferHandle> = H & BufferState;
 
+/** A buffer of which WebGPU may still say that there is none. */
+type MadeBuffer<H extends CheckedHandle> = H & {
+  -readonly [K in keyof BufferState]: BufferState[K];
+};
+
 interface BufferState {
   readonly ptr: number;
   readonly bytes: number;
+  /** Where it begins in the device's buffer, in bytes: a part of a region does not begin at 0. */
+  readonly start: number;
   /** Why its contents are worthless: the kernel that should have written them failed. */
   failure: Error | null;
   /** Why there is no memory behind it, whatever is written to it: it has no next owner. */
-  missing: Error | null;
+  readonly missing: Error | null;
   /** True until WebGPU has said whether there is memory behind it. */
-  unconfirmed: boolean;
+  readonly unconfirmed: boolean;
 }
 
 /** Where the pool gets buffers and gives them back. */
@@ -39,6 +49,8 @@ export interface BufferSource<H extends CheckedHandle = BufferHandle> {
   readonly maxBufferBytes: number;
   /** The source of the limit, for errors. */
   readonly limitedBy: string;
+  /** Parts of a buffer that kernels bind begin at multiples of it; omitted: kernels bind whole buffers. */
+  readonly partAlignment?: number;
   createBuffer(bytes: number): H;
   /** Called when work that was issued earlier may still use the buffer. */
   destroyBuffer(buffer: PoolBuffer<H>): void;
@@ -52,23 +64,31 @@ export interface BufferSource<H extends CheckedHandle = BufferHandle> {
 const keptIdleBytes = 64 * 2 ** 20;
 
 /**
- * WebGPU can't bind parts of one buffer both to read and to write, so every allocation is a buffer of
- * its own. Freed buffers wait for an allocation of the same size; all work passes one queue in order,
+ * Every allocation is a buffer of its own, except in the regions that plans lay out. Freed buffers wait for an allocation of the same size; all work passes one queue in order,
  * so a buffer may have its next owner while its last one's kernels still run.
  */
 export class BufferPool<H extends CheckedHandle = BufferHandle> implements Allocator {
   readonly counter: MemoryCounter;
+  /** Undefined where kernels bind whole buffers. */
+  readonly openRegion?: (bytes: number) => Region;
+  readonly regionLimits?: RegionLimits;
   readonly #source: BufferSource<H>;
   readonly #used = new Map<number, PoolBuffer<H>>();
   /** By size, within a size by descending address; sizes in the order of their last use. */
   readonly #idle = new Map<number, PoolBuffer<H>[]>();
   #idleBytes = 0;
+  /** The parts of regions in each buffer. */
+  readonly #parts = new WeakMap<PoolBuffer<H>, BufferParts<H>>();
   /** Buffers get consecutive ranges of addresses; 0 is the empty tensor's. */
   #nextPtr = alignment;
 
   constructor(device: string, source: BufferSource<H>) {
     this.counter = new MemoryCounter(device);
     this.#source = source;
+    const { partAlignment, maxBufferBytes } = source;
+    if (partAlignment === undefined) return;
+    this.regionLimits = { alignment: partAlignment, mostBytes: maxBufferBytes };
+    this.openRegion = (bytes) => this.#openRegion(bytes);
   }
 
   get idleBytes(): number {
@@ -84,6 +104,25 @@ export class BufferPool<H extends CheckedHandle = BufferHandle> implements Alloc
     return buffer.ptr;
   }
 
+  #openRegion(bytes: number): Region {
+    const wanted = alignedBytes(bytes);
+    const whole = this.#take(wanted) ?? this.#create(wanted);
+    let parts = this.#parts.get(whole);
+    if (!parts) {
+      parts = new BufferParts(whole);
+      this.#parts.set(whole, parts);
+    }
+    return new BufferRegion(whole, parts, {
+      counter: this.counter,
+      use: (part) => {
+        this.#used.set(part.ptr, part);
+        this.#source.reuseBuffer(part);
+      },
+      drop: (ptr) => this.#used.delete(ptr),
+      closeRegion: () => this.#putBack(whole),
+    });
+  }
+
   free(ptr: number, bytes: number): void {
     if (bytes === 0) return;
     const buffer = this.at(ptr);
@@ -93,11 +132,12 @@ export class BufferPool<H extends CheckedHandle = BufferHandle> implements Alloc
     );
     this.#used.delete(ptr);
     this.counter.free(ptr, buffer.bytes);
-    if (buffer.missing) {
-      this.#giveUp(buffer);
-      return;
-    }
-    this.#keep(buffer);
+    this.#putBack(buffer);
+  }
+
+  #putBack(buffer: PoolBuffer<H>): void {
+    if (buffer.missing) this.#giveUp(buffer);
+    else this.#keep(buffer);
   }
 
   /** For the next allocation of its size. */
@@ -184,7 +224,7 @@ export class BufferPool<H extends CheckedHandle = BufferHandle> implements Alloc
     this.#nextPtr += bytes;
     const unconfirmed = handle.checked !== undefined;
     const state = { failure: null, missing: null, unconfirmed };
-    const made: PoolBuffer<H> = { ...handle, ptr, bytes, ...state };
+    const made: MadeBuffer<H> = { ...handle, ptr, bytes, start: 0, ...state };
     void handle.checked?.then((error) => {
       made.unconfirmed = false;
       if (error) this.#noteMissing(made, error);
@@ -202,7 +242,7 @@ export class BufferPool<H extends CheckedHandle = BufferHandle> implements Alloc
     }
   }
 
-  #noteMissing(buffer: PoolBuffer<H>, cause: GPUError): void {
+  #noteMissing(buffer: MadeBuffer<H>, cause: GPUError): void {
     buffer.missing = noMemory(buffer.bytes, cause);
     this.#source.noteMissing?.(buffer);
     const same = this.#idle.get(buffer.bytes) ?? [];

@@ -1,5 +1,5 @@
 import type { KernelTiming } from '../../../profiler/spans.ts';
-import { BindGroups, type BoundKernel, type Dispatched } from './bind-groups.ts';
+import { type Bindable, BindGroups, type BoundKernel, type Dispatched } from './bind-groups.ts';
 import { KernelClock } from './kernel-clock.ts';
 
 /** Numbers of workgroups along x, y and z. */
@@ -81,7 +81,7 @@ export class CommandBatch {
    * A kernel on buffers in the order of their bindings, for the next dispatch; for any one if the place of its uniforms
    * is a dynamic offset.
    */
-  bind(kernel: Dispatched, buffers: readonly GPUBuffer[]): BoundKernel {
+  bind(kernel: Dispatched, buffers: readonly Bindable[]): BoundKernel {
     return this.#bindGroups.of(kernel, buffers, this.#used);
   }
 

@@ -88,7 +88,7 @@ export class WebGlCore implements DeviceCore<TextureHandle> {
       (text) => new GlProgram(gl, translator.translate(text), text),
       (program) => program.destroy(),
     );
-    const state = { ptr: 0, bytes: 64, failure: null, missing: null, unconfirmed: false };
+    const state = { ptr: 0, bytes: 64, start: 0, failure: null, missing: null, unconfirmed: false };
     this.#nothing = { ...this.#textures.make(16), ...state };
   }
 

@@ -81,8 +81,10 @@ export class GpuCore implements DeviceCore {
     this.#batch = new CommandBatch(backend.device, (cause) => {
       this.#reports.note(messageOf(cause));
     });
+    const { minStorageBufferOffsetAlignment } = backend.device.limits;
     this.pool = new BufferPool(this.name, {
       ...limit,
+      ...(!isGpuJsAlone && { partAlignment: minStorageBufferOffsetAlignment }),
       createBuffer: (bytes) => backend.createBuffer(bytes),
       destroyBuffer: ({ buffer }) =>
         this.#queue.issueNow(() => {
@@ -116,6 +118,7 @@ export class GpuCore implements DeviceCore {
       ...backend.createBuffer(64),
       ptr: 0,
       bytes: 64,
+      start: 0,
       failure: null,
       missing: null,
       unconfirmed: false,
@@ -191,7 +194,7 @@ export class GpuCore implements DeviceCore {
       reads: inputs,
       writes,
       replaced: text.threads * wordBytes === buffer.bytes ? writes : [],
-      encode: (batch) => kernel.encode(batch, { output: buffer.buffer, inputs: bound, scalars }),
+      encode: (batch) => kernel.encode(batch, { output: buffer, inputs: bound, scalars }),
     });
   }
 

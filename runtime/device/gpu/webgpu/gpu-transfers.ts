@@ -98,7 +98,7 @@ export class GpuTransfers {
   /** The queue writes immediately: what was encoded before must be submitted before. */
   #upload(values: Words, { buffer, first }: WordPlace): void {
     this.#lane.batch.flush();
-    this.#lane.backend.device.queue.writeBuffer(buffer.buffer, first * wordBytes, values);
+    this.#lane.backend.device.queue.writeBuffer(buffer.buffer, byteOf({ buffer, first }), values);
   }
 
   /** Copies words between two buffers. */
@@ -114,9 +114,9 @@ export class GpuTransfers {
       this.#lane.encode([from.buffer, to.buffer], () => {
         this.#lane.batch.copy(
           from.buffer.buffer,
-          from.first * wordBytes,
+          byteOf(from),
           to.buffer.buffer,
-          to.first * wordBytes,
+          byteOf(to),
           bytes,
         );
       });
@@ -162,7 +162,7 @@ export class GpuTransfers {
       // By itself: there may be no memory for the staging buffer.
       this.#lane.batch.flush();
       const encoder = device.createCommandEncoder();
-      encoder.copyBufferToBuffer(buffer.buffer, first * wordBytes, staging, 0, bytes);
+      encoder.copyBufferToBuffer(buffer.buffer, byteOf({ buffer, first }), staging, 0, bytes);
       device.queue.submit([encoder.finish()]);
       await staging.mapAsync(mapModeRead);
       await this.#lane.reports.settled();
@@ -181,6 +181,11 @@ export class GpuTransfers {
       staging.destroy();
     }
   }
+}
+
+/** Where it is in the device's buffer. */
+function byteOf({ buffer, first }: WordPlace): number {
+  return buffer.start + first * wordBytes;
 }
 
 /** Why a buffer has no contents; null: it has. */

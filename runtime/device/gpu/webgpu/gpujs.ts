@@ -5,7 +5,7 @@
 import { DeviceError } from '../../../errors/errors.ts';
 import { invariant } from '../../../errors/invariant.ts';
 import { adapterName, rejectSoftware } from '../core/adapter.ts';
-import type { Dispatched } from '../core/bind-groups.ts';
+import type { Bindable, Dispatched } from '../core/bind-groups.ts';
 import type { BufferHandle } from '../core/buffer-pool.ts';
 import type { CommandBatch, Groups } from '../core/command-batch.ts';
 import type { KernelText, StoreLayout } from '../core/kernel-text.ts';
@@ -13,8 +13,8 @@ import type { BufferLimit } from '../core/limits.ts';
 import { messageOf, provideWebGpu } from '../core/node-webgpu.ts';
 
 export interface KernelOperands {
-  readonly output: GPUBuffer;
-  readonly inputs: readonly { readonly buffer: GPUBuffer; readonly bytes: number }[];
+  readonly output: Bindable;
+  readonly inputs: readonly Bindable[];
   readonly scalars: readonly number[];
 }
 
@@ -310,8 +310,7 @@ class GpuJsKernel implements CompiledKernel {
     numbers.forEach(({ word, integer }, i) => {
       (integer ? i32 : f32)[at + word] = scalars[i]!;
     });
-    const buffers = [...inputs.map((input) => input.buffer), output];
-    batch.dispatch(batch.bind(kernel, buffers), groups);
+    batch.dispatch(batch.bind(kernel, [...inputs, output]), groups);
   }
 
   destroy(): void {

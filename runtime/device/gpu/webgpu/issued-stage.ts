@@ -22,7 +22,7 @@ export class IssuedStage {
   /** Numbers of the uniforms that attributes tell. */
   readonly #changing: readonly number[];
   readonly #facts: Pick<KernelRun, 'op' | 'reads' | 'writes' | 'replaced'>;
-  readonly #buffers: readonly GPUBuffer[];
+  readonly #buffers: readonly PoolBuffer[];
   readonly #kernel: WgslKernel;
   /** Made for the first dispatch, when the kernel is built. */
   #bound: BoundKernel | null = null;
@@ -63,7 +63,7 @@ export class IssuedStage {
           ),
       ),
     };
-    this.#buffers = buffers.map(({ buffer }) => buffer);
+    this.#buffers = buffers;
     const words = new Uint32Array(uniforms.length);
     for (const i of kindIs(false))
       words[i] = wordOf(uniforms[i]!, placedValue(uniforms[i]!, places));

@@ -54,7 +54,8 @@ export class PreparedWgsl implements Prepared {
       const distinct = [...new Set(names)];
       const bindings = names.map((name) => distinct.indexOf(name));
       const ownsWords = mayOwnWords(stage.operands);
-      this.#core.wgslKernel(this.#writtenFor(s, bindings, ownsWords, attrs).text);
+      const bound = { bindings, ownsWords, buffers: null };
+      this.#core.wgslKernel(this.#writtenFor(s, bound, attrs).text);
     });
   }
 
@@ -172,30 +173,45 @@ export class PreparedWgsl implements Prepared {
       const known = buffers.indexOf(buffer);
       return known >= 0 ? known : buffers.push(buffer) - 1;
     });
-    const written = this.#writtenFor(s, bindings, mayOwnWords(stage.operands, places), attrs);
+    const ownsWords = mayOwnWords(stage.operands, places);
+    const written = this.#writtenFor(s, { bindings, ownsWords, buffers }, attrs);
     return new IssuedStage(this.#core, this.#op, stage, written, { places, buffers }, attrs);
   }
 
   #writtenFor(
     s: number,
-    bindings: readonly number[],
-    ownsWords: boolean,
+    { bindings, ownsWords, buffers }: BoundOperands,
     attrs: Attrs,
   ): WrittenStage {
     const stage = this.#plan.stages[s]!;
-    const key = `${bindings.join()}|${ownsWords}|${stage.chosenBy(attrs)}`;
+    const written: boolean[] = [];
+    stage.operands.forEach((operand, i) => {
+      written[bindings[i]!] ||= operand.written;
+    });
+    const writable = buffers ? besideWritten(written, buffers) : written;
+    const key = `${bindings.join()}|${writable.join()}|${ownsWords}|${stage.chosenBy(attrs)}`;
     let found = this.#written[s]!.get(key);
     if (!found) {
-      const written: boolean[] = [];
       const types = stage.operands.map(({ type }) => type);
-      stage.operands.forEach((operand, i) => {
-        written[bindings[i]!] ||= operand.written;
-      });
-      found = stage.write({ bindings, written, types, ownsWords, attrs });
+      found = stage.write({ bindings, written, writable, types, ownsWords, attrs });
       this.#written[s]!.set(key, found);
     }
     return found;
   }
+}
+
+interface BoundOperands {
+  /** The number of each operand's buffer. */
+  readonly bindings: readonly number[];
+  readonly ownsWords: boolean;
+  /** By number; null: each is by itself. */
+  readonly buffers: readonly PoolBuffer[] | null;
+}
+
+/** Whether each part is written, or lies in a buffer of which the kernel writes another part. */
+function besideWritten(written: readonly boolean[], parts: readonly PoolBuffer[]): boolean[] {
+  const isWritten = new Set(parts.filter((_, i) => written[i]!).map(({ buffer }) => buffer));
+  return parts.map(({ buffer }) => isWritten.has(buffer));
 }
 
 /**

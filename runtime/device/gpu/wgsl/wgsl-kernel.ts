@@ -22,11 +22,11 @@ export class WgslKernel {
           visibility: computeStage,
           buffer: { type: 'uniform', hasDynamicOffset: true },
         },
-        ...text.written.map(
-          (isWritten, i): GPUBindGroupLayoutEntry => ({
+        ...text.writable.map(
+          (isWritable, i): GPUBindGroupLayoutEntry => ({
             binding: i + 1,
             visibility: computeStage,
-            buffer: { type: isWritten ? 'storage' : 'read-only-storage' },
+            buffer: { type: isWritable ? 'storage' : 'read-only-storage' },
           }),
         ),
       ],

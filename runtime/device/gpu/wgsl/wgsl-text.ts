@@ -5,6 +5,8 @@ export interface WgslText {
   readonly code: string;
   /** Whether the kernel writes each storage buffer, in the order of bindings 1, 2, …. */
   readonly written: readonly boolean[];
+  /** Whether each storage buffer is declared to be written, or only read. */
+  readonly writable: readonly boolean[];
   /** Threads write elements of one word. */
   readonly isAtomic: boolean;
   /** Size of the uniforms, which are binding 0. */

@@ -108,7 +108,7 @@ export class WgslWriter {
 
   /** The module. Its body finds `group`, the number of the workgroup in x and y, `at.z`, and `thread` in it. */
   text(): WgslText {
-    const { written } = this.#buffers;
+    const { written, writable } = this.#buffers;
     const declarations = [...this.#buffers.functions, ...this.#declarations];
     const body = this.#lines.map((line) => `  ${line}`).join('\n');
     const fields = this.#uniforms.map(({ name, value }) => `  ${name} : ${typeOf(value)},`);
@@ -127,6 +127,7 @@ export class WgslWriter {
     return {
       code,
       written,
+      writable,
       isAtomic: this.#buffers.isAtomic,
       uniformBytes: this.#uniforms.length * 4,
     };

@@ -6,6 +6,8 @@ export interface Bound {
   readonly bindings: readonly number[];
   /** Whether the kernel writes each storage buffer. */
   readonly written: readonly boolean[];
+  /** Whether each storage buffer is declared to be written: WebGPU binds what only is read so beside a written part. */
+  readonly writable: readonly boolean[];
   /** The elements of each operand. */
   readonly types: readonly ElementType[];
   /** Each word of packed elements is written by one thread, in the order of its elements. */
@@ -39,6 +41,10 @@ export class Buffers {
     return this.#bound.written;
   }
 
+  get writable(): readonly boolean[] {
+    return this.#bound.writable;
+  }
+
   /** A kernel of which threads write elements of one word. */
   get isAtomic(): boolean {
     return this.#arrays.includes('atomic<u32>');
@@ -46,8 +52,8 @@ export class Buffers {
 
   /** Declarations of the buffers, from binding 1 on. */
   get declarations(): readonly string[] {
-    return this.#bound.written.map((isWritten, i) => {
-      const access = isWritten ? 'read_write' : 'read';
+    return this.#bound.writable.map((isWritable, i) => {
+      const access = isWritable ? 'read_write' : 'read';
       return `@group(0) @binding(${i + 1}) var<storage, ${access}> b${i} : array<${this.#arrays[i]!}>;`;
     });
   }

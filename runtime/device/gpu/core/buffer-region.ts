@@ -1,0 +1,71 @@
+import { alignedBytes } from '../../../memory/allocator.ts';
+import { Region, type RegionOwner } from '../../../memory/region.ts';
+import type { CheckedHandle, PoolBuffer } from './buffer-pool.ts';
+
+/** Parts are remembered until there are this many of one buffer: those of a few programs. */
+const mostParts = 4096;
+
+/** Parts of one buffer: each run of a program finds those of the run before, and with them its bind groups. */
+export class BufferParts<H extends CheckedHandle> {
+  readonly #whole: PoolBuffer<H>;
+  readonly #known = new Map<string, PoolBuffer<H>>();
+
+  constructor(whole: PoolBuffer<H>) {
+    this.#whole = whole;
+  }
+
+  at(start: number, bytes: number): PoolBuffer<H> {
+    const key = `${start},${bytes}`;
+    let part = this.#known.get(key);
+    if (!part) {
+      const whole = this.#whole;
+      part = {
+        ...whole,
+        ptr: whole.ptr + start,
+        bytes,
+        start,
+        failure: null,
+        get missing() {
+          return whole.missing;
+        },
+        get unconfirmed() {
+          return whole.unconfirmed;
+        },
+      };
+      if (this.#known.size >= mostParts) this.#known.clear();
+      this.#known.set(key, part);
+    }
+    return part;
+  }
+}
+
+interface Pool<H extends CheckedHandle> extends RegionOwner {
+  use(part: PoolBuffer<H>): void;
+  drop(ptr: number): void;
+}
+
+/**
+ * One buffer in which a plan says where everything lies. WebGPU binds no buffer both to read only and to write in one
+ * dispatch, but any number of parts to write that don't overlap: kernels declare those that they only read so, too.
+ */
+export class BufferRegion<H extends CheckedHandle> extends Region {
+  readonly #pool: Pool<H>;
+  readonly #parts: BufferParts<H>;
+
+  constructor({ ptr, bytes }: PoolBuffer<H>, parts: BufferParts<H>, pool: Pool<H>) {
+    super(pool, ptr, bytes);
+    this.#pool = pool;
+    this.#parts = parts;
+  }
+
+  override alloc(offset: number, bytes: number): number {
+    const ptr = super.alloc(offset, bytes);
+    this.#pool.use(this.#parts.at(offset, alignedBytes(bytes)));
+    return ptr;
+  }
+
+  override free(ptr: number, bytes: number): void {
+    this.#pool.drop(ptr);
+    super.free(ptr, bytes);
+  }
+}
