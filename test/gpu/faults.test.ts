@@ -101,6 +101,50 @@ describe.skipIf(skipGpu)('gpu/faults', () => {
       expect(await values(results.after)).toEqual([5, 5, 5, 5, 5]);
     });
 
+    // Some of 4 · 51 bytes, which is no multiple of an allocation's 64.
+    it.each<[string, (missing: Tensor, there: Tensor) => Tensor]>([
+      ['a result', (missing) => missing.sum(0)],
+      ['a result of a result', (missing) => missing.sum(0).mul(2).sum()],
+      ['what it was written to in place', (missing, there) => there.add_(missing.sum(0))],
+      [
+        'a part of what it was written to',
+        (missing, there) => there.narrow(0, 3, 9).add_(missing.sum()),
+      ],
+    ])('%s in buffers that exist is an error, until it is replaced', async (_name, use) => {
+      const device = gpu();
+      const compute = () =>
+        deviceGuard(device, () => {
+          const there = ones([51]);
+          const missing = ones([51, 51]).mul(2);
+          const result = use(missing, there);
+          missing.dispose();
+          return { there, result };
+        });
+      // Kernels and all buffers but the large ones are there: nothing waits.
+      for (let i = 0; i < 2; i++) {
+        const { there, result } = compute();
+        await Promise.all([there.data(), result.data()]);
+        for (const each of new Set([there, result])) each.dispose();
+      }
+      await settled(device);
+      const large = Math.ceil((4 * 51 * 51) / 64) * 64;
+      const { there, result } = await withoutMemory(large, async () => {
+        const held = deviceGuard(device, () => Array.from({ length: 8 }, () => ones([51, 51])));
+        try {
+          return compute();
+        } finally {
+          for (const each of held) each.dispose();
+        }
+      });
+      await expect(result.data()).rejects.toThrow(OutOfMemoryError);
+      await settled(device);
+      const isShared = result.holder === there.holder;
+      if (isShared) await expect(there.data()).rejects.toThrow(OutOfMemoryError);
+      else expect((await values(there))[0]).toBe(1);
+      deviceGuard(device, () => there.copy_(ones([51]).mul(3)));
+      expect(await values(there)).toEqual(Array(51).fill(3));
+    });
+
     it('that is idle when WebGPU says so has no next owner', async () => {
       const device = gpu();
       const elements = 12_345;

@@ -34,6 +34,8 @@ type MadeBuffer<H extends CheckedHandle> = H & {
 interface BufferState {
   readonly ptr: number;
   readonly bytes: number;
+  /** Bytes that were asked for: what a tensor writes to replace its contents. */
+  used: number;
   /** Where it begins in the device's buffer, in bytes: a part of a region does not begin at 0. */
   readonly start: number;
   /** Why its contents are worthless: the kernel that should have written them failed. */
@@ -42,6 +44,8 @@ interface BufferState {
   readonly missing: Error | null;
   /** True until WebGPU has said whether there is memory behind it. */
   readonly unconfirmed: boolean;
+  /** Buffers that its contents were computed from while these were unconfirmed. */
+  sources: readonly Pick<BufferState, 'missing' | 'unconfirmed'>[];
 }
 
 /** Where the pool gets buffers and gives them back. */
@@ -99,6 +103,7 @@ export class BufferPool<H extends CheckedHandle = BufferHandle> implements Alloc
     if (bytes === 0) return 0;
     const wanted = alignedBytes(bytes);
     const buffer = this.#take(wanted) ?? this.#create(wanted);
+    buffer.used = bytes;
     this.#used.set(buffer.ptr, buffer);
     this.counter.alloc(buffer.ptr, wanted);
     return buffer.ptr;
@@ -223,8 +228,8 @@ export class BufferPool<H extends CheckedHandle = BufferHandle> implements Alloc
     const ptr = this.#nextPtr;
     this.#nextPtr += bytes;
     const unconfirmed = handle.checked !== undefined;
-    const state = { failure: null, missing: null, unconfirmed };
-    const made: MadeBuffer<H> = { ...handle, ptr, bytes, start: 0, ...state };
+    const state = { failure: null, missing: null, unconfirmed, sources: [] };
+    const made: MadeBuffer<H> = { ...handle, ptr, bytes, used: bytes, start: 0, ...state };
     void handle.checked?.then((error) => {
       made.unconfirmed = false;
       if (error) this.#noteMissing(made, error);

@@ -23,8 +23,10 @@ export class BufferParts<H extends CheckedHandle> {
         ...whole,
         ptr: whole.ptr + start,
         bytes,
+        used: bytes,
         start,
         failure: null,
+        sources: [],
         get missing() {
           return whole.missing;
         },

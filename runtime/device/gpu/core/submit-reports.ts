@@ -1,5 +1,6 @@
 import type { PoolBuffer } from './buffer-pool.ts';
 import { runError } from './gpu-errors.ts';
+import { missingOf } from './missing-memory.ts';
 
 /** Errors that WebGPU reports by itself, after the fact: the next read throws the first one. */
 export class SubmitReports {
@@ -37,8 +38,12 @@ export class SubmitReports {
     await Promise.all(this.#pending);
   }
 
-  /** Throws the error of a buffer that could not be made: reports about work with it only repeat that error. */
-  expectThere({ missing }: PoolBuffer): void {
+  /**
+   * Throws the error of a buffer that could not be made, or was computed from one that couldn't: reports about work with
+   * it only repeat that error.
+   */
+  expectThere(buffer: PoolBuffer): void {
+    const missing = missingOf(buffer);
     if (!missing) return;
     this.forget();
     throw missing;

@@ -88,7 +88,16 @@ export class WebGlCore implements DeviceCore<TextureHandle> {
       (text) => new GlProgram(gl, translator.translate(text), text),
       (program) => program.destroy(),
     );
-    const state = { ptr: 0, bytes: 64, start: 0, failure: null, missing: null, unconfirmed: false };
+    const state = {
+      ptr: 0,
+      bytes: 64,
+      used: 64,
+      start: 0,
+      failure: null,
+      missing: null,
+      unconfirmed: false,
+      sources: [],
+    };
     this.#nothing = { ...this.#textures.make(16), ...state };
   }
 

@@ -23,11 +23,12 @@ import { IssueQueue } from '../core/issue-queue.ts';
 import { KernelCache } from '../core/kernel-cache.ts';
 import type { KernelText } from '../core/kernel-text.ts';
 import { gpuJsLimit, maxElements } from '../core/limits.ts';
+import { failureOf, noteSources } from '../core/missing-memory.ts';
 import { messageOf } from '../core/node-webgpu.ts';
 import { SubmitReports } from '../core/submit-reports.ts';
 import { WgslKernel } from '../wgsl/wgsl-kernel.ts';
 import type { WgslText } from '../wgsl/wgsl-text.ts';
-import { failureOf, GpuTransfers } from './gpu-transfers.ts';
+import { GpuTransfers } from './gpu-transfers.ts';
 import type { BuildingKernel, CompiledKernel, GpuJsBackend } from './gpujs.ts';
 
 const wordBytes = 4;
@@ -118,10 +119,12 @@ export class GpuCore implements DeviceCore {
       ...backend.createBuffer(64),
       ptr: 0,
       bytes: 64,
+      used: 64,
       start: 0,
       failure: null,
       missing: null,
       unconfirmed: false,
+      sources: [],
     };
     backend.device.onuncapturederror = ({ error }) => {
       this.#reports.note(error.message);
@@ -193,7 +196,7 @@ export class GpuCore implements DeviceCore {
       kernel,
       reads: inputs,
       writes,
-      replaced: text.threads * wordBytes === buffer.bytes ? writes : [],
+      replaced: text.threads * wordBytes === buffer.used ? writes : [],
       encode: (batch) => kernel.encode(batch, { output: buffer, inputs: bound, scalars }),
     });
   }
@@ -244,6 +247,7 @@ export class GpuCore implements DeviceCore {
     try {
       if (areConfirmed(reads) && areConfirmed(writes)) run.encode(this.#batch);
       else this.#encode([...reads, ...writes], () => run.encode(this.#batch));
+      noteSources(reads, writes, run.replaced);
       for (const output of run.replaced) output.failure = null;
     } catch (cause) {
       for (const output of writes) this.#fail(output, runError(op, cause));
@@ -277,9 +281,11 @@ export class GpuCore implements DeviceCore {
   }
 
   #forgetFailure(buffer: PoolBuffer): void {
-    if (!this.#anyFailure) return;
+    // What was issued in its last life, and waits, may still fail, or meet a buffer that does.
+    if (!this.#anyFailure && buffer.sources.length === 0 && !this.#queue.busy) return;
     this.#queue.issueNow(() => {
       buffer.failure = null;
+      buffer.sources = [];
     });
   }
 

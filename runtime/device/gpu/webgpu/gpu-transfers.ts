@@ -7,6 +7,7 @@ import type { HostRun, WordPlace, WordSpan } from '../core/device-core.ts';
 import type { Words } from '../core/element-storage.ts';
 import { lostError, runError } from '../core/gpu-errors.ts';
 import type { IssueQueue } from '../core/issue-queue.ts';
+import { failureOf, noteSources } from '../core/missing-memory.ts';
 import type { SubmitReports } from '../core/submit-reports.ts';
 import type { GpuJsBackend } from './gpujs.ts';
 
@@ -92,7 +93,7 @@ export class GpuTransfers {
     copying('host', this.#lane.name, values.byteLength, () => {
       this.#upload(values, to);
     });
-    if (values.byteLength === to.buffer.bytes) to.buffer.failure = null;
+    noteUpload(values, to);
   }
 
   /** The queue writes immediately: what was encoded before must be submitted before. */
@@ -120,7 +121,9 @@ export class GpuTransfers {
           bytes,
         );
       });
-      if (bytes >= to.buffer.bytes) to.buffer.failure = null;
+      const isWhole = bytes >= to.buffer.used;
+      noteSources([from.buffer], [to.buffer], isWhole ? [to.buffer] : []);
+      if (isWhole) to.buffer.failure = null;
     });
   }
 
@@ -128,7 +131,7 @@ export class GpuTransfers {
     events.copy('host', this.#lane.name, data.byteLength);
     const write = (values: Words) => {
       this.#upload(values, to);
-      if (values.byteLength === to.buffer.bytes) to.buffer.failure = null;
+      noteUpload(values, to);
     };
     copying('host', this.#lane.name, data.byteLength, () => {
       const values = kept || !this.#lane.queue.busy ? data : data.slice();
@@ -188,7 +191,9 @@ function byteOf({ buffer, first }: WordPlace): number {
   return buffer.start + first * wordBytes;
 }
 
-/** Why a buffer has no contents; null: it has. */
-export function failureOf({ missing, failure }: PoolBuffer): Error | null {
-  return missing ?? failure;
+/** Nothing remains of what a buffer held before, if all of it is written. */
+function noteUpload({ byteLength }: Words, { buffer }: WordPlace): void {
+  if (byteLength < buffer.used) return;
+  buffer.failure = null;
+  noteSources([], [buffer], [buffer]);
 }

@@ -51,7 +51,7 @@ export class IssuedStage {
     this.#facts = {
       op,
       reads: buffers.filter((buffer) =>
-        operands.filter(at(buffer)).some(({ written: isWritten }) => !isWritten),
+        operands.filter(at(buffer)).some(({ written: isWritten, isRead = !isWritten }) => isRead),
       ),
       writes,
       replaced: writes.filter((buffer) =>
@@ -59,7 +59,7 @@ export class IssuedStage {
           .filter(at(buffer))
           .some(
             ({ written: isWritten, elements, type }) =>
-              isWritten && elements * bytesOf(type) === buffer.bytes,
+              isWritten && elements * bytesOf(type) === buffer.used,
           ),
       ),
     };

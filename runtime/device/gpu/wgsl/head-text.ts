@@ -5,7 +5,7 @@ import type { TensorMeta } from '../../tensor-meta.ts';
 import { input, output } from '../core/kernel-plan.ts';
 import { elementTypeOf } from './elements/element-type.ts';
 import { bodyText, roundedName } from './pointwise-kernel.ts';
-import { type HeadBody, operandsUsed } from './staged-body.ts';
+import { type HeadBody, operandsRead, operandsUsed } from './staged-body.ts';
 import type { WgslOperand } from './wgsl-plan.ts';
 import type { WgslWriter } from './wgsl-writer.ts';
 
@@ -42,12 +42,14 @@ export function headOperands(
   const strides = metas.map((meta, i) =>
     isUsed(i) ? broadcastStrides(meta.shape, meta.strides, body.shape) : body.shape.map(() => 0),
   );
+  const read = operandsRead(body);
   const isFactor = (i: number) => factors.some((factor) => reads[factor] === i);
   const operands = metas.map((meta, i): WgslOperand => {
     const bound = isUsed(i) || isFactor(i) ? i : reads[factors[0]!]!;
     return {
       slot: i < inputs.length ? input(bound) : output(i - inputs.length),
       written: i >= inputs.length || body.writes.some(({ operand }) => operand === i),
+      isRead: i < inputs.length && (bound !== i || isFactor(i) || read.has(i)),
       walk: isFactor(i) || bound !== i ? null : strides[i]!.join(),
       elements: sizeOf(meta.shape),
       type: elementTypeOf(metas[i < inputs.length ? bound : i]!.dtype),

@@ -9,6 +9,7 @@ import { beginWithWords, unitOf, unitText } from './each-element.ts';
 import { elementTypeOf, roundedText } from './elements/element-type.ts';
 import { exponentClass, exponentsOf, exprText } from './expr-text.ts';
 import { indexTexts, type Walks, walksOf } from './index-text.ts';
+import { operandsRead } from './staged-body.ts';
 import type { WgslOperand, WgslStage } from './wgsl-plan.ts';
 import { groupsOf, workgroupThreads } from './wgsl-text.ts';
 import { WgslWriter } from './wgsl-writer.ts';
@@ -56,13 +57,15 @@ export function pointwiseStage(bodies: readonly PointwiseBody[]): WgslStage {
     const walks = walksOf(body.shape, strides);
     const first = operands.length;
     const dense = contiguousStrides(walks.loops.shape).join();
+    const read = operandsRead(body);
     located.forEach(({ slot, meta, base = 0 }, i) => {
       const written = i >= inputs.length || body.writes.some(({ operand }) => operand === i);
       const walk = `${bodies.indexOf(each)}:${walks.walks[i]!}`;
       const type = elementTypeOf(meta.dtype);
       // Parts of one result are written side by side: each has its words where it begins with one.
       const inOrder = walks.loops.strides[i]!.join() === dense && beginWithWords(type, base, []);
-      operands.push({ slot, written, walk, elements: sizeOf(meta.shape), type, inOrder });
+      const elements = sizeOf(meta.shape);
+      operands.push({ slot, written, isRead: read.has(i), walk, elements, type, inOrder });
     });
     return { ...each, walks, first, located: located.length, size: sizeOf(body.shape) };
   });

@@ -7,7 +7,7 @@ import { type Fold, type FoldTexts, foldText, partsOf, sharingOf } from './fold-
 import { headText } from './head-text.ts';
 import { indexTexts, walksOf } from './index-text.ts';
 import { chosenByExponents, exponentNames } from './pointwise-kernel.ts';
-import { type HeadBody, operandsUsed } from './staged-body.ts';
+import { type HeadBody, operandsRead, operandsUsed } from './staged-body.ts';
 import { chosenByNothing, type WgslPlan, type WgslStage } from './wgsl-plan.ts';
 import { WgslWriter } from './wgsl-writer.ts';
 
@@ -131,6 +131,7 @@ export function lastStage(
   const metas = [...inputs, ...outputs];
   // Operands that only give a shape are not read: they are bound as the one that is.
   const used = operandsUsed(body);
+  const read = operandsRead(body);
   const isBound = (i: number) => i >= inputs.length || used.has(i);
   const strides = metas.map((meta, i) =>
     isBound(i) ? broadcastStrides(meta.shape, meta.strides, shape) : shape.map(() => 0),
@@ -143,6 +144,7 @@ export function lastStage(
       ...metas.map((meta, i) => ({
         slot: i >= inputs.length ? output(i - inputs.length) : isBound(i) ? input(i) : source.slot,
         written: i >= inputs.length || body.writes.some(({ operand }) => operand === i),
+        isRead: read.has(i),
         walk: isBound(i) ? strides[i]!.join() : null,
         elements: sizeOf(meta.shape),
         type: isBound(i) ? elementTypeOf(meta.dtype) : source.type,

@@ -1,5 +1,6 @@
 import { invariant } from '../../../errors/invariant.ts';
 import { E } from '../../../ops/expr/expr.ts';
+import { nodesOf } from '../../../ops/expr/expr-nodes.ts';
 import {
   type FusedBody,
   type FusedOperand,
@@ -112,7 +113,18 @@ export function headedOf(
   };
 }
 
-/** Operands that the body reads or writes. */
+/** Operands of which the body reads elements. */
+export function operandsRead({ parts }: FusedBody): ReadonlySet<number> {
+  const read = parts.flatMap(({ expr, operands }) =>
+    nodesOf(expr).flatMap((node) => {
+      const from = node.kind === 'input' ? operands[node.index]! : null;
+      return from && 'operand' in from ? [from.operand] : [];
+    }),
+  );
+  return new Set(read);
+}
+
+/** Operands that the body takes, or writes. */
 export function operandsUsed({ parts, writes }: FusedBody): ReadonlySet<number> {
   const read = parts.flatMap(({ operands }) =>
     operands.flatMap((from) => ('operand' in from ? [from.operand] : [])),

@@ -10,6 +10,8 @@ import type { UniformValue } from './wgsl-writer.ts';
 export interface WgslOperand {
   readonly slot: Slot;
   readonly written: boolean;
+  /** Whether elements are read; by default those of operands that aren't written are. */
+  readonly isRead?: boolean;
   /**
    * Operands of one buffer, one offset and one walk are at the same element in the same thread, which has read
    * all of them before it writes; null: no such promise.
