@@ -62,6 +62,8 @@ export interface GpuDeviceOptions<H extends CheckedHandle> {
   readonly adapter: string;
   readonly missingKernels: MissingKernelPolicy;
   readonly storage: ElementStorage;
+  /** Threads that kernels count on to be in one subgroup; 1: they use none. */
+  readonly lanes: number;
   /** Null: kernels of gpu.js alone. */
   readonly ownKernels: OwnKernels<H> | null;
 }
@@ -77,6 +79,8 @@ export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Devic
   readonly mostFusedBuffers: number;
   readonly mostTileColumns: number;
   readonly innerBytes = 0;
+  /** Neighbouring threads that kernels count on to be in one subgroup; 1: they use no subgroups. */
+  readonly lanes: number;
   readonly api: GpuApi;
   /** The adapter's own name: `google/swiftshader/…`. */
   readonly adapter: string;
@@ -90,6 +94,7 @@ export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Devic
   constructor(core: DeviceCore<H>, options: GpuDeviceOptions<H>) {
     this.api = options.api;
     this.adapter = options.adapter;
+    this.lanes = options.lanes;
     this.#core = core;
     this.#missing = new MissingKernels(options.missingKernels);
     this.#ours = options.ownKernels;

@@ -17,6 +17,8 @@ export interface GpuOptions {
    * better. WebGL2 can't run those.
    */
   readonly kernels?: 'all' | 'gpu.js';
+  /** False: kernels don't use the adapter's subgroups. For comparisons; results are the same. */
+  readonly subgroups?: boolean;
   /** By default WebGPU; WebGL2 in pages where that has no adapter. */
   readonly api?: GpuApi;
   /** Compiled kernels of either kind that are kept; the least recently used ones go first. */
@@ -30,6 +32,7 @@ export interface OpenDeviceOptions {
   readonly missingKernels: MissingKernelPolicy;
   /** Null where the caller has not chosen. */
   readonly kernels: 'all' | 'gpu.js' | null;
+  readonly subgroups: boolean;
 }
 
 let opened: Promise<GpuDevice> | null = null;
@@ -79,6 +82,7 @@ async function open(options: GpuOptions): Promise<GpuDevice> {
     kernelCapacity: options.kernelCapacity ?? 512,
     missingKernels: options.missingKernels ?? 'cpu',
     kernels: options.kernels ?? null,
+    subgroups: options.subgroups ?? true,
   });
   registerDevice(device);
   return device;

@@ -16,7 +16,7 @@ export interface BoundKernel {
   readonly group: GPUBindGroup;
 }
 
-/** What a kernel binds: a buffer, or a part of it. */
+/** A buffer, or a part of it, that a kernel binds. */
 export interface Bindable {
   readonly buffer: GPUBuffer;
   readonly start: number;

@@ -14,6 +14,7 @@ export async function openDevice(options: OpenDeviceOptions): Promise<GpuDevice>
     return new GpuDevice(new WebGlCore(context, translator, options.kernelCapacity), {
       api: 'webgl2',
       adapter: context.adapter,
+      lanes: 1,
       missingKernels: options.missingKernels,
       storage: floatStorage,
       ownKernels: null,

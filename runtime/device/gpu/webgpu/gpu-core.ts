@@ -54,6 +54,8 @@ export class GpuCore implements DeviceCore {
   readonly wgslKernels: KernelCache<WgslText, WgslKernel>;
   /** Storage buffers that one kernel may bind. */
   readonly mostBuffers: number;
+  /** Neighbouring threads that are certain to be in one subgroup, a power of 2; 1: kernels use none. */
+  readonly lanes: number;
   /** Bound where a kernel must be given something: empty tensors, inputs read through the output. */
   readonly nothing: PoolBuffer;
   readonly #backend: GpuJsBackend;
@@ -71,8 +73,13 @@ export class GpuCore implements DeviceCore {
   #repeatedLaunches = 0;
   #lost: GPUDeviceLostInfo | null = null;
 
-  /** `isGpuJsAlone`: no tensor is larger than what kernels of gpu.js can number. */
-  constructor(backend: GpuJsBackend, kernelCapacity: number, isGpuJsAlone = false) {
+  /** `isGpuJsAlone`: no tensor is larger than what kernels of gpu.js can number. `lanes`: see `lanesOf`. */
+  constructor(
+    backend: GpuJsBackend,
+    kernelCapacity: number,
+    { isGpuJsAlone = false, lanes = 1 } = {},
+  ) {
+    this.lanes = lanes;
     this.#backend = backend;
     this.#hasClock = backend.device.features.has('timestamp-query');
     const { bufferLimit } = backend;

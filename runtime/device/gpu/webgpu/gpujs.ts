@@ -122,6 +122,11 @@ export class GpuJsBackend {
     return this.#context.isLost;
   }
 
+  /** Threads of the smallest subgroup; undefined where the adapter has none. */
+  get smallestSubgroup(): number | undefined {
+    return this.#context.adapter.info.subgroupMinSize;
+  }
+
   /** Bytes of the largest buffer that a kernel can bind. */
   get bufferLimit(): BufferLimit {
     const { maxBufferSize, maxStorageBufferBindingSize } = this.device.limits;
@@ -197,7 +202,7 @@ export class GpuJsBackend {
 
 /** Limits that our kernels need and gpu.js doesn't request. */
 const wantedLimits = ['maxStorageBuffersPerShaderStage'] as const;
-const wantedFeatures: readonly GPUFeatureName[] = ['timestamp-query'];
+const wantedFeatures: readonly GPUFeatureName[] = ['timestamp-query', 'subgroups'];
 
 /** Makes the adapter's device one with the adapter's own limits and features, besides what gpu.js asks for. */
 function askForMore(adapter: GPUAdapter): void {

@@ -193,7 +193,8 @@ export class PreparedWgsl implements Prepared {
     let found = this.#written[s]!.get(key);
     if (!found) {
       const types = stage.operands.map(({ type }) => type);
-      found = stage.write({ bindings, written, writable, types, ownsWords, attrs });
+      const { lanes } = this.#core;
+      found = stage.write({ bindings, written, writable, types, ownsWords, lanes, attrs });
       this.#written[s]!.set(key, found);
     }
     return found;

@@ -1,6 +1,7 @@
 import { type DType, dtypes } from '../../../spec/dtype.ts';
 import type { Groups } from '../core/command-batch.ts';
 import { intText } from './elements/integer-functions.ts';
+import { foldThreads, quad } from './thread-folds.ts';
 import { groupsOf, workgroupThreads } from './wgsl-text.ts';
 import type { WgslWriter } from './wgsl-writer.ts';
 
@@ -89,6 +90,9 @@ export interface FoldTexts {
   readonly store?: (output: string, value: string) => string;
 }
 
+/** More threads than these fold an output in two steps. */
+const mostByFours = 32;
+
 /** Elements of an output that a thread loads before it folds them. */
 const unrolled = 4;
 
@@ -136,11 +140,15 @@ export function foldText(
   if (Math.min(count, partLength) >= unrolled * slices) loop(unrolled);
   loop(1);
   w.line('}');
-  if (slices > 1) {
+  if (slices >= quad && slices <= mostByFours) {
+    const by = (x: string, v: string) => `fold(${x}, ${v})`;
+    const own = { name: 'x', type, slices, threads, partial: 'partial', step: by };
+    foldThreads(w, isAlong ? own : { ...own, apart: perGroup });
+  } else if (slices > 1) {
     w.shared('partial', `array<${type}, ${threads}>`);
     w.line(`partial[s * ${perGroup}u + q] = x;`, 'workgroupBarrier();');
     // Few barriers: the rows of partial results are folded by one thread each, in two steps where they are many.
-    const rows = slices > 32 ? slices / 16 : 1;
+    const rows = slices > mostByFours ? slices / 16 : 1;
     const fold = (first: string, count: number, step: number) => [
       `x = partial[${first} * ${perGroup}u + q];`,
       `for (var j = 1u; j < ${count}u; j = j + 1u) { x = fold(x, partial[(${first} + j * ${step}u) * ${perGroup}u + q]); }`,

@@ -6,6 +6,7 @@ import { beginWithWords, rowUnits, type Unit, unitOf } from './each-element.ts';
 import { elementTypeOf } from './elements/element-type.ts';
 import { asItIs, foldPlan } from './fold-plan.ts';
 import { folds } from './fold-text.ts';
+import { foldThreads } from './thread-folds.ts';
 import type { WgslOperand, WgslPlan, WgslStage } from './wgsl-plan.ts';
 import { groupsOf as groupsFor, workgroupThreads } from './wgsl-text.ts';
 import { WgslWriter } from './wgsl-writer.ts';
@@ -49,6 +50,9 @@ function groupsOf(attrs: Attrs, weights: readonly TensorMeta[]): Groups | null {
   const count = length === 0 ? 0 : sizeOf(view.slice(0, first));
   return { count, length, inner: length, form: 'rows' };
 }
+
+/** More threads than these fold their sums in two steps. */
+const mostByFours = 64;
 
 /** Writes a kernel of which several threads go along one group together. */
 class GroupWriter {
@@ -125,26 +129,26 @@ class GroupWriter {
     const partial = `partial${this.#sums++}`;
     w.line(`var ${sum} = 0.0f;`);
     this.each(() => w.line(`${sum} = ${sum} + ${value};`));
-    if (slices > 1) this.#addUp(sum, partial);
+    const [type, threads] = ['f32', this.#threads] as const;
+    const step = (x: string, v: string) => `${x} + ${v}`;
+    if (slices > mostByFours) this.#addUp(sum, partial);
+    else if (slices > 1) foldThreads(w, { name: sum, type, slices, threads, partial, step });
     return w.let(`${sum} / f32(u.size)`);
   }
 
-  /** Adds up the sums of a group's threads: few threads first where there are many. */
+  /** Adds up the sums of a group's many threads: few threads first. */
   #addUp(sum: string, partial: string): void {
     const { w } = this;
     const slices = this.#slices;
-    const rows = slices > 64 ? 16 : slices;
+    const rows = 16;
     const added = (first: string, count: number, step: number) => [
       `${sum} = ${partial}[q * ${slices}u + ${first}];`,
       `for (var j = 1u; j < ${count}u; j = j + 1u) { ${sum} = ${sum} + ${partial}[q * ${slices}u + ${first} + j * ${step}u]; }`,
     ];
     w.shared(partial, `array<f32, ${this.#threads}>`);
     w.line(`${partial}[thread] = ${sum};`, 'workgroupBarrier();');
-    if (rows < slices) {
-      w.line(`if (s < ${rows}u) {`, ...added('s', slices / rows, rows));
-      w.line(`${partial}[thread] = ${sum};`, '}', 'workgroupBarrier();');
-    }
-    w.line(...added('0u', rows, 1));
+    w.line(`if (s < ${rows}u) {`, ...added('s', slices / rows, rows));
+    w.line(`${partial}[thread] = ${sum};`, '}', 'workgroupBarrier();', ...added('0u', rows, 1));
   }
 }
 

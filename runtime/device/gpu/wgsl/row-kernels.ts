@@ -5,6 +5,7 @@ import { beginWithWords, rowUnits, type Unit, unitOf } from './each-element.ts';
 import { elementTypeOf } from './elements/element-type.ts';
 import { type Fold, folds } from './fold-text.ts';
 import { indexTexts, walksOf } from './index-text.ts';
+import { foldThreads } from './thread-folds.ts';
 import { chosenByNothing, type WgslOperand, type WgslPlan } from './wgsl-plan.ts';
 import { groupsOf, workgroupThreads } from './wgsl-text.ts';
 import { WgslWriter } from './wgsl-writer.ts';
@@ -139,7 +140,11 @@ export function rowPlan(
             w.function(`fold${f}(x : f32, v : f32) -> f32`, () => w.line(`return ${fold.step};`));
             w.line(`var ${name} = ${fold.start};`);
             each.fold(name, (elements) => step(value(elements, known)));
-            if (slices > 1) foldThreads(w, `partial${f}`, name, step, slices);
+            if (slices > 1) {
+              const [type, threads, partial] = ['f32', workgroupThreads, `partial${f}`] as const;
+              const by = (x: string, v: string) => `fold${f}(${x}, ${v})`;
+              foldThreads(w, { name, type, slices, threads, partial, step: by });
+            }
             known.push(name);
           });
           each.store((k, elements) => store(k, elements, known));
@@ -201,21 +206,4 @@ function loopedRow(
     },
     store: (statement) => rowUnits(w, unit, slices, () => w.line(statement('k', own('k')))),
   };
-}
-
-/** Folds the results of a row's threads, in the order in which attention by tiles does it. All threads have the whole then. */
-function foldThreads(
-  w: WgslWriter,
-  partial: string,
-  name: string,
-  step: (v: string) => string,
-  slices: number,
-): void {
-  w.shared(partial, `array<f32, ${workgroupThreads}>`);
-  w.line(
-    `${partial}[thread] = ${name};`,
-    'workgroupBarrier();',
-    `${name} = ${partial}[q * ${slices}u];`,
-    `for (var j = 1u; j < ${slices}u; j = j + 1u) { ${name} = ${step(`${partial}[q * ${slices}u + j]`)}; }`,
-  );
 }

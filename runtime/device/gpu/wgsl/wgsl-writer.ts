@@ -40,11 +40,15 @@ export class WgslWriter {
   readonly #declarations: string[] = [];
   readonly #uniforms: Uniform[] = [...leading];
   #names = 0;
+  #usesSubgroups = false;
+  /** Threads of a subgroup at least, if threads may read one another's registers: a power of 2; otherwise 1. */
+  readonly lanes: number;
 
   /** `threads`: of a workgroup. */
   constructor(threads: number, bound: Bound) {
     this.#threads = threads;
     this.#buffers = new Buffers(bound);
+    this.lanes = bound.lanes;
   }
 
   /** The value of an operand's element; `index` counts from the start of its buffer. */
@@ -91,6 +95,24 @@ export class WgslWriter {
     this.#lines = outer;
   }
 
+  /** The number of the thread in its subgroup. */
+  lane(): string {
+    this.#usesSubgroups = true;
+    return 'lane';
+  }
+
+  /** A variable of the thread with this number in the subgroup. Where all threads come by. */
+  shuffle(name: string, lane: string): string {
+    this.#usesSubgroups = true;
+    return `subgroupShuffle(${name}, ${lane})`;
+  }
+
+  /** A variable of one of the four neighbours that the thread belongs to. Where all threads come by. */
+  quadBroadcast(name: string, lane: number): string {
+    this.#usesSubgroups = true;
+    return `quadBroadcast(${name}, ${lane}u)`;
+  }
+
   line(...lines: readonly string[]): void {
     this.#lines.push(...lines);
   }
@@ -112,7 +134,9 @@ export class WgslWriter {
     const declarations = [...this.#buffers.functions, ...this.#declarations];
     const body = this.#lines.map((line) => `  ${line}`).join('\n');
     const fields = this.#uniforms.map(({ name, value }) => `  ${name} : ${typeOf(value)},`);
+    const lane = this.#usesSubgroups ? ', @builtin(subgroup_invocation_id) lane : u32' : '';
     const code = [
+      ...(this.#usesSubgroups ? ['enable subgroups;'] : []),
       `struct Uniforms {\n${fields.join('\n')}\n}`,
       '@group(0) @binding(0) var<uniform> u : Uniforms;',
       ...this.#buffers.declarations,
@@ -120,7 +144,7 @@ export class WgslWriter {
       ...declarations,
       `@compute @workgroup_size(${this.#threads})`,
       'fn main(@builtin(workgroup_id) at : vec3<u32>, @builtin(num_workgroups) count : vec3<u32>,',
-      '        @builtin(local_invocation_index) thread : u32) {',
+      `        @builtin(local_invocation_index) thread : u32${lane}) {`,
       '  let group = at.y * count.x + at.x;',
       `${body}\n}`,
     ].join('\n');

@@ -1,4 +1,5 @@
 import { threadsPerRow } from '../row-kernels.ts';
+import { quad, quadFold } from '../thread-folds.ts';
 import type { WgslWriter } from '../wgsl-writer.ts';
 import { cell, columnInTile, rowInTile, rowNumber } from './cell-text.ts';
 import type { TileText } from './product-text.ts';
@@ -7,7 +8,8 @@ import type { TileStep } from './value-text.ts';
 
 /**
  * How a number of each row is found, as text, in the order in which `row-kernels.ts` folds it: columns whose numbers are
- * equal modulo 1, 8, 32 or 64 make one partial result, and these are folded in their order.
+ * equal modulo 1, 8, 32 or 64 make one partial result, and these are folded by fours, whose results are folded in their
+ * order.
  */
 export interface RowFoldText {
   /** Before the first tile. */
@@ -46,6 +48,9 @@ export function rowFoldText(t: TileText, columns: number): RowFoldText {
   if (slices === 1) return inTurn(t);
   return slices === threadsAcross ? byThreads(t) : byColumns(t, slices / tileColumns);
 }
+
+/** Fours of threads along a row. */
+const fours = threadsAcross / quad;
 
 const step = (into: string, value: string) => `${into} = fold(step, ${into}, ${value});`;
 
@@ -109,17 +114,34 @@ function byColumns(t: TileText, tiles: number): RowFoldText {
   };
 }
 
-/** Folds one partial result of each thread along a row, in the order of the threads. */
+/** Folds one partial result of each thread along a row: by fours, and their results in the order of the threads. */
 function foldPartials(t: TileText, partial: (r: number) => string, isFirst: boolean): void {
   const { w, perThread } = t;
+  const folded = (x: string, v: string) => `fold(step, ${x}, ${v})`;
+  const bySubgroups = w.lanes >= quad;
+  const width = bySubgroups ? fours : threadsAcross;
   for (const r of upTo(perThread)) {
-    w.line(`partials[(${rowInTile(r)}) * ${threadsAcross}u + tx] = ${partial(r)};`);
+    if (bySubgroups) {
+      const four = quadFold(w, w.let(partial(r)), folded);
+      const place = `partials[(${rowInTile(r)}) * ${fours}u + tx / ${quad}u]`;
+      w.line(`if (tx % ${quad}u == 0u) { ${place} = ${four}; }`);
+    } else w.line(`partials[(${rowInTile(r)}) * ${threadsAcross}u + tx] = ${partial(r)};`);
   }
   w.line('workgroupBarrier();');
-  const from = `thread * ${threadsAcross}u`;
-  eachRow(t, isFirst ? `partials[${from}]` : rowNumber(t, 'step', 'thread'), [
-    `for (var j = ${isFirst ? 1 : 0}u; j < ${threadsAcross}u; j = j + 1u) { ${step('x', `partials[${from} + j]`)} }`,
-  ]);
+  const own = (i: number) => `partials[thread * ${width}u + ${i}u]`;
+  const four = (number: number) =>
+    bySubgroups
+      ? own(number)
+      : upTo(quad)
+          .map((i) => own(number * quad + i))
+          .reduce(folded);
+  const first = isFirst ? four(0) : rowNumber(t, 'step', 'thread');
+  const others = upTo(fours).slice(isFirst ? 1 : 0);
+  eachRow(
+    t,
+    first,
+    others.map((number) => step('x', four(number))),
+  );
 }
 
 /** Writes how one thread of each row goes on from `start` to the row's number, and waits for it. */

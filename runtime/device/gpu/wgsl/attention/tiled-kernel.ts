@@ -8,6 +8,7 @@ import type { Issue, WgslPlan, WgslStage } from '../wgsl-plan.ts';
 import { groupsOf } from '../wgsl-text.ts';
 import { WgslWriter } from '../wgsl-writer.ts';
 import { rowNumber, shareCells, valuesText } from './cell-text.ts';
+import { heldTiles, holdProducts, takeProducts } from './held-products.ts';
 import {
   matrixText,
   productText,
@@ -192,13 +193,16 @@ class PassWriter {
     const isSingle = columns <= tileColumns;
     sharePartials(t);
     w.line(`let row0 = group * ${t.perThread * threadsAcross}u;`);
-    // Products of the only tile are computed once.
+    // Products of few tiles are computed once.
+    const held = heldTiles(columns, t.factors.size);
+    if (held > 0) holdProducts(t, held);
     if (isSingle) for (const node of t.factors.keys()) this.#product(t, node, '0u');
     w.line(`for (var step = 0u; step < ${this.#steps.length}u; step = step + 1u) {`);
     const fold = rowFoldText(t, columns);
     fold.start();
     w.line(`for (var column0 = 0u; column0 < ${t.columns}; column0 = column0 + ${tileColumns}u) {`);
-    if (!isSingle) for (const node of t.factors.keys()) this.#productWhereRead(t, node);
+    if (held > 0) takeProducts(t, held);
+    else if (!isSingle) for (const node of t.factors.keys()) this.#productWhereRead(t, node);
     valuesText(t);
     this.#eachStep(
       t.numbers,

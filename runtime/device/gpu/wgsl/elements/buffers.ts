@@ -10,6 +10,8 @@ export interface Bound {
   readonly writable: readonly boolean[];
   /** The elements of each operand. */
   readonly types: readonly ElementType[];
+  /** See `WgslWriter.lanes`. */
+  readonly lanes: number;
   /** Each word of packed elements is written by one thread, in the order of its elements. */
   readonly ownsWords: boolean;
 }
