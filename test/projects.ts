@@ -37,6 +37,7 @@ export const apart = [
   'test/gpu/webgl/**/*.test.ts',
   'test/gpu/wgsl/arena.test.ts',
   'test/gpu/wgsl/gpujs-alone.test.ts',
+  'test/gpu/wgsl/held-products.test.ts',
   'test/gpu/wgsl/large.test.ts',
   'test/gpu/wgsl/subgroups.test.ts',
   'test/package/**/*.test.ts',

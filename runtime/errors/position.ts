@@ -78,17 +78,22 @@ function nearestPosition(lines: readonly string[]): UserPosition | undefined {
 
 /** The user's position now; undefined when no user frame is on the stack. */
 export function userPosition(): UserPosition | undefined {
+  return notedPosition()();
+}
+
+/** Notes the user's position, which the result finds in the noted stack: that takes longer. */
+export function notedPosition(): () => UserPosition | undefined {
   const limit = Error.stackTraceLimit;
   Error.stackTraceLimit = 50;
-  const lines = (new Error().stack ?? '').split('\n');
+  const here = new Error();
   Error.stackTraceLimit = limit;
-  const nearest = providers.length > 0 ? nearestPosition(lines) : undefined;
-  if (nearest) return nearest;
-  for (let i = providers.length - 1; i >= 0; i--) {
-    const position = providers[i]!();
-    if (position) return position;
-  }
-  return positionFromStack(lines);
+  let provided: UserPosition | undefined;
+  for (let i = providers.length - 1; i >= 0 && !provided; i--) provided = providers[i]!();
+  const isProvided = providers.length > 0;
+  return () => {
+    const lines = (here.stack ?? '').split('\n');
+    return (isProvided && nearestPosition(lines)) || provided || positionFromStack(lines);
+  };
 }
 
 export function formatPosition(position: UserPosition): string {

@@ -79,6 +79,35 @@ describe.skipIf(skipGpu)('gpu/faults', () => {
       expect(counter.reserved).toBeLessThanOrEqual(reserved + 4 * bytes + 4096);
     });
 
+    it.each([
+      ['op by op', 'addScalar'],
+      ['captured', 'fused(matmul·addScalar)'],
+    ])('names the op and the line, %s', async (how, op) => {
+      const device = gpu();
+      const [rows, columns] = [77, 93];
+      const x = deviceGuard(device, () => ones([rows, 5]));
+      const y = deviceGuard(device, () => ones([5, columns]));
+      const body = (a: Tensor, b: Tensor) => a.matmul(b).add(1).sum();
+      const line = new Error().stack!.split('\n')[1]!.match(/:(\d+):\d+\)?$/)![1]!;
+      const fn = how === 'captured' ? tostatic.toStatic(body) : body;
+      const run = () => tostatic.noGrad(() => fn(x, y));
+      expect(await run().item()).toBe(6 * rows * columns);
+      device.emptyCache();
+      const size = Math.ceil((4 * rows * columns) / 64) * 64;
+      const failed = await withoutMemory(size, () =>
+        run()
+          .data()
+          .catch((error: Error) => error),
+      );
+      expect(failed).toBeInstanceOf(OutOfMemoryError);
+      const { message, at } = failed as OutOfMemoryError;
+      expect(message.split('\n')[0]).toBe(`${op}: out of memory on the GPU`);
+      expect(message).toContain(`${size} bytes`);
+      expect(message).not.toContain('[object');
+      expect(at).toMatchObject({ file: expect.stringMatching(/faults\.test\.[jt]s$/) });
+      expect(at!.line).toBe(Number(line) - 1);
+    });
+
     it('leaves what was computed in the same task as it was', async () => {
       const device = gpu();
       const elements = 23_456;

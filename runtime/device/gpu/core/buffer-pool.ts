@@ -1,5 +1,6 @@
 import { DeviceError, OutOfMemoryError } from '../../../errors/errors.ts';
 import { invariant } from '../../../errors/invariant.ts';
+import { notedPosition } from '../../../errors/position.ts';
 import {
   type Allocator,
   alignedBytes,
@@ -7,6 +8,7 @@ import {
   type FreeMemory,
   type RegionLimits,
 } from '../../../memory/allocator.ts';
+import { events } from '../../../memory/events.ts';
 import { noteGrowth } from '../../../memory/pressure.ts';
 import type { Region } from '../../../memory/region.ts';
 import { MemoryCounter } from '../../../memory/stats.ts';
@@ -230,9 +232,11 @@ export class BufferPool<H extends CheckedHandle = BufferHandle> implements Alloc
     const unconfirmed = handle.checked !== undefined;
     const state = { failure: null, missing: null, unconfirmed, sources: [] };
     const made: MadeBuffer<H> = { ...handle, ptr, bytes, used: bytes, start: 0, ...state };
+    const { op, at } = events;
+    const position = notedPosition();
     void handle.checked?.then((error) => {
       made.unconfirmed = false;
-      if (error) this.#noteMissing(made, error);
+      if (error) this.#noteMissing(made, noMemory(bytes, error, { op, at: at ?? position() }));
     });
     return made;
   }
@@ -247,8 +251,8 @@ export class BufferPool<H extends CheckedHandle = BufferHandle> implements Alloc
     }
   }
 
-  #noteMissing(buffer: MadeBuffer<H>, cause: GPUError): void {
-    buffer.missing = noMemory(buffer.bytes, cause);
+  #noteMissing(buffer: MadeBuffer<H>, error: Error): void {
+    buffer.missing = error;
     this.#source.noteMissing?.(buffer);
     const same = this.#idle.get(buffer.bytes) ?? [];
     const at = same.indexOf(buffer);

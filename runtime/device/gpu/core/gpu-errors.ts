@@ -59,13 +59,29 @@ export function lostError(op: string, { reason, message }: LostInfo): DeviceErro
   });
 }
 
-export function noMemory(bytes: number, cause: unknown): OutOfMemoryError {
+/** The op that a buffer was made for, and the user's line. */
+export interface Wanted {
+  readonly op: string;
+  readonly at: UserPosition | undefined;
+}
+
+export function noMemory(
+  bytes: number,
+  cause: unknown,
+  { op, at }: Partial<Wanted> = {},
+): OutOfMemoryError {
   return new OutOfMemoryError({
-    what: 'gpu: out of memory',
-    given: `a buffer of ${bytes} bytes, which the GPU could not make: ${messageOf(cause)}`,
+    what: `${op || 'gpu'}: out of memory on the GPU`,
+    given: `a buffer of ${bytes} bytes, which the GPU could not make: ${firstLine(messageOf(cause))}`,
     expected: 'as much memory as is left on the GPU',
     remedy:
       'use a smaller batch, dispose of tensors or work inside tidy(), or move tensors to the CPU device',
+    at,
     cause,
   });
+}
+
+/** Dawn adds a line for each call that it was in. */
+function firstLine(text: string): string {
+  return text.split('\n')[0]!;
 }

@@ -63,6 +63,10 @@ export async function provideWebGpu({
 }
 
 export function messageOf(error: unknown): string {
+  // WebGPU's own errors are no `Error`.
+  if (typeof error === 'object' && error !== null && 'message' in error && error.message) {
+    return String(error.message);
+  }
   // Dawn aborts with errors that have no message.
   return error instanceof Error ? error.message || error.name : String(error);
 }
