@@ -3,6 +3,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import * as tostatic from '../../src/index.ts';
 import {
+  type Device,
   DeviceError,
   deviceGuard,
   init,
@@ -218,6 +219,26 @@ describe.skipIf(skipGpu)('gpu/faults', () => {
     expect(named.length).toBeGreaterThan(0);
     for (const name of named) expect(Object.keys(tostatic)).toContain(name);
     await init('gpu', { allowSoftware: true });
+  });
+
+  it('parameters of a lost device are restored on the next one from copies on the CPU', async () => {
+    const first = await init('gpu', { allowSoftware: true });
+    const x = tensor([[1, 2, 3]]);
+    const build = (device: Device) => deviceGuard(device, () => new nn.Linear(3, 2));
+    const before = build(first);
+    const expected = await deviceGuard(first, () => before.forward(x)).data();
+    const saved = new Map<string, Tensor>();
+    for (const [name, value] of before.namedParameters()) {
+      saved.set(name, await value.detach().toAsync('cpu'));
+    }
+    (await webGpuDevice()).destroy();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    await expect(before.weight.data()).rejects.toThrow(/the GPU was lost/);
+    const next = await init('gpu', { allowSoftware: true });
+    const after = build(next);
+    after.loadStateDict(Object.fromEntries(saved));
+    expect(await deviceGuard(next, () => after.forward(x)).data()).toEqual(expected);
+    await shutdown('gpu');
   });
 
   it('a device that is lost is not the next one that init returns', async () => {
