@@ -1,6 +1,21 @@
 import { ArgumentError, DeviceError } from '../errors/errors.ts';
-import * as exponentials from './portable-exponentials.ts';
-import * as trigonometry from './portable-trigonometry.ts';
+import {
+  acosh,
+  asinh,
+  atanh,
+  cosh,
+  exp,
+  exp2,
+  expm1,
+  log,
+  log1p,
+  log2,
+  log10,
+  pow,
+  sinh,
+  tanh,
+} from './portable-exponentials.ts';
+import { acos, asin, atan, atan2, cos, sin, tan } from './portable-trigonometry.ts';
 
 /**
  * The arithmetic that kernels use: the engine's `Math` and fused multiply-add where it is faster, or functions with the
@@ -47,7 +62,12 @@ const engine: MathFunctions = {
   pow: (x, y) => (x === 1 || (x === -1 && Math.abs(y) === Number.POSITIVE_INFINITY) ? 1 : x ** y),
 };
 
-export const portableMath: MathFunctions = { ...exponentials, ...trigonometry };
+// Named one by one: of a namespace as an object bundlers keep what makes such objects.
+export const portableMath: MathFunctions = {
+  ...{ exp, exp2, expm1, log, log2, log10, log1p, pow },
+  ...{ sinh, cosh, tanh, asinh, acosh, atanh },
+  ...{ sin, cos, tan, asin, acos, atan, atan2 },
+};
 
 /** The functions in force. */
 export const math: MathFunctions = { ...engine };

@@ -36,7 +36,10 @@ export interface MemorySwitches {
   readonly recomputeScores: boolean;
   /** In a whole training step, chains of ops run slice by slice where that lowers the peak. Needs order. */
   readonly slices: boolean;
-  /** Values that live and die within a run are placed in one block, at planned offsets. Needs freeAtLastUse. */
+  /**
+   * Values that live and die within a run are placed in one block, at planned offsets; on a GPU where bytes are
+   * preferred or limited. Needs freeAtLastUse.
+   */
   readonly arena: boolean;
   /** Inputs that the caller doesn't read after the call are donated to the program. Off: they live until the call ends. */
   readonly donate: boolean;
