@@ -98,7 +98,10 @@ export const nodeOptions: readonly string[] =
 
 const early = ['test/install-early.ts'];
 /** In processes that files share, each starts with these. */
-const inShared = { isolate: false, setupFiles: ['test/collected-between-files.ts'] };
+const inShared = {
+  isolate: false,
+  setupFiles: ['test/collected-between-files.ts', 'test/between-files.ts'],
+};
 /** Without patterns of files. */
 const isWhole = process.argv.slice(2).every((word) => word === 'run' || word.startsWith('-'));
 
