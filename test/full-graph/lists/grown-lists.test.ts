@@ -1,7 +1,7 @@
 /** Arrays that grow and shrink in branches and loops of the program. */
 
-import { describe, expect, it } from 'vitest';
-import { cat, stack, type Tensor, tensor, tidy, toStatic } from '../../../src/index.ts';
+import { describe, it } from 'vitest';
+import { cat, stack, type Tensor, tensor } from '../../../src/index.ts';
 import { sameAsEager } from '../suite.ts';
 
 const x = (...values: number[]) => tensor(values).requiresGrad_();
@@ -365,85 +365,5 @@ describe('an array that grows in a loop of the program', () => {
       return [all.length, all];
     };
     sameAsEager(f, inputs);
-  });
-});
-
-describe('what is made of such an array', () => {
-  it('stack and cat, as results', () => {
-    const f = (x: Tensor) => {
-      const all = [x];
-      let y = x;
-      while (y.sum().itemSync() < 100) {
-        y = y.mul(2);
-        all.push(y);
-      }
-      const rows = stack(all);
-      return { rows, again: rows, columns: stack(all, 1), flat: cat([x, ...all]), all };
-    };
-    sameAsEager(f, inputs, { exact: false });
-  });
-
-  it('of an empty one the error of eager execution', () => {
-    const f = (x: Tensor) => {
-      const all: Tensor[] = [];
-      let y = x;
-      while (y.sum().itemSync() < 100) {
-        y = y.mul(2);
-        all.push(y);
-      }
-      return stack(all);
-    };
-    sameAsEager(f, inputs.slice(1), {
-      never: [['no iteration', 'y.sum()', 'stack() of nothing throws']],
-    });
-    const graph = toStatic(f, { fullGraph: true });
-    expect(() => tidy(() => graph(tensor([60, 70])))).toThrow(/stack/);
-  });
-});
-
-describe('what an array of the program refuses', () => {
-  it.each([
-    [
-      'elements of several shapes, with both lines',
-      (x: Tensor) => {
-        const all = [x];
-        let y = x;
-        while (y.sum().itemSync() < 100) {
-          y = y.mul(2);
-          all.push(y.sum());
-        }
-        return all;
-      },
-      /holds f32\[2\] tensors \(.*grown-lists\.test\.ts:\d+:\d+\) and gets a f32\[\] tensor \(.*grown-lists\.test\.ts:\d+:\d+\)/,
-    ],
-    [
-      'its elements one by one',
-      (x: Tensor) => {
-        const all = [x];
-        let y = x;
-        while (y.sum().itemSync() < 100) {
-          y = y.mul(2);
-          all.push(y);
-        }
-        return all.join();
-      },
-      /needs its elements one by one/,
-    ],
-    [
-      'functions made inside as elements',
-      (x: Tensor) => {
-        const all: object[] = [];
-        let y = x;
-        while (y.sum().itemSync() < 100) {
-          y = y.mul(2);
-          all.push(() => y);
-        }
-        return all;
-      },
-      /holds something else than tensors, numbers, and arrays and objects of them: it is a closure/,
-    ],
-  ] as const)('%s', (_name, f, reason) => {
-    const graph = toStatic(f as (x: Tensor) => unknown, { fullGraph: true });
-    expect(() => tidy(() => graph(tensor([1, 2])))).toThrow(reason);
   });
 });
