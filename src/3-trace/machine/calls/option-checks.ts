@@ -13,12 +13,10 @@ import {
   expectWhole,
 } from '../../../../runtime/ops/record/positional.ts';
 import { expectFunction } from '../../../../runtime/options/expect-arguments.ts';
-import { isTensor } from '../../../../runtime/options/is-tensor.ts';
 import type { OptionKind } from '../../../../runtime/options/option-kinds.ts';
 import * as kinds from '../../../../runtime/options/option-kinds.ts';
-import { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
-import { constantOf, guardPrimitive, isUndefined, sourceOf, typeOf } from '../../state/facts.ts';
+import { constantOf, isUndefined, typeOf } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { plainValues } from '../../values/objects/host-objects.ts';
 import { readProperty } from '../../values/properties.ts';
@@ -102,22 +100,8 @@ function areTensors(t: Tracer, value: Variable): boolean {
   return value.elements.every((own) => mayBeTensor(t, specialized(own)));
 }
 
-/** `isTensor(value)`: what is none is guarded to be none. */
-function traceIsTensor(
-  t: Tracer,
-  _receiver: Variable,
-  [given = undefinedVariable]: readonly Variable[],
-) {
-  const value = specialized(given);
-  if (isPrimitiveVariable(value)) guardPrimitive(t, value);
-  const source = isPrimitiveVariable(value) ? undefined : sourceOf(value);
-  if (mayBeTensor(t, value) || !source) return known(mayBeTensor(t, value));
-  return t.read({ kind: 'instanceOf', base: source, type: Tensor as never }, false);
-}
-
 /** The checks of operands and arguments by position, which layers and functions of ops make. */
 export const operandChecks: readonly (readonly [check: unknown, performed: Performed])[] = [
-  [isTensor, traceIsTensor],
   [expectTensors, traceEach(mayBeTensor)],
   [expectOptional, traceEach((t, own) => isMissing(t, own) || mayBeTensor(t, own))],
   [expectTensorList, traceEach(areTensors)],
