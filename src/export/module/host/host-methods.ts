@@ -6,7 +6,7 @@
 import type { View } from '../actions/actions.ts';
 import { drawMethods } from './draw-methods.ts';
 import { poolMethods } from './pool-methods.ts';
-import { rowMethods } from './row-methods.ts';
+import { type EachLine, rowMethods } from './row-methods.ts';
 
 /** Views of the module's memory, and how it refuses a value. */
 export interface HostMemory {
@@ -31,6 +31,8 @@ type Walk = (
 
 export interface HostMethods extends HostMemory {
   label(index: number, classes: number): number | null;
+  labelShare(view: 'f32' | 'f64', dy: number, labels: number, n: number): number;
+  eachLine: EachLine;
   rows(
     op: string,
     places: number,
@@ -93,11 +95,15 @@ const hostMethods = {
     data[loss] = sum / count;
   },
 
-  nllLossShare(view: 'f32' | 'f64', dy: number, labels: number, out: number, n: number) {
-    const data = this[view];
+  /** The gradient's contribution to the score of each label that counts. */
+  labelShare(view: 'f32' | 'f64', dy: number, labels: number, n: number): number {
     let count = 0;
     for (let i = 0; i < n; i++) if (this.i32[labels + i] !== -100) count++;
-    data[out] = -data[dy]! / count;
+    return -this[view][dy]! / count;
+  },
+
+  nllLossShare(view: 'f32' | 'f64', dy: number, labels: number, out: number, n: number) {
+    this[view][out] = this.labelShare(view, dy, labels, n);
   },
 
   nllLossGrad(
@@ -109,9 +115,7 @@ const hostMethods = {
     classes: number,
   ) {
     const data = this[view];
-    let count = 0;
-    for (let i = 0; i < n; i++) if (this.i32[labels + i] !== -100) count++;
-    const share = -data[dy]! / count;
+    const share = this.labelShare(view, dy, labels, n);
     data.fill(0, out, out + n * classes);
     for (let i = 0; i < n; i++) {
       const label = this.label(labels + i, classes);
@@ -303,18 +307,16 @@ const hostMethods = {
   argExtreme(view: Name, from: number, to: number, [size, step, outer]: Numbers, sign: number) {
     const data = this[view];
     let out = to;
-    for (let o = 0; o < outer!; o++) {
-      for (let i = 0; i < step!; i++) {
-        const first = from + o * size! * step! + i;
-        let best = 0;
-        let top = data[first]!;
-        for (let k = 1; k < size! && !Number.isNaN(top); k++) {
-          const value = data[first + k * step!]!;
-          if (sign * value > sign * top || Number.isNaN(value)) [best, top] = [k, value];
-        }
-        this.i32[out++] = best;
+    this.eachLine(size!, step!, outer!, (start) => {
+      const first = from + start;
+      let best = 0;
+      let top = data[first]!;
+      for (let k = 1; k < size! && !Number.isNaN(top); k++) {
+        const value = data[first + k * step!]!;
+        if (sign * value > sign * top || Number.isNaN(value)) [best, top] = [k, value];
       }
-    }
+      this.i32[out++] = best;
+    });
   },
 
   /** A sum, product, largest or smallest element, in the order of the shape; integers wrap. */

@@ -6,7 +6,26 @@ import type { HostMemory } from './host-methods.ts';
 type Numbers = readonly number[];
 type Real = 'f32' | 'f64';
 
+/** Calls `body` for each line of `size` entries that are `step` apart, with its first entry and its place within the step. */
+export type EachLine = (
+  size: number,
+  step: number,
+  outer: number,
+  body: (first: number, place: number) => void,
+) => void;
+
 export const rowMethods = {
+  eachLine(
+    size: number,
+    step: number,
+    outer: number,
+    body: (first: number, place: number) => void,
+  ) {
+    for (let o = 0; o < outer; o++) {
+      for (let i = 0; i < step; i++) body(o * size * step + i, i);
+    }
+  },
+
   clear(view: View, at: number, size: number) {
     this[view].fill(0, at, at + size);
   },
@@ -164,8 +183,7 @@ export const rowMethods = {
     isInteger: number,
   ) {
     const data = this[view];
-    for (let row = 0; row < outer! * step!; row++) {
-      const first = Math.floor(row / step!) * size! * step! + (row % step!);
+    this.eachLine(size!, step!, outer!, (first) => {
       let result = kind === 'cumsum' ? 0 : 1;
       for (let n = 0; n < size!; n++) {
         const at = first + (reverse ? size! - 1 - n : n) * step!;
@@ -174,7 +192,7 @@ export const rowMethods = {
         else result = isInteger ? Math.imul(result, value) : result * value;
         data[to + at] = result;
       }
-    }
+    });
   },
 
   /** The first entries of each row in order, and their places; equal ones keep their order, NaN is the largest. */
@@ -185,21 +203,22 @@ export const rowMethods = {
     sign: number,
   ) {
     const data = this[view];
-    for (let row = 0; row < outer! * step!; row++) {
-      const [o, i] = [Math.floor(row / step!), row % step!];
-      const first = from! + o * size! * step! + i;
+    this.eachLine(size!, step!, outer!, (start, place) => {
+      const first = from! + start;
       const order = Int32Array.from({ length: size! }, (_, k) => k).sort((a, b) => {
         const [x, y] = [data[first + a * step!]!, data[first + b * step!]!];
         if (x < y) return -sign;
         if (x > y) return sign;
         return sign * (Number(Number.isNaN(x)) - Number(Number.isNaN(y)));
       });
+      // The results have `count` entries where the operand has `size`.
+      const into = ((start - place) / size!) * count! + place;
       for (let k = 0; k < count!; k++) {
-        const to = o * count! * step! + i + k * step!;
+        const to = into + k * step!;
         data[values! + to] = data[first + order[k]! * step!]!;
         this.i32[places! + to] = order[k]!;
       }
-    }
+    });
   },
 
   /** Each entry a weighed sum: `starts` says which of the terms are its own. */
@@ -290,6 +309,7 @@ export const rowMethods = {
 } satisfies Record<string, unknown> & ThisType<HostMemory & RowMethods>;
 
 interface RowMethods {
+  eachLine: EachLine;
   eachRun(
     group: number,
     sizes: Numbers,
