@@ -126,54 +126,7 @@ export {
   poissonNllLoss,
   smoothL1Loss,
 } from './loss/regression-losses.ts';
-export { atleast1d, atleast2d, atleast3d, broadcastTensors } from './movement/at-least.ts';
-export { empty, full, ones, zeros } from './movement/create.ts';
-export {
-  cat,
-  cat as concat,
-  cat as concatenate,
-  columnStack,
-  dstack,
-  hstack,
-  stack,
-  vstack,
-  vstack as rowStack,
-} from './movement/joining.ts';
-export {
-  clone,
-  contiguous,
-  flatten,
-  narrow,
-  permute,
-  reshape,
-  select,
-  squeeze,
-  transpose,
-  unsqueeze,
-} from './movement/movement.ts';
-export { diagEmbed } from './movement/place.ts';
-export {
-  arange,
-  emptyLike,
-  eye,
-  fullLike,
-  type LikeOptions,
-  linspace,
-  onesLike,
-  zerosLike,
-} from './movement/ranges.ts';
-export {
-  broadcastTo,
-  diag,
-  diagonal,
-  meshgrid,
-  moveaxis,
-  movedim,
-  swapaxes,
-  t,
-  unflatten,
-} from './movement/views.ts';
-export { col2im, im2col, type UnfoldOptions, unfold } from './movement/windows.ts';
+export * from './movement/exports.ts';
 export {
   type BatchNormOptions,
   batchNorm,
