@@ -50,7 +50,7 @@ function isHost(): ArgumentError {
   });
 }
 
-/** Ops of which each brings a value back from the store that keeps it. `ops`: of the planned program. */
+/** Returns the ops that load a value back from its store. `ops`: those of the planned program. */
 export function valuesFromStores(
   ops: readonly ProgramOp[],
   kept: ReadonlySet<ValueId>,

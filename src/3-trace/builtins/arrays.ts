@@ -238,7 +238,7 @@ const iteratedDirectly: ReadonlySet<Variable['kind']> = new Set([
   'generator',
 ]);
 
-/** `ToLength`, of what an array can be made of at once. */
+/** Returns `ToLength` of a constant size, for arrays that the trace creates whole. */
 function lengthIn(t: Tracer, size: Variable): number {
   const length = Math.trunc(Number(constantOf(t, size))) || 0;
   if (length > 2 ** 16) throw new GraphBreak('native-call', `an array of length ${length} is made`);

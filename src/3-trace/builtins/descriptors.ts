@@ -41,7 +41,7 @@ type Outer = ObjectVariable | FunctionVariable;
 const isOuter = (variable: Variable): variable is Outer =>
   (variable.kind === 'object' || variable.kind === 'function') && !isProxy(variable.value);
 
-/** Answers a query about a pre-existing object: the answer is guarded where the trace depends on it. */
+/** Returns the result of a query about a pre-existing object, guarded if the trace depends on it. */
 function askOuter(t: Tracer, object: Outer, query: Query, key?: Key): Variable {
   if (t.effects.isWritten(object.value)) {
     throw new GraphBreak('native-call', `${query} of an object that was changed before`);

@@ -317,7 +317,7 @@ const lookedUp = new Map<unknown, readonly Protocol[]>([
 
 const callbackOnly: readonly Protocol[] = ['callback'];
 
-/** The code that represents a host function in this call, and what it takes besides; undefined when there is none. */
+/** Returns the polyfill of a native function for this call, with its extra arguments; undefined if it has none. */
 export function polyfillOf(
   t: Tracer,
   fn: AnyFunction,

@@ -8,7 +8,7 @@ import { specialized } from '../variables/unions.ts';
 import type { PromiseMethod, Variable } from '../variables/variable.ts';
 import type { Builtin, BuiltinTable, HostFunction } from './builtin.ts';
 
-/** Waiting for it calls nothing of the user's: it is no thenable but a promise of the trace. */
+/** Whether awaiting the value calls no user code: it is a promise created by the trace, or not a thenable. */
 function isPlain(given: Variable): boolean {
   const value = specialized(given);
   return ['constant', 'symbolic', 'tensor', 'newPromise'].includes(value.kind);

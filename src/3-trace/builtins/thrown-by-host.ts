@@ -66,8 +66,8 @@ const called: ReadonlySet<unknown> = new Set<unknown>([
 const constructed: ReadonlySet<unknown> = new Set<unknown>([...constructors, Promise, Proxy]);
 
 /**
- * Throws what the native function throws for operands of which the trace knows all; otherwise nothing has happened,
- * and the call is left to the host.
+ * Throws what the native function throws, if the trace knows every operand; otherwise has no effect and leaves the call
+ * to the native function.
  */
 export function raiseWhatHostThrows(
   t: Tracer,

@@ -117,8 +117,8 @@ function tailOf(t: Tracer): Tail | null {
 }
 
 /**
- * Each path goes on to the end of what is being followed, and is a region with all ops of its own: gradients that are
- * differentiated there go through no branch.
+ * Traces each path to the end of the function or region that is being traced, as a region with all of its ops: gradients
+ * that are differentiated there pass through no branch.
  */
 function followToEnd(
   t: Tracer,

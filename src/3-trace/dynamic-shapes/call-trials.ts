@@ -25,8 +25,8 @@ export interface Trial {
 }
 
 /**
- * At least one; of some sample runs the call may reject the shapes. `given`: per operand, what they bring. Throws
- * DrawsNumbers, and what `refused` makes of a reason why there is no program of the call.
+ * Returns at least one trial; the call may reject the shapes of some sample runs. `given`: each operand's shapes in the
+ * sample runs. Throws DrawsNumbers, or the break that `refused` creates if the call has no program.
  */
 export function trialsOf(
   traced: TracedCall,

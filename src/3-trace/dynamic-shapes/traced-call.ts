@@ -17,7 +17,7 @@ import { CallStream, drawsNothing } from './call-stream.ts';
 /** Among the arguments of a call: one of its operands. */
 export class OperandPlace {
   readonly index: number;
-  /** The operand is a number that stands for a boolean. */
+  /** The operand is a number that represents a boolean. */
   readonly isBoolean: boolean;
   constructor(index: number, isBoolean: boolean) {
     this.index = index;

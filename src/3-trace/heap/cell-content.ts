@@ -13,7 +13,7 @@ export function setCell(t: Tracer, cell: CellVariable, value: Variable): void {
   element.of.elements[element.index] = value;
 }
 
-/** Writes an element of `arguments` that is there; false where there is none. */
+/** Writes an existing element of `arguments`; returns false if there is no such element. */
 export function setArgument(
   t: Tracer,
   args: NewArrayVariable,

@@ -31,8 +31,8 @@ export function distinctInputs(
 }
 
 /**
- * Returns guards that a tensor which is freed, or switched, is none of the tensors that are used, or exactly those that
- * it was here.
+ * Returns guards for a tensor that the function frees or switches: in later calls it must be the same used tensors as
+ * here, or none of them.
  */
 export function disposedInputs(
   inputs: readonly TensorInput[],

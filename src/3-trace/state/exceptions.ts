@@ -106,7 +106,7 @@ export function handlerAt(frame: TraceFrame, pc: Pc): ProtectedRegion | undefine
   return region;
 }
 
-/** Goes on at the innermost handler; nothing changes when there is none. */
+/** Continues at the innermost handler; changes nothing if there is no handler. */
 export function goToHandler(t: Tracer, error: Variable): Pc {
   for (let depth = t.frames.length - 1; depth >= t.floor; depth--) {
     const frame = t.frames[depth]!;

@@ -41,7 +41,7 @@ export class RegionBuilder implements Surroundings {
   /** Captured values of the surrounding program, and the inputs that represent them. */
   readonly #captured = new Map<ValueId, { readonly outer: Tensor; readonly input: Tensor }>();
   readonly #outerOfInput = new Map<ValueId, Tensor>();
-  /** Inputs that are no captured values. */
+  /** Inputs that are not captured values. */
   readonly given: Tensor[] = [];
   /** The tensors of the surrounding program for which they were given. */
   readonly givenFor: Tensor[] = [];

@@ -33,8 +33,8 @@ import { countedOn, putOffOperator } from './numbers.ts';
 export type ArrayVariable = NewArrayVariable | ObjectVariable;
 
 /**
- * The variable as an array, of a user's class too, or undefined when it is none. Of a pre-existing one behind which
- * the program puts any number of elements, those before are known one by one, unless only its end matters.
+ * Returns the variable as an array, subclasses included; undefined for anything else. If the program appends any number
+ * of elements to a pre-existing array, the earlier elements are known one by one, unless only the end matters.
  */
 export function asArray(
   t: Tracer,

@@ -18,8 +18,8 @@ export function strictlyEqual(t: Tracer, x: Variable, y: Variable): boolean {
 }
 
 /**
- * Text of numbers of the program is no other primitive, whatever it says. A number that changes from call to
- * call is nothing of another type, whatever its value.
+ * Whether the two differ in type for every value they can have: text made from device scalars never equals a primitive
+ * of another type, nor does a number that changes from call to call.
  */
 function differInType(t: Tracer, a: Variable, b: Variable): boolean {
   if (a.kind === 'symbolic' || b.kind === 'symbolic') {

@@ -1,6 +1,6 @@
 /**
  * An array of tensors that grows from call to call, as an operand of the tensor API: `cat(cache)`. One trace serves
- * any number of them, where no more is done with its elements than to hand over all of them.
+ * any number of elements, as long as the code only passes on all of them together.
  */
 
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';

@@ -7,9 +7,9 @@ import { gradientSources } from './gradient-sources.ts';
 import type { Group, GroupOptions } from './groups.ts';
 import { raisingGroups } from './raising-groups.ts';
 
-/** So many programs are costed at most, twice, to find the groups that raise the peak. */
+/** The most programs that are costed, in each of two rounds, to find the groups that raise the peak. */
 const mostTrials = 10;
-/** So many of them are chosen by estimates; the others halve what is left. */
+/** The number of trials whose groups are chosen by estimates; later trials halve the remaining groups. */
 const mostEstimates = 5;
 
 /**
@@ -51,7 +51,7 @@ export function fuseGroups(
   let trials = 0;
   let accepted: readonly Group[] = [];
   let written = program;
-  /** The bytes that the program with these groups needs too much; they are accepted if that is none. */
+  /** Returns the bytes by which these groups raise the peak above the limit; accepts the groups if it is not positive. */
   const excessWith = (candidates: readonly Group[]): number => {
     trials++;
     const all = [...accepted, ...candidates];
@@ -215,7 +215,7 @@ class GroupWriter {
       );
   }
 
-  /** The place of a view that is a result like what it shows, or like another view of that; null: there is none. */
+  /** Returns the index of a view that is a result together with its base or another view of it; null if there is none. */
   #shownTwice(parts: readonly ProgramOp[], results: readonly ValueId[]): number | null {
     const base = new Map<ValueId, ValueId>();
     const shown = new Set<ValueId>();

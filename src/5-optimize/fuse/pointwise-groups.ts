@@ -15,7 +15,7 @@ interface Loop {
 
 /** Pointwise ops over one shape: each element goes through all of them. */
 export class PointwiseRules implements GroupRules<Loop> {
-  /** A kernel of more parts has more values at once than registers and scratch memory hold. */
+  /** With more parts, a kernel has more live values than registers and scratch memory can hold. */
   readonly mostParts = 24;
   readonly mostOperands = 24;
   readonly #values: ValueTable;

@@ -264,7 +264,7 @@ export class Pressure {
     return readers[at] ?? never;
   }
 
-  /** Tells that the walk goes on to the next op. */
+  /** Advances the walk to the next op. */
   advance(): void {
     this.#state++;
   }
@@ -272,7 +272,7 @@ export class Pressure {
 
 const none: readonly never[] = [];
 
-/** The place of the lowest finite price, the first of several; −1: there is none. */
+/** Returns the index of the lowest finite price, the first of equal ones; −1 if no price is finite. */
 function cheapestOf(prices: readonly number[]): number {
   let best = -1;
   let least = never;

@@ -25,19 +25,19 @@ export const mostOpsPlannedOnce = 60_000;
 const [fewParts, mostParts] = [8, 32];
 /** A saving below this is negligible. */
 const leastBytes = 1 << 16;
-/** Slices are tried if gradients are at least this share of all bytes. */
+/** Slices are tried if gradients take at least this share of all bytes. */
 const largeShare = 1 / 20;
 
 /**
- * In: a training step in one program. Out: the same, to the last bit, with less alive at a time: a chain
- * of ops runs part by part along one dimension, so that what lies between exists in parts only.
+ * In: a training step in one program. Out: a bitwise identical program with fewer live bytes: a chain of ops runs
+ * part by part along one dimension, so that its intermediate values exist only in parts.
  *
  * - Along the batch: forward and backward of some samples, then of the next; sums over the batch continue
  *   from part to part in the order of the whole.
  * - Along the rows of a weight: a part of its gradient, and the update of these rows.
  *
- * No op is computed twice. Programs that update nothing stay as they are. Unless the program `mayBeSlower`, only
- * those slices are taken with which the time model finds it no slower. Each candidate is a step of its own.
+ * No op is computed twice. Programs that update nothing are returned unchanged. Unless the program `mayBeSlower`,
+ * only slices that the time model predicts to be no slower are used. Each candidate is a step of the generator.
  */
 export function* chooseSlices(
   program: Program,

@@ -151,7 +151,7 @@ const product: Rule = ({ inputs, outputs, cuts, parts, splitsBlocks }) => {
   return { kind: 'map', operands: [batch, batch], outputs: [batch] };
 };
 
-/** Whether some of the parts end within a block of a sum that another part goes on with. */
+/** Whether some part ends within a block of a sum that another part continues. */
 export function splitsAny(slicings: Iterable<Slicing>, parts: number): boolean {
   for (const slicing of slicings) {
     if (slicing.kind === 'sumProducts' && !endsInFirstOrWhole(slicing.length, parts)) return true;

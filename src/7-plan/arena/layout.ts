@@ -27,10 +27,10 @@ const exactPlacements = 20_000;
 const nothing: Layout = { offsets: [], bytes: Number.POSITIVE_INFINITY };
 
 /**
- * Offsets so that no two ranges that are live together overlap, with a low end. Each range goes to the lowest place that
- * is free for all its life; what differs is who goes first. The longest-known good orders are tried (by size, by size
- * times life, by start), then the range that ends highest moves to the front, while that helps; few ranges are searched
- * exactly, and of many a layout close to the best is enough. No layout ends below the most live bytes at once.
+ * Returns offsets with a low end, so that no two ranges that are live together overlap. Ranges are placed one by one, each
+ * at the lowest offset that is free throughout its life. The well-known orders are tried (by size, by size times life, by
+ * start), then the range that ends highest is moved to the front while that helps. A few ranges are searched exactly; for
+ * many, a layout close to the best is enough. No layout ends below the peak of live bytes.
  */
 export function layOut(ranges: readonly LiveRange[]): Layout {
   const most = mostAlive(ranges);

@@ -22,8 +22,8 @@ interface State {
 /**
  * Best-first search over the sets of ops that can have run (closed under "must come before"), lowest
  * peak first: the first complete one is optimal. An op that lifts no peak and leaves no more live bytes
- * than before is taken at once, since an order without it there is never better. Finds what is below
- * `known`, and gives up after `limit` states.
+ * than before is scheduled immediately, since no order without it there is better. Finds orders whose peak is
+ * below `known`, and bails out after `limit` states.
  */
 export function exactOrder(graph: MemoryGraph, known: number, limit: number): Search {
   const walk = new LiveBytes(graph);

@@ -95,7 +95,7 @@ export function leavesOf(t: Tracer, form: ListTreeSpec, element: Variable): Tens
   return found;
 }
 
-/** False: it is of another form. What is read where there is no element is rejected by the run. */
+/** Returns false for a value of another form. The run rejects a read beyond the elements. */
 function collect(t: Tracer, form: ListTreeSpec, given: Variable, found: Tensor[]): boolean {
   const value = specialized(given);
   const isMissing = value === absent || value === undefinedVariable;

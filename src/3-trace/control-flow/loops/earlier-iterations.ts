@@ -12,8 +12,8 @@ interface Request {
 const requests = new WeakMap<RegionBuilder, Request[]>();
 
 /**
- * Notes a backward inside of a loop that is to stop at these tensors. In the body a carried value is where the graph
- * begins; eagerly it goes on to what earlier iterations have recorded.
+ * Notes a backward inside a loop that is to stop at these tensors. In the body the graph begins at the loop-carried
+ * values; in eager execution it continues into what earlier iterations have recorded.
  */
 export function noteRequest(roots: readonly Tensor[], wanted: readonly Tensor[]): void {
   for (const root of roots) {

@@ -29,7 +29,7 @@ type Performed = (t: Tracer, receiver: Variable, args: readonly Variable[]) => V
 
 const rejected = () => new GraphBreak('throw', 'a module rejects its input');
 
-/** `expectOptions(owner, options, kinds)`: what it rejects is left to the native function. */
+/** Traces `expectOptions(owner, options, kinds)`. The native function throws for options that fail the check. */
 export function traceExpectOptions(
   t: Tracer,
   _receiver: Variable,
@@ -48,7 +48,7 @@ export function traceExpectOptions(
   return undefinedVariable;
 }
 
-/** `expectArguments(owner, given, kinds)`, the same of arguments by position. */
+/** Traces `expectArguments(owner, given, kinds)`, which checks positional arguments. */
 export function traceExpectArguments(
   t: Tracer,
   _receiver: Variable,
@@ -59,7 +59,7 @@ export function traceExpectArguments(
     const kind = specialized(readProperty(t, accepted, name));
     if (isPrimitiveVariable(kind)) throw rejected();
     if (kind.kind !== 'object') throw new GraphBreak('framework-call', `the kind of ${name}`);
-    // Not what is in it, which need not be guarded.
+    // Its contents are not checked, so they need no guard.
     if (kind.value === kinds.anObject && !isPrimitiveVariable(value) && !isCallable(value))
       continue;
     if (!(kind.value as OptionKind).accepts(knownValue(t, value))) throw rejected();
@@ -67,7 +67,7 @@ export function traceExpectArguments(
   return undefinedVariable;
 }
 
-/** Passes where `holds` of each value that is looked at: what doesn't is left to the native function. */
+/** Traces a check that passes if `holds` is true of each argument; otherwise the native function throws. */
 const traceEach =
   (holds: (t: Tracer, value: Variable) => boolean, from = 1) =>
   (t: Tracer, _receiver: Variable, args: readonly Variable[]): Variable => {
@@ -86,7 +86,7 @@ function isList(_t: Tracer, value: Variable): boolean {
   return value.kind === 'newArray' || value.kind === 'union';
 }
 
-/** Looks at the type alone, and guards it: a number that changes stays one. */
+/** Tests and guards only the type, so that a changing number needs no other entry. */
 const hasType =
   (type: 'number' | 'boolean') =>
   (t: Tracer, value: Variable): boolean =>
@@ -119,7 +119,7 @@ export const operandChecks: readonly (readonly [check: unknown, performed: Perfo
   ],
 ];
 
-/** Kinds look at primitives, and at arrays and plain objects of them; otherwise at what sort of value it is. */
+/** Kinds test primitives, and arrays and plain objects of primitives; of other values they test only the type. */
 function knownValue(t: Tracer, value: Variable): unknown {
   if (isPrimitiveVariable(value)) return constantOf(t, value);
   const plain = plainValues(t, [value]);
@@ -133,7 +133,7 @@ function knownValue(t: Tracer, value: Variable): unknown {
   throw new GraphBreak('framework-call', `an option that is a ${value.kind}`);
 }
 
-/** A check of plain data that returns nothing: run on what the trace knows, which is guarded by its value. */
+/** Traces a check of plain data that returns nothing, by calling it on constants that are guarded by value. */
 export function traceCheck(check: (...args: never[]) => void) {
   return (t: Tracer, _receiver: Variable, args: readonly Variable[]): Variable => {
     const values = plainValues(t, args);
@@ -147,7 +147,7 @@ export function traceCheck(check: (...args: never[]) => void) {
   };
 }
 
-/** `kind.accepts(value)`, of the kinds that have a name. */
+/** `kind.accepts(value)` for each named kind. */
 export const kindTests: readonly (readonly [test: unknown, performed: Performed])[] = Object.values(
   kinds,
 ).flatMap((kind: unknown) => {
