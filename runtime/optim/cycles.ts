@@ -12,6 +12,7 @@ import {
   positive,
   probability,
 } from '../options/option-kinds.ts';
+import { withDefaults } from '../options/with-defaults.ts';
 import type { Optimizer } from './optimizer.ts';
 import {
   cosine,
@@ -64,16 +65,16 @@ export class OneCycleLR extends LRScheduler {
     const { maxLr, totalSteps } = options;
     expectArguments('OneCycleLR', { maxLr }, { maxLr: ratesKind });
     positiveInteger('totalSteps', totalSteps);
-    this.options = {
+    const defaults = {
       pctStart: 0.3,
       annealStrategy: 'cos',
       divFactor: 25,
       finalDivFactor: 1e4,
       baseMomentum: 0.85,
       maxMomentum: 0.95,
-      ...options,
       cycleMomentum: cyclesMomentum('OneCycleLR', optimizer, options.cycleMomentum),
     };
+    this.options = withDefaults(defaults, options);
     this.apply();
     optimizer.prepareState();
   }
@@ -151,16 +152,16 @@ export class CyclicLR extends LRScheduler {
     const { baseLr, maxLr } = options;
     expectArguments('CyclicLR', { baseLr, maxLr }, { baseLr: ratesKind, maxLr: ratesKind });
     const stepSizeUp = positiveInteger('stepSizeUp', options.stepSizeUp ?? 2000);
-    this.options = {
+    const defaults = {
+      stepSizeUp,
       stepSizeDown: stepSizeUp,
       mode: 'triangular',
       gamma: 1,
       baseMomentum: 0.8,
       maxMomentum: 0.9,
-      ...options,
       cycleMomentum: cyclesMomentum('CyclicLR', optimizer, options.cycleMomentum),
-      stepSizeUp,
     };
+    this.options = withDefaults(defaults, options);
     positiveInteger('stepSizeDown', this.options.stepSizeDown);
     this.apply();
     optimizer.prepareState();

@@ -1,6 +1,7 @@
 import { ArgumentError } from '../errors/errors.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { anyNumber, arrayOf, either, nonNegativeNumber, oneOf } from '../options/option-kinds.ts';
+import { withDefaults } from '../options/with-defaults.ts';
 import { noteChanging } from './changing-rates.ts';
 import type { Optimizer } from './optimizer.ts';
 import { expectOptimizer } from './scheduler.ts';
@@ -64,17 +65,17 @@ export class ReduceLROnPlateau {
     }
     this.optimizer = optimizer;
     for (const group of optimizer.groups) noteChanging(group, 'lr');
-    this.#options = {
+    const defaults = {
       mode: 'min',
+      factor,
       patience: 10,
       threshold: 1e-4,
       thresholdMode: 'rel',
       cooldown: 0,
       minLr: 0,
       eps: 1e-8,
-      ...options,
-      factor,
     };
+    this.#options = withDefaults(defaults, options);
     this.#best = this.#options.mode === 'min' ? Infinity : -Infinity;
   }
 

@@ -37,7 +37,7 @@ export const tostatic: UnpluginInstance<PluginOptions | undefined> = createUnplu
       enforce: 'post',
       vite: {
         configResolved({ root }) {
-          options = { root, ...options };
+          if (options.root === undefined) options = { ...options, root };
         },
       },
       resolveId: (id: string) => (id === 'tostatic/probe' ? fileURLToPath(probeFile) : undefined),

@@ -1,5 +1,6 @@
 import { deviceNames } from '../../runtime/device/current.ts';
 import { ArgumentError } from '../../runtime/errors/errors.ts';
+import { withDefaults } from '../../runtime/options/with-defaults.ts';
 
 /**
  * The memory optimizations of a program. Each can be disabled independently, to measure what it saves. Values and
@@ -178,7 +179,7 @@ export function memoryOptions(choice: MemoryChoice = 'planned'): MemoryOptions {
   if (savedDtype !== null && !savedDTypes.includes(savedDtype)) throw noSavedDtype(savedDtype);
   const isStore = offload === 'host' || offload === 'file';
   if (offload !== null && !(isStore && deviceNames().includes(offload))) throw noStore(offload);
-  return { ...allOn, ...choice };
+  return withDefaults(allOn, choice);
 }
 
 function unknownChoice(given: string, known: readonly string[]): ArgumentError {

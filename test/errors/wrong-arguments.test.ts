@@ -166,7 +166,7 @@ describe.each(Object.entries(calls))('%s with a wrong argument', (_, own) => {
 const notCaptured =
   /^(toStatic|refcounted|scopeOf|notToStatic|ignoreModule|backwardAsync|withMetaReads|progress|tick|appliedTo|profiler\.span)$/;
 
-const captured = { functions: calls.functions, methods: calls.methods };
+const captured = calls;
 
 describe.each(Object.entries(captured))('captured %s', (_, own) => {
   it('throw the same errors', { timeout: 240_000 }, () => {

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { nearestName } from '../../runtime/options/nearest-name.ts';
-import { ArgumentError, nn, optim } from '../../src/index.ts';
+import { ArgumentError, nn, optim, seed, Tensor } from '../../src/index.ts';
 import { takers, weights } from './option-takers.ts';
 
 /** None of them is a value of any option, except where an option takes such things. */
@@ -32,11 +32,41 @@ async function rejectionOf(call: () => unknown): Promise<unknown> {
   }
 }
 
+/** What the call returns or throws: data of tensors, fields of objects. */
+async function outcomeOf(call: (options: never) => unknown, options: object): Promise<unknown> {
+  seed(1);
+  try {
+    return described(await call(options as never));
+  } catch (error) {
+    return [(error as Error).name, (error as ArgumentError).given];
+  }
+}
+
+function described(value: unknown, depth = 3): unknown {
+  if (value instanceof Tensor) return value.toArraySync();
+  if (value instanceof nn.Module || value instanceof Promise) return '';
+  if (typeof value === 'function') return '';
+  // Times differ.
+  if (typeof value === 'string') return value.replaceAll(/[0-9.]+/g, '0');
+  if (typeof value !== 'object' || value === null) return value;
+  if (depth === 0 || ArrayBuffer.isView(value)) return '';
+  const fields = Object.entries(value).filter(([, each]) => each !== undefined);
+  return fields.map(([name, each]) => [name, described(each, depth - 1)]);
+}
+
 describe.each(Object.entries(takers))('%s', (_, { options, call }) => {
   it('takes all of its options, and options that are undefined', async () => {
     expect(await rejectionOf(() => call(options as never))).toBeNull();
     const extra = { ...options, [Object.keys(options).at(-1)!]: undefined };
     expect(await rejectionOf(() => call(extra as never))).toBeNull();
+  });
+
+  it('does the same where an option is undefined as where it is not given', async () => {
+    for (const name of Object.keys(options)) {
+      const { [name]: _, ...others } = options;
+      const omitted = await outcomeOf(call, others);
+      expect(await outcomeOf(call, { ...others, [name]: undefined }), name).toEqual(omitted);
+    }
   });
 
   it('rejects a misspelt name and says which it may be', async () => {

@@ -1,6 +1,7 @@
 /** Options of toStatic are verified before anything runs, also where no type checker has looked. */
 
 import { describe, expect, it } from 'vitest';
+import { passNames } from '../../src/5-optimize/passes.ts';
 import {
   ArgumentError,
   type Tensor,
@@ -8,6 +9,7 @@ import {
   tensor,
   toStatic,
 } from '../../src/index.ts';
+import { choices, settingsOf } from '../../src/options/static-options.ts';
 
 const fn = (x: Tensor) => x.mul(2);
 
@@ -36,8 +38,23 @@ describe('options of toStatic', () => {
     expect(attempt).toThrow(says);
   });
 
-  it('may be left undefined', () => {
-    const none = { capture: undefined, check: undefined, memory: undefined } as never;
-    expect(toStatic(fn, none)(tensor([1])).toArraySync()).toEqual([2]);
+  it('are those that are not given where they are undefined', () => {
+    const omitted = settingsOf({});
+    const given = (name: string) => settingsOf({ [name]: undefined } as ToStaticOptions);
+    for (const name of Object.keys(choices)) expect(given(name), name).toEqual(omitted);
+    const all = Object.fromEntries(Object.keys(choices).map((name) => [name, undefined]));
+    expect(toStatic(fn, all as never)(tensor([1])).toArraySync()).toEqual([2]);
+  });
+
+  it('are those that are not given where one of memory or passes is undefined', () => {
+    const { memory, compile } = settingsOf({});
+    for (const name of Object.keys(memory)) {
+      const options = { memory: { [name]: undefined } } as ToStaticOptions;
+      expect(settingsOf(options).memory, name).toEqual(memory);
+    }
+    for (const name of passNames) {
+      const options = { passes: { [name]: undefined } } as ToStaticOptions;
+      expect(settingsOf(options).compile.without, name).toEqual(compile.without);
+    }
   });
 });
