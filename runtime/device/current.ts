@@ -89,7 +89,9 @@ export function deviceGuard<T>(device: Device | string | null, body: () => T): T
 
 /** The device, or the one of this name; throws DeviceError for anything else. */
 export function deviceOf(device: Device | string): Device {
-  const given: unknown = device;
-  const isDevice = typeof given === 'object' && given !== null && 'allocator' in given;
-  return isDevice ? (given as Device) : deviceNamed(given as string);
+  return isDevice(device) ? device : deviceNamed(device);
 }
+
+/** Judged by its members. */
+export const isDevice = (given: unknown): given is Device =>
+  typeof given === 'object' && given !== null && 'allocator' in given;

@@ -12,6 +12,7 @@ import { holdingLines } from '../run-program/control/lines.ts';
 import { Executable } from '../run-program/executor.ts';
 import { isRefused } from '../run-program/refused.ts';
 import { Subgraph } from '../run-program/run-program.ts';
+import { joinSame } from '../run-program/same-outputs.ts';
 import { sameShape } from '../spec/shape.ts';
 import { keep } from '../tensor/lifetime.ts';
 import { sharedWritten } from '../tensor/shared-memory.ts';
@@ -137,11 +138,7 @@ export class LoadedEntry {
   }
 
   /** Where a check fails, or a kernel rejects its values, no line is written, and nothing in place stays. */
-  #runProgram(
-    subgraph: Subgraph,
-    inputs: readonly Tensor[],
-    numbers: readonly number[],
-  ): readonly Tensor[] {
+  #runProgram(subgraph: Subgraph, inputs: readonly Tensor[], numbers: readonly number[]): Tensor[] {
     const run = () => runProgram(subgraph, inputs, numbers);
     return this.#holdsLines ? holdingLines(run, isRefused) : run();
   }
@@ -153,16 +150,18 @@ export class LoadedEntry {
     const outputs = this.#subgraph
       ? this.#recording(() => this.#runProgram(this.#subgraph!, inputs, numbers))
       : [];
-    const { randomNumbers, reads, optional } = this.saved;
+    const { randomNumbers, reads, optional, same } = this.saved;
     this.#lose.forEach((lose, i) => {
       lose?.(outputs[i]!);
     });
+    if (same.length > 0) joinSame(outputs, same, inputs);
     if (randomNumbers > 0) skipNumbers(randomNumbers);
-    const results: CallResults = { ...values, outputs, made: [], held: new Set() };
+    const lasting = outputs.flatMap((_, i) => (reads.includes(i) ? [] : [i]));
+    const results: CallResults = { ...values, inputs, outputs, lasting, made: [], held: new Set() };
     const { result, changes } = this.#read(results);
     for (const change of changes) change();
     for (const index of reads) outputs[index]!.dispose();
-    for (const index of optional) if (!results.held.has(index)) outputs[index]!.dispose();
+    freeUnchosen(optional, results);
     return result;
   }
 
@@ -182,6 +181,16 @@ export class LoadedEntry {
       for (const output of results.outputs) output.dispose();
       throw error;
     }
+  }
+}
+
+/** Inputs of the run stay with their owners, and what another output is with the caller. */
+function freeUnchosen(optional: readonly number[], { inputs, outputs, held }: CallResults): void {
+  if (optional.length === 0) return;
+  const chosen = new Set([...held].map((index) => outputs[index]!));
+  for (const index of optional) {
+    const output = outputs[index]!;
+    if (!chosen.has(output) && !inputs.includes(output)) output.dispose();
   }
 }
 
@@ -218,7 +227,7 @@ function runProgram(
   subgraph: Subgraph,
   inputs: readonly Tensor[],
   numbers: readonly number[],
-): readonly Tensor[] {
+): Tensor[] {
   if (!gradEnabled() || inputs.some((input) => input.requiresGrad)) {
     return subgraph.run(inputs, 0, numbers);
   }

@@ -16,6 +16,7 @@ import {
   type SourceRecipe,
 } from '../entry/recipe.ts';
 import { scalarFunctions } from '../ops/numbers/scalar-functions.ts';
+import { knownTensor, type RunTensors } from '../run-program/known-tensors.ts';
 import { takeItems, takeNumber } from '../run-program/list-items.ts';
 import { type Field, maxScalarArguments } from './file/field.ts';
 import { encodePrimitive, type Primitive, readNumber, readPrimitive } from './primitive.ts';
@@ -51,7 +52,7 @@ export interface Limits {
 }
 
 /** The values that recipes read: those found by a call, and those left by the run. */
-export interface CallResults extends CallValues, RunResults {
+export interface CallResults extends CallValues, RunResults, RunTensors {
   /** Numbers of the outputs that the caller got. */
   readonly held: Set<number>;
 }
@@ -204,9 +205,11 @@ function compileFill(make: SavedMake): (made: unknown, results: CallResults) => 
     case 'list': {
       const [output] = make.outputs;
       const { of } = make.element;
-      return (made, { outputs }) => {
-        for (const item of takeItems(outputs[output!]!)) {
-          (made as unknown[]).push(of === 'tensor' ? item : takeNumber(item, of));
+      return (made, results) => {
+        for (const item of takeItems(results.outputs[output!]!)) {
+          (made as unknown[]).push(
+            of === 'tensor' ? knownTensor(item, results) : takeNumber(item, of),
+          );
         }
       };
     }

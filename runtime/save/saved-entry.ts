@@ -1,4 +1,5 @@
 import type { LostHistory } from '../autograd/lost-history.ts';
+import type { SameOutput } from '../run-program/same-outputs.ts';
 import type { Field } from './file/field.ts';
 import type { ReadGraph } from './graph-reader.ts';
 import {
@@ -61,6 +62,8 @@ export interface SavedEntry {
   readonly spent: readonly (LostHistory | null)[];
   /** How many numbers of the random stream a run draws. */
   readonly randomNumbers: number;
+  /** Outputs that a run may leave as a tensor that it was given, or as one another. */
+  readonly same: readonly SameOutput[];
 }
 
 export function encodeEntry(entry: SavedEntry): unknown {
@@ -85,6 +88,21 @@ function encodeEffect(effect: SavedEffect): unknown {
   if (effect.kind === 'set') return { ...effect, place, value: encodeRecipe(effect.value) };
   if (effect.kind !== 'fill') return { ...effect, place };
   return { ...effect, place, items: effect.items.map((item) => item && encodeRecipe(item)) };
+}
+
+function readSame(field: Field, outputs: number): SameOutput {
+  const numberIn = (own: Field) => own.int(0, outputs - 1);
+  return {
+    output: numberIn(field.get('output')),
+    others: field
+      .get('others')
+      .items()
+      .map((other) => ({
+        index: numberIn(other.get('index')),
+        isLeaf: other.get('isLeaf').boolean(),
+      })),
+    mayBeInput: field.get('mayBeInput').boolean(),
+  };
 }
 
 /** Everything that the entry names is there. */
@@ -125,6 +143,10 @@ export function readEntry(field: Field, states: number, graphs: readonly ReadGra
       .map((index) => index.int(0, outputs - 1)),
     spent: field.get('spent').tuple(outputs).map(readLost),
     randomNumbers: field.get('randomNumbers').int(0, Number.MAX_SAFE_INTEGER),
+    same: field
+      .get('same')
+      .items()
+      .map((same) => readSame(same, outputs)),
   };
 }
 

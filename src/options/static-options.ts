@@ -175,7 +175,9 @@ function expectCount(name: string, given: number, of: string, remedy: string, le
 }
 
 /** Every option, with its values where these are few; null: checked by itself. */
-export const choices: { readonly [Name in keyof Required<ToStaticOptions>]: readonly unknown[] | null } = {
+export const choices: {
+  readonly [Name in keyof Required<ToStaticOptions>]: readonly unknown[] | null;
+} = {
   scope: null,
   fallback: ['eager', 'error'],
   dynamic: ['auto', true, false],

@@ -1,7 +1,7 @@
 import type { LostHistory } from '../../runtime/autograd/lost-history.ts';
+import type { SameOutput } from '../../runtime/run-program/same-outputs.ts';
 import type { CalledNumber } from '../guards/called-numbers.ts';
 import { type BreakReason, type BreakRecord, breakReasons } from '../traces/graph-break.ts';
-import type { SameOutput } from '../traces/same-outputs.ts';
 import type { LoopDecision, Outcome, Resized, TraceResult } from '../traces/trace-result.ts';
 import {
   always,

@@ -45,6 +45,7 @@ export class EntryWriter {
       randomNumbers,
       optional,
       lost,
+      same,
     } = this.#trace;
     if (outcome.kind !== 'return')
       throw notSavable(this.#name, `its graph ends: ${outcome.record.detail}`);
@@ -68,6 +69,7 @@ export class EntryWriter {
       randomNumbers,
       optional,
       spent: planned ? lost : [],
+      same: planned ? same : [],
     };
   }
 

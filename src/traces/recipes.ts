@@ -73,7 +73,7 @@ export function partsOf(make: Make): readonly Recipe[] {
     case 'bound':
       return [make.target, make.receiver, ...make.args];
     case 'closure':
-      return [...make.cells, make.thisValue];
+      return [...make.cells, make.thisValue, ...present([make.newTarget])];
     default:
       return assertNever(make, 'make');
   }

@@ -16,6 +16,7 @@ import type {
 import type { CapturedFrame, UserPosition } from '../../runtime/errors/position.ts';
 import type { ScalarTable } from '../../runtime/ops/numbers/symbolic-number.ts';
 import type { Program } from '../../runtime/program/program.ts';
+import type { SameOutput } from '../../runtime/run-program/same-outputs.ts';
 import type { TypedArray } from '../../runtime/spec/dtype.ts';
 import type { CalledNumber } from '../guards/called-numbers.ts';
 import type { Guard } from '../guards/guard.ts';
@@ -26,7 +27,6 @@ import type { Code, SourceText } from '../vm/bytecode/code.ts';
 import type { Closure, Frame } from '../vm/bytecode/frame.ts';
 import type { Pc, Primitive, Reg } from '../vm/bytecode/instructions.ts';
 import type { BreakRecord } from './graph-break.ts';
-import type { SameOutput } from './same-outputs.ts';
 
 /** The leaves of a trace's recipes, besides the results of a run. */
 export type RecipeLeaf =
@@ -178,6 +178,8 @@ export type Make =
       readonly outer: Omit<Closure, 'cells'>;
       readonly cells: readonly Recipe[];
       readonly thisValue: Recipe;
+      /** The `new.target` that an arrow sees which asks for it. */
+      readonly newTarget: Recipe | undefined;
       /** Another name than the code has. */
       readonly name: string | undefined;
     };

@@ -68,6 +68,7 @@ export function programOf(
       optional: [],
       spent: [],
       randomNumbers: 0,
+      same: [],
     },
     dispose: () => {},
   };

@@ -41,7 +41,7 @@ import {
 } from '../control-flow/numbers/scalar-arguments.ts';
 import { constantOf, guardPrimitive, sourceOf } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
-import { arrayElements, asArray } from '../values/arrays.ts';
+import { arrayElements, asArray, isArray } from '../values/arrays.ts';
 import { callDynamically, callWithNumbers } from '../values/call-dynamically.ts';
 import { ChangingNumbers, type NumberUse } from '../values/changing-numbers.ts';
 import { plainEntries } from '../values/property-keys.ts';
@@ -256,6 +256,7 @@ function refusedOfLeaf(
 function opened(t: Tracer, given: Variable): Variable {
   const variable = specialized(given);
   if (variable.kind !== 'object' || !isPlainObject(variable.value)) return given;
+  isArray(t, variable);
   const entries = plainEntries(t, variable).map(({ key, value }) => [key, value] as const);
   return { kind: 'newObject', entries: new Map(entries) };
 }
@@ -277,6 +278,7 @@ function apiValue(t: Tracer, given: Variable, numbers: ChangingNumbers, inArray:
   if (variable.kind === 'newTypedArray') return variable.data.slice();
   const plain = variable.kind === 'object' && isPlainObject(variable.value);
   if (plain || (variable.kind === 'newObject' && !prototypeOf(variable))) {
+    isArray(t, variable);
     const entries = plainEntries(t, variable);
     return Object.fromEntries(
       entries.map(({ key, value }) => [key, apiValue(t, value, numbers, inArray)]),

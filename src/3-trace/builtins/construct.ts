@@ -22,10 +22,10 @@ import { isPristine } from '../values/protocols.ts';
 import { isPrimitiveVariable, joinedText } from '../values/to-primitive.ts';
 import { newTypedArray } from '../values/typed-arrays.ts';
 import { isRefused } from '../variables/code-of.ts';
+import type { ClassVariable } from '../variables/function-variables.ts';
 import type { TraceFrame } from '../variables/trace-frame.ts';
 import { specialized } from '../variables/unions.ts';
 import {
-  type ClassVariable,
   type FunctionVariable,
   hole,
   type NewArrayVariable,

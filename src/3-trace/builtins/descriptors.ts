@@ -16,7 +16,7 @@ import {
   setOwnProperty,
 } from '../heap/made-objects.ts';
 import { typeError } from '../state/exceptions.ts';
-import { constantOf, truthiness } from '../state/facts.ts';
+import { constantOf, guardObject, guardPrimitive, truthiness } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { arrayElement, arrayLength, hasElement } from '../values/arrays.ts';
 import { heldFunction } from '../values/getters.ts';
@@ -192,6 +192,8 @@ export function hasIntegrity(t: Tracer, given: Variable, query: Integrity): Vari
   if (object.kind === 'tensor' || object.kind === 'scalar') {
     throw new GraphBreak('native-call', `${query} of a ${object.kind}`);
   }
+  if (isObject) guardObject(t, object);
+  else guardPrimitive(t, object);
   return known(isObject === (query === 'isExtensible'));
 }
 

@@ -1,10 +1,16 @@
 /** Functions of Object, Reflect and Function.prototype. */
 
-import { sourceKey } from '../../guards/source-key.ts';
 import { nameClass } from '../heap/made-classes.ts';
 import { newObject, setOwnProperty, setPrototype } from '../heap/made-objects.ts';
 import { typeError } from '../state/exceptions.ts';
-import { constantOf, isNullish, truthiness, typeOf } from '../state/facts.ts';
+import {
+  constantOf,
+  guardIdentity,
+  guardObject,
+  isNullish,
+  truthiness,
+  typeOf,
+} from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { sameValueZero } from '../values/equality.ts';
 import { eachElement } from '../values/iterators.ts';
@@ -19,7 +25,6 @@ import { specialized } from '../variables/unions.ts';
 import {
   known,
   newArray,
-  type ObjectVariable,
   undefinedVariable,
   type Variable,
 } from '../variables/variable.ts';
@@ -50,7 +55,9 @@ function onObject(body: Body): Builtin {
 function onObjectOnly(body: Body): Builtin {
   return (t, _receiver, [given = undefinedVariable, ...rest]) => {
     const object = specialized(given);
-    return isObjectVariable(object) ? body(t, object, rest) : undefined;
+    if (!isObjectVariable(object)) return undefined;
+    guardObject(t, object);
+    return body(t, object, rest);
   };
 }
 
@@ -98,15 +105,11 @@ const defineProperties: Body = (t, target, [descriptors]) => {
   return target;
 };
 
-function guardObject(t: Tracer, { source, value }: ObjectVariable): void {
-  t.guard(`identity ${sourceKey(source)}`, { kind: 'identity', source, value });
-}
-
 const create: Builtin = (t, _receiver, [prototype = nothing, descriptors = nothing]) => {
   const above = specialized(prototype);
   const isNull = above.kind === 'constant' && constantOf(t, above) === null;
   if (!isNull && above.kind !== 'object' && above.kind !== 'newObject') return undefined;
-  if (above.kind === 'object') guardObject(t, above);
+  if (above.kind === 'object') guardIdentity(t, above);
   const made = newObject(t, isNull ? null : (above as Exclude<typeof above, { kind: 'constant' }>));
   const isPlain = isPrimitiveVariable(descriptors) && isNullish(t, descriptors);
   return isPlain ? made : defineProperties(t, made, [descriptors]);

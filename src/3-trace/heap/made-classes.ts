@@ -9,11 +9,11 @@ import type { Code } from '../../vm/bytecode/code.ts';
 import { guardIdentity } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { isRefused } from '../variables/code-of.ts';
+import type { ClassVariable } from '../variables/function-variables.ts';
 import type { TraceFrame } from '../variables/trace-frame.ts';
 import { present, specialized } from '../variables/unions.ts';
 import {
   type CellReference,
-  type ClassVariable,
   known,
   type NewObjectVariable,
   type ObjectVariable,

@@ -115,7 +115,7 @@ export function makeOf(to: Reconstruction, variable: Variable): Make {
         args: variable.args.map((arg) => to.recipe(arg)),
       };
     case 'closure': {
-      const { code, outer, cells, thisVariable, name, home } = variable;
+      const { code, outer, cells, thisVariable, name, home, newTarget } = variable;
       if (home) to.tracer.control.plans.makeNatively(code);
       expectNotPassed(to.tracer, outer);
       return {
@@ -124,6 +124,7 @@ export function makeOf(to: Reconstruction, variable: Variable): Make {
         outer,
         cells: cells.map((cell) => to.recipe(cell)),
         thisValue: to.recipe(thisVariable),
+        newTarget: newTarget && to.recipe(newTarget),
         name,
       };
     }

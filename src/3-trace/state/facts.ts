@@ -145,6 +145,11 @@ function guardDefined(t: Tracer, { source }: ConstantVariable): void {
   if (source) t.guard(`defined ${sourceKey(source)}`, { kind: 'defined', source });
 }
 
+/** Guards that what is an object or function now stays one. */
+export function guardObject(t: Tracer, object: Variable): void {
+  if (typeOf(t, object) === 'object') truthiness(t, object);
+}
+
 export function isInitialized(t: Tracer, given: Variable): boolean {
   const variable = specialized(given);
   if (variable.kind === 'uninitialized') return false;

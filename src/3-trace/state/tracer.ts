@@ -34,10 +34,10 @@ import { OuterVariables } from '../inputs/outer-variables.ts';
 import { numberFor, ProgramNumbers, Sizes, sizeIn } from '../inputs/sizes.ts';
 import type { TensorInput } from '../inputs/trace-input.ts';
 import type { CodeOf } from '../variables/code-of.ts';
+import type { MadePrivateName } from '../variables/function-variables.ts';
 import { enteredFrame, type TraceFrame } from '../variables/trace-frame.ts';
 import type {
   ConstantVariable,
-  MadePrivateName,
   NewObjectVariable,
   TensorVariable,
   Variable,

@@ -16,10 +16,10 @@ import { writtenAbove, writtenThere } from '../heap/written-above.ts';
 import { constantOf, guardIdentity } from '../state/facts.ts';
 import { guardNumbers } from '../state/symbolic-guards.ts';
 import type { Tracer } from '../state/tracer.ts';
+import type { ClassVariable } from '../variables/function-variables.ts';
 import { iteratedBy } from '../variables/iterated-by.ts';
 import { textAsked } from '../variables/text.ts';
 import { present, specialized } from '../variables/unions.ts';
-import type { ClassVariable } from '../variables/variable.ts';
 import {
   type FunctionVariable,
   known,

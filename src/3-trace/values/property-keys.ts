@@ -9,10 +9,10 @@ import { type Key, ownAttributes, ownSymbols } from '../heap/made-objects.ts';
 import { writtenAbove } from '../heap/written-above.ts';
 import { constantOf } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
+import type { ClosureVariable } from '../variables/function-variables.ts';
 import { present, specialized } from '../variables/unions.ts';
 import {
   type BoundVariable,
-  type ClosureVariable,
   type FunctionVariable,
   known,
   type NewObjectVariable,

@@ -3,8 +3,9 @@ import type { Source } from '../../guards/source.ts';
 import { guardOf } from '../../traces/frame-guard.ts';
 import type { Closure, Frame } from '../../vm/bytecode/frame.ts';
 import type { Pc, Reg } from '../../vm/bytecode/instructions.ts';
+import type { ClassVariable } from './function-variables.ts';
 import type { IteratorRecordVariable } from './iterator-variables.ts';
-import type { CellReference, ClassVariable, Variable } from './variable.ts';
+import type { CellReference, Variable } from './variable.ts';
 
 /** One activation as the tracer follows it. */
 export interface TraceFrame {

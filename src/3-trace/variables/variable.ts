@@ -9,9 +9,8 @@ import type { HostTypeName } from '../../guards/host-types.ts';
 import type { NumberExpr } from '../../guards/number-expr.ts';
 
 import type { Source } from '../../guards/source.ts';
-import type { Code } from '../../vm/bytecode/code.ts';
-import type { Closure } from '../../vm/bytecode/frame.ts';
 import type { Primitive } from '../../vm/bytecode/instructions.ts';
+import type { ClassVariable, ClosureVariable } from './function-variables.ts';
 import type { AllocationSite, GrowableList, ListVariable } from './growable-list.ts';
 import type {
   GeneratorVariable,
@@ -149,54 +148,6 @@ export interface FunctionVariable {
   readonly kind: 'function';
   readonly value: (...args: never[]) => unknown;
   readonly source: Source | null;
-}
-
-/** A function created in the trace: code and the cells that it shares with its surroundings. */
-export interface ClosureVariable {
-  readonly kind: 'closure';
-  readonly code: Code;
-  /** The closure that made it: its free names, and for arrows `super`, are those of its surroundings. */
-  readonly outer: Omit<Closure, 'cells'>;
-  readonly cells: readonly CellReference[];
-  /** Given by Object.defineProperty, as bundlers do to keep the names of functions. */
-  name?: string;
-  /** Arrows see the `this` of the place where they were made. */
-  readonly thisVariable: Variable;
-  /** The object that a method with `super` is defined on, of a class or literal created in the trace. */
-  readonly home?: Variable;
-}
-
-/**
- * A class created in the trace, which doesn't leave it: where the class or an instance would, it is made natively
- * (`made-classes.ts`).
- */
-export interface ClassVariable {
-  readonly kind: 'class';
-  /** Its constructor. */
-  readonly code: Code;
-  readonly outer: Omit<Closure, 'cells'>;
-  readonly cells: readonly CellReference[];
-  readonly name: string;
-  /** The class that it extends; null: none. */
-  readonly parent: FunctionVariable | ClassVariable | null;
-  readonly prototype: NewObjectVariable;
-  /** Its own properties. */
-  readonly statics: NewObjectVariable;
-  /** Gives a new instance its fields. */
-  fields?: ClosureVariable;
-}
-
-/** `#name` of a class created in the trace. */
-export interface MadePrivateName {
-  readonly description: string;
-  /** The objects that have it, in V8's words: `an instance of class A`. */
-  readonly owner: string;
-  /** The method, or the halves of the accessor, that all instances share; null: a field. */
-  shared: {
-    readonly value: Variable | null;
-    readonly get: Variable | null;
-    readonly set: Variable | null;
-  } | null;
 }
 
 /** A function that `bind` created in the trace. */

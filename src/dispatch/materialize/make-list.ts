@@ -2,11 +2,11 @@
 
 import { defineData } from '../../../runtime/entry/make.ts';
 import { assertNever, invariant } from '../../../runtime/errors/invariant.ts';
+import { knownTensor } from '../../../runtime/run-program/known-tensors.ts';
 import { takeItems, takeNumber } from '../../../runtime/run-program/list-items.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { ElementRecipe, Make } from '../../traces/trace-result.ts';
 import { append } from '../../vm/language/primordials.ts';
-import { knownTensor } from './known-tensors.ts';
 import { compileRecipe, type RunValues } from './materialize.ts';
 
 /** The tensors of the lists for one leaf, element by element. */

@@ -324,6 +324,7 @@ function compileWeakCollection(make: Make & { kind: 'weakCollection' }): Compile
 function compileClosure(make: Make & { kind: 'closure' }): CompiledMake {
   const cells = make.cells.map(compileRecipe);
   const thisValue = compileRecipe(make.thisValue);
+  const newTarget = make.newTarget && compileRecipe(make.newTarget);
   const { code, outer, name } = make;
   return {
     build: (values) => {
@@ -333,6 +334,7 @@ function compileClosure(make: Make & { kind: 'closure' }): CompiledMake {
         cells.map((read) => read(values) as Cell),
         thisValue(values),
         code.kind === 'arrow' ? outer.homeObject : undefined,
+        newTarget?.(values),
       );
       if (name === undefined) return made;
       return Object.defineProperty(made, 'name', { value: name, configurable: true });

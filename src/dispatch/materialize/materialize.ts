@@ -6,24 +6,18 @@ import {
   type RunResults,
 } from '../../../runtime/entry/recipe.ts';
 import { assertNever } from '../../../runtime/errors/invariant.ts';
+import type { RunTensors } from '../../../runtime/run-program/known-tensors.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { TracedNumber } from '../../guards/number-expr.ts';
 import { compileReader } from '../../guards/source.ts';
 import type { FrameRecipe, Recipe, RecipeLeaf } from '../../traces/trace-result.ts';
 import type { Cell, Frame } from '../../vm/bytecode/frame.ts';
-import type { KnownTensors } from './known-tensors.ts';
 
 /** The values that recipes read after a run of the graph. */
-export interface RunValues extends RunResults {
+export interface RunValues extends RunResults, RunTensors {
   /** The frames that the entry was entered with. */
   readonly frames: readonly Frame[];
-  /** Those that the subgraph was given. */
-  readonly inputs: readonly Tensor[];
   readonly outputs: Tensor[];
-  /** Numbers of the outputs that are tensors of the user's afterwards, where lists may hold these, too. */
-  readonly lasting: readonly number[];
-  /** Made when a list is read. */
-  known?: KnownTensors;
   /** Sizes of results that the user's code asked for. */
   readonly sizes: readonly number[];
 }

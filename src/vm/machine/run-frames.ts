@@ -186,11 +186,10 @@ export function instantiate(
   cells: readonly Cell[],
   thisValue: unknown,
   homeObject?: object,
+  newTarget?: unknown,
 ): (...args: never[]) => unknown {
   const lexicalThis =
-    code.kind === 'arrow'
-      ? { value: thisValue, newTarget: undefined, closure: undefined }
-      : undefined;
+    code.kind === 'arrow' ? { value: thisValue, newTarget, closure: undefined } : undefined;
   const closure = newClosure({ code, scope, cells, homeObject, lexicalThis, fn: undefined });
   return functionOf(closure, machineFor) as (...args: never[]) => unknown;
 }

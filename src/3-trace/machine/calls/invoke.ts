@@ -6,6 +6,7 @@ import { GraphBreak } from '../../../traces/graph-break.ts';
 import { breakGraph, isIgnoredFile, isNotToStatic, keepLoop } from '../../../traces/policy.ts';
 import type { Closure } from '../../../vm/bytecode/frame.ts';
 import type { Reg } from '../../../vm/bytecode/instructions.ts';
+import { usesNewTarget } from '../../../vm/bytecode/uses-new-target.ts';
 import { usesSuper } from '../../../vm/bytecode/uses-super.ts';
 import { usesThis } from '../../../vm/bytecode/uses-this.ts';
 import { closureOf } from '../../../vm/frames/function-of.ts';
@@ -30,12 +31,12 @@ import { arrayElements, asArray } from '../../values/arrays.ts';
 import { promiseOf } from '../../values/objects/promises.ts';
 import { replacesBuiltin } from '../../values/replaced-functions.ts';
 import { isRefused } from '../../variables/code-of.ts';
+import type { ClosureVariable } from '../../variables/function-variables.ts';
 import { withSpecializedArguments } from '../../variables/specialized-arguments.ts';
 import type { TraceFrame } from '../../variables/trace-frame.ts';
 import { specialized } from '../../variables/unions.ts';
 import {
   type CellReference,
-  type ClosureVariable,
   type FunctionVariable,
   isPrimitive,
   known,
@@ -277,8 +278,11 @@ function inlineClosure(t: Tracer, callee: ClosureVariable, call: Call): Variable
   const thisVariable = arrow
     ? callee.thisVariable
     : receiverSeenBy(closure, call.receiver, () => `${code.name}()`);
-  const home = callee.home && { home: callee.home };
-  return enterCall(t, call, { closure, cells, thisVariable, args: call.args, ...home });
+  const seen = {
+    ...(callee.home && { home: callee.home }),
+    ...(callee.newTarget && { newTarget: callee.newTarget }),
+  };
+  return enterCall(t, call, { closure, cells, thisVariable, args: call.args, ...seen });
 }
 
 /**
@@ -323,7 +327,7 @@ function inlinePassed(
 function enterCall(
   t: Tracer,
   { gradMode, guard = t.top.guard, returnTo }: Call,
-  callee: Pick<TraceFrame, 'closure' | 'cells' | 'thisVariable' | 'args' | 'home'>,
+  callee: Pick<TraceFrame, 'closure' | 'cells' | 'thisVariable' | 'args' | 'home' | 'newTarget'>,
 ): Variable | undefined {
   const { code } = callee.closure;
   const name = code.name || 'a function';
@@ -333,7 +337,7 @@ function enterCall(
   if (code.kind === 'constructor' || code.kind === 'derivedConstructor') {
     throw new GraphBreak('throw', `the class ${code.name} is called without new`);
   }
-  if (usesConstruction(code)) {
+  if (usesConstruction(code, callee.newTarget !== undefined)) {
     throw new GraphBreak('native-call', `${name} is part of a construction`);
   }
   const enter = () => {
@@ -377,11 +381,11 @@ function followAsync(t: Tracer, name: string, enter: () => void): Variable {
   });
 }
 
-/** An arrow that continues with what the function around it was constructed by. */
-function usesConstruction({ kind, instructions }: Closure['code']): boolean {
-  if (kind !== 'arrow') return false;
-  return instructions.some(
-    (each) =>
-      each.op === 'newTarget' || (each.op === 'intrinsic' && each.name === 'superConstructor'),
+/** An arrow that continues with what the function around it was constructed by; `isKnown`: what that is. */
+function usesConstruction(code: Closure['code'], isKnown: boolean): boolean {
+  if (code.kind !== 'arrow') return false;
+  if (!isKnown && usesNewTarget(code)) return true;
+  return code.instructions.some(
+    (each) => each.op === 'intrinsic' && each.name === 'superConstructor',
   );
 }

@@ -15,8 +15,17 @@ import {
 import { expectFunction } from '../../../../runtime/options/expect-arguments.ts';
 import type { OptionKind } from '../../../../runtime/options/option-kinds.ts';
 import * as kinds from '../../../../runtime/options/option-kinds.ts';
+import { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
-import { constantOf, isUndefined, typeOf } from '../../state/facts.ts';
+import { isOfSizes } from '../../inputs/symbolic.ts';
+import {
+  constantOf,
+  guardObject,
+  isUndefined,
+  sourceOf,
+  typeOf,
+} from '../../state/facts.ts';
+import { expectNoCall, guardValue } from '../../state/symbolic-guards.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { plainValues } from '../../values/objects/host-objects.ts';
 import { readProperty } from '../../values/properties.ts';
@@ -29,7 +38,7 @@ type Performed = (t: Tracer, receiver: Variable, args: readonly Variable[]) => V
 
 const rejected = () => new GraphBreak('throw', 'a module rejects its input');
 
-/** Traces `expectOptions(owner, options, kinds)`. The native function throws for options that fail the check. */
+/** `expectOptions(owner, options, kinds)`: what it rejects is left to the native function. */
 export function traceExpectOptions(
   t: Tracer,
   _receiver: Variable,
@@ -48,7 +57,7 @@ export function traceExpectOptions(
   return undefinedVariable;
 }
 
-/** Traces `expectArguments(owner, given, kinds)`, which checks positional arguments. */
+/** `expectArguments(owner, given, kinds)`, the same of arguments by position. */
 export function traceExpectArguments(
   t: Tracer,
   _receiver: Variable,
@@ -60,14 +69,16 @@ export function traceExpectArguments(
     if (isPrimitiveVariable(kind)) throw rejected();
     if (kind.kind !== 'object') throw new GraphBreak('framework-call', `the kind of ${name}`);
     // Its contents are not checked, so they need no guard.
-    if (kind.value === kinds.anObject && !isPrimitiveVariable(value) && !isCallable(value))
+    if (kind.value === kinds.anObject && !isPrimitiveVariable(value) && !isCallable(value)) {
+      guardSort(t, value);
       continue;
+    }
     if (!(kind.value as OptionKind).accepts(knownValue(t, value))) throw rejected();
   }
   return undefinedVariable;
 }
 
-/** Traces a check that passes if `holds` is true of each argument; otherwise the native function throws. */
+/** Passes where `holds` of each value that is looked at: what doesn't is left to the native function. */
 const traceEach =
   (holds: (t: Tracer, value: Variable) => boolean, from = 1) =>
   (t: Tracer, _receiver: Variable, args: readonly Variable[]): Variable => {
@@ -86,14 +97,22 @@ function isList(_t: Tracer, value: Variable): boolean {
   return value.kind === 'newArray' || value.kind === 'union';
 }
 
-/** Tests and guards only the type, so that a changing number needs no other entry. */
+/** Looks at the type alone, and guards it: a number that changes stays one. */
 const hasType =
   (type: 'number' | 'boolean') =>
   (t: Tracer, value: Variable): boolean =>
     isPrimitiveVariable(value) && typeOf(t, value) === type;
 
-const isWholeNumber = (t: Tracer, value: Variable): boolean =>
-  value.kind === 'constant' ? Number.isInteger(constantOf(t, value)) : hasType('number')(t, value);
+function isWholeNumber(t: Tracer, value: Variable): boolean {
+  if (value.kind === 'constant') return Number.isInteger(constantOf(t, value));
+  if (value.kind === 'symbolic' && !isOfSizes(value)) {
+    expectNoCall(t, value.expr);
+    const expr = { kind: 'apply', fn: 'Number.isInteger', args: [value.expr] } as const;
+    const isWhole = Number.isInteger(value.value);
+    return guardValue(t, { kind: 'symbolic', expr, value: isWhole, source: null }) === true;
+  }
+  return hasType('number')(t, value);
+}
 
 function areTensors(t: Tracer, value: Variable): boolean {
   if (value.kind !== 'newArray' || value.grown) return isList(t, value);
@@ -119,11 +138,23 @@ export const operandChecks: readonly (readonly [check: unknown, performed: Perfo
   ],
 ];
 
+/** Guards that another call passes a tensor, a function or an object as well. */
+function guardSort(t: Tracer, value: Variable): void {
+  const source = sourceOf(value);
+  if (!source) return;
+  if (value.kind === 'tensor') {
+    constantOf(t, t.read({ kind: 'instanceOf', base: source, type: Tensor as never }, true));
+    return;
+  }
+  guardObject(t, value);
+}
+
 /** Kinds test primitives, and arrays and plain objects of primitives; of other values they test only the type. */
 function knownValue(t: Tracer, value: Variable): unknown {
   if (isPrimitiveVariable(value)) return constantOf(t, value);
   const plain = plainValues(t, [value]);
   if (plain) return plain[0];
+  guardSort(t, value);
   if (isCallable(value)) return () => {};
   if (value.kind === 'object') return value.value;
   if (value.kind === 'newObject') return {};
@@ -133,7 +164,7 @@ function knownValue(t: Tracer, value: Variable): unknown {
   throw new GraphBreak('framework-call', `an option that is a ${value.kind}`);
 }
 
-/** Traces a check of plain data that returns nothing, by calling it on constants that are guarded by value. */
+/** A check of plain data that returns nothing: run on what the trace knows, which is guarded by its value. */
 export function traceCheck(check: (...args: never[]) => void) {
   return (t: Tracer, _receiver: Variable, args: readonly Variable[]): Variable => {
     const values = plainValues(t, args);
@@ -147,7 +178,7 @@ export function traceCheck(check: (...args: never[]) => void) {
   };
 }
 
-/** `kind.accepts(value)` for each named kind. */
+/** `kind.accepts(value)`, of the kinds that have a name. */
 export const kindTests: readonly (readonly [test: unknown, performed: Performed])[] = Object.values(
   kinds,
 ).flatMap((kind: unknown) => {

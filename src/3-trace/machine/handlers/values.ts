@@ -1,7 +1,9 @@
 import { isGetterGlobal } from '../../../guards/plain.ts';
 import type { Source } from '../../../guards/source.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
+import type { Code } from '../../../vm/bytecode/code.ts';
 import { templateObject } from '../../../vm/bytecode/template-object.ts';
+import { usesNewTarget } from '../../../vm/bytecode/uses-new-target.ts';
 import { setCell } from '../../heap/cell-content.ts';
 import { makeClass } from '../../heap/made-classes.ts';
 import { expectNonePassed, variableAround } from '../../heap/passed-functions.ts';
@@ -9,11 +11,11 @@ import { constantOf, isInitialized, typeOf } from '../../state/facts.ts';
 import { isFrameworkFile } from '../../state/framework-files.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { nameClosure } from '../../values/objects/name-closure.ts';
+import type { ClosureVariable } from '../../variables/function-variables.ts';
 import type { TraceFrame } from '../../variables/trace-frame.ts';
 import {
   type CellReference,
   type CellVariable,
-  type ClosureVariable,
   type FunctionVariable,
   known,
   newArray,
@@ -142,11 +144,14 @@ export const valueHandlers: Handlers<
       cells: cells.map((cell) => cellIn(frame, cell)),
       thisVariable: frame.thisVariable,
       ...(object && { home: object }),
+      ...(frame.newTarget && seesNewTarget(inner) && { newTarget: frame.newTarget }),
     };
     if (nameFrom !== undefined) nameClosure(t, made, propertyKey(t, get(frame, nameFrom)));
     set(frame, dst, made);
   },
 };
+
+const seesNewTarget = (code: Code): boolean => code.kind === 'arrow' && usesNewTarget(code);
 
 /** Only pre-existing functions are seen as the `callee`. */
 function calleeOf({ closure: { fn } }: TraceFrame): FunctionVariable | undefined {

@@ -17,7 +17,7 @@ import {
   prototypeOf,
   type Variable,
 } from '../../variables/variable.ts';
-import { arrayElements, asArray } from '../arrays.ts';
+import { arrayElements, asArray, isArray } from '../arrays.ts';
 import { plainEntries } from '../property-keys.ts';
 import { isPrimitiveVariable } from '../to-primitive.ts';
 import { typedArrayVariable } from '../typed-arrays.ts';
@@ -101,6 +101,7 @@ export function plainValue(t: Tracer, given: Variable): { readonly value: unknow
       ? !prototypeOf(variable) && !variable.traits
       : isPlainOuter(variable);
   if (!isPlain) return undefined;
+  isArray(t, variable);
   const entries = plainEntries(t, variable).map(({ key, value }) => ({
     key,
     item: plainValue(t, value),

@@ -11,12 +11,12 @@ import { ownContent, setOwnProperty } from '../../heap/made-objects.ts';
 import { typeError } from '../../state/exceptions.ts';
 import { constantOf } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
+import type { MadePrivateName } from '../../variables/function-variables.ts';
 import { hiddenAttributes, privateKey } from '../../variables/private-elements.ts';
 import type { TraceFrame } from '../../variables/trace-frame.ts';
 import { specialized } from '../../variables/unions.ts';
 import {
   known,
-  type MadePrivateName,
   type NewObjectVariable,
   undefinedVariable,
   type Variable,

@@ -1,9 +1,8 @@
 /** Elements of lists that are known tensors: inputs of the run, outputs, and other elements. */
 
-import type { Holder } from '../../../runtime/device/holder.ts';
-import { inputThatIs, isSameValue, valueIn } from '../../../runtime/run-program/scope/identity.ts';
-import type { Tensor } from '../../../runtime/tensor/tensor.ts';
-import type { RunValues } from './materialize.ts';
+import type { Holder } from '../device/holder.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+import { inputThatIs, isSameValue, valueIn } from './scope/identity.ts';
 
 /** Tensors that a run has left, by their memory. */
 export class KnownTensors {
@@ -33,8 +32,18 @@ export class KnownTensors {
   }
 }
 
+export interface RunTensors {
+  /** Those that the subgraph was given. */
+  readonly inputs: readonly Tensor[];
+  readonly outputs: readonly Tensor[];
+  /** Numbers of the outputs that are tensors of the user's afterwards, where lists may hold these, too. */
+  readonly lasting: readonly number[];
+  /** Made when a list is read. */
+  known?: KnownTensors;
+}
+
 /** The tensor that the element is; the element's own handle is freed where there is another. */
-export function knownTensor(element: Tensor, values: RunValues): Tensor {
+export function knownTensor(element: Tensor, values: RunTensors): Tensor {
   const given = inputThatIs(valueIn(element), values.inputs);
   values.known ??= new KnownTensors(values.lasting.map((i) => values.outputs[i]!));
   const known = given ?? values.known.of(element);

@@ -1,11 +1,11 @@
 /** Outputs of a program that a run may leave as one tensor, or as a tensor that it was given. */
 
-import { sameLayout } from '../../runtime/device/tensor-meta.ts';
-import { aliasOp } from '../../runtime/program/alias-op.ts';
-import { ValueGroups } from '../../runtime/program/memory-groups.ts';
-import type { Program, ValueId } from '../../runtime/program/program.ts';
-import { inputThatIs, isSameValue, valueIn } from '../../runtime/run-program/scope/identity.ts';
-import type { Tensor } from '../../runtime/tensor/tensor.ts';
+import { sameLayout } from '../device/tensor-meta.ts';
+import { aliasOp } from '../program/alias-op.ts';
+import { ValueGroups } from '../program/memory-groups.ts';
+import type { Program, ValueId } from '../program/program.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+import { inputThatIs, isSameValue, valueIn } from './scope/identity.ts';
 
 /** An output, and others that it may be: on some path eager execution has one tensor for both. */
 export interface SameOutput {
