@@ -39,6 +39,8 @@ export function expectArguments<A extends object>(
   kinds: OptionKinds<A>,
 ): void {
   for (const name in kinds) {
+    // User code may put properties on the prototype of all objects.
+    if (!Object.hasOwn(kinds, name)) continue;
     const { accepts, expected } = kinds[name];
     if (!accepts(given[name])) throw wrongValue(owner, name, given[name], expected);
   }

@@ -40,7 +40,11 @@ export function encodeProgram(program: ProgramToSave, tensors: TensorWriter): un
 }
 
 function encodeState(entry: StateEntry, tensors: TensorWriter): unknown {
-  if ('gradientOf' in entry) return entry;
+  if ('gradientOf' in entry) {
+    const { name, gradientOf, gradient } = entry;
+    if (gradient === undefined) return { name, gradientOf };
+    return { name, gradientOf, gradient: gradient && tensors.add(gradient) };
+  }
   const { name, value } = entry;
   if (value instanceof Tensor) return { name, tensor: tensors.add(value) };
   return { name, value: encodePrimitive(value) };
@@ -125,5 +129,7 @@ function readState(
   if (!field.has('gradientOf')) return { name, value: readPrimitive(field.get('value')) };
   const gradientOf = field.get('gradientOf').int(0, all.length - 1);
   if (!all[gradientOf]!.has('tensor')) field.fail('a gradient of a tensor');
-  return { name, gradientOf };
+  if (!field.has('gradient')) return { name, gradientOf };
+  const gradient = field.get('gradient');
+  return { name, gradientOf, gradient: gradient.isNull ? null : tensors.read(gradient) };
 }

@@ -6,7 +6,12 @@ import type { Primitive } from './primitive.ts';
 /** One value that is not an argument: its own, or the gradient of a tensor of the state. */
 export type StateEntry =
   | { readonly name: string; readonly value: Tensor | Primitive }
-  | { readonly name: string; readonly gradientOf: number };
+  | {
+      readonly name: string;
+      readonly gradientOf: number;
+      /** What programs that read it begin with; undefined where they only see whether there is one. */
+      readonly gradient?: Tensor | null;
+    };
 
 /** The state that a loaded program keeps from call to call: parameters, buffers, counters. */
 export class ProgramState {
@@ -16,6 +21,10 @@ export class ProgramState {
   constructor(entries: readonly StateEntry[]) {
     this.#entries = entries;
     this.#values = entries.map((entry) => ('value' in entry ? entry.value : undefined));
+    for (const entry of entries) {
+      if ('gradientOf' in entry && entry.gradient)
+        this.#tensor(entry.gradientOf).grad = entry.gradient;
+    }
   }
 
   get(index: number): unknown {
@@ -47,9 +56,12 @@ export class ProgramState {
 
   /** The current entries, in order. */
   entries(): StateEntry[] {
-    return this.#entries.map((entry, i) =>
-      'value' in entry ? { name: entry.name, value: this.#values[i] as Tensor | Primitive } : entry,
-    );
+    return this.#entries.map((entry, i) => {
+      const { name } = entry;
+      if ('value' in entry) return { name, value: this.#values[i] as Tensor | Primitive };
+      if (entry.gradient === undefined) return entry;
+      return { ...entry, gradient: this.#tensor(entry.gradientOf).grad };
+    });
   }
 
   /** The tensors by name; they are the program's own. */

@@ -3,7 +3,8 @@ import type { PlannedSubgraph } from '../../runtime/program/plan.ts';
 import { writtenOperands } from '../../runtime/program/writes.ts';
 import { GraphWriter } from '../../runtime/save/graph-format.ts';
 import type { ProgramToSave } from '../../runtime/save/program-format.ts';
-import { encodeEntry } from '../../runtime/save/saved-entry.ts';
+import type { StateEntry } from '../../runtime/save/program-state.ts';
+import { encodeEntry, type SavedEntry } from '../../runtime/save/saved-entry.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { PassName } from '../5-optimize/passes.ts';
 import { defaultCompileOptions } from '../compile/compilation.ts';
@@ -53,7 +54,8 @@ export function programToSave(fn: CompiledFunction): ProgramToSave {
     return programsForEverySize(resized, fn.bounds, places, documentAt);
   });
   if (saved.length > 0) {
-    return { name, inputSpec, state: places.state, entries: saved, everySize, graphs };
+    const state = withGradients(places.state, saved);
+    return { name, inputSpec, state, entries: saved, everySize, graphs };
   }
   throw new CaptureError({
     what: `save: nothing is compiled for ${name || 'the function'}`,
@@ -63,6 +65,24 @@ export function programToSave(fn: CompiledFunction): ProgramToSave {
         : 'a function whose surroundings have changed since',
     expected: 'a program for each kind of call that the file is to serve',
     remedy: 'call it once with each kind of arguments, then save it',
+  });
+}
+
+/** The state with the gradients that a program reads, to which a step that adds to them goes on to add. */
+function withGradients(
+  state: readonly StateEntry[],
+  entries: readonly SavedEntry[],
+): readonly StateEntry[] {
+  const read = new Set(
+    entries.flatMap(({ inputs }) =>
+      inputs.flatMap(({ place }) => (place.kind === 'state' ? [place.index] : [])),
+    ),
+  );
+  return state.map((entry, i) => {
+    if (!('gradientOf' in entry) || !read.has(i)) return entry;
+    const of = state[entry.gradientOf]!;
+    const tensor = 'value' in of && of.value instanceof Tensor ? of.value : null;
+    return { ...entry, gradient: tensor?.grad ?? null };
   });
 }
 

@@ -1,0 +1,90 @@
+/** A loaded training step continues where the function was when it was saved, with the gradients that it adds to. */
+
+import { describe, expect, it } from 'vitest';
+import {
+  type LoadedProgram,
+  load,
+  memory,
+  nn,
+  optim,
+  randn,
+  save,
+  seed,
+  type Tensor,
+  toStatic,
+} from '../../src/index.ts';
+
+type Model = nn.Linear;
+type Body = (model: Model, optimizer: optim.SGD, x: Tensor, y: Tensor) => Tensor;
+
+const loss = (model: Model, x: Tensor, y: Tensor) => {
+  const found = model.forward(x).sub(y).square().mean();
+  found.backward();
+  return found;
+};
+
+const steps: Record<string, Body> = {
+  'sets gradients to null last': (model, optimizer, x, y) => {
+    const found = loss(model, x, y);
+    optimizer.step();
+    optimizer.zeroGrad();
+    return found;
+  },
+  'sets gradients to null first': (model, optimizer, x, y) => {
+    optimizer.zeroGrad();
+    const found = loss(model, x, y);
+    optimizer.step();
+    return found;
+  },
+  'fills gradients with zeros': (model, optimizer, x, y) => {
+    const found = loss(model, x, y);
+    optimizer.step();
+    for (const { grad } of model.parameters()) grad!.zero_();
+    return found;
+  },
+  'adds to the gradients of the call before': (model, optimizer, x, y) => {
+    const found = loss(model, x, y);
+    optimizer.step();
+    return found;
+  },
+  'adds to them twice a call': (model, optimizer, x, y) => {
+    const found = loss(model, x, y).add(loss(model, y.mul(x), y));
+    optimizer.step();
+    return found;
+  },
+};
+
+const modes = [{}, { fullGraph: true }, { capture: 'auto' }, { memory: 'cleaned' }] as const;
+
+describe.each(modes)('%o', (options) => {
+  it.each(Object.entries(steps))('a step that %s', async (_, body) => {
+    seed(3);
+    const data = Array.from({ length: 6 }, () => [randn([3, 2]), randn([3, 1])] as const);
+    const make = () => {
+      seed(1);
+      const model = new nn.Linear(2, 1);
+      const optimizer = new optim.SGD(model.parameters(), { lr: 0.1, momentum: 0.9 });
+      return (x: Tensor, y: Tensor) => body(model, optimizer, x, y);
+    };
+    const eager = make();
+    const expected = data.map(([x, y]) => eager(x, y).itemSync());
+    const captured = toStatic(make(), options);
+    const found = data.slice(0, 2).map(([x, y]) => captured(x, y).itemSync());
+    const before = memory.stats('cpu').allocated;
+    const loaded = (await load(await save(captured))) as LoadedProgram;
+    for (const [x, y] of data.slice(2, 4)) {
+      using result = loaded(x, y) as Tensor;
+      found.push(result.itemSync());
+    }
+    // What a loaded program has gone on to is saved again.
+    const again = (await load(await save(loaded))) as LoadedProgram;
+    for (const [x, y] of data.slice(4)) {
+      using result = again(x, y) as Tensor;
+      found.push(result.itemSync());
+    }
+    expect(found).toEqual(expected);
+    loaded.dispose();
+    again.dispose();
+    expect(memory.stats('cpu').allocated).toBe(before);
+  });
+});
