@@ -18,13 +18,7 @@ import * as kinds from '../../../../runtime/options/option-kinds.ts';
 import { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import { isOfSizes } from '../../inputs/symbolic.ts';
-import {
-  constantOf,
-  guardObject,
-  isUndefined,
-  sourceOf,
-  typeOf,
-} from '../../state/facts.ts';
+import { constantOf, guardObject, isUndefined, sourceOf, typeOf } from '../../state/facts.ts';
 import { expectNoCall, guardValue } from '../../state/symbolic-guards.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { plainValues } from '../../values/objects/host-objects.ts';
