@@ -26,7 +26,7 @@ export async function explainFile(file: string, options: ExplainOptions): Promis
   const captured = new Captured(fn, {});
   for (let i = 0; i < calls; i++) {
     if (i === calls - 1) await captured.ready();
-    await captured.call(undefined, inputs());
+    await captured.call(undefined, await inputs());
   }
   await captured.ready();
   const { guards = false, html } = options;

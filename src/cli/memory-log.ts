@@ -45,6 +45,11 @@ function printed(summary: LogSummary): string {
   if (summary.foreignFrees > 0) {
     lines.push(`           ${number.format(summary.foreignFrees)} of them of memory from before`);
   }
+  if (summary.allocations + summary.frees + summary.malformed === 0) {
+    lines.push(
+      'no line is an allocation or a free: `Alloc N bytes, ptr = 0x…`, `Free N bytes, ptr = 0x…`',
+    );
+  }
   if (summary.malformed > 0) {
     lines.push(`malformed  ${number.format(summary.malformed)} lines, the first:`);
     for (const { line, text } of summary.malformedLines) lines.push(`           ${line}: ${text}`);

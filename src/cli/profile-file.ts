@@ -24,14 +24,19 @@ export async function profileFile(file: string, options: ProfileOptions): Promis
   const limit = count('--limit', options.limit, 1);
   const { fn, inputs } = await loadFunction(file, options.function);
   const captured = options.eager ? null : new Captured(fn, {});
-  const run = async (times: number) => {
-    for (let i = 0; i < times; i++) {
-      await (captured ? captured.call(undefined, inputs()) : fn(...inputs()));
-    }
+  const argumentsOf = async (times: number) => {
+    const all: (readonly unknown[])[] = [];
+    for (let i = 0; i < times; i++) all.push(await inputs());
+    return all;
   };
-  await run(warmup);
+  const run = async (all: readonly (readonly unknown[])[]) => {
+    for (const args of all) await (captured ? captured.call(undefined, args) : fn(...args));
+  };
+  await run(await argumentsOf(warmup));
   await captured?.ready();
-  const { profile: recorded } = await profile(() => run(calls));
+  // Made before recording: the profile is that of the function alone.
+  const recordedCalls = await argumentsOf(calls);
+  const { profile: recorded } = await profile(() => run(recordedCalls));
   const report = recorded.report({ sort: options.sort as SortKey, limit });
   process.stdout.write(`${report}\n\nCPU numerics: ${describeNumerics()}\n`);
   if (options.trace) writeOutput(options.trace, JSON.stringify(recorded.trace()));

@@ -20,7 +20,7 @@ export async function traceFile(file: string, options: TraceOptions): Promise<vo
   const unsubscribe = passObservers.subscribe((record) => {
     if (!record.isFirst) records.push(record);
   });
-  await captured.call(undefined, inputs());
+  await captured.call(undefined, await inputs());
   await captured.ready();
   unsubscribe();
   const { code } = captured;

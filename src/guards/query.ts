@@ -21,7 +21,7 @@ const queries = {
   isExtensible: Object.isExtensible,
   names,
   attributes,
-  isView: (object: object) => ArrayBuffer.isView(object),
+  isView: (object: object): boolean => ArrayBuffer.isView(object),
   tensors: listLayout,
   /** How many entries a Map or Set has. */
   entries: (object: object) => callNative(object, 'size') as number,

@@ -29,6 +29,16 @@ beforeAll(async () => {
     'syntax.mjs': 'export const f = () => {;\n',
     'value.mjs': '// a comment\nexport const step = 3;\nexport const inputs = () => [];\n',
     'empty.mjs': 'const step = 3;\n',
+    'class.mjs':
+      'export class Net {\n  forward(x) {\n    return x;\n  }\n}\nexport const inputs = () => [];\n',
+    'module.mjs': `import { nn } from '${join(root, 'src/index.ts')}';\nexport const model = new nn.ReLU();\n`,
+    'bad-name.mjs': `import { join } from 'node:path';\nimport { parse, joinn } from 'node:path';\nexport const f = () => joinn;\n`,
+    'late.mjs': 'export const f = (x) => x + 1;\nexport const inputs = async () => [2];\n',
+    'later.mjs': 'export const f = (x) => x + 1;\nexport const inputs = async () => 2;\n',
+    'fails.mjs': 'export const f = () => {\n  throw new RangeError("too large");\n};\n',
+    'async.mjs': 'export const f = async () => 1;\n',
+    'typed.ts': 'export const f = (x: number => x;\n',
+    'shapes.mjs': `import { ones } from '${join(root, 'src/index.ts')}';\nexport const f = (x) => x.matmul(x);\nexport const inputs = () => [ones([2, 3])];\n`,
     'two.mjs': 'export const a = () => 1;\nexport const b = () => 2;\n',
   };
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
@@ -79,6 +89,24 @@ const mistakes: Readonly<Record<string, readonly [string, RegExp, ...string[]]>>
     'empty.mjs',
     /^ArgumentError: .*no function is exported[\s\S]*no exports[\s\S]*empty\.mjs:1:1/,
   ],
+  'a class': [
+    'class.mjs',
+    /^ArgumentError: .*no function is exported\n[\s\S]*exports Net \(a class\)[\s\S]*class\.mjs:1:14[\s\S]*new Net\(…\)/,
+  ],
+  'a class by its name': [
+    'class.mjs',
+    /^ArgumentError: .*Net is not a function\n[\s\S]*Net \(a class\)/,
+    '--function',
+    'Net',
+  ],
+  'a module of layers': [
+    'module.mjs',
+    /^ArgumentError: .*no function[\s\S]*model \(a module\)[\s\S]*\(x\) => model\.forward\(x\)/,
+  ],
+  'asynchronous inputs() that are no array': [
+    'later.mjs',
+    /^ArgumentError: .*inputs\(\) does not return[\s\S]*type number[\s\S]*later\.mjs:2:14/,
+  ],
   'a folder': ['.', /^DataError: not a module[\s\S]*the folder /],
   'an error of the module': [
     'throws.mjs',
@@ -90,7 +118,7 @@ const mistakes: Readonly<Record<string, readonly [string, RegExp, ...string[]]>>
 async function printed(file: string, name?: string): Promise<string> {
   try {
     const { fn, inputs } = await loadFunction(join(folder, file), name);
-    fn(...(inputs() as never[]));
+    fn(...((await inputs()) as never[]));
   } catch (error) {
     return errorText(error);
   }
@@ -99,6 +127,56 @@ async function printed(file: string, name?: string): Promise<string> {
 
 it.each(Object.entries(mistakes))('%s', async (_name, [file, message, _option, name]) => {
   expect(await printed(file, name)).toMatch(message);
+});
+
+it('inputs() may be asynchronous', async () => {
+  const { inputs } = await loadFunction(join(folder, 'late.mjs'), undefined);
+  expect(await inputs()).toEqual([2]);
+});
+
+it('a mistake in TypeScript that a loader finds has its place', { timeout: 60_000 }, () => {
+  const tsx = join(root, 'node_modules/tsx/dist/loader.mjs');
+  const command = ['--import', tsx, join(root, 'src/cli/main.ts'), 'explain'];
+  const file = join(folder, 'typed.ts');
+  const { stderr } = spawnSync(process.execPath, [...command, file], { encoding: 'utf8' });
+  expect(stderr).toMatch(/^DataError: the module could not be parsed\n[\s\S]*typed\.ts:1:\d+\n/);
+  expect(stderr).not.toMatch(/^ +at .*esbuild/m);
+});
+
+it('a name that an import does not have is said with its line', { timeout: 60_000 }, () => {
+  const { stderr } = tostatic('explain', join(folder, 'bad-name.mjs'));
+  expect(stderr).toMatch(
+    /^DataError: an import is not exported by 'node:path'\n {2}given: {4}joinn\n[\s\S]*bad-name\.mjs:2:17\n/,
+  );
+});
+
+it('compare says once what fails in every mode', { timeout: 120_000 }, () => {
+  const { stderr, status } = tostatic('compare', join(folder, 'fails.mjs'));
+  expect(stderr).toContain('compare: every mode failed');
+  expect(stderr.match(/RangeError: too large/g)).toHaveLength(1);
+  expect(stderr).not.toMatch(/predicted-peak|src\/vm|src\/lab/);
+  expect(status).toBe(1);
+});
+
+it('compare rejects a step that returns a promise', { timeout: 120_000 }, () => {
+  const { stderr } = tostatic('compare', join(folder, 'async.mjs'), '--modes', 'static');
+  expect(stderr).toContain('compare: the step is asynchronous');
+});
+
+it('check compares what is thrown, and says that it is', { timeout: 240_000 }, () => {
+  const file = join(folder, 'shapes.mjs');
+  const { stdout, status } = tostatic('check', file, '--modes', 'default,fullGraph');
+  expect(stdout).toMatch(
+    /^3 of 3 calls throw ShapeError: matmul: the inner dimensions don't agree\n/,
+  );
+  expect(stdout.match(/as eagerly; 0 runs/g)).toHaveLength(2);
+  expect(stdout).not.toContain('DIFFERENT');
+  expect(status).toBe(0);
+});
+
+it('a log without allocations says so', { timeout: 60_000 }, () => {
+  const { stdout } = tostatic('memory', join(folder, 'late.mjs'));
+  expect(stdout).toContain('no line is an allocation or a free');
 });
 
 it('the command prints a syntax error with its place, without a stack of its own', {

@@ -1,6 +1,7 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { ArgumentError } from '../../../runtime/errors/errors.ts';
+import { plural } from '../../../runtime/errors/plural.ts';
 import { loadFunction } from '../files/load-function.ts';
 import { capturedModes, eager, type Mode } from './modes.ts';
 import { judge, type ModeDifference, seeMode } from './processes.ts';
@@ -23,16 +24,22 @@ export async function checkFile(file: string, options: CheckOptions): Promise<vo
   const calls = wholeNumber('--calls', options.calls);
   const seconds = wholeNumber('--seconds', options.seconds);
   const { name, inputs } = await loadFunction(file, options.function);
-  inputs(); // what it rejects is rejected here, once
+  await inputs(); // what it rejects is rejected here, once
   const request = { file: resolve(file), function: name, calls };
   const expected = await seeMode({ ...request, mode: eager });
   if ('ended' in expected) throw cannotRun(file, expected.ended);
+  const { thrown } = expected.report;
+  if (thrown.length > 0) {
+    process.stdout.write(`${thrown.length} of ${plural(calls, 'call')} throw ${thrown[0]}\n\n`);
+  }
   const different: { mode: Mode; difference: ModeDifference }[] = [];
-  for (const mode of modesNamed(options.modes)) {
+  const modes = modesNamed(options.modes);
+  const width = Math.max(...modes.map(({ name }) => name.length));
+  for (const mode of modes) {
     const verdict = await judge(request, mode, expected);
     if (!verdict) continue;
     if (verdict.kind === 'different') different.push({ mode, ...verdict });
-    process.stdout.write(`${mode.name.padEnd(24)} ${sentence(verdict)}\n`);
+    process.stdout.write(`${mode.name.padEnd(width)} ${sentence(verdict)}\n`);
   }
   const [first] = different;
   if (!first) return;
@@ -60,7 +67,7 @@ export async function checkMode(text: string): Promise<void> {
 function sentence(verdict: NonNullable<Awaited<ReturnType<typeof judge>>>): string {
   switch (verdict.kind) {
     case 'same':
-      return `as eagerly; ${verdict.checked} runs of programs checked`;
+      return `as eagerly; ${plural(verdict.checked, 'run')} of programs checked`;
     case 'refused':
       return `does not apply: ${verdict.why}`;
     case 'different':

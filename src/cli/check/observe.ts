@@ -14,6 +14,9 @@ export function observe(roots: Readonly<Record<string, unknown>>): Observed {
   return observer.places;
 }
 
+/** One program adds the lines around the place, which say nothing that eager execution would have to say. */
+const messageOf = ({ message }: Error): string => message.replace(/(?:\n {4} *\d+ \| .*)+$/, '');
+
 class Observer {
   readonly places: Record<string, string> = {};
   /** Objects by the path on which they were met first: identity is seen, too. */
@@ -58,7 +61,7 @@ class Observer {
   #visitObject(path: string, value: object): void {
     const name: unknown = value.constructor?.name;
     this.places[path] = `${typeof name === 'string' ? name : 'object'}`;
-    if (value instanceof Error) this.places[path] += ` ${value.name}: ${value.message}`;
+    if (value instanceof Error) this.places[path] += ` ${value.name}: ${messageOf(value)}`;
     if (value instanceof Map) {
       [...value].forEach(([key, element], i) => {
         this.visit(`${path}.key(${i})`, key);
@@ -75,7 +78,8 @@ class Observer {
       const property = Object.getOwnPropertyDescriptor(value, key)!;
       // Getters are the user's code: looking must not run it.
       if (!('value' in property) || ArrayBuffer.isView(value)) continue;
-      if (key === 'stack' && value instanceof Error) continue;
+      // The message is compared above, and the stack shows how the function ran.
+      if (value instanceof Error && (key === 'stack' || key === 'message')) continue;
       const text = typeof key === 'symbol' ? `[${String(key)}]` : `.${key}`;
       this.visit(Array.isArray(value) ? `${path}[${String(key)}]` : path + text, property.value);
     }

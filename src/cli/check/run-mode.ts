@@ -23,6 +23,8 @@ export interface ModeReport {
   readonly checked: number;
   /** The message of a CheckError that ended it, or of an error that says the mode does not apply. */
   readonly failed: { readonly name: string; readonly message: string } | null;
+  /** What calls threw: the first line of each. */
+  readonly thrown: readonly string[];
   /** The module's text as the engine runs it. */
   readonly text: string | null;
 }
@@ -42,9 +44,10 @@ export async function runMode(request: ModeRequest): Promise<ModeReport> {
   const run = (args: readonly unknown[]): unknown =>
     captured ? captured.call(undefined, args) : Reflect.apply(fn, undefined, args);
   const rounds: Record<string, unknown>[] = [];
+  const thrown: string[] = [];
   let failed: ModeReport['failed'] = null;
   for (let i = 0; i < calls && !failed; i++) {
-    const args = inputs();
+    const args = await inputs();
     try {
       const result: unknown = await run(args);
       // Each program runs by its first plan once, and then by the final one.
@@ -54,6 +57,7 @@ export async function runMode(request: ModeRequest): Promise<ModeReport> {
     } catch (error) {
       if (isVerdict(error)) failed = { name: error.name, message: error.message };
       rounds.push({ arguments: args, thrown: error });
+      thrown.push(firstLine(error));
     }
   }
   const outer = code ? variablesOf(code.code, (name) => code.scope.get(name)) : {};
@@ -64,8 +68,14 @@ export async function runMode(request: ModeRequest): Promise<ModeReport> {
     observed: observe(roots),
     checked: runs + backwards,
     failed,
+    thrown,
     text: code ? code.code.source.text : null,
   };
+}
+
+function firstLine(error: unknown): string {
+  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  return text.split('\n')[0]!;
 }
 
 /** Errors that say something of the capture, not of the function. */

@@ -42,14 +42,14 @@ export async function compareFile(file: string, options: CompareOptions): Promis
     (variant): VariantRequest => ({ ...common, variant }),
   );
   const results: VariantResult[] = [];
-  const failures: string[] = [];
+  const failures: { readonly name: string; readonly message: string }[] = [];
   const measured = async (request: VariantRequest): Promise<VariantResult | null> => {
     const name = typeof request.variant === 'string' ? request.variant : request.variant.title;
     process.stderr.write(`${name} … `);
     const answer = await measureInOwnProcess(request);
     process.stderr.write(answer.kind === 'done' ? 'done\n' : 'failed\n');
     if (answer.kind === 'done') return answer.result;
-    failures.push(`${name}: ${answer.message}`);
+    failures.push({ name, message: answer.message });
     return null;
   };
   for (const request of requests) {
@@ -68,15 +68,19 @@ export async function compareFile(file: string, options: CompareOptions): Promis
     throw new DataError({
       what: 'compare: every mode failed',
       given: file,
-      expected: 'a workload that runs in at least one mode',
-      remedy: failures.join('\n'),
+      expected: 'a step that runs in at least one mode',
+      remedy: `correct what fails:\n\n${eachOnce(failures)}`,
     });
   }
-  const problems = [...problemsOf(results), ...failures];
+  const problems = [
+    ...problemsOf(results),
+    ...failures.map(({ name, message }) => `${name}: ${message}`),
+  ];
+  const columns = process.stdout.columns ?? 132;
   const baseline = results.find(({ name }) => name === 'eager');
   for (const group of new Set(results.map((variant) => variant.group))) {
     const members = results.filter((variant) => variant.group === group);
-    process.stdout.write(`${group}\n${printTable(waysTable(members, baseline))}\n\n`);
+    process.stdout.write(`${group}\n${printTable(waysTable(members, baseline), columns)}\n\n`);
   }
   if (curve.length > 0) process.stdout.write(`curve\n${printTable(curveTable(curve))}\n\n`);
   for (const problem of problems) process.stdout.write(`not as promised: ${problem}\n`);
@@ -97,6 +101,16 @@ export async function compareFile(file: string, options: CompareOptions): Promis
     );
   }
   if (problems.length > 0) process.exitCode = 1;
+}
+
+/** A step that throws throws in every mode: its error is said once, without the modes. */
+function eachOnce(
+  failures: readonly { readonly name: string; readonly message: string }[],
+): string {
+  const errors = new Set(failures.map(({ message }) => message.replace(/\n +at [^:][\s\S]*/, '')));
+  // Of a captured step the stack has the user's frames.
+  if (errors.size === 1) return failures.at(-1)!.message;
+  return failures.map(({ name, message }) => `${name}: ${message}`).join('\n');
 }
 
 /** A whole step without a budget, with less and less, and with the least that can be held. */

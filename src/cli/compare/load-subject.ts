@@ -1,14 +1,21 @@
 import { type Subject, stepAlone, workloadOf } from '../../lab/compare/workload.ts';
 import { functionOf, importFile } from '../files/load-function.ts';
 
+export interface LoadedSubject {
+  readonly isPlainStep: boolean;
+  /** Draws the arguments of a plain step. */
+  readonly subject: () => Promise<Subject>;
+}
+
 /** Loads a module's subject: its `workload`, or an exported training step with its `inputs`. */
-export async function loadSubject(
-  file: string,
-  name: string | undefined,
-): Promise<{ readonly subject: Subject; readonly isPlainStep: boolean }> {
+export async function loadSubject(file: string, name: string | undefined): Promise<LoadedSubject> {
   const exports = await importFile(file);
   const workload = name === undefined ? workloadOf(file, exports) : null;
-  if (workload) return { subject: workload, isPlainStep: false };
+  if (workload) return { subject: async () => workload, isPlainStep: false };
   const { fn, inputs } = functionOf(file, name, exports);
-  return { subject: stepAlone(fn as (...inputs: unknown[]) => unknown, inputs), isPlainStep: true };
+  const subject = async () => {
+    const args = await inputs();
+    return stepAlone(fn as (...inputs: unknown[]) => unknown, () => args);
+  };
+  return { subject, isPlainStep: true };
 }

@@ -1,7 +1,6 @@
 /** The other side of own-process.ts: takes a request, measures, sends the answer. */
 
 import { setDevice } from '../../../runtime/device/current.ts';
-import { TostaticError } from '../../../runtime/errors/errors.ts';
 import { invariant } from '../../../runtime/errors/invariant.ts';
 import { init } from '../../../runtime/init.ts';
 import { seed } from '../../../runtime/random/seed.ts';
@@ -13,6 +12,7 @@ import {
   type Variant,
   variants,
 } from '../../lab/compare/variants.ts';
+import { errorText } from '../report-error.ts';
 import { loadSubject } from './load-subject.ts';
 import type { VariantAnswer, VariantRequest } from './own-process.ts';
 
@@ -28,7 +28,7 @@ async function measure({
   // A module may make its model when it is loaded: in each process the same one.
   seed(1);
   const { subject } = await loadSubject(file, chosen);
-  return measureVariant(subject, variantOf(variant), { device, ...options });
+  return measureVariant(await subject(), variantOf(variant), { device, ...options });
 }
 
 function variantOf(request: VariantRequest['variant']): Variant {
@@ -43,15 +43,9 @@ async function serve(request: VariantRequest): Promise<void> {
   try {
     answer = { kind: 'done', result: await measure(request) };
   } catch (error) {
-    answer = { kind: 'failed', message: describe(error) };
+    answer = { kind: 'failed', message: errorText(error).trimEnd() };
   }
   process.send?.(answer, () => process.disconnect());
-}
-
-/** A mistake of the user is said in its message; anything else needs the stack. */
-function describe(error: unknown): string {
-  if (error instanceof TostaticError) return `${error.name}: ${error.message}`;
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
 process.once('message', (request: VariantRequest) => serve(request));

@@ -6,6 +6,7 @@ import { plural } from '../../../runtime/errors/plural.ts';
 import '../../../runtime/index.ts';
 import { ArgumentError, DataError, type ErrorFacts } from '../../../runtime/errors/errors.ts';
 import type { UserPosition } from '../../../runtime/errors/position.ts';
+import { Module } from '../../../runtime/nn/module/module.ts';
 import type { AnyFunction } from '../../1-capture/capture.ts';
 
 export interface LoadedFunction {
@@ -13,7 +14,7 @@ export interface LoadedFunction {
   /** The export's: `default` for the default export. */
   readonly name: string;
   /** Fresh arguments for one call. */
-  readonly inputs: () => readonly unknown[];
+  readonly inputs: () => Promise<readonly unknown[]>;
 }
 
 /** The function of a module that a command works on. Throws DataError or ArgumentError. */
@@ -32,7 +33,7 @@ export function functionOf(
 ): LoadedFunction {
   const functions = Object.entries(exports).filter(
     (entry): entry is [string, AnyFunction] =>
-      typeof entry[1] === 'function' && entry[0] !== 'inputs',
+      typeof entry[1] === 'function' && entry[0] !== 'inputs' && !isClass(entry[1]),
   );
   const names = functions.map(([exported]) => exported);
   const chosen = name ?? (names.length === 1 ? names[0] : undefined);
@@ -79,7 +80,7 @@ function withoutFunction(
     remedy:
       names.length > 0
         ? `name an exported function: --function ${names[0]}`
-        : 'export the function: export const step = (x) => …',
+        : `export the function: ${exampleFor(at, exports)}`,
     at: at === undefined ? { file: resolve(file), line: 1, column: 1 } : placeOfExport(file, at),
   });
 }
@@ -87,7 +88,24 @@ function withoutFunction(
 const shown =
   (exports: Readonly<Record<string, unknown>>) =>
   (name: string): string =>
-    `${name} (${exports[name] === null ? 'null' : typeof exports[name]})`;
+    `${name} (${kindOf(exports[name])})`;
+
+function kindOf(value: unknown): string {
+  if (value === null) return 'null';
+  if (value instanceof Module) return 'a module';
+  return isClass(value) ? 'a class' : typeof value;
+}
+
+const isClass = (value: unknown): boolean =>
+  typeof value === 'function' && /^class\b/.test(Function.prototype.toString.call(value));
+
+/** A model is often exported where its step is meant. */
+function exampleFor(name: string | undefined, exports: Readonly<Record<string, unknown>>): string {
+  const value = name === undefined ? undefined : exports[name];
+  if (value instanceof Module) return `export const step = (x) => ${name}.forward(x)`;
+  if (!isClass(value)) return 'export const step = (x) => …';
+  return `const model = new ${name}(…); export const step = (x) => model.forward(x)`;
+}
 
 /** A function with parameters in a module that says nothing about their values. */
 function withoutInputs(file: string, name: string, fn: AnyFunction): ArgumentError {
@@ -104,20 +122,26 @@ const exampleArguments = (count: number): string =>
   Array.from({ length: count }, () => 'randn([2, 3])').join(', ');
 
 /** The line that declares an export, as far as the file's text shows it. */
-function placeOfExport(file: string, name: string): UserPosition {
+const placeOfExport = (file: string, name: string): UserPosition =>
+  placeOf(file, name, new RegExp(`\\b(?:function\\*?|const|let|var|class|as)\\s+${name}\\b`));
+
+/** The first line that names it: imports come first. */
+const placeOfImport = (file: string, name: string): UserPosition =>
+  placeOf(file, name, new RegExp(`\\b${name}\\b`));
+
+function placeOf(file: string, name: string, pattern: RegExp): UserPosition {
   const path = resolve(file);
   const lines = readFileSync(path, 'utf8').split('\n');
-  const declares = new RegExp(`\\b(?:function\\*?|const|let|var|class|as)\\s+${name}\\b`);
-  const at = lines.findIndex((line) => declares.test(line));
+  const at = lines.findIndex((line) => pattern.test(line));
   const column = at < 0 ? 0 : lines[at]!.indexOf(name);
   return { file: path, line: Math.max(at, 0) + 1, column: column + 1 };
 }
 
 /** Calls `inputs`, and checks what it returns. */
 function argumentsOf(file: string, inputs: (() => unknown) | undefined): LoadedFunction['inputs'] {
-  if (!inputs) return () => [];
-  return () => {
-    const given = inputs();
+  if (!inputs) return async () => [];
+  return async () => {
+    const given = await inputs();
     if (Array.isArray(given)) return given as readonly unknown[];
     throw new ArgumentError({
       what: `${file}: inputs() does not return the arguments of a call`,
@@ -137,6 +161,8 @@ export async function importFile(file: string): Promise<Record<string, unknown>>
   } catch (error) {
     const { code } = error as NodeError;
     if (error instanceof SyntaxError) throw unparsed(path, error);
+    const transform = transformError(error);
+    if (transform) throw new DataError({ ...transform, cause: error });
     // Errors inside the module itself are the user's to see as they are.
     if (code === undefined || !loaderErrors.has(code)) throw error;
     throw new DataError({ ...unloadable(path, error as NodeError), cause: error });
@@ -154,8 +180,34 @@ const loaderErrors = new Set([
   'ERR_IMPORT_ATTRIBUTE_MISSING',
 ]);
 
+/** What a loader for TypeScript (esbuild's, which tsx uses) says of a file that it can't compile: only the text gets out of its thread. */
+function transformError(error: unknown): ErrorFacts | null {
+  const message = error instanceof Error ? error.message : '';
+  const [, file, line, column, text] = /^(.+):(\d+):(\d+): ERROR: (.+)$/m.exec(message) ?? [];
+  if (!message.startsWith('Transform failed') || file === undefined) return null;
+  return {
+    what: 'the module could not be parsed',
+    given: text!,
+    expected: 'a module that the loader can compile',
+    remedy: 'correct the line',
+    at: { file: resolve(file), line: Number(line), column: Number(column) + 1 },
+  };
+}
+
 /** Node tells the place of a syntax error only where it loads or checks the file by itself. */
 function unparsed(path: string, error: SyntaxError): DataError {
+  const missing = /'([^']+)' does not provide an export named '([^']+)'/.exec(error.message);
+  if (missing) {
+    const [, module, name] = missing;
+    return new DataError({
+      what: `an import is not exported by '${module}'`,
+      given: name!,
+      expected: 'a name that the module exports',
+      remedy: 'check the spelling; names are camel case (oneHot, zerosLike)',
+      at: placeOfImport(path, name!),
+      cause: error,
+    });
+  }
   const { stderr } = spawnSync(process.execPath, ['--check', path], { encoding: 'utf8' });
   const line = Number(/^.*:(\d+)\n/.exec(stderr)?.[1] ?? 1);
   return new DataError({

@@ -100,7 +100,9 @@ export function measureVariant(
   const losses: number[] = [];
   const read = readsOf(workload, device);
   const run = () => {
-    const results = [...tensorsOf(read(() => step(...batch)))];
+    const result = read(() => step(...batch));
+    if (result instanceof Promise) throw asynchronousStep();
+    const results = [...tensorsOf(result)];
     const loss = results.find((tensor) => sizeOf(tensor.shape) === 1);
     if (loss && device.kind !== 'meta') losses.push(loss.itemSync());
     for (const tensor of results) tensor.dispose();
@@ -155,6 +157,15 @@ export function measureVariant(
     saved: savedBySource(parts),
   };
   return { ...result, leaked: leftAfter(workload, batch, counter, { atFirst, held }) };
+}
+
+function asynchronousStep(): ArgumentError {
+  return new ArgumentError({
+    what: 'compare: the step is asynchronous',
+    given: 'a step that returns a Promise',
+    expected: 'a step that has freed what it does not return when it returns',
+    remedy: 'return the loss as a tensor, and await its value outside of the step',
+  });
 }
 
 /** A workload leaves what was there before it was built; a plain step leaves after each run what it found. */

@@ -108,8 +108,25 @@ export function subgraphTable({ subgraphs }: VariantResult): ReportTable {
   };
 }
 
-/** A table as text, for a terminal: the first column to the left, numbers to the right. */
-export function printTable({ head, rows }: ReportTable): string {
+/**
+ * A table as text: the first column to the left, numbers to the right. One that is wider than `columns` has a line for
+ * each of its columns instead, if that is narrow enough.
+ */
+export function printTable(table: ReportTable, columns = Number.POSITIVE_INFINITY): string {
+  const text = lined(table);
+  if (widthOf(text) <= columns) return text;
+  const turned = lined(transposed(table));
+  return widthOf(turned) <= columns ? turned : text;
+}
+
+const widthOf = (text: string): number => Math.max(...text.split('\n').map((line) => line.length));
+
+const transposed = ({ head, rows }: ReportTable): ReportTable => ({
+  head: [head[0]!, ...rows.map((row) => row[0]!)],
+  rows: head.slice(1).map((title, i) => [title, ...rows.map((row) => row[i + 1]!)]),
+});
+
+function lined({ head, rows }: ReportTable): string {
   const widths = head.map((title, column) =>
     Math.max(title.length, ...rows.map((row) => row[column]!.length)),
   );
