@@ -2,7 +2,14 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type InputOptions, type Plugin, rolldown } from 'rolldown';
 import { families } from '../runtime/ops/op-families.ts';
-import { type OwnTexts, ownEdges, ownProbes, ownTexts, ownUrls } from './own-code.ts';
+import {
+  type OwnTexts,
+  ownEdges,
+  ownNamespaces,
+  ownProbes,
+  ownTexts,
+  ownUrls,
+} from './own-code.ts';
 import { pureInitializers } from './pure-initializers.ts';
 
 /**
@@ -204,6 +211,7 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
       ownTexts(compiled, texts),
       ownUrls(compiled),
       pureInitializers(compiled),
+      ownNamespaces,
       ownEdges(compiled),
       withoutModuleNames,
       withoutPatterns,

@@ -116,6 +116,25 @@ function ownUrlReads(code: string): readonly AnyNode[] {
   return found;
 }
 
+/** What a chunk takes of rolldown's own module to make the namespaces of its modules. */
+const namespaceMaker = /^import \{ \w+ as __exportAll \} from "[^"]*rolldown-runtime[^"]*";$/m;
+
+const ownMaker = `const __exportAll = (all) => {
+	const made = {};
+	for (const name in all) Object.defineProperty(made, name, { get: all[name], enumerable: true });
+	return Object.defineProperty(made, Symbol.toStringTag, { value: "Module" });
+};`;
+
+/**
+ * Lets chunks make the namespaces of their modules themselves: esbuild downloads a file that another one imports even
+ * where nothing of it is used.
+ */
+export const ownNamespaces: Plugin = {
+  name: 'own-namespaces',
+  renderChunk: (code) =>
+    namespaceMaker.test(code) ? code.replace(namespaceMaker, () => ownMaker) : null,
+};
+
 const registry = 'globalThis[Symbol.for("tostatic.code")]';
 
 /** Adds the statements by which a published file tells where it is (`runtime/errors/own-code.ts`). */

@@ -112,7 +112,7 @@ describe.skipIf(skipGpu)('gpu/webgl: a page without WebGPU', () => {
         'OutOfMemoryError: gpu: one tensor is larger than the GPU allows for a buffer',
       'half precision': 'DTypeError: gpu: float16 is not available on the GPU',
       'a read at once': 'DeviceError: dataSync: a GPU can only be read asynchronously',
-      'a write in place without memory for it': 'OutOfMemoryError: gpu: out of memory',
+      'a write in place without memory for it': 'OutOfMemoryError: gpu: out of memory on the GPU',
       'a tensor after shutdown': 'DeviceError: allocation: the GPU was shut down',
       'a read after the loss of the context': 'DeviceError: data: the GPU was lost',
       'an op after it': 'DeviceError: allocation: the GPU was lost',

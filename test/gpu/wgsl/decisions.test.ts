@@ -1,11 +1,11 @@
 /** Decisions on what the GPU computes: only the number that decides is read back. */
 
 import { describe, expect, it } from 'vitest';
-import { deviceGuard, noGrad, randn, seed, type Tensor } from '../../runtime/index.ts';
-import { events } from '../../runtime/memory/events.ts';
-import { toStatic } from '../../src/to-static.ts';
-import { gpuForTests, nothingOnCpu, skipGpu } from './open-gpu.ts';
-import { expectSameKernels } from './parity.ts';
+import { deviceGuard, noGrad, randn, seed, type Tensor } from '../../../runtime/index.ts';
+import { events } from '../../../runtime/memory/events.ts';
+import { toStatic } from '../../../src/to-static.ts';
+import { gpuForTests, nothingOnCpu, skipGpu } from '../open-gpu.ts';
+import { expectSameKernels } from '../parity.ts';
 
 /** Copies to the host, in bytes, while `body` runs. */
 async function readBack<T>(body: () => Promise<T>): Promise<{ result: T; copies: number[] }> {
