@@ -40,20 +40,22 @@ const keptBuiltin =
     };
   };
 
+/** The variables of the environment, without those that Vitest sets for each file. */
+const environment = () =>
+  Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('VITEST')));
+
 export const kept: Readonly<Record<string, Keep>> = {
   'spies and the clock': () => () => {
     vi.restoreAllMocks();
     vi.useRealTimers();
   },
   environment: () => {
-    const before = { ...process.env };
+    const before = environment();
     return () => {
-      for (const name of Object.keys(process.env)) {
+      for (const name of Object.keys(environment())) {
         if (!Object.hasOwn(before, name)) delete process.env[name];
       }
-      for (const [name, value] of Object.entries(before)) {
-        if (process.env[name] !== value) process.env[name] = value;
-      }
+      Object.assign(process.env, before);
     };
   },
   'working directory': () => {
