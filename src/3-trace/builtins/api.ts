@@ -141,7 +141,7 @@ export function isTracedApi(fn: Callable): boolean {
   return traced.has(fn) || isKernelCall(fn);
 }
 
-/** Functions of tensors that keep none of them: what they are given is the caller's alone afterwards. */
+/** Functions of tensors that keep no reference to their arguments after they return. */
 export function isTensorFunction(fn: unknown): boolean {
   return traced.has(fn) || reads.has(fn);
 }

@@ -98,7 +98,7 @@ function functionsOf(prototype: object, names: readonly string[]): AnyFunction[]
 const namesOf = (prototype: object, except: readonly string[]): string[] =>
   Object.getOwnPropertyNames(prototype).filter((name) => !except.includes(name));
 
-/** They write to their arguments, or return objects of types of their own. */
+/** Functions that write to their arguments, or return objects of other types. */
 const otherMethods = ['constructor', 'encodeInto', 'segment'];
 
 /** Getters of functions that are bound to their instance. */

@@ -183,7 +183,7 @@ const onTypedArray: Equivalent['fits'] = (_t, receiver, [callback]) =>
       ArrayBuffer.isView(receiver.value) &&
       isSmallArray(receiver.value)));
 
-/** Writes to a pre-existing array, each of which is done after the run. */
+/** Whether the receiver is a pre-existing typed array, whose writes are replayed after the run. */
 const onOuterTypedArray: Equivalent['fits'] = (_t, receiver, args) =>
   receiver.kind === 'object' &&
   isOuterTypedArray(receiver) &&

@@ -75,7 +75,7 @@ export function decide(
   const stops = new Set(t.control.stopsIn(frame));
   if (typeof merge === 'number') stops.add(merge);
   try {
-    // A break after the first branch finds nothing of it: what it has written in place would stay.
+    // Rolled back on a break after the first branch, whose in-place writes would otherwise remain.
     return t.attempt(() => {
       const end = traceCond(t, frame, test, [
         startAt(t, frame, whenTrue, stops, () => learn(t, test, true)),

@@ -24,7 +24,7 @@ export interface TracedBranch {
   readonly disposed: ReadonlySet<Tensor>;
 }
 
-/** `before`: what is known on this path. */
+/** Starts a path of a branch at `pc`; `before` notes the facts that hold on it. */
 export function startAt(
   t: Tracer,
   frame: TraceFrame,

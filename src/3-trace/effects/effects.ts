@@ -85,7 +85,7 @@ export class EffectLog {
   readonly #collections = new OwnMap<object, TakenCollection>();
   readonly #hosts = new OwnMap<object, NewHostVariable>();
   readonly #journal: Journal;
-  /** Number of changes so far; those that are rolled back count, too. */
+  /** Number of changes so far, including changes that were rolled back. */
   changes = 0;
   /** The variables around functions that were assigned: module namespaces show them as properties. */
   readonly variables = new OwnSet<VariablePlace>();

@@ -4,7 +4,7 @@ import { known, type Variable } from '../variables/variable.ts';
 import { joinOrders } from './join-orders.ts';
 
 export interface LastKeys {
-  /** New ones, and those that it had and that were deleted before they were written, in their order. */
+  /** New keys, and existing keys that were deleted before they were written, in insertion order. */
   readonly last: readonly string[];
   readonly gone: readonly string[];
 }

@@ -13,7 +13,7 @@ type Key = string | symbol;
  * through one path would show, or not show, through another.
  */
 export class ObjectsMet {
-  /** The objects of which each key was read or written, with every path to them. */
+  /** For each key, the objects of which it was read or written, with every path to them. */
   readonly #touched = new Map<Key, OwnMap<object, Set<Source>>>();
   readonly #changed = new Map<Key, OwnSet<object>>();
 

@@ -165,7 +165,7 @@ export function elementsWithHoles(t: Tracer, array: ArrayVariable): Variable[] {
   return elements.map((element, i) => (hasElement(t, array, i) ? element : hole));
 }
 
-/** The list to change: what is done to it is done to the array. */
+/** The elements of the array, to be changed in place. */
 export function changeElements(t: Tracer, array: ArrayVariable): Variable[] {
   if (array.kind === 'newArray') {
     expectUnlisted(array);

@@ -13,7 +13,7 @@ import { ChangingNumbers } from './changing-numbers.ts';
 /** More operands than this in one expression: its value is taken instead. */
 const maxSize = 160;
 
-/** `fn` of numbers of which one is symbolic, put off until the run; undefined where that can't be. */
+/** Defers `fn` to the run if one of its numbers is symbolic; undefined if it can't be deferred. */
 export function putOff(
   t: Tracer,
   fn: string,

@@ -388,7 +388,7 @@ function readDeleted(
   return readOuterProperty(t, base, key);
 }
 
-/** `base[key]` of a key that is one already. */
+/** Reads `base[key]` for a value that is already a property key. */
 export function readKey(t: Tracer, base: Variable, key: Key): Variable {
   return typeof key === 'symbol' ? readSymbol(t, base, key) : readProperty(t, base, key);
 }

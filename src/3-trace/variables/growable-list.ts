@@ -1,4 +1,4 @@
-/** Arrays of data-dependent length: what they are made of. */
+/** The data model of arrays of data-dependent length. */
 
 import type { TensorSpec } from '../../../runtime/device/tensor-meta.ts';
 import type { UserPosition } from '../../../runtime/errors/position.ts';

@@ -1,4 +1,4 @@
-/** Values of which the program chooses one, as instructions meet them. */
+/** Unions, of whose options the program chooses one, as operands of instructions. */
 
 import { absent, type UnionVariable, type Variable } from './variable.ts';
 

@@ -112,11 +112,11 @@ export interface TextVariable {
 export interface UnionTag {
   /** The number of the option. */
   readonly which: DeviceScalar;
-  /** Where the trace follows what is done with one option: its number. */
+  /** The number of the option that the current path assumes. */
   chosen: number | null;
 }
 
-/** One of several values that are too different to be one: what is done with it is followed for each. */
+/** A union of unmergeable values; operations on it are traced once per option. */
 export interface UnionVariable {
   readonly kind: 'union';
   readonly selector: UnionTag;
@@ -308,7 +308,7 @@ export interface UninitializedVariable {
 
 export const uninitializedVariable: UninitializedVariable = { kind: 'uninitialized', source: null };
 
-/** A value that follows from what is known already, and needs no guard. */
+/** Creates a value that follows from known facts and needs no guard. */
 export function known(value: Primitive | symbol): ConstantVariable {
   return { kind: 'constant', value, source: null };
 }

@@ -65,8 +65,9 @@ const changesElsewhere = (): GraphBreak =>
   );
 
 /**
- * Follows paths; where they find that the length of an array differs, the array becomes a list before them,
- * and they are followed again; `expected` are those of which that is known. One of which a union of lengths is known is a list from its birth on.
+ * Traces paths. If they leave an array with different lengths, the array becomes a list before the paths, which are
+ * traced again. `expected`: arrays that are known to do so. An array with a union of lengths is a list from its
+ * allocation on.
  */
 export function withGrown<T>(
   t: Tracer,

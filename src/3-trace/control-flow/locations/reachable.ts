@@ -40,7 +40,7 @@ function* privateMembers(t: Tracer): Generator<Variable | null> {
   }
 }
 
-/** Those to which there is more than one path from what is read from one of the instructions on, or returned. */
+/** Returns the values that more than one path reaches from the registers that later instructions read or return. */
 export function heldMoreThanOnce(
   t: Tracer,
   frame: TraceFrame,

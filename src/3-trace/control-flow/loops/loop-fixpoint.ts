@@ -63,7 +63,7 @@ export interface Found {
   readonly fractional: Set<string>;
 }
 
-/** One attempt to follow the body with what is known to be carried. */
+/** One attempt to trace the body with the loop-carried values known so far. */
 export class LoopFixpoint {
   /** The loop has the form that was asked for. */
   readonly fits: boolean;

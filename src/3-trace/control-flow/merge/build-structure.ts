@@ -21,7 +21,7 @@ export class Mismatch extends Error {
 /** The value that each path produces; null where it is dead. */
 export type Values = readonly (Variable | null)[];
 
-/** `made`: what this building has made so far, by the structures it is made of. */
+/** Builds a merged value; `made`: the values built so far, by their builders. */
 export type Build = (joined: readonly Variable[], made: Map<Build, Variable>) => Variable;
 
 /**

@@ -193,7 +193,7 @@ export class PhiMerger {
     return build;
   }
 
-  /** Where shapes differ from iteration to iteration: what is known of those of several paths. */
+  /** Returns the sizes that the paths have in common, if shapes differ from iteration to iteration. */
   #differingSizes(present: readonly Variable[]): UnbackedTensor['sizes'] | null {
     const t = this.#t;
     if (!t.control.plans.shapesDiffer) return null;
@@ -203,7 +203,7 @@ export class PhiMerger {
     return isKnown && present.every(({ kind }) => kind === 'tensor') ? null : sizes;
   }
 
-  /** Some value in it is one of those that are given. */
+  /** Whether the variable contains one of the given values. */
   #isGiven(variable: Variable, above: ReadonlySet<Variable> = new Set()): boolean {
     if (this.#given.size === 0 || above.has(variable)) return false;
     if (variable.kind === 'tensor')

@@ -1,4 +1,4 @@
-/** Numbers and booleans that a program computes: reads of a tensor, and what is made of them. */
+/** Device scalars: numbers and booleans that a program reads from a tensor or computes from such reads. */
 
 import { noGrad } from '../../../../runtime/autograd/grad-mode.ts';
 import { deviceGuard } from '../../../../runtime/device/current.ts';

@@ -51,7 +51,7 @@ const makesWhole: ReadonlySet<string> = new Set([
   ...['Math.floor', 'Math.ceil', 'Math.round', 'Math.trunc', 'Math.sign'],
 ]);
 
-/** Notes of a result what follows from what it is computed of. */
+/** Notes whether a result is whole, which follows from its operands. */
 export function noteComputed(fn: string, result: Tensor, from: readonly Variable[]): void {
   if (makesWhole.has(fn) || (keepsWhole.has(fn) && from.every(isWhole))) noteWhole(result);
 }

@@ -206,7 +206,7 @@ function isEquality(operator: BinaryOperator): operator is Equality {
   return operator === '===' || operator === '!==' || operator === '==' || operator === '!=';
 }
 
-/** Whether a union is a value: told by which option it is. */
+/** Whether a union equals a value, found from the number of its option. */
 function compareUnion(
   t: Tracer,
   operator: BinaryOperator,
