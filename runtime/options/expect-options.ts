@@ -38,9 +38,8 @@ export function expectArguments<A extends object>(
   given: A,
   kinds: OptionKinds<A>,
 ): void {
-  for (const name in kinds) {
-    // User code may put properties on the prototype of all objects.
-    if (!Object.hasOwn(kinds, name)) continue;
+  // Own names: user code may put others on the prototype of all objects.
+  for (const name of Object.keys(kinds) as (keyof A & string)[]) {
     const { accepts, expected } = kinds[name];
     if (!accepts(given[name])) throw wrongValue(owner, name, given[name], expected);
   }

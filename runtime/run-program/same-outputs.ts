@@ -1,9 +1,5 @@
 /** Outputs of a program that a run may leave as one tensor, or as a tensor that it was given. */
 
-import { sameLayout } from '../device/tensor-meta.ts';
-import { aliasOp } from '../program/alias-op.ts';
-import { ValueGroups } from '../program/memory-groups.ts';
-import type { Program, ValueId } from '../program/program.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { inputThatIs, isSameValue, valueIn } from './scope/identity.ts';
 
@@ -14,33 +10,6 @@ export interface SameOutput {
   readonly others: readonly { readonly index: number; readonly isLeaf: boolean }[];
   /** It may be an input as well. */
   readonly mayBeInput: boolean;
-}
-
-/** `reads`: outputs that are read for a number and are handles of their own. */
-export function sameOutputs(
-  { values, ops, inputs, outputs }: Program,
-  reads: readonly number[],
-): readonly SameOutput[] {
-  if (!ops.some(({ regions }) => regions)) return [];
-  const groups = new ValueGroups(ops, 'tensor');
-  const leaves = new Set(
-    ops.flatMap(({ op, attrs, outputs: made }) =>
-      op === aliasOp && attrs.leaf === 'own' ? made : [],
-    ),
-  );
-  return outputs.flatMap((id, output): SameOutput[] => {
-    if (reads.includes(output)) return [];
-    const maybe = (other: ValueId): boolean =>
-      other !== id && groups.of(other) === groups.of(id) && sameLayout(values[other]!, values[id]!);
-    // A leaf is the one that gradients come to.
-    const others = outputs.flatMap((other, i) => {
-      const isFirst = leaves.has(id) === leaves.has(other) ? i < output : leaves.has(other);
-      if (!isFirst || reads.includes(i) || !maybe(other)) return [];
-      return [{ index: i, isLeaf: leaves.has(other) }];
-    });
-    const mayBeInput = inputs.some(maybe);
-    return mayBeInput || others.length > 0 ? [{ output, others, mayBeInput }] : [];
-  });
 }
 
 /** Puts one handle in the place of several that are one tensor: the one that the run was given, if it was. */

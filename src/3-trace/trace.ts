@@ -5,7 +5,6 @@ import type { OpRecord } from '../../runtime/ops/record/define-op.ts';
 import type { ProgramBuilder } from '../../runtime/program/builder.ts';
 import type { GivenOperand } from '../../runtime/program/dynamic-call.ts';
 import type { Program, ProgramOp } from '../../runtime/program/program.ts';
-import { sameOutputs } from '../../runtime/run-program/same-outputs.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Guard } from '../guards/guard.ts';
 import type { NumberHistory } from '../guards/number-history.ts';
@@ -14,6 +13,7 @@ import { appendControl, type DifferentiateRegion } from '../regions/append-contr
 import { type CallSite, SiteCall } from '../regions/site-call.ts';
 import { GraphBreak, isDecision } from '../traces/graph-break.ts';
 import { optionalOutputs } from '../traces/optional-outputs.ts';
+import { sameOutputs } from '../traces/same-outputs.ts';
 import type { Outcome, TraceResult } from '../traces/trace-result.ts';
 import type { Code } from '../vm/bytecode/code.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';

@@ -18,7 +18,7 @@ const prototypes = {
   Function: Function.prototype,
 };
 // Not `value` or `get`: with these, no object is a property descriptor any more.
-const names = ['own', 'accepts', 'name', 'dim', 'last', 'kind'];
+const names = ['accepts', 'name', 'dim', 'last', 'kind', 'extension'];
 const cases = Object.keys(prototypes).flatMap((type) => names.map((name) => [type, name] as const));
 
 afterEach(() => {

@@ -1,0 +1,34 @@
+/** The outputs of a program that a run may leave as one tensor, or as a tensor that it was given. */
+
+import { sameLayout } from '../../runtime/device/tensor-meta.ts';
+import { aliasOp } from '../../runtime/program/alias-op.ts';
+import { ValueGroups } from '../../runtime/program/memory-groups.ts';
+import type { Program, ValueId } from '../../runtime/program/program.ts';
+import type { SameOutput } from '../../runtime/run-program/same-outputs.ts';
+
+/** `reads`: outputs that are read for a number and are handles of their own. */
+export function sameOutputs(
+  { values, ops, inputs, outputs }: Program,
+  reads: readonly number[],
+): readonly SameOutput[] {
+  if (!ops.some(({ regions }) => regions)) return [];
+  const groups = new ValueGroups(ops, 'tensor');
+  const leaves = new Set(
+    ops.flatMap(({ op, attrs, outputs: made }) =>
+      op === aliasOp && attrs.leaf === 'own' ? made : [],
+    ),
+  );
+  return outputs.flatMap((id, output): SameOutput[] => {
+    if (reads.includes(output)) return [];
+    const maybe = (other: ValueId): boolean =>
+      other !== id && groups.of(other) === groups.of(id) && sameLayout(values[other]!, values[id]!);
+    // A leaf is the one that gradients come to.
+    const others = outputs.flatMap((other, i) => {
+      const isFirst = leaves.has(id) === leaves.has(other) ? i < output : leaves.has(other);
+      if (!isFirst || reads.includes(i) || !maybe(other)) return [];
+      return [{ index: i, isLeaf: leaves.has(other) }];
+    });
+    const mayBeInput = inputs.some(maybe);
+    return mayBeInput || others.length > 0 ? [{ output, others, mayBeInput }] : [];
+  });
+}
