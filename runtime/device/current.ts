@@ -51,14 +51,16 @@ export const deviceNames = (): string[] => [...devices.keys()];
 export function deviceNamed(name: string): Device {
   const device = devices.get(name === 'gpu:0' ? 'gpu' : name);
   if (device) return device;
-  const isGpu = typeof name === 'string' && name.startsWith('gpu');
+  const isGpu = typeof name === 'string' && /^(?:gpu|cuda|webgpu|mps)/.test(name);
   throw new DeviceError({
     what: 'no such device',
     given: shown(name),
     expected: `one of ${deviceNames()
       .map((known) => `'${known}'`)
       .join(', ')}`,
-    remedy: isGpu ? "call await init('gpu') first; there is one GPU, gpu:0" : 'check the name',
+    remedy: isGpu
+      ? "call await init('gpu') first; there is one GPU, gpu:0"
+      : "check the name; a dtype is a name like 'float32'",
   });
 }
 

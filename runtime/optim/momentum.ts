@@ -2,7 +2,7 @@
 
 import type { Tensor } from '../tensor/tensor.ts';
 import { Optimizer, type ParameterGroupOptions, type Parameters, type Rates } from './optimizer.ts';
-import type { OptimizerState } from './optimizer-state.ts';
+import { expectState, type OptimizerState } from './optimizer-state.ts';
 
 export interface MomentumGroup {
   /** 0: no velocity is kept. Schedules and users may set it between steps. */
@@ -40,6 +40,7 @@ export abstract class MomentumOptimizer<H extends MomentumGroup, F> extends Opti
 
   /** Momentum that started before the state was saved continues. */
   override loadStateDict(state: OptimizerState): void {
+    expectState(state);
     if ('velocities' in state.state && this.velocities.length === 0) {
       this.before = this.parameters.map(() => 0);
       this.velocities = this.newState('velocities');

@@ -2,6 +2,7 @@ import { noGrad } from '../autograd/grad-mode.ts';
 import { formatSpec } from '../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import { copy_ } from '../ops/in-place/in-place.ts';
+import { shown } from '../options/expect-options.ts';
 import { sameShape } from '../spec/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
@@ -21,6 +22,7 @@ export type OptimizerState = {
 
 /** Copies the tensors; nothing is changed when anything doesn't fit. */
 export function loadState(own: OptimizerState, given: OptimizerState): void {
+  expectState(given);
   expectEqual('parameter groups', own.groups.length, given.groups.length);
   expectEqual('parameters', own.counts.length, given.counts.length);
   expectEqual('kinds of state', kinds(own), kinds(given));
@@ -54,4 +56,16 @@ function expectEqual(what: string, own: number | string, given: number | string)
     expected: `${what}: ${own}`,
     remedy: 'load the state of an optimizer of the same kind, options and parameters',
   });
+}
+
+/** Throws ArgumentError for anything that `stateDict()` of an optimizer doesn't return. */
+export function expectState(given: OptimizerState): void {
+  if (!Array.isArray((given as Partial<OptimizerState> | null | undefined)?.groups)) {
+    throw new ArgumentError({
+      what: 'loadStateDict: not a state of an optimizer',
+      given: shown(given),
+      expected: 'an object with groups, counts and state',
+      remedy: 'pass what stateDict() of an optimizer returned',
+    });
+  }
 }

@@ -1,5 +1,6 @@
 import { noGrad } from '../autograd/grad-mode.ts';
 import { deviceGuard } from '../device/current.ts';
+import { defineSnakeCase } from '../errors/absent-names.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import { full } from '../ops/movement/create.ts';
 import { neg } from '../ops/pointwise/pointwise.ts';
@@ -254,20 +255,20 @@ export abstract class Optimizer<H extends object = object, F = unknown> {
   }
 }
 
+defineSnakeCase(Optimizer.prototype, 'Optimizer');
+
 /** A parameter given twice is updated once. */
 function groupsOf<H extends object>(
   parameters: Parameters<H>,
   known: readonly Tensor[] = [],
 ): Pick<ParameterGroup, 'parameters' | 'params'>[] {
-  if (typeof parameters !== 'object' || !(Symbol.iterator in (parameters ?? {}))) {
-    throw noParameters('optimizer', parameters);
-  }
+  expectSeveral(parameters);
   const given = [...parameters] as (Tensor | ParameterGroupOptions<H>)[];
   const groups = given.every(isGroup) ? given : [{ parameters: given }];
   const seen = new Set<Tensor>(known);
   return (groups as { readonly parameters?: Tensor[]; readonly params: Tensor[] }[]).map(
     (group) => {
-      const own = [...new Set(group.parameters ?? group.params)];
+      const own = [...new Set(severalOf(group))];
       own.forEach(expectParameter);
       for (const tensor of own) {
         if (seen.has(tensor)) {
@@ -285,8 +286,23 @@ function groupsOf<H extends object>(
   );
 }
 
+/** A module has a method `parameters`. */
 const isGroup = (item: unknown): boolean =>
-  item instanceof Object && ('params' in item || 'parameters' in item);
+  item instanceof Object &&
+  ('params' in item || ('parameters' in item && typeof item.parameters !== 'function'));
+
+function severalOf(group: { readonly parameters?: Tensor[]; readonly params: Tensor[] }): Tensor[] {
+  const several = group.parameters ?? group.params;
+  expectSeveral(several);
+  return several;
+}
+
+/** A tensor is iterable too: its rows are no parameters. */
+function expectSeveral(given: unknown): void {
+  if (typeof given === 'object' && Symbol.iterator in (given ?? {}) && !(given instanceof Tensor))
+    return;
+  throw noParameters('optimizer', given);
+}
 
 /** A group has the options of its optimizer, of the same types. */
 function expectGroup(group: object, options: object): void {
@@ -308,7 +324,7 @@ function expectParameter(given: unknown, index: number): void {
   if (given instanceof Tensor) return;
   throw new ArgumentError({
     what: `optimizer: parameter ${index} is not a tensor`,
-    given: given === null ? 'null' : `a value of type ${typeof given}`,
+    given: shown(given),
     expected: 'tensors that require gradients, or groups of them',
     remedy: 'pass model.parameters(), or [{ params: layer.parameters(), lr: 0.1 }]',
   });

@@ -1,6 +1,7 @@
 /** Checks option objects at run time, for plain JavaScript: their names, and the types and ranges of their values. */
 
 import { ArgumentError } from '../errors/errors.ts';
+import { isTensor } from './is-tensor.ts';
 import { nearestName } from './nearest-name.ts';
 import type { OptionKind } from './option-kinds.ts';
 
@@ -18,8 +19,7 @@ export function expectOptions<O extends object>(
   options: O,
   kinds: OptionKinds<O>,
 ): void {
-  if (typeof options !== 'object' || options === null)
-    throw notAnObject(owner, options, Object.keys(kinds));
+  if (!canBeOptions(options)) throw notAnObject(owner, options, Object.keys(kinds));
   for (const name in options) {
     if (!Object.hasOwn(kinds, name)) {
       if (Object.hasOwn(options, name)) throw unknownOption(owner, name, Object.keys(kinds));
@@ -70,7 +70,7 @@ export function expectNames<O extends object>(
   options: O,
   names: readonly (keyof O & string)[],
 ): void {
-  if (typeof options !== 'object' || options === null) throw notAnObject(owner, options, names);
+  if (!canBeOptions(options)) throw notAnObject(owner, options, names);
   for (const name in options) {
     if (!names.includes(name) && Object.hasOwn(options, name)) {
       throw unknownOption(owner, name, names);
@@ -78,17 +78,22 @@ export function expectNames<O extends object>(
   }
 }
 
+/** A tensor or a list in the place of options is another argument. */
+export const canBeOptions = (given: unknown): given is object =>
+  typeof given === 'object' && given !== null && !Array.isArray(given) && !isTensor(given);
+
 /** The error for options that are none. */
 export function notAnObject(
   owner: string,
   given: unknown,
   names: readonly string[],
+  remedy = `name the option: { ${names[0]}: … }`,
 ): ArgumentError {
   return new ArgumentError({
     what: `${owner}: options that are not an object`,
     given: shown(given),
     expected: `an object with ${names.join(', ')}`,
-    remedy: `name the option: { ${names[0]}: … }`,
+    remedy,
   });
 }
 
@@ -110,6 +115,7 @@ export function unknownOption(
 /** A value in an error message: `{ eps }` for an object with this key. */
 export function shown(value: unknown): string {
   if (typeof value === 'string') return `'${value}'`;
+  if (typeof value === 'bigint') return `${value}n`;
   if (Array.isArray(value)) return `[${value.map(shown).join(', ')}]`;
   if (typeof value === 'function') return 'a function';
   if (typeof value !== 'object' || value === null) return String(value);

@@ -149,11 +149,13 @@ export function normalizeDim(dim: number, rank: number, op: string): number {
 
 /** JavaScript passes whatever it likes. */
 const shownDim = (dim: unknown): string =>
-  typeof dim !== 'object' || dim === null
-    ? String(dim)
-    : Array.isArray(dim)
-      ? `[${dim.map(String).join(', ')}]`
-      : `{ ${Object.keys(dim).join(', ')} }`;
+  typeof dim === 'string'
+    ? `'${dim}'`
+    : typeof dim !== 'object' || dim === null
+      ? String(dim)
+      : Array.isArray(dim)
+        ? `[${dim.map(String).join(', ')}]`
+        : `{ ${Object.keys(dim).join(', ')} }`;
 
 /** Elements that a tensor's place spans, from its first to its last. */
 export function extentOf(shape: Shape, strides: readonly number[]): number {

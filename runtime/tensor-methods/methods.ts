@@ -1,6 +1,6 @@
 /** The methods of Tensor, by PyTorch's names: each is the op of the same name with `this` first. */
 
-import { defineAbsent } from '../errors/absent-names.ts';
+import { defineAbsent, defineSnakeCase, defineUnassignable } from '../errors/absent-names.ts';
 import { cast } from '../ops/core/cast.ts';
 import { newTensor } from '../ops/core/create.ts';
 import * as inPlace from '../ops/in-place/in-place.ts';
@@ -237,3 +237,10 @@ export const tensorMethods: {
   reads: baseMethods.reads,
 };
 defineAbsent(Tensor.prototype, 'Tensor', absentMethods);
+defineSnakeCase(Tensor.prototype, 'Tensor');
+const leaf = 'x.requiresGrad reads it, x.requiresGrad_() sets it';
+const { get } = Object.getOwnPropertyDescriptor(Tensor.prototype, 'requiresGrad')!;
+defineUnassignable(Tensor.prototype, 'requiresGrad', leaf, get);
+defineUnassignable(Tensor.prototype, 'requires_grad', leaf);
+// Where indices begin: TypeScript rejects any index.
+defineUnassignable(Tensor.prototype, '0', 'x.index(0) is the row 0, x.index([0, 1]) the element');

@@ -8,8 +8,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { DataError } from '../../runtime/errors/errors.ts';
 import { compareFile } from '../../src/cli/compare/compare-file.ts';
 import { loadFunction } from '../../src/cli/files/load-function.ts';
+import { errorText } from '../../src/cli/files/report-error.ts';
 import { writeOutput } from '../../src/cli/files/write-output.ts';
-import { errorText } from '../../src/cli/report-error.ts';
 import { packageVersion } from '../../src/options/package-version.ts';
 import { asShipped } from '../package/as-shipped.ts';
 

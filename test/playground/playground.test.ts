@@ -111,6 +111,11 @@ describe.skipIf(skipped)('the page in Chromium', () => {
   test('captures what is typed, and names mistakes', async () => {
     await page.getByLabel('The function to capture').fill('export const x = ;');
     await expect.poll(() => page.locator('#problem').innerText(), seconds(20)).toContain('line 1');
+    // What is still shown is not of this text.
+    const results = page.locator('section.read');
+    expect(await page.locator('#status').innerText()).toBe('not captured');
+    expect(await results.getAttribute('class')).toBe('read stale');
+    expect(await page.locator('#read-title').textContent()).toContain('last captured function');
     await page
       .getByLabel('The function to capture')
       .fill(
@@ -120,6 +125,7 @@ describe.skipIf(skipped)('the page in Chromium', () => {
       .poll(() => page.locator('#status').innerText(), seconds(20))
       .toBe('double is captured');
     expect(await page.locator('#problem').isVisible()).toBe(false);
+    expect(await results.getAttribute('class')).toBe('read');
   });
 
   test('trains on digits without freezing', async () => {

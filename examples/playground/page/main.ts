@@ -13,6 +13,7 @@ const fullGraph = byId('full-graph', HTMLInputElement);
 const budget = byId('budget', HTMLInputElement);
 const budgetValue = byId('budget-value', HTMLOutputElement);
 const status = byId('status', HTMLParagraphElement);
+const readTitle = byId('read-title', HTMLHeadingElement);
 const problem = byId('problem', HTMLParagraphElement);
 const printed = byId('printed', HTMLPreElement);
 const shownFigures = byId('figures', HTMLDListElement);
@@ -43,10 +44,16 @@ async function inspect(): Promise<void> {
     fullGraph: fullGraph.checked,
   });
   if (mine !== turn || answer === null) return;
-  status.textContent = '';
-  problem.hidden = answer.kind !== 'failed';
+  const failed = answer.kind === 'failed';
+  problem.hidden = !failed;
+  // What is still shown is of the function before.
+  shownFigures.parentElement!.classList.toggle('stale', failed);
+  readTitle.textContent = failed
+    ? 'What became of the last captured function'
+    : 'What became of it';
   if (answer.kind === 'failed') {
     const { line, message } = answer.problem;
+    status.textContent = 'not captured';
     problem.textContent = `line ${line}: ${message}`;
     editor.show([{ ...answer.problem, severity: 'error' }], []);
   } else if (answer.kind === 'inspected') {

@@ -2,7 +2,7 @@ import { noGrad } from '../../autograd/grad-mode.ts';
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
 import { copy_ } from '../../ops/in-place/in-place.ts';
-import { expectOptions, type OptionKinds } from '../../options/expect-options.ts';
+import { expectOptions, type OptionKinds, shown } from '../../options/expect-options.ts';
 import { flag, that } from '../../options/option-kinds.ts';
 import { sameShape } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
@@ -44,6 +44,14 @@ export interface LoadResult {
 
 /** Copies values by name; nothing is changed when anything doesn't fit. */
 export function loadInto(own: StateDict, state: StateDict, options: LoadOptions): LoadResult {
+  if (typeof state !== 'object' || state === null || state instanceof Promise) {
+    throw new ArgumentError({
+      what: 'loadStateDict: not a state',
+      given: shown(state),
+      expected: 'an object with a tensor for each name',
+      remedy: 'pass what stateDict() of a module returned',
+    });
+  }
   expectOptions('loadStateDict', options, loadKinds);
   const there = new Map(Object.keys(own).map((name) => [name, nameIn(name, options.names)]));
   const missing = Object.keys(own).filter((name) => !Object.hasOwn(state, there.get(name)!));

@@ -1,6 +1,6 @@
 import { noGrad } from '../../autograd/grad-mode.ts';
 import type { HookHandle } from '../../backward/hooks.ts';
-import { defineAbsent } from '../../errors/absent-names.ts';
+import { defineAbsent, defineSnakeCase } from '../../errors/absent-names.ts';
 import { ArgumentError } from '../../errors/errors.ts';
 import { shown } from '../../options/expect-options.ts';
 import { type DType, dtypes } from '../../spec/dtype.ts';
@@ -249,6 +249,7 @@ export class Module {
 }
 
 defineAbsent(Module.prototype, 'Module', absentModuleMethods);
+defineSnakeCase(Module.prototype, 'Module');
 
 function entryAt<T>(entries: Iterable<[name: string, value: T]>, path: string, method: string): T {
   const found = new Map(entries);

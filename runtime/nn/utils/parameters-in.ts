@@ -10,6 +10,8 @@ export function parametersIn(owner: string, given: Tensor | Iterable<Tensor>): r
     throw noParameters(owner, given);
   }
   const list = [...given];
+  // A Sequential is iterable, too.
+  if (list.length > 0 && !list.some(isTensor)) throw noParameters(owner, given);
   expectTensors(owner, ...list);
   return list;
 }

@@ -179,7 +179,10 @@ function flattenInto(
       what: 'tensor: not numbers',
       given: `${data === null ? 'null' : typeof data} in the data at depth ${depth}`,
       expected: 'numbers or booleans, nested in arrays of equal length, or a typed array',
-      remedy: 'convert the data to numbers first',
+      remedy:
+        (data as unknown) instanceof Tensor
+          ? 'join tensors with stack([a, b]) or cat([a, b])'
+          : 'convert the data to numbers first',
     });
   }
   if (data.length !== shape[depth]) throw ragged(shape, `${data.length} entries at depth ${depth}`);

@@ -3,6 +3,7 @@
 import { deviceGuard } from '../../device/current.ts';
 import type { Device } from '../../device/device.ts';
 import { ArgumentError, DTypeError } from '../../errors/errors.ts';
+import { canBeOptions, notAnObject, shown, unknownOption } from '../../options/expect-options.ts';
 import { type DType, dtypes } from '../../spec/dtype.ts';
 import { requireGrad } from '../../tensor/require-grad.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
@@ -69,23 +70,10 @@ export const beginsLeaf = (tensor: Tensor): boolean => leavesToBegin.has(tensor)
 /** Checks that the options are an object with no other names, and that `requiresGrad` is a boolean. */
 export function expectOptions(op: string, options: CreateOptions, names: readonly string[]): void {
   const given: unknown = options;
-  if (typeof given !== 'object' || given === null) {
-    throw new ArgumentError({
-      what: `${op}: options that are not an object`,
-      given: String(given),
-      expected: `an object with ${names.join(', ')}`,
-      remedy: "name the option: { dtype: 'float64' }",
-    });
-  }
+  if (!canBeOptions(given)) throw notAnObject(op, given, names, remedyFor(op, given, names));
   const keys = Object.keys(given);
   for (let i = 0; i < keys.length; i++) {
-    if (names.includes(keys[i]!)) continue;
-    throw new ArgumentError({
-      what: `${op}: no such option`,
-      given: keys[i]!,
-      expected: names.join(', '),
-      remedy: 'check the name',
-    });
+    if (!names.includes(keys[i]!)) throw unknownOption(op, keys[i]!, names);
   }
   const { requiresGrad } = options;
   if (requiresGrad === undefined || typeof requiresGrad === 'boolean') return;
@@ -95,6 +83,13 @@ export function expectOptions(op: string, options: CreateOptions, names: readonl
     expected: 'true or false',
     remedy: 'pass true for a leaf with a gradient',
   });
+}
+
+/** A second size or a shape in the place of options; else a dtype is meant. */
+function remedyFor(op: string, given: unknown, names: readonly string[]): string {
+  if (typeof given === 'number') return `pass the sizes in one array: ${op}([2, 3])`;
+  if (Array.isArray(given) && names.includes('shape')) return `name it: { shape: ${shown(given)} }`;
+  return "name the option: { dtype: 'float64' }";
 }
 
 function expectDType(op: string, dtype: DType, requiresGrad: boolean): void {

@@ -60,7 +60,9 @@ function flattened(name: string, scores: Tensor, target: Tensor): Flat {
       what: `${name}: scores and labels don't fit`,
       given: `${formatSpec(scores)} and ${formatSpec(target)}`,
       expected: '[n, classes, …] with int32 [n, …], or [classes] with one label',
-      remedy: 'check the order of the dimensions: classes are dimension 1',
+      remedy: sameShape(scores.shape, target.shape)
+        ? "labels are numbers of classes: target.argmax(1); crossEntropy also takes probabilities: target.to('float32')"
+        : 'check the order of the dimensions: classes are dimension 1',
     });
   }
   const classes = scores.shape[classAt]!;

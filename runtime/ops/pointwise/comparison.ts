@@ -21,7 +21,7 @@ import { nonzeroColumns } from '../indexing/data-dependent.ts';
 import { fullLike } from '../movement/ranges.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
 import { defineOp, expectTensor, type OpRecord, saving } from '../record/define-op.ts';
-import { asNumber, expectOperand, expectTensors } from '../record/expect-tensors.ts';
+import { asNumber, expectOperand, expectTensors, noTensor } from '../record/expect-tensors.ts';
 
 const x = E.input(0);
 const y = E.input(1);
@@ -178,7 +178,8 @@ export function where(
   b?: Operand | boolean,
 ): Tensor | Tensor[] {
   expectTensors('where', test);
-  if (a === undefined || b === undefined) return nonzeroColumns('where', test);
+  if (a === undefined && b === undefined) return nonzeroColumns('where', test);
+  if (a === undefined || b === undefined) throw noTensor('where', undefined);
   if (isScalar(a) && isScalar(b)) return chosenNumber(test, a, b);
   if (isScalar(b)) return tidy(() => filledWhere(a as Tensor, logicalNot(test), b));
   if (isScalar(a)) return filledWhere(b, test, a);

@@ -47,7 +47,7 @@ export function expectTensorList(name: string, operands: readonly Tensor[]): voi
     what: `${name}: not a list of tensors`,
     given: shown(operands),
     expected: 'an array of tensors',
-    remedy: `pass them in one array: ${name}([a, b])`,
+    remedy: `pass them in one array: ${name}(${name === 'einsum' ? "'ij,jk->ik', " : ''}[a, b])`,
   });
 }
 
@@ -63,8 +63,13 @@ export function noTensor(name: string, given: unknown): ArgumentError {
     what: `${name}: an operand is not a tensor`,
     given: shown(given),
     expected: 'a tensor, or a number where the op takes one',
-    remedy: Array.isArray(given)
-      ? 'make a tensor of it: tensor([1, 2])'
-      : 'check where the value comes from: an entry that does not exist is undefined',
+    remedy: operandRemedy(given),
   });
+}
+
+function operandRemedy(given: unknown): string {
+  if (Array.isArray(given)) return 'make a tensor of it: tensor([1, 2])';
+  if (given instanceof Promise) return 'await it, or read with x.itemSync()';
+  if (typeof given === 'string' || typeof given === 'bigint') return 'pass a number: Number(value)';
+  return 'check where the value comes from: an entry that does not exist is undefined';
 }

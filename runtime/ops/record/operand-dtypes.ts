@@ -87,6 +87,6 @@ export function expectDTypeName(op: string, dtype: DType): void {
     what: `${op}: no such dtype`,
     given: shown(dtype),
     expected: dtypeNames,
-    remedy: 'check the name',
+    remedy: /^u?int|^long/.test(String(dtype)) ? 'integers are int32 and uint8' : 'check the name',
   });
 }

@@ -23,7 +23,7 @@ export interface ModeReport {
   readonly checked: number;
   /** The message of a CheckError that ended it, or of an error that says the mode does not apply. */
   readonly failed: { readonly name: string; readonly message: string } | null;
-  /** What calls threw: the first line of each. */
+  /** The first line of each error that a call threw. */
   readonly thrown: readonly string[];
   /** The module's text as the engine runs it. */
   readonly text: string | null;

@@ -12,7 +12,7 @@ import {
   type Variant,
   variants,
 } from '../../lab/compare/variants.ts';
-import { errorText } from '../report-error.ts';
+import { errorText } from '../files/report-error.ts';
 import { loadSubject } from './load-subject.ts';
 import type { VariantAnswer, VariantRequest } from './own-process.ts';
 

@@ -180,7 +180,7 @@ const loaderErrors = new Set([
   'ERR_IMPORT_ATTRIBUTE_MISSING',
 ]);
 
-/** What a loader for TypeScript (esbuild's, which tsx uses) says of a file that it can't compile: only the text gets out of its thread. */
+/** The facts of a file that esbuild can't compile, where a loader such as tsx uses it: only the text leaves the loader's thread. */
 function transformError(error: unknown): ErrorFacts | null {
   const message = error instanceof Error ? error.message : '';
   const [, file, line, column, text] = /^(.+):(\d+):(\d+): ERROR: (.+)$/m.exec(message) ?? [];

@@ -1,4 +1,4 @@
-import { TostaticError } from '../../runtime/errors/errors.ts';
+import { TostaticError } from '../../../runtime/errors/errors.ts';
 
 /** Frames outside of the user's code: Node, the command itself, and what installed packages do below it. */
 const foreign =
