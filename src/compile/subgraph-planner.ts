@@ -32,7 +32,7 @@ import type { MemoryOptions } from '../programs/memory-options.ts';
 import type { SubgraphStages } from '../programs/stages.ts';
 import { finish, type Steps } from '../programs/steps.ts';
 import type { Compilation } from './compilation.ts';
-import { atRate, isMeasuredFused, withinBudget } from './within-budget.ts';
+import { atRate, withinBudget } from './within-budget.ts';
 
 /** Plans of one call that are kept, for the shapes that runs have brought lately. */
 const mostPlans = 64;
@@ -111,11 +111,11 @@ export class SubgraphPlanner {
       budget,
       {
         costOf: (program) => roughBytes(program, owned.donated),
-        usesOf: () => {
+        usesOf: (isFused) => {
           // What fused ops hold for a few rows takes no memory: only what a plan has as a whole is worth dropping.
           const ordered = roughOrder(chosen, owned.donated);
           const facts = new ForwardFacts(ordered, forwardOfStep(ordered));
-          return usesOf(facts, owned, isMeasuredFused(chosen) ? innerOf(facts) : undefined);
+          return usesOf(facts, owned, isFused ? innerOf(facts) : undefined);
         },
         plan: (program) => {
           const given = { program, firstLate: program.ops.length, alsoRead: [] };

@@ -21,8 +21,8 @@ import type { Compilation } from './compilation.ts';
 interface Planning {
   /** Roughly what a program needs: cheap enough to compare many. */
   readonly costOf: Cost;
-  /** The uses of memory, in an order with a low peak. */
-  readonly usesOf: () => MemoryUses;
+  /** The uses of memory, in an order with a low peak; `isFused`: of the program in its fused form. */
+  readonly usesOf: (isFused: boolean) => MemoryUses;
   readonly plan: (program: Program) => SubgraphStages;
   /** Bytes of inputs that the program may free. */
   readonly donatedBytes: number;
@@ -35,20 +35,30 @@ type Noted = Pick<Compilation, 'choices' | 'candidate' | 'options'>;
 const boundRates = Array.from({ length: 16 }, (_, i) => 2 ** (i - 14));
 
 /**
- * Plans may need so much less than the cheap measure tells, of the budget, which may be that of the program in its fused
- * form: for programs of up to so many ops. The plans of larger ones take seconds, and need what is measured.
+ * Plans may need so much less than the cheap measure tells, of the budget, as ops are fused: for programs of up to so many
+ * ops, or `inFused` where bytes are measured of their fused form, if that is smaller. The plans of larger ones take seconds,
+ * and need what is measured.
  */
 const slacks = [
-  { ops: 1500, slack: 0.08, isFused: false },
-  { ops: 4000, slack: 0.08, isFused: true },
-  { ops: never, slack: 0, isFused: false },
+  { ops: 1500, slack: 0.08, inFused: null },
+  { ops: 4000, slack: 0.2, inFused: 0.08 },
+  { ops: never, slack: 0, inFused: null },
 ] as const;
 
-const slackOf = ({ ops }: Program) => slacks.find(({ ops: most }) => ops.length <= most)!;
+interface Measure {
+  readonly costOf: Cost;
+  readonly slack: number;
+  /** Values that a fused op has for a few rows take none of the bytes. */
+  readonly isFused: boolean;
+}
 
-/** Whether bytes are measured of programs in their fused form, where values that a fused op has for a few rows take none. */
-export function isMeasuredFused(program: Program): boolean {
-  return slackOf(program).isFused;
+/** The fused form of some programs needs more than the program, as fused ops read operands later: plans don't fuse those. */
+function measureOf(program: Program, plain: Cost): Measure {
+  const { slack, inFused } = slacks.find(({ ops: most }) => program.ops.length <= most)!;
+  const fused: Cost = (given) => plain(fusedValues(given, new Set(given.outputs)));
+  return inFused !== null && fused(program) < plain(program)
+    ? { costOf: oncePerProgram(fused), slack: inFused, isFused: true }
+    : { costOf: oncePerProgram(plain), slack, isFused: false };
 }
 
 /** Where no plan fits, so many are made at most to find one with as few bytes and less arithmetic. */
@@ -81,7 +91,10 @@ export function withinBudget(
   return found.best;
 
   function recomputedBy(how: How): Recomputed {
-    if (!('stays' in how)) return recomputeEvicted(usesOf(), how);
+    if (!('stays' in how)) {
+      const { isFused } = measureOf(facts.program, planning.costOf);
+      return recomputeEvicted(usesOf(isFused), how);
+    }
     return recomputeInBackward(facts, new Set(how.stays), new Set(how.brief));
   }
 
@@ -140,10 +153,7 @@ function searched(
   planning: Planning,
   compilation: Noted,
 ): Searched | null {
-  const isFused = isMeasuredFused(facts.program);
-  const costOf = oncePerProgram((given: Program) =>
-    planning.costOf(isFused ? fusedValues(given, new Set(given.outputs)) : given),
-  );
+  const { costOf, slack, isFused } = measureOf(facts.program, planning.costOf);
   function* steps(program: Program): Steps<SubgraphStages> {
     yield;
     return planning.plan(program);
@@ -152,7 +162,6 @@ function searched(
   const { program } = facts;
   const all = Math.max(1, facts.forwardWork);
   const { below } = compilation.options;
-  const { slack } = slackOf(program);
   const beside = costOf({ ...program, ops: [] });
   const measured = budget * (1 + slack) + beside;
   const whole = once(() => plan(program));
@@ -164,7 +173,7 @@ function searched(
     if (unchanged.best.recompute!.bytes <= budget) return unchanged;
   }
   let least = null as Searched | null;
-  const candidates = new Candidates(facts, planning.usesOf(), costOf);
+  const candidates = new Candidates(facts, planning.usesOf(isFused), costOf);
   for (const candidate of candidates.within(measured, (below ?? never) * all)) {
     const found = planFor(candidate);
     if (found) return found;
