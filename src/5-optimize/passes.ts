@@ -210,8 +210,14 @@ function onProgram(
 }
 
 function* sliced(given: Staged, { costOf, memory, choices }: PassContext): Steps<Staged> {
-  const most = memory.budget === null ? mostOpsPlannedOnce : undefined;
-  const options = { choices, ...(most !== undefined && { most }) };
+  const { budget, prefer } = memory;
+  const options = {
+    choices,
+    ...(budget === null && { most: mostOpsPlannedOnce }),
+    // Within a budget bytes are as good as time, but no better: as few slices as hold it.
+    ...(budget !== null &&
+      prefer === 'time' && { enough: budget + costOf({ ...given.program, ops: [] }) }),
+  };
   const program = yield* chooseSlices(given.program, costOf, mayBeSlower(memory), options);
   return { ...given, program };
 }

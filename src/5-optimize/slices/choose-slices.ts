@@ -43,7 +43,7 @@ export function* chooseSlices(
   program: Program,
   costOf: Cost,
   mayBeSlower = true,
-  { timeOf = fusedTime, choices = Choices.none(), most = mostOps }: SliceOptions = {},
+  { timeOf = fusedTime, choices = Choices.none(), most = mostOps, enough = 0 }: SliceOptions = {},
 ): Steps<Program> {
   if (!isTrainingStep(program) || !sumsInBlocks(program)) return program;
   const known = choices.of('slices', (choice) => knownSlices(program, choice, most));
@@ -51,9 +51,9 @@ export function* chooseSlices(
   const taken: TakenSlices = { batch: null, apart: [], updates: [] };
   const cost = costOf(program);
   let best = program;
-  if (cost >= leastBytes) {
+  if (cost >= leastBytes && cost > enough) {
     const isFastEnough = mayBeSlower ? () => true : noSlowerThan(program, timeOf);
-    const search = { costOf, isFastEnough, taken, splitsBlocks: mayBeSlower, most };
+    const search = { costOf, isFastEnough, taken, splitsBlocks: mayBeSlower, most, enough };
     const batch = yield* sliceBatch(program, cost, search);
     const [whole, needed] = yield* sliceReadApart(...batch, search);
     best = yield* sliceUpdates(whole, needed, search);
@@ -65,6 +65,8 @@ export function* chooseSlices(
 export interface SliceOptions {
   /** Programs of few parts don't grow beyond so many ops. */
   readonly most?: number;
+  /** With so few bytes nothing more is sliced, as slices may take time; by default all are taken that save bytes. */
+  readonly enough?: number;
   readonly timeOf?: Cost;
   readonly choices?: Choices | undefined;
 }
@@ -120,6 +122,7 @@ function knownSlices(program: Program, choice: Field, most: number): Program {
 interface Search {
   readonly taken: TakenSlices;
   readonly most: number;
+  readonly enough: number;
   /** Whether slices may end within blocks of sums, which takes more ops. */
   readonly splitsBlocks: boolean;
   readonly costOf: Cost;
@@ -182,7 +185,7 @@ type Chosen = readonly [program: Program, cost: number];
 function* sliceBatch(
   program: Program,
   cost: number,
-  { costOf, isFastEnough, taken, splitsBlocks, most }: Search,
+  { costOf, isFastEnough, taken, splitsBlocks, most, enough }: Search,
 ): Steps<Chosen> {
   let best: Chosen = [program, cost];
   for (const size of batchSizes(program)) {
@@ -201,6 +204,7 @@ function* sliceBatch(
         if (!isFastEnough(candidate, best[0])) continue;
         best = [candidate, bytes];
         taken.batch = { size, parts, splitsBlocks: splits };
+        if (bytes <= enough) return best;
       }
     }
   }
@@ -229,7 +233,7 @@ function batchPlan(program: Program, batch: number): Omit<SlicePlan, 'parts'> {
 function* sliceReadApart(
   program: Program,
   cost: number,
-  { costOf, isFastEnough, taken }: Search,
+  { costOf, isFastEnough, taken, enough }: Search,
 ): Steps<Chosen> {
   let best: Chosen = [program, cost];
   const bytes = ({ ops, values }: Program, index: number) =>
@@ -240,7 +244,7 @@ function* sliceReadApart(
     const [next] = productsReadApart(program)
       .filter(({ product }) => !tried.has(program.ops[product]!.outputs[0]!))
       .sort((a, b) => bytes(program, b.product) - bytes(program, a.product));
-    if (!next) return best;
+    if (!next || cost <= enough) return best;
     const [result] = program.ops[next.product]!.outputs;
     tried.add(result!);
     const candidate = slicedApart(program, next.plan);
@@ -259,11 +263,12 @@ function* sliceReadApart(
 function* sliceUpdates(
   program: Program,
   cost: number,
-  { costOf, isFastEnough, taken }: Search,
+  { costOf, isFastEnough, taken, enough }: Search,
 ): Steps<Program> {
   const all = productsOf(program);
   let best: Chosen = [program, cost];
   for (const [number, product] of all.entries()) {
+    if (best[1] <= enough) break;
     if (bytesOfResult(product, program) < cost * largeShare) continue;
     const candidate = slicedUpdate(best[0], product);
     if (!candidate) continue;
