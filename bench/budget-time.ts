@@ -1,0 +1,130 @@
+/**
+ * The time of a step within a budget, relative to the compiled step without slices and without a budget: for each
+ * workload the peak of eager execution, then for each budget the measured peak of that, the share of forward's
+ * arithmetic that is recomputed, and the ratio of the times. Plans take turns in one process, so that a drift of the
+ * machine hits all of them. At the end the fewest bytes that take at most `--most` times as long, and their mean.
+ *
+ *     npx tsx bench/budget-time.ts [--works mlp,lstm] [--shares 0.5,0.3] [--most 1.1] [--seconds 6] [--cpu]
+ */
+
+import { parseArgs } from 'node:util';
+import { workload as transformer } from '../examples/workloads/char-transformer.ts';
+import { workload as convNet } from '../examples/workloads/conv-net.ts';
+import { workload as cswin } from '../examples/workloads/cswin.ts';
+import { workload as lstm } from '../examples/workloads/lstm.ts';
+import { workload as mlp } from '../examples/workloads/mlp.ts';
+import { workload as resnet } from '../examples/workloads/resnet.ts';
+import { memory, refcounted, type Tensor, toStatic } from '../src/index.ts';
+import type { Workload } from '../src/lab/compare/workload.ts';
+import type { MemoryOptions } from '../src/programs/memory-options.ts';
+
+/** Workloads of the size that a CPU trains, and budgets: shares of what the step needs without one and without slices. */
+const works: Record<string, { readonly workload: Workload; readonly shares: readonly number[] }> = {
+  mlp: { workload: mlp, shares: [0.7, 0.4] },
+  'conv-net': { workload: convNet, shares: [0.7, 0.5, 0.3, 0.15] },
+  lstm: { workload: lstm, shares: [0.7, 0.6, 0.5] },
+  resnet: { workload: resnet, shares: [0.5, 0.4, 0.35] },
+  transformer: { workload: transformer, shares: [0.6, 0.4, 0.3, 0.25] },
+  cswin: { workload: cswin, shares: [0.6, 0.5, 0.45] },
+};
+
+const { values: options } = parseArgs({
+  options: {
+    works: { type: 'string', default: Object.keys(works).join(',') },
+    shares: { type: 'string' },
+    cpu: { type: 'boolean', default: false },
+    most: { type: 'string', default: '1.1' },
+    seconds: { type: 'string', default: '6' },
+  },
+});
+const [most, seconds] = [Number(options.most), Number(options.seconds)];
+
+interface Plan {
+  readonly title: string;
+  /** Bytes at the peak of a step, everything included. */
+  readonly peak: number;
+  /** The share of forward's arithmetic that is recomputed. */
+  readonly again: number;
+  readonly run: () => void;
+  readonly times: number[];
+}
+
+/** Milliseconds on the wall, or, on a machine that is busy with something else, of processor time. */
+function now(): number {
+  if (!options.cpu) return performance.now();
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+}
+
+const median = (times: readonly number[]): number =>
+  times.toSorted((a, b) => a - b)[times.length >> 1]!;
+
+function peakOf(run: () => void): number {
+  run();
+  memory.reset('cpu');
+  run();
+  return memory.stats('cpu').peakAllocated;
+}
+
+/** The least share of eager execution's bytes that takes at most `most` times as long. */
+async function measure(name: string): Promise<number> {
+  const { workload, shares: own } = works[name]!;
+  const work = workload.build({ device: 'cpu', size: 'reduced', breaks: false });
+  const batch = work.inputs(0);
+  const step = work.step.bind(work) as (...inputs: Tensor[]) => Tensor;
+  const eagerStep = refcounted(step);
+  const eager = peakOf(() => eagerStep(...batch).dispose());
+  const held = memory.stats('cpu').allocated;
+  const plan = async (title: string, choice: Partial<MemoryOptions>): Promise<Plan> => {
+    const f = toStatic(step, { memory: choice, fallback: 'error' });
+    const run = () => f(...batch).dispose();
+    run();
+    run();
+    await f.ready();
+    const { recompute } = f.programs().at(-1)!.stages!;
+    return { title, peak: peakOf(run), again: recompute?.share ?? 0, run, times: [] };
+  };
+  const unsliced = await plan('no slices', { slices: false });
+  const shares = options.shares?.split(',').map(Number) ?? own;
+  const plans = [unsliced, await plan('no budget', {})];
+  for (const share of shares) {
+    const budget = Math.floor((unsliced.peak - held) * share);
+    plans.push(await plan(`budget ${share.toFixed(2)}`, { budget }));
+  }
+  const until = performance.now() + 1000 * seconds;
+  for (let round = -5; round < 15 || performance.now() < until; round++) {
+    // What ran before leaves the caches as it does: each plan comes after every other one.
+    const first = Math.floor(Math.random() * plans.length);
+    const by = round % 2 === 0 ? 1 : plans.length - 1;
+    for (let i = 0; i < plans.length; i++) {
+      const { run, times } = plans[(first + i * by) % plans.length]!;
+      run();
+      const start = now();
+      run();
+      if (round >= 0) times.push(now() - start);
+    }
+  }
+  console.log(`${name}: eager ${eager} bytes, held between steps ${held}`);
+  const fitting: number[] = [];
+  for (const { title, peak, again, times } of plans) {
+    const ratio = median(times) / median(unsliced.times);
+    if (ratio <= most) fitting.push(peak / eager);
+    const columns = [
+      title.padEnd(11),
+      `of eager ${(peak / eager).toFixed(3)} (${peak})`,
+      `again ${(again * 100).toFixed(1)} %`,
+      `${median(times).toFixed(2)} ms`,
+      `${ratio.toFixed(3)}×`,
+    ];
+    console.log(`  ${columns.join('  ')}`);
+  }
+  for (const each of [...batch, work]) each.dispose();
+  return Math.min(...fitting);
+}
+
+const best: number[] = [];
+for (const name of options.works.split(',')) best.push(await measure(name));
+const mean = Math.exp(best.reduce((sum, each) => sum + Math.log(each), 0) / best.length);
+console.log(
+  `of eager, at most ${most} times as long: ${best.map((each) => each.toFixed(3)).join(', ')}; geometric mean ${mean.toFixed(3)}`,
+);
