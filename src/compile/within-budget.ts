@@ -61,8 +61,11 @@ function measureOf(program: Program, plain: Cost): Measure {
     : { costOf: oncePerProgram(plain), slack, isFused: false };
 }
 
-/** Where no plan fits, so many are made at most to find one with as few bytes and less arithmetic. */
-const mostRefined = 8;
+/**
+ * Where no plan fits, so many are made at most to find one with as few bytes and less arithmetic: more where plans may
+ * need much less than is measured, as most of those then don't.
+ */
+const mostRefined = (slack: number): number => (slack > 0.1 ? 32 : 8);
 
 /**
  * In: a program with its backward. Out: its plan; where that needs more than the budget, one in which
@@ -212,7 +215,7 @@ function searched(
     )) {
       planFor(candidate);
       if (least!.best.recompute!.bytes <= floor.bytes && least!.best.recompute !== floor) return;
-      if (++refined === mostRefined) return;
+      if (++refined === mostRefined(slack)) return;
     }
   }
 
