@@ -46,6 +46,11 @@ export interface Device {
   readonly innerBytes: number;
   /** Elements are stored in their dtype; false: as float32, in which integers are exact to ±2^24. */
   readonly typedElements: boolean;
+  /**
+   * Resolves with the driver's words when it has taken the device away, after which only another one helps:
+   * `await init('gpu')`. Not on shutdown; omitted where devices can't be lost.
+   */
+  readonly lost?: Promise<string>;
   /** Bytes of one element in this device's memory. Throws DTypeError for a dtype that the device doesn't store. */
   elementBytes(dtype: DType): number;
   /**

@@ -244,8 +244,14 @@ describe.skipIf(skipGpu)('gpu/faults', () => {
   it('a device that is lost is not the next one that init returns', async () => {
     const first = await init('gpu', { allowSoftware: true });
     const before = deviceGuard(first, () => new nn.Linear(2, 2));
+    let isTold = false;
+    void first.lost!.then(() => {
+      isTold = true;
+    });
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(isTold).toBe(false);
     (await webGpuDevice()).destroy();
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(await first.lost).toEqual(expect.any(String));
     const use = () => deviceGuard(first, () => before.weight.mul(2));
     expect(use).toThrow(DeviceError);
     expect(use).toThrow(/the GPU was lost[\s\S]*await init\('gpu'\) again/);
@@ -258,7 +264,10 @@ describe.skipIf(skipGpu)('gpu/faults', () => {
     expect(same).toBe(next);
     const x = deviceGuard('gpu', () => tensor([1, 2]).mul(2));
     expect(await values(x)).toEqual([2, 4]);
+    // What ends by itself isn't lost.
     await shutdown('gpu');
+    const late = new Promise((resolve) => setTimeout(resolve, 50, 'not lost'));
+    expect(await Promise.race([next.lost, late])).toBe('not lost');
   });
 });
 

@@ -115,6 +115,10 @@ export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Devic
     return this.#core.isLost;
   }
 
+  get lost(): Promise<string> {
+    return this.#core.lost;
+  }
+
   get allocator(): BufferPool<H> {
     return this.#core.pool;
   }

@@ -114,6 +114,7 @@ describe.skipIf(skipGpu)('gpu/webgl: a page without WebGPU', () => {
       'a read at once': 'DeviceError: dataSync: a GPU can only be read asynchronously',
       'a write in place without memory for it': 'OutOfMemoryError: gpu: out of memory on the GPU',
       'a tensor after shutdown': 'DeviceError: allocation: the GPU was shut down',
+      'the promise of its loss': 'the context was lost',
       'a read after the loss of the context': 'DeviceError: data: the GPU was lost',
       'an op after it': 'DeviceError: allocation: the GPU was lost',
       'a tensor after it': 'DeviceError: allocation: the GPU was lost',

@@ -65,6 +65,8 @@ export interface DeviceCore<H extends CheckedHandle = BufferHandle> {
   readonly kernelStats: KernelStats;
   /** The driver has taken the device away: nothing can be done with it any more. */
   readonly isLost: boolean;
+  /** Resolves with the driver's words once it is lost; not when it is closed. */
+  readonly lost: Promise<string>;
   /** Throws DeviceError when the device is closed or lost. */
   place(operand: Operand, op: string): Place<H>;
   /** Scratch of these sizes, in bytes, for what `body` issues; counted like any other memory. */

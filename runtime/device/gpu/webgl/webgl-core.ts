@@ -57,9 +57,15 @@ export class WebGlCore implements DeviceCore<TextureHandle> {
   readonly #reads = new Set<Promise<Words>>();
   #draws = 0;
   #closed = false;
+  readonly lost: Promise<string>;
 
-  constructor({ gl }: GlContext, translator: GpuJsTranslator, kernelCapacity: number) {
+  constructor({ gl, canvas }: GlContext, translator: GpuJsTranslator, kernelCapacity: number) {
     this.#gl = gl;
+    this.lost = new Promise((resolve) => {
+      canvas.addEventListener('webglcontextlost', () => {
+        if (!this.#closed) resolve('the context was lost');
+      });
+    });
     this.#translator = translator;
     this.#textures = new Textures(gl);
     const rows = gl.getParameter(gl.MAX_TEXTURE_SIZE) as number;

@@ -72,6 +72,7 @@ export class GpuCore implements DeviceCore {
   #atomicKernels = 0;
   #repeatedLaunches = 0;
   #lost: GPUDeviceLostInfo | null = null;
+  readonly lost: Promise<string>;
 
   /** `isGpuJsAlone`: no tensor is larger than what kernels of gpu.js can number. `lanes`: see `lanesOf`. */
   constructor(
@@ -136,8 +137,11 @@ export class GpuCore implements DeviceCore {
     backend.device.onuncapturederror = ({ error }) => {
       this.#reports.note(error.message);
     };
-    void backend.device.lost?.then((info) => {
-      this.#lost = info;
+    this.lost = new Promise((resolve) => {
+      void backend.device.lost?.then((info) => {
+        this.#lost = info;
+        if (!this.#closed) resolve(info.message);
+      });
     });
     this.#transfers = new GpuTransfers({
       name: this.name,

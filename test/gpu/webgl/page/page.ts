@@ -88,6 +88,7 @@ async function lossOfContext(refusals: Record<string, string>): Promise<number[]
   const lost = await init('gpu', { allowSoftware: true });
   const x = deviceGuard(lost, () => ones([3]));
   context!.getExtension('WEBGL_lose_context')!.loseContext();
+  refusals['the promise of its loss'] = await lost.lost!;
   refusals['a read after the loss of the context'] = await refusal(() => x.data());
   refusals['an op after it'] = await refusal(() => x.add(1));
   refusals['a tensor after it'] = await refusal(() => deviceGuard(lost, () => zeros([2])));
