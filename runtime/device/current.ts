@@ -91,9 +91,7 @@ export function deviceGuard<T>(device: Device | string | null, body: () => T): T
 
 /** The device, or the one of this name; throws DeviceError for anything else. */
 export function deviceOf(device: Device | string): Device {
-  return isDevice(device) ? device : deviceNamed(device);
+  const given: unknown = device;
+  const isDevice = typeof given === 'object' && given !== null && 'allocator' in given;
+  return isDevice ? (given as Device) : deviceNamed(given as string);
 }
-
-/** Judged by its members. */
-export const isDevice = (given: unknown): given is Device =>
-  typeof given === 'object' && given !== null && 'allocator' in given;

@@ -3,7 +3,6 @@ export function withDefaults<D extends object, O extends object>(
   defaults: D,
   given: O,
 ): D & { [Name in keyof O]-?: Exclude<O[Name], undefined> } {
-  const all = { ...defaults } as Record<string, unknown>;
-  for (const [name, value] of Object.entries(given)) if (value !== undefined) all[name] = value;
-  return all as ReturnType<typeof withDefaults<D, O>>;
+  const entries = Object.entries(given).filter(([, value]) => value !== undefined);
+  return { ...defaults, ...Object.fromEntries(entries) } as never;
 }

@@ -22,12 +22,7 @@ import { copiedKeys, hasProperty, plainEntries, plainKeys } from '../values/prop
 import { isPrimitiveVariable, withPropertyKey } from '../values/to-primitive.ts';
 import { deleteProperty, writeProperty } from '../values/write-property.ts';
 import { specialized } from '../variables/unions.ts';
-import {
-  known,
-  newArray,
-  undefinedVariable,
-  type Variable,
-} from '../variables/variable.ts';
+import { known, newArray, undefinedVariable, type Variable } from '../variables/variable.ts';
 import type { Builtin, BuiltinTable, HostFunction } from './builtin.ts';
 import {
   defineByDescriptor,

@@ -5,12 +5,7 @@ import { enableGrad, gradEnabled, noGrad } from '../../../../runtime/autograd/gr
 import { backward } from '../../../../runtime/backward/backward.ts';
 import { rulesOf } from '../../../../runtime/backward/custom-function.ts';
 import { grad } from '../../../../runtime/backward/grad.ts';
-import {
-  deviceGuard,
-  deviceNamed,
-  guardingDevice,
-  isDevice,
-} from '../../../../runtime/device/current.ts';
+import { deviceGuard, deviceNamed, guardingDevice } from '../../../../runtime/device/current.ts';
 import type { Device } from '../../../../runtime/device/device.ts';
 import { formatSpec } from '../../../../runtime/device/tensor-meta.ts';
 import { absentMethods } from '../../../../runtime/errors/absent-names.ts';
@@ -110,7 +105,8 @@ function deviceOf(t: Tracer, place: Variable): Device | null | undefined {
   if (place.kind !== 'object') return undefined;
   const { source, value } = place;
   t.guard(`identity ${sourceKey(source)}`, { kind: 'identity', source, value });
-  return isDevice(value) ? value : undefined;
+  // As `deviceGuard` judges it.
+  return 'allocator' in value ? (value as Device) : undefined;
 }
 
 /** The gradient mode in which `fn` calls its argument; undefined when it does no such thing. */
