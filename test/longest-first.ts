@@ -11,6 +11,8 @@ export const long = [
   'cpu/revectorize',
   'gpu/dtypes/op-table',
   'optimize/budgets/monotone-budgets',
+  'optimize/budgets/measured-forms',
+  'lab/presets-never-win',
   'playground/playground',
   'examples/mnist',
   'package/training',
