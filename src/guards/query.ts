@@ -15,6 +15,22 @@ function attributes(object: object, key: PropertyKey | undefined): string | unde
   return JSON.stringify({ enumerable, configurable, writable, isData: 'value' in own });
 }
 
+const [readSource, readFlags] = (['source', 'flags'] as const).map(
+  (key) => Object.getOwnPropertyDescriptor(RegExp.prototype, key)!.get!,
+) as [() => string, () => string];
+
+/** A regular expression as text; undefined for other objects, and when there is anything of the user's on it. */
+export function printRegExp(object: object): string | undefined {
+  const isPlain =
+    Object.getPrototypeOf(object) === RegExp.prototype && Reflect.ownKeys(object).length === 1;
+  if (!isPlain) return undefined;
+  try {
+    return `/${Reflect.apply(readSource, object, [])}/${Reflect.apply(readFlags, object, [])}`;
+  } catch {
+    return undefined;
+  }
+}
+
 const queries = {
   isFrozen: Object.isFrozen,
   isSealed: Object.isSealed,
@@ -29,6 +45,8 @@ const queries = {
   hostState: (object: object, key?: PropertyKey) => hostType(key as HostTypeName).state(object),
   /** The result of the date method `key`, in the current time zone. */
   date: dateFact,
+  /** Pattern and flags: `compile()` changes them. */
+  regExp: printRegExp,
 } as const satisfies Record<string, (object: object, key?: PropertyKey) => unknown>;
 
 export type Query = keyof typeof queries;

@@ -185,6 +185,13 @@ function factory(): Step {
   return { fn: (x: Tensor) => inner(x).add(1), calls: twice(values([2, 2])) };
 }
 
+/** A regular expression shows no property of its own but its place. */
+function pattern(): Step {
+  const digits = changed.includes('pattern') ? /\d+/g : /\d/;
+  const fn = (x: Tensor) => x.mul('a12b34'.replace(digits, '').length);
+  return { fn, calls: twice(values([2, 2])) };
+}
+
 class Doubling {
   of(x: Tensor): Tensor {
     return x.mul(2);
@@ -234,7 +241,7 @@ function decision(): Step {
 
 export const steps = {
   ...{ transformer, schedule, breaks, mode, sizes, effects, constant, named, code, factory },
-  ...{ classes, patched, shared, imported, decision },
+  ...{ classes, patched, shared, imported, decision, pattern },
 } satisfies Record<string, () => Step>;
 
 export type StepName = keyof typeof steps;

@@ -5,6 +5,44 @@ import type { Tensor } from '../../../src/index.ts';
 import { expectSameAsEager, values, type World } from '../same-as-eager.ts';
 import { changing, num, type Obj } from './changing.ts';
 
+const searches: Record<string, (re: RegExp) => unknown> = {
+  test: (re) => re.test('caab'),
+  exec: (re) => re.exec('caab')?.[0],
+  replace: (re) => 'caab'.replace(re, 'xyz'),
+  match: (re) => 'caab'.match(re)?.length,
+  split: (re) => 'caab'.split(re).length,
+  search: (re) => 'caab'.search(re),
+  flags: (re) => re.source + re.flags,
+  text: (re) => String(re),
+  'new RegExp': (re) => new RegExp(re).source,
+};
+
+/** One object all the time: nothing that is read of it says that another text is found. */
+function changingPattern(search: (re: RegExp) => unknown, flags: string): World {
+  const re = new RegExp('a', flags);
+  const changes = [
+    () => re.compile('b', flags),
+    () => re.compile('A', 'gi'),
+    () => Object.assign(re, { exec: findsOnce() }),
+    () => Object.assign(re, { exec: RegExp.prototype.exec, [Symbol.replace]: () => 'by hand' }),
+    () => Object.setPrototypeOf(re, { __proto__: RegExp.prototype, exec: findsOnce() }),
+  ];
+  return {
+    fn: (x: Tensor, expression: RegExp) => [x.add(1), search(expression)],
+    args: (call: number) => {
+      changes[call - 2]?.();
+      return [values([2]), re];
+    },
+    state: () => re.lastIndex,
+  };
+}
+
+/** An `exec` of the user's; a global search ends with its second call. */
+function findsOnce(): () => string[] | null {
+  let calls = 0;
+  return () => (calls++ % 2 === 0 ? ['zz'] : null);
+}
+
 const cases: Record<string, () => World> = {
   'a method is patched on the prototype, on the instance, and removed': changing(() => {
     class Model {
@@ -134,6 +172,14 @@ const cases: Record<string, () => World> = {
       state: () => re.lastIndex,
     };
   },
+  ...Object.fromEntries(
+    Object.entries(searches).flatMap(([method, search]) =>
+      ['', 'g'].map((flags) => [
+        `a regular expression of flags '${flags}' gets another pattern, methods and prototype: ${method}`,
+        () => changingPattern(search, flags),
+      ]),
+    ),
+  ),
   'arguments are left out, undefined, or more': () => ({
     fn: (x: Tensor, n = 2, { k = 3, ...rest }: Obj = {}, ...more: number[]) => [
       x.mul(n).add(num(k)),

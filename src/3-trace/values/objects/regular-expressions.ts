@@ -1,7 +1,7 @@
 /** Regular expressions, created while tracing or pre-existing, run on text that the trace knows. */
 
 import { isProxy } from '../../../guards/plain.ts';
-import { sourceKey } from '../../../guards/source-key.ts';
+import { printRegExp } from '../../../guards/query.ts';
 import { orRaise } from '../../state/exceptions.ts';
 import { constantOf, isUndefined } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
@@ -17,15 +17,13 @@ import { writeProperty } from '../write-property.ts';
 
 export type RegularExpression = RegExpVariable | ObjectVariable;
 
-/** With nothing of the user's on it; its pattern and flags are fixed. */
+/** With nothing of the user's on it. */
 export function asRegExp(variable: Variable | undefined): RegularExpression | undefined {
   if (variable?.kind === 'regexp') return variable;
   if (variable?.kind !== 'object') return undefined;
   const { value } = variable;
   if (isProxy(value) || !(value instanceof RegExp)) return undefined;
-  const isPlain =
-    Object.getPrototypeOf(value) === RegExp.prototype && Reflect.ownKeys(value).length === 1;
-  return isPlain ? variable : undefined;
+  return printRegExp(value) === undefined ? undefined : variable;
 }
 
 /** `body` of a regular expression like it, which may move its `lastIndex`. */
@@ -63,7 +61,8 @@ export function newRegExp(t: Tracer, args: readonly Variable[]): Variable | unde
 export function copyOf(t: Tracer, expression: RegularExpression): RegExp {
   if (expression.kind === 'regexp') return new RegExp(expression.pattern, expression.flags);
   const { source, value } = expression;
-  t.guard(`identity ${sourceKey(source)}`, { kind: 'identity', source, value });
+  const printed = { kind: 'query', base: source, query: 'regExp', key: undefined } as const;
+  constantOf(t, t.read(printed, printRegExp(value)));
   const { source: pattern, flags } = value as RegExp;
   return new RegExp(pattern, flags);
 }
