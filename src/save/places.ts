@@ -57,6 +57,14 @@ export class Places {
     return compileReader(source)(this.#fn.frames);
   }
 
+  /** Whether a tensor is there now; throws if only a call has what it is part of. */
+  isTensor(source: Source): boolean {
+    const value = this.#objectAt(source);
+    if (value !== null || rootOf(source).kind !== 'this') return value instanceof Tensor;
+    const text = printSource(source, this.#fn.names);
+    throw notSavable(this.#fn.name, `it reads ${text}, and has no object outside of calls`);
+  }
+
   /** Equal for sources that lead to one place: properties of one object, on whatever path it is found. */
   keyOf(source: Source): string {
     const object = 'base' in source && !this.isArgument(source) && this.#objectAt(source.base);

@@ -35,7 +35,7 @@ export function programToSave(fn: CompiledFunction): ProgramToSave {
   const graphs = new GraphWriter();
   // First, so that a tensor has the name under which the program reads it.
   for (const source of entries.flatMap(({ entry }) => entry.result.inputs)) {
-    if (!places.isArgument(source) && places.valueOf(source) instanceof Tensor) places.of(source);
+    if (!places.isArgument(source) && places.isTensor(source)) places.of(source);
   }
   const saved = entries.flatMap(({ entry, guards }) => {
     const { result, part, subgraph } = entry;

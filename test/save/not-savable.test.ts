@@ -1,7 +1,16 @@
 /** Everything that keeps a function from being saved is named: one case per reason. */
 
 import { describe, expect, it } from 'vitest';
-import { CaptureError, ones, save, type Tensor, tidy, toStatic } from '../../src/index.ts';
+import {
+  CaptureError,
+  type LoadedProgram,
+  load,
+  ones,
+  save,
+  type Tensor,
+  tidy,
+  toStatic,
+} from '../../src/index.ts';
 
 class Point {
   readonly x: Tensor;
@@ -16,6 +25,10 @@ const outerState: { count?: number } = { count: 1 };
 const outerSymbol = Symbol('outer');
 const outerWeight = ones([2]);
 const outerObject = { kind: 'an object' };
+
+function weighted(this: { readonly weight: Tensor }, x: Tensor): Tensor {
+  return x.mul(this.weight);
+}
 
 type Fn = (x: Tensor, other: never) => unknown;
 
@@ -149,5 +162,31 @@ describe('what a file can not hold', () => {
     tidy(() => void f(ones([2])));
     box.mode = 'b';
     await expect(save(f)).rejects.toThrow(/nothing is compiled[\s\S]*surroundings have changed/);
+  });
+
+  it('a method that is saved without its object', async () => {
+    const layer = { weight: ones([2]), run: toStatic(weighted, { fullGraph: true }) };
+    tidy(() => void layer.run(ones([2])));
+    await expect(save(layer.run)).rejects.toThrow(CaptureError);
+    await expect(save(layer.run)).rejects.toThrow(
+      /it reads this\.weight, and has no object outside of calls/,
+    );
+    const bound = toStatic(weighted.bind(layer), { fullGraph: true });
+    tidy(() => void bound(ones([2])));
+    const loaded = (await load(await save(bound))) as LoadedProgram;
+    expect((loaded(ones([2])) as Tensor).toArraySync()).toEqual([1, 1]);
+  });
+
+  it('a program whose weight is not there any more; the others are saved', async () => {
+    const model: { layer: { weight: Tensor } | null } = { layer: { weight: ones([2]) } };
+    const fn = (x: Tensor) => (model.layer ? x.mul(model.layer.weight) : x.add(1));
+    const f = toStatic(fn, { fullGraph: true });
+    for (const rows of [1, 3]) tidy(() => void f(ones([rows, 2])));
+    model.layer = null;
+    await expect(save(f)).rejects.toThrow(/nothing is compiled[\s\S]*surroundings have changed/);
+    tidy(() => void f(ones([1, 2])));
+    const loaded = (await load(await save(f))) as LoadedProgram;
+    expect((loaded(ones([1, 2])) as Tensor).toArraySync()).toEqual([[2, 2]]);
+    expect(Object.keys(loaded.state())).toEqual([]);
   });
 });
