@@ -5,6 +5,11 @@ import { ArgumentError } from './errors.ts';
 /** The methods that only throw. */
 export const absentMethods = new WeakSet<object>();
 
+function absent(what: string, given: string, remedy: string): never {
+  const expected = 'what docs/operators.md or docs/nn.md lists';
+  throw new ArgumentError({ what, given, expected, remedy });
+}
+
 /** Gives each name a method that throws ArgumentError with its text as the remedy. */
 export function defineAbsent(
   prototype: object,
@@ -12,35 +17,23 @@ export function defineAbsent(
   names: Readonly<Record<string, string>>,
 ): void {
   for (const [name, remedy] of Object.entries(names)) {
-    const value = (): never => {
-      throw new ArgumentError({
-        what: `${owner} has no method ${name}`,
-        given: `a call of ${name}()`,
-        expected: 'a method that docs/operators.md or docs/nn.md lists',
-        remedy,
-      });
-    };
+    const value = (): never =>
+      absent(`${owner} has no method ${name}`, `a call of ${name}()`, remedy);
     absentMethods.add(value);
     Object.defineProperty(prototype, name, { value, writable: true, configurable: true });
   }
 }
 
-/** Reading or writing a property throws ArgumentError; `get`: of one that can be read. */
+/** Makes assigning to a property throw ArgumentError, and reading it as well, unless `get` does. */
 export function defineUnassignable(
   prototype: object,
   name: string,
   remedy: string,
   get?: () => unknown,
 ): void {
-  const fail = (): never => {
-    throw new ArgumentError({
-      what: get ? `Tensor: ${name} can't be assigned to` : `Tensor has no property ${name}`,
-      given: get ? `an assignment to ${name}` : `a use of x[${JSON.stringify(name)}]`,
-      expected: 'a property that docs/operators.md or docs/nn.md lists',
-      remedy,
-    });
-  };
-  Object.defineProperty(prototype, name, { get: get ?? fail, set: fail, configurable: true });
+  const set = (): never =>
+    absent(`Tensor has no property ${name}${get ? ' to assign to' : ''}`, `x[${name}]`, remedy);
+  Object.defineProperty(prototype, name, { get: get ?? set, set, configurable: true });
 }
 
 /** Gives each method in camel case a form in PyTorch's case that says so: `zero_grad` names `zeroGrad`. */

@@ -1,7 +1,7 @@
 import type { Device, Operand } from '../device/device.ts';
 import type { Holder } from '../device/holder.ts';
 import { formatSpec, type TensorMeta } from '../device/tensor-meta.ts';
-import { ArgumentError, AutogradError, DTypeError } from '../errors/errors.ts';
+import { AutogradError, DTypeError } from '../errors/errors.ts';
 import { wrongValue } from '../options/expect-options.ts';
 import { type DType, type DTypeOf, dtypes } from '../spec/dtype.ts';
 import { isContiguous, normalizeDim, type Shape, sizeOf } from '../spec/shape.ts';
@@ -105,7 +105,7 @@ export class Tensor<D extends DType = any> implements TensorMeta, Operand {
     if (holder) {
       holder.handles++;
       track(this);
-    } else if (holder === undefined) throw notMade();
+    }
   }
 
   get holder(): Holder | null {
@@ -283,14 +283,4 @@ function entryOf(
 ): readonly number[] | number {
   // As PyTorch, which knows no dimension of a scalar either.
   return dim === undefined ? entries : entries[normalizeDim(dim, entries.length, op)]!;
-}
-
-/** The error for `new Tensor([1, 2])`. */
-function notMade(): ArgumentError {
-  return new ArgumentError({
-    what: 'Tensor: not the way to make one',
-    given: 'new Tensor(…)',
-    expected: 'a function that returns a tensor',
-    remedy: 'write tensor([1, 2]), zeros([2, 3]) or randn([2, 3])',
-  });
 }
