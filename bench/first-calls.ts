@@ -60,7 +60,10 @@ for (const job of ['gpt', 'mlp']) {
   ];
   for (const way of ways) way();
   const times = ways.map(() => [] as Times[]);
-  for (let i = 0; i < rounds; i++) ways.forEach((way, at) => times[at]!.push(way()));
-  const row = (key: keyof Times) => times.map((each) => median(each.map((t) => t[key]))).join(' | ');
-  console.log(`| ${job}: first two calls | ${row('two')} |\n| ${job}: 50 calls | ${row('fifty')} |`);
+  for (let i = 0; i < rounds; i++) for (const [at, way] of ways.entries()) times[at]!.push(way());
+  const row = (key: keyof Times) =>
+    times.map((each) => median(each.map((t) => t[key]))).join(' | ');
+  console.log(
+    `| ${job}: first two calls | ${row('two')} |\n| ${job}: 50 calls | ${row('fifty')} |`,
+  );
 }
