@@ -71,10 +71,8 @@ export function expectNames<O extends object>(
   names: readonly (keyof O & string)[],
 ): void {
   if (!canBeOptions(options)) throw notAnObject(owner, options, names);
-  for (const name in options) {
-    if (!names.includes(name) && Object.hasOwn(options, name)) {
-      throw unknownOption(owner, name, names);
-    }
+  for (const name of Object.keys(options) as (keyof O & string)[]) {
+    if (!names.includes(name)) throw unknownOption(owner, name, names);
   }
 }
 

@@ -3,6 +3,7 @@ export function withDefaults<D extends object, O extends object>(
   defaults: D,
   given: O,
 ): D & { [Name in keyof O]-?: Exclude<O[Name], undefined> } {
-  const entries = Object.entries(given).filter(([, value]) => value !== undefined);
-  return { ...defaults, ...Object.fromEntries(entries) } as never;
+  const all = { ...defaults, ...given } as D;
+  for (const name in defaults) all[name] ??= defaults[name];
+  return all as never;
 }
