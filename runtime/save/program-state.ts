@@ -9,7 +9,7 @@ export type StateEntry =
   | {
       readonly name: string;
       readonly gradientOf: number;
-      /** What programs that read it begin with; undefined where they only see whether there is one. */
+      /** The gradient that programs begin with; undefined where they only see whether there is one. */
       readonly gradient?: Tensor | null;
     };
 
