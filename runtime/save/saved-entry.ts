@@ -143,10 +143,13 @@ export function readEntry(field: Field, states: number, graphs: readonly ReadGra
       .map((index) => index.int(0, outputs - 1)),
     spent: field.get('spent').tuple(outputs).map(readLost),
     randomNumbers: field.get('randomNumbers').int(0, Number.MAX_SAFE_INTEGER),
-    same: field
-      .get('same')
-      .items()
-      .map((same) => readSame(same, outputs)),
+    // Earlier files have none.
+    same: field.has('same')
+      ? field
+          .get('same')
+          .items()
+          .map((same) => readSame(same, outputs))
+      : [],
   };
 }
 
