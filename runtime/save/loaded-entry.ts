@@ -5,6 +5,7 @@ import { formatSpec, isContiguousMeta, sameSpec } from '../device/tensor-meta.ts
 import { defineData } from '../entry/make.ts';
 import { ArgumentError, DataError, DeviceError, OutOfMemoryError } from '../errors/errors.ts';
 import { holdsLines } from '../program/checks.ts';
+import { ValueGroups } from '../program/memory-groups.ts';
 import type { PlannedSubgraph, PredictedMemory } from '../program/plan.ts';
 import { writtenInputs } from '../program/writes.ts';
 import { skipNumbers } from '../random/seed.ts';
@@ -48,6 +49,9 @@ export class LoadedEntry {
   readonly #device: Device;
   readonly #subgraph: Subgraph | null;
   readonly #holdsLines: boolean;
+  /** Numbers of the inputs that are written, and of those that are written or whose memory results show. */
+  readonly #written: readonly number[];
+  readonly #seen: readonly number[];
   /** Numbers of the inputs that are written, and so may not show the memory of another one. */
   readonly #apart: readonly number[];
 
@@ -64,7 +68,9 @@ export class LoadedEntry {
     this.#device = device;
     this.#subgraph = planned && bound(planned);
     this.#holdsLines = planned !== null && holdsLines(planned.forward.steps);
-    this.#apart = planned?.forward.reordered ? writtenBy(planned.forward) : [];
+    this.#written = planned ? writtenBy(planned.forward) : [];
+    this.#apart = planned?.forward.reordered ? this.#written : [];
+    this.#seen = planned ? [...this.#written, ...shownBy(planned.forward)] : [];
     this.#checks = [...entryNeeds(saved), ...saved.guards.map(compileGuard)];
     this.#inputs = saved.inputs.map(({ place }) => sourceReader(place));
     this.#numbers = saved.numbers.map(sourceReader);
@@ -110,7 +116,17 @@ export class LoadedEntry {
     };
   }
 
-  #misfitOf(value: unknown, i: number, { state }: CallValues): Misfit | undefined {
+  /** Whether a copy of an input would be seen: it, or another name of its memory, is written or a result. */
+  #isSeen(value: Tensor, i: number, values: CallValues): boolean {
+    if (this.#seen.includes(i)) return true;
+    return this.#written.some((each) => {
+      const written = this.#inputs[each]!(values);
+      return written instanceof Tensor && written.holder === value.holder;
+    });
+  }
+
+  #misfitOf(value: unknown, i: number, values: CallValues): Misfit | undefined {
+    const { state } = values;
     const { place, requiresGrad } = this.saved.inputs[i]!;
     const meta = this.planned!.values[this.planned!.forward.inputs[i]!]!;
     const name = () => printSavedSource(place, state);
@@ -126,7 +142,9 @@ export class LoadedEntry {
       const given = `${name()} is on ${value.device.name}`;
       return { kind: 'device', given, expected: `a tensor on ${this.#device.name}` };
     }
-    if (!isContiguousMeta(meta) && !sameShape(value.strides, meta.strides)) {
+    const isPlanned =
+      sameShape(value.strides, meta.strides) || (value.isContiguous && isContiguousMeta(meta));
+    if (!isPlanned && (!isContiguousMeta(meta) || this.#isSeen(value, i, values))) {
       const given = `${name()} has strides [${value.strides.join()}]`;
       return { kind: 'shape', given, expected: `strides [${meta.strides.join()}]` };
     }
@@ -196,6 +214,16 @@ function freeUnchosen(optional: readonly number[], { inputs, outputs, held }: Ca
 
 function writtenBy({ inputs, steps }: PlannedSubgraph['forward']): readonly number[] {
   return writtenInputs({ inputs, ops: steps.map(({ op }) => op) });
+}
+
+/** Numbers of the inputs whose memory is that of a result, too. */
+function shownBy({ inputs, steps, outputs }: PlannedSubgraph['forward']): readonly number[] {
+  const groups = new ValueGroups(
+    steps.map(({ op }) => op),
+    'memory',
+  );
+  const shown = new Set(outputs.map((id) => groups.of(id)));
+  return inputs.flatMap((id, i) => (shown.has(groups.of(id)) ? [i] : []));
 }
 
 /** Subgraphs by graph: entries may share one. */
