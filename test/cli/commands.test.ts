@@ -99,10 +99,6 @@ const mistakes: Readonly<Record<string, readonly [string, RegExp, ...string[]]>>
     '--function',
     'Net',
   ],
-  'a module of layers': [
-    'module.mjs',
-    /^ArgumentError: .*no function[\s\S]*model \(a module\)[\s\S]*\(x\) => model\.forward\(x\)/,
-  ],
   'asynchronous inputs() that are no array': [
     'later.mjs',
     /^ArgumentError: .*inputs\(\) does not return[\s\S]*type number[\s\S]*later\.mjs:2:14/,
@@ -127,6 +123,13 @@ async function printed(file: string, name?: string): Promise<string> {
 
 it.each(Object.entries(mistakes))('%s', async (_name, [file, message, _option, name]) => {
   expect(await printed(file, name)).toMatch(message);
+});
+
+it('a module of layers is no function: the error says how to make one', { timeout: 60_000 }, () => {
+  const { stderr } = tostatic('explain', join(folder, 'module.mjs'));
+  expect(stderr).toMatch(
+    /^ArgumentError: .*no function[\s\S]*model \(a module\)[\s\S]*\(x\) => model\.forward\(x\)/,
+  );
 });
 
 it('inputs() may be asynchronous', async () => {
