@@ -49,9 +49,9 @@ export class LoadedEntry {
   readonly #device: Device;
   readonly #subgraph: Subgraph | null;
   readonly #holdsLines: boolean;
-  /** Numbers of the inputs that are written, and of those that are written or whose memory results show. */
+  /** Numbers of the inputs that are written, and of those whose memory results show. */
   readonly #written: readonly number[];
-  readonly #seen: readonly number[];
+  readonly #shown: readonly number[];
   /** Numbers of the inputs that are written, and so may not show the memory of another one. */
   readonly #apart: readonly number[];
 
@@ -70,7 +70,7 @@ export class LoadedEntry {
     this.#holdsLines = planned !== null && holdsLines(planned.forward.steps);
     this.#written = planned ? writtenBy(planned.forward) : [];
     this.#apart = planned?.forward.reordered ? this.#written : [];
-    this.#seen = planned ? [...this.#written, ...shownBy(planned.forward)] : [];
+    this.#shown = planned ? shownBy(planned.forward) : [];
     this.#checks = [...entryNeeds(saved), ...saved.guards.map(compileGuard)];
     this.#inputs = saved.inputs.map(({ place }) => sourceReader(place));
     this.#numbers = saved.numbers.map(sourceReader);
@@ -116,13 +116,11 @@ export class LoadedEntry {
     };
   }
 
-  /** Whether a copy of an input would be seen: it, or another name of its memory, is written or a result. */
-  #isSeen(value: Tensor, i: number, values: CallValues): boolean {
-    if (this.#seen.includes(i)) return true;
-    return this.#written.some((each) => {
-      const written = this.#inputs[each]!(values);
-      return written instanceof Tensor && written.holder === value.holder;
-    });
+  /** Whether a copy of an input would be seen: a result, or an input that is written, has its memory. */
+  #isSeen({ holder }: Tensor, i: number, values: CallValues): boolean {
+    const isIt = (each: number) =>
+      (this.#inputs[each]!(values) as Tensor | null)?.holder === holder;
+    return this.#shown.includes(i) || this.#written.some(isIt);
   }
 
   #misfitOf(value: unknown, i: number, values: CallValues): Misfit | undefined {
@@ -142,9 +140,10 @@ export class LoadedEntry {
       const given = `${name()} is on ${value.device.name}`;
       return { kind: 'device', given, expected: `a tensor on ${this.#device.name}` };
     }
-    const isPlanned =
-      sameShape(value.strides, meta.strides) || (value.isContiguous && isContiguousMeta(meta));
-    if (!isPlanned && (!isContiguousMeta(meta) || this.#isSeen(value, i, values))) {
+    const isAsPlanned = sameShape(value.strides, meta.strides);
+    const mayDiffer =
+      isContiguousMeta(meta) && (value.isContiguous || !this.#isSeen(value, i, values));
+    if (!isAsPlanned && !mayDiffer) {
       const given = `${name()} has strides [${value.strides.join()}]`;
       return { kind: 'shape', given, expected: `strides [${meta.strides.join()}]` };
     }
@@ -213,18 +212,17 @@ function freeUnchosen(optional: readonly number[], { inputs, outputs, held }: Ca
 }
 
 function writtenBy({ inputs, steps }: PlannedSubgraph['forward']): readonly number[] {
-  return writtenInputs({ inputs, ops: steps.map(({ op }) => op) });
+  return writtenInputs({ inputs, ops: steps.map(opOf) });
 }
 
 /** Numbers of the inputs whose memory is that of a result, too. */
 function shownBy({ inputs, steps, outputs }: PlannedSubgraph['forward']): readonly number[] {
-  const groups = new ValueGroups(
-    steps.map(({ op }) => op),
-    'memory',
-  );
-  const shown = new Set(outputs.map((id) => groups.of(id)));
-  return inputs.flatMap((id, i) => (shown.has(groups.of(id)) ? [i] : []));
+  const groups = new ValueGroups(steps.map(opOf), 'memory');
+  const shown = outputs.map((id) => groups.of(id));
+  return inputs.flatMap((id, i) => (shown.includes(groups.of(id)) ? [i] : []));
 }
+
+const opOf = <T>({ op }: { readonly op: T }): T => op;
 
 /** Subgraphs by graph: entries may share one. */
 const subgraphs = new WeakMap<PlannedSubgraph, Subgraph>();
