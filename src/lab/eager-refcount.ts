@@ -3,6 +3,7 @@ import { deviceGuard } from '../../runtime/device/current.ts';
 import { CaptureError } from '../../runtime/errors/errors.ts';
 import { expectFunction } from '../../runtime/options/expect-arguments.ts';
 import { expectArguments, expectOptions } from '../../runtime/options/expect-options.ts';
+import { isTensor } from '../../runtime/options/is-tensor.ts';
 import { isTracked, keep, tidy } from '../../runtime/tensor/lifetime.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { isTensorFunction } from '../3-trace/builtins/api.ts';
@@ -227,6 +228,7 @@ const { prototype: list } = Array;
 /** Functions that keep none of their arguments when they return: they call others, or check arguments. */
 const holdsNothing: ReadonlySet<unknown> = new Set<unknown>([
   ...operandChecks.map(([check]) => check),
+  isTensor,
   expectArguments,
   expectOptions,
   tidy,
