@@ -45,7 +45,7 @@ export function lateMemory(plan: Plan, values: ValueTable): LateMemory | null {
     for (const { output, bytes, diesAt, shared } of late.get(step) ?? []) {
       const { device } = values[op.outputs[output]!]!;
       const block = blocks.take(device, bytes);
-      if (!device.allocator.reserve) {
+      if (device.allocator.openRegion && !device.allocator.reserve) {
         const made = blockOf.get(step) ?? op.outputs.map(() => null);
         made[output] = block;
         blockOf.set(step, made);

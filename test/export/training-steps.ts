@@ -15,8 +15,6 @@ export interface Step {
   readonly step: (...inputs: Tensor[]) => Tensor;
   readonly inputs: (i: number) => Tensor[];
   readonly dispose: () => void;
-  /** Clears what a file has none of: gradients that steps add to. */
-  readonly clear?: () => void;
 }
 
 /** The same networks in float64 where everything they compute is. */
@@ -79,7 +77,6 @@ function adversarial(): Step {
         { shape: [2, 3] },
       ),
     ],
-    clear: () => ofJudge.zeroGrad(),
     dispose() {
       maker.dispose();
       judge.dispose();
@@ -199,7 +196,7 @@ export async function trained<E extends Exported>(
   exportStep: (compiled: Compiled) => Promise<E>,
 ): Promise<Trained<E>> {
   seed(3);
-  const { step, inputs, dispose, clear } = build();
+  const { step, inputs, dispose } = build();
   const compiled = toStatic(step, { fullGraph: true });
   for (let i = 0; i < warmup; i++) compiled(...inputs(i));
   const exported = await exportStep(compiled);
@@ -223,7 +220,6 @@ export async function trained<E extends Exported>(
     kind === 'argument' ? [[i, at(name)]] : [],
   );
   const batches = all.slice(1).map((batch) => own.map(([i, k]) => [i!, batch[k!]!] as const));
-  clear?.();
   const losses = all.map((batch) => compiled(...batch).itemSync());
   dispose();
   const lossAt = sidecar.outputs.findIndex(({ name }) => name === 'result');

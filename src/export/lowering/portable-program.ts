@@ -101,6 +101,9 @@ function portable(
     const name = `${of.get('name').string()}.grad`;
     const meta = read.get(i);
     if (!meta) return { name, value: null, isGradient: true };
+    if (each.has('gradient') && !each.get('gradient').isNull) {
+      return { name, value: tensors.read(each.get('gradient')), isGradient: true };
+    }
     const value = zeros(meta.shape, { dtype: meta.dtype, device });
     gradients.push(value);
     return { name, value, isGradient: true };

@@ -74,12 +74,10 @@ export class ModuleMemory {
       }
       const read = metaOf(i, programs);
       if (!read) return { name, value: null };
+      const { gradient } = entry;
       const bytes = sizeOf(read.shape) * dtypes[read.dtype].bytes;
-      return {
-        name,
-        tensor: { ...read, place: { ptr: take(bytes), offset: 0 } },
-        isGradient: true,
-      };
+      const place = gradient ? placeOf(gradient) : { ptr: take(bytes), offset: 0 };
+      return { name, tensor: { ...read, place }, isGradient: true };
     });
     this.stateBytes = new Uint8Array(end - base);
     for (const { at, bytes } of pieces) this.stateBytes.set(bytes, at - base);
