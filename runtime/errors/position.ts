@@ -84,7 +84,7 @@ export function userPosition(): UserPosition | undefined {
 /** Notes the user's position, which the result finds in the noted stack: that takes longer. */
 export function notedPosition(): () => UserPosition | undefined {
   const limit = Error.stackTraceLimit;
-  Error.stackTraceLimit = 50;
+  Error.stackTraceLimit = 100;
   const here = new Error();
   Error.stackTraceLimit = limit;
   let provided: UserPosition | undefined;
