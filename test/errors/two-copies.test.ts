@@ -7,7 +7,7 @@ it('tensors of two devices of one name: the error says that there may be two cop
   const mixed = () => add(a, b);
   expect(mixed).toThrow(DeviceError);
   expect(mixed).toThrow(
-    /f32\[2\] on cpu, f32\[2\] on cpu[\s\S]*second copy of the package: npm ls tostatic/,
+    /f32\[2\] on cpu, f32\[2\] on cpu[\s\S]*two copies of the package: npm ls tostatic/,
   );
   expect(() => add(a, tensor([1, 2]).to('meta'))).toThrow(/x\.to\('cpu'\)/);
 });

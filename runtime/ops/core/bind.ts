@@ -112,10 +112,7 @@ function commonDevice(op: OpRecord, inputs: readonly Tensor[]): Device {
       what: `${userName(op)}: operands on different devices`,
       given: inputs.map((t) => `${formatSpec(t)} on ${t.device.name}`).join(', '),
       expected: 'all operands on one device',
-      remedy:
-        inputs[i]!.device.name === device.name
-          ? 'one device was shut down or lost, or belongs to a second copy of the package: npm ls tostatic'
-          : `move one of them: x.to('${device.name}')`,
+      remedy: `move one of them: x.to('${device.name}'); if both have one name, there are two copies of the package: npm ls tostatic`,
     });
   }
   return device;
