@@ -1,7 +1,7 @@
 /**
  * The time of a step within a budget, relative to the compiled step without slices and without a budget: for each
  * workload the peak of eager execution, then for each budget the measured peak of that, the share of forward's
- * arithmetic that is recomputed, and the ratio of the times. Plans take turns in one process, so that a drift of the
+ * arithmetic that is recomputed, and the ratio of the times. Plans are interleaved in one process, so that a drift of the
  * machine hits all of them. At the end the fewest bytes that take at most `--most` times as long, and their mean.
  *
  *     npx tsx bench/budget-time.ts [--works mlp,lstm] [--shares 0.5,0.3] [--most 1.1] [--seconds 6] [--cpu]

@@ -1,6 +1,6 @@
 /**
  * What the first two and the first fifty calls of a training step take, in processes of their own that import the
- * published files: with nothing known, with what an earlier process left in `TOSTATIC_CACHE`, and eagerly, in turns.
+ * published files: with nothing known, with what an earlier process left in `TOSTATIC_CACHE`, and eagerly, interleaved.
  * `npm run build` first, then `npx tsx bench/first-calls.ts [--rounds 5]`.
  */
 

@@ -107,14 +107,14 @@ export function weightGrad(shape: ConvShape): WeightGrad | null {
   const narrow = rowRanges(shape, taps, isDirect, most, leastRows);
   const terms = outChannels * columns * inChannels * taps;
   const work = batch * groups * (terms * (isDirect ? perDirectTerm : perTerm) + perPlane);
-  const halves = isDirect ? 1 : outputParts(groups * narrow.length, outChannels, work);
+  const outputRanges = isDirect ? 1 : outputParts(groups * narrow.length, outChannels, work);
   const { convolveWeightGrad } = convKernels();
   const vectorsAt = geometry.moreAt + columns * 4;
   const planeBytes = inSize[0] * inSize[1] * 4;
   const run = (grad: number, image: number, out: number, goesOn: boolean): void => {
-    const isShared = groups * narrow.length * halves > 1 && pool.shares(work);
+    const isShared = groups * narrow.length * outputRanges > 1 && pool.shares(work);
     const ranges = isShared ? narrow : wide;
-    const height = isShared ? Math.ceil(outChannels / halves / 4) * 4 : outChannels;
+    const height = isShared ? Math.ceil(outChannels / outputRanges / 4) * 4 : outChannels;
     let parts = 0;
     geometry.write();
     for (let g = 0; g < groups; g++) {
