@@ -1,4 +1,5 @@
 import type { DataError } from '../../runtime/errors/errors.ts';
+import { invariant } from '../../runtime/errors/invariant.ts';
 import { spans } from '../../runtime/profiler/spans.ts';
 import type { Backend } from '../../runtime/program/backend.ts';
 import type { Program, ValueId } from '../../runtime/program/program.ts';
@@ -13,6 +14,7 @@ import {
   type PassRun,
   passObservers,
 } from '../programs/pass-record.ts';
+import type { SubgraphStages } from '../programs/stages.ts';
 import { finish, type Steps } from '../programs/steps.ts';
 
 /** How a traced program is compiled. */
@@ -78,6 +80,16 @@ export interface Candidate<T> {
   readonly made: T;
   /** Notes what was chosen for it. */
   readonly take: () => void;
+}
+
+/** Plans a program by the options of a compilation; null: another candidate is as cheap. */
+export type PlanBy = (by: Compilation) => Steps<SubgraphStages | null>;
+
+/** The plan of a candidate that isn't compared with another one. */
+export function* onlyPlan(steps: Steps<SubgraphStages | null>): Steps<SubgraphStages> {
+  const stages = yield* steps;
+  invariant(stages !== null, 'a candidate without others was not planned');
+  return stages;
 }
 
 /** The context of passes, as far as their caller knows it. */

@@ -1,0 +1,69 @@
+import type { PassName } from '../5-optimize/passes.ts';
+import type { MemoryOptions } from '../programs/memory-options.ts';
+import type { SubgraphStages } from '../programs/stages.ts';
+import type { Steps } from '../programs/steps.ts';
+import { isBetter, isFree, isLeaner, shareOf } from './compare-stages.ts';
+import { type Candidate, type Compilation, onlyPlan, type PlanBy } from './compilation.ts';
+
+type SavingLess = PassName & keyof MemoryOptions;
+
+/** Passes that save smaller values in place of others, each with a memory option of its name. */
+const savingLess: readonly SavingLess[] = ['savedMasks', 'savedDtype', 'recomputeScores'];
+
+/** Plans with masks in bits where these need fewer bytes than others: packing them takes some besides both. */
+export function* choosingSaved(compilation: Compilation, plan: PlanBy): Steps<SubgraphStages> {
+  const { memory, choices } = compilation;
+  if (memory.savedMasks !== 'bits') return yield* choosingSmaller(compilation, plan);
+  const asBytes = () => choosingSmaller(compilation.with({ savedMasks: true }), plan);
+  const asBits = () => choosingSmaller(compilation, plan);
+  const known = choices.of('masks', (choice) => choice.oneOf(['bits', 'bytes']));
+  if (known) return yield* known === 'bits' ? asBits() : asBytes();
+  const inBytes = yield* compilation.candidate(asBytes);
+  const inBits = yield* compilation.candidate(asBits);
+  const areBits = isLeaner(inBits.made, inBytes.made);
+  const { made, take } = areBits ? inBits : inBytes;
+  choices.note('masks', areBits ? 'bits' : 'bytes');
+  take();
+  return made;
+}
+
+/** Smaller values are saved in place of others only if the planned program needs fewer bytes with them. */
+function* choosingSmaller(compilation: Compilation, plan: PlanBy): Steps<SubgraphStages> {
+  const { choices } = compilation;
+  const whole = () => onlyPlan(plan(compilation));
+  const without = (names: readonly SavingLess[], known?: SubgraphStages) => {
+    const off = Object.fromEntries(
+      names.map((name) => [name, name === 'savedDtype' ? null : false]),
+    );
+    return plan(compilation.with(off, known && shareOf(known)));
+  };
+  const known = choices.of('saved', (choice) =>
+    choice.items().map((name) => name.oneOf(savingLess)),
+  );
+  if (known) return yield* known.length === 0 ? whole() : onlyPlan(without(known));
+  const all = yield* compilation.candidate(whole);
+  const take = (names: readonly SavingLess[], { made, take }: Candidate<SubgraphStages>) => {
+    choices.note('saved', names);
+    take();
+    return made;
+  };
+  const applied = savingLess.filter((name) => all.made.passes[name]?.applied);
+  if (applied.length === 0) return take([], all);
+  // Where nothing is repeated, there is nothing to gain without them.
+  if (isFree(all.made)) return take([], all);
+  let off: readonly SavingLess[] = [];
+  let best = all;
+  const alone = applied.length > 1 ? applied : [];
+  const kept = [null, ...alone];
+  for (const name of kept) {
+    const others = savingLess.filter((other) => other !== name);
+    const { made } = best;
+    const other = yield* compilation.candidateBelow(() => without(others, made));
+    if (!other) continue;
+    // Without a budget they are taken only where they are better than none of them: the peak doesn't rise.
+    const isTaken =
+      name || made.recompute ? isBetter(other.made, made) : !isBetter(made, other.made);
+    if (isTaken) [off, best] = [others, other];
+  }
+  return take(off, best);
+}

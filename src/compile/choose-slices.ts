@@ -1,0 +1,43 @@
+import type { SubgraphStages } from '../programs/stages.ts';
+import type { Steps } from '../programs/steps.ts';
+import { isFree, shareOf } from './compare-stages.ts';
+import { type Compilation, onlyPlan, type PlanBy } from './compilation.ts';
+import { cheaper } from './within-budget.ts';
+
+/** Plans with slices; where a budget makes these expensive, also without them. Null: another candidate is as cheap. */
+export function* choosingSlices(
+  compilation: Compilation,
+  plan: PlanBy,
+): Steps<SubgraphStages | null> {
+  const { memory, choices } = compilation;
+  const withoutSlices = (below?: number) => plan(compilation.with({ slices: false }, below));
+  if (!memory.slices || memory.budget === null) return yield* plan(compilation);
+  const known = choices.of('sliced', (choice) => ({
+    isSliced: choice.get('isSliced').boolean(),
+    bytesBefore: choice.get('bytesBefore').int(0, Number.MAX_SAFE_INTEGER),
+  }));
+  if (known) {
+    const stages = yield* onlyPlan(known.isSliced ? plan(compilation) : withoutSlices());
+    const bytesBefore = () => known.bytesBefore;
+    return { ...stages, recompute: { ...stages.recompute!, bytesBefore } };
+  }
+  const sliced = yield* compilation.candidateBelow(() => plan(compilation));
+  let best = sliced;
+  if (compilation.passes.slices?.applied && !(sliced && isFree(sliced.made))) {
+    const below = sliced ? shareOf(sliced.made) : undefined;
+    const unsliced = yield* compilation.candidateBelow(() => withoutSlices(below));
+    const made = sliced && unsliced && cheaper(sliced.made, unsliced.made);
+    if (unsliced && made !== sliced?.made)
+      best = { made: made ?? unsliced.made, take: unsliced.take };
+  }
+  if (!best) return null;
+  const { made, take } = best;
+  choices.note('sliced', {
+    isSliced: take === sliced?.take,
+    get bytesBefore() {
+      return made.recompute!.bytesBefore();
+    },
+  });
+  take();
+  return made;
+}

@@ -1,0 +1,43 @@
+import type { ScalarTable } from '../../runtime/ops/numbers/symbolic-number.ts';
+import type { Program, ProgramOp } from '../../runtime/program/program.ts';
+import { scalarTableOf } from '../../runtime/program/scalars.ts';
+import type { Steps } from '../programs/steps.ts';
+
+/**
+ * Gradient rules may depend on numbers of a run. A program that is compiled again, later, is compiled with the numbers
+ * that it was first compiled with.
+ */
+export function withFirstDecisions<A extends unknown[], T>(
+  program: Program,
+  compile: (...given: A) => T,
+): (...given: A) => T {
+  const table = tableOf(program);
+  if (!table) return compile;
+  const numbers = table.inputs();
+  return (...given) => table.withInputs(numbers, () => compile(...given)).result;
+}
+
+/** The same for steps that may run much later. */
+export function stepsWithFirstDecisions<T>(program: Program, steps: Steps<T>): Steps<T> {
+  const table = tableOf(program);
+  return table ? stepsWith(table, table.inputs(), steps) : steps;
+}
+
+function* stepsWith<T>(table: ScalarTable, numbers: readonly number[], steps: Steps<T>): Steps<T> {
+  for (;;) {
+    const { done, value } = table.withInputs(numbers, () => steps.next()).result;
+    if (done) return value;
+    yield;
+  }
+}
+
+function tableOf(program: Program): ScalarTable | undefined {
+  return scalarTableOf(opsWithin(program));
+}
+
+function opsWithin({ ops }: Program): ProgramOp[] {
+  return ops.flatMap((op) => [
+    op,
+    ...(op.regions ?? []).flatMap((each) => opsWithin(each.program)),
+  ]);
+}
