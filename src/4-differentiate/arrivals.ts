@@ -3,12 +3,12 @@ import type { GradNode } from '../../runtime/tensor/grad-node.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 
 /**
- * In: the outputs of a replayed program (null: no gradient can be requested of it), and the leaves that its gradients
- * flow to. Out: the contributions that may complete the gradient of a leaf, in the order in which eager backward
- * delivers them. Empty where that is the order of the leaves.
+ * In: the outputs of a replayed program (null for an output that can't be asked for a gradient), and the leaves
+ * that its gradients flow to. Out: the contributions that may complete a leaf's gradient, in the order in which
+ * eager backward delivers them; empty if that is the order of the leaves.
  *
- * Eager backward visits nodes from young to old. Which contribution is a leaf's last depends on the outputs that bring
- * a gradient, so every contribution is kept that is the last one for some of them.
+ * Eager backward visits nodes from youngest to oldest. Which contribution to a leaf is the last one depends on
+ * which outputs receive a gradient, so every contribution that is the last one for some of them is kept.
  */
 export function arrivalsAt(
   leaves: readonly Tensor[],
@@ -21,7 +21,7 @@ export function arrivalsAt(
   if (numbers.size < 2) return [];
   const { nodes, from } = nodesBehind(outputs);
   const found: Arrival[] = [];
-  /** The outputs that lead to later contributions, by leaf. */
+  /** By leaf: the outputs that lead to later contributions. */
   const later = new Map<number, bigint>();
   for (const node of nodes) {
     const here = from.get(node)!;
@@ -40,7 +40,7 @@ export function arrivalsAt(
   return isInOrder ? [] : found;
 }
 
-/** From old to young, with the outputs that depend on each as the bits of a number. */
+/** Nodes from oldest to youngest, each with the outputs that depend on it as a bit set. */
 function nodesBehind(outputs: readonly (Tensor | null)[]): {
   readonly nodes: readonly GradNode[];
   readonly from: ReadonlyMap<GradNode, bigint>;
@@ -51,12 +51,13 @@ function nodesBehind(outputs: readonly (Tensor | null)[]): {
     if (node) from.set(node, (from.get(node) ?? 0n) | (1n << BigInt(i)));
   });
   const reached = new Set(from.keys());
-  // A set iterates over what is added meanwhile.
+  // A set also iterates over elements added meanwhile.
   for (const node of reached) {
     for (const target of node.targets) if (target && 'node' in target) reached.add(target.node);
   }
   const nodes = [...reached].sort((a, b) => a.sequence - b.sequence);
-  // A node is younger than its targets: from young to old, all that leads to it is known.
+  // A node is younger than its targets, so in this order all outputs that lead to a node are known when it is
+  // visited.
   for (const node of nodes.toReversed()) {
     const bits = from.get(node)!;
     for (const target of node.targets) {

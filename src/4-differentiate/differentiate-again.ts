@@ -16,13 +16,13 @@ import { differentiateRegion } from './differentiate.ts';
 import { markOutputs } from './mark-outputs.ts';
 import { replay, targetsOf } from './replay.ts';
 
-/** The record of a program that was differentiated once. */
+/** A program that was differentiated once. */
 export interface Differentiated {
   readonly forward: Program;
   readonly needsGrad: readonly boolean[];
   /** Whether each forward output may have a gradient. */
   readonly differentiable: readonly boolean[];
-  /** Forward outputs that are leaves which the program has made. */
+  /** Forward outputs that are leaves created by the program. */
   readonly leafOutputs: readonly number[];
 }
 
@@ -32,18 +32,18 @@ export interface RecordedJoint {
   readonly forwardOps: number;
   /** Values of forward that a gradient flows through. */
   readonly flows: ReadonlySet<ValueId>;
-  /** Ids of the gradients that are given: of outputs, of values, from before. */
+  /** Ids of the given gradients: of outputs, of intermediate values, and of sums so far. */
   readonly given: readonly ValueId[];
-  /** Gradients of the inputs, then of the program's own leaves. */
+  /** Gradients of the inputs, then of leaves created by the program. */
   readonly gradInputs: readonly (ValueId | null)[];
 }
 
 /**
- * In: a forward program, and what is asked of its backward. Out: the joint program whose backward part is
+ * In: a forward program, and what is requested of its backward. Out: the joint program whose backward part is
  * recorded like any other ops, so that it can be differentiated. Forward keeps its ids.
  *
- * Method: that of `differentiate`, with `createGraph`. A gradient that comes to a value in the middle of
- * forward is there before those of forward's own ops: eagerly, too, younger nodes have brought it.
+ * Method: as in `differentiate`, with `createGraph`. A gradient given for an intermediate value of forward comes
+ * before contributions from forward's own ops: in eager execution younger nodes have delivered it, too.
  */
 export function differentiateAgain(
   { forward, needsGrad, differentiable, leafOutputs }: Differentiated,

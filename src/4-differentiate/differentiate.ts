@@ -18,19 +18,19 @@ import { markOutputs } from './mark-outputs.ts';
 import { replay } from './replay.ts';
 
 interface DifferentiateOptions extends RegionOptions {
-  /** A program inside another one. */
+  /** Whether the program is a region of another one. */
   readonly region?: boolean;
 }
 
 /**
- * In: a verified forward program, which of its inputs need a gradient, and which of its outputs a caller
- * may still ask for one (not those whose graph a backward inside the program has freed).
- * Out: the joint program. Guarantees: its forward part is the program itself, op by op, with the same
- * value ids; gradients are summed in the same order as eager backward sums them.
+ * In: a verified forward program, which of its inputs need a gradient, and which of its outputs a caller may still
+ * request one of (not outputs whose graph was freed by a backward inside the program). Out: the joint program.
+ * Guarantees: its forward part is the program itself, op by op, with the same value ids; gradients are summed in
+ * the order of eager backward.
  *
- * Method: the forward program is replayed with autograd recording on traced tensors, then the eager
- * engine runs backward over them. So there is one set of vjp rules and one engine, and a difference
- * between eager and static gradients has no place to come from.
+ * Method: the forward program is replayed with autograd recording traced tensors, and the eager engine then runs
+ * backward over them. Eager and captured gradients therefore share one set of vjp rules and one engine, and can't
+ * diverge.
  */
 export function differentiate(
   forward: Program,
@@ -48,15 +48,15 @@ export function differentiate(
     const forwardOps = builder.opCount;
     const outputs = forward.outputs.map((id) => tensors[id]!);
     const gradients = outputs.map((output, i) => {
-      // A region may return an operand itself; of a subgraph that is the caller's own tensor.
+      // A region may return one of its operands; of a subgraph that is the caller's own tensor.
       const flows = output.gradEdge || (region && output.requiresGrad);
       if (!flows || !differentiable[i]) return null;
       const gradient = builder.input(contiguousMeta(output, output.device));
-      // What follows a region may ask for some of its results alone.
+      // The surrounding program may request gradients of only some of the region's results.
       if (region) builder.noteOptional(gradient, true);
       return gradient;
     });
-    // In the order in which eager backward adds them: what follows the region comes before what is in it.
+    // In the order of eager backward: contributions from ops after the region come before those from ops in it.
     const earlier = forward.inputs.map((id) => {
       const leaf = tensors[id]!;
       if (!goesOn || !leaf.requiresGrad || mayBeList(leaf)) return null;
@@ -78,7 +78,7 @@ export function differentiate(
     const sums = new Map<Tensor, readonly ValueId[]>();
     const sameLeaves = sameInputs.map((group) => idsOf(group).map((id) => tensors[id]!));
     const names = namesBehind(starts, sameLeaves, !region);
-    // What other nodes bring comes first, and may go to a region by another name.
+    // Contributions of other nodes come first, and may reach a region under another name.
     const before = (region ? [] : (names?.otherLeaves ?? [])).map((tensor) => {
       const gradient = bind1(earlierSum, [tensor]);
       sums.set(tensor.leaf, [builder.valueOf(gradient)]);
@@ -101,7 +101,7 @@ export function differentiate(
       },
     });
     const leafOf = (id: ValueId) => leaves.get(id) ?? tensors[id]!;
-    // Leaves that the program itself has made: what comes to them is theirs.
+    // The program receives the gradients of leaves that it created itself.
     const leafOutputs = outputs.flatMap((output, i) =>
       found.has(output) && builder.isOwnLeaf(output) ? [i] : [],
     );
@@ -121,7 +121,7 @@ export function differentiate(
       leafOutputs,
       // A region receives the sums so far as inputs, so they need not be searched for.
       sums: targets.map((leaf) => (region ? [] : (sums.get(leaf) ?? []))),
-      // The surrounding program delivers all gradients of a region at once.
+      // The surrounding program delivers all gradients of a region together.
       arrivals: region
         ? []
         : arrivalsAt(
@@ -132,7 +132,7 @@ export function differentiate(
   });
 }
 
-/** The joint program of a branch, loop body or call: all its gradients are contiguous. */
+/** Returns the joint program of a branch, loop body or call, in which all gradients are contiguous. */
 export const differentiateRegion: DifferentiateRegion = (
   program,
   needsGrad,

@@ -15,10 +15,11 @@ import type { Differentiated } from './differentiate-again.ts';
 import { replay, targetsOf } from './replay.ts';
 
 /**
- * The error that eager backward throws where backward of a program is rejected; null: it throws none.
+ * Returns the error that eager backward would throw where the backward of a program is rejected; null if it would
+ * throw none.
  *
- * Method: that of `differentiate`. The program is replayed, what happened since is done to the replayed graph, and
- * the eager engine runs into its own error.
+ * Method: as in `differentiate`. The program is replayed, later changes are applied to the replayed graph, and the
+ * eager engine runs into its own error.
  */
 export function eagerRefusal(
   { forward, needsGrad, differentiable, leafOutputs }: Differentiated,
@@ -52,7 +53,7 @@ export function eagerRefusal(
     };
     try {
       for (const each of earlier) backward(each);
-      // Eagerly what one result leads to is visited before the next result is.
+      // Eager backward visits everything below one result before it visits the next result.
       for (const root of roots) backward({ roots: [root], wanted }, true);
       for (const id of changed) builder.noteWrite(id);
       backward({ roots, wanted });

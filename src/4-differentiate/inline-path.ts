@@ -9,17 +9,17 @@ import { ListsOnPath, type OnPath } from './lists-on-path.ts';
 /** The ops of one path through a program. */
 export interface InlinedPath {
   readonly program: Program;
-  /** The value of the straight program that each value of the surrounding program is; a tape is none. */
+  /** Maps each value of the surrounding program to its value in the straight program. Tapes have none. */
   readonly numbers: ReadonlyMap<ValueId, ValueId>;
   /** Where a run has kept each value of the straight program. */
   readonly keptAt: readonly (readonly KeptAt[])[];
 }
 
 /**
- * In: a traced program and its plan, and the path that a run has taken. Out: the ops of this path as one straight
- * program, in the order in which eager execution has performed them. A branch, loop or call that is not on the path,
- * because no gradient flows through it, stays as it is. What a region returns is the tensor itself, under whichever name,
- * and an element of a list is the tensor that was put there.
+ * In: a traced program, its plan, and the path that a run took. Out: the ops of this path as one straight program,
+ * in the order in which eager execution performs them. A branch, loop or call off the path, through which no
+ * gradient flows, stays as it is. A region's result is the returned tensor itself, under any name, and a list
+ * element is the tensor that was stored there.
  */
 export function inlinePath(
   traced: Program,
@@ -53,13 +53,13 @@ class Inliner {
     return (this.values.push(meta) - 1) as ValueId;
   }
 
-  /** A list as a value, for an op that isn't on the path. */
+  /** Returns a list as one value, for an op off the path. */
   valueOf(known: OnPath | undefined, meta: TensorMeta): ValueId {
     invariant(known !== undefined, 'only a backward reads a tape');
     return typeof known === 'number' ? known : this.#lists.valueOf(known, meta);
   }
 
-  /** Appends the ops of one frame; returns what each of its values is. */
+  /** Appends the ops of one frame. Returns what each of its values is. */
   append(
     program: Program,
     plan: PlannedSubgraph,
@@ -72,7 +72,8 @@ class Inliner {
       known.set(id, operands[i]!);
     });
     const steps = new Map(plan.forward.steps.map((step) => [step.op.outputs.at(-1), step]));
-    // A call that was joined with later ones is performed with the last of them, and what reads its results then waits.
+    // A call that was merged with later calls is performed with the last of them, and ops that read its results
+    // wait until then.
     let waiting: ProgramOp[] = [];
     for (const op of program.ops) {
       const step = op.call && steps.get(op.outputs.at(-1));
@@ -122,7 +123,7 @@ class Inliner {
     this.ops.push({ ...op, inputs, outputs, ...before });
   }
 
-  /** The results of the regions that an op has run; null: it stays as it is. */
+  /** Returns the results of the regions that an op ran; null if the op stays as it is. */
   #onPath(
     op: ProgramOp,
     steps: ReadonlyMap<ValueId | undefined, Step>,

@@ -2,13 +2,13 @@ import type { TensorMeta } from '../../runtime/device/tensor-meta.ts';
 import { elementSpec, listOf } from '../../runtime/program/list-ops.ts';
 import type { ProgramOp, ValueId } from '../../runtime/program/program.ts';
 
-/** A value of a straight program, or a list by its elements. */
+/** A value of a straight program, or a list of such values. */
 export type OnPath = ValueId | readonly OnPath[];
 
-/** Makes a list of elements a value. */
+/** Turns a list of elements into one value. */
 type MakeList = (list: TensorMeta, op: Omit<ProgramOp, 'outputs'>) => ValueId;
 
-/** The ops on lists of which every element is known: a straight program has the elements alone. */
+/** Ops on lists whose elements are all known: a straight program has only the elements. */
 export class ListsOnPath {
   readonly #make: MakeList;
   readonly #made = new Map<readonly OnPath[], ValueId>();
@@ -32,8 +32,8 @@ export class ListsOnPath {
   }
 
   /**
-   * Returns what the results of an op on lists are, null for its mark; null for any other op. `index`: the one that it
-   * has marked, if it was kept.
+   * Returns the results of an op on lists, with null for its mark; null for any other op. `index`: the marked
+   * element, if it was kept.
    */
   perform(
     { op }: ProgramOp,

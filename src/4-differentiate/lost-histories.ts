@@ -4,10 +4,10 @@ import type { Program } from '../../runtime/program/program.ts';
 import { differentiate } from './differentiate.ts';
 
 /**
- * Why each output of a program has no backward, where the program writes over values that it would need; null for the
- * others. A backward that reaches such an output throws what eager execution throws, so it is a mistake only of code
- * that requests one. Null instead of the list if the program has branches or loops, on whose path it may depend what is
- * overwritten.
+ * For each output of a program: why it has no backward, if the program overwrites values that backward would need;
+ * else null. A backward that reaches such an output throws what eager execution throws, so only code that requests
+ * one is wrong. Returns null instead of the list if the program has branches or loops, since what is overwritten
+ * may depend on the path.
  */
 export function lostHistories(
   program: Program,

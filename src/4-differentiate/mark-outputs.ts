@@ -7,7 +7,7 @@ import { outputGradientOp } from '../../runtime/program/output-gradient-op.ts';
 import { isDense } from '../../runtime/spec/shape.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 
-/** Names the complete gradient of each output that other outputs, or values, depend on. */
+/** Names the complete gradient of each output that other outputs or values depend on. */
 export function markOutputs(
   outputs: readonly Tensor[],
   gradients: readonly (Tensor | null)[],
@@ -24,9 +24,9 @@ export function markOutputs(
     registerHook(output, (gradient) => {
       const isSeed = seeds.length === 1 && builder.valueOf(gradient) === seeds[0];
       if (isSeed) return null;
-      // Where elements are repeated, or others lie between, nothing else could take the place.
+      // A gradient with repeated elements, or with gaps between them, can't be replaced by another tensor.
       const { shape, strides } = gradient;
-      // A value of an open shape has no strides that mean anything, and is contiguous.
+      // A value with unbacked sizes has no meaningful strides, and is contiguous.
       const isWhole = isContiguousMeta(gradient) || isDense(shape, strides);
       const whole = isWhole ? gradient : bind1(copy, [gradient]);
       return bind1(outputGradientOp, [whole], { outputs: numbers });

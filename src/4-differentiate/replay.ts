@@ -24,16 +24,16 @@ export interface Replayed {
   /** Tensors by value id. */
   readonly tensors: readonly Tensor[];
   readonly positions: ReadonlyMap<GradNode, UserPosition | undefined>;
-  /** Inputs to which gradients flow from a place in the program on. */
+  /** Inputs that gradients flow to from some position in the program on. */
   readonly leaves: ReadonlyMap<ValueId, Tensor>;
 }
 
-/** All but the tape. */
+/** Metas of all results except the tape. */
 function resultsOf({ values }: Program, { outputs }: ProgramOp): TensorMeta[] {
   return outputs.slice(0, -1).map((id) => values[id]!);
 }
 
-/** Where the op was computed when it was traced, under whatever guard. */
+/** The device on which the op ran when it was traced, under any device guard. */
 function deviceOf({ values }: Program, { inputs, outputs }: ProgramOp): Device | null {
   const id = outputs[0] ?? inputs[0];
   return id === undefined ? null : values[id]!.device;
@@ -43,7 +43,7 @@ function isBackwardOp(op: OpRecord): boolean {
   return op === condBackwardOp || op === whileBackwardOp || op === callBackwardOp;
 }
 
-/** Where gradients go: the inputs, then the outputs that are leaves of the program's own. */
+/** The targets of gradients: the inputs, then outputs that are leaves created by the program. */
 export function targetsOf(
   { inputs, outputs }: Program,
   tensors: readonly Tensor[],
@@ -57,8 +57,8 @@ export function targetsOf(
 }
 
 /**
- * The forward program again, op by op, with autograd recording on: every value gets its own id again.
- * `positions` are those of the ops whose backward the nodes are.
+ * Replays the forward program op by op with autograd recording; each value gets its own id again. `positions` maps
+ * backward nodes to the positions of their ops.
  */
 export function replay(
   forward: Program,
@@ -85,7 +85,7 @@ export function replay(
     const outputs = mode(() => {
       const { regions, call, attrs } = op;
       if (isBackwardOp(op.op)) {
-        // A backward inside the program: no gradient of its own comes through it.
+        // A backward inside the program: no gradient flows through it.
         const metas = op.outputs.map((id) => forward.values[id]!);
         const inside = { ...(regions && { regions }), ...(call && { call }) };
         return builder.control(op.op, inputs, attrs, inside, metas);

@@ -9,10 +9,9 @@ export interface SplitPrograms {
 }
 
 /**
- * In: a joint program without dead ops in its backward part.
- * Out: forward and backward over one value table, and what backward needs from forward.
- * Guarantees: a value is saved with data only if an op of backward reads its data; a value of which
- * every use in backward reads only the shape is a no-need-buffer value.
+ * In: a joint program without dead ops in its backward part. Out: forward and backward over one value table, and
+ * what backward needs from forward. Guarantees: a value is saved with data only if an op of backward reads its
+ * data; a value that backward reads only for its shape is a no-need-buffer value.
  */
 export function split(joint: JointProgram): SplitPrograms {
   const { values, ops } = joint.program;

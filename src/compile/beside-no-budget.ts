@@ -12,9 +12,9 @@ import { peakBytes } from './within-budget.ts';
 type Plan = (options: CompileOptions, choices: Choices) => Steps<SubgraphStages>;
 
 /**
- * A budget disables copies of views, and what it recomputes may leave no use for masks. Where the program could have
- * them, it is also planned without the budget: that plan is used if it fits or no smaller one was found, and its bytes
- * are those that explain() compares.
+ * A budget disables copies of views, and recompute may leave no use for masks. A program that could benefit from
+ * either is also planned without the budget. That plan is used if it fits, or if no smaller one was found; its
+ * bytes are what explain() compares with.
  */
 export function* besideNoBudget(
   options: CompileOptions,
@@ -62,17 +62,17 @@ export function* besideNoBudget(
   const unbounded = yield* plan(free, beside);
   const bytesBefore = peakBytes(unbounded);
   if (bytesBefore >= stages.recompute!.bytesBefore()) return take(stages, true, within);
-  // Where no plan fits, the smaller one is used.
+  // If no plan fits, the smaller one is used.
   if (bytesBefore > Math.max(budget, stages.recompute!.bytes)) {
     return take(comparedWith(stages, bytesBefore), true, within);
   }
   return take(fitting(unbounded, bytesBefore), false, beside);
 }
 
-/** Whether the program needs more than the budget without recompute, and could need less with masks or copies of views. */
+/** Whether the program exceeds the budget without recompute and could need less with masks or copies of views. */
 function mayNeedNoBudget(stages: SubgraphStages, memory: MemoryOptions): boolean {
   const { recompute } = stages;
-  // What computes something twice would need more otherwise.
+  // A program that recomputes would need more without a budget.
   if (!recompute || recompute.isShared || (recompute.ops === 0 && isHeld(recompute))) return false;
   const program = stages.joint ?? stages.traced;
   const mayHaveMasks = memory.savedMasks && program.ops.some((op) => readsMask(program, op));

@@ -7,7 +7,10 @@ import { viewsOfLarger } from './beside-no-budget.ts';
 import { keepsLess } from './compare-stages.ts';
 import { Compilation } from './compilation.ts';
 
-/** Plans with copies of the saved views that the options name; of others, too, where backward then keeps less. */
+/**
+ * Plans with copies of the saved views named in the options, and also with copies of other views if backward then
+ * keeps less.
+ */
 export function* choosingCompacted(
   compilation: Compilation,
   traced: Program,

@@ -7,10 +7,10 @@ import { type Candidate, type Compilation, onlyPlan, type PlanBy } from './compi
 
 type SavingLess = PassName & keyof MemoryOptions;
 
-/** Passes that save smaller values in place of others, each with a memory option of its name. */
+/** Passes that save smaller values instead of larger ones, each controlled by the memory option of the same name. */
 const savingLess: readonly SavingLess[] = ['savedMasks', 'savedDtype', 'recomputeScores'];
 
-/** Plans with masks in bits where these need fewer bytes than others: packing them takes some besides both. */
+/** Plans with bit masks if these need fewer bytes than byte masks: packing and unpacking take extra memory. */
 export function* choosingSaved(compilation: Compilation, plan: PlanBy): Steps<SubgraphStages> {
   const { memory, choices } = compilation;
   if (memory.savedMasks !== 'bits') return yield* choosingSmaller(compilation, plan);
@@ -27,7 +27,7 @@ export function* choosingSaved(compilation: Compilation, plan: PlanBy): Steps<Su
   return made;
 }
 
-/** Smaller values are saved in place of others only if the planned program needs fewer bytes with them. */
+/** Saves smaller values only if the planned program then needs fewer bytes. */
 function* choosingSmaller(compilation: Compilation, plan: PlanBy): Steps<SubgraphStages> {
   const { choices } = compilation;
   const whole = () => onlyPlan(plan(compilation));
@@ -49,7 +49,7 @@ function* choosingSmaller(compilation: Compilation, plan: PlanBy): Steps<Subgrap
   };
   const applied = savingLess.filter((name) => all.made.passes[name]?.applied);
   if (applied.length === 0) return take([], all);
-  // Where nothing is repeated, there is nothing to gain without them.
+  // A plan that recomputes nothing can't be improved by dropping them.
   if (isFree(all.made)) return take([], all);
   let off: readonly SavingLess[] = [];
   let best = all;
@@ -60,7 +60,8 @@ function* choosingSmaller(compilation: Compilation, plan: PlanBy): Steps<Subgrap
     const { made } = best;
     const other = yield* compilation.candidateBelow(() => without(others, made));
     if (!other) continue;
-    // Without a budget they are taken only where they are better than none of them: the peak doesn't rise.
+    // Without a budget, the passes are used only if the plan with all of them is better than the plan with none, so
+    // that the peak never rises.
     const isTaken =
       name || made.recompute ? isBetter(other.made, made) : !isBetter(made, other.made);
     if (isTaken) [off, best] = [others, other];

@@ -4,7 +4,10 @@ import { isFree, shareOf } from './compare-stages.ts';
 import { type Compilation, onlyPlan, type PlanBy } from './compilation.ts';
 import { cheaper } from './within-budget.ts';
 
-/** Plans with slices; where a budget makes these expensive, also without them. Null: another candidate is as cheap. */
+/**
+ * Plans with slices, and if a budget makes slices expensive, also without. Null: another candidate is at least as
+ * cheap.
+ */
 export function* choosingSlices(
   compilation: Compilation,
   plan: PlanBy,

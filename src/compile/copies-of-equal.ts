@@ -4,7 +4,10 @@ import { aliasOp } from '../../runtime/program/alias-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import { equalValues } from '../5-optimize/common-subexpressions.ts';
 
-/** Where equal values were one, another one than that of the history may be kept. */
+/**
+ * Where equal values were merged, the value that is kept may differ from the one that the history names: copies the
+ * kept one.
+ */
 export function copiesOfEqual(traced: Program, kept: ReadonlySet<ValueId>): ProgramOp[] {
   const classes = new Map<ValueId, ValueId[]>();
   for (const [id, [first]] of equalValues(traced)) {
@@ -13,7 +16,7 @@ export function copiesOfEqual(traced: Program, kept: ReadonlySet<ValueId>): Prog
   return [...classes.values()].flatMap((equal) => {
     const from = equal.find((id) => kept.has(id));
     if (from === undefined) return [];
-    // Equal views of other than contiguous layout have the same layout.
+    // Equal views with a non-contiguous layout have the same layout.
     const op = isContiguousMeta(traced.values[from]!) ? copy : aliasOp;
     return equal.flatMap((id): ProgramOp[] => {
       if (kept.has(id)) return [];

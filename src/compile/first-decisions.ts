@@ -4,8 +4,8 @@ import { scalarTableOf } from '../../runtime/program/scalars.ts';
 import type { Steps } from '../programs/steps.ts';
 
 /**
- * Gradient rules may depend on numbers of a run. A program that is compiled again, later, is compiled with the numbers
- * that it was first compiled with.
+ * Gradient rules may depend on numbers of a run. A program that is compiled again later is compiled with the
+ * numbers of its first compilation.
  */
 export function withFirstDecisions<A extends unknown[], T>(
   program: Program,

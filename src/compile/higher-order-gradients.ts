@@ -37,17 +37,17 @@ import { onlyOn } from './only-on-path.ts';
 export interface Making extends Differentiated {
   /** Whether each input gets a gradient. */
   readonly reached: readonly boolean[];
-  /** Values of forward whose data stays for backward. */
+  /** Values of forward whose data is kept for backward. */
   readonly kept: ReadonlySet<ValueId>;
-  /** Those of them that represent values which aren't kept. */
+  /** Masks that represent values of forward which aren't kept. */
   readonly masks: KeptMasks;
-  /** The path that it is restricted to. */
+  /** The path that the program is restricted to. */
   readonly onPath: ValuesOnPath | null;
-  /** The number that a value of the planned program has in `forward`. */
+  /** Maps an id of the planned program to the id in `forward`. */
   readonly numberOf: (id: ValueId) => ValueId;
-  /** Ops that make values which are not kept, such as inputs, from others that are, such as copies of them. */
+  /** Ops that compute values which aren't kept, such as inputs, from values that are, such as copies of the inputs. */
   readonly restoring: () => Pick<Program, 'values' | 'ops'>;
-  /** Removes from the joint program the values that need not be kept, as far as its history stays. */
+  /** Removes values from the joint program that need not be kept, as far as its history allows. */
   readonly simplified: (program: Program) => Program;
   readonly compile: (
     program: Program,
@@ -57,8 +57,8 @@ export interface Making extends Differentiated {
 }
 
 /**
- * Gradients of gradients: the backward of a program as programs that are differentiated and planned like any
- * other, when they are requested. They read what forward has kept, from where a gradient leads on into forward.
+ * Gradients of gradients: the backward of a program, as programs that are differentiated and planned like any
+ * other, on request. They read the values that forward has kept, starting where a gradient flows into forward.
  */
 export function withHigherOrderGradients(
   stages: SubgraphStages,
@@ -69,7 +69,7 @@ export function withHigherOrderGradients(
   const { traced, planned } = stages;
   const { memory } = options;
   const backward = planned.backward!;
-  // What is read for its shape alone has no data there that could be kept.
+  // A value that is read only for its shape has no data that could be kept.
   const own = {
     ...options,
     memory: { ...memory, unusedInputs: true, gradNodeInputs: true, noNeedBuffer: true },
@@ -125,8 +125,8 @@ type Compile = (
 ) => SubgraphStages;
 
 /**
- * Simplifies a program so that every gradient keeps its path: values that it reads beyond the other form can be
- * computed from that form's.
+ * Simplifies a program without cutting a gradient's path: further values that the original form reads can be
+ * computed from those of the simplified form.
  */
 function simplified(program: Program, options: CompileOptions): Program {
   const given = { program, firstLate: program.ops.length, alsoRead: [] };
@@ -220,7 +220,7 @@ interface Cut {
   readonly passes: GradientProgram['parts'][number]['passes'];
 }
 
-/** Behind every complete gradient of an output, where those were marked. */
+/** Cuts after every complete gradient of an output that was marked. */
 function cutAtOutputs(ops: readonly ProgramOp[]): Cut[] {
   const cuts: Cut[] = [];
   let own: ProgramOp[] = [];
@@ -236,7 +236,7 @@ function cutAtOutputs(ops: readonly ProgramOp[]): Cut[] {
   return [...cuts, { own, passes: null }];
 }
 
-/** `recorded`: values with a history; null where none is wanted. */
+/** `recorded`: values with a history; null if no history is needed. */
 function partOf(
   { compile }: Making,
   values: ValueTable,
@@ -255,7 +255,7 @@ function partOf(
   return { planned: compile(program, needsGrad, differentiable), inputs, outputs };
 }
 
-/** Inputs begin where their tensors do, and views of them lie from there on. */
+/** Makes inputs start at their tensor's offset, with views relative to it. */
 function standingAlone({ values: given, inputs, ops, outputs }: Program): Program {
   const values: TensorMeta[] = [...given];
   for (const id of inputs) values[id] = { ...values[id]!, offset: 0 };
@@ -270,7 +270,7 @@ function standingAlone({ values: given, inputs, ops, outputs }: Program): Progra
   return { values, inputs, ops, outputs };
 }
 
-/** Some of what backward reads of forward it makes again itself, by ops without a gradient. */
+/** Values of forward that backward recomputes itself, by ops without a gradient. */
 function againOf(
   { kept, compile, restoring }: Making,
   before: Program,
@@ -288,7 +288,7 @@ function againOf(
   return { planned, inputs: program.inputs, outputs: wanted };
 }
 
-/** The program with the ops of `restoring` instead of its own for the values that those make. */
+/** The program, with the ops of `restoring` in place of its own for the values that those compute. */
 function restored(program: Program, restoring: Pick<Program, 'values' | 'ops'>): Program {
   const values = [...restoring.values];
   const made = new Set(restoring.ops.flatMap(({ outputs }) => outputs));

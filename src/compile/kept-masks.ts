@@ -12,16 +12,16 @@ import {
 import type { SubgraphStages } from '../programs/stages.ts';
 
 /**
- * Masks that forward keeps instead of values, and that its traced program doesn't compute. `numberOf` renames values of
+ * Masks that forward keeps instead of values, and that its traced program doesn't compute. `numberOf` maps ids of
  * the planned program.
  */
 export interface KeptMasks {
-  /** Masks by the value that they compare, and how; bool, or uint8 if they are in bits. */
+  /** Masks by the compared value and the comparison; bool, or uint8 if packed in bits. */
   readonly byTest: ReadonlyMap<string, ValueId>;
   readonly ids: ReadonlySet<ValueId>;
   /** Whether forward keeps values that its traced program doesn't compute, masks or others. */
   readonly addsValues: boolean;
-  /** Metas of all values of the planned program, masks among them. */
+  /** Metas of all values of the planned program, including masks. */
   readonly values: readonly TensorMeta[];
 }
 
@@ -48,7 +48,7 @@ export function keptMasks(
 
 /**
  * The joint program with the ids of its backward part moved after those of the planned program, so that the ids of
- * masks and other added values are free: `forwardValues` is the number of values that keep theirs.
+ * masks and other added values are free. The first `forwardValues` values keep their ids.
  */
 export function besideMasks(
   joint: RecordedJoint,
@@ -82,7 +82,7 @@ export function besideMasks(
   };
 }
 
-/** Gradients from `firstLate` on whose compared values are not kept read the masks that are. */
+/** Makes gradients from `firstLate` on read the kept masks in place of compared values that aren't kept. */
 export function readingMasks(program: Program, firstLate: number, { byTest }: KeptMasks): Program {
   if (byTest.size === 0) return program;
   const values = [...program.values];

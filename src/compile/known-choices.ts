@@ -6,8 +6,8 @@ import type { Steps } from '../programs/steps.ts';
 import type { CompiledInput } from './compilation.ts';
 
 /**
- * Compiles with the choices that the cache has for the program, or leaves them there. Choices that are damaged, or
- * those of other searches, are replaced, with a warning. A first plan has none: nothing is searched for it.
+ * Compiles with the cached choices for the program, or caches the choices it makes. Choices that are damaged or
+ * belong to other searches are replaced, with a warning. A first plan searches for nothing and has no choices.
  */
 export function* withKnownChoices(
   subject: CompiledInput,
@@ -29,7 +29,7 @@ export function* withKnownChoices(
   return stages;
 }
 
-/** Whether the cache has choices for the program. */
+/** Whether the cache holds choices for the program. */
 export function hasKnownChoices(subject: CompiledInput): boolean {
   const { cache } = subject.options;
   return cache?.has(subject) ?? false;

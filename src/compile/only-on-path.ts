@@ -7,8 +7,9 @@ import type { Making } from './higher-order-gradients.ts';
 import { keptMasks } from './kept-masks.ts';
 
 /**
- * The same for one path through the program: branches and loops are their ops on it, so that a gradient of a gradient
- * is that of a straight program. Values are numbered anew; those that only the planned program has come after them.
+ * Restricts the program to one path: branches and loops are replaced by their ops on it, so that a gradient of a
+ * gradient is computed on a straight program. Values get new ids; values that only the planned program has come
+ * last.
  */
 export function onlyOn(making: Making, stages: SubgraphStages, path: TakenPath): Making {
   const { traced, planned } = stages;

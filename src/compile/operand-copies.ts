@@ -5,15 +5,15 @@ import type { Program, ProgramOp, Region, ValueId } from '../../runtime/program/
 import { renumber } from '../5-optimize/cleanup/normalize.ts';
 
 /**
- * In: a traced program. Out: the same, where each write reads copies of the operands that show another input than its
- * target does. If both are one memory, the write could change elements that it has yet to read; which ones depends
- * on the call.
+ * In: a traced program. Out: the same program, in which each in-place op reads copies of operands that view another
+ * input than its target. If both inputs share memory in some call, the op could overwrite elements that it has yet
+ * to read.
  */
 export function withOperandCopies(program: Program): Program {
   return withCopiesUntil(program, program.ops.length);
 }
 
-/** `end`: writes of later ops, which are those of backward, have memory of their own. */
+/** `end`: in-place ops from there on belong to backward and write to memory of their own. */
 function withCopiesUntil(program: Program, end: number): Program {
   const groups = new ValueGroups(program.ops, 'memory');
   const ofInputs = new Set(program.inputs.map((id) => groups.of(id)));
@@ -54,7 +54,7 @@ function withCopiesUntil(program: Program, end: number): Program {
   return changed ? { ...program, values, ops } : program;
 }
 
-/** A branch and its backward op share their regions, and still do afterwards. */
+/** A branch and its backward op share their regions, before and after. */
 const known = new WeakMap<Region, Region>();
 
 function regionWithCopies(region: Region): Region {
@@ -66,7 +66,7 @@ function regionWithCopies(region: Region): Region {
 function copiedRegion(region: Region): Region {
   const copying = withOperandCopies(region.program);
   if (copying === region.program) return region;
-  // Regions are replayed as they are.
+  // Regions are replayed unchanged.
   const program = renumber(copying);
   const { joint } = region;
   if (!joint) return { program, joint };

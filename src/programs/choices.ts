@@ -1,13 +1,13 @@
 import { Field } from '../../runtime/save/file/field.ts';
 
 /**
- * The choices of the searches of one compilation, in the order in which they ran. Searches look for the best of
- * several legal programs; with their choices known, a compilation makes the same program again without looking.
- * Choices are plain data, and name candidates that the compiler itself has found: wrong ones could make a
- * worse plan, but never a wrong result.
+ * The choices that the searches of one compilation made, in the order in which they ran. A search picks the best of
+ * several legal programs; given its earlier choices, a compilation rebuilds the same program without searching.
+ * Choices are plain data that name candidates found by the compiler itself: wrong choices could give a worse plan,
+ * but never a wrong result.
  */
 export class Choices {
-  /** Those of an earlier compilation, still to be used; null: the searches run, and are noted. */
+  /** Unused choices of an earlier compilation; null if the searches run and are recorded. */
   readonly #known: Field[] | null;
   readonly #made: (readonly [search: string, choice: unknown])[] = [];
   #isOver: boolean;
@@ -17,24 +17,24 @@ export class Choices {
     this.#isOver = isOver;
   }
 
-  /** The choices of a compilation that is never repeated. */
+  /** Choices of a compilation that is never repeated. */
   static none(): Choices {
     return new Choices(null, true);
   }
 
-  /** Notes what the searches choose. */
+  /** Records what the searches choose. */
   static noted(): Choices {
     return new Choices(null);
   }
 
-  /** Those that an earlier compilation has noted, in its order. Throws DataError unless it is a list. */
+  /** Choices recorded by an earlier compilation, in order. Throws DataError unless `saved` is a list. */
   static known(saved: Field): Choices {
     return new Choices(saved.items().reverse());
   }
 
   /**
-   * Returns the earlier choice of the search, or undefined if it has to run. Throws DataError for the choice of
-   * another search, or one that `read` rejects.
+   * Returns the search's earlier choice, or undefined if the search has to run. Throws DataError if the next choice
+   * belongs to another search, or if `read` rejects it.
    */
   of<T>(search: string, read: (choice: Field) => T): T | undefined {
     if (this.#isOver || !this.#known) return undefined;
@@ -48,12 +48,12 @@ export class Choices {
     if (!this.#isOver && !this.#known) this.#made.push([search, choice]);
   }
 
-  /** Whether an earlier compilation has made the choices that are left. */
+  /** Whether the remaining choices come from an earlier compilation. */
   get areKnown(): boolean {
     return !this.#isOver && this.#known !== null;
   }
 
-  /** For one of several candidates that are compiled: `take` it if it is the best. */
+  /** Returns the choices of one of several compiled candidates; `take` them if it is the best. */
   candidate(): Choices {
     return this.#isOver || this.#known ? this : Choices.noted();
   }
@@ -64,7 +64,7 @@ export class Choices {
     candidate.end();
   }
 
-  /** Searches that run later, such as those for sizes of a run, are no part of the compilation. */
+  /** Ends recording: later searches, such as those for new sizes, are not part of the compilation. */
   end(): void {
     this.#isOver = true;
   }
@@ -79,7 +79,7 @@ export class Choices {
   }
 }
 
-/** Whole numbers below `count`. */
+/** Reads integers from 0 to `count` − 1. */
 export function readIndices(choice: Field, count: number): number[] {
   return choice.items().map((index) => index.int(0, count - 1));
 }

@@ -3,16 +3,16 @@ import { Decisions } from '../../runtime/run-program/control/decisions.ts';
 import type { TraceResult } from '../traces/trace-result.ts';
 import type { SubgraphStages } from './stages.ts';
 
-/** Measurements of one part while it ran. */
+/** Measurements of one part's runs. */
 export class RunRecord {
   runs = 0;
-  /** Most bytes of the last run above those in use when it began; undefined before the first run. */
+  /** Peak bytes of the last run above the bytes in use when it began; undefined before the first run. */
   peakBytes: number | undefined;
-  /** Bytes of old gradients that were freed before the last run: it began with that many fewer in use. */
+  /** Bytes of old gradients freed before the last run, which therefore began with that many fewer in use. */
   releasedBytes = 0;
-  /** The plan of the last run, which inputs that died with the call change. */
+  /** The plan of the last run; it depends on the inputs that died with the call. */
   planned: PlannedSubgraph | undefined;
-  /** Numbers of these inputs. */
+  /** Indices of the inputs donated to the last run. */
   donated: readonly number[] = [];
   /** The decisions of its control ops in the last run. */
   readonly decisions = new Decisions();
@@ -23,9 +23,9 @@ export interface CompiledPart {
   readonly trace: TraceResult;
   /** Stages of the plan in force; null if the part has no tensor op. */
   readonly stages: SubgraphStages | null;
-  /** The plan in force is a first one: the final one is made when the part proves hot. */
+  /** Whether the plan in force is a first one: the final plan is made once the part proves hot. */
   readonly isFirst: boolean;
   readonly record: RunRecord;
-  /** Set when the graph is smaller than `minGraphSize`: its instructions run eagerly. */
+  /** Set if the graph is smaller than `minGraphSize`: its instructions run eagerly. */
   readonly tooSmall: boolean;
 }

@@ -1,6 +1,6 @@
 /**
- * Maximum flow from node 0 to node 1 by Dinic's method (Dinic 1970), and the minimum cut that it proves.
- * Edges lie in flat arrays, each with its reverse beside it.
+ * Maximum flow from node 0 to node 1 by Dinic's method (Dinic 1970), and the minimum cut that it proves. Edges are
+ * stored in flat arrays, each next to its reverse.
  */
 export class FlowNetwork {
   readonly #first: number[] = [-1, -1];
@@ -20,7 +20,7 @@ export class FlowNetwork {
     this.#addArc(to, from, 0);
   }
 
-  /** The value of a maximum flow; `limit` is the most that is worth finding out. */
+  /** Returns the value of a maximum flow, or stops at `limit`. */
   maxFlow(): number {
     let flow = 0;
     for (let level = this.#levels(); level[FlowNetwork.sink]! >= 0; level = this.#levels()) {
@@ -32,7 +32,7 @@ export class FlowNetwork {
     return flow;
   }
 
-  /** After `maxFlow`: whether a node is on the source's side of the smallest cut. */
+  /** After `maxFlow`: returns whether a node is on the source's side of the minimum cut. */
   sourceSide(): (node: number) => boolean {
     const level = this.#levels();
     return (node) => level[node]! >= 0;
@@ -44,7 +44,7 @@ export class FlowNetwork {
     this.#capacity.push(capacity);
   }
 
-  /** Distance from the source over arcs with room; −1: out of reach. */
+  /** Distance of each node from the source over arcs with residual capacity; −1 if unreachable. */
   #levels(): Int32Array {
     const level = new Int32Array(this.#first.length).fill(-1);
     level[FlowNetwork.source] = 0;
@@ -60,7 +60,7 @@ export class FlowNetwork {
     return level;
   }
 
-  /** Sends what fits along one shortest path; no recursion, since paths are as long as programs. */
+  /** Augments the flow along one shortest path. Iterative, since paths are as long as programs. */
   #augment(level: Int32Array, arc: Int32Array): number {
     const path: number[] = [];
     let node: number = FlowNetwork.source;
@@ -73,7 +73,7 @@ export class FlowNetwork {
       }
       const last = path.pop();
       if (last === undefined) return 0;
-      // A dead end: it is not visited again in this phase.
+      // Dead end: not visited again in this phase.
       level[node] = -1;
       node = this.#to[last ^ 1]!;
     }

@@ -3,89 +3,92 @@ import { ArgumentError } from '../../runtime/errors/errors.ts';
 import { withDefaults } from '../../runtime/options/with-defaults.ts';
 
 /**
- * The memory optimizations of a program. Each can be disabled independently, to measure what it saves. Values and
- * gradients are the same with any combination of them.
+ * The memory optimizations of a program. Each can be disabled independently, to measure what it saves. No
+ * combination changes a value or a gradient.
  */
 export interface MemorySwitches {
-  /** Values are freed after their last use. Off: when the program ends. */
+  /** Frees each value after its last use. Off: when the program ends. */
   readonly freeAtLastUse: boolean;
-  /** A result takes over the memory of an operand that dies there, where the kernel allows. Needs freeAtLastUse. */
+  /**
+   * Lets a result take over the memory of an operand whose last use is that op, if the kernel allows it. Needs
+   * freeAtLastUse.
+   */
   readonly reuse: boolean;
-  /** Ops are reordered to lower the peak. Off: they run in program order. Needs freeAtLastUse. */
+  /** Reorders ops to lower the peak. Off: they run in program order. Needs freeAtLastUse. */
   readonly order: boolean;
   /**
-   * Redundant work is eliminated where that doesn't raise the peak: constant folding, common subexpressions, and ops
+   * Eliminates redundant work where that doesn't raise the peak: constant folding, common subexpressions, and ops
    * without an effect.
    */
   readonly simplify: boolean;
-  /** Minimizes the bytes that forward saves for backward. Off: it saves what the ops' records name. */
+  /** Minimizes the bytes that forward saves for backward. Off: forward saves the values named in the ops' records. */
   readonly minimizeSaved: boolean;
   /**
-   * If backward reads a value only to compare it, as the gradient of relu does, a mask of one byte per element is kept
-   * instead; `bits`: of one bit, which takes two kernels more. Off: the value is.
+   * Where backward reads a value only to compare it, as the gradient of relu does, keeps a mask of one byte per
+   * element instead, or with `bits` of one bit, at the cost of two more kernels. Off: keeps the value.
    */
   readonly savedMasks: boolean | 'bits';
   /**
-   * For the gradient of max-pooling forward writes the places of the largest elements within their windows, as uint8.
-   * Off: within the plane, as int32.
+   * For the gradient of max-pooling, forward writes the position of each maximum within its window, as uint8. Off:
+   * its position within the plane, as int32.
    */
   readonly savedPlaces: boolean;
   /**
-   * Backward recomputes the scores and weights of attention a few heads at a time, where the program then needs fewer
-   * bytes and, unless bytes are preferred, no more time. Off: forward saves them. Needs order.
+   * Backward recomputes the scores and weights of attention a few heads at a time, if that needs fewer bytes and,
+   * unless bytes are preferred, no more time. Off: forward saves them. Needs order.
    */
   readonly recomputeScores: boolean;
-  /** In a whole training step, chains of ops run slice by slice where that lowers the peak. Needs order. */
+  /** In a whole training step, runs chains of ops slice by slice where that lowers the peak. Needs order. */
   readonly slices: boolean;
   /**
-   * Values that live and die within a run are placed in one block, at planned offsets; on a GPU where bytes are
+   * Places values that live and die within a run in one block, at planned offsets; on a GPU only if bytes are
    * preferred or limited. Needs freeAtLastUse.
    */
   readonly arena: boolean;
-  /** Inputs that the caller doesn't read after the call are donated to the program. Off: they live until the call ends. */
+  /** Donates inputs that the caller doesn't read after the call to the program. Off: they live until the call ends. */
   readonly donate: boolean;
-  /** Only values that backward reads live on between forward and backward. Off: all values do. */
+  /** Keeps only the values that backward reads between forward and backward. Off: keeps all values. */
   readonly skipSet: boolean;
-  /** Inputs that backward doesn't read are not kept for it. Off: all inputs are. */
+  /** Drops inputs that backward doesn't read. Off: all inputs are kept for it. */
   readonly unusedInputs: boolean;
-  /** The contiguous copy of a strided input is freed after its last use. Off: after backward. */
+  /** Frees the contiguous copy of a strided input after its last use. Off: after backward. */
   readonly inputCopies: boolean;
   /**
-   * If only views of a larger value are saved, and nothing else refers to it, copies of the views are saved instead.
-   * Off: the whole value is.
+   * If only views of a larger value are saved, and nothing else refers to it, saves copies of the views instead.
+   * Off: saves the whole value.
    */
   readonly compactViews: boolean;
-  /** Strided inputs are read in place. Off: they are copied first. */
+  /** Reads strided inputs in place. Off: copies them first. */
   readonly stridedInputs: boolean;
-  /** Outputs that backward doesn't read leave the scope after forward. Off: after backward. */
+  /** Drops outputs that backward doesn't read from the scope after forward. Off: after backward. */
   readonly unusedOutputs: boolean;
-  /** If backward reads only the shape of a value, its data is not kept. Off: it is. */
+  /** Frees the data of a value of which backward reads only the shape. Off: keeps it. */
   readonly noNeedBuffer: boolean;
-  /** The grad node keeps only inputs whose data backward reads. Off: it keeps all inputs until backward has run. */
+  /** Keeps only inputs whose data backward reads in the grad node. Off: it keeps all inputs until backward has run. */
   readonly gradNodeInputs: boolean;
 }
 
 export interface MemoryOptions extends MemorySwitches {
   /**
-   * The preference between memory and time. `time`: slices are used only where they don't slow the program down, and
-   * the first runs use a plan that is quick to make. `bytes`: the smallest peak, from the first run on.
+   * Whether to prefer time or bytes. `time`: slices are used only where they don't slow the program down, and the
+   * first runs use a plan that is quick to make. `bytes`: the smallest peak, from the first run on.
    */
   readonly prefer: 'time' | 'bytes';
   /**
    * The number of bytes that forward and backward of a step may use beyond its inputs. If the plan needs more,
-   * backward recomputes part of forward; results are bitwise identical. With graph breaks the subgraphs share the
-   * budget, from the second step on. Null: nothing is, but what `recomputeScores` names.
+   * backward recomputes part of forward; results are bitwise identical. With graph breaks, the step's subgraphs
+   * share the budget from the second step on. Null: only what `recomputeScores` covers is recomputed.
    */
   readonly budget: number | null;
   /**
-   * The dtype in which forward saves float32 values that it has computed for backward; `int8` has a float32 scale per
-   * 128 elements. Gradients are then those of rounded values: the only memory option that changes bits, so that check
-   * mode rejects it. Null: their own.
+   * The dtype in which forward saves the float32 values it computed for backward; `int8` has a float32 scale per
+   * 128 elements. Gradients are then computed from rounded values: this is the only memory option that changes
+   * bits, so check mode rejects it. Null: values keep their dtype.
    */
   readonly savedDtype: SavedDType | null;
   /**
-   * The store to which values leave the device that forward saves for backward: `host`, for those of a GPU, or `file`.
-   * `await init(…)` makes it ready. Null: none leaves.
+   * Where to offload the values that forward saves for backward: `host`, for values of a GPU, or `file`. `await
+   * init(…)` prepares it. Null: they stay on their device.
    */
   readonly offload: 'host' | 'file' | null;
 }
@@ -120,7 +123,7 @@ const allOn: MemoryOptions = {
   offload: null,
 };
 
-/** Every value is freed at its last use, in program order; no reuse, no arena, strided inputs are copied. */
+/** Frees every value at its last use, in program order; no reuse, no arena, and strided inputs are copied. */
 const cleaned = {
   ...allOn,
   reuse: false,
@@ -137,13 +140,14 @@ const cleaned = {
   stridedInputs: false,
 };
 
-/** Half of the first change: inputs that backward doesn't read leave the scope, outputs stay in it. */
+/** Half of the first change: inputs that backward doesn't read leave the scope, but outputs stay in it. */
 const inputsCleaned = { ...cleaned, unusedOutputs: false };
 
 /**
- * `planned` has everything. The others are states of the system that this one re-creates, around the two changes
- * that mended its memory: `beforeUnusedValues`, `inputsCleaned` and `cleaned` before, half-way and after unused inputs
- * and outputs left the scope; `beforeGradNodeInputs` and `cleaned` before and after the grad node let go of inputs.
+ * `planned` has everything. The others re-create states of the original system, around the two changes that fixed
+ * its memory use: `beforeUnusedValues`, `inputsCleaned` and `cleaned` are the states before, half-way through and
+ * after the change that drops unused inputs and outputs from the scope; `beforeGradNodeInputs` and `cleaned` those
+ * before and after the grad node drops its inputs.
  */
 export const memoryPresets = {
   planned: allOn,
@@ -154,16 +158,19 @@ export const memoryPresets = {
 } as const satisfies Record<string, MemoryOptions>;
 
 export type MemoryPreset = keyof typeof memoryPresets;
-/** A preset's name, or switches and a budget; by default all switches are on and time is preferred. */
+/** A preset's name, or switches and a budget. By default all switches are on, and time is preferred. */
 export type MemoryChoice = MemoryPreset | Partial<MemoryOptions>;
 
-/** Names of the single clean-ups. */
+/** Names of the individual clean-up switches. */
 export const memorySwitches = Object.keys(allOn).filter(
   (name): name is keyof MemorySwitches =>
     name !== 'budget' && name !== 'prefer' && name !== 'savedDtype' && name !== 'offload',
 );
 
-/** Throws ArgumentError for a name that is not a preset or no switch, an unknown preference, a budget that is not a size. */
+/**
+ * Fills in defaults. Throws ArgumentError for an unknown preset, switch or preference, and for a budget that is not
+ * a size.
+ */
 export function memoryOptions(choice: MemoryChoice = 'planned'): MemoryOptions {
   if (typeof choice === 'string') {
     if (Object.hasOwn(memoryPresets, choice)) return memoryPresets[choice];
@@ -227,7 +234,7 @@ function noStore(given: unknown): ArgumentError {
   });
 }
 
-/** The options of programs that any device may run: a GPU has no bytes for places. */
+/** The options of a program that any device may run: GPUs have no uint8 positions. */
 export const portableMemory = (memory: MemoryOptions): MemoryOptions => ({
   ...memory,
   savedPlaces: false,

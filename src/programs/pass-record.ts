@@ -3,9 +3,9 @@ import type { Program } from '../../runtime/program/program.ts';
 /** One run of one pass. */
 export interface PassRun {
   readonly pass: string;
-  /** The stage of the program that it ran on: `traced`, `joint`, `step`, `region` or `again`. */
+  /** The stage of the program that the pass ran on: `traced`, `joint`, `step`, `region` or `again`. */
   readonly stage: string;
-  /** The program is another one after it. */
+  /** Whether the pass changed the program. */
   readonly applied: boolean;
   readonly ms: number;
   /** The program before it. */
@@ -14,22 +14,22 @@ export interface PassRun {
   readonly program: Program;
 }
 
-/** One run of one pass, as observers see it. */
+/** One run of one pass, as reported to observers. */
 export interface PassRecord extends PassRun {
-  /** It ran for a first plan, not for the final one. */
+  /** Whether it ran for a first plan rather than the final one. */
   readonly isFirst: boolean;
 }
 
 /** How the passes of one compilation run. */
 export interface PassSettings {
-  /** Names of passes that are switched off. */
+  /** Names of disabled passes. */
   readonly without: ReadonlySet<string>;
-  /** The program is verified after each pass. */
+  /** Whether the program is verified after each pass. */
   readonly verify: boolean;
   readonly record: (run: PassRun) => void;
 }
 
-/** How often the passes of a compilation ran, and were applied, by name. */
+/** How often each pass of a compilation ran, and how often it changed something, by name. */
 export type PassCounts = Readonly<
   Record<string, { readonly runs: number; readonly applied: number }>
 >;
@@ -47,11 +47,11 @@ export function countPasses(runs: Iterable<Pick<PassRun, 'pass' | 'applied'>>): 
 
 type PassListener = (record: PassRecord) => void;
 
-/** The observers of the program after each pass. */
+/** Observers that receive the program after each pass. */
 class PassObservers {
   #listeners: readonly PassListener[] = [];
 
-  /** Returns what ends it. */
+  /** Adds a listener. Returns a function that removes it. */
   subscribe(listener: PassListener): () => void {
     this.#listeners = [...this.#listeners, listener];
     return () => {

@@ -8,14 +8,17 @@ export interface SubgraphStages {
   readonly joint: Program | null;
   readonly forward: Program;
   readonly backward: Program | null;
-  /** Where copies of views are read: per value of forward, what it is in the program without them; null for a copy. */
+  /**
+   * Set if copies of views are read: maps each value of forward to its id in the program without the copies; null
+   * for a copy.
+   */
   readonly original?: readonly (ValueId | null)[];
   readonly planned: PlannedSubgraph;
   /** Null without a memory budget. */
   readonly recompute: Recompute | null;
-  /** Its searches were known from an earlier process (`TOSTATIC_CACHE`). */
+  /** Whether its searches were replayed from an earlier process (`TOSTATIC_CACHE`). */
   readonly isKnown?: true;
-  /** How often each pass of the optimizer ran and was applied, regions included. */
+  /** How often each optimizer pass ran and changed something, regions included. */
   readonly passes: PassCounts;
 }
 
@@ -23,15 +26,15 @@ export interface SubgraphStages {
 export interface Recompute {
   readonly budget: number;
   /**
-   * Bytes of forward and backward at their peak in the smallest plan that computes nothing twice. A large program that
-   * surely exceeds the budget is only planned for this number when it is asked for.
+   * Peak bytes of forward and backward in the smallest plan that computes nothing twice. For a large program that
+   * clearly exceeds the budget, that plan is made only when this is called.
    */
   readonly bytesBefore: () => number;
-  /** The same as planned. */
+  /** Peak bytes of the plan in force. */
   readonly bytes: number;
-  /** How many ops run twice, and the share that they are of forward's arithmetic. */
+  /** The number of ops that run twice, and their share of forward's arithmetic. */
   readonly ops: number;
   readonly share: number;
-  /** Several subgraphs of a step share the budget: `bytes` are those of this one alone. */
+  /** Whether several subgraphs of a step share the budget: `bytes` are then those of this subgraph alone. */
   readonly isShared?: true;
 }

@@ -1,4 +1,4 @@
-/** Work in small pieces: each `next()` does one of them; the result comes with the last. */
+/** Work in small pieces: each `next()` does one piece, and the last one returns the result. */
 export type Steps<T> = Generator<void, T, void>;
 
 /** Runs all remaining steps now. */
