@@ -11,24 +11,24 @@ import { OpMemories } from './op-memory.ts';
 import type { Storage } from './order/storages.ts';
 
 export interface PlanOptions extends CountOptions {
-  /** A plan that is needed immediately: its order is searched in a few walks. */
+  /** Makes a plan quickly: its order is searched in a few walks. */
   readonly isFirst?: boolean;
-  /** The choices of searches in an earlier compilation; new ones are noted there. */
+  /** The choices of searches in an earlier compilation, or a record for new ones. */
   readonly choices?: Choices;
   /** The forward plan in whose scope a backward program continues. */
   readonly after?: ForwardBefore;
   readonly memory: Pick<MemoryOptions, 'freeAtLastUse' | 'reuse' | 'order'>;
-  /** Rewrites the program in its order; `costOf` counts the peak of a rewritten one. */
+  /** Rewrites the ordered program; `costOf` returns the peak of a rewritten one. */
   readonly rewrite?: Rewrite;
   /** Plans the regions of a control op; `recorded`: the tape is read. */
   readonly planRegions: PlanRegions;
-  /** Plans a call with data-dependent shapes, for each set of shapes when it comes. */
+  /** Plans a call with data-dependent shapes, for each set of shapes when it first occurs. */
   readonly planCall: (call: DynamicCall, recorded: boolean) => PlannedCall;
 }
 
 export type Rewrite = (program: Program, costOf: (program: Program) => number) => Program;
 
-/** `moves`: operands that die with the op, whose share goes into its regions. */
+/** `moves`: operands that die with the op and whose reference moves into its regions. */
 export type PlanRegions = (
   op: ProgramOp,
   recorded: boolean,
@@ -39,13 +39,13 @@ export interface Planned {
   readonly plan: Plan;
   /** The program in the order of the plan. */
   readonly program: Program;
-  /** Bytes of the donated inputs that it reads or returns: they were allocated before the run. */
+  /** Bytes of donated inputs that the program reads or returns: they were allocated before the run. */
   readonly donatedBytes: number;
   /** Storages of the kept values, for the program that continues with them. */
   readonly kept: ReadonlyMap<ValueId, Storage>;
 }
 
-/** The steps of a program in the order that it has, and their bytes. */
+/** Plans the steps of a program in its given order, and counts their bytes. */
 export function planInOrder(
   program: Program,
   given: Program,
@@ -73,7 +73,7 @@ export function planInOrder(
     },
   );
 
-  // They were allocated before the run began.
+  // Donated inputs were allocated before the run began.
   const donatedBytes = donatedBytesOf(program, options, isRead);
   const keep = new Set(options.keep);
   const outputStorages = new Set(program.outputs.map((id) => count.of(id)));
@@ -104,7 +104,7 @@ export function planInOrder(
   };
 }
 
-/** The peak alone of a program without control ops, in the order that it has. */
+/** Only the peak of a program without control ops, in its given order. */
 export function peakInOrder(program: Program, options: CountOptions, memories: OpMemories): number {
   const { count, isRead } = countInOrder(program, options, memories);
   return count.peak - donatedBytesOf(program, options, isRead);
@@ -121,7 +121,7 @@ function donatedBytesOf(
   return bytes;
 }
 
-/** A saved value that is also an output: the caller holds it, so its memory is not the program's to free. */
+/** A saved value that is also an output: the caller holds it, so the program must not free its memory. */
 function callersMemory({ owners }: Storage): Storage {
   return { bytes: 0, exclusive: false, owners };
 }

@@ -12,8 +12,8 @@ import type { Storage } from './order/storages.ts';
 import { type Planned, type PlanOptions, peakInOrder, planInOrder } from './plan-in-order.ts';
 
 /**
- * Bytes of a program's inputs, and of the most that is live besides them in a good order; in the first order found that
- * takes no more than `enough`.
+ * Returns the bytes of a program's inputs plus the peak beside them, in a good order, or in the first order found
+ * that needs at most `enough`.
  */
 export function roughBytes(
   program: Program,
@@ -23,7 +23,7 @@ export function roughBytes(
   return roughPeak(program, roughOptions(program, donated), enough);
 }
 
-/** The program in a good order, with writes to memory of the caller as late as it allows. */
+/** Returns the program in a good order, with writes to memory of the caller as late as possible. */
 export function roughOrder(program: Program, donated: ReadonlySet<ValueId> = new Set()): Program {
   return roughlyOrdered(program, roughOptions(program, donated));
 }
@@ -37,10 +37,10 @@ function roughOptions({ values, inputs }: Program, donated: ReadonlySet<ValueId>
 }
 
 /**
- * In: a program. Out: an order of its ops with a low peak, where each value leaves the scope (its last
- * use), which outputs take over the memory of a dying operand, and the bytes that follow. Guarantees:
- * the predicted bytes are those that the allocator will count; of a program with control ops, on the path
- * that needs most.
+ * In: a program. Out: an order of its ops with a low peak, the step after which each value leaves the scope (its
+ * last use), the outputs that take over the memory of a dying operand, and the resulting bytes. Guarantees: the
+ * predicted bytes are exactly those that the allocator will count; for a program with control ops, on its worst
+ * path.
  */
 export function* planProgram(given: Program, options: PlanOptions): Steps<Planned> {
   const carried = options.carried ?? new Map<ValueId, Storage>();
@@ -67,13 +67,13 @@ export function* planProgram(given: Program, options: PlanOptions): Steps<Planne
     return predicted(inOrder(rewritten, lowerBound), given, options);
   }
   yield;
-  // A merged op allocates and frees other memory than its original ops: another order may need less.
+  // A fused op allocates and frees differently than the ops it replaces: another order may need less.
   const { program: again } = yield* orderForMemory(rewritten, graph, options);
   const isLeaner = again !== rewritten && peakOf(again) < peakOf(rewritten);
   return predicted(inOrder(isLeaner ? again : rewritten, lowerBound), given, options);
 }
 
-/** The plan with the bytes that the executor takes on counting devices; the search for an order only estimates them. */
+/** Replaces the estimated bytes by those that the executor counts on counting devices. */
 function predicted(planned: Planned, given: Program, options: PlanOptions): Planned {
   const { plan } = planned;
   const run = new SimulatedRun(given.values, new UniformPath());
@@ -85,7 +85,7 @@ function predicted(planned: Planned, given: Program, options: PlanOptions): Plan
   return atMost({ ...planned, plan: { ...plan, predicted: { ...bytes, ...saved } } });
 }
 
-/** The program in its order, rewritten; itself where there is nothing to rewrite. */
+/** The ordered program after rewriting, or the program itself if nothing is rewritten. */
 function rewrittenBy(
   { rewrite }: PlanOptions,
   program: Program,
@@ -94,7 +94,7 @@ function rewrittenBy(
   return rewrite?.(program, costOf) ?? program;
 }
 
-/** A rewritten program may need less than any order of the ops that it was made of. */
+/** A rewritten program may need less than any order of the original ops. */
 function atMost(planned: Planned): Planned {
   const { plan } = planned;
   const { peakBytes, lowerBoundBytes } = plan.predicted;
@@ -108,8 +108,8 @@ function mayReorder({ memory }: PlanOptions): boolean {
 }
 
 /**
- * Simulates the plan on the worst path to find what control ops do. With that known, the ops are
- * ordered like any others; a new order is simulated as well, and kept if its worst path needs less.
+ * Simulates the plan on its worst path to find the memory that control ops use. The ops are then ordered like any
+ * others; a new order is simulated as well, and kept if its worst path needs less.
  */
 function* planWithControl(
   given: Program,

@@ -17,37 +17,37 @@ import {
 import type { SubgraphStages } from '../programs/stages.ts';
 import { finish, type Steps } from '../programs/steps.ts';
 
-/** How a traced program is compiled. */
+/** Options for compiling a traced program. */
 export interface CompileOptions {
   readonly memory: MemoryOptions;
-  /** Names of the passes that are switched off. */
+  /** Names of disabled passes. */
   readonly without: ReadonlySet<Pass['name']>;
-  /** The program is verified after each pass, too, not only after each phase. */
+  /** Whether the program is verified after each pass, not only after each phase. */
   readonly verify: boolean;
   /**
-   * `first`: a plan that is soon there, for the first runs: no slices, no search, nothing is costed that is right
-   * anyway. `final`: the best that is known.
+   * `first`: a plan that is quick to make, for the first runs, without slices, searches or costing. `final`: the
+   * best plan known.
    */
   readonly tier: 'first' | 'final';
-  /** Views of which copies are read: backward keeps these instead of a larger memory. */
+  /** Views to copy: backward keeps the copies instead of the larger memory. */
   readonly compact?: readonly ValueId[];
   /**
-   * Bytes that an arithmetic operation is worth where several subgraphs share a budget: what is cheaper to compute again
-   * isn't kept for backward.
+   * The exchange rate between bytes and arithmetic operations, if several subgraphs share a budget: values that are
+   * cheaper to recompute than to keep are not kept for backward.
    */
   readonly rate?: number;
   /**
-   * The share of forward's arithmetic that another candidate recomputes within the budget: one that can't be cheaper isn't
-   * planned.
+   * The share of forward's arithmetic that another candidate recomputes within the budget: candidates that can't
+   * beat it are not planned.
    */
   readonly below?: number;
-  /** The choices of earlier searches; without it they search. */
+  /** The choices of earlier searches. Without a store, every search runs. */
   readonly cache?: ChoiceStore;
   /** The backend that runs the programs; by default the kernels of their device. */
   readonly backend?: Backend;
 }
 
-/** Everything that decides how a program is compiled. */
+/** Everything that determines how a program is compiled. */
 export interface CompiledInput {
   readonly program: Program;
   readonly wanted: {
@@ -58,13 +58,13 @@ export interface CompiledInput {
   readonly donated: readonly number[];
 }
 
-/** Where compilations leave their choices for others of the same program. */
+/** Stores choices for later compilations of the same program. */
 export interface ChoiceStore {
   has(subject: CompiledInput): boolean;
-  /** Undefined: there are none. Throws DataError for what can't be read. */
+  /** Returns undefined if there are no choices. Throws DataError if they can't be read. */
   find(subject: CompiledInput): Choices | undefined;
   keep(subject: CompiledInput, choices: Choices): void;
-  /** Called for choices that are damaged, or of other searches: `keep` will replace them. */
+  /** Reports choices that are damaged or belong to other searches; `keep` will replace them. */
   refuse(subject: CompiledInput, why: DataError): void;
 }
 
@@ -75,17 +75,17 @@ export const defaultCompileOptions: CompileOptions = {
   tier: 'final',
 };
 
-/** One of several plans. */
+/** One of several alternative plans. */
 export interface Candidate<T> {
   readonly made: T;
-  /** Notes what was chosen for it. */
+  /** Adopts the choices made for it. */
   readonly take: () => void;
 }
 
-/** Plans a program by the options of a compilation; null: another candidate is as cheap. */
+/** Plans a program by the options of a compilation; null if another candidate is at least as cheap. */
 export type PlanBy = (by: Compilation) => Steps<SubgraphStages | null>;
 
-/** The plan of a candidate that isn't compared with another one. */
+/** Returns the plan of a candidate that isn't compared with another one. */
 export function* onlyPlan(steps: Steps<SubgraphStages | null>): Steps<SubgraphStages> {
   const stages = yield* steps;
   invariant(stages !== null, 'a candidate without others was not planned');
@@ -95,10 +95,10 @@ export function* onlyPlan(steps: Steps<SubgraphStages | null>): Steps<SubgraphSt
 /** The context of passes, as far as their caller knows it. */
 type OwnContext = Omit<PassContext, 'isFirst' | 'choices'>;
 
-/** One run of the pipeline: its options, and a record of the passes that ran in it. */
+/** One run of the pipeline: its options, and a record of the passes that ran. */
 export class Compilation {
   readonly options: CompileOptions;
-  /** The choices of the candidate that is being compiled. */
+  /** The choices of the candidate being compiled. */
   choices: Choices;
   readonly #counted: Pick<PassRun, 'pass' | 'applied'>[] = [];
 
@@ -110,7 +110,10 @@ export class Compilation {
     this.#shared = shared;
   }
 
-  /** A candidate of this compilation with memory options of its own, which needs to be cheaper than others. */
+  /**
+   * Returns a compilation of a candidate with other memory options; with `below`, the candidate has to recompute
+   * less.
+   */
   with(memory: Partial<MemoryOptions>, below = this.options.below): Compilation {
     const own = { ...this.options, ...(below !== undefined && { below }) };
     const options = { ...own, memory: { ...this.memory, ...memory } };
@@ -129,7 +132,7 @@ export class Compilation {
     return this.options.tier === 'first';
   }
 
-  /** Compiles a candidate: its choices are those of the compilation only if it is taken. */
+  /** Compiles a candidate. The compilation adopts its choices only if the candidate is taken. */
   *candidate<T>(begin: () => Steps<T>): Steps<Candidate<T>> {
     const before = this.choices;
     const choices = before.candidate();
@@ -144,13 +147,13 @@ export class Compilation {
     }
   }
 
-  /** Compiles a candidate; null where it can't be as cheap as another one. */
+  /** Compiles a candidate; null if it can't beat another one. */
   *candidateBelow<T>(begin: () => Steps<T | null>): Steps<Candidate<T> | null> {
     const { made, take } = yield* this.candidate(begin);
     return made === null ? null : { made, take };
   }
 
-  /** Compiles something that searches for itself, whatever was chosen before. */
+  /** Compiles something whose searches always run, whatever was chosen before. */
   apart<T>(compile: () => T): T {
     const before = this.choices;
     this.choices = Choices.none();
@@ -161,7 +164,7 @@ export class Compilation {
     }
   }
 
-  /** A named phase in steps; the profiler shows each of them as a span. */
+  /** Runs a named phase in steps; the profiler shows each step as a span. */
   *inSteps<T>(name: string, begin: () => Steps<T>): Steps<T> {
     const steps = begin();
     for (;;) {
@@ -171,13 +174,13 @@ export class Compilation {
     }
   }
 
-  /** A named phase; the profiler shows it as a span. */
+  /** Runs a named phase; the profiler shows it as a span. */
   phase<T>(name: string, body: () => T): T {
     if (!spans.active) return body();
     return spans.around({ kind: 'compile', name, device: 'host' }, body);
   }
 
-  /** Phase 5: the passes of one stage. */
+  /** Phase 5: runs the passes of one stage. */
   optimize(given: Staged, context: OwnContext): Staged {
     return this.phase('optimize', () => finish(this.#optimize(given, context)));
   }
@@ -195,7 +198,7 @@ export class Compilation {
       passObservers.tell({ pass, applied, ...rest, isFirst });
     };
     const settings = { without, verify, record };
-    // What is fused in one order is of no use for another plan.
+    // What is fused in one order is useless for another plan.
     const shared = context.stage === 'ordered' ? undefined : this.#shared;
     return runPasses(given, { ...context, isFirst, choices }, settings, shared);
   }

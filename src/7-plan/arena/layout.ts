@@ -1,7 +1,7 @@
 import { Occupancy } from './occupancy.ts';
 import { TakenPlaces } from './taken-places.ts';
 
-/** A piece of memory and the steps at which it is live, both ends included. */
+/** A block of memory and its live range in steps, both ends included. */
 export interface LiveRange {
   readonly bytes: number;
   readonly from: number;
@@ -9,28 +9,29 @@ export interface LiveRange {
 }
 
 export interface Layout {
-  /** The offset of each range. */
+  /** The offset of each block. */
   readonly offsets: readonly number[];
-  /** End of the highest one. */
+  /** The end of the block that ends highest. */
   readonly bytes: number;
 }
 
-/** More moves than this don't pay. */
+/** The most moves to the front that are tried; more don't pay. */
 const moves = 24;
-/** With more ranges than this, no further order is tried to save so small a share of the bytes. */
+/** For more blocks than this, no further order is tried to save such a small share of the bytes. */
 const manyRanges = 2000;
 const littleShare = 0.01;
-/** So many ranges are laid out in every order that could matter, if that takes no more placements. */
+/** Up to this many blocks are placed in every order that could matter, within a limit on placements. */
 const exactRanges = 12;
 const exactPlacements = 20_000;
 
 const nothing: Layout = { offsets: [], bytes: Number.POSITIVE_INFINITY };
 
 /**
- * Returns offsets with a low end, so that no two ranges that are live together overlap. Ranges are placed one by one, each
- * at the lowest offset that is free throughout its life. The well-known orders are tried (by size, by size times life, by
- * start), then the range that ends highest is moved to the front while that helps. A few ranges are searched exactly; for
- * many, a layout close to the best is enough. No layout ends below the peak of live bytes.
+ * Returns offsets with a low end, such that no two blocks that are live together overlap. Blocks are placed one by
+ * one, each at the lowest offset that is free throughout its live range. The well-known orders are tried (by size,
+ * by size times lifetime, by start); then the block that ends highest is moved to the front while that helps. A few
+ * blocks are searched exhaustively; for many, a layout close to the optimum is good enough. No layout ends below
+ * the peak of live bytes.
  */
 export function layOut(ranges: readonly LiveRange[]): Layout {
   const most = mostAlive(ranges);
@@ -59,7 +60,7 @@ export function layOut(ranges: readonly LiveRange[]): Layout {
   return best;
 }
 
-/** The most live bytes at one step. */
+/** The largest number of bytes live at one step. */
 export function mostAlive(ranges: readonly LiveRange[]): number {
   const changes = ranges.flatMap(({ bytes, from, to }) => [
     { at: from, bytes },
@@ -86,7 +87,7 @@ function* startingOrders(ranges: readonly LiveRange[]): Generator<number[]> {
   yield by(({ from }) => -from);
 }
 
-/** Null as soon as it ends at `ceiling` or above. */
+/** Returns the layout for one order; null as soon as it ends at or above `ceiling`. */
 function inOrder(
   ranges: readonly LiveRange[],
   order: readonly number[],
@@ -110,7 +111,7 @@ function lastStep(ranges: readonly LiveRange[]): number {
   return last;
 }
 
-/** Every order, as far as it can still be better than what is known: some order gives an optimal layout. */
+/** Tries every order that can still beat the best known layout: some order gives an optimal one. */
 function exactLayout(ranges: readonly LiveRange[], known: Layout, bound: number): Layout {
   let best = known;
   let placements = 0;

@@ -2,15 +2,15 @@ import type { LiveRange } from './layout.ts';
 import { TakenPlaces } from './taken-places.ts';
 
 /**
- * The occupied places at each step: a segment tree over the steps. A range lies in the few nodes that together make up
- * its life; what is occupied while a range lives is found in the nodes along the search. Nodes hold places without the
- * ranges that take them: close to each other, thousands of these are a few places.
+ * Occupied address ranges at each step: a segment tree over the steps. A block is stored in the few nodes that
+ * together make up its live range, and lookups read the nodes along the search. Nodes store address ranges without
+ * the blocks that occupy them, so thousands of adjacent blocks collapse into a few ranges.
  */
 export class Occupancy {
   readonly #leaves: number;
-  /** The places of ranges that fill the steps of each node. */
+  /** Address ranges of blocks that are live in all steps of each node. */
   readonly #filling: (TakenPlaces | undefined)[];
-  /** The places of ranges that lie in nodes below each node. */
+  /** Address ranges of blocks stored in descendants of each node. */
   readonly #below: (TakenPlaces | undefined)[];
 
   constructor(steps: number) {
@@ -19,7 +19,7 @@ export class Occupancy {
     this.#below = new Array(2 * this.#leaves);
   }
 
-  /** Puts the range to the lowest offset that is free for all its life. */
+  /** Places the block at the lowest offset that is free throughout its live range. */
   place(range: LiveRange): number {
     if (range.bytes === 0) return 0;
     const offset = lowestGap(this.#whileAlive(range), range.bytes);
@@ -58,7 +58,7 @@ export class Occupancy {
   }
 }
 
-/** The lowest offset at which so many bytes are free in all of them. */
+/** The lowest offset at which `bytes` are free in all of them. */
 function lowestGap(all: readonly TakenPlaces[], bytes: number): number {
   let free = 0;
   for (let agreed = 0, i = 0; agreed < all.length; i = (i + 1) % all.length) {

@@ -7,11 +7,12 @@ import type { MemoryOptions } from '../../programs/memory-options.ts';
 import { type LiveRange, layOut } from './layout.ts';
 
 /**
- * The plan with what its steps make and free again in one block, where they run on one device whose memory is addressed
- * by offsets. What stays, goes through a control op, or belongs to a sum of gradients that may be missing has memory of
- * its own: the sum may be another one's memory. The peak is the same, so that only the plan that runs needs places. Only
- * where the run is all there is: memory that is kept for a backward would hold the whole block. On a GPU only where
- * bytes are preferred or limited: kernels that write one buffer run one after the other.
+ * Returns the plan with everything that its steps allocate and free again placed in one block, if the steps run on
+ * one device whose memory is addressed by offsets. Values that outlive the run, pass through a control op, or
+ * belong to a sum of gradients that may be missing keep memory of their own: the sum may share another value's
+ * memory. The peak doesn't change, so only the plan that runs needs offsets. Programs with a backward have no
+ * arena: saved values would keep the whole block alive. A GPU has one only if bytes are preferred or limited, since
+ * kernels that write to one buffer run one after another.
  */
 export function placedInArena(plan: Plan, values: ValueTable, memory: Wanted): Plan {
   const { steps } = plan;
@@ -46,7 +47,7 @@ function isWanted({ arena, freeAtLastUse, prefer, budget }: Wanted, { kind }: De
   return arena && freeAtLastUse && (kind !== 'gpu' || mayBeSlower);
 }
 
-/** Whether the op's kernel can't bind a part of a buffer beside another one. */
+/** Whether the op's kernel can't bind two ranges of one buffer. */
 function needsWholeBuffers(values: ValueTable, device: Device): (op: ProgramOp) => boolean {
   return ({ op, inputs, outputs, attrs }) => {
     if (!device.bindsParts || op.kernel.kind === 'view' || op.kernel.kind === 'control')
@@ -57,7 +58,7 @@ function needsWholeBuffers(values: ValueTable, device: Device): (op: ProgramOp) 
   };
 }
 
-/** The one device of the steps' results, if its memory is addressed by offsets. */
+/** The only device of the steps' results, if its memory is addressed by offsets. */
 function addressedDevice(steps: readonly Step[], values: ValueTable): Device | undefined {
   const devices = new Set(steps.flatMap(({ op }) => op.outputs.map((id) => values[id]!.device)));
   const [device] = devices;

@@ -1,4 +1,4 @@
-/** Taken places, by offset; those that touch are one. */
+/** Occupied address ranges by offset; adjacent ranges are merged. */
 export class TakenPlaces {
   readonly starts: number[] = [];
   readonly ends: number[] = [];
@@ -20,7 +20,7 @@ export class TakenPlaces {
     this.ends.splice(first, last - first, high);
   }
 
-  /** The lowest offset, from the given one on, at which so many bytes are free. */
+  /** The lowest offset from `offset` on at which `bytes` are free. */
   freeFrom(offset: number, bytes: number): number {
     let free = offset;
     for (let i = firstFrom(this.ends, offset + 1); i < this.starts.length; i++) {
@@ -31,7 +31,7 @@ export class TakenPlaces {
   }
 }
 
-/** The place of the first number that is at least the given one. */
+/** The index of the first number that is at least `least`. */
 function firstFrom(numbers: readonly number[], least: number): number {
   let low = 0;
   let high = numbers.length;

@@ -14,19 +14,21 @@ import { forwardPaths } from './forward-paths.ts';
 import { UniformPath } from './uniform-path.ts';
 import { worstPath } from './worst-path.ts';
 
-/** The memory that one control op uses on one path through the program, for ordering the ops. */
+/** The memory that one control op uses on one path, for ordering the ops. */
 export interface ControlMemory {
-  /** Bytes that come and go while it runs, besides what it makes; negative where operands go before that. */
+  /**
+   * Bytes that the op allocates and frees while it runs, beside its outputs; negative if operands are freed before.
+   */
   readonly scratch: number;
-  /** Scratch bytes in any order of the ops around: operands that die here may be freed before. */
+  /** Scratch bytes in any order of the surrounding ops: operands that die here may have been freed before. */
   readonly leastScratch: number;
-  /** Bytes of each output; 0 where it is memory that was there before. */
+  /** Bytes of each output; 0 if its memory existed before. */
   readonly made: readonly number[];
-  /** Numbers of the operands that its tape holds. */
+  /** Indices of the operands that the op's tape holds. */
   readonly held: readonly number[];
 }
 
-/** A program that is simulated, with what runs before it. */
+/** A program to simulate, with the program that runs before it. */
 export interface Simulatable {
   readonly values: ValueTable;
   readonly entering: EnteringAlone;
@@ -41,7 +43,7 @@ export interface ForwardBefore {
   readonly entering: EnteringAlone;
 }
 
-/** Runs a plan on counting devices, after what runs before it. */
+/** Runs a plan on counting devices, after the plans that come before it. */
 export function simulate(
   run: SimulatedRun,
   plan: Plan,
@@ -64,7 +66,7 @@ function worstPathOf(plan: Plan, simulatable: Simulatable): UniformPath {
   });
 }
 
-/** A plan on the path that needs most. */
+/** A plan on its worst path. */
 export interface WorstCase {
   readonly bytes: RunBytes;
   readonly control: ReadonlyMap<ProgramOp, ControlMemory>;
@@ -79,7 +81,7 @@ export function worstCase(plan: Plan, simulatable: Simulatable): WorstCase {
     const step = plan.steps[i]!;
     const { inputs, outputs } = step.op;
     const before = holdersIn(slots);
-    // A gradient that is missing takes nothing.
+    // A missing gradient takes no memory.
     const operands = inputs.map((id) => slots[id]!.holder);
     const most = simulation.excursion(run);
     const made = madeBy(step.op, slots, before, bytesOf);
@@ -110,7 +112,10 @@ function holdersIn(slots: readonly Slot[]): Set<Holder> {
   return holders;
 }
 
-/** Bytes of the memory that came with the op: each with the first output that holds it, those of a tape with it. */
+/**
+ * Bytes of the memory allocated by the op, each attributed to the first output that holds it; a tape's memory is
+ * attributed to the tape.
+ */
 function madeBy(
   { outputs }: ProgramOp,
   slots: readonly Slot[],

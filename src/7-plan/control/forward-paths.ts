@@ -9,7 +9,7 @@ import type { Snapshot } from '../../../runtime/run-program/simulate/snapshot.ts
 import type { UniformPath } from './uniform-path.ts';
 import type { SimulatedPath, SimulatePath } from './worst-path.ts';
 
-/** A step that decides: the memory before it, and what tells the memory after it. */
+/** A step that makes a decision: the memory before it, and a key for the memory after it. */
 interface Decision {
   readonly before: Snapshot;
   readonly after: string;
@@ -17,17 +17,17 @@ interface Decision {
 
 interface SimulatedForward extends SimulatedPath {
   readonly path: UniformPath;
-  /** Live bytes at the start, donated ones aside. */
+  /** Live bytes at the start, without donated inputs. */
   readonly start: number;
   readonly donatedBytes: number;
   readonly decisions: ReadonlyMap<number, Decision>;
-  /** The step in which an op is met, in a region of it or itself, where a decision is there of it. */
+  /** The step that runs each op, directly or in a region of it, if the op makes a decision there. */
   readonly stepOf: ReadonlyMap<ProgramOp, number>;
 }
 
 /**
- * Simulates a forward plan on many paths. A path that is another but for one decision begins at the step that
- * decides, and ends with it where it leaves the same memory.
+ * Simulates a forward plan on many paths. A path that differs from a simulated one in a single decision is
+ * simulated from the step that makes the decision, and only that step if it leaves the same memory.
  */
 export function forwardPaths(
   plan: Plan,

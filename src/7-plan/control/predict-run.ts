@@ -8,10 +8,10 @@ import {
 import type { UniformPath } from './uniform-path.ts';
 import { worstPath } from './worst-path.ts';
 
-/** Bytes of one run of a subgraph above those before it; backward's above those after forward. */
+/** Bytes of one run of a subgraph above the bytes in use before it; for backward, above those in use after forward. */
 export interface RunBytes {
   readonly forward: BytesOfRun;
-  /** Null: there is no backward. */
+  /** Null if there is no backward. */
   readonly backwardPeak: number | null;
 }
 
@@ -19,9 +19,9 @@ export interface RunBytes {
 export type DecisionsOfRun = readonly number[] | Decider;
 
 /**
- * The bytes of a run of which it is known what its control ops decide: exact, to the byte. `decisions` in
- * the order in which they begin: 0 or 1 for the branch, or the number of iterations. `donated`: numbers of the
- * inputs that the program owns.
+ * Predicts the bytes of a run whose control-flow decisions are known, exact to the byte. `decisions`, in the order
+ * in which the control ops begin: 0 or 1 for a branch, the number of iterations for a loop. `donated`: indices of
+ * the inputs that the program owns.
  */
 export function predictRun(
   planned: PlannedSubgraph,
@@ -44,12 +44,12 @@ function backwardPeakOf(run: SimulatedRun, { plan, gradOutputs }: BackwardPart):
   return run.backward(plan, alone, gradOutputs).peakBytes;
 }
 
-/** How the peak of forward grows with the iterations of one loop: `base` + iterations × `perIteration`. */
+/** How forward's peak grows with the iterations of one loop: `base` + iterations × `perIteration`. */
 export interface LoopGrowth {
   readonly op: ProgramOp;
   readonly baseBytes: number;
   readonly bytesPerIteration: number;
-  /** From this number of iterations on. */
+  /** The number of iterations from which on this holds. */
   readonly fromIterations: number;
 }
 
@@ -57,8 +57,8 @@ export interface LoopGrowth {
 const fewIterations = 4;
 
 /**
- * Returns the bytes per iteration of every loop that keeps something for backward, with the others at one iteration and
- * branches on the path that needs most.
+ * Returns the bytes per iteration of every loop that saves something for backward, with all other loops at one
+ * iteration and branches on the worst path.
  */
 export function loopGrowths(planned: PlannedSubgraph): LoopGrowth[] {
   const simulate = (path: UniformPath) => predictRun(planned, path).forward;

@@ -1,11 +1,11 @@
 import type { ProgramOp } from '../../../runtime/program/program.ts';
 import type { Decider } from '../../../runtime/run-program/simulate/decider.ts';
 
-/** Every control op takes the same path each time that it runs. */
+/** A path on which every control op decides the same each time it runs. */
 export class UniformPath implements Decider {
-  /** The decision of each op, in the order in which they were met. */
+  /** The decision of each op, in order of first execution. */
   readonly chosen: Map<ProgramOp, number>;
-  /** The possible decisions of each op, the first one by default. */
+  /** The possible decisions of each op; the first is the default. */
   readonly options = new Map<ProgramOp, readonly number[]>();
 
   constructor(chosen: ReadonlyMap<ProgramOp, number> = new Map()) {
@@ -20,7 +20,7 @@ export class UniformPath implements Decider {
     return this.#choose(op, recorded ? recordedIterations : iterations);
   }
 
-  /** The last one. */
+  /** The index of the last element. */
   element(count: number): number {
     return count - 1;
   }
@@ -29,7 +29,7 @@ export class UniformPath implements Decider {
     return null;
   }
 
-  /** Returns the path with another decision of one op. */
+  /** Returns a path that differs in the decision of one op. */
   with(op: ProgramOp, decision: number): UniformPath {
     return new UniformPath(new Map(this.chosen).set(op, decision));
   }
@@ -43,7 +43,7 @@ export class UniformPath implements Decider {
 }
 
 const branches = [0, 1];
-/** From the third iteration on each finds what the one before found. */
+/** From the third iteration on, memory is in a steady state. */
 const iterations = [3, 1, 0];
-/** With each iteration more is kept: of such loops one counts. */
+/** A recorded loop keeps more with each iteration; one iteration stands for all. */
 const recordedIterations = [1, 0];

@@ -1,16 +1,16 @@
 import type { ProgramOp } from '../../../runtime/program/program.ts';
 import { UniformPath } from './uniform-path.ts';
 
-/** A run that was simulated. */
+/** A simulated run. */
 export interface SimulatedPath {
   readonly peakBytes: number;
-  /** The highest live bytes during each step, from one start for all paths. */
+  /** The highest live bytes during each step; all paths start from the same number. */
   readonly peaks: readonly number[];
-  /** So many steps were simulated for it, those of regions each time that they ran. */
+  /** The number of simulated steps; steps of regions count each time they run. */
   readonly steps: number;
 }
 
-/** Simulates a run on a path. `like`: one that was simulated, and decides the same but for one op. */
+/** Simulates a run on a path. `like`: a path that was simulated and differs in one op's decision. */
 export type SimulatePath<F extends SimulatedPath = SimulatedPath> = (
   path: UniformPath,
   like?: { readonly simulated: F; readonly but: ProgramOp },
@@ -30,24 +30,24 @@ interface Factor {
 interface Option {
   readonly decision: number;
   readonly raises: readonly number[];
-  /** Control ops that are met with this decision only. */
+  /** Control ops that are reached only with this decision. */
   readonly inner: readonly Factor[];
 }
 
-/** So many steps are simulated for one plan, all its paths together, but a few paths are in any case. */
+/** The most steps simulated for all paths of a plan; a few paths are simulated in any case. */
 const mostSteps = 200_000;
-/** So many paths are all tried. */
+/** Up to this many paths, all are tried. */
 const fewPaths = 8;
-/** Among more paths, this many of those that should be the worst are simulated. */
+/** With more paths, this many of those expected to be the worst are simulated. */
 const mostCandidates = 4;
 
 /**
- * The path with the highest peak.
+ * Returns the path with the highest peak.
  *
- * What a decision adds to the bytes of a step doesn't depend on the other decisions, but where paths share
- * memory. So each decision is simulated by itself, the highest bytes of each step are put together from
- * these, and the paths that should have the highest steps are simulated as they are. Where the sum is not
- * what was simulated, paths that differ from the worst known one in one decision are tried as well.
+ * The bytes that a decision adds to a step depend on other decisions only if paths share memory. So each decision
+ * is simulated by itself, the highest bytes of each step are estimated from these, and the paths expected to have
+ * the highest steps are simulated. Where estimate and simulation differ, paths that differ from the worst known one
+ * in a single decision are tried as well.
  */
 export function worstPath<F extends SimulatedPath>(simulate: SimulatePath<F>): UniformPath {
   let [paths, spent] = [0, 0];
@@ -90,7 +90,7 @@ export function worstPath<F extends SimulatedPath>(simulate: SimulatePath<F>): U
   return worst.path;
 }
 
-/** `from`: what was seen with the same decisions but for that of one op. Null: it is enough. */
+/** `from`: a simulated path that differs in the decision of one op. Null: no more paths are tried. */
 type Look<F extends SimulatedPath> = (
   path: UniformPath,
   from?: Seen<F>,
@@ -115,7 +115,7 @@ function worstOf<F extends SimulatedPath>(
   return worst;
 }
 
-/** Returns the worst of a path and the paths with one other decision. */
+/** Returns the worst of a path and of those that differ from it in one decision. */
 function worstNeighbour<F extends SimulatedPath>(from: Seen<F>, look: Look<F>): Seen<F> {
   let worst = from;
   for (const [op, options] of from.path.options) {
@@ -129,7 +129,10 @@ function worstNeighbour<F extends SimulatedPath>(from: Seen<F>, look: Look<F>): 
   return worst;
 }
 
-/** All but the given one. Decisions that only some paths reach take their default there first, then each other outcome. */
+/**
+ * All paths except the given one. Decisions reached only on some paths take their default first, then each other
+ * outcome.
+ */
 function* allPaths(from: UniformPath, settled = new Set<ProgramOp>()): Generator<UniformPath> {
   const open = [...from.options].find(([op]) => !settled.has(op));
   if (!open) return;
@@ -142,7 +145,7 @@ function* allPaths(from: UniformPath, settled = new Set<ProgramOp>()): Generator
   }
 }
 
-/** Returns the factors of the ops that a path has met: each other decision is simulated by itself. */
+/** Returns the factors of the ops on a path, simulating each alternative decision by itself. */
 function factorsOf<F extends SimulatedPath>(
   from: Seen<F>,
   ops: readonly ProgramOp[],
@@ -180,7 +183,7 @@ function factorsOf<F extends SimulatedPath>(
   return ops.filter((op) => !outer.has(op)).map(factorOf);
 }
 
-/** An op that isn't met when another decides otherwise is inside of it. */
+/** An op that isn't reached if another op decides otherwise is nested in it. */
 function innermostOuter(
   ops: readonly ProgramOp[],
   others: ReadonlyMap<ProgramOp, readonly { readonly path: UniformPath }[]>,
@@ -200,7 +203,7 @@ function innermostOuter(
   return outer;
 }
 
-/** By how much the decisions can raise the bytes of a step, together. */
+/** The most bytes that the decisions can add to a step together. */
 function highest(factors: readonly Factor[], step: number): number {
   let sum = 0;
   for (const { options } of factors) {

@@ -7,43 +7,43 @@ import { movableOps } from './movable.ts';
 import { factsOf, type OpFacts } from './op-facts.ts';
 import type { Storage } from './storages.ts';
 
-/** The ops whose order is searched by number, 0 to n − 1 in the order of the source; an order is a permutation. */
+/** Index of an op whose order is searched, 0 to n − 1 in program order; an order is a permutation. */
 export type OpIndex = number;
-/** One piece of memory: a value with all its views. */
+/** Index of one piece of memory: a value with all its views. */
 export type StorageIndex = number;
 
 /**
- * The constraints on an order of the ops, and the numbers that decide its peak. Numbers in flat arrays: orders are
- * tried out many times.
+ * The constraints on an order of the ops, and the numbers that determine its peak, in flat arrays: many orders are
+ * tried.
  */
 export interface MemoryGraph {
   readonly size: number;
   /** The ops that must come before each op. */
   readonly before: Lists;
   readonly after: Lists;
-  /** The storages that each op reads, writes or makes, each once. */
+  /** The storages that each op reads, writes or allocates, without duplicates. */
   readonly touches: Lists;
   readonly makes: Lists;
-  /** The operands whose memory each op's output may take, if they die with it. */
+  /** The operands whose memory each op's output may reuse, if they die with it. */
   readonly reusable: Lists;
-  /** Bytes that the op's kernel takes while it runs. */
+  /** Bytes that the op's kernel allocates while it runs. */
   readonly scratch: Float64Array;
   /** Bytes of each storage; 0 for memory of the caller. */
   readonly bytes: Float64Array;
-  /** 1 for each storage that stays when the program ends. */
+  /** 1 for each storage that outlives the program. */
   readonly pinned: Uint8Array;
-  /** The op that makes each storage; −1: it is there from the start. */
+  /** The op that allocates each storage; −1 if it exists from the start. */
   readonly maker: Int32Array;
   /** The ops that touch each storage. */
   readonly touchers: Lists;
-  /** Bytes of storages that are there from the start and that the program may free. */
+  /** Bytes of storages that exist from the start and that the program may free. */
   readonly liveAtStart: number;
 }
 
-/** An input's contribution to the program's memory: bytes, 0 for memory of the caller. */
+/** An input's contribution to the program's memory: its bytes, or 0 for memory of the caller. */
 export interface Entering {
   readonly bytes: number;
-  /** It has no other owner. */
+  /** Whether it has no other owner. */
   readonly exclusive: boolean;
 }
 
@@ -54,14 +54,14 @@ export interface GraphOptions {
   readonly reuse: boolean;
   /** The memory use of control ops on the path considered. */
   readonly control?: ReadonlyMap<ProgramOp, ControlMemory>;
-  /** Counts the least memory of control ops in any order; otherwise as it was seen. */
+  /** Counts the least memory that control ops use in any order, rather than the simulated one. */
   readonly least?: boolean;
 }
 
 /**
- * Order that must hold: a value is defined before it is used; of one memory, reads and writes in place
- * stay as they are; an op that may reject its values comes before every later write to the caller's
- * memory, and refusals stay in their order.
+ * Builds the constraints: a value is defined before it is used; reads and in-place writes of one memory keep their
+ * order; an op that may throw on its values comes before every later write to the caller's memory; and ops that may
+ * throw keep their order.
  */
 export function memoryGraph(
   program: Program,
@@ -78,10 +78,10 @@ class GraphBuilder {
   readonly #bytes: number[] = [];
   readonly #exclusive: boolean[] = [];
   readonly #maker: number[] = [];
-  /** By value. */
+  /** The storage of each value. */
   readonly #storageOf: Int32Array;
   readonly #carriedStorage = new Map<Storage, StorageIndex>();
-  /** By value, the op that must have run for it to be there; −1: none, −2 − i: those of `#definers[i]`. */
+  /** For each value, the op that must have run for it to exist; −1: none; −2 − i: all of `#definers[i]`. */
   readonly #definer: Int32Array;
   /** The definers of views with several operands. */
   readonly #definers: (readonly OpIndex[])[] = [];
@@ -171,7 +171,7 @@ class GraphBuilder {
     return definer === -1 ? none : this.#definers[-2 - definer]!;
   }
 
-  /** Adds the op, and notes the ops that must come before it. */
+  /** Adds the op, and the ops that must come before it. */
   #addOp(op: ProgramOp, index: OpIndex): void {
     const earlier = this.#earlier;
     earlier.startWith(index);
@@ -189,7 +189,7 @@ class GraphBuilder {
       else this.#accesses.read(storage, index, earlier);
     }
     const undone = this.#undone(op);
-    // What a tape holds is read when it is walked back.
+    // The values that a tape holds are read when backward walks it.
     for (const id of undone?.inputs ?? none) {
       this.#accesses.read(this.#storageOf[id]!, index, earlier);
     }
@@ -229,7 +229,7 @@ class GraphBuilder {
     }
   }
 
-  /** The op whose tape this one walks back, where it is in this program. */
+  /** The op whose tape this op walks, if it is in this program. */
   #undone({ op, inputs }: ProgramOp): ProgramOp | undefined {
     if (op.kernel.kind !== 'control' || !op.kernel.form.endsWith('Backward')) return undefined;
     return this.#makerOf(inputs[0]!);
@@ -240,7 +240,7 @@ class GraphBuilder {
     return maker === undefined ? undefined : this.#moving[maker];
   }
 
-  /** Returns the values that a tape holds besides those that its op has made. */
+  /** Returns the values that a tape holds beside those that its op computed. */
   #heldBy(tape: ValueId): readonly ValueId[] {
     if (!this.#options.control) return none;
     const maker = this.#makerOf(tape);

@@ -2,9 +2,9 @@ import type { Program, ProgramOp, ValueId } from '../../../runtime/program/progr
 import { mayRefuse } from './control-effects.ts';
 
 /**
- * The ops whose order is searched, in the order of the source. A view makes no memory and keeps none that its
- * readers don't: it runs right before the first of them. So a program has the same orders, and the search finds
- * the same one, however many views stand between its ops.
+ * Returns the ops whose order is searched, in program order. A view allocates no memory and keeps none alive that
+ * its readers don't, so it runs right before its first reader. A program therefore has the same orders, and the
+ * search finds the same one, however many views stand between its ops.
  */
 export function movableOps({ ops, values }: Program): readonly ProgramOp[] {
   const read = new Uint8Array(values.length);
@@ -12,12 +12,12 @@ export function movableOps({ ops, values }: Program): readonly ProgramOp[] {
   return ops.filter((op) => !followsReader(op, read));
 }
 
-/** Views that some op reads and that reject nothing: those of memory are placed by their readers. */
+/** Whether the op is a view that some op reads and that can't throw: views are placed by their readers. */
 function followsReader(op: ProgramOp, read: Uint8Array): boolean {
   return op.op.kernel.kind === 'view' && !mayRefuse(op) && read[op.outputs[0]!] === 1;
 }
 
-/** All ops of the program, those that move in the order that is given. */
+/** Returns all ops of the program, with the movable ones in the given order. */
 export function withViews({ ops }: Program, ordered: readonly ProgramOp[]): readonly ProgramOp[] {
   const moving = new Set(ordered);
   const waiting = new Map<ValueId, ProgramOp>();

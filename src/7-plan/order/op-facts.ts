@@ -6,15 +6,15 @@ import { writtenOperands } from '../../../runtime/program/writes.ts';
 import { sameShape } from '../../../runtime/spec/shape.ts';
 import { mayRefuse, writesInside } from './control-effects.ts';
 
-/** The memory that an op uses, whatever is around it. */
+/** The memory that an op uses, independent of its surroundings. */
 export interface OpFacts {
-  /** Operands whose data it reads or writes, in their order. */
+  /** Operands whose data the op reads or writes, in order. */
   readonly data: readonly ValueId[];
   /** Whether the op writes each of them. */
   readonly isWritten: readonly boolean[];
-  /** Those, and its results. */
+  /** The same operands, and the op's results. */
   readonly touched: readonly ValueId[];
-  /** Operands whose memory the only result may take if nothing else holds it. */
+  /** Operands whose memory the only result may take over if nothing else holds it. */
   readonly overwritten: readonly ValueId[];
   readonly mayRefuse: boolean;
   /** Bytes of each result. */
@@ -27,7 +27,7 @@ interface Known {
   readonly facts: OpFacts;
 }
 
-/** Programs that are compared with each other have most of their ops in common. */
+/** Candidate programs have most of their ops in common. */
 const known = new WeakMap<ProgramOp, Known>();
 
 export function factsOf(op: ProgramOp, values: ValueTable): OpFacts {
@@ -39,7 +39,7 @@ export function factsOf(op: ProgramOp, values: ValueTable): OpFacts {
   return facts;
 }
 
-/** Another table may give its values other layouts. */
+/** A different value table may give the same ids other layouts. */
 function hasMetas(
   { inputs, outputs }: ProgramOp,
   values: ValueTable,
@@ -69,7 +69,7 @@ function findFacts(op: ProgramOp, values: ValueTable): OpFacts {
   };
 }
 
-/** As the planner decides, but for what depends on the order and on other owners. */
+/** Decides as the planner does, except for what depends on the order and on other owners. */
 function overwrittenBy({ op, inputs, outputs }: ProgramOp, values: ValueTable): ValueId[] {
   if (op.inPlace || op.kernel.kind === 'view' || outputs.length !== 1) return [];
   const [output] = outputs;

@@ -23,31 +23,34 @@ import { improvedWindow } from './window.ts';
 
 export interface OrderedProgram {
   readonly program: Program;
-  /** No order of these ops has a lower peak: bytes above what was allocated when the run began. */
+  /** A lower bound of the peak in any order of these ops: bytes above what was allocated when the run began. */
   readonly lowerBound: number;
-  /** The order was proved to be the best. */
+  /** Whether the order was proved optimal. */
   readonly exact: boolean;
 }
 
-/** Programs up to this many ops are searched to the end, if that takes no more states than this. */
+/** Programs of up to this many ops are searched exhaustively, within a limit on states. */
 const exactOps = 40;
 const exactStates = 4000;
-/** Work on large programs is a number of walks over them: it grows with their size, and no faster. */
+/** The number of walks over large programs: work grows linearly with their size. */
 const rounds = 24;
 const windowOps = 14;
 const windowStates = 600;
 const probes = 6;
-/** In programs above this size, only a round that saves a share of the peak is followed by another. */
+/** For programs above this size, a further round runs only if the last one saved enough of the peak. */
 const largeOps = 4000;
 const leastShare = 1e-3;
-/** Cuts of the largest programs take seconds: one for the bound, at the peak of the order found, and none to refine. */
+/**
+ * Cuts of the largest programs take seconds: one is computed for the bound, at the peak of the order found, and
+ * none to refine.
+ */
 const hugeOps = 20_000;
 const hugeProbes = 32;
 
 /**
- * In: a program, and what stays after it. Out: the same ops in an order with a low peak, with a lower
- * bound of that peak. Guarantees: every value is computed from the same values by the same op, writes
- * and reads of one memory keep their order, so that results are the same to the last bit.
+ * In: a program, and what outlives it. Out: the same ops in an order with a low peak, with a lower bound of that
+ * peak. Guarantees: every value is computed from the same values by the same op, and writes and reads of one memory
+ * keep their order, so results are bitwise identical.
  */
 export function* orderForMemory(
   program: Program,
@@ -82,13 +85,13 @@ export function* orderForMemory(
 }
 
 export interface OrderOptions {
-  /** A few walks over the program have to do, and the bound says little. */
+  /** Only a few walks over the program; the bound is loose. */
   readonly isFirst?: boolean;
   readonly choices?: Choices;
 }
 
 interface ChosenOrder {
-  /** Numbers of the ops that move; null: as in the source. */
+  /** The order of the movable ops; null for program order. */
   readonly order: readonly OpIndex[] | null;
   readonly lowerBound: number;
   readonly exact: boolean;
@@ -104,7 +107,7 @@ function readOrder(choice: Field, size: number): ChosenOrder & { readonly fail: 
   };
 }
 
-/** Whether each op comes once, and after all that must come before it. */
+/** Whether the order contains each op once, after all ops that must come before it. */
 function isLegal(order: readonly OpIndex[], { size, before }: MemoryGraph): boolean {
   const done = new Uint8Array(size);
   for (const op of order) {
@@ -114,7 +117,7 @@ function isLegal(order: readonly OpIndex[], { size, before }: MemoryGraph): bool
   return order.length === size;
 }
 
-/** The bound for the order that the program has, when it is to stay. */
+/** The lower bound for a program that keeps its order. */
 export function boundOf(program: Program, options: GraphOptions): number {
   const moving = movableOps(program);
   const graph = memoryGraph(program, options, moving);
@@ -123,14 +126,17 @@ export function boundOf(program: Program, options: GraphOptions): number {
   return search.lowerBound;
 }
 
-/** The lowest peak that a few walks over the program find, or one up to `enough`: sufficient to compare two programs. */
+/**
+ * The lowest peak that a few walks over the program find, or the first one up to `enough`: sufficient to compare
+ * two programs.
+ */
 export function roughPeak(program: Program, options: GraphOptions, enough = 0): number {
   return new OrderSearch(memoryGraph(program, options)).rough(enough);
 }
 
 /**
- * The program in an order with a low peak, as a few walks find it; writes to memory of the caller come as late as that
- * allows.
+ * Returns the program in an order with a low peak, found by a few walks. Writes to memory of the caller come as
+ * late as that allows.
  */
 export function roughlyOrdered(program: Program, options: GraphOptions): Program {
   const moving = movableOps(program);
@@ -143,7 +149,7 @@ export function roughlyOrdered(program: Program, options: GraphOptions): Program
   return { ...program, ops: withViews(program, ops) };
 }
 
-/** Tells which ops write to memory that entered the program: other memory holds up nothing that is recomputed. */
+/** Returns which ops write to memory that entered the program: only these hold back what is recomputed. */
 function writesToInputs({ ops, inputs }: Program): (op: ProgramOp) => boolean {
   const groups = new ValueGroups(ops, 'memory');
   const entered = new Set(inputs.map((id) => groups.of(id)));
@@ -185,7 +191,7 @@ class OrderSearch {
     if (this.#graph.size <= exactOps) this.#searchAll();
     yield;
     this.probe();
-    // The source's order is the one that people can follow: it goes only for a lower peak.
+    // Program order is the easiest to follow: it changes only for a lower peak.
     if (this.profile.peak === peak) this.#take(source);
   }
 
@@ -194,7 +200,7 @@ class OrderSearch {
     return this.profile.peak;
   }
 
-  /** Bounds at the ops where most bytes are live. */
+  /** Computes bounds at the ops where most bytes are live. */
   probe(): void {
     if (this.profile.peak <= this.lowerBound) return;
     const highest = this.#highest(probes);
@@ -207,7 +213,7 @@ class OrderSearch {
     }
   }
 
-  /** The positions where most bytes are live, in this order. */
+  /** The positions with the most live bytes, in this order. */
   #highest(count: number): readonly number[] {
     const during = new Float64Array(this.order.length);
     this.#walk.restart();
@@ -219,8 +225,8 @@ class OrderSearch {
   }
 
   /**
-   * The position, among the highest, of the op with most ops before and behind it in any order: others might run while
-   * little is live.
+   * Of the highest positions, the one whose op has the most ops before and after it in any order: the others might
+   * run while little is live.
    */
   #boundedBest(): number {
     const { before, after } = this.#graph;
@@ -233,7 +239,7 @@ class OrderSearch {
     return best;
   }
 
-  /** Moves what may lie elsewhere away from the peak; false when that doesn't help any more. */
+  /** Moves ops away from the peak where possible; false if that no longer helps. */
   #refine(): boolean {
     const { peak, peakAt } = this.profile;
     const { earlier } = this.#cut(peakAt);
@@ -263,7 +269,7 @@ class OrderSearch {
     return cut;
   }
 
-  /** Stops at a peak of `enough`. */
+  /** Stops at a peak of at most `enough`. */
   #tryLists(base: Order, enough = 0): void {
     const graph = this.#graph;
     const isEnough = (order: Order): boolean => {
@@ -299,17 +305,14 @@ class OrderSearch {
   }
 }
 
-/** The number of ops that edges lead to from one. */
+/** The number of ops reachable from one along the edges. */
 function countReached(op: OpIndex, edges: MemoryGraph['before']): number {
   const seen = new Set([op]);
   for (const next of seen) for (const other of edges.of(next)) seen.add(other);
   return seen.size - 1;
 }
 
-/**
- * Reorders ops so that those that a cut puts before the op at the peak come first, then the rest; each in the order it
- * had.
- */
+/** Moves the ops that a cut puts before the op at the peak to the front; both parts keep their order. */
 function partitioned(order: Order, earlier: Uint8Array): Order {
   const result = new Int32Array(order.length);
   let at = 0;

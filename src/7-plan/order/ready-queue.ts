@@ -1,6 +1,6 @@
 import type { OpIndex } from './memory-graph.ts';
 
-/** Ops that may come next, the one with the lowest rank first: a binary heap. */
+/** Ops that are ready to run, lowest rank first: a binary heap. */
 export class ReadyQueue {
   readonly #ops: OpIndex[] = [];
   readonly #rank: Int32Array;

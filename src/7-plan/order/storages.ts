@@ -1,28 +1,28 @@
 import type { ValueId } from '../../../runtime/program/program.ts';
 
-/** One piece of memory while a program runs, as the planner follows it: who holds it, and its size. */
+/** One piece of memory during a run as the planner sees it: its size and its owners. */
 export interface Storage {
-  /** Aligned; 0 for memory that belongs to the caller, which the program neither makes nor frees. */
+  /** Aligned; 0 for memory of the caller, which the program neither allocates nor frees. */
   readonly bytes: number;
-  /** It has no owner outside of the program: it may be overwritten when it is dead. */
+  /** Whether it has no owner outside the program: it may be overwritten once dead. */
   exclusive: boolean;
-  /** Values in the scope that hold it. */
+  /** The number of values in the scope that hold it. */
   owners: number;
 }
 
-/** Counts bytes as the allocator will count them. */
+/** Counts bytes exactly as the allocator will. */
 export class StorageCount {
   readonly #of = new Map<ValueId, Storage>();
   live = 0;
   peak = 0;
 
-  /** The memory of an input enters the scope; with `bytes` if the scope owns it exclusively from then on. */
+  /** An input's memory enters the scope; `bytes` if the scope is its only owner from then on. */
   enter(id: ValueId, bytes: number, exclusive = false): void {
     this.#of.set(id, { bytes, exclusive, owners: 1 });
     this.#grow(bytes);
   }
 
-  /** A value from an earlier program is in the scope already. */
+  /** A value of an earlier program is already in the scope. */
   carry(id: ValueId, storage: Storage): void {
     this.#of.set(id, storage);
   }
@@ -32,7 +32,7 @@ export class StorageCount {
     this.#grow(bytes);
   }
 
-  /** Memory that an op takes only while it runs. */
+  /** Memory that an op uses only while it runs. */
   transient(bytes: number): void {
     this.peak = Math.max(this.peak, this.live + bytes);
   }
@@ -55,7 +55,7 @@ export class StorageCount {
     if (--storage.owners === 0) this.live -= storage.bytes;
   }
 
-  /** The values in the scope, in the order in which they came. */
+  /** The values in the scope, in order of arrival. */
   values(): ValueId[] {
     return [...this.#of.keys()];
   }

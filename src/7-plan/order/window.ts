@@ -4,8 +4,8 @@ import { LiveBytes, type Order } from './live-bytes.ts';
 import type { MemoryGraph } from './memory-graph.ts';
 
 /**
- * The order with its ops from position `from` to before `to` in the best order among themselves; null
- * when it has no better one, or none that `limit` states of search find.
+ * Returns the order with its ops from `from` up to, but not including, `to` in their best order; null if there is
+ * no better one, or if the search doesn't find it within `limit` states.
  */
 export function improvedWindow(
   graph: MemoryGraph,
@@ -27,7 +27,7 @@ export function improvedWindow(
   return improved;
 }
 
-/** The ops of a stretch of an order as a graph of their own: what lies before has run, what lies behind stays to come. */
+/** A window of an order as a graph of its own: earlier ops have run, later ops have yet to run. */
 function windowGraph(graph: MemoryGraph, order: Order, from: number, to: number): MemoryGraph {
   const numbers = new Map<number, number>();
   for (let i = from; i < to; i++) numbers.set(order[i]!, i - from);
