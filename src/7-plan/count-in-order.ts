@@ -9,19 +9,19 @@ import { type Storage, StorageCount } from './order/storages.ts';
 export interface CountOptions extends EnteringOptions {
   /** Values that stay in the scope after the run. */
   readonly keep: readonly ValueId[];
-  /** Values that are in the scope already, with their storages (what forward saved). */
+  /** Values that are already in the scope, with their storages (saved by forward). */
   readonly carried?: ReadonlyMap<ValueId, Storage>;
   readonly memory: Pick<MemoryOptions, 'freeAtLastUse' | 'reuse'>;
 }
 
-/** The bytes of a program in its order, when its last op has run. */
+/** The bytes of a program in its order, after its last op. */
 export interface InOrder {
   readonly count: StorageCount;
   /** Whether the value's data is read, kept, or an output. */
   readonly isRead: (id: ValueId) => boolean;
 }
 
-/** One op at its position. `reuses`: per output, the dying operand whose memory it takes over, or null. */
+/** Called for each op in order. `reuses`: per output, the dying operand whose memory it takes over, or null. */
 export type EachOp = (
   op: ProgramOp,
   dying: readonly ValueId[],
@@ -29,7 +29,7 @@ export type EachOp = (
   isRead: (id: ValueId) => boolean,
 ) => void;
 
-/** Counts the bytes of a program in the order that it has, op by op. */
+/** Counts the bytes of a program op by op, in its given order. */
 export function countInOrder(
   program: Program,
   options: CountOptions,
@@ -57,7 +57,7 @@ export function countInOrder(
     const dying = freeAtLastUse ? dyingAt(op, use, index) : none;
     let reuses: readonly (ValueId | null)[];
     if (op.op.kernel.kind === 'control') {
-      // A result may be an operand itself: neither may be overwritten while the other is live.
+      // A result may be one of the operands: neither may be overwritten while the other is live.
       for (const id of op.inputs) count.expose(id);
       for (const id of op.outputs) count.enter(id, bytesOf(values, id));
       reuses = op.outputs.map(() => null);
@@ -70,7 +70,7 @@ export function countInOrder(
   });
   return { count, isRead };
 
-  /** Values without a use after this op, including unused outputs of its own. */
+  /** Values without a use after this op, including its unused outputs. */
   function dyingAt({ outputs }: ProgramOp, { reads }: OpMemory, index: number): ValueId[] {
     const dying: ValueId[] = [];
     for (const id of reads) if (lastUse[id] === index && !staying[id]) dying.push(id);
@@ -81,7 +81,7 @@ export function countInOrder(
 
 const none: readonly ValueId[] = [];
 
-/** Index of the last op that reads each value's data; −1: none does. */
+/** Index of the last op that reads each value's data; −1 if none does. */
 function lastUses(uses: readonly OpMemory[], values: number): Int32Array {
   const last = new Int32Array(values).fill(-1);
   uses.forEach(({ reads }, index) => {
@@ -90,7 +90,7 @@ function lastUses(uses: readonly OpMemory[], values: number): Int32Array {
   return last;
 }
 
-/** Gives each output memory: that of a dying operand, or new one. Returns the operands, or null. */
+/** Allocates each output, or lets it take over a dying operand's memory. Returns these operands, or null. */
 function allocateOutputs(
   { op, inputs, outputs }: ProgramOp,
   { bytes, takes }: OpMemory,
@@ -110,14 +110,14 @@ function allocateOutputs(
   });
 }
 
-/** Whether nothing else holds the memory of a dying operand, and the output fills it. */
+/** Whether nothing else holds a dying operand's memory, and the output fits it exactly. */
 function isFree(id: ValueId, needed: number, count: StorageCount): boolean {
   const storage = count.of(id);
   invariant(storage !== undefined, `%${id} is read but not in the scope`);
   return storage.exclusive && storage.owners === 1 && storage.bytes === needed;
 }
 
-/** Counting changes owners; the map that was passed in stays as it is. */
+/** Copies the map, since counting changes owners. */
 function copied(carried: ReadonlyMap<ValueId, Storage> = new Map()): ReadonlyMap<ValueId, Storage> {
   const copies = new Map<Storage, Storage>();
   for (const storage of carried.values()) copies.set(storage, { ...storage });

@@ -3,15 +3,15 @@ import { bytesOf } from '../../runtime/program/value-bytes.ts';
 import type { EnteringAlone } from '../../runtime/run-program/simulate/simulated-run.ts';
 import type { Entering } from './order/memory-graph.ts';
 
-/** The ownership of the inputs of a program. */
+/** Who owns the inputs of a program. */
 export interface EnteringOptions {
-  /** Inputs die with the scope that they enter, as gradients do; else they are the caller's. */
+  /** Whether inputs die with the scope that they enter, as gradients do; otherwise they belong to the caller. */
   readonly inputsEnterAlone?: boolean | ((index: number) => boolean);
-  /** Exclusively owned inputs: freed after their last use, or overwritten. */
+  /** Inputs owned only by the program: freed after their last use, or overwritten. */
   readonly donated?: ReadonlySet<ValueId>;
 }
 
-/** The numbers of the inputs that only the scope holds. */
+/** Indices of the inputs that only the scope holds. */
 export function enteringAlone(
   inputs: readonly ValueId[],
   { inputsEnterAlone: alone = false, donated }: EnteringOptions,
@@ -22,7 +22,7 @@ export function enteringAlone(
   };
 }
 
-/** Returns how each input enters the program: its bytes, and whether it has no other owner. */
+/** Returns how each input enters the program: its bytes, and whether it has another owner. */
 export function enteringWith(
   { values, inputs }: Program,
   { donated, inputsEnterAlone: alone = false }: EnteringOptions,

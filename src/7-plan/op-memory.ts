@@ -4,22 +4,22 @@ import type { ProgramOp, ValueId, ValueTable } from '../../runtime/program/progr
 import { bytesOf, scratchBytesOf } from '../../runtime/program/value-bytes.ts';
 import { sameShape } from '../../runtime/spec/shape.ts';
 
-/** The memory that an op uses and frees, in whatever order and besides whatever other ops it runs. */
+/** The memory that an op allocates and frees, independent of the order and of other ops. */
 export interface OpMemory {
-  /** Operands whose data it reads, each once. Reading a shape needs no memory. */
+  /** Operands whose data the op reads, without duplicates. Reading a shape needs no memory. */
   readonly reads: readonly ValueId[];
-  /** Bytes of each output, if that gets memory of its own. */
+  /** Bytes of each output that gets memory of its own. */
   readonly bytes: readonly number[];
   /**
-   * The operands whose memory each output may take, if they die with the op and only the program holds that memory: the
+   * The operands whose memory each output may take over if they die with the op and only the program holds it: the
    * kernel reads each element before it writes it, and the sizes are equal.
    */
   readonly takes: readonly (readonly ValueId[])[];
-  /** Bytes that its kernel takes while it runs. */
+  /** Bytes that the kernel allocates while it runs. */
   readonly scratch: number;
 }
 
-/** The memory use of a program's ops. Looked up once for all orders and forms of it that are costed. */
+/** The memory use of a program's ops, looked up once for all orders and forms of the program that are costed. */
 export class OpMemories {
   readonly #values: ValueTable;
   readonly #known = new Map<ProgramOp, OpMemory>();
@@ -67,7 +67,7 @@ function takenBy(
     return (
       meta.device === device &&
       meta.offset === 0 &&
-      // Blocks are rounded up: of few elements, narrow and wide ones fill blocks of one size.
+      // Blocks are rounded up: with few elements, narrow and wide dtypes fill blocks of the same size.
       device.elementBytes(meta.dtype) === device.elementBytes(dtype) &&
       sameShape(meta.shape, shape) &&
       isContiguousMeta(meta)

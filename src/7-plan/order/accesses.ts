@@ -1,8 +1,8 @@
 import type { OpIndex, StorageIndex } from './memory-graph.ts';
 
-/** The ops that must come before one, each once. */
+/** Collects the ops that must come before one op, without duplicates. */
 export class EarlierOps {
-  /** The number of the last op that each op was noted for, and 1. */
+  /** For each op: 1 plus the last op it was recorded for. */
   readonly #notedFor: Int32Array;
   readonly #note: (earlier: OpIndex) => void;
   #op: OpIndex = -1;
@@ -14,7 +14,7 @@ export class EarlierOps {
 
   startWith(op: OpIndex): void {
     this.#op = op;
-    // Not before itself.
+    // An op doesn't come before itself.
     this.#notedFor[op] = op + 1;
   }
 
@@ -25,23 +25,23 @@ export class EarlierOps {
   }
 }
 
-/** Memories that may be one count as one. */
+/** Storages that may share memory form one group. */
 type Group = number;
 
 const none = -1;
 
 /**
- * The order that accesses to memory have to keep. Values that may be one memory count as one: a result of a control op
- * may be one of its operands.
+ * The order that memory accesses must keep. Values that may share memory count as one: a result of a control op may
+ * be one of its operands.
  */
 export class AccessOrder {
   readonly #groupOf: Group[] = [];
-  /** The caller can see it. */
+  /** Whether the caller can see the group. */
   readonly #callers: boolean[] = [];
-  /** The last writer of each group, or none; where memories turned out to be one, there may be several. */
+  /** The last writers of each group: none or one, or several if groups were joined. */
   readonly #writer: OpIndex[] = [];
   readonly #otherWriters = new Map<Group, OpIndex[]>();
-  /** The readers of each group since the last write: the first and the last link of a chain. */
+  /** The readers of each group since the last write: the first and last link of a chain. */
   readonly #first: number[] = [];
   readonly #last: number[] = [];
   readonly #reader: OpIndex[] = [];
@@ -56,7 +56,7 @@ export class AccessOrder {
     this.#last[storage] = none;
   }
 
-  /** The storage may be the other one. */
+  /** Records that the two storages may share memory. */
   join(storage: StorageIndex, other: StorageIndex): void {
     const [own, joined] = [this.#groupOf[storage]!, this.#groupOf[other]!];
     if (own === joined) return;
@@ -77,7 +77,7 @@ export class AccessOrder {
     this.#addReader(group, op);
   }
 
-  /** A write to the caller's memory comes after all that may reject before it. */
+  /** A write to the caller's memory comes after all earlier ops that may throw. */
   write(storage: StorageIndex, op: OpIndex, earlier: EarlierOps): void {
     const group = this.#groupOf[storage]!;
     this.#addWriters(group, earlier);
@@ -89,7 +89,7 @@ export class AccessOrder {
     if (this.#callers[group] && this.#lastRefusal !== none) earlier.add(this.#lastRefusal);
   }
 
-  /** Ops that may throw, or have an observable effect, stay in program order. */
+  /** Ops that may throw or have an observable effect keep program order. */
   refuse(op: OpIndex, earlier: EarlierOps): void {
     if (this.#lastRefusal !== none) earlier.add(this.#lastRefusal);
     this.#lastRefusal = op;

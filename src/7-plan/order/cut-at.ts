@@ -2,18 +2,18 @@ import { FlowNetwork } from '../../programs/max-flow.ts';
 import type { MemoryGraph, OpIndex } from './memory-graph.ts';
 
 export interface CutAt {
-  /** No order has fewer live bytes while the op runs. */
+  /** The fewest bytes that any order has live while the op runs. */
   readonly bytes: number;
   /** 1 for each op that comes before the op in that minimum. */
   readonly earlier: Uint8Array;
 }
 
 /**
- * The fewest bytes that can be live while an op runs, over all orders. Which ops have run by then is a
- * set closed under "must come before" with the op's own predecessors in it and its successors not; a
- * storage is live when its maker is in the set and one of its users isn't. The cheapest such set is a
- * minimum cut (a closure problem, after Picard 1976), over the ops that may be on either side. With
- * `earlier`, over the orders in which those ops have run; null where there is none.
+ * Computes the fewest bytes that can be live while an op runs, over all orders. The ops that have run by then form
+ * a set closed under "must come before" that contains the op's predecessors and none of its successors; a storage
+ * is live if its maker is in the set and one of its users isn't. The cheapest such set is a minimum cut (a closure
+ * problem, after Picard 1976) over the ops that may be on either side. With `earlier`, over the orders in which
+ * those ops have run; null if there is none.
  */
 export function cutAt(graph: MemoryGraph, op: OpIndex, earlier?: undefined): CutAt;
 export function cutAt(graph: MemoryGraph, op: OpIndex, earlier: readonly OpIndex[]): CutAt | null;
@@ -66,8 +66,8 @@ export function cutAt(graph: MemoryGraph, op: OpIndex, ran: readonly OpIndex[] =
 }
 
 /**
- * The fewest bytes that can be live while the last of some ops runs, whichever that is: a higher bound
- * than that of each alone, which leaves the others for later.
+ * Computes the fewest bytes that can be live while the last of some ops runs, whichever that is. This bound is
+ * higher than that of each op alone, which leaves the others for later.
  */
 export function cutAtLast(graph: MemoryGraph, ops: readonly OpIndex[]): number {
   const cuts = ops.flatMap((op) => {
@@ -89,7 +89,7 @@ const noUsers = new Int32Array();
 const unlimited = Number.POSITIVE_INFINITY;
 
 /**
- * Returns the ops that come before or after the given one in every order in which `ran` have run; the op itself counts
+ * Returns which ops come before or after the given op in every order in which `ran` have run; the op itself counts
  * as still to come.
  */
 function sidesOf(graph: MemoryGraph, op: OpIndex, ran: readonly OpIndex[]): Uint8Array | null {
@@ -113,7 +113,7 @@ function sidesOf(graph: MemoryGraph, op: OpIndex, ran: readonly OpIndex[]): Uint
   return side;
 }
 
-/** Returns the bytes that the op adds in any order: its results, unless one may take a dying operand's memory. */
+/** Returns the bytes that the op adds in any order: its results, unless one may take over a dying operand's memory. */
 function growthAtLeast(graph: MemoryGraph, op: OpIndex, side: Uint8Array): number {
   const { bytes, makes, reusable, scratch, touchers } = graph;
   const mayTake = reusable

@@ -2,28 +2,28 @@ import { LiveBytes, type Order } from './live-bytes.ts';
 import type { MemoryGraph, OpIndex } from './memory-graph.ts';
 
 export interface Search {
-  /** The best order, if it is better than what was known. */
+  /** The best order, if it beats the known one. */
   readonly order: Order | null;
-  /** The search saw everything: nothing is better. */
+  /** Whether the search was exhaustive: no better order exists. */
   readonly complete: boolean;
 }
 
-/** Some ops have run: a node of the search. */
+/** A node of the search: the ops that have run. */
 interface State {
   readonly done: Uint8Array;
   readonly live: number;
   readonly peak: number;
   readonly count: number;
   readonly last: OpIndex;
-  /** The previous state; following these gives the path here. */
+  /** The previous state; the chain of these is the order so far. */
   readonly previous: State | null;
 }
 
 /**
- * Best-first search over the sets of ops that can have run (closed under "must come before"), lowest
- * peak first: the first complete one is optimal. An op that lifts no peak and leaves no more live bytes
- * than before is scheduled immediately, since no order without it there is better. Finds orders whose peak is
- * below `known`, and bails out after `limit` states.
+ * Best-first search over the sets of ops that can have run (closed under "must come before"), lowest peak first:
+ * the first complete set is optimal. An op that raises no peak and leaves no more live bytes than before is
+ * scheduled immediately, since delaying it can't help. Finds orders whose peak is below `known`, and bails out
+ * after `limit` states.
  */
 export function exactOrder(graph: MemoryGraph, known: number, limit: number): Search {
   const walk = new LiveBytes(graph);
@@ -68,7 +68,7 @@ function stepped(walk: LiveBytes, state: State, op: OpIndex): State {
   };
 }
 
-/** Takes what can be taken for nothing. `walk` stands at the state. */
+/** Schedules the ops that cost nothing. `walk` is at the state. */
 function closed(graph: MemoryGraph, walk: LiveBytes, from: State): State {
   let state = from;
   for (;;) {
@@ -82,7 +82,7 @@ function closed(graph: MemoryGraph, walk: LiveBytes, from: State): State {
   }
 }
 
-/** Brings the walk to where the state is. */
+/** Moves the walk to the state. */
 function load(graph: MemoryGraph, walk: LiveBytes, { done, live }: State): void {
   walk.restart();
   for (let op = 0; op < graph.size; op++) {
@@ -109,7 +109,7 @@ function orderOf(state: State): Order {
   return order;
 }
 
-/** A binary heap of states by peak; of one peak the one that is furthest, and of those the oldest. */
+/** A binary heap of states by peak; ties go to the state with the most ops, then to the oldest. */
 class Levels {
   readonly #states: State[] = [];
   readonly #numbers: number[] = [];

@@ -1,17 +1,17 @@
 import type { Program, ProgramOp } from '../../../runtime/program/program.ts';
 import type { OpIndex } from './memory-graph.ts';
 
-/** For each op, the ops that do the same for other parts, itself among them; undefined where it is alone. */
+/** For each op, the ops that do the same for other parts, including itself; undefined if there are none. */
 export type Families = readonly (readonly OpIndex[] | undefined)[];
 
-/** More would take too many cuts. */
+/** Larger families would take too many cuts. */
 const largest = 16;
 
-/** Ops of one kind that one line of the user's asked for, with results of one shape. */
+/** Groups ops of one kind that come from one line of user code and have results of one shape. */
 export function familiesOf({ values }: Program, ops: readonly ProgramOp[]): Families {
   const families = new Map<string, OpIndex[]>();
   const keys = ops.map(({ op, outputs, inputs, at }) => {
-    // A line of the console may show no value.
+    // A `console` op may show no value.
     const shape = values[outputs[0] ?? inputs[0]!]?.shape.join() ?? '';
     return `${op.name} ${shape} ${at?.file}:${at?.line}:${at?.column}`;
   });

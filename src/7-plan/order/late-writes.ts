@@ -3,7 +3,7 @@ import type { MemoryGraph, OpIndex } from './memory-graph.ts';
 
 /**
  * Delays each of these ops that frees nothing, such as a write to a parameter, until right before an op that has to
- * come after it: what is computed from the parameter can be recomputed until then.
+ * come after it: until then, values computed from the parameter can be recomputed.
  */
 export function delayed(
   graph: MemoryGraph,
@@ -28,7 +28,7 @@ export function delayed(
       next = Math.min(next, place[items[at]!]!);
     place[op] = next;
   }
-  // Delayed ops come in their order right before the op whose place they share.
+  // Delayed ops that share a position keep their order right before the op there.
   const last = (op: OpIndex) => Number(order[place[op]!] === op);
   const placed = [...order.entries()].sort(
     ([i, a], [j, b]) => place[a]! - place[b]! || last(a) - last(b) || i - j,

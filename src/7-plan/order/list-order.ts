@@ -11,9 +11,9 @@ function rankOf(order: Order): Int32Array {
 }
 
 /**
- * List scheduling from the front: the order that is given, but an op after which no more bytes are live
- * than before comes as soon as it can. So gradients are applied when they are complete. Such an op may
- * lift the live bytes up to `ceiling` while it runs.
+ * List scheduling from the front: keeps the given order, but runs an op that doesn't increase the live bytes as
+ * soon as possible. Gradients are thus applied as soon as they are complete. Such an op may raise the live bytes up
+ * to `ceiling` while it runs.
  */
 export function hastened(graph: MemoryGraph, given: Order, ceiling: number): Order {
   const walk = new LiveBytes(graph);
@@ -21,7 +21,7 @@ export function hastened(graph: MemoryGraph, given: Order, ceiling: number): Ord
   const waiting = graph.before.lengths();
   const ready = new ReadyQueue(rankOf(given));
   const done = new Uint8Array(graph.size);
-  /** Ready ops of which it is worth asking what they would change. */
+  /** Ready ops whose effect on the live bytes is worth computing. */
   const candidates: OpIndex[] = [];
   const admit = (op: OpIndex) => {
     ready.push(op);
@@ -69,8 +69,8 @@ export function hastened(graph: MemoryGraph, given: Order, ceiling: number): Ord
 }
 
 /**
- * List scheduling from the end: the order that is given, but an op before which no more bytes are live
- * than after comes as late as it can. So nothing is made long before it is needed.
+ * List scheduling from the end: keeps the given order, but runs an op as late as possible if no more bytes are live
+ * before it than after. Nothing is thus computed long before it is needed.
  */
 export function postponed(graph: MemoryGraph, given: Order): Order {
   const { size, after, before, bytes, makes, maker, pinned, touchers, touches } = graph;
@@ -78,7 +78,7 @@ export function postponed(graph: MemoryGraph, given: Order): Order {
   const waiting = after.lengths();
   const ready = new ReadyQueue(rankOf(reversed));
   const done = new Uint8Array(size);
-  /** Alive after the place that is filled next. */
+  /** Live after the position that is filled next. */
   const alive = Uint8Array.from(pinned);
   const candidates: OpIndex[] = [];
   const admit = (op: OpIndex) => {
@@ -126,7 +126,7 @@ export function postponed(graph: MemoryGraph, given: Order): Order {
     }
   }
 
-  /** Live bytes before the op, less those after it. */
+  /** Live bytes before the op, minus those after it. */
   function changeBackwards(op: OpIndex): number {
     let change = 0;
     for (let at = touches.starts[op]!; at < touches.starts[op + 1]!; at++) {
