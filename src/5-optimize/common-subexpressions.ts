@@ -12,15 +12,18 @@ import { unlessLarger } from './unless-larger.ts';
 const none: ReadonlySet<string> = new Set();
 
 /**
- * In: a program. Out: one in which the same op on the same operands runs once, and views that show the same
- * elements in the same layout are one: `x.t().t()` is `x`. Late ops share values of forward only where forward
- * keeps them anyway.
+ * In: a program. Out: a program in which the same op on the same operands runs once, and views of the same elements
+ * with the same layout are one value: `x.t().t()` is `x`. Late ops share values of forward only if forward keeps
+ * them anyway.
  */
 export function shareSubexpressions(given: Staged, context: PassContext): Steps<Staged> {
   return unlessLarger(given, context, (same) => share(given, same));
 }
 
-/** Lists, for each value that the program computes, those before it with the same bits in memory that isn't written. */
+/**
+ * For each value that the program computes, lists the earlier values with the same bits in memory that isn't
+ * written.
+ */
 export function equalValues(program: Program): ReadonlyMap<ValueId, readonly ValueId[]> {
   const given = { program, firstLate: program.ops.length, alsoRead: [] };
   const same = new SameValues(given, { stage: 'traced' });
@@ -46,24 +49,27 @@ function share(given: Staged, same: SameValues): void {
       return;
     }
     const equal = classes.equalTo(op, index);
-    // The latest is live for longest.
+    // The latest one extends a live range least.
     equal.findLast((id) => same.replace(op.outputs[0]!, id));
   });
 }
 
-/** Classes of values with the same bits: the same op on equal operands, or views with one layout of equal memory. */
+/**
+ * Classes of values with the same bits: results of one op on equal operands, or views of equal memory with one
+ * layout.
+ */
 class Classes {
   readonly #given: Staged;
   readonly #same: SameValues;
-  /** The first value with the bits of another one. */
+  /** For each value, the first one with the same bits. */
   readonly #first = new Map<ValueId, ValueId>();
-  /** Ops by kind and operands; those with other attributes side by side. */
+  /** Ops by kind and operands; ops that differ only in attributes share a key. */
   readonly #ops = new Map<string, { readonly like: ProgramOp; readonly equal: ValueId[] }[]>();
   /** Views by memory and layout. */
   readonly #views = new Map<string, ValueId[]>();
-  /** Views whose place differs from run to run, and views of them. */
+  /** Views whose offset differs from run to run, and views of them. */
   readonly #placed = new Set<ValueId>();
-  /** Memory of which callers get views. */
+  /** Memory that callers get views of. */
   readonly #returned: ReadonlySet<ValueId>;
 
   constructor(given: Staged, same: SameValues) {
@@ -74,7 +80,7 @@ class Classes {
     for (const id of given.program.inputs) this.#views.set(this.#layout(id), [id]);
   }
 
-  /** Adds an op whose results are equal to none from before. */
+  /** Adds an op whose results equal no earlier value. */
   add({ outputs }: ProgramOp): void {
     for (const id of outputs) {
       const shown = this.#equalViews(id);
@@ -82,7 +88,7 @@ class Classes {
     }
   }
 
-  /** Values from before that are equal to the op's result, which joins them. */
+  /** Returns earlier values equal to the op's result, and adds the result to their class. */
   equalTo(op: ProgramOp, index: number): readonly ValueId[] {
     const [output] = op.outputs as readonly [ValueId];
     const isView = op.op.kernel.kind === 'view';
@@ -129,13 +135,13 @@ class Classes {
     return this.#first.get(id) ?? id;
   }
 
-  /** Views of equal memory are equal; of memory that is written, those of the same memory. */
+  /** Views of equal memory are equal; if the memory is written, only views of the same memory are. */
   #layout(id: ValueId): string {
     const { facts } = this.#same;
     const { dtype, shape, strides, offset } = this.#given.program.values[id]!;
     const root = facts.rootOf(id);
     const memory = facts.isWritten(root) ? root : this.#firstOf(root);
-    // Callers see what a view is a view of.
+    // Callers can see which tensor a view is a view of.
     const base = this.#returned.has(facts.memoryOf(id)) ? facts.baseOf(id) : '';
     const present = facts.presentRootOf(id);
     const presence = present === root ? '' : present;
@@ -147,7 +153,7 @@ function hasSymbols({ attrs }: ProgramOp): boolean {
   return Object.values(attrs).some(isSymbolic);
 }
 
-/** Ops that represent a position in the graph, not a computation. */
+/** Whether the op marks a position in the graph rather than computing something. */
 function isMark({ op }: ProgramOp): boolean {
   return op === aliasOp || op === nameGradientOp || op === outputGradientOp;
 }

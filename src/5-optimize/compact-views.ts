@@ -10,22 +10,22 @@ import type { SubgraphStages } from '../programs/stages.ts';
 import { renumber } from './cleanup/normalize.ts';
 import { ProgramFacts } from './facts/program-facts.ts';
 
-/** A memory of which backward keeps views, and could keep copies of them instead. */
+/** A memory that backward keeps views of, and could keep copies of instead. */
 export interface SavedViews {
-  /** An input, or the value that an op has made. */
+  /** An input, or a value that an op computed. */
   readonly root: ValueId;
-  /** The values to copy: the root itself where an input may be part of a larger memory. */
+  /** The values to copy; the root itself if an input may be part of a larger memory. */
   readonly views: readonly ValueId[];
   /** Bytes of these copies. */
   readonly bytes: number;
-  /** How many saved values show the memory. */
+  /** The number of saved values that view the memory. */
   readonly owners: number;
 }
 
 /**
- * In: a joint program, what backward reads of forward, and what the caller gets. Out: the memories of which backward
- * keeps views that copies could represent. A program that writes in place or decides has none, since a copy could be
- * seen there; nor can what an op reads whose attributes depend on strides be copied.
+ * In: a joint program, the values of forward that backward reads, and the outputs. Out: the memories that backward
+ * keeps views of which copies could replace. There are none in a program with in-place writes or control flow,
+ * where a copy could be observed; operands of ops whose attributes depend on strides can't be copied either.
  */
 export function savedViews(
   program: Program,
@@ -48,7 +48,7 @@ export function savedViews(
     const values = saved.filter((id) => facts.rootOf(id) === root);
     if (shown.has(root)) return [];
     const chosen = new Set(values.map((id) => narrowest(program, chainOf(id))));
-    // A copy of all of it holds the other views as well.
+    // A copy of the whole memory covers the other views.
     const views = chosen.has(root) ? [root] : [...chosen];
     const isMade = facts.definitionIndex(root) >= 0;
     const isCopied = (id: ValueId) => !repeats(program.values[id]!);
@@ -58,27 +58,27 @@ export function savedViews(
   });
 }
 
-/** The first with the fewest elements among a value and the views that lead to it. */
+/** The first value with the fewest elements among a value and the views that lead to it. */
 function narrowest({ values }: Program, chain: readonly ValueId[]): ValueId {
   const sizeAt = (id: ValueId) => sizeOf(values[id]!.shape);
   return chain.reduce((least, id) => (sizeAt(id) < sizeAt(least) ? id : least));
 }
 
-/** Some element is there several times. */
+/** Whether some element occurs more than once. */
 function repeats({ shape, strides }: TensorMeta): boolean {
   return shape.some((size, dim) => size > 1 && strides[dim] === 0);
 }
 
 export interface Compacted {
   readonly program: Program;
-  /** The id of each value in the given program; null for a copy. */
+  /** Maps each value to its id in the given program; null for a copy. */
   readonly original: readonly (ValueId | null)[];
 }
 
 /**
- * In: a program before differentiation, and values of it. Out: the same, numbered in order, where readers of these views read copies
- * without gaps, whose dimensions lie in memory in the same order: what can be viewed there can be viewed here. An input
- * among them is declared as such a copy.
+ * In: a program before differentiation, and values of it. Out: the same program, renumbered, in which readers of
+ * these views read copies without gaps whose dimensions have the same order in memory: any view that was possible
+ * before still is. An input among them is declared as such a copy.
  */
 export function compactViews(program: Program, chosen: readonly ValueId[]): Compacted {
   const definedIn = ({ inputs, ops }: Program) => [...inputs, ...ops.flatMap((op) => op.outputs)];
@@ -105,7 +105,7 @@ export function compactViews(program: Program, chosen: readonly ValueId[]): Comp
   return { program: withDerivedViews(renumber(compacted)), original };
 }
 
-/** Views of the same elements may have been one when the copies were chosen. */
+/** Adds the views that were merged with others when the copies were chosen. */
 function withEqualViews(program: Program, chosen: readonly ValueId[]): Set<ValueId> {
   const facts = new ProgramFacts(program);
   const keyOf = (id: ValueId) => {
@@ -139,7 +139,7 @@ export function compactedInputs(
   });
 }
 
-/** The copy of a view, in the order in which its dimensions lie in memory. */
+/** Returns the ops that copy a view, with its dimensions in memory order. */
 function copiesOf(view: ValueId, definition: ProgramOp, values: TensorMeta[]): ProgramOp[] {
   const meta = values[view]!;
   const { strides, shape, device } = meta;

@@ -11,10 +11,10 @@ import type { Staged } from './facts/pass.ts';
 import { ProgramFacts } from './facts/program-facts.ts';
 
 /**
- * In: a program, after differentiation, so that gradients are those of the inputs themselves. Out: the same,
- * reading a copy of each strided input, which is made first: what the original does before it enters a program.
- * Copies are contiguous. Inputs that an output is a view of stay as they are, and so do programs that write in
- * place or decide: there a copy could be seen.
+ * In: a differentiated program, so that gradients are those of the inputs themselves. Out: the same program, which
+ * first makes a contiguous copy of each strided input and reads the copy, as the original system does before it
+ * enters a program. Inputs that an output views stay as they are, and so do programs with in-place writes or
+ * control flow, where a copy could be observed.
  */
 export function copyStridedInputs(given: Staged): Staged {
   const { program, firstLate, alsoRead } = given;
@@ -48,7 +48,10 @@ function contiguousCopy(id: ValueId, values: TensorMeta[]): ProgramOp {
   return { op: copy, inputs: [id], outputs: [made], attrs: {}, recordsGrad: false, at: undefined };
 }
 
-/** A value with the strides of an input, from a contiguous copy of it: memory as long as what the input covers. */
+/**
+ * Returns the ops that turn a contiguous copy of an input into a value with the input's strides; its memory is as
+ * long as the range that the input covers.
+ */
 function stridedFrom(copied: ValueId, input: ValueId, values: TensorMeta[]): ProgramOp[] {
   const { dtype, device, shape, strides } = values[input]!;
   const covered = shape.reduce((last, size, dim) => last + (size - 1) * strides[dim]!, 0) + 1;
@@ -74,8 +77,8 @@ function stridedFrom(copied: ValueId, input: ValueId, values: TensorMeta[]): Pro
 }
 
 /**
- * Ops that make strided inputs again, in place of the inputs, from copies of them that are `there`. `ops`: what forward
- * does. Values that are needed on the way are added to `values`.
+ * Returns the ops that recompute strided inputs from their copies, which are in `there`. `ops`: those of forward.
+ * Intermediate values are appended to `values`.
  */
 export function inputsFromCopies(
   { inputs, ops }: Pick<Program, 'inputs' | 'ops'>,
@@ -90,7 +93,7 @@ export function inputsFromCopies(
   });
 }
 
-/** Copies that a forward program makes of its inputs. */
+/** The copies that a forward program makes of its inputs. */
 export function inputCopies({ inputs, ops }: Pick<Program, 'inputs' | 'ops'>): ValueId[] {
   return ops.flatMap(({ op, inputs: [x], outputs }) => {
     return op === copy && inputs.includes(x!) ? outputs : [];

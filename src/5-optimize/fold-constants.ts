@@ -8,9 +8,9 @@ import { ProgramFacts } from './facts/program-facts.ts';
 import { isPure } from './same-value.ts';
 
 /**
- * In: a program. Out: one in which arithmetic on tensors of one constant each is a constant tensor. Only
- * float32 and float64, and only operations that IEEE 754 rounds exactly, so that JavaScript computes the
- * kernel's bits. A constant takes the bytes of the result that it replaces.
+ * In: a program. Out: a program in which arithmetic on tensors filled with one constant each is replaced by a
+ * constant tensor. Only float32 and float64, and only operations that IEEE 754 rounds exactly, so that JavaScript
+ * computes the same bits as the kernel. A constant takes as many bytes as the result it replaces.
  */
 export function foldConstants(given: Staged): Staged {
   const { program } = given;
@@ -59,7 +59,10 @@ function foldedValue(
   return evaluate(op.kernel.expr, operands, attrs, dtype);
 }
 
-/** Every node rounds, as in the kernel; null: an operation that is not rounded exactly everywhere. */
+/**
+ * Evaluates the expression; every node rounds, as in the kernel. Null for an operation that is not exactly rounded
+ * everywhere.
+ */
 function evaluate(
   expr: Expr,
   operands: readonly number[],

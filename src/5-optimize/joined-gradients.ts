@@ -4,7 +4,7 @@ import { optionalGradientsOf } from '../../runtime/program/optional-gradients.ts
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import { ProgramFacts } from './facts/program-facts.ts';
 
-/** A part of a gradient along one dimension: all other elements are 0. */
+/** The slice of a gradient along one dimension; all other elements are 0. */
 interface Part {
   readonly value: ValueId;
   readonly start: number;
@@ -17,10 +17,10 @@ interface Parts {
 }
 
 /**
- * Where all parts of a tensor were read apart, its gradient is their gradients side by side, instead of a
- * sum of tensors that are 0 elsewhere. Equal bit for bit with 0 added: what a sum of several makes of −0
- * is 0. It is added to the parts where that costs no pass over memory: where it fuses with the op that computes
- * one. Only ops from `firstLate` on change, and no sum of which a part may be missing.
+ * If all parts of a tensor were read separately, replaces its gradient, a sum of zero-padded tensors, by a
+ * concatenation of the parts' gradients. Bitwise equal once 0 is added, since a sum of several terms turns −0 into
+ * 0. The 0 is added to each part where that takes no extra pass over memory, because it fuses with the op that
+ * computes the part. Only ops from `firstLate` on change, and no sum with a part that may be missing.
  */
 export function joinedGradients(program: Program, firstLate: number): Program {
   const { ops, values } = program;
@@ -29,7 +29,7 @@ export function joinedGradients(program: Program, firstLate: number): Program {
   for (const id of program.outputs) reads.set(id, (reads.get(id) ?? 0) + 1);
   const optional = optionalGradientsOf(ops);
   const known = new Map<ValueId, Parts>();
-  /** Sums that are joined, by their op; larger ones replace those in them. */
+  /** Joined sums by op; larger sums replace the ones inside them. */
   const sums = new Map<number, Parts>();
   const sumOf = new Map<ValueId, number>();
   const partsIn = (id: ValueId) => (reads.get(id) === 1 ? known.get(id) : undefined);
@@ -37,7 +37,7 @@ export function joinedGradients(program: Program, firstLate: number): Program {
     if (index < firstLate) return;
     const [result] = outputs;
     const isThere = op.name === 'narrowGrad' && !optional.has(result!);
-    // A place that each run computes may be any.
+    // An offset computed in each run could be any.
     if (isThere && !hasChangingAttrs(attrs)) {
       const [dim, start] = [attrs.dim as number, attrs.start as number];
       const length = values[inputs[0]!]!.shape[dim]!;
@@ -69,7 +69,7 @@ function areApart(a: readonly Part[], b: readonly Part[]): boolean {
   );
 }
 
-/** Replaces the sums; the ops that made their parts are left to dead-code elimination. */
+/** Replaces the sums; dead-code elimination removes the ops that computed their parts. */
 function rewritten(
   program: Program,
   sums: ReadonlyMap<number, Parts>,
@@ -79,7 +79,7 @@ function rewritten(
   const values = [...program.values];
   const like = (id: ValueId) => (values.push(values[id]!) - 1) as ValueId;
   const zeros = zeroSigns(program, sums, firstLate);
-  /** Additions of 0 to a value, right after the op that computes it. */
+  /** For each value, the op that adds 0 to it right after it is computed. */
   const added = new Map<ValueId, ProgramOp>();
   const joined = new Map<number, ProgramOp[]>();
   for (const [index, sum] of sums) {
@@ -114,7 +114,7 @@ function rewritten(
   return { ...program, values, ops };
 }
 
-/** Values without a −0, since 0 was added to them, and those of late pointwise ops, which fuse with one more. */
+/** Values without −0, because 0 was added to them, and values of late pointwise ops, which can fuse the addition. */
 function zeroSigns(
   program: Program,
   sums: ReadonlyMap<number, Parts>,

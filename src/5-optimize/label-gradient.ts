@@ -3,8 +3,8 @@ import { opNamed } from '../../runtime/ops/op-table.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 
 /**
- * The gradient of cross entropy row by row: logSoftmaxGrad(nllLossGrad(dy)) without the tensor between
- * them, which has one element per row that isn't 0. Equal bit for bit: the row's sum is that element.
+ * Computes the gradient of cross entropy row by row: logSoftmaxGrad(nllLossGrad(dy)) without the intermediate
+ * tensor, which has one nonzero element per row. Bitwise equal: the row's sum is that element.
  */
 export function labelGradient(program: Program): Program {
   const values = [...program.values];

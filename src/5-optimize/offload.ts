@@ -8,13 +8,13 @@ import type { Steps } from '../programs/steps.ts';
 import type { PassContext, Staged } from './facts/pass.ts';
 import { type Like, savedAs } from './saved-forms.ts';
 
-/** Values of fewer elements stay: a copy costs more than their bytes are worth. */
+/** Smaller values stay: copying them costs more than their bytes are worth. */
 const leastElements = 1024;
 
 /**
- * The values that forward computes and saves for backward are copied to a store and leave the device after their last
- * use; backward copies each back right before it first reads it. In a program that runs as a whole, values of a GPU
- * stay: they could be read back only after an `await`.
+ * Copies the values that forward computes and saves for backward to a store, so that they leave the device after
+ * their last use; backward copies each back right before it first reads it. In a program that runs as a whole,
+ * values of a GPU stay: they could be read back only after an `await`.
  */
 export function offload(given: Staged, context: PassContext): Staged | Steps<Staged> {
   const { memory, stage } = context;

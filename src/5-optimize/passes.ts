@@ -33,8 +33,8 @@ import { simplify } from './simplify.ts';
 import { chooseSlices, mostOpsPlannedOnce } from './slices/choose-slices.ts';
 
 /**
- * The optimizer: all passes in execution order. A program has bitwise identical results with
- * and without a pass, `savedDtype` excepted, which runs only on request. A new pass is one file and one line here.
+ * The optimizer: all passes in execution order. A program's results are bitwise identical with and without each
+ * pass, except `savedDtype`, which runs only on request. A new pass is one file and one line here.
  */
 export const passes = [
   {
@@ -87,7 +87,7 @@ export const passes = [
   {
     name: 'joinedGradients',
     stages: ['joint', 'step', 'region'],
-    // If the gradient of one result is missing, sums have other zeros.
+    // If the gradient of one result is missing, the signs of zeros in sums differ.
     enabled: (context) => minimizesSaved(context) && context.gradOutputs <= 1,
     run: onProgram((program, { firstLate }) => joinedGradients(program, firstLate)),
   },
@@ -122,14 +122,14 @@ export const passes = [
   {
     name: 'savedMasks',
     stages: ['joint', 'step'],
-    // A first plan weighs no bytes, and a mask that is saved beside other values costs some.
+    // A first plan compares no bytes, and a mask that is saved beside other values costs some.
     enabled: ({ memory, isFirst }) => memory.savedMasks && !isFirst,
     run: savedMasks,
   },
   {
     name: 'recomputeScores',
     stages: ['joint', 'step'],
-    // What is fused is chosen in the order of the plan.
+    // The groups to fuse are chosen in the order of the plan.
     enabled: ({ memory, isFirst }) =>
       memory.recomputeScores && memory.order && memory.freeAtLastUse && !isFirst,
     run: recomputeScores,
@@ -167,14 +167,14 @@ export const passes = [
   {
     name: 'shapesApart',
     stages: ['step'],
-    // One launch more, for what fused ops may then have for a few rows.
+    // Costs one more launch, so that fused ops may compute the value a few rows at a time.
     enabled: ({ memory, isFirst }) => memory.order && !isFirst && mayBeSlower(memory),
     run: onProgram(shapesApart),
   },
   {
     name: 'tileAttention',
     stages: ['ordered'],
-    // It computes scores three times.
+    // Computes scores three times.
     enabled: ({ memory }) => memory.order && memory.freeAtLastUse && mayBeSlower(memory),
     run: tileAttention,
   },
@@ -214,7 +214,7 @@ function* sliced(given: Staged, { costOf, memory, choices }: PassContext): Steps
   const options = {
     choices,
     ...(budget === null && { most: mostOpsPlannedOnce }),
-    // Within a budget bytes are as good as time, but no better: as few slices as hold it.
+    // Within a budget, bytes are worth as much as time, but not more: as few slices as hold it.
     ...(budget !== null &&
       prefer === 'time' && { enough: budget + costOf({ ...given.program, ops: [] }) }),
   };
@@ -222,7 +222,7 @@ function* sliced(given: Staged, { costOf, memory, choices }: PassContext): Steps
   return { ...given, program };
 }
 
-/** Whether bytes are preferred, or limited. */
+/** Whether bytes are preferred or limited. */
 function mayBeSlower({ prefer, budget }: MemoryOptions): boolean {
   return prefer === 'bytes' || budget !== null;
 }
@@ -239,7 +239,7 @@ function withoutDeadCode(program: Staged['program']): Staged['program'] {
   return { ...program, ops: eliminateDeadCode(program.ops, program.outputs) };
 }
 
-/** Runs only on the backward part of a joint program: its forward part is the user's. */
+/** Runs only on the backward part of a joint program: its forward part stays as the user wrote it. */
 function withoutDeadRematerialized(
   program: Staged['program'],
   { firstLate }: Staged,

@@ -1,16 +1,15 @@
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 
 /**
- * The gradient of max-pooling a relu reads the pooled values instead of the relu's output, which is
- * larger and mostly kept for nothing else: reluGrad(maxPool2dGrad(dy)) = maxPool2dGrad(reluGrad(dy)).
- * Equal bit for bit: all windows that chose one place have its value, so that either all parts of its
- * gradient are taken or none.
+ * Makes the gradient of max-pooling over a relu read the pooled values instead of the relu's output, which is
+ * larger and usually saved only for this: reluGrad(maxPool2dGrad(dy)) = maxPool2dGrad(reluGrad(dy)). Bitwise equal:
+ * all windows that chose one position have its value, so either all of its contributions pass or none.
  */
 export function pooledRelu(program: Program): Program {
   const reads = readCounts(program);
   const values = [...program.values];
   const ops: ProgramOp[] = [...program.ops];
-  /** The largest values and their places, by the value that was pooled. */
+  /** The maxima and their positions, by the value that was pooled. */
   const pooled = new Map<ValueId, readonly [largest: ValueId, places: ValueId]>();
   const unpooled = new Map<ValueId, number>();
   program.ops.forEach((op, index) => {

@@ -4,9 +4,9 @@ import { ProgramFacts } from './facts/program-facts.ts';
 import { isCopy } from './share-copies.ts';
 
 /**
- * A number that is read of a tensor is traced as a copy, since a write may follow. Where none does, the copy
- * becomes a view. In: any program. Out: the same bits; `region`: of a program whose caller may write
- * what it takes and what it returns.
+ * A number read from a tensor is traced as a copy, since a write may follow. If none does, the copy becomes a view.
+ * In: any program. Out: a program with the same bits. `region`: the program's caller may write to its operands and
+ * results.
  */
 export function dropReadCopies(program: Program, region: boolean): Program {
   const isReadCopy = (op: ProgramOp): boolean => copiesNumber(program, op);
@@ -14,7 +14,7 @@ export function dropReadCopies(program: Program, region: boolean): Program {
   const facts = new ProgramFacts(program);
   const inputs = new Set(program.inputs.map((id) => facts.memoryOf(id)));
   const writesInputs = program.inputs.some((id) => facts.isWritten(id));
-  // How often each memory is among the outputs.
+  // How often each memory occurs among the outputs.
   const outputs = new Map<ValueId, number>();
   for (const id of program.outputs) {
     const memory = facts.memoryOf(id);
@@ -31,10 +31,10 @@ export function dropReadCopies(program: Program, region: boolean): Program {
     if (facts.isWritten(from!) || facts.isWritten(to!)) return false;
     const [base, memory] = [facts.memoryOf(from!), facts.memoryOf(to!)];
     if (inputs.has(base) && writesInputs) return false;
-    // The programs inside control ops fix where their inputs begin.
+    // Programs inside control ops fix the offsets of their inputs.
     if (program.values[from!]!.offset !== 0 && controlled.has(memory)) return false;
     if (!outputs.has(memory)) return true;
-    // Handed out, it must be memory of its own, and no larger than the number.
+    // An output must have memory of its own, no larger than the number.
     if (region || inputs.has(base) || outputs.has(base) || outputs.get(memory)! > 1) return false;
     const root = program.values[facts.rootOf(from!)]!;
     return root.shape.every((size) => size === 1);
@@ -42,7 +42,7 @@ export function dropReadCopies(program: Program, region: boolean): Program {
 
   const view = opNamed('reshape');
   const values = [...program.values];
-  // By how many elements a value begins later than as a copy.
+  // The number of elements by which a value's offset grows compared with the copy.
   const shifts = new Map<ValueId, number>();
   const shift = (id: ValueId, by: number): void => {
     shifts.set(id, by);
@@ -62,7 +62,7 @@ export function dropReadCopies(program: Program, region: boolean): Program {
   return changed ? { ...program, values, ops } : program;
 }
 
-/** One element without dimensions, outside of any gradient. */
+/** Whether the op copies one 0-d element without recording a gradient. */
 function copiesNumber({ values }: Program, { op, inputs, recordsGrad }: ProgramOp): boolean {
   return isCopy(op) && !recordsGrad && values[inputs[0]!]!.shape.length === 0;
 }

@@ -12,15 +12,15 @@ import { recomputeInBackward } from './recompute/recompute-in-backward.ts';
 import { roughTime } from './slices/rough-time.ts';
 import { whileNotLarger } from './while-not-larger.ts';
 
-/** The values of one attention that are as large as its scores. */
+/** The values of one attention call that are as large as its scores. */
 type Scores = ReadonlySet<ValueId>;
 
 /**
- * Recomputes the scores and weights of attention in backward instead of keeping them: a product of each head's queries
- * and keys, and what elementwise ops, softmax and dropout make of it. Backward's ops over the same heads fuse with
- * them (`fuseRows`), so that the scores exist for a few heads at a time. Bitwise identical: the same ops on the same
- * operands, random numbers by their counter. Scores are kept where the program would need more bytes without them,
- * and, unless bytes are preferred or limited, where a time model finds it slower.
+ * Recomputes the scores and weights of attention in backward instead of saving them: the product of each head's
+ * queries and keys, and everything that elementwise ops, softmax and dropout compute from it. Backward's ops over
+ * the same heads fuse with them (`fuseRows`), so the scores exist for a few heads at a time. Bitwise identical: the
+ * same ops on the same operands, with random numbers by counter. Scores are kept if the program would otherwise
+ * need more bytes, or, unless bytes are preferred or limited, if a time model finds it slower.
  */
 export function* recomputeScores(given: Staged, context: PassContext): Steps<Staged> {
   const { program, firstLate, alsoRead } = given;
@@ -47,7 +47,7 @@ export function* recomputeScores(given: Staged, context: PassContext): Steps<Sta
   });
 }
 
-/** The form that runs where bytes are preferred; without tiles on devices that have none. */
+/** The form that runs if bytes are preferred; without tiles on devices that have none. */
 function tiledAndFused(program: Program, staying: ReadonlySet<ValueId>): Program {
   return fusedForm(tiledForm(program, staying), staying);
 }
@@ -56,24 +56,24 @@ function timeOf({ program, alsoRead }: Staged): number {
   return roughTime(fusedForm(program, new Set([...program.outputs, ...alsoRead])));
 }
 
-/** Whether the op is a product of batches of matrices, which may be scores of attention. */
+/** Whether the op is a batched matrix product, which may compute attention scores. */
 function isScores(op: ProgramOp, { values }: Program): boolean {
   if (op.op.name !== 'matmul' || values[op.outputs[0]!]!.shape.length < 3) return false;
   return mayGoBySteps(op, values);
 }
 
-/** Whether the op may be part of a fused one that makes a few heads, or a tile of each, at a time. */
+/** Whether the op may be part of a fused op that computes a few heads, or one tile of each, at a time. */
 function mayGoBySteps(op: ProgramOp, values: Program['values']): boolean {
   if (tilePartKind(op, values) !== null || isAlias(op, values)) return true;
   return !op.op.inPlace && rowCutsOf(op, values).length > 0;
 }
 
-/** Ops that make weights of scores: the whole softmax, or its powers where it is written by hand. */
+/** Ops that turn scores into weights: softmax as a whole, or `exp` where it is written by hand. */
 const weighing: ReadonlySet<string> = new Set(['softmax', 'exp']);
 
 /**
- * The random numbers that a value is made of, and what elementwise ops make of them, where a kernel by tiles draws them
- * again in passing. None where it depends on anything else.
+ * The random numbers that a value is computed from, and intermediate elementwise results, if a tiled kernel can
+ * redraw them on the fly. Empty if it depends on anything else.
  */
 function drawnFor(id: ValueId, facts: ForwardFacts): readonly ValueId[] {
   const { ops, values } = facts.program;

@@ -8,8 +8,8 @@ import { ProgramFacts } from './facts/program-facts.ts';
 import { partsOf } from './share-parts.ts';
 
 /**
- * In: a program, values of it that are `there`, and others that are `wanted`. Out: the ops that make these of
- * those, with the same results to the last bit; null where they read what is gone, or what was written over.
+ * In: a program, available values (`there`), and `wanted` values. Out: the ops that compute the wanted values from
+ * the available ones, bitwise identical; null if they need a value that is gone or was overwritten.
  */
 export function recomputeValues(
   program: Program,
@@ -20,7 +20,7 @@ export function recomputeValues(
   const values = [...program.values];
   const parts = partsOfWholes(program, there);
   const inputs = new Set<ValueId>();
-  /** Ops that must be recomputed, by their place in the program. */
+  /** Ops to recompute, by index. */
   const needed = new Map<number, readonly ProgramOp[]>();
   const pending = [...wanted];
   for (let id = pending.pop(); id !== undefined; id = pending.pop()) {
@@ -54,7 +54,7 @@ interface Part {
   readonly offset: number;
 }
 
-/** Returns the values that lie unchanged in a concatenation that is available, with their offsets. */
+/** Returns the values that are stored unchanged in an available concatenation, with their offsets. */
 function partsOfWholes(program: Program, there: ReadonlySet<ValueId>): ReadonlyMap<ValueId, Part> {
   const parts = new Map<ValueId, Part>();
   for (const op of program.ops) {

@@ -4,20 +4,20 @@ import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.
 import { ProgramFacts } from './facts/program-facts.ts';
 import { isCopy } from './share-copies.ts';
 
-/** From where on ops count as late: the first op of backward. */
+/** The boundary from which ops count as late: the first op of backward. */
 export interface Boundary {
   readonly firstLate: number;
-  /** Whether an input's memory is there for late ops at no cost. */
+  /** Whether an input's memory is available to late ops at no cost. */
   readonly inputsStay: boolean;
-  /** Forward outputs besides the program's own. */
+  /** Forward outputs beside the program's own. */
   readonly returned: readonly ValueId[];
 }
 
 /**
- * Computes values in backward again instead of keeping them from forward, where that computes nothing from data: a copy
- * in another layout of memory that is there anyway, and values that depend on no tensor at all (constants, random
- * numbers by their counter, and masks of them). Results are kept: the caller holds them anyway, and backward has to
- * find that they were written in between. Adds values to the table; ops before the boundary stay as they are.
+ * Recomputes values in backward instead of saving them if that takes no arithmetic on data: copies of memory that
+ * is live anyway in another layout, and values that depend on no tensor (constants, random numbers by counter, and
+ * masks of them). Results are kept: the caller holds them anyway, and backward has to detect writes in between.
+ * Adds values to the table; ops before the boundary stay as they are.
  */
 export function rematerialize(program: Program, boundary: Boundary): Program {
   const rewriter = new Rewriter(program, boundary);
@@ -67,7 +67,7 @@ class Rewriter {
     return this.#isFromNothing(root) || this.#isSpareCopy(root);
   }
 
-  /** A copy of memory that late ops hold anyway at least as long. */
+  /** Whether it is a copy of memory that late ops hold at least as long anyway. */
   #isSpareCopy(root: ValueId): boolean {
     const { op, inputs } = this.#facts.definitionOf(root)!;
     if (!isCopy(op)) return false;
@@ -78,7 +78,7 @@ class Rewriter {
     return this.#facts.lastReadOfMemory(source) >= this.#facts.lastReadOfMemory(root);
   }
 
-  /** Depends on no tensor: on attributes, and on what depends on nothing else. */
+  /** Whether the value depends on no tensor, only on attributes and other such values. */
   #isFromNothing(id: ValueId): boolean {
     const known = this.#fromNothing.get(id);
     if (known !== undefined) return known;
@@ -93,7 +93,7 @@ class Rewriter {
     return answer;
   }
 
-  /** Recomputes the value before the op that reads it first. */
+  /** Recomputes the value before the first op that reads it. */
   #recompute(id: ValueId, reader: ProgramOp, result: ProgramOp[]): ValueId {
     const known = this.#recomputed.get(id);
     if (known !== undefined) return known;

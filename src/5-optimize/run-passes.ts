@@ -7,9 +7,9 @@ import { SharedPasses } from './facts/shared-passes.ts';
 import { passes } from './passes.ts';
 
 /**
- * Runs the passes of one stage in order. `settings` disables passes, gets a record of each
- * that ran, and may observe the program after it. The bytes of a program are counted once for all passes; `shared` has
- * the results that other candidates of the compilation have found.
+ * Runs the passes of one stage in order. `settings` disables passes, receives a record of each run, and may observe
+ * the program after it. The bytes of a program are counted once for all passes; `shared` holds the results found by
+ * other candidates of the compilation.
  */
 export function* runPasses(
   given: Staged,
@@ -34,7 +34,7 @@ export function* runPasses(
   return current;
 }
 
-/** The result of a pass, and the milliseconds that its steps took. */
+/** Returns the result of a pass, and the milliseconds its steps took. */
 function* timed(steps: Steps<Staged>): Steps<readonly [Staged, number]> {
   let ms = 0;
   for (;;) {
@@ -46,7 +46,7 @@ function* timed(steps: Steps<Staged>): Steps<readonly [Staged, number]> {
   }
 }
 
-/** Passes may rebuild lists; a pass counts as applied if an op differs. */
+/** A pass may rebuild lists; it counts as applied only if an op differs. */
 function hasSameOps({ program: before }: Staged, { program: after }: Staged): boolean {
   if (before.ops === after.ops) return true;
   if (before.ops.length !== after.ops.length) return false;

@@ -6,8 +6,8 @@ import type { PassContext, Staged } from './facts/pass.ts';
 import { ProgramFacts } from './facts/program-facts.ts';
 
 /**
- * Rewrites of a program in which ops read one value in place of another with the same bits. Collects
- * replacements, rejects those that could be seen, and drops the ops that made what is replaced.
+ * Rewrites a program so that ops read one value in place of another with the same bits. Collects replacements,
+ * rejects observable ones, and drops the ops that computed replaced values.
  */
 export class SameValues {
   readonly facts: ProgramFacts;
@@ -15,20 +15,20 @@ export class SameValues {
   readonly #mayReplace: (id: ValueId) => boolean;
   /** Ops from here on run later than the call: what they read is kept, and the caller may write in between. */
   readonly #firstLate: number;
-  /** Memory that the caller sees: of inputs, of outputs, and of values that are read besides them. */
+  /** Memory that the caller can see: of inputs, outputs, and values read beside them. */
   readonly #callers: Set<ValueId>;
   readonly #returned: Set<ValueId>;
-  /** A caller may get the value itself: as an output, or through branches and loops that hand it on. */
+  /** Whether a caller may get the value itself: as an output, or through branches and loops that forward it. */
   readonly #isNamed: (id: ValueId) => boolean;
-  /** Values that are no longer made, with what is read for them. */
+  /** Values that are no longer computed, with their replacements. */
   readonly #replaced = new Map<ValueId, ValueId>();
-  /** Values that are made under the name of an output, whose own op is dropped. */
+  /** Values computed under the name of an output whose own op is dropped. */
   readonly #renamed = new Map<ValueId, ValueId>();
   readonly #dropped = new Set<ValueId>();
   /** The last op that reads each memory in place of another value. */
   readonly #readFor = new Map<ValueId, number>();
 
-  /** `mayReplace`: asked for each replacement that is not observable. */
+  /** `mayReplace`: called for each replacement that is not observable. */
   constructor(
     given: Staged,
     { stage }: Pick<PassContext, 'stage'>,
@@ -59,7 +59,7 @@ export class SameValues {
     }
   }
 
-  /** Readers of `id` read `equal` from now on, if that is not observable. False: it is. */
+  /** Makes readers of `id` read `equal` from now on. Returns false if that would be observable. */
   replace(id: ValueId, equal: ValueId): boolean {
     const { facts } = this;
     const same = this.now(equal);
@@ -69,20 +69,20 @@ export class SameValues {
     if (!isSameMeta(a, b) || facts.isWritten(id) || facts.isWritten(same)) return false;
     const root = facts.rootOf(id);
     const isView = root === facts.rootOf(same);
-    // An output has memory of its own, or is a view: callers see which.
+    // Callers can see whether an output has its own memory or is a view.
     if (this.#isNamed(id) && id !== root) return false;
     if (!isView && this.#returned.has(facts.memoryOf(id))) return this.#returnInstead(id, same);
-    // A value that is live where the other would be made: sharing it needs no more memory.
+    // If the other value is live where this one would be computed, sharing it needs no more memory.
     const isHeld = this.#callers.has(facts.memoryOf(same));
     if (!isView && !isHeld && this.#lastRead(same) < facts.definitionIndex(id)) return false;
-    // From forward to backward a value is live only if it is kept: one that backward makes again costs less.
+    // Between forward and backward a value is live only if it is kept: recomputing it in backward costs less.
     const boundary = this.#given.firstLate;
     const crosses = facts.definitionIndex(same) < boundary && facts.definitionIndex(id) >= boundary;
     if (!isView && crosses && facts.definitionIndex(same) >= 0) return false;
     const isLate = this.#lastRead(id) >= firstLate;
     const isEarly = facts.definitionIndex(id) < firstLate;
     if (!isView && isLate) {
-      // What backward keeps of the caller's memory, the caller may write to in between.
+      // The caller may write to memory that backward keeps in between.
       if (this.#callers.has(facts.memoryOf(same))) return false;
       const isKept = this.#lastRead(same) >= firstLate;
       if (!isEarly && facts.definitionIndex(same) < firstLate && !isKept) return false;
@@ -99,7 +99,7 @@ export class SameValues {
   }
 
   /**
-   * Makes the op that computes `same` compute the output `id`: memory that was the program's alone becomes the
+   * Makes the op that computes `same` compute the output `id`: memory that only the program held becomes the
    * caller's.
    */
   #returnInstead(id: ValueId, same: ValueId): boolean {
@@ -107,7 +107,7 @@ export class SameValues {
     const { firstLate } = this.#given;
     const isOwn = facts.rootOf(same) === same && facts.definitionIndex(same) >= 0;
     if (!isOwn || facts.rootOf(id) !== id || this.#callers.has(facts.memoryOf(same))) return false;
-    // Between forward and backward the caller may write to what forward returned.
+    // Between forward and backward the caller may write to forward's results.
     const isEarly = facts.definitionIndex(id) < firstLate;
     const crosses = !isEarly && facts.definitionIndex(same) < firstLate;
     const isReadLate = this.#lastRead(same) >= firstLate;
@@ -120,7 +120,7 @@ export class SameValues {
     return true;
   }
 
-  /** The program with the replacements made. */
+  /** Returns the program with all replacements applied. */
   rewrite(): Staged {
     const { program } = this.#given;
     let { firstLate } = this.#given;
@@ -140,7 +140,7 @@ export class SameValues {
   }
 }
 
-/** An op whose result depends on its operands' values and attributes alone, and that others may stand in for. */
+/** Whether the op's result depends only on its operands' values and attributes, so that an equal op can replace it. */
 export function isPure({ op, outputs, regions, call, before }: ProgramOp): boolean {
   if (regions || call || before !== undefined || outputs.length !== 1) return false;
   return op.kernel.kind !== 'control' && !hasEffect({ op });

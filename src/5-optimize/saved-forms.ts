@@ -9,30 +9,29 @@ import type { PassContext, Staged } from './facts/pass.ts';
 import { ProgramFacts } from './facts/program-facts.ts';
 import { whileNotLarger } from './while-not-larger.ts';
 
-/** A memory that backward reads, and that would be saved for nothing else. */
+/** A memory that backward reads and that is saved for no other reason. */
 interface Candidate {
   readonly root: ValueId;
   readonly definition: number;
-  /** The values that are read: the memory itself, or views of all of its elements in their order. */
+  /** The values that are read: the memory itself, or views of all its elements in order. */
   readonly reads: ReadonlySet<ValueId>;
   readonly firstRead: number;
 }
 
 export type Like = Pick<ProgramOp, 'at' | 'recordsGrad'>;
 
-/** A form in which values are saved. */
+/** A form in which values can be saved. */
 export interface SavedForm {
-  /** The metas of what is saved in place of a value, null if that is saved itself. */
+  /** The metas of what is saved in place of a value; null if the value itself is saved. */
   metasOf(meta: TensorMeta): readonly TensorMeta[] | null;
   encoding(root: ValueId, codes: ValueId[], like: Like): ProgramOp;
-  /** From the codes to a value of this meta. */
+  /** The op that turns codes back into a value of this meta. */
   decoding(codes: ValueId[], value: ValueId, like: Like, meta: TensorMeta): ProgramOp;
 }
 
 /**
- * Saves the values that forward computes for backward in another form, from which backward makes each again right before
- * it first reads it, where no more bytes are needed then. Inputs, outputs, and values of which a strided view is saved
- * stay.
+ * Saves the values that forward computes for backward in another form, and decodes each in backward right before
+ * its first use, if that needs no more bytes. Inputs, outputs, and values with a saved strided view stay.
  */
 export function* savedAs(given: Staged, context: PassContext, form: SavedForm): Steps<Staged> {
   const late = lateOps(given, context);
@@ -44,7 +43,7 @@ export function* savedAs(given: Staged, context: PassContext, form: SavedForm): 
 }
 
 /**
- * Returns whether each op reads what forward saves: in a whole step, the ops that were traced in `backward()` or
+ * For each op, whether it reads saved values of forward: in a whole step, the ops traced in `backward()` or
  * `grad()`.
  */
 function lateOps({ program, firstLate }: Staged, { stage }: PassContext): readonly boolean[] {
@@ -83,7 +82,7 @@ function candidatesIn(
     return [{ root, definition, ...own }];
   });
 
-  /** Saved without a byte of its own, or in no other form that takes fewer. */
+  /** Whether saving it takes no bytes of its own, or no other form takes fewer. */
   function isFree(root: ValueId): boolean {
     if (!isContiguousMeta(values[root]!)) return true;
     if (facts.definitionIndex(root) < 0 || held.has(facts.memoryOf(root))) return true;
@@ -129,7 +128,7 @@ function rewritten(
   }
   const ops = program.ops.flatMap((op, i): ProgramOp[] => {
     if (late[i]) {
-      // What is read for its shape alone has no data to be converted.
+      // A value read only for its shape has no data to convert.
       const inputs = op.inputs.map((id, operand) =>
         operandUse(op.op, operand) === 'shape' ? id : (renamed.get(id) ?? id),
       );

@@ -25,11 +25,11 @@ interface Candidate {
 }
 
 /**
- * Gradients of relu and the like read a mask of one byte per element (or one bit, `memory.savedMasks`), where backward reads the saved values for
- * nothing else: `keepWhere(dy, x > 0)` instead of `reluGrad(dy, x)`. A value that is saved anyway, for another op, as
- * an output or by the caller, keeps its gradient as it is: a mask would be saved besides it. Bitwise identical, since
- * the mask is the comparison that the gradient's kernel makes. Masks with which the program would need more bytes are
- * not made.
+ * Makes gradients of relu and similar ops read a mask of one byte per element (or one bit, `memory.savedMasks`) if
+ * backward reads the saved values for nothing else: `keepWhere(dy, x > 0)` instead of `reluGrad(dy, x)`. A value
+ * that is kept anyway, for another op, as an output or by the caller, keeps its gradient: the mask would be saved
+ * in addition. Bitwise identical, since the mask is the comparison that the gradient's kernel makes. Masks that
+ * would make the program need more bytes are not used.
  */
 export function* savedMasks(given: Staged, context: PassContext): Steps<Staged> {
   const candidates = candidatesIn(given, context);
@@ -60,12 +60,12 @@ function candidatesIn({ program, firstLate, alsoRead }: Staged, { stage, memory 
   function candidateOf(root: ValueId): Candidate | null {
     const isCallers = held.has(memoryOf(root)) || facts.definitionIndex(root) < 0;
     if (isCallers || facts.isWritten(root)) return null;
-    // Backward recomputes what a checkpoint call computes, and saves none of it.
+    // Backward recomputes the values of a checkpoint call, and saves none of them.
     if (facts.definitionOf(root)!.checkpoint !== undefined) return null;
     const all = facts.readersOfMemory(root);
     const readers = all.filter((index) => comparesOnly(index, root));
     const others = all.filter((index) => !comparesOnly(index, root));
-    // A branch or loop may hand the memory on.
+    // A branch or loop may forward the memory.
     const isHandedOn = [facts.definitionIndex(root), ...others].some(
       (index) => ops[index]!.op.kernel.kind === 'control',
     );
@@ -108,7 +108,7 @@ function ruleOf({ values }: Program, op: ProgramOp): MaskRule | null {
   return op.inputs.length === 2 ? maskRuleOf(op, values[op.inputs[0]!]!.dtype) : null;
 }
 
-/** Gradients with one key read one mask. */
+/** Gradients with the same key share a mask. */
 function maskKey(program: Program, op: ProgramOp): string {
   return maskName(op.inputs[1]!, ruleOf(program, op)!);
 }

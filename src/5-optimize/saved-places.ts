@@ -6,10 +6,10 @@ import { ProgramFacts } from './facts/program-facts.ts';
 import { decodedPlaces, fitsBytes, windowsOf } from './saved/place-codes.ts';
 
 /**
- * For the gradient of max-pooling the place of each largest element is uint8, within its window, instead of int32,
- * within the plane: forward's kernel writes it, and the gradient's reads it. Places that something else reads, or that
- * are an output, stay; so do those of windows that span more than 256 elements of a plane. No program needs more
- * bytes, whatever its plan.
+ * For the gradient of max-pooling, stores the position of each maximum as uint8 within its window instead of int32
+ * within the plane: forward's kernel writes it, and the gradient's kernel reads it. Positions that are an output or
+ * that another op reads stay int32, and so do those of windows spanning more than 256 elements of a plane. No
+ * program needs more bytes, whatever its plan.
  */
 export function savedPlaces({ program, alsoRead, firstLate }: Staged): Staged {
   const { ops, outputs } = program;
@@ -18,13 +18,13 @@ export function savedPlaces({ program, alsoRead, firstLate }: Staged): Staged {
   const facts = new ProgramFacts(program);
   const held = new Set([...outputs, ...alsoRead].map((id) => facts.memoryOf(id)));
   const values = [...program.values];
-  /** Codes by the places that they represent. */
+  /** Codes by the positions that they encode. */
   const codes = new Map<ValueId, ValueId>();
   for (const op of ops) {
     const places = op.outputs[1];
     if (places === undefined || !fitsBytes(op, values[op.inputs[0]!]!)) continue;
     const { shape, device } = values[places]!;
-    // A GPU has no kernel for them.
+    // GPUs have no kernel for them.
     if (device.kind === 'gpu' || held.has(facts.memoryOf(places)) || facts.isWritten(places))
       continue;
     const readers = facts.readersOfMemory(places).map((index) => ops[index]!);
@@ -44,14 +44,14 @@ export function savedPlaces({ program, alsoRead, firstLate }: Staged): Staged {
   return { ...unchanged, program: { ...program, values, ops: replaced } };
 }
 
-/** The gradient of the pooling with these places, which knows its windows. */
+/** Whether the op is the gradient of the pooling with these positions. */
 function isGradient({ op, inputs, attrs }: ProgramOp, places: ValueId): boolean {
   return op.name === 'maxPool2dGrad' && inputs[1] === places && attrs.kernel !== undefined;
 }
 
 /**
- * Ops of which each makes int32 places, of a pooling in `traced`, from codes that are kept in their stead. `ops`: of
- * the planned program; `values`: its values, to which more are added.
+ * Ops that each compute int32 positions of a pooling in `traced` from the codes that are kept instead. `ops`: those
+ * of the planned program; `values`: its value table, which grows.
  */
 export function placesFromCodes(
   traced: Pick<Program, 'ops'>,

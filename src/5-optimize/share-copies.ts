@@ -5,16 +5,16 @@ import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.
 import { ProgramFacts } from './facts/program-facts.ts';
 
 interface CopyOptions {
-  /** A gradient takes the same path through both copies. */
+  /** Whether the same gradient must flow through both copies. */
   readonly recorded?: boolean;
-  /** Values that leave the program besides its outputs: results of forward in a joint program. */
+  /** Values that leave the program beside its outputs: results of forward in a joint program. */
   readonly alsoRead?: readonly ValueId[];
 }
 
 /**
- * One copy where the program would make two of the same elements in the same order, whatever their
- * shapes: the second becomes a view of the first. Only while the first is there anyway, so that no
- * value lives longer than the second would have. `recorded`: a gradient also takes the same path through both.
+ * Makes one copy where the program would make two of the same elements in the same order, whatever their shapes:
+ * the second becomes a view of the first. Only while the first is live anyway, so that no value lives longer than
+ * the second would have. `recorded`: the same gradient must also flow through both.
  */
 export function shareCopies(
   program: Program,
@@ -22,7 +22,7 @@ export function shareCopies(
 ): Program {
   const facts = new ProgramFacts(program);
   const first = new Map<string, ValueId>();
-  // Handed out, each copy is memory of its own.
+  // Copies that are outputs need memory of their own.
   const outputs = new Set([...program.outputs, ...alsoRead].map((id) => facts.rootOf(id)));
   const reshape = opNamed('reshape');
   let changed = false;
@@ -47,7 +47,7 @@ export function isCopy(op: OpRecord): boolean {
   return op.kernel.kind === 'named' && op.kernel.name === 'copy';
 }
 
-/** Equal for views that show the same places in the same order: neighbouring dimensions are joined. */
+/** A key that is equal for views of the same elements in the same order: adjacent dimensions are merged. */
 function elementOrder(meta: TensorMeta): string {
   const { dtype, shape, strides, offset } = meta;
   if (isContiguousMeta(meta)) return `${dtype}@${offset}:${shape.reduce((n, size) => n * size, 1)}`;

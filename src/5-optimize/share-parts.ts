@@ -5,15 +5,15 @@ import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.
 import { sizeOf } from '../../runtime/spec/shape.ts';
 import { ProgramFacts } from './facts/program-facts.ts';
 
-/** Where the elements of a value lie in another one. */
+/** Where the elements of a value are stored in another one. */
 interface Place {
   readonly whole: ValueId;
   readonly offset: number;
 }
 
 /**
- * Lets late ops read a concatenation that is there for late ops anyway, instead of the values that it was made of: one
- * copy where there would be two. Late ops are those from `firstLate` on.
+ * Makes late ops, those from `firstLate` on, read a concatenation that is live for them anyway, instead of its
+ * operands: one copy instead of two.
  */
 export function shareParts(program: Program, firstLate: number): Program {
   const facts = new ProgramFacts(program);
@@ -34,7 +34,7 @@ export function shareParts(program: Program, firstLate: number): Program {
   return places.size === 0 ? program : withLateReads(program, facts, firstLate, places);
 }
 
-/** Operands of a `cat` that lie in its result as they are, with their offset there. */
+/** Yields operands of a `cat` that are stored unchanged in its result, with their offsets. */
 export function* partsOf(
   { values }: Program,
   { inputs, attrs }: ProgramOp,
@@ -64,7 +64,7 @@ class LateReads {
   readonly #places: ReadonlyMap<ValueId, Place>;
   readonly #values: TensorMeta[];
   readonly #ops: ProgramOp[] = [];
-  /** Early values, and what late ops read for them. */
+  /** Early values, and the replacements that late ops read. */
   readonly #moved = new Map<ValueId, ValueId>();
 
   constructor(program: Program, facts: ProgramFacts, places: ReadonlyMap<ValueId, Place>) {
@@ -88,7 +88,7 @@ class LateReads {
     return { ...this.#program, values: this.#values, ops: this.#ops };
   }
 
-  /** A view of what lies elsewhere lies elsewhere. */
+  /** A view of a replaced value becomes a view of the replacement. */
   #shift(view: ValueId, base: ValueId, moved: ValueId): void {
     const by = this.#values[moved]!.offset - this.#program.values[base]!.offset;
     const meta = this.#program.values[view]!;
@@ -126,7 +126,7 @@ class LateReads {
     return made;
   }
 
-  /** The elements of a value in the whole that they were put into. */
+  /** Returns the elements of a value within the concatenation that contains them. */
   #part(id: ValueId, { whole, offset }: Place, reader: ProgramOp): ValueId {
     const meta = this.#values[id]!;
     const length = sizeOf(meta.shape);

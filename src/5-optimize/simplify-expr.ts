@@ -2,8 +2,8 @@ import type { Attrs } from '../../runtime/device/kernel-op.ts';
 import { E, type Expr } from '../../runtime/ops/expr/expr.ts';
 
 /**
- * The expression in fewer nodes, with the same bits for every operand: negative zero, infinities and NaN
- * included. `x + 0` is not `x` (−0 + 0 is 0), but `x − 0`, `x · 1` and `x¹` are.
+ * Returns an equivalent expression with fewer nodes: the same bits for every operand, negative zero, infinities and
+ * NaN included. `x + 0` is not `x` (−0 + 0 is 0), but `x − 0`, `x · 1` and `x¹` are.
  */
 export function simplifyExpr(expr: Expr, attrs: Attrs): Expr {
   return rewrite(expr, (each) => {
@@ -24,7 +24,7 @@ export function simplifyExpr(expr: Expr, attrs: Attrs): Expr {
   });
 }
 
-/** Rewrites from the leaves up. Parts that are shared are visited once: an inverse error function has millions of paths. */
+/** Rewrites from the leaves up. Shared parts are visited once: an inverse error function has millions of paths. */
 function rewrite(expr: Expr, change: (expr: Expr) => Expr): Expr {
   const known = new Map<Expr, Expr>();
   const visit = (each: Expr): Expr => {
@@ -58,7 +58,7 @@ function withParts(expr: Expr, visit: (part: Expr) => Expr): Expr {
   }
 }
 
-/** The two have the same nodes, with the same numbers to the bit. */
+/** Whether both have the same nodes, with bitwise equal numbers. */
 export function isSameExpr(a: Expr, b: Expr): boolean {
   const numbers = new Map<string, number>();
   const known = new Map<Expr, number>();
@@ -97,7 +97,7 @@ function spelled(expr: Expr, numberOf: (part: Expr) => number): string {
   }
 }
 
-/** Whether the expression has a part of this kind. */
+/** Whether the expression contains a node of this kind. */
 export function hasPart(expr: Expr, kind: Expr['kind']): boolean {
   let found = false;
   rewrite(expr, (each) => {
@@ -131,7 +131,7 @@ function simplifyBinary(expr: Expr & { readonly kind: 'binary' }): Expr {
   return expr;
 }
 
-/** `t(y) ? y : c` of `y = t(x) ? x : c` is `y`: where t(x) fails, both branches are c. */
+/** `t(y) ? y : c` of `y = t(x) ? x : c` is `y`: where t(x) is false, both branches are c. */
 function simplifySelect(expr: Expr): Expr {
   if (expr.kind !== 'select') return expr;
   const { test, otherwise } = expr;
@@ -141,7 +141,7 @@ function simplifySelect(expr: Expr): Expr {
   return isSameExpr(test, substitute(y.test, y.then, y)) ? y : expr;
 }
 
-/** The expression with `part` replaced by `next`, wherever it stands. */
+/** Returns the expression with every occurrence of `part` replaced by `next`. */
 export function substitute(expr: Expr, part: Expr, next: Expr): Expr {
   return rewrite(expr, (each) => (each.kind === part.kind && isSameExpr(each, part) ? next : each));
 }

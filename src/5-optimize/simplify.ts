@@ -7,7 +7,7 @@ import { isPure, type SameValues } from './same-value.ts';
 import { hasPart, isSameExpr, simplifyExpr, substitute } from './simplify-expr.ts';
 import { unlessLarger } from './unless-larger.ts';
 
-/** Dtypes that hold every value of another one. */
+/** For each dtype, the dtypes that can hold all its values. */
 const wider: { readonly [D in DType]: readonly DType[] } = {
   bool: ['bool', 'uint8', 'int32', 'float16', 'bfloat16', 'float32', 'float64'],
   uint8: ['uint8', 'int32', 'float16', 'bfloat16', 'float32', 'float64'],
@@ -19,9 +19,9 @@ const wider: { readonly [D in DType]: readonly DType[] } = {
 };
 
 /**
- * In: a program. Out: one in which an op that changes no bit of its operand is omitted: `x · 1`, `x¹`, `x − 0`,
- * double negation, `relu` of `relu`, `abs` of `abs`, a cast there and back through a dtype that holds every
- * value. What an op computes is read off the expression in its record.
+ * In: a program. Out: a program without ops that change no bit of their operand: `x · 1`, `x¹`, `x − 0`, double
+ * negation, `relu` of `relu`, `abs` of `abs`, a cast to a dtype that holds every value and back. What an op
+ * computes follows from the expression in its record.
  */
 export function simplify(given: Staged, context: PassContext): Steps<Staged> {
   const { program } = given;
@@ -33,7 +33,7 @@ export function simplify(given: Staged, context: PassContext): Steps<Staged> {
   });
 }
 
-/** An operand, or an operand of the operand, that has the bits of the result. */
+/** Returns an operand, or an operand's operand, with the same bits as the result. */
 function equalTo(program: Program, same: SameValues, op: ProgramOp): ValueId | null {
   const expr = exprOf(op);
   if (!expr || op.inputs.length !== 1) return null;
@@ -54,7 +54,7 @@ function equalTo(program: Program, same: SameValues, op: ProgramOp): ValueId | n
   return isRepeated && through === dtype && values[source]!.dtype === dtype ? operand : null;
 }
 
-/** The expression of a pointwise op, with its numbers in it; null where a number differs from run to run. */
+/** The expression of a pointwise op, including its numbers; null if a number differs from run to run. */
 function exprOf({ op, attrs }: ProgramOp): Expr | null {
   if (op.kernel.kind !== 'pointwise') return null;
   const expr = simplifyExpr(op.kernel.expr, attrs);

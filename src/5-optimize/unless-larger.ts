@@ -6,16 +6,15 @@ import type { PassContext, Staged } from './facts/pass.ts';
 import { allFused } from './fuse/fuse-pointwise.ts';
 import { SameValues } from './same-value.ts';
 
-/** Costs are estimated at most so often; of programs above `largeOps` ops less often, as each takes a walk. */
+/** The most cost estimates; fewer for programs above `largeOps` ops, as each takes a walk. */
 const mostEstimates = 32;
 const mostEstimatesOfLarge = 8;
 const largeOps = 4000;
 
 /**
- * Makes the replacements that `collect` asks for, but for those with which the program would need more bytes: its
- * forward part alone, or all of it. Of a set that needs more, the first replacement at fault is found by bisection
- * and rejected; a value that is shared takes from some op the operand that it would have overwritten. A first plan
- * makes all of them.
+ * Applies the replacements that `collect` returns, except those that would make the program need more bytes: its
+ * forward part alone, or all of it. If a set needs more, bisection finds the first replacement at fault, which is
+ * rejected; a shared value may deprive some op of an operand to overwrite. A first plan applies all of them.
  */
 export function* unlessLarger(
   given: Staged,
@@ -42,7 +41,7 @@ export function* unlessLarger(
     const isLarger = isLargerWith(all.staged);
     yield;
     if (!isLarger || all.made.length === 0) return choose(all.made.length, all.staged);
-    // With the first `low` replacements it isn't larger, with the first `high` it is.
+    // With the first `low` replacements it isn't larger; with the first `high` it is.
     let [low, high, best] = [0, all.made.length, given];
     while (high - low > 1 && left > 0) {
       const middle = (low + high) >> 1;
@@ -80,20 +79,20 @@ export function* unlessLarger(
 }
 
 /**
- * The peaks of the whole program, and of forward alone if backward may never run; both with ops one by one, and with
- * pointwise ops fused, as the plan may have them: a value that two groups compute in passing takes no memory until it
- * is shared.
+ * The peaks of the whole program, and of forward alone if backward may never run; both with ops run one by one, and
+ * with pointwise ops fused as the plan may fuse them: a value that two groups each compute internally takes no
+ * memory until it is shared.
  */
 function peaksOf(staged: Staged, context: PassContext): number[] {
   return [unfused, allFused].flatMap((form) => fusedPeaksOf(staged, context, form));
 }
 
-/** Fuses ops of a program, of which some values stay results. */
+/** Fuses ops of a program; values in `staying` remain results. */
 export type Fusion = (program: Program, staying: ReadonlySet<ValueId>) => Program;
 
 export const unfused: Fusion = (program) => program;
 
-/** Peaks by measure and program: one pass often begins with what the last one has measured. */
+/** Peaks by measure and program: a pass often starts from what the previous one measured. */
 const measured = new WeakMap<PassContext['costOf'], WeakMap<Staged, Map<Fusion, number[]>>>();
 
 /** The peaks of the program, and of forward alone if backward may never run, with ops fused. */
@@ -117,7 +116,7 @@ function findPeaks(staged: Staged, { stage, costOf }: PassContext, fuse: Fusion)
   return [costOf(early), costOf({ ...program, ops: [...early.ops, ...late.ops], outputs })];
 }
 
-/** Forward with all that is read of it, and backward. */
+/** Forward with everything that is read of it, and backward. */
 function partsOf({ program, alsoRead, firstLate }: Staged): [Program, Program] {
   const [early, late] = [program.ops.slice(0, firstLate), program.ops.slice(firstLate)];
   const made = new Set([...program.inputs, ...early.flatMap((op) => op.outputs)]);

@@ -6,18 +6,18 @@ import { type Fusion, fusedPeaksOf, unfused } from './unless-larger.ts';
 
 /** How candidates are compared. */
 interface Measure {
-  /** Turns a program into the form that the planner may give it; by default ops stay one by one, or pointwise ops fuse. */
+  /** The forms that the planner may give a program; by default, ops run one by one or with pointwise ops fused. */
   readonly forms?: readonly Fusion[];
-  /** Whether the program takes no longer than the given one; asked once a smaller one is found. */
+  /** Whether the program is no slower than the given one; called once a smaller one is found. */
   readonly isFastEnough?: (staged: Staged) => boolean;
 }
 
-/** Costs are estimated at most so often, as each estimate takes a walk over the program. */
+/** The most cost estimates, as each takes a walk over the program. */
 const mostEstimates = 12;
 
 /**
- * Saves smaller values for backward: all candidates, or, where the program would need more bytes with them, as many
- * as bisection finds. `rewritten` returns the given program with some of the candidates applied.
+ * Saves smaller values for backward: all candidates, or if the program would then need more bytes, as many as
+ * bisection finds. `rewritten` returns the given program with some of the candidates applied.
  */
 export function* whileNotLarger<Candidate>(
   given: Staged,
@@ -48,7 +48,8 @@ export function* whileNotLarger<Candidate>(
     }
     yield;
   }
-  // A program that runs as a whole keeps nothing beyond its end: only its peak counts. Slices may lower it further.
+  // A program that runs as a whole keeps nothing beyond its end: only its peak counts, which slices may lower
+  // further.
   const isAsked = context.stage === 'joint' || context.memory.prefer === 'bytes';
   const isWorthIt = isAsked || bytes.some((form, i) => form.some((own, j) => own < known[i]![j]!));
   const taken = isWorthIt ? chosen : [];
@@ -61,7 +62,7 @@ export function* whileNotLarger<Candidate>(
 
 type Peaks = readonly (readonly number[])[];
 
-/** Whether no more bytes are needed in one of the forms: the planner decides later which it is. */
+/** Whether no more bytes are needed in one of the forms: the planner chooses the form later. */
 function isNotLarger(needed: Peaks, known: Peaks): boolean {
   return needed.some((form, i) => form.every((bytes, j) => bytes <= known[i]![j]!));
 }

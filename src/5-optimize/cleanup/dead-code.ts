@@ -3,8 +3,8 @@ import type { JointProgram, ProgramOp, ValueId } from '../../../runtime/program/
 import type { Staged } from '../facts/pass.ts';
 
 /**
- * Eliminates ops whose outputs are unused. Ops are pure, so only `needed` values and their sources count;
- * writes in place stay, since others may see what they write, and so do ops with an observable effect.
+ * Eliminates ops whose outputs are unused. Ops are pure, so only `needed` values and their sources count; in-place
+ * writes stay, since they may be visible elsewhere, and so do ops with an observable effect.
  */
 export function eliminateDeadCode(
   ops: readonly ProgramOp[],
@@ -22,7 +22,7 @@ export function eliminateDeadCode(
   return kept.reverse();
 }
 
-/** Eliminates dead ops of both parts of a joint program; outputs of forward count as read. */
+/** Eliminates dead ops of both parts of a joint program; forward outputs count as read. */
 export function withoutDead(given: Staged): Staged {
   const { program, alsoRead } = given;
   const ops = eliminateDeadCode(program.ops, [...program.outputs, ...alsoRead]);
@@ -31,7 +31,7 @@ export function withoutDead(given: Staged): Staged {
   return { ...given, program: { ...program, ops }, firstLate };
 }
 
-/** Eliminates dead ops of the backward part of a joint program; all of its forward part was asked for by the user. */
+/** Eliminates dead ops of the backward part of a joint program; its forward part stays as the user wrote it. */
 export function withoutDeadBackward(given: Staged): Staged {
   const { program, firstLate, alsoRead } = given;
   const { ops, outputs } = program;
@@ -53,8 +53,8 @@ export function eliminateDeadBackward(joint: JointProgram): JointProgram {
 }
 
 /**
- * Now that the program is differentiated, copies of what was written over stay only where an op reads
- * them. `read`: values that are read elsewhere.
+ * After differentiation, drops copies of overwritten values that no op reads. `read`: values that are read
+ * elsewhere.
  */
 export function dropUnreadCopies(
   ops: readonly ProgramOp[],

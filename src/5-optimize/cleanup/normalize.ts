@@ -1,13 +1,13 @@
 import type { Program, ValueId } from '../../../runtime/program/program.ts';
 import { eliminateDeadCode } from './dead-code.ts';
 
-/** In: a program as it was traced. Out: the same without dead ops, values numbered in order. */
+/** In: a traced program. Out: the same program without dead ops, with values numbered in order. */
 export function normalize(traced: Program): Program {
   return renumber({ ...traced, ops: eliminateDeadCode(traced.ops, traced.outputs) });
 }
 
 /**
- * In: a program. Out: the same with values numbered in order: inputs, then results. Guarantees: replaying
+ * In: a program. Out: the same program with values numbered in order: inputs, then results. Guarantees: replaying
  * it op by op gives every value its own id again.
  */
 export function renumber(traced: Program): Program {

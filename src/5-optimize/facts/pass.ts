@@ -4,50 +4,50 @@ import type { MemoryOptions } from '../../programs/memory-options.ts';
 import type { Steps } from '../../programs/steps.ts';
 
 /**
- * The kind of program that a pass works on: `traced`, a program before differentiation; `joint`, forward and backward
- * in one line; `step`, a program that is run as a whole, in which a backward may already be part; `region`, the program
- * of a branch, loop body or call; `again`, a joint program whose backward is to be differentiated; `ordered`, forward
- * or backward in the order of its plan, which a pass keeps.
+ * The kind of program that a pass works on: `traced`, a program before differentiation; `joint`, forward and
+ * backward in one program; `step`, a program that runs as a whole and may include a backward; `region`, the program
+ * of a branch, loop body or call; `again`, a joint program whose backward will be differentiated; `ordered`,
+ * forward or backward in the order of its plan, which a pass keeps.
  */
 export type Stage = 'traced' | 'joint' | 'step' | 'region' | 'again' | 'ordered';
 
 /** A program with its boundary between forward and backward. */
 export interface Staged {
   readonly program: Program;
-  /** Number of the first op after forward: what it reads of forward has to be kept. */
+  /** Index of the first op after forward: values of forward that it reads have to be kept. */
   readonly firstLate: number;
-  /** Values besides the program's outputs that are read after it: forward outputs of a joint program. */
+  /** Values that are read after the program beside its outputs: forward outputs of a joint program. */
   readonly alsoRead: readonly ValueId[];
 }
 
 export interface PassContext {
   readonly stage: Stage;
-  /** A plan that is needed immediately: nothing is costed that is right anyway, nor searched twice. */
+  /** For a plan that is needed immediately: nothing is costed or searched if an acceptable choice is known. */
   readonly isFirst?: boolean;
-  /** The choices of searches in an earlier compilation of the same program; new ones are noted there. */
+  /** The choices of searches in an earlier compilation of the same program, or a record for new ones. */
   readonly choices?: Choices;
   readonly memory: MemoryOptions;
-  /** Number of gradients that the caller may pass. */
+  /** The number of gradients that the caller may pass. */
   readonly gradOutputs: number;
-  /** Estimates the peak bytes of a program; of stage `ordered`, counts them. */
+  /** Estimates the peak bytes of a program; in stage `ordered`, counts them exactly. */
   readonly costOf: (program: Program) => number;
-  /** Stage `ordered`: values that stay results of ops of their own. */
+  /** Stage `ordered`: values that must remain results of separate ops. */
   readonly fixed?: ReadonlySet<ValueId>;
   /** Stage `ordered`: the optional gradients among the inputs of a backward program, if there are several. */
   readonly gradients?: readonly ValueId[];
-  /** Stage `ordered`: values that an earlier program has made. */
+  /** Stage `ordered`: values that an earlier program computed. */
   readonly available?: readonly ValueId[];
 }
 
 /**
- * One transformation. In: a verified program. Out: a verified program whose outputs, writes in place and
- * effects have the same bits, in the same order. Value ids of forward keep their meaning.
+ * One transformation. In: a verified program. Out: a verified program whose outputs, in-place writes and effects
+ * have the same bits, in the same order. Value ids of forward keep their meaning.
  */
 export interface Pass {
   readonly name: string;
   readonly stages: readonly Stage[];
-  /** Whether the pass runs; by default it runs at each of its stages. */
+  /** Whether the pass runs; by default it does at each of its stages. */
   readonly enabled?: (context: PassContext) => boolean;
-  /** Runs the pass. One that often estimates costs runs in steps. */
+  /** Runs the pass; in steps if it estimates many costs. */
   readonly run: (given: Staged, context: PassContext) => Staged | Steps<Staged>;
 }

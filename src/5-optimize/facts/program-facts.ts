@@ -6,16 +6,16 @@ import type { Program, ProgramOp, ValueId } from '../../../runtime/program/progr
 import { ViewBases } from '../../../runtime/program/view-bases.ts';
 import { writtenOperands } from '../../../runtime/program/writes.ts';
 
-/** The facts about a straight-line program that rewriting rules ask for. Ops are named by their index. */
+/** Facts about a straight-line program, for rewriting rules. Ops are identified by their index. */
 export class ProgramFacts {
   readonly program: Program;
-  /** By value: the op that makes it; −1: an input. */
+  /** For each value, the op that computes it; −1 for inputs. */
   readonly #definedBy: Int32Array;
-  /** By value: the value whose memory it shows. */
+  /** For each value, the value whose memory it views. */
   readonly #rootOf: Int32Array;
-  /** The ops that read the data of each memory, through any view, in program order. */
+  /** For each memory, the ops that read its data through any view, in program order. */
   readonly #readers = new Map<ValueId, number[]>();
-  /** The ops that write, or may write, each memory. */
+  /** For each memory, the ops that write it, or may do so. */
   readonly #writers = new Map<ValueId, number[]>();
   readonly #groups: ValueGroups;
   readonly #views: ViewBases;
@@ -46,12 +46,12 @@ export class ProgramFacts {
     });
   }
 
-  /** The value whose memory this one shows. */
+  /** The value whose memory this one views. */
   rootOf(id: ValueId): ValueId {
     return this.#rootOf[id] as ValueId;
   }
 
-  /** On the way to the value from its memory some view has no gradient history. */
+  /** Whether some view between the value and its memory has no gradient history. */
   isApart(id: ValueId): boolean {
     const definition = this.definitionOf(id);
     if (definition?.op.kernel.kind !== 'view') return false;
@@ -60,8 +60,8 @@ export class ProgramFacts {
   }
 
   /**
-   * The value of which it is a view wherever that exists: its memory, or a contribution to a gradient that goes to one
-   * of several names. Others in the same memory may be missing where this one is not.
+   * The value that this one is a view of whenever it exists: its memory, or a contribution to a gradient that flows
+   * to one of several names. Others in the same memory may be missing when this one is not.
    */
   presentRootOf(id: ValueId): ValueId {
     const definition = this.definitionOf(id);
@@ -69,12 +69,12 @@ export class ProgramFacts {
     return isView ? this.presentRootOf(definition.inputs[0]!) : id;
   }
 
-  /** The value that it is a view of, as gradients go. */
+  /** The value that this one is a view of, as gradients flow. */
   baseOf(id: ValueId): ValueId {
     return this.#views.baseOf(id);
   }
 
-  /** Undefined for inputs. */
+  /** Returns the op that computes the value; undefined for inputs. */
   definitionOf(id: ValueId): ProgramOp | undefined {
     const index = this.definitionIndex(id);
     return index < 0 ? undefined : this.program.ops[index];
@@ -84,27 +84,30 @@ export class ProgramFacts {
     return this.#definedBy[id]!;
   }
 
-  /** Index of the last op that reads the memory of the value; −1: none does. */
+  /** Index of the last op that reads the value's memory; −1 if none does. */
   lastReadOfMemory(id: ValueId): number {
     return this.#readers.get(this.rootOf(id))?.at(-1) ?? -1;
   }
 
-  /** The ops that read the memory of the value, its own views included. */
+  /** The ops that read the value's memory, including its own views. */
   readersOfMemory(id: ValueId): readonly number[] {
     return this.#readers.get(this.rootOf(id)) ?? [];
   }
 
-  /** Values whose memory may be one have one, through views and control ops that hand an operand on. */
+  /**
+   * The representative of the value's memory. Values that may share memory, through views or control ops that
+   * forward an operand, have the same one.
+   */
   memoryOf(id: ValueId): ValueId {
     return this.#groups.of(id);
   }
 
-  /** Some op writes the memory of the value in place. */
+  /** Whether some op writes the value's memory in place. */
   isWritten(id: ValueId): boolean {
     return this.#writers.has(this.#groups.of(id));
   }
 
-  /** How many ops before `index` have written the memory of the value. */
+  /** The number of ops before `index` that write the value's memory. */
   versionAt(id: ValueId, index: number): number {
     const writers = this.#writers.get(this.#groups.of(id)) ?? [];
     return writers.filter((writer) => writer < index).length;

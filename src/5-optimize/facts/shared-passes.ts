@@ -4,22 +4,22 @@ import type { MemoryOptions } from '../../programs/memory-options.ts';
 import type { Steps } from '../../programs/steps.ts';
 import type { Pass, PassContext, Staged } from './pass.ts';
 
-/** The result of a pass, and what it chose. */
+/** The result of a pass, and the choices it made. */
 interface Known {
   readonly after: Staged;
   readonly choices: Choices | undefined;
 }
 
 /**
- * Results of passes that the candidates of one compilation have in common. Candidates differ in the memory options of
- * single passes, so most of them begin with the same passes on the same program.
+ * Results of passes shared by the candidates of one compilation. Candidates differ in the memory options of single
+ * passes, so most of them begin with the same passes on the same program.
  */
 export class SharedPasses {
   readonly #known = new WeakMap<Program, Map<string, Known>>();
 
-  /** The result of the pass; found once for each program and what the pass may read of the memory options. */
+  /** Returns the result of the pass, computed once per program and per memory options that the pass may read. */
   *after(pass: Pass, given: Staged, context: PassContext): Steps<Staged> {
-    // Choices of an earlier compilation are those of the candidate that it took: there is no other.
+    // Choices of an earlier compilation are those of the candidate it took: there is no other candidate.
     if (context.choices?.areKnown) return yield* stepsOf(pass, given, context);
     const ofProgram = this.#known.get(given.program) ?? new Map<string, Known>();
     this.#known.set(given.program, ofProgram);
@@ -41,7 +41,7 @@ function* stepsOf(pass: Pass, given: Staged, context: PassContext): Steps<Staged
   return 'next' in run ? yield* run : run;
 }
 
-/** A pass reads the memory option of its own name, and whether bytes are preferred or limited. */
+/** A pass reads the memory option of the same name, and whether bytes are preferred or limited. */
 function keyOf({ name }: Pass, { stage, memory }: PassContext): string {
   const own = name in memory ? memory[name as keyof MemoryOptions] : null;
   return `${stage} ${name} ${own} ${memory.prefer} ${memory.budget}`;

@@ -6,9 +6,9 @@ export type Order = Int32Array;
 /** Live bytes while an order runs. */
 export interface Profile {
   readonly peak: number;
-  /** Position in the order of the first op with that peak. */
+  /** Position in the order of the first op that reaches the peak. */
   readonly peakAt: number;
-  /** Sum over the ops: of two orders with one peak the leaner. */
+  /** Sum of live bytes over the ops: breaks ties between orders with equal peaks. */
   readonly area: number;
 }
 
@@ -16,19 +16,19 @@ export function sourceOrder({ size }: MemoryGraph): Order {
   return Int32Array.from({ length: size }, (_, i) => i);
 }
 
-/** Whether one order is better than another. */
+/** Whether order `a` is better than `b`. */
 export function isLeaner(a: Profile, b: Profile): boolean {
   return a.peak < b.peak || (a.peak === b.peak && a.area < b.area);
 }
 
 /**
- * Live bytes step by step, as the planner counts them: an op's outputs come, its scratch comes and goes,
- * then what it was the last to touch leaves. The same op can be stepped over only once per walk.
+ * Live bytes step by step, counted as the planner does: an op's outputs are allocated, its scratch is allocated and
+ * freed, then the storages that it was the last to touch are freed. An op can be stepped over only once per walk.
  */
 export class LiveBytes {
   readonly #graph: MemoryGraph;
   readonly #initial: Int32Array;
-  /** The number of ops that are still to touch each storage. */
+  /** For each storage, the number of ops yet to touch it. */
   readonly remaining: Int32Array;
   live = 0;
 
@@ -44,7 +44,7 @@ export class LiveBytes {
     this.live = this.#graph.liveAtStart;
   }
 
-  /** Takes the next op; returns the live bytes while it runs. */
+  /** Runs the next op. Returns the live bytes while it runs. */
   step(op: OpIndex): number {
     const { bytes, pinned, scratch, touches } = this.#graph;
     const taken = this.#takenBy(op);
@@ -58,13 +58,13 @@ export class LiveBytes {
     return during;
   }
 
-  /** Bytes that come with the op before anything goes, its scratch included. */
+  /** Bytes that the op allocates before anything is freed, including its scratch. */
   growth(op: OpIndex): number {
     const scratch = this.#graph.scratch[op]!;
     return this.#takenBy(op) < 0 ? scratch + this.#madeBy(op) : scratch;
   }
 
-  /** By how much the live bytes would change over the op, if it came next. */
+  /** How the live bytes would change if the op ran next. */
   change(op: OpIndex): number {
     const { bytes, pinned, touches } = this.#graph;
     const taken = this.#takenBy(op);
@@ -77,7 +77,7 @@ export class LiveBytes {
     return change;
   }
 
-  /** The operand whose memory the output would take now; −1: none. Such ops have one output. */
+  /** The operand whose memory the output would take over now, or −1. Such ops have one output. */
   #takenBy(op: OpIndex): StorageIndex {
     const { starts, items } = this.#graph.reusable;
     for (let at = starts[op]!; at < starts[op + 1]!; at++) {
@@ -86,7 +86,7 @@ export class LiveBytes {
     return -1;
   }
 
-  /** Bytes of its outputs. */
+  /** Bytes of the op's outputs. */
   #madeBy(op: OpIndex): number {
     const { bytes, makes } = this.#graph;
     let sum = 0;
