@@ -1,4 +1,4 @@
-/** The three call protocols: to the return directly, across awaits, or from one `yield` to the next. */
+/** The three call protocols: straight to the return, across awaits, or from one `yield` to the next. */
 
 import type { AnyFunction } from '../1-capture/capture.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
@@ -11,10 +11,10 @@ import { type EntryDispatcher, type Fragments, isFragment } from './entry-dispat
 import { OwnedTensors } from './ownership/owned-tensors.ts';
 import type { ResumePoint } from './resume-point.ts';
 
-/** Those of calls without a break, for the next ones: there are as many as calls that were inside each other. */
+/** Pool of records for calls without a break, as deep as calls were nested. */
 const unused: OwnedTensors[] = [];
 
-/** An ordinary call. */
+/** Runs an ordinary call. */
 export function runToReturn(
   dispatcher: EntryDispatcher,
   start: ResumePoint,
@@ -42,7 +42,7 @@ export function runToReturn(
   }
 }
 
-/** An async function: at an `await` it returns control here, with its frame as data. */
+/** Runs an async function: at an `await` it returns control to JavaScript, with its frame as data. */
 export async function runAsync(
   dispatcher: EntryDispatcher,
   start: ResumePoint,
@@ -82,7 +82,7 @@ export async function runAsync(
   }
 }
 
-/** A generator object: the parameters are taken now, natively; the body runs when values are requested. */
+/** Creates a generator object: the parameters are evaluated now, natively; the body runs as values are requested. */
 export function generate(
   dispatcher: EntryDispatcher,
   frame: Frame,
@@ -99,7 +99,7 @@ export function generate(
   return prototype instanceof Object ? Object.setPrototypeOf(generator, prototype) : generator;
 }
 
-/** The frame of a generator, to its next `yield` or `await` or its return. */
+/** Runs a generator's frame to its next `yield` or `await`, or to its return. */
 function advance(dispatcher: EntryDispatcher, frame: Frame, owned: OwnedTensors): unknown {
   let frames = [{ ...frame, registers: [...frame.registers] }];
   try {

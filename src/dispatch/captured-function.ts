@@ -38,21 +38,21 @@ interface Start {
 }
 
 /**
- * A function that runs as planned subgraphs: each call walks from entry to entry. A guard hit goes
- * straight to compiled code; a miss traces; after a break one instruction runs natively, then tracing
- * continues from there with the whole stack of frames.
+ * A function that runs as planned subgraphs: each call goes from entry to entry. A guard hit runs compiled code; a
+ * miss traces; after a break one instruction runs natively, and tracing continues from there with the whole stack
+ * of frames.
  */
 export class Captured {
   readonly fn: AnyFunction;
   readonly options: ToStaticOptions;
-  /** The function that the user calls, or that a decorator puts into the class. */
+  /** The function that the user calls, or that a decorator installs in the class. */
   wrapper: AnyFunction | undefined;
   readonly #settings: StaticSettings;
   readonly #stats = new StatsCounter();
   readonly #dispatcher: EntryDispatcher;
-  /** Found at the first call: the scope of a function may not be initialised when it is wrapped. */
+  /** Found at the first call: when a function is wrapped, its scope may not be initialized yet. */
   #code: CapturedCode | null | undefined;
-  /** The code, once nothing of it has to be found any more, and the point of its first instruction. */
+  /** The code, once nothing more has to be looked up, and the point of its first instruction. */
   #start: { readonly code: CapturedCode; readonly point: ResumePoint } | undefined;
 
   constructor(fn: AnyFunction, options: ToStaticOptions) {
@@ -102,7 +102,7 @@ export class Captured {
     return run(this.#dispatcher, point, frames);
   }
 
-  /** The entry point of a call; null for a function that can't be captured. */
+  /** Returns the entry point of a call; null for a function that can't be captured. */
   startOf(thisValue: unknown, args: readonly unknown[]): Start | null {
     const code = this.#start?.code ?? this.#codeFor(thisValue);
     if (!code) return null;
@@ -114,7 +114,7 @@ export class Captured {
     return { point: this.#start.point, frames };
   }
 
-  /** Without source or scope: the function itself runs, and its ops are compared with those of earlier calls. */
+  /** Without source or scope, runs the function itself and compares its ops with those of earlier calls. */
   #coExecute(thisValue: unknown, args: readonly unknown[]): unknown {
     if (isNotToStatic(this.fn)) return Reflect.apply(this.fn, thisValue, args);
     this.#stats.callTrace ??= new CallTrace();
@@ -126,18 +126,18 @@ export class Captured {
     }
   }
 
-  /** If capturing is disabled, finds no graph, or happens inside another trace, the function runs as it is. */
+  /** Whether the function runs uncaptured: capturing is disabled, finds no graph, or happens inside another trace. */
   get #runsAsItIs(): boolean {
     return !toStaticEnabled || this.#dispatcher.skipped || interceptor !== null;
   }
 
-  /** The function's bytecode, for printing; null when it can't be captured. */
+  /** The function's bytecode, for printing; null if it can't be captured. */
   get code(): CapturedCode | null {
     this.#code ??= this.#capture();
     return this.#code;
   }
 
-  /** The code as the user wrote it, once it is known. */
+  /** The function's name in the user's code, once it is known. */
   get name(): string {
     return this.#code?.closure.code.name || this.fn.name;
   }
@@ -150,19 +150,19 @@ export class Captured {
     return this.#settings.memory;
   }
 
-  /** Resolves when all checks so far have compared what they read; rejects with CheckError. */
+  /** Resolves when all checks so far have compared their values; rejects with CheckError. */
   checked(): Promise<void> {
     return this.#stats.checks.settled();
   }
 
-  /** Resolves when the final plan of everything that is compiled is in force. */
+  /** Resolves when the final plan of everything compiled is in force. */
   async ready(): Promise<void> {
     for (const point of this.#dispatcher.points) for (const entry of point.entries) entry.finish();
   }
 
   /**
-   * Compiles what a call with these arguments runs, up to its first graph break, without running it. Throws what
-   * tracing throws, and ArgumentError for a generator function.
+   * Compiles what a call with these arguments would run, up to its first graph break, without running it. Throws
+   * what tracing throws, and ArgumentError for a generator function.
    */
   async warmUp(thisValue: unknown, args: readonly unknown[]): Promise<void> {
     const { inputSpec } = this.options;
@@ -192,13 +192,13 @@ export class Captured {
     return null;
   }
 
-  /** The code with all that a call needs; null for a function that can't be captured. */
+  /** Returns the code with everything that a call needs; null for a function that can't be captured. */
   #codeFor(receiver: unknown): CapturedCode | null {
     this.#code ??= this.#capture();
     return this.#code && this.#withHomeObject(this.#code, receiver);
   }
 
-  /** A decorated method is not in its class yet when it is captured: `super` is found by a receiver. */
+  /** A decorated method is not in its class yet when it is captured: `super` is found through a receiver. */
   #withHomeObject(code: CapturedCode, receiver: unknown): CapturedCode | null {
     const { closure } = code;
     if (closure.homeObject || !usesSuper(closure.code)) return code;

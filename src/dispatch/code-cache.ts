@@ -33,17 +33,17 @@ import { instantiate } from '../vm/machine/run-frames.ts';
 import { capturedBehind } from './static-functions.ts';
 
 export interface CodeOptions {
-  /** Values of the free names, for functions whose scope can't be had otherwise. */
+  /** Values of the free variables, for functions whose scope is not available otherwise. */
   readonly scope?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** Code by place in the source: closures of one place share it. */
+/** Code by position in the source: closures created at one position share it. */
 const lowered = new WeakMap<object, Code | LowerRefusal>();
 const loweredClasses = new WeakMap<object, Construction | LowerRefusal>();
 const captured = new WeakMap<AnyFunction, CapturedCode | RejectedCode>();
 const constructions = new WeakMap<AnyFunction, CapturedCode | RejectedCode>();
 
-/** Source, live scope and bytecode of a function, or why they can't be had. */
+/** Returns the source, live scope and bytecode of a function, or why they are unavailable. */
 export function codeOf(fn: AnyFunction, options: CodeOptions = {}): CapturedCode | RejectedCode {
   if (options.scope) return captureCode(fn, options);
   let found = captured.get(fn);
@@ -67,7 +67,7 @@ function findCode(fn: AnyFunction, options: CodeOptions): CapturedCode | Rejecte
   const made = closureOf(fn);
   if (made)
     return refuseDriven(made.code) ?? { closure: made, boundThis: undefined, boundArgs: [] };
-  // A captured function inside another one is part of its graphs.
+  // A captured function inside another one becomes part of its graphs.
   const inner = capturedBehind(fn);
   return inner ? codeOf(inner.fn, inner.options) : captureCode(fn, options);
 }
@@ -95,7 +95,7 @@ codeOf.privateMember = privateMemberOf;
 
 const privateMembers = new WeakMap<AnyFunction, Map<string, AnyFunction | undefined>>();
 
-/** Made once for each class: its own one can't be had without an instance. */
+/** Built once for each class: the class's own accessor is out of reach without an instance. */
 function privateMemberOf(
   type: AnyFunction,
   name: string,
@@ -133,7 +133,7 @@ function findPrivateMember(
   return instantiate(code, scope, [], undefined, home) as AnyFunction;
 }
 
-/** Found by its owner; a method that was copied there has another class in its source. */
+/** Finds the home object by its owner; a method that was copied has another class in its source. */
 function homeObjectOf(method: AnyFunction, receiver: object): object | undefined {
   const holder = findHomeObject(method, receiver);
   if (!holder) return undefined;
@@ -156,7 +156,7 @@ function findConstruction(type: AnyFunction): CapturedCode | RejectedCode {
   const capture = captureFunction(type, {});
   if (isRefusal(capture)) return refused(printRefusal(capture), capture.reason === 'native');
   const { classNode, name, source } = capture;
-  // The parent of a bound function is another one than that of its target.
+  // A bound function has a different prototype than its target.
   if (!classNode || capture.bound) return refused('A function without `class` is constructed.');
   const scope = scopeOf(capture);
   let lowered = loweredClasses.get(classNode);
@@ -183,7 +183,7 @@ function findConstruction(type: AnyFunction): CapturedCode | RejectedCode {
   return { closure, boundThis: undefined, boundArgs: [] };
 }
 
-/** Its frames are driven by the generators and objects that it makes, not by calls. */
+/** Rejects code whose frames are driven by the generators and objects that it creates, not by calls. */
 function refuseDriven(code: Code): RejectedCode | undefined {
   const refused = (explanation: string) => {
     const at = formatPosition(code.source.position(code.span.start));
@@ -228,7 +228,7 @@ function codeFrom(capture: CapturedFunction | CaptureRefusal): CapturedCode | Re
   };
 }
 
-/** The function's names, and its private ones where the capture reaches them. */
+/** The function's scope, including private names if the capture reaches them. */
 function scopeOf({ scope, privateName }: CapturedFunction): Scope {
   if (!privateName) return scope;
   const known = new Map<string, PrivateAccess>();

@@ -25,7 +25,7 @@ import type { StepBudget } from './step-budget.ts';
 /** After this many traces without a graph, the function runs as ordinary JavaScript. */
 const graphlessLimit = 10;
 
-/** After this many small segments at one point in one call, the loop around it continues natively. */
+/** After this many small segments at one point in one call, the surrounding loop continues natively. */
 const fragmentLimit = 64;
 
 /** Segments of fewer ops than this are small. */
@@ -33,7 +33,7 @@ const fragmentOps = 4;
 
 interface Break {
   readonly kind: 'break';
-  /** Undefined: execution was native, up to an `await`. */
+  /** Undefined if execution was native, up to an `await`. */
   readonly entry: Entry | undefined;
   readonly frames: Frame[];
 }
@@ -48,24 +48,27 @@ interface Moved {
 /** How a walk ended: with the call's result, or at an instruction. */
 export type WalkOutcome = { readonly kind: 'return'; readonly value: unknown } | Break | Moved;
 
-/** How often one call has reached each point with a small segment. */
+/** For each point, how often one call has reached it with a small segment. */
 export type Fragments = Map<ResumePoint, number>;
 
 /** Called when code runs as ordinary JavaScript: records it, or throws. */
 export type FallBack = (why: string, at: UserPosition | undefined) => void;
 
-/** Leads a call of one function from entry to entry: a guard hit runs compiled code, a miss traces, a break runs one native instruction. */
+/**
+ * Takes a call of one function from entry to entry: a guard hit runs compiled code, a miss traces, a break runs one
+ * native instruction.
+ */
 export class EntryDispatcher {
   readonly points: ResumePoints;
-  /** True once traces have found no graph: the function runs as it is. */
+  /** Set once traces have found no graph: the function runs as it is. */
   skipped = false;
-  /** The backend is asynchronous: `walkAsync` in the place of `walk`. */
+  /** Whether the backend is asynchronous, so that `walkAsync` replaces `walk`. */
   readonly awaitsRuns: boolean;
   readonly #name: string;
   readonly #stats: StatsCounter;
   readonly #compiler: FrameCompiler;
   readonly #fallBack: FallBack;
-  /** Null where there is none. */
+  /** Null without a budget. */
   readonly #budget: StepBudget | null;
 
   constructor(
@@ -141,7 +144,7 @@ export class EntryDispatcher {
     return known ?? this.#translate(point, frames);
   }
 
-  /** Without a program that runs: as ordinary JavaScript. */
+  /** Runs as ordinary JavaScript if there is no program to run. */
   #eagerly(entry: Entry | undefined, frames: Frame[], owned: OwnedTensors): WalkOutcome {
     if (!entry) return this.natively(frames, owned);
     if (!entry.runsEagerly) return this.#runSmall(entry, frames, owned);
@@ -149,7 +152,7 @@ export class EntryDispatcher {
     return this.#explained(entry.result, frames, () => this.natively(frames, owned));
   }
 
-  /** After a run. `before`: the kernels that were counted before it. */
+  /** Accounts for a run. `before`: the number of kernels counted before it. */
   #ended(
     entry: Entry,
     outcome: EntryOutcome | string,
@@ -169,7 +172,10 @@ export class EntryDispatcher {
     return { kind: 'break', entry, frames: left };
   }
 
-  /** Runs the call eagerly, so that an error has its position and reaches the user's handlers. Records the fallback if there is no error. */
+  /**
+   * Runs the call eagerly, so that an error has its position and reaches the user's handlers. Records the fallback
+   * if there is no error.
+   */
   #leaveToEager(
     why: string,
     entry: Entry,
@@ -200,12 +206,12 @@ export class EntryDispatcher {
     if (outcome.kind === 'break') this.#stats.meetBreak(outcome.record);
   }
 
-  /** Where the walk continues. */
+  /** The point at which the walk continues. */
   pointAfter(point: ResumePoint, { entry }: Break | Moved, frames: readonly Frame[]): ResumePoint {
     return entry ? point.after(entry, frames, this.points) : this.points.at(frames);
   }
 
-  /** Undefined when this point runs natively from now on. */
+  /** Traces and compiles at this point; undefined if it runs natively from now on. */
   #translate(point: ResumePoint, frames: readonly Frame[]): Entry | undefined {
     if (point.native !== null) return undefined;
     if (point.declines) return this.#reportPassing(point, frames);
@@ -232,7 +238,7 @@ export class EntryDispatcher {
     return isFor ? found : undefined;
   }
 
-  /** Many entries exist and none fits: only a state that returns is compiled, unless nothing may run eagerly. */
+  /** If many entries exist and none fits, only a recurring state is compiled, unless nothing may run eagerly. */
   #isWorthAnEntry(point: ResumePoint, frames: readonly Frame[]): boolean {
     const { mayFallBack } = this.#compiler;
     const returns = !mayFallBack || point.returns(frames);
@@ -246,7 +252,7 @@ export class EntryDispatcher {
     return returns;
   }
 
-  /** Sizes that have not returned so far run eagerly; the user is warned once. */
+  /** Sizes that haven't recurred so far run eagerly; warns the user once. */
   #reportPassing(point: ResumePoint, frames: readonly Frame[]): undefined {
     if (point.isPassed) return;
     point.isPassed = true;
@@ -256,7 +262,7 @@ export class EntryDispatcher {
   }
 
   #runNatively(point: ResumePoint, frames: readonly Frame[], why: string): undefined {
-    // Throws where nothing may run natively, and does so at the next call, too.
+    // Throws if nothing may run natively, at this and every later call.
     this.#reportNative(frames, why);
     point.native = why;
   }
@@ -268,7 +274,7 @@ export class EntryDispatcher {
     warnOnce(`a part of ${this.#name || 'a function'}${place} runs as ordinary JavaScript: ${why}`);
   }
 
-  /** True if the loop around the point has reached it with a small segment too often; then it continues natively. */
+  /** Whether the loop around the point has reached it with a small segment too often; it then continues natively. */
   isTooMany(fragments: Fragments, point: ResumePoint, frames: readonly Frame[]): boolean {
     const count = (fragments.get(point) ?? 0) + 1;
     fragments.set(point, count);
@@ -302,7 +308,7 @@ export class EntryDispatcher {
   natively(frames: readonly Frame[], owned: OwnedTensors): WalkOutcome {
     const { value } = this.finish(frames, owned);
     if (!Suspended.is(value)) return { kind: 'return', value };
-    // The callees of an async function have returned: the outermost frame waits.
+    // The callees of an async function have returned: the outermost frame is waiting.
     const frame = frames[0]!;
     const instruction = frame.closure.code.instructions[frame.pc]!;
     // Nothing reads the register afterwards, so the machine need not have saved it.
@@ -325,13 +331,13 @@ export class EntryDispatcher {
 const onlyThrows = ({ result: { outcome } }: Entry): boolean =>
   outcome.kind === 'break' && outcome.onlyThrows === true;
 
-/** Execution ended in a break after a small segment. */
+/** Whether execution ended in a break after a small segment. */
 export function isFragment({ entry }: Break | Moved): boolean {
   const ops = entry?.subgraph ? entry.part.stages!.forward.ops.length : 0;
   return ops > 0 && ops < fragmentOps;
 }
 
-/** Like `runOrFail`, for an entry that writes to nothing pre-existing and can't stop in between. */
+/** Like `runOrFail`, for an entry that writes no pre-existing tensor and can't stop midway. */
 function runPlain(
   entry: Entry,
   frames: readonly Frame[],
@@ -350,7 +356,7 @@ const oneMemory = 'two inputs of the program are views of one memory, which it w
 const refusedBecause = ({ message }: Error): string =>
   `a check or an op of the program refused its values (${message.split('\n')[0]})`;
 
-/** Returns text if the program can't run the call, which leaves the user's state unchanged. */
+/** Runs the entry. Returns text if the program can't run the call, which leaves the user's state unchanged. */
 function runOrFail(
   entry: Entry,
   frames: readonly Frame[],
@@ -363,7 +369,7 @@ function runOrFail(
       : entry.run(frames, owned);
     return outcome ?? oneMemory;
   } catch (error) {
-    // If a tensor has been written in place, running the call again would write twice.
+    // If a tensor was written in place, running the call again would write twice.
     if (!isRefused(error) || written.haveChanged()) throw error;
     return refusedBecause(error);
   }

@@ -32,42 +32,42 @@ export type EntryOutcome =
   | { readonly kind: 'return'; readonly value: unknown }
   | { readonly kind: 'break'; readonly frames: Frame[] };
 
-/** An entry with all that must hold for it. */
+/** An entry with all of its guards. */
 export interface GuardedEntry {
   readonly entry: Entry;
   readonly guards: readonly Guard[];
 }
 
-/** Estimated bytes of an op in the programs and plans of one entry, and in the kernels bound for them. */
+/** Estimated bytes per op of one entry's programs, plans and bound kernels. */
 const bytesPerOp = 5 * 2 ** 10;
 const bytesPerEntry = 32 * 2 ** 10;
 
-/** One compiled path through the code from an entry point: guards, program, and what follows from its results. */
+/** One compiled path through the code from an entry point: guards, program, and what is made of its results. */
 export class Entry {
   readonly guards: GuardSet;
   readonly part: CompiledPart;
   readonly result: TraceResult;
-  /** Null when there is no tensor op before the break or return, or when they are not compiled. */
+  /** Null if no tensor op comes before the break or return, or if the ops are not compiled. */
   readonly subgraph: SubgraphVariants | null;
   readonly #inputs: readonly Reader[];
   readonly #numbers: readonly Reader[];
   readonly #called: readonly CalledNumber[];
   /** The scalar inputs of the current run. */
   readonly #scalars: number[];
-  /** Inputs that the program writes in place. */
+  /** Readers of the inputs that the program writes in place. */
   readonly #written: readonly Reader[];
   readonly #donation: ReturnType<typeof compileDonation>;
-  /** Most bytes allocated during the last run. */
+  /** Peak bytes allocated during the last run. */
   #lastPeak = 0;
-  /** The tensors that are freed before the run; null without a program. */
+  /** Tensors freed before the run; null without a program. */
   readonly #early: EarlyDisposal | null;
-  /** Null: a run makes no object. */
+  /** Null if a run creates no object. */
   readonly #make: ((values: RunValues) => void) | null;
   readonly #effects: ReturnType<typeof compileEffects> | undefined;
   readonly #made: MadeByRun;
-  /** Outputs whose graph has no backward any more. */
+  /** Outputs whose graph no longer has a backward. */
   readonly #lost: readonly { readonly lose: (output: Tensor) => void; readonly index: number }[];
-  /** Eager execution throws on this path, so the call runs eagerly. */
+  /** Whether eager execution throws on this path, so that the call runs eagerly. */
   readonly runsEagerly: boolean;
   /** It has one set of sizes, and runs whenever its guards hold. */
   readonly declines = false;
@@ -77,7 +77,7 @@ export class Entry {
   readonly #frames: readonly ((values: RunValues) => Frame)[];
 
   /**
-   * `donate`: inputs that die with the call are donated to the program, or freed before it where it doesn't read them.
+   * `donate`: inputs that die with the call are donated to the program, or freed before it if no op reads them.
    * `shared`: guards that were checked before the entry's own, once for entries of all sizes.
    */
   constructor(
@@ -118,17 +118,17 @@ export class Entry {
     );
   }
 
-  /** For printing. */
+  /** Names of the sources, for printing. */
   get names(): SourceNames {
     return this.result;
   }
 
-  /** Makes the final plans of what has run. */
+  /** Makes the final plans of everything that has run. */
   finish(): void {
     this.subgraph?.finish();
   }
 
-  /** The estimated bytes of JavaScript memory that it takes. */
+  /** The estimated bytes of JavaScript memory that the entry takes. */
   get bytes(): number {
     const { stages } = this.part;
     const ops = (stages?.forward.ops.length ?? 0) + (stages?.backward?.ops.length ?? 0);
@@ -139,12 +139,12 @@ export class Entry {
     return [{ entry: this, guards: this.guards.guards }];
   }
 
-  /** Itself when its guards hold. */
+  /** Returns the entry itself if its guards hold. */
   find(frames: readonly Frame[]): Entry | undefined {
     return this.guards.holds(frames) ? this : undefined;
   }
 
-  /** It writes to pre-existing tensors, or leaves a loop or check half done where it is rejected. */
+  /** Whether it writes to pre-existing tensors, or can be rejected in the middle of a loop or check. */
   get mayStop(): boolean {
     return this.#written.length > 0 || this.subgraph?.holdsLines === true;
   }
@@ -179,12 +179,12 @@ export class Entry {
     this.part.record.releasedBytes = before - counter.allocated;
   }
 
-  /** Runs a call eagerly whose run was rejected. */
+  /** Runs a call eagerly after its run was rejected. */
   runAgain<T>(eagerly: () => T): T {
     return this.#early ? this.#early.runAgain(eagerly) : eagerly();
   }
 
-  /** Runs the program and notes the peak of its memory, as the allocator counts it. */
+  /** Runs the program and records the peak of its memory, as counted by the allocator. */
   #runMeasured(subgraph: SubgraphVariants, inputs: readonly Tensor[], donated: number): Tensor[] {
     const { record } = this.part;
     const { counter } = subgraph.device.allocator;
@@ -201,7 +201,7 @@ export class Entry {
     }
   }
 
-  /** Notes the peak of a run that began with `before` bytes; `peak` is that of the device until then. */
+  /** Records the peak of a run that began with `before` bytes; `peak` is that of the device until then. */
   #noteRun(subgraph: SubgraphVariants, before: number, peak: number): void {
     const { record } = this.part;
     const { counter } = subgraph.device.allocator;
@@ -213,7 +213,10 @@ export class Entry {
     if (peak > counter.peakAllocated) counter.peakAllocated = peak;
   }
 
-  /** Both with an asynchronous backend. What other code allocates meanwhile counts, and decisions are not noted. */
+  /**
+   * Both steps with an asynchronous backend. Memory that other code allocates meanwhile counts, and decisions are
+   * not recorded.
+   */
   async #runAwaited(
     subgraph: SubgraphVariants,
     inputs: readonly Tensor[],
@@ -254,8 +257,8 @@ export class Entry {
   }
 
   /**
-   * Undefined: two inputs are one memory, which must be left to eager execution. The guards must hold.
-   * `owned` are tensors that only the frames hold; dead ones are freed.
+   * Runs the entry, whose guards must hold. Returns undefined if two inputs share memory, which is left to eager
+   * execution. `owned`: tensors that only the frames hold; dead ones are freed.
    */
   run(frames: readonly Frame[], owned: OwnedTensors): EntryOutcome | undefined {
     const inputs = this.#read(frames);
@@ -271,7 +274,7 @@ export class Entry {
     return this.#leave(frames, owned, inputs, holders, outputs);
   }
 
-  /** Runs with an asynchronous backend. Runs follow one another. */
+  /** Runs with an asynchronous backend, one run after another. */
   async runAsync(frames: readonly Frame[], owned: OwnedTensors): Promise<EntryOutcome | undefined> {
     const { subgraph } = this;
     if (!subgraph) return this.run(frames, owned);
@@ -285,20 +288,20 @@ export class Entry {
     return this.#leave(frames, owned, inputs, holders, outputs);
   }
 
-  /** The inputs that the run may take over, as bits. */
+  /** The inputs that the run may take over, as a bit set. */
   #donated(inputs: readonly Tensor[], frames: readonly Frame[], owned: OwnedTensors): number {
     return this.#donation && owned.isUsed && !owned.isEmpty
       ? this.#donation(inputs, frames, owned)
       : 0;
   }
 
-  /** In a call under `noGrad`, what `enableGrad` inside the function has recorded has a history all the same. */
+  /** In a call under `noGrad`, ops that the function runs under `enableGrad` still record history. */
   #recording<T>(run: () => T): T {
     const records = !gradEnabled() && this.result.differentiable.includes(true);
     return records ? enableGrad(run) : run();
   }
 
-  /** Reads inputs and numbers. Undefined: two inputs are one memory. */
+  /** Reads inputs and numbers. Undefined if two inputs share memory. */
   #read(frames: readonly Frame[]): Tensor[] | undefined {
     const readers = this.#inputs;
     const inputs = new Array<Tensor>(readers.length);
@@ -311,7 +314,7 @@ export class Entry {
     return inputs;
   }
 
-  /** Makes the calls of `Math.random()` and the clock, those before or those after the run. */
+  /** Calls `Math.random()` and the clock: the calls before the run, or those after it. */
   #call(frames: readonly Frame[], after: boolean): void {
     for (let i = 0; i < this.#called.length; i++) {
       const call = this.#called[i]!;
@@ -326,7 +329,8 @@ export class Entry {
   }
 
   /**
-   * Completes a run from its outputs: makes values, applies effects, and returns the result or the frames of the break.
+   * Completes a run from its outputs: builds values, applies effects, and returns the result or the frames of the
+   * break.
    */
   #leave(
     frames: readonly Frame[],
@@ -372,7 +376,7 @@ export class Entry {
 
 const nothing: readonly Tensor[] = [];
 
-/** Outputs that are not numbers; empty where there are no lists, whose elements may be among them. */
+/** Outputs that are not numbers; empty without lists, whose elements may be among them. */
 function lastingOutputs({ program, makes, reads }: TraceResult): readonly number[] {
   if (!makes.some(({ kind }) => kind === 'list')) return [];
   return program.outputs.flatMap((_, i) => (reads.includes(i) ? [] : [i]));
@@ -380,7 +384,7 @@ function lastingOutputs({ program, makes, reads }: TraceResult): readonly number
 
 let calls = 0;
 
-/** Marks where a run of a subgraph begins and ends in the event stream, to find it again in a log. */
+/** Marks the start and end of a subgraph's run in the event stream, so that a log shows it. */
 function runMarked(
   subgraph: SubgraphVariants,
   inputs: readonly Tensor[],

@@ -47,13 +47,16 @@ const regionPhases: RegionPhases = {
   differentiate: differentiateRegion,
 };
 
-/** From this many entries at one point on, what the guards rely on changes with every call: only what returns is translated. */
+/**
+ * With this many entries at one point, the guarded facts change with every call: only recurring states are
+ * translated.
+ */
 const recompileLimit = 8;
 
-/** The limit of entries where an `inputSpec` leaves sizes open: some functions are a trace of their own for each. */
+/** The limit of entries if an `inputSpec` leaves sizes open: some functions need a trace for each size. */
 const openSizesLimit = 64;
 
-/** After this many entries at one point, numbers that came out of a break are not constants any more. */
+/** After this many entries at one point, numbers that came out of a break are no longer constants. */
 const volatileAfter = 4;
 
 /** Why a part is not compiled. */
@@ -65,7 +68,7 @@ export function isEntry(found: Entry | NoEntry): found is Entry {
   return found instanceof Entry;
 }
 
-/** Phases 3 to 7: from a point in the code to an entry that does what follows there. */
+/** Phases 3 to 7: from a point in the code to the compiled entry there. */
 export class FrameCompiler {
   readonly parts: CompiledPart[] = [];
   readonly #settings: StaticSettings;
@@ -81,23 +84,25 @@ export class FrameCompiler {
     if (settings.check > 0) poisoning.active = true;
   }
 
-  /** Whether what the guards rely on has changed so often that the point is translated for calls of a kind that returns only. */
+  /**
+   * Whether the guarded facts have changed so often that the point is translated only for recurring kinds of calls.
+   */
   isCrowded(point: ResumePoint): boolean {
     const limit = point.history.bounds.size > 0 ? openSizesLimit : recompileLimit;
     return point.size >= limit;
   }
 
-  /** False: what no entry fits is translated, however often that happens, since nothing may run eagerly. */
+  /** If false, calls that fit no entry are always translated, since nothing may run eagerly. */
   get mayFallBack(): boolean {
     return !this.#settings.fullGraph;
   }
 
-  /** The backend is asynchronous. */
+  /** Whether the backend is asynchronous. */
   get awaitsRuns(): boolean {
     return this.#settings.compile.backend?.isAsync === true;
   }
 
-  /** Takes entries out that were not used for long, if all of the point's take too much memory. */
+  /** Removes entries that have not been used for long, if all of the point's entries take too much memory. */
   makeRoom(point: ResumePoint): void {
     for (const removed of point.makeRoom()) {
       const index = this.parts.indexOf(this.#partOf.get(removed)!);
@@ -105,7 +110,7 @@ export class FrameCompiler {
     }
   }
 
-  /** Traces and compiles; the entry is one of the point's afterwards. */
+  /** Traces and compiles an entry, and adds it to the point. */
   translate(point: ResumePoint, frames: readonly Frame[]): Entry | NoEntry {
     try {
       const stored = this.#storedAt(point, frames);
@@ -128,7 +133,7 @@ export class FrameCompiler {
     }
   }
 
-  /** An error of a run: where the function is to be one program, it tells the user's lines. */
+  /** Adds the user's lines to an error of a run, if the function has to be one program. */
   tellWhere(error: unknown, { sources }: TraceResult, frames: readonly Frame[]): void {
     if (!this.#settings.fullGraph) return;
     const captured = frames.flatMap(({ closure: { code }, pc }) => {
@@ -138,7 +143,7 @@ export class FrameCompiler {
     tellWhere(error, sources, captured.reverse());
   }
 
-  /** Where an earlier process may have left the trace of the call. */
+  /** Where an earlier process may have stored the trace of the call. */
   #storedAt({ history }: ResumePoint, frames: readonly Frame[]): StoredTrace | undefined {
     const settings = this.#settings;
     return settings.traces?.at({ frames, codeOf: this.#codeOf, history, settings });
@@ -168,7 +173,7 @@ export class FrameCompiler {
     return result;
   }
 
-  /** `keep`: leaves the trace to other processes, for the sizes of one program. */
+  /** `keep`: stores the trace for other processes, for the sizes of one program. */
   #compile(
     point: ResumePoint,
     frames: readonly Frame[],
@@ -183,7 +188,7 @@ export class FrameCompiler {
     return entry;
   }
 
-  /** An entry for the sizes that were traced. */
+  /** Returns an entry for the traced sizes. */
   #fixedEntry(point: ResumePoint, result: TraceResult): Entry | null {
     const entry = this.#entryOf(result);
     if (entry) {
@@ -193,7 +198,7 @@ export class FrameCompiler {
     return entry;
   }
 
-  /** Returns an entry for a trace that fits other sizes: each set of them is compiled when it comes. */
+  /** Returns an entry for a trace that fits other sizes: each set of sizes is compiled when it first occurs. */
   #sizedEntry(
     point: ResumePoint,
     frames: readonly Frame[],
@@ -269,7 +274,7 @@ export class FrameCompiler {
     if (stages?.isKnown) this.#stats.knownPlans++;
   }
 
-  /** The plan that was made, and the better one that comes once it is hot. */
+  /** The plan that was made, and the better one that replaces it once it is hot. */
   #inForce(
     result: TraceResult,
     stages: SubgraphStages,
@@ -288,14 +293,14 @@ export class FrameCompiler {
   }
 }
 
-/** Takes all guards of a trace, and the result for some sizes where it serves several. */
+/** Receives all guards of a trace, and the result for one set of sizes if it serves several. */
 type Keep = (guards: readonly Guard[], result?: TraceResult) => void;
 
 function* mapped<A, B>(steps: Steps<A>, map: (result: A) => B): Steps<B> {
   return map(yield* steps);
 }
 
-/** Returns the description of an entry: its stages are those of the plan in force. */
+/** Returns the description of an entry, with the stages of the plan in force. */
 function partOf(
   trace: TraceResult,
   { stages, record, tooSmall }: Pick<CompiledPart, 'stages' | 'record' | 'tooSmall'>,
@@ -321,11 +326,11 @@ function spanOf(phase: 'trace' | 'compile', frames: readonly Frame[]): SpanStart
 
 interface CompiledOps {
   readonly result: TraceResult;
-  /** Null when there is nothing to run. */
+  /** Null if there is nothing to run. */
   readonly stages: SubgraphStages | null;
 }
 
-/** Phases 4 to 7; null where it may depend on a path whether a value that backward needs is overwritten. */
+/** Phases 4 to 7; null if it depends on the path whether a value that backward needs is overwritten. */
 function compileOps(result: TraceResult, options: CompileOptions): CompiledOps | null {
   const { program } = result;
   const writes = program.ops.some((op) => writtenOperands(op).length > 0);
@@ -347,8 +352,8 @@ function compileOps(result: TraceResult, options: CompileOptions): CompiledOps |
 }
 
 /**
- * Numbers of the inputs whose data is saved for backward, by branches and loops too, or read after a write: by a
- * backward inside the program perhaps, whose ops are like others there.
+ * Indices of the inputs whose data is saved for backward, also by branches and loops, or read after a write,
+ * possibly by a backward inside the program, whose ops look like any others.
  */
 function readByGradients(
   { inputs, ops }: Program,

@@ -5,17 +5,17 @@ import { storedOutputs } from './materialize/apply-effects.ts';
 import { compileRecipe, type RecipeReader, type RunValues } from './materialize/materialize.ts';
 import type { Made } from './ownership/owned-tensors.ts';
 
-/** Finds among what a run has made what only the frames hold afterwards. */
+/** Finds the objects made by a run that only the frames hold afterwards. */
 export class MadeByRun {
   readonly #containers: readonly number[];
   readonly #captured: readonly RecipeReader[];
-  /** Outputs that an effect puts into an object. */
+  /** Outputs that an effect stores in an object. */
   readonly #stored: ReadonlySet<number>;
 
   constructor({ makes, effects }: TraceResult) {
     const references = makes.map((make) => contentsOf(make).filter(isReference));
     this.#containers = makes.flatMap((make, i) => {
-      // An array of numbers, which may be long, is not searched for tensors.
+      // A possibly long array of numbers is not searched for tensors.
       const holdsNumbers =
         make.kind === 'array' && make.elements.length > 0 && references[i]!.length === 0;
       return isContainer(make) && !holdsNumbers ? [i] : [];
@@ -25,12 +25,12 @@ export class MadeByRun {
     this.#stored = storedOutputs(effects);
   }
 
-  /** Values that iterators, generators and the like hold: to be read before effects change where it is read from. */
+  /** Values held by iterators, generators and similar objects, which must be read before effects change them. */
   captured(values: RunValues): readonly unknown[] {
     return this.#captured.length === 0 ? nothing : this.#captured.map((read) => read(values));
   }
 
-  /** `captured`: as read before the effects. */
+  /** `captured`: values read before the effects. */
   of(values: RunValues, captured: readonly unknown[]): Made {
     const { outputs, made } = values;
     return {
@@ -48,7 +48,7 @@ function isNew(output: Tensor, { inputs }: RunValues): boolean {
   return !output.disposed && !inputs.includes(output);
 }
 
-/** Reading one runs nothing of the user's: no accessors, and no `stack` of an error. */
+/** Whether reading the container runs no user code: it has no accessors, and no error's `stack`. */
 function isContainer(make: Make): boolean {
   switch (make.kind) {
     case 'array':

@@ -1,4 +1,4 @@
-/** Going on as ordinary JavaScript: one instruction after a break, or all the rest. */
+/** Native execution: one instruction after a break, or everything that follows. */
 
 import { withGradMode } from '../../runtime/autograd/grad-mode.ts';
 import { withGuard } from '../../runtime/device/current.ts';
@@ -19,8 +19,8 @@ import { positionOf, step } from '../vm/machine/run-frames.ts';
 import type { OwnedTensors } from './ownership/owned-tensors.ts';
 
 /**
- * Runs the innermost frame's instruction, which is not a return. A throw continues at the innermost handler:
- * the frames above it are taken off.
+ * Runs the innermost frame's instruction, which is not a return. A throw continues at the innermost handler, and
+ * the frames above it are popped.
  */
 export function stepNatively(
   frames: Frame[],
@@ -46,8 +46,8 @@ export function stepNatively(
 }
 
 /**
- * Runs the innermost frame natively until it reaches `pc`, at a return, an `await` or a `yield`; calls are made
- * whole. A throw may have gone to a caller's handler: then execution stands there.
+ * Runs the innermost frame natively until it reaches `pc`, a return, an `await` or a `yield`; calls run to
+ * completion. If a throw is caught in a calling frame, execution stops there.
  */
 export function stepTo(
   frames: Frame[],
@@ -57,7 +57,7 @@ export function stepTo(
 ): void {
   const depth = frames.length;
   const frame = frames[depth - 1]!;
-  // Once at least: a loop may break where it began.
+  // At least once: a loop may break where it began.
   do stepNatively(frames, owned, keepsNoOperand);
   while (frames.length === depth && frame.pc !== pc && !endsHere(frame));
 }
@@ -67,7 +67,7 @@ function endsHere({ closure, pc }: Frame): boolean {
   return op === 'return' || op === 'await' || op === 'yield';
 }
 
-/** Runs the frames to the outermost's return; or to its next `await` or `yield`, then the result is `Suspended`. */
+/** Runs the frames to the outermost return, or to its next `await` or `yield`; the result is then `Suspended`. */
 export function finishNatively(frames: readonly Frame[], owned: OwnedTensors): unknown {
   forEachHeld(frames, (value) => owned.escape(value));
   const stack = [...frames];
@@ -79,7 +79,7 @@ export function finishNatively(frames: readonly Frame[], owned: OwnedTensors): u
           return runToEnd(stack);
         } catch (error) {
           showCapturedFrames(error, stack);
-          // The machine has looked for a handler in its own frame.
+          // The machine has already looked for a handler in its own frame.
           if (!unwindTo(stack, stack.length - 1, error)) throw error;
         }
       }
@@ -99,7 +99,10 @@ function runToEnd(stack: Frame[]): unknown {
   }
 }
 
-/** After such a call nothing but the caller holds its operands; a tensor that it returns is new, or an operand. */
+/**
+ * Whether nothing but the caller holds a call's operands afterwards; a tensor that it returns is new, or an
+ * operand.
+ */
 export type KeepsNoOperand = (callee: unknown) => boolean;
 
 /** A call that keeps none of its operands, before it is made. */
@@ -126,12 +129,15 @@ function escapeOperands(frame: Frame, owned: OwnedTensors): void {
   for (const reg of reads(instruction)) owned.escape(frame.registers[reg]);
 }
 
-/** Tensors that the call has created belong to the frames, unless it passed them through; those that it read last are freed. */
+/**
+ * The frames own tensors that the call created, unless it passed them through; operands that it was the last to
+ * read are freed.
+ */
 function settle(frames: readonly Frame[], call: TensorCall, owned: OwnedTensors): void {
   const frame = frames[frames.length - 1]!;
   const { code } = frame.closure;
   const value = frame.registers[call.result];
-  // A call that threw, to a handler of its own frame, has left the register as it was.
+  // A call whose throw was caught in its own frame has left the register unchanged.
   const isResult = value !== call.before;
   if (isResult && value instanceof Tensor && !call.operands.has(value)) owned.add(value);
   else if (isResult && Array.isArray(value)) owned.addArray(value, call.operands);
@@ -144,7 +150,7 @@ function settle(frames: readonly Frame[], call: TensorCall, owned: OwnedTensors)
   for (const register of dyingBetween(code, call.pc, frame.pc)) release(frame.registers[register]);
 }
 
-/** Runs `body` in the modes that `noGrad`, `enableGrad` and `deviceGuard` around the frame set. */
+/** Runs `body` in the modes set by `noGrad`, `enableGrad` and `deviceGuard` around the frame. */
 function inModesOf<T>(frame: Frame, body: () => T): T {
   return withGuard(guardOf(frame), () => withGradMode(frame.gradMode, body));
 }

@@ -1,15 +1,15 @@
 import { RecentlyUsed } from '../../runtime/program/recently-used.ts';
 
-/** So many sets of sizes are compiled when they come for the first time. */
+/** This many sets of sizes are compiled when they first occur. */
 const compiledAtOnce = 256;
 
-/** From then on a set of sizes is compiled when it comes for this time. */
+/** Later sets of sizes are compiled at this visit. */
 const visitsWanted = 2;
 
-/** The number of visits after which a set of sizes is compiled again that took too much memory to be kept. */
+/** The visit at which a set of sizes is compiled again whose program was dropped to save memory. */
 const visitsWantedAgain = 16;
 
-/** So many sets of sizes are remembered. */
+/** The most sets of sizes to remember. */
 const mostRemembered = 4096;
 
 interface Visits {
@@ -18,14 +18,14 @@ interface Visits {
 }
 
 /**
- * Tells sizes that return from those that pass once, as the lengths of a cache that grows without an end do. To
- * compile a program takes as long as many eager calls, so sizes that pass are left to eager execution.
+ * Tells recurring sizes from sizes that occur once, like the lengths of an ever-growing cache. Compiling a program
+ * takes as long as many eager calls, so sizes that don't recur run eagerly.
  */
 export class PassingSizes<K extends string | number> {
   readonly #visits = new RecentlyUsed<K, Visits>(mostRemembered);
   #compiled = 0;
 
-  /** Counts a call with sizes for which there is no program; true when they are worth one. */
+  /** Counts a call with sizes that have no program; true once they are worth one. */
   isWorthCompiling(key: K): boolean {
     if (this.#compiled < compiledAtOnce) {
       this.#compiled++;

@@ -6,7 +6,7 @@ import { finish, type Steps } from '../programs/steps.ts';
 import type { TraceResult } from '../traces/trace-result.ts';
 import type { SavedInput } from './ownership/saved-views.ts';
 
-/** A program by one of its plans, ready to run. */
+/** A program with one of its plans, ready to run. */
 export interface ReadySubgraph {
   readonly stages: SubgraphStages;
   readonly subgraph: Subgraph;
@@ -15,14 +15,14 @@ export interface ReadySubgraph {
 }
 
 /**
- * So many runs of a first plan come before work on the final one begins. The search takes as long as some tens of
- * runs: a script of fifty steps would only pay for it.
+ * Runs of a first plan before work on the final one begins. The search takes as long as some tens of runs: for a
+ * script of fifty steps it would never pay off.
  */
 const hotRuns = 64;
 
 /**
- * Programs of at most so many ops get their final plan right away: a first plan wouldn't be there earlier. A GPU builds
- * kernels for each of two plans, which takes longer than planning.
+ * Programs of at most this many ops get their final plan immediately: a first plan wouldn't be ready earlier. A GPU
+ * would build kernels for both plans, which takes longer than planning.
  */
 const [smallOps, smallOpsOnGpu] = [8, 100];
 
@@ -40,20 +40,20 @@ export function firstOptions(wanted: TraceResult, options: CompileOptions): Comp
     savedDtype !== null ||
     offload !== null ||
     !(order || simplify || slices) ||
-    // Without its searches it is as soon there, too.
+    // With its searches known, the final plan is ready just as soon.
     hasKnownChoices({ program, wanted, options, donated: [] });
   return isFinal ? options : { ...options, tier: 'first' };
 }
 
 /**
- * The plan by which a subgraph runs: the first one, which is soon there, until the final one is made. That begins
- * when the subgraph is hot, continues by one step before each run, and changes no bit of any result: which plan is
- * in force depends on the number of runs alone.
+ * The plan by which a subgraph runs: the first plan, which is ready soon, until the final one is made. Work on the
+ * final plan begins when the subgraph is hot and advances by one step before each run. No bit of any result depends
+ * on the plan, and which plan is in force depends only on the number of runs.
  */
 export class PlanInForce {
   ready: ReadySubgraph;
   isFinal: boolean;
-  /** Null: the plan is final. */
+  /** Null if the plan is final. */
   #better: Steps<ReadySubgraph> | null;
   #runs = 0;
 
@@ -63,7 +63,7 @@ export class PlanInForce {
     this.#better = better;
   }
 
-  /** The plan for a run that begins now. */
+  /** Returns the plan for a run that begins now. */
   next(): ReadySubgraph {
     if (this.#better !== null && ++this.#runs > hotRuns) {
       const { done, value } = this.#better.next();
@@ -72,7 +72,7 @@ export class PlanInForce {
     return this.ready;
   }
 
-  /** Makes the final plan now. */
+  /** Completes the final plan now. */
   finish(): ReadySubgraph {
     if (this.#better !== null) this.#replace(finish(this.#better));
     return this.ready;

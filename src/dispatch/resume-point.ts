@@ -12,28 +12,28 @@ import type { SizedEntries } from './sized-entries.ts';
 /** One trace, compiled for its own sizes or for several. */
 export type Candidate = Entry | SizedEntries;
 
-/** The entries of one point may take this much of host memory, by an estimate. */
+/** The estimated bytes of host memory that the entries of one point may take. */
 const mostBytes = 128 * 2 ** 20;
-/** So many are kept whatever they take. */
+/** At least this many are kept. */
 const fewest = 16;
 
 /** A stack of instructions where execution may continue, with the entries compiled for it so far. */
 export class ResumePoint {
   readonly history: NumberHistory;
-  /** The one that was found, after another one, longest ago first. */
+  /** In the order in which they were last found after another one, oldest first. */
   readonly #entries = new Set<Candidate>();
   readonly #states = new ReturningStates();
-  /** The one that held last. */
+  /** The entry whose guards held last. */
   #last: Candidate | undefined;
   #dispatch: Dispatch<Candidate> | undefined;
   readonly #next = new WeakMap<Entry, Map<Pc, ResumePoint>>();
-  /** Set when no more entries are compiled here: execution continues natively, for this reason. */
+  /** Why no more entries are compiled here and execution continues natively; null if they are. */
   native: string | null = null;
-  /** The user knows that no entry fits these calls, which differ each time. */
+  /** Whether the user has been told that these calls differ each time and fit no entry. */
   isCrowded = false;
-  /** The user knows that new sizes keep coming. */
+  /** Whether the user has been told that new sizes keep coming. */
   isPassed = false;
-  /** A trace may fit the call that found no entry: its sizes are compiled once they return. */
+  /** A trace may fit the call that found no entry: its sizes are compiled once they recur. */
   declines = false;
 
   constructor(dynamic: Dynamic, bounds: ShapeBounds) {
@@ -44,7 +44,7 @@ export class ResumePoint {
     return [...this.#entries];
   }
 
-  /** How many entries there are. */
+  /** The number of entries. */
   get size(): number {
     return this.#entries.size;
   }
@@ -55,7 +55,7 @@ export class ResumePoint {
     this.#dispatch = undefined;
   }
 
-  /** Takes out entries that were not found for long, where all take too much memory. */
+  /** Removes the entries that have gone longest without use, if all take too much memory. */
   makeRoom(): Candidate[] {
     let bytes = 0;
     for (const entry of this.#entries) bytes += entry.bytes;
@@ -71,18 +71,17 @@ export class ResumePoint {
   }
 
   /**
-   * Whether the call is in a state that has come back often enough to be translated besides the many entries that
-   * are there, none of which fits.
+   * Whether the call's state has recurred often enough to be translated, although many entries exist and none fits.
    */
   returns(frames: readonly Frame[]): boolean {
     const states = this.#states;
     if (states.isEmpty) this.#tellApart(frames);
     if (!states.visit(frames, this.#entries.size)) return false;
-    // Where the state hides what tells the call from the entry of that state, it is looked at more closely.
+    // If the state doesn't distinguish the call from its entry, inspects it more closely.
     return !this.#tellApart(frames);
   }
 
-  /** True if some guard rejected an entry that no earlier call was rejected by. */
+  /** Whether some guard rejected an entry that it has not rejected for an earlier call. */
   #tellApart(frames: readonly Frame[]): boolean {
     let isNew = false;
     for (const { guards } of this.#entries) {
@@ -92,7 +91,7 @@ export class ResumePoint {
     return isNew;
   }
 
-  /** An entry whose guards hold: the one that held last, or one of those that a single fact leaves. */
+  /** Returns an entry whose guards hold: the last one used, or one of those left by a single fact. */
   find(frames: readonly Frame[]): Entry | undefined {
     const last = this.#last;
     const entry = last?.find(frames);
@@ -111,7 +110,7 @@ export class ResumePoint {
     return undefined;
   }
 
-  /** The first guard of each entry that doesn't hold, as the user would write it. */
+  /** For each entry, its first failing guard, as the user would write it. */
   misses(frames: readonly Frame[]): string[] {
     return this.entries.flatMap(({ guards, names }) => {
       const failing = guards.firstFailing(frames);
@@ -119,7 +118,7 @@ export class ResumePoint {
     });
   }
 
-  /** Where execution continues after `entry` broke and its instruction ran natively. */
+  /** The point at which execution continues after `entry` broke and its instruction ran natively. */
   after(entry: Entry, frames: readonly Frame[], points: ResumePoints): ResumePoint {
     let byPc = this.#next.get(entry);
     if (!byPc) {
@@ -127,7 +126,7 @@ export class ResumePoint {
       this.#next.set(entry, byPc);
     }
     const { outcome } = entry.result;
-    // A throw took frames off: rare, so found by the whole stack.
+    // A throw popped frames: rare, so looked up by the whole stack.
     if (outcome.kind === 'break' && frames.length !== outcome.frames.length) {
       return points.at(frames);
     }
@@ -142,15 +141,15 @@ export class ResumePoint {
 }
 
 /**
- * All resume points of one captured function, by the code and pc of every frame, and by the names around
- * it: two functions made at one place in the source have one code, and different variables.
+ * All resume points of one captured function, by the code and pc of every frame and by their closures: two
+ * functions created at one position in the source share code, but not variables.
  */
 export class ResumePoints {
   readonly #points = new Map<string, ResumePoint>();
   readonly #dynamic: Dynamic;
   readonly #bounds: () => ShapeBounds;
 
-  /** `bounds`: bounds of argument sizes that are not fixed; asked once the function is captured. */
+  /** `bounds`: bounds of dynamic argument sizes; called once the function is captured. */
   constructor(dynamic: Dynamic, bounds: () => ShapeBounds) {
     this.#dynamic = dynamic;
     this.#bounds = bounds;

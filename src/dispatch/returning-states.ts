@@ -3,10 +3,10 @@ import type { Guard } from '../guards/guard.ts';
 import { compileState, stateKey } from '../guards/guarded-state.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
 
-/** So many states are remembered. */
+/** The most states to remember. */
 const mostStates = 4096;
 
-/** With this many entries for each visit asked of a state, the effort of translating stays a small part of all. */
+/** With this many entries per visit required of a state, translation stays a small part of the work. */
 const entriesPerVisit = 4;
 
 interface Visits {
@@ -14,9 +14,9 @@ interface Visits {
 }
 
 /**
- * The states in which calls came to a point whose many entries didn't fit. A state is what the guards that
- * failed ask about: the length of a list, the keys of a map. One that returns, as the lengths of a cache do
- * with each sequence, is worth an entry of its own; one that never returns is left to eager execution.
+ * The states in which calls reached a point whose many entries didn't fit. A state is what the failing guards
+ * check: the length of a list, the keys of a map. A recurring state, like the lengths of a cache that restart with
+ * each sequence, is worth an entry of its own; one that never recurs is left to eager execution.
  */
 export class ReturningStates {
   readonly #telling = new Map<string, (frames: readonly Frame[]) => string>();
@@ -26,7 +26,7 @@ export class ReturningStates {
     return this.#telling.size === 0;
   }
 
-  /** Notes that `guard` has rejected an entry for a call. True if no guard on the same value has done so before. */
+  /** Records that `guard` rejected an entry for a call. True if no guard on the same value has done so before. */
   add(guard: Guard): boolean {
     const key = stateKey(guard);
     if (this.#telling.has(key)) return false;
@@ -35,7 +35,7 @@ export class ReturningStates {
     return true;
   }
 
-  /** Counts a call in its state; true once the state has come often enough for one more entry. */
+  /** Counts a call in its state; true once the state has recurred often enough for one more entry. */
   visit(frames: readonly Frame[], entries: number): boolean {
     let state = '';
     for (const read of this.#telling.values()) state += `${read(frames)};`;

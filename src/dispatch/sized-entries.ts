@@ -7,23 +7,23 @@ import type { Entry, GuardedEntry } from './entry.ts';
 import { PassingSizes } from './passing-sizes.ts';
 
 /**
- * The entries of one trace may take this much of host memory, by an estimate; the one used longest ago is
- * compiled again when its sizes return.
+ * The estimated bytes of host memory that the entries of one trace may take; the least recently used one is
+ * dropped, and compiled again when its sizes recur.
  */
 const mostBytes = 128 * 2 ** 20;
-/** So many are kept whatever they take. */
+/** At least this many are kept. */
 const fewest = 16;
 
-/** Compiles the program for some sizes, which the guards are on. */
+/** Compiles the program for some sizes, given the guards on them. */
 type CompileSized = (result: TraceResult, sizes: readonly Guard[]) => Entry | null;
 
-/** An entry and the sizes that it is for; null: the trace doesn't fit them. */
+/** An entry and its sizes; null if the trace doesn't fit them. */
 interface Sized {
   readonly entry: Entry | null;
   readonly values: readonly unknown[];
 }
 
-/** The entries of one trace, one for each set of sizes: kernels and plans know their sizes exactly. */
+/** The entries of one trace, one per set of sizes: kernels and plans know their sizes exactly. */
 export class SizedEntries {
   readonly guards: GuardSet;
   readonly #resized: Resized;
@@ -34,9 +34,9 @@ export class SizedEntries {
   readonly #last: unknown[];
   #lastEntry: Entry | null = null;
 
-  /** Null where all sizes are compiled, since nothing may run eagerly. */
+  /** Null if all sizes are compiled, since nothing may run eagerly. */
   readonly #passing: PassingSizes<string | number> | null;
-  /** The last call's sizes are not compiled, though the trace may fit them: they have not returned so far. */
+  /** The last call's sizes are not compiled although the trace may fit them: they have not recurred so far. */
   declines = false;
 
   readonly names: SourceNames;
@@ -52,7 +52,7 @@ export class SizedEntries {
   }
 
   /**
-   * The entry for these frames, compiled when their sizes are new; undefined when the trace doesn't fit, or where it
+   * Returns the entry for these frames, compiled if their sizes are new; undefined if the trace doesn't fit or
    * `declines`.
    */
   find(frames: readonly Frame[]): Entry | undefined {
@@ -63,7 +63,7 @@ export class SizedEntries {
     return this.#lastEntry?.find(frames);
   }
 
-  /** True when the sizes are others than at the last call. */
+  /** Whether the sizes differ from those of the last call. */
   #readKeys(frames: readonly Frame[]): boolean {
     let changed = false;
     for (let i = 0; i < this.#keys.length; i++) {
@@ -77,7 +77,7 @@ export class SizedEntries {
 
   #entryFor(frames: readonly Frame[]): Entry | null {
     const [first] = this.#last;
-    // Without making a text where one positive number says all.
+    // Avoids building a string where one positive number is the whole key.
     const isPlain = this.#last.length === 1 && typeof first === 'number' && first > 0;
     const key = isPlain ? first : this.#last.map(spelled).join();
     if (this.#passing && !this.#entries.has(key) && !this.#passing.isWorthCompiling(key)) {
@@ -92,22 +92,22 @@ export class SizedEntries {
     return entry;
   }
 
-  /** Makes the final plans of what has run. */
+  /** Makes the final plans of everything that has run. */
   finish(): void {
     for (const { entry } of this.#entries.values()) entry?.finish();
   }
 
-  /** The estimated bytes of all of them. */
+  /** The estimated bytes of all entries. */
   get bytes(): number {
     return this.#entries.weight;
   }
 
-  /** The trace, to play it for sizes that no call had. */
+  /** The trace, for replaying it with sizes that no call has had. */
   get resized(): Resized {
     return this.#resized;
   }
 
-  /** The compiled entries, each with all of its guards: the sizes that it is for are among them. */
+  /** The compiled entries, each with all of its guards, including those on its sizes. */
   get compiled(): GuardedEntry[] {
     const { guards } = this.#resized;
     return this.#entries.values().flatMap(({ entry, values }) => {

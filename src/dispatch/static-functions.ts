@@ -3,13 +3,13 @@ import type { Captured } from './captured-function.ts';
 
 const capturedOf = new WeakMap<AnyFunction, Captured>();
 
-/** `run` is what the user calls; `captured` is the record behind it. */
+/** Registers `captured` as the record of `run`, the function that the user calls. */
 export function registerStatic(run: AnyFunction, captured: Captured): void {
   captured.wrapper = run;
   capturedOf.set(run, captured);
 }
 
-/** The record behind a captured function. */
+/** Returns the record of a captured function. */
 export function capturedBehind(fn: AnyFunction): Captured | undefined {
   return capturedOf.get(fn);
 }

@@ -2,47 +2,47 @@ import type { Device } from '../../runtime/device/device.ts';
 import type { ReadySubgraph } from './plan-in-force.ts';
 
 /**
- * Bytes that an arithmetic operation is worth, from a lot, where nearly all that backward reads stays, to nothing: all
- * that can be made again is. Before the first, nothing is made again.
+ * Exchange rates between bytes and arithmetic: from high, where nearly everything that backward reads is kept, to
+ * zero, where everything possible is recomputed. Below the first, nothing is recomputed.
  */
 const rates = [...Array.from({ length: 9 }, (_, i) => 4 ** (1 - i)), 0];
 
-/** Share of the budget that is left free: gradients that wait for others are in no plan. */
+/** The share of the budget left free: gradients waiting for others are in no plan. */
 const margin = 0.02;
 
-/** A subgraph whose backward can compute some of forward again. */
+/** A subgraph whose backward can recompute some of forward. */
 export interface Recomputing {
   readonly device: Device;
-  /** Its plan where so much is made again; null: nothing is. */
+  /** Its plan at this rate; null: nothing is recomputed. */
   planAt(rate: number | null): ReadySubgraph;
-  /** Runs have this plan from now on. */
+  /** Runs use this plan from now on. */
   recomputeAt(rate: number | null): void;
-  /** Bytes of inputs that cross a graph break, and that backward keeps at this rate. */
+  /** Bytes of inputs that cross a graph break and that backward keeps at this rate. */
   keptInputBytes(rate: number | null): number;
 }
 
-/** The record of a step that needed more than its budget. */
+/** A step that exceeded its budget. */
 export interface BudgetMissed {
   readonly needed: number;
-  /** The step before it was the first: plans didn't know yet what the step keeps in all. */
+  /** Whether the previous step was the first: plans didn't yet know what a step keeps in total. */
   readonly isFirst: boolean;
 }
 
-/** A step ends where another one begins. */
+/** A step ends where the next one begins. */
 const underWay = new WeakMap<Device, StepBudget>();
 
 /**
- * The memory budget of a step that runs several subgraphs: a call, and all that follows up to the next one, such as its
- * backward. What the subgraphs keep for backward adds up, so that they share the budget: at one rate of exchange
- * between bytes and arithmetic for all runs, and at a higher one for the last ones, whose backward comes first. What
- * a step needs is measured; the plans' predictions tell how much less it is with other plans.
+ * The memory budget of a step that runs several subgraphs: a call and everything up to the next one, such as its
+ * backward. What the subgraphs keep for backward adds up, so they share the budget: with one exchange rate between
+ * bytes and arithmetic for all runs, and a higher one for the last runs, whose backward comes first. What a step
+ * needs is measured; the plans' predictions say how much less it needs with other plans.
  */
 export class StepBudget {
   readonly #budget: number;
   readonly #onMiss: (missed: BudgetMissed) => void;
   /** Runs of the current step. */
   #runs: Recomputing[] = [];
-  /** The device of the current step; null: no step has begun. */
+  /** The device of the current step; null before the first step. */
   #device: Device | null = null;
   /** Bytes allocated at its start. */
   #start = 0;
@@ -56,7 +56,7 @@ export class StepBudget {
     this.#onMiss = onMiss;
   }
 
-  /** A call begins: the step before it is over. */
+  /** A call begins, which ends the previous step. */
   begin(): void {
     this.#end();
     const missed = this.#missed;
@@ -100,9 +100,9 @@ export class StepBudget {
     this.#share(runs, needed);
   }
 
-  /** Finds the least that has to be made again for a step like this one, as far as is known. */
+  /** Finds the least recompute for a step like this one, as far as is known. */
   #share(runs: readonly Recomputing[], needed: number): void {
-    // What the plans don't know of, such as parameters' gradients, stays as it is.
+    // Bytes that no plan knows of, such as parameters' gradients, stay as they are.
     const rest = needed - peakOf(runs, this.#shares);
     const within = this.#budget * (1 - margin);
     const fits = (shares: Shares) => rest + peakOf(runs, shares) <= within;
@@ -111,9 +111,9 @@ export class StepBudget {
   }
 }
 
-/** How a step shares its budget: the first runs are so far down the list of rates, the others one above it. */
+/** How a step shares its budget: the first runs use the rate at `level`, the later ones the next higher rate. */
 interface Shares {
-  /** 0: nothing is made again. */
+  /** 0: nothing is recomputed. */
   readonly level: number;
   readonly runs: number;
 }
@@ -123,7 +123,10 @@ function rateOf({ level, runs }: Shares, run: number): number | null {
   return own <= 0 ? null : rates[own - 1]!;
 }
 
-/** The first number that holds; `limit` where none before it does. What holds for one holds for those above it. */
+/**
+ * Binary search for the first number that holds; `limit` if none before it does. If it holds for one number, it
+ * holds for all larger ones.
+ */
 function first(limit: number, holds: (count: number) => boolean): number {
   let [low, high] = [0, limit];
   while (low < high) {
@@ -134,7 +137,7 @@ function first(limit: number, holds: (count: number) => boolean): number {
   return high;
 }
 
-/** Forward of each run on top of what those before keep, and backward from the last to the first. */
+/** The peak of forward, each run on top of what earlier ones keep, and of backward from the last run to the first. */
 function peakOf(runs: readonly Recomputing[], shares: Shares): number {
   let [kept, peak] = [0, 0];
   runs.forEach((run, i) => {

@@ -13,29 +13,32 @@ import type { Recomputing } from './step-budget.ts';
 
 /** The facts that the plan of a subgraph may rely on in one call. */
 export interface PlanChoice {
-  /** Numbers of the inputs that are dead after the call: the program frees or overwrites them. */
+  /** Indices of the inputs that are dead after the call: the program frees or overwrites them. */
   readonly donated: readonly number[];
-  /** Two inputs are one memory, and one of them is written: the ops run as they were traced. */
+  /** Whether two inputs share memory of which one is written: the ops then run as they were traced. */
   readonly asTraced: boolean;
-  /** For a file, which any device may load: with dtypes that all of them have. */
+  /** For a file that any device may load: uses only dtypes that all of them have. */
   readonly portable?: boolean;
   /** Views that are copied, so that backward keeps no larger memory. */
   readonly compact: readonly ValueId[];
-  /** At which rate of bytes and arithmetic backward computes forward again; null: only within its own budget. */
+  /**
+   * The exchange rate of bytes and arithmetic at which backward recomputes forward; null: only within the
+   * subgraph's own budget.
+   */
   readonly rate: number | null;
 }
 
 const none: readonly number[] = [];
 
-/** More patterns of donation than this at one entry: the calls differ too much to plan each of them. */
+/** With more patterns of donation than this at one entry, calls differ too much to plan each of them. */
 const variantLimit = 8;
 
-/** Where several subgraphs share a budget, the plans at one rate of exchange between bytes and arithmetic. */
+/** The plans at one exchange rate between bytes and arithmetic, if several subgraphs share a budget. */
 interface PlansAtRate {
   readonly rate: number | null;
-  /** For calls that hand nothing over. */
+  /** For calls that donate nothing. */
   readonly usual: PlanInForce;
-  /** Plans by the bits of their donated inputs. */
+  /** Plans by the bit set of their donated inputs. */
   readonly donating: Map<number, PlanInForce>;
   readonly numbers: Map<PlanInForce, readonly number[]>;
   keptInputBytes: number | undefined;
@@ -45,7 +48,7 @@ function plansOf(rate: number | null, usual: PlanInForce): PlansAtRate {
   return { rate, usual, donating: new Map(), numbers: new Map(), keptInputBytes: undefined };
 }
 
-/** Bytes of inputs that backward keeps, or views of them. */
+/** Bytes of inputs that backward keeps, directly or as views. */
 function keptInputBytes({ forward, planned }: SubgraphStages, crossing: readonly number[]): number {
   const sources = new Map<ValueId, ValueId>();
   const sourceOf = (id: ValueId): ValueId => sources.get(id) ?? id;
@@ -57,33 +60,33 @@ function keptInputBytes({ forward, planned }: SubgraphStages, crossing: readonly
   return inputs.reduce((sum, id) => sum + bytesOf(planned.values, id), 0);
 }
 
-/** The plans of one subgraph. Which inputs die in a call, and which are one memory, shows when it runs. */
+/** The plans of one subgraph. Which inputs die in a call, and which share memory, is known only when it runs. */
 export class SubgraphVariants implements CopiesViews, Recomputing {
   /** Takes every input as it is. */
   readonly #plain: PlanInForce;
-  /** Its plans at the rate of the runs from now on. */
+  /** Its plans at the current rate. */
   #plans: PlansAtRate;
-  /** The one that ran last. */
+  /** The subgraph that ran last. */
   last: Subgraph;
   /** Inputs that its backward keeps, and could keep copies of. */
   lastSavedInputs: readonly SavedInput[];
-  /** Numbers of the inputs that it took over. */
+  /** Indices of the inputs that it took over. */
   lastDonated: readonly number[] = [];
   readonly #compile: (choice: PlanChoice) => PlanInForce;
-  /** Views that are copied from now on, in their order. */
+  /** Views that are copied from now on, in order. */
   #compact: readonly ValueId[] = [];
   #asTraced: PlanInForce | undefined;
   #portable: PlanInForce | undefined;
   readonly #atRates = new Map<number | null, PlansAtRate>();
-  /** Numbers of the inputs that come from earlier subgraphs of a call. */
+  /** Indices of the inputs that come from earlier subgraphs of a call. */
   readonly #crossing: readonly number[];
-  /** Numbers of the inputs that the program writes in place. */
+  /** Indices of the inputs that the program writes in place. */
   readonly written: readonly number[];
-  /** A check may fail when some line has been written. */
+  /** Whether a check may fail after a line has been logged. */
   readonly holdsLines: boolean;
-  /** It has control ops, whose decisions its bytes depend on. */
+  /** Whether it has control ops, on whose decisions its bytes depend. */
   readonly decides: boolean;
-  /** For each plan, the inputs whose earlier data some gradient reads although an input is written. */
+  /** For each plan, the inputs whose previous data some gradient reads although an input is written. */
   readonly #readByGradients = new WeakMap<ReadySubgraph, readonly number[]>();
   readonly #readByGradientsOf: (stages: SubgraphStages) => readonly number[];
   readonly device: Device;
@@ -110,13 +113,13 @@ export class SubgraphVariants implements CopiesViews, Recomputing {
     this.#crossing = crossing;
   }
 
-  /** `donated`: bit i is input number i. `numbers` are the scalar inputs. */
+  /** `donated`: a bit set of inputs. `numbers`: the scalar inputs. */
   run(inputs: readonly Tensor[], donated: number, numbers: readonly number[]): Tensor[] {
     const takes = this.#next(inputs, donated);
     return this.last.run(inputs, takes ? donated : 0, numbers);
   }
 
-  /** Runs with an asynchronous backend. Calls whose inputs are one memory are left to the kernels. */
+  /** Runs with an asynchronous backend. Calls whose inputs share memory are left to the kernels. */
   async runAsync(
     inputs: readonly Tensor[],
     donated: number,
@@ -127,7 +130,7 @@ export class SubgraphVariants implements CopiesViews, Recomputing {
     return last.isAsync ? last.runAsync(inputs, taken, numbers) : last.run(inputs, taken, numbers);
   }
 
-  /** Selects the plan of this run. True: one that was made for it takes inputs over. */
+  /** Selects the plan of this run. Returns whether it takes inputs over. */
   #next(inputs: readonly Tensor[], donated: number): boolean {
     const plan = this.#choose(inputs, donated);
     const { subgraph, savedInputs } = plan.isFinal ? plan.ready : plan.next();
@@ -137,7 +140,7 @@ export class SubgraphVariants implements CopiesViews, Recomputing {
     return plan !== this.#plans.usual && plan !== this.#asTraced;
   }
 
-  /** From now on copies are read of these views, too. */
+  /** From now on, copies of these views are kept, too. */
   copyViews(views: readonly ValueId[]): void {
     const compact = [...new Set([...this.#compact, ...views])].sort((a, b) => a - b);
     if (compact.length === this.#compact.length) return;
@@ -172,7 +175,7 @@ export class SubgraphVariants implements CopiesViews, Recomputing {
     return plans;
   }
 
-  /** The plan in force for calls that hand nothing over. */
+  /** The plan in force for calls that donate nothing. */
   get usual(): ReadySubgraph {
     return this.#plans.usual.ready;
   }
@@ -181,7 +184,7 @@ export class SubgraphVariants implements CopiesViews, Recomputing {
     return this.#all().every((plan) => plan.isFinal);
   }
 
-  /** Makes the final plans of all that has run. */
+  /** Makes the final plans of everything that has run. */
   finish(): void {
     for (const plan of this.#all()) plan.finish();
     this.last = this.#plans.usual.ready.subgraph;
@@ -192,7 +195,7 @@ export class SubgraphVariants implements CopiesViews, Recomputing {
     return [this.#plans.usual, ...this.#plans.donating.values(), ...asTraced];
   }
 
-  /** The final plan for a file: as traced where a call has brought inputs that are one memory. */
+  /** The final plan for a file: as traced if a call has had inputs that share memory. */
   get portable(): Subgraph {
     const { stages, subgraph } = (this.#asTraced ?? this.#plain).finish();
     const { savedPlaces, offload } = stages.passes;
@@ -203,8 +206,8 @@ export class SubgraphVariants implements CopiesViews, Recomputing {
   }
 
   /**
-   * Whether an input that gradients read is the memory of another one that is written. Eager execution rejects
-   * some of that, by the versions of the memory; a program knows its inputs as memory of their own.
+   * Whether an input that gradients read shares memory with one that is written. Eager execution rejects some of
+   * that by memory versions, but a program treats its inputs as separate memories.
    */
   confuses(inputs: readonly Tensor[]): boolean {
     if (this.written.length === 0) return false;

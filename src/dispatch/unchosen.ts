@@ -2,7 +2,7 @@ import { eachOutput } from '../traces/optional-outputs.ts';
 import type { Recipe, TraceResult } from '../traces/trace-result.ts';
 import { compileRecipe, type RecipeReader, type RunValues } from './materialize/materialize.ts';
 
-/** Frees the outputs of a run that only options hold which were not chosen. */
+/** Frees the outputs of a run that only unchosen options hold. */
 export function compileUnchosen(result: TraceResult): ((values: RunValues) => void) | undefined {
   const { optional } = result;
   if (optional.length === 0) return undefined;

@@ -9,18 +9,18 @@ import type { Program, ProgramOp, ValueId } from '../../../runtime/program/progr
 import { writtenOperands } from '../../../runtime/program/writes.ts';
 import type { GroupOptions } from './groups.ts';
 
-/** The ops of one attention, or of its gradient, by number, and where all of them may run. */
+/** The ops of one attention call, or of its gradient, by index, and where all of them may run. */
 export interface AttentionGroup {
   readonly ops: readonly number[];
-  /** Views between them of what they read, which run before them. */
+  /** Views of their operands that stand between them, and run before them. */
   readonly views: readonly number[];
-  /** They run before the op with this number. */
+  /** The index of the op before which they run. */
   readonly before: number;
 }
 
 /**
- * Finds groups around each softmax whose device computes attention by tiles: products of which scores are made, what
- * elementwise ops make of these, and products with that, which alone are read by other ops.
+ * Finds groups around each softmax whose device computes attention by tiles: the products that compute the scores,
+ * elementwise ops on them, and products with the result, which are the only values that other ops read.
  */
 export function attentionGroups(
   program: Program,
@@ -67,7 +67,7 @@ class AttentionFinder {
     });
   }
 
-  /** Null where the ops around the softmax can't be one. */
+  /** Returns the group around the softmax; null if its surroundings can't be one. */
   around(seed: number): AttentionGroup | null {
     if (this.#taken.has(seed)) return null;
     const grid = tileGridOf(this.#valueOf(seed).shape);
@@ -88,7 +88,7 @@ class AttentionFinder {
     return this.#program.values[this.#op(index).outputs[0]!]!;
   }
 
-  /** The op's kind among the parts of a group; null for values that a run may lack. */
+  /** Returns the op's role in a group; null if a run may lack one of its values. */
   #kindOf(index: number) {
     const op = this.#op(index);
     const { fixed } = this.#options;
@@ -96,7 +96,7 @@ class AttentionFinder {
     return tilePartKind(op, this.#program.values);
   }
 
-  /** All ops that make the softmax's operand, read its result, or read what is made of both. */
+  /** Adds all ops that compute the softmax's operand, read its result, or read what is computed from both. */
   #grow(seed: number, grid: TileGrid): Map<number, 'element' | 'sum'> {
     const region = new Map<number, 'element' | 'sum'>([[seed, 'element']]);
     const pending = [seed];
@@ -127,8 +127,8 @@ class AttentionFinder {
   }
 
   /**
-   * The region without what others read, too, if that is made of no product of it, such as a mask: it stays a value. Null
-   * where others read an element that is.
+   * The region without elements that other ops read, if these depend on no product of the region, such as a mask:
+   * they remain values. Null if another op reads an element that does.
    */
   #withoutShared(region: ReadonlyMap<number, 'element' | 'sum'>): readonly number[] | null {
     const left = new Set([...region.keys()].sort((a, b) => a - b));
@@ -151,14 +151,17 @@ class AttentionFinder {
     return [...left];
   }
 
-  /** A run without some gradient leaves out the group as a whole. */
+  /** If a run lacks some gradient, the group is skipped as a whole. */
   #areOneSource(ops: readonly number[]): boolean {
     const sources = ops.map((index) => this.#options.sourcesOf(this.#op(index).outputs[0]!));
     const all = sources.reduce((bits, each) => bits | each, 0n);
     return sources.every((bits) => bits === all || bits === 0n);
   }
 
-  /** Where the ops may run together: when all that they read is there, and before others read what they make. */
+  /**
+   * Finds where the ops may run together: once all their operands are available, and before other ops read their
+   * results.
+   */
   #placed(ops: readonly number[]): AttentionGroup | null {
     const own = new Set(ops);
     const [first, last] = [ops[0]!, ops.at(-1)!];
@@ -181,7 +184,7 @@ class AttentionFinder {
     return isReady ? { ops, views: [...views].sort((a, b) => a - b), before } : null;
   }
 
-  /** Whether an op between the first and last one writes what they read, or must keep its place among them. */
+  /** Whether an op between the first and the last one writes their operands, or must keep its position among them. */
   #areWritten(ops: readonly number[], first: number, last: number): boolean {
     const own = new Set(ops);
     const touched = new Set(
@@ -198,7 +201,7 @@ class AttentionFinder {
   }
 }
 
-/** The program with the ops of each group next to each other, and their numbers there. */
+/** Returns the program with the ops of each group next to each other, and their indices there. */
 export function gathered(
   program: Program,
   groups: readonly AttentionGroup[],

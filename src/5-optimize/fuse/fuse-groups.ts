@@ -13,12 +13,12 @@ const mostTrials = 10;
 const mostEstimates = 5;
 
 /**
- * In: a program in the order of its plan. Out: the same with groups of ops as one op each, in the place of its last
- * one, where the bytes that the program needs are as few.
+ * In: a program in the order of its plan. Out: the same program with groups of ops fused into one op each, at the
+ * position of the group's last op, as long as the program needs no more bytes.
  *
- * A group reads its operands where its last op stood, and so may keep them longer. Peaks never rise, except by what
- * saved dispatches are worth on a GPU: if the program with all groups needs more bytes, those that raise it are left
- * out, and groups of ops that are adjacent in the order take their place.
+ * A group reads its operands where its last op stood, which may extend their live ranges. Peaks never rise, except
+ * by what saved dispatches are worth on a GPU: if the program with all groups needs more bytes, the groups that
+ * raise the peak are left out and replaced by groups of adjacent ops.
  */
 export function fuseGroups(
   given: Staged,
@@ -34,7 +34,7 @@ export function fuseGroups(
     find({ fixed, sourcesOf: sources.of, adjacent }).flatMap((group) => writer.asOne(group, done));
   const groups = groupsOf(false, none);
   if (groups.length === 0) return given;
-  /** Groups of ops that are adjacent, in the place of those that are omitted. */
+  /** Groups of adjacent ops, in place of the groups left out. */
   const others = (accepted: readonly Group[]): readonly Group[] =>
     groupsOf(true, new Set(accepted.flat()));
   const { choices } = context;
@@ -51,7 +51,7 @@ export function fuseGroups(
   let trials = 0;
   let accepted: readonly Group[] = [];
   let written = program;
-  /** Returns the bytes by which these groups raise the peak above the limit; accepts the groups if it is not positive. */
+  /** Returns the bytes by which these groups raise the peak above the limit; accepts the groups if there are none. */
   const excessWith = (candidates: readonly Group[]): number => {
     trials++;
     const all = [...accepted, ...candidates];
@@ -85,7 +85,7 @@ export function fuseGroups(
   if (excess > 0) takeHalves(candidates);
   const taken = accepted;
   let adjacent: readonly Group[] = [];
-  // A first plan is there sooner without another search, and runs a few more kernels.
+  // A first plan skips the second search: it is ready sooner, and runs a few more kernels.
   if (taken.length < groups.length && !context.isFirst) {
     trials = 0;
     adjacent = others(taken);
@@ -97,11 +97,11 @@ export function fuseGroups(
     taken: numbers(taken, groups),
     adjacent: numbers(accepted.slice(taken.length), adjacent),
   });
-  // The very program that was costed: the next pass starts from its bytes.
+  // Returns the same object that was costed, so the next pass finds its bytes cached.
   return accepted.length > 0 ? { ...given, program: written } : given;
 }
 
-/** The program with each group as one op in the place of its last one. */
+/** Returns the program with each group fused into one op at the position of its last op. */
 export function writeGroups(
   program: Program,
   staying: ReadonlySet<ValueId>,
@@ -117,7 +117,7 @@ const none: ReadonlySet<number> = new Set();
 /** On a GPU, saving one dispatch is worth this many bytes of the peak. */
 const dispatchBytes = 16 * 1024;
 
-/** Bytes that the groups may add to the peak for the dispatches that they save. */
+/** The bytes that the groups may add to the peak in exchange for the dispatches they save. */
 function worthOf({ ops, values }: Program, groups: readonly Group[]): number {
   const saved = groups.map((group) => {
     const { inputs, outputs } = ops[group[0]!]!;
@@ -127,11 +127,11 @@ function worthOf({ ops, values }: Program, groups: readonly Group[]): number {
   return saved.reduce((sum, bytes) => sum + bytes, 0);
 }
 
-/** Writes programs with groups of ops as one op each; a group is made once. */
+/** Writes programs with groups of ops fused into one op each; a fused op is built only once. */
 class GroupWriter {
   readonly #program: Program;
   readonly #staying: ReadonlySet<ValueId>;
-  /** Numbers of the ops that name a value. */
+  /** For each value, the indices of the ops that name it. */
   readonly #readers = new Map<ValueId, number[]>();
   readonly #made = new Map<Group, ProgramOp>();
 
@@ -145,8 +145,8 @@ class GroupWriter {
   }
 
   /**
-   * The group that one op may do, without the views at its end; several where it is too large for the device, and none
-   * with an op that is `done` by another group.
+   * Returns the group as one fused op, without views at its end; as several if it is too large for the device; none
+   * if an op is already `done` by another group.
    */
   asOne(group: Group, done: ReadonlySet<number>): Group[] {
     const { ops, values } = this.#program;
@@ -173,7 +173,7 @@ class GroupWriter {
     return [kept];
   }
 
-  /** Whether the device binds all values that the parts name: one op of them names no more. */
+  /** Whether the device can bind all values that the parts name: a fused op names no more. */
   #surelyFits(parts: readonly ProgramOp[]): boolean {
     const named = new Set(parts.flatMap(({ inputs, outputs }) => [...inputs, ...outputs]));
     const [first] = named;
@@ -182,13 +182,13 @@ class GroupWriter {
     );
   }
 
-  /** Each half may run where its own last op stands: no op of the other half is between its ops. */
+  /** Each half may run where its own last op stands if no op of the other half is between its ops. */
   #halves(group: Group, done: ReadonlySet<number>): Group[] {
     const middle = group.length >> 1;
     return [group.slice(0, middle), group.slice(middle)].flatMap((half) => this.asOne(half, done));
   }
 
-  /** Each group as one op in the place of its last one. */
+  /** Writes each group as one op at the position of its last op. */
   write(groups: readonly Group[]): Program {
     const ops: (ProgramOp | null)[] = [...this.#program.ops];
     for (const group of groups) {
@@ -204,7 +204,7 @@ class GroupWriter {
     else this.#readers.set(id, [reader]);
   }
 
-  /** Values of the group that are read elsewhere. */
+  /** Values of the group that are read outside it. */
   #resultsOf(group: Group): ValueId[] {
     const own = new Set(group);
     return group
@@ -215,7 +215,10 @@ class GroupWriter {
       );
   }
 
-  /** Returns the index of a view that is a result together with its base or another view of it; null if there is none. */
+  /**
+   * Returns the index of a view that is a result together with its base or another view of it; null if there is
+   * none.
+   */
   #shownTwice(parts: readonly ProgramOp[], results: readonly ValueId[]): number | null {
     const base = new Map<ValueId, ValueId>();
     const shown = new Set<ValueId>();

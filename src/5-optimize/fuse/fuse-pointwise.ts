@@ -5,9 +5,9 @@ import { findGroups, onceForEachOp } from './groups.ts';
 import { PointwiseRules } from './pointwise-groups.ts';
 
 /**
- * In: a program in the order of its plan. Out: the same with groups of pointwise ops as one op each, which reads
- * and writes every element once; values that only a group reads take no memory. Each op rounds as before, so that
- * bits are the same.
+ * In: a program in the order of its plan. Out: the same program with groups of pointwise ops fused into one op
+ * each, which reads and writes every element once; values read only inside a group take no memory. Each op rounds
+ * as before, so the bits are the same.
  */
 export function fusePointwise(given: Staged, context: PassContext): Staged {
   const { program } = given;
@@ -15,7 +15,7 @@ export function fusePointwise(given: Staged, context: PassContext): Staged {
   return fuseGroups(given, context, (options) => findGroups(program, rules, options));
 }
 
-/** With all groups as one op each, in the order that the program has: what planning may make of it. */
+/** Returns the program with all groups fused, in its given order: an estimate of the planned form. */
 export function allFused(program: Program, staying: ReadonlySet<ValueId>): Program {
   const groups = findGroups(program, new PointwiseRules(program.values), {
     fixed: new Set(),

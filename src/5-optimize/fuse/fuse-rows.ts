@@ -14,11 +14,11 @@ import { withoutShapeReads } from './read-shapes.ts';
 import { RowRules } from './row-groups.ts';
 
 /**
- * In: a program in the order of its plan, pointwise ops fused. Out: the same with groups of ops that fall into rows
- * as one op each: pointwise ops before and after reductions, softmax, norms, products and convolutions. A few rows
- * at a time go through the whole group while they are in cache, and what lies between takes no memory. Every op
- * computes a row as it does among all rows, so that bits are the same. On a GPU a group is a product or
- * sum, and pointwise ops on its elements.
+ * In: a program in the order of its plan, with pointwise ops fused. Out: the same program with groups of ops that
+ * can run row by row fused into one op each: pointwise ops before and after reductions, softmax, norms, products
+ * and convolutions. A few rows at a time go through the whole group while they are in cache, and intermediate
+ * values take no memory. Every op computes a row exactly as it would among all rows, so the bits are the same. On a
+ * GPU, a group is a product or sum with pointwise ops on its elements.
  */
 export function fuseRows(given: Staged, context: PassContext): Staged {
   const { prefer, budget } = context.memory;
@@ -32,7 +32,9 @@ export function fuseRows(given: Staged, context: PassContext): Staged {
   return fused.program === program ? given : fused;
 }
 
-/** Sums to the shape of a bias by channel, as sums over dimensions: these go on from block to block. */
+/**
+ * Rewrites sums to the shape of a per-channel bias as sums over dimensions, which can continue from block to block.
+ */
 function withSumsByChannel(program: Program): Program {
   const { values } = program;
   const ops = program.ops.map((op): ProgramOp => {
@@ -46,7 +48,7 @@ function withSumsByChannel(program: Program): Program {
   return { ...program, ops };
 }
 
-/** Single pointwise ops alone are not groups here: those that may share a loop have been fused before. */
+/** Single pointwise ops don't form groups here: those that can share a loop have been fused before. */
 export function rowGroups<Kind>(
   program: Program,
   options: GroupOptions,

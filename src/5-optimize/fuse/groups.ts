@@ -2,15 +2,15 @@ import { ValueGroups } from '../../../runtime/program/memory-groups.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import { writtenOperands } from '../../../runtime/program/writes.ts';
 
-/** Numbers of ops that one fused op may do, in their order. */
+/** Indices of ops that one fused op can replace, in order. */
 export type Group = readonly number[];
 
 export interface GroupOptions {
-  /** Values that an op may find missing, and values whose ops must stay as they are. */
+  /** Values that may be missing in a run, and values whose ops must stay as they are. */
   readonly fixed: ReadonlySet<ValueId>;
-  /** The gradients that a value is computed from: a run without some of them leaves out whole groups. */
+  /** The gradients that a value is computed from: a run that lacks some of them skips whole groups. */
   readonly sourcesOf: (id: ValueId) => bigint;
-  /** Between two ops of a group there are only views, and ops that may be parts themselves. */
+  /** Only views, and ops that could be members themselves, may stand between two ops of a group. */
   readonly adjacent: boolean;
 }
 
@@ -18,15 +18,15 @@ export interface GroupOptions {
 export interface GroupRules<Kind> {
   readonly mostParts: number;
   readonly mostOperands: number;
-  /** Returns the kind of a group of this op alone; null if the op may not be part of a group. */
+  /** Returns the kind of a group of this op alone; null if the op can't be in a group. */
   begin(op: ProgramOp): Kind | null;
-  /** Returns the kind of a group of these ops, which are connected; null where they can't be one. */
+  /** Returns the kind of a group of these connected ops; null if they can't form one. */
   join(one: Kind, other: Kind, group: Joined): Kind | null;
-  /** Whether the op shows a value of a group under another name, which others of the group may read. */
+  /** Whether the op is a view under another name of a value of the group, which other members may read. */
   isAlias?(op: ProgramOp): boolean;
 }
 
-/** Returns rules that look at each op once for all searches. */
+/** Returns rules that inspect each op only once for all searches. */
 export function onceForEachOp<Kind>(rules: GroupRules<Kind>): GroupRules<Kind> {
   const kinds = new Map<ProgramOp, Kind | null>();
   return {
@@ -47,25 +47,25 @@ export function onceForEachOp<Kind>(rules: GroupRules<Kind>): GroupRules<Kind> {
 
 export interface Joined {
   readonly ops: readonly ProgramOp[];
-  /** Values that they read and don't make. */
+  /** Values that the ops read but don't compute. */
   readonly operands: readonly ValueId[];
 }
 
 interface OpenGroup<Kind> {
   ops: number[];
-  /** Values that its ops name, and those that they make. */
+  /** Values that the ops read or compute. */
   readonly values: Set<ValueId>;
   readonly defined: Set<ValueId>;
-  /** The value by which a group's ops name each memory; null if there are several. */
+  /** For each memory, the value by which the group's ops name it; null if there are several. */
   readonly touched: Map<ValueId, ValueId | null>;
-  /** Memories that its ops make or write. */
+  /** Memories that the ops allocate or write. */
   readonly made: Set<ValueId>;
   kind: Kind | null;
 }
 
 /**
- * Groups of at least two connected ops, each of which may run where its last op stands: no op outside of
- * a group reads between its first and last op what the group makes or writes, nor writes what the group reads. One
+ * Finds groups of at least two connected ops that may run where their last op stands: between the first and the
+ * last op of a group, no op outside reads what the group computes or writes, or writes what the group reads. One
  * walk over the program.
  */
 export function findGroups<Kind>(
@@ -87,9 +87,9 @@ class GroupFinder<Kind> {
   readonly #options: GroupOptions;
   readonly #memory: ValueGroups;
   readonly #open = new Set<OpenGroup<Kind>>();
-  /** Open groups by the memories that they touch. */
+  /** Open groups by the memories they touch. */
   readonly #touching = new Map<ValueId, Set<OpenGroup<Kind>>>();
-  /** The values that aliases among the parts are views of. */
+  /** For each alias among the members, the value that it views. */
   readonly #shown = new Map<ValueId, ValueId>();
 
   constructor(program: Program, rules: GroupRules<Kind>, options: GroupOptions) {
@@ -99,7 +99,7 @@ class GroupFinder<Kind> {
     this.#memory = new ValueGroups(program.ops, 'memory');
   }
 
-  /** Ends the groups that are open at the end of the program. */
+  /** Closes the groups that are open at the end of the program. */
   finish(): Group[] {
     for (const group of [...this.#open]) this.#close(group);
     return this.groups.filter(({ length }) => length > 1);
@@ -123,14 +123,14 @@ class GroupFinder<Kind> {
     else this.#shown.delete(op.outputs[0]!);
   }
 
-  /** No value of it may be missing, nor has to stay the result of an op of its own. */
+  /** Whether none of its values may be missing or must remain the result of a separate op. */
   #isPlain({ inputs, outputs }: ProgramOp): boolean {
     const { fixed } = this.#options;
     if (fixed.size === 0) return true;
     return !inputs.some((id) => fixed.has(id)) && !outputs.some((id) => fixed.has(id));
   }
 
-  /** If several groups name the memory, the op joins the one that made the value. */
+  /** If several groups name the memory, the op joins the group that computed the value. */
   #isAliasInside(op: ProgramOp): boolean {
     if (!this.#rules.isAlias?.(op) || !this.#isPlain(op)) return false;
     const base = op.inputs[0]!;
@@ -140,7 +140,7 @@ class GroupFinder<Kind> {
     return false;
   }
 
-  /** Groups that must run before an op outside of them end here. */
+  /** Closes the groups that must run before an op outside them. */
   #passOutside(op: ProgramOp): void {
     const { kernel } = op.op;
     const isView = kernel.kind === 'view';
@@ -152,7 +152,7 @@ class GroupFinder<Kind> {
     for (const group of ending) this.#close(group);
   }
 
-  /** Open groups that write what the op touches, or touch what it writes, in their order. */
+  /** Open groups that write what the op touches, or touch what it writes, in order. */
   #conflicting(op: ProgramOp, isView: boolean): OpenGroup<Kind>[] {
     const written = writtenOperands(op).map((i) => this.#memory.of(op.inputs[i]!));
     const read = op.before === undefined ? op.inputs : [...op.inputs, op.before];
@@ -160,7 +160,7 @@ class GroupFinder<Kind> {
     for (const id of read) {
       const memory = this.#memory.of(id);
       for (const group of this.#touching.get(memory) ?? []) {
-        // A view reads no data: it only needs the memory to be there.
+        // A view reads no data: its memory only has to exist.
         const isTouched = isView ? group.defined.has(id) : group.made.has(memory);
         if (isTouched || written.includes(memory)) found.add(group);
       }
@@ -184,8 +184,8 @@ class GroupFinder<Kind> {
   }
 
   /**
-   * Returns the kind of both as one group; null where they can't be one. The checks that reject most pairs come first,
-   * and nothing is copied for a pair that is rejected.
+   * Returns the kind of both as one group; null if they can't form one. The checks that reject most pairs come
+   * first, and nothing is copied for rejected pairs.
    */
   #kindOfBoth(earlier: OpenGroup<Kind>, later: OpenGroup<Kind>): Kind | null {
     const { mostParts, mostOperands } = this.#rules;
@@ -196,7 +196,7 @@ class GroupFinder<Kind> {
     for (const id of earlier.values) if (!isMade(id)) operands.push(id);
     for (const id of later.values) if (!earlier.values.has(id) && !isMade(id)) operands.push(id);
     if (operands.length > mostOperands) return null;
-    // Elements of what is written must be those that are read, one by one.
+    // A written memory must be read element by element under the same name.
     const isNamedOnce = (memory: ValueId) => nameInBoth(earlier, later, memory) !== null;
     for (const memory of earlier.made) if (!isNamedOnce(memory)) return null;
     for (const memory of later.made) if (!isNamedOnce(memory)) return null;
@@ -205,7 +205,7 @@ class GroupFinder<Kind> {
     return this.#rules.join(earlier.kind, later.kind, { ops, operands });
   }
 
-  /** Adds what the later group has to the earlier one, which is no longer among the open groups. */
+  /** Merges the later group into the earlier one, and removes it from the open groups. */
   #joined(
     earlier: OpenGroup<Kind>,
     { ops, values, defined, touched, made }: OpenGroup<Kind>,
@@ -247,7 +247,7 @@ class GroupFinder<Kind> {
   }
 }
 
-/** A value that the op makes or writes. */
+/** The value that the op computes or writes. */
 function writtenBy(op: ProgramOp): ValueId {
   return op.outputs[0] ?? op.inputs[writtenOperands(op)[0] ?? 0]!;
 }
@@ -258,14 +258,14 @@ function inOrder(a: readonly number[], b: readonly number[]): number[] {
 
 type Touched = Pick<OpenGroup<unknown>, 'touched'>;
 
-/** The value by which both groups name a memory that one of them touches; null: there are several. */
+/** The value by which both groups name a memory that one of them touches; null if there are several. */
 function nameInBoth(a: Touched, b: Touched, memory: ValueId): ValueId | null {
   const [one, other] = [a.touched.get(memory), b.touched.get(memory)];
   if (one === undefined || other === undefined) return one ?? other ?? null;
   return one === other ? one : null;
 }
 
-/** Notes by which value a memory is named; null: by several. */
+/** Records the value by which a memory is named; null if there are several. */
 function touch(touched: Map<ValueId, ValueId | null>, memory: ValueId, id: ValueId | null): void {
   const known = touched.get(memory);
   touched.set(memory, known === undefined || known === id ? id : null);

@@ -6,7 +6,7 @@ import { writtenOperands } from '../../../runtime/program/writes.ts';
 import { sameShape } from '../../../runtime/spec/shape.ts';
 import type { Group, GroupOptions } from './groups.ts';
 
-/** One launch is told of this many ops at most. */
+/** The most ops in one launch. */
 const mostParts = 512;
 
 interface OpenList {
@@ -17,8 +17,8 @@ interface OpenList {
 }
 
 /**
- * Groups of writes in place that have one structure, on operands of their own, such as the updates of all parameters.
- * Each may run where the last one stands: no op between reads what they write, nor writes what they read.
+ * Groups of in-place writes with one structure, on separate operands, such as the updates of all parameters. Each
+ * may run where the last one stands: no op in between reads what they write, or writes what they read.
  */
 export function listGroups(program: Program, options: GroupOptions): Group[] {
   const { ops, values } = program;
@@ -59,13 +59,13 @@ export function listGroups(program: Program, options: GroupOptions): Group[] {
 
 const isView = ({ op }: ProgramOp): boolean => op.kernel.kind === 'view';
 
-/** Whether writes may not be moved across the op: its effect is visible, or it may throw. */
+/** Whether writes can't be moved across the op, because its effect is observable or it may throw. */
 function isBarrier({ op }: ProgramOp): boolean {
   const isFused = op.kernel.kind === 'fused' || op.kernel.kind === 'staged';
   return op.kernel.kind === 'control' || op.mayRefuse === true || (!isFused && op.effect === true);
 }
 
-/** A pointwise op, by itself or fused, that writes in place, on dense operands. */
+/** Whether the op is pointwise, alone or fused, and writes in place, on dense operands. */
 function isUpdate(given: ProgramOp, { values }: Program, options: GroupOptions): boolean {
   const { op, inputs, outputs } = given;
   const { kernel } = op;
@@ -77,7 +77,10 @@ function isUpdate(given: ProgramOp, { values }: Program, options: GroupOptions):
   });
 }
 
-/** A write in place by one pointwise op of a device that fuses, such as a step of SGD; over operands of one shape. */
+/**
+ * Whether the op is a single pointwise in-place write over operands of one shape, such as an SGD update, on a
+ * device that fuses.
+ */
 function isSingleUpdate(given: ProgramOp, values: ValueTable): boolean {
   const { op, inputs, outputs, before, call, regions } = given;
   if (!op.inPlace || op.kernel.kind !== 'pointwise' || outputs.length > 0) return false;

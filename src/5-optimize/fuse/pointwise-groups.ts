@@ -6,16 +6,16 @@ import { type Shape, sameShape, sizeOf } from '../../../runtime/spec/shape.ts';
 import type { GroupRules, Joined } from './groups.ts';
 import { innerLength, mayShareLoop } from './inner-length.ts';
 
-/** One loop nest: its shape, and the elements of its innermost loop. */
+/** A loop nest: its shape, and the number of elements in its innermost loop. */
 interface Loop {
   readonly device: Device;
   readonly shape: Shape;
   readonly length: number;
 }
 
-/** Pointwise ops over one shape: each element goes through all of them. */
+/** Rules for pointwise ops over one shape: each element goes through all of them. */
 export class PointwiseRules implements GroupRules<Loop> {
-  /** With more parts, a kernel has more live values than registers and scratch memory can hold. */
+  /** With more members, a kernel would have more live values than fit in registers and scratch memory. */
   readonly mostParts = 24;
   readonly mostOperands = 24;
   readonly #values: ValueTable;
@@ -40,9 +40,9 @@ export class PointwiseRules implements GroupRules<Loop> {
   join(one: Loop, other: Loop, { operands }: Joined): Loop | null {
     const { device, shape } = one;
     if (device !== other.device || !sameShape(shape, other.shape)) return null;
-    // The values that ops make are contiguous.
+    // Results of ops are contiguous.
     const length = this.#lengthOf(shape, operands);
-    // A GPU has no loop that a broadcast would cut: each element is a thread.
+    // On a GPU each element is a thread: there is no loop that a broadcast could split.
     const isLoop = device.kind !== 'gpu';
     if (isLoop && !mayShareLoop(sizeOf(shape), length, one.length, other.length)) return null;
     return { device, shape, length };

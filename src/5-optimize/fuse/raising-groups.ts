@@ -10,18 +10,18 @@ interface Change {
   readonly bytes: number;
 }
 
-/** Tells which groups to leave out where a program with all of them needs too much. */
+/** Chooses the groups to leave out if a program with all of them needs too many bytes. */
 export interface RaisingGroups {
-  /** The groups without those by which the program is estimated to need the `excess` bytes. */
+  /** Returns the groups without those estimated to cause the `excess` bytes. */
   without(groups: readonly Group[], excess: number): Group[];
 }
 
-/** At most this many ops are looked at, each the one with the most live bytes: the program may be long. */
+/** The most ops to inspect, each the one with the most live bytes: the program may be long. */
 const mostTops = 64;
 
 /**
- * Estimates in one walk which memory is live at each op: an op that computes element by element takes over the memory
- * of an operand that dies, others don't. `freed`: the inputs that are freed after their last use.
+ * Estimates in one walk which memory is live at each op, assuming that elementwise ops take over the memory of a
+ * dying operand and other ops don't. `freed`: inputs that are freed after their last use.
  */
 export function raisingGroups(
   program: Program,
@@ -53,7 +53,7 @@ export function raisingGroups(
   };
 }
 
-/** Numbers of the groups that add to the bytes at an op, those that add most first. */
+/** Indices of the groups that add to the live bytes at an op, largest first. */
 function raisingAt(
   kept: ReadonlySet<number>,
   changes: readonly (readonly Change[])[],
@@ -66,7 +66,7 @@ function raisingAt(
     .map(({ g }) => g);
 }
 
-/** The bytes at each of so many ops. */
+/** The live bytes at each of `ops` ops. */
 function sumOf(changes: readonly Change[], ops: number): Float64Array {
   const live = new Float64Array(ops + 1);
   for (const { from, to, bytes } of changes) {
@@ -83,7 +83,7 @@ function highest(live: Float64Array): number {
   return top;
 }
 
-/** Where each memory is live; one that an op takes over is counted once. */
+/** The live range of each memory; a memory that an op takes over is counted once. */
 function liveChanges({ ops }: Program, ranges: LiveRanges): Change[] {
   return Array.from(new Set(ranges.values()), ({ made, last, bytes }) => {
     const [from, to] = [Math.max(made, 0), Math.min(last, ops.length - 1)];
@@ -93,19 +93,19 @@ function liveChanges({ ops }: Program, ranges: LiveRanges): Change[] {
 }
 
 interface LiveRange {
-  /** The op that makes it; −1: an input. */
+  /** The op that allocates it; −1 for an input. */
   readonly made: number;
-  /** The op that reads it last; beyond the last op where it stays. */
+  /** The last op that reads it; past the last op if it outlives the program. */
   last: number;
   readonly bytes: number;
-  /** Numbers of the ops that read it. */
+  /** Indices of the ops that read it. */
   readonly readers: Set<number>;
 }
 
-/** By value; views have that of the memory that they show. */
+/** Live ranges by value; views share that of their memory. */
 type LiveRanges = ReadonlyMap<ValueId, LiveRange>;
 
-/** The memories that the program makes, and those of the inputs that it frees. */
+/** The memories that the program allocates, and those of the inputs that it frees. */
 function liveRanges(
   { ops, values, inputs }: Program,
   staying: ReadonlySet<ValueId>,
@@ -136,7 +136,7 @@ function liveRanges(
   return ranges;
 }
 
-/** The changes of live bytes if the ops of the group run at the position of its last one. */
+/** The changes of live bytes if the group's ops run at the position of the last one. */
 function changesBy({ ops }: Program, group: Group, ranges: LiveRanges): Change[] {
   const changes: Change[] = [];
   const own = new Set(group);

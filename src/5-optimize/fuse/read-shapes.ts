@@ -3,7 +3,7 @@ import type { Program, ProgramOp } from '../../../runtime/program/program.ts';
 import { contiguousStrides, viewStrides } from '../../../runtime/spec/shape.ts';
 
 /**
- * The program with `reshapeLike`, which reads a value only for its shape, as a reshape to that shape. A value that is
+ * Replaces each `reshapeLike`, which reads a value only for its shape, by a reshape to that shape. A value that is
  * read for nothing else then takes no memory in a fused op.
  */
 export function withoutShapeReads(program: Program): Program {

@@ -6,18 +6,24 @@ import { sizeOf } from '../../../runtime/spec/shape.ts';
 import type { GroupRules, Joined } from './groups.ts';
 
 interface Rows {
-  /** Products whose other factor every row reads: packing that again for each block must pay once only. */
+  /**
+   * The number of products whose right operand all rows share: it would be packed again for each block, which pays
+   * for one product only.
+   */
   readonly sharedProducts: number;
 }
 
-/** Ops with rows in common: a few rows at a time go through all of them. */
+/** Rules for ops with rows in common: a few rows at a time go through all of them. */
 export class RowRules implements GroupRules<Rows> {
   readonly mostParts = 12;
   readonly mostOperands = 24;
   readonly #values: ValueTable;
   readonly #sums: boolean;
 
-  /** `sums`: over rows, too, such as the gradient of a convolution's weights, block by block; that may take longer. */
+  /**
+   * `sums`: allows sums over rows, block by block, such as the gradient of a convolution's weights; these may be
+   * slower.
+   */
   constructor(values: ValueTable, sums = false) {
     this.#values = values;
     this.#sums = sums;
@@ -39,7 +45,7 @@ export class RowRules implements GroupRules<Rows> {
   }
 
   isAlias(op: ProgramOp): boolean {
-    // What is element by element on a GPU has one shape.
+    // Elementwise ops on a GPU have one shape.
     const hasRows = op.inputs.every((id) => this.#values[id]!.device.innerBytes > 0);
     return hasRows && isAlias(op, this.#values);
   }

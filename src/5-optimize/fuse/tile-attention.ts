@@ -5,9 +5,10 @@ import { fuseGroups, writeGroups } from './fuse-groups.ts';
 import { gradientSources } from './gradient-sources.ts';
 
 /**
- * In: a program in the order of its plan. Out: the same with attention, from the product that makes scores to the one with
- * the weights, as one op, and its gradient as another, on devices that compute them by tiles: no value with an element per
- * query and key takes memory. Sums keep their order, so that bits are the same.
+ * In: a program in the order of its plan. Out: the same program with attention, from the product that computes the
+ * scores to the one with the weights, fused into one op, and its gradient into another, on devices that compute
+ * them by tiles: no value with an element per query and key takes memory. Sums keep their order, so the bits are
+ * the same.
  */
 export function tileAttention(given: Staged, context: PassContext): Staged {
   const { program } = given;
@@ -25,7 +26,7 @@ export function tileAttention(given: Staged, context: PassContext): Staged {
   return fused.program === together.program ? given : fused;
 }
 
-/** With all attention by tiles, in the order that the program has: what planning may make of it. */
+/** Returns the program with all attention by tiles, in its given order: an estimate of the planned form. */
 export function tiledForm(program: Program, staying: ReadonlySet<ValueId>): Program {
   const found = attentionGroups(program, staying, { fixed: new Set(), sourcesOf: () => 0n });
   if (found.length === 0) return program;

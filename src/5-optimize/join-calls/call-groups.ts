@@ -4,23 +4,23 @@ import { writtenOperands } from '../../../runtime/program/writes.ts';
 import { dtypes } from '../../../runtime/spec/dtype.ts';
 import { siteOf } from '../../regions/append-call.ts';
 
-/** Numbers of the ops that become one, in their order. */
+/** Indices of the ops to merge, in order. */
 export type CallGroup = readonly number[];
 
 interface OpenGroup {
   readonly members: number[];
-  /** Values that the members take and make. */
+  /** Values that the members read and compute. */
   readonly taken: Set<ValueId>;
   readonly made: Set<ValueId>;
   readonly recordsGrad: boolean;
 }
 
 /**
- * Calls that can be made one after the other, at the place of the last: each continues with what an earlier one
- * has made, or reads the same value of an open shape. No op between them reads what they make, writes to
- * anything, or contributes a gradient to what they contribute one to: parts of a gradient are summed in the order of
- * their ops, last first, and stay in it. `asked`: values whose complete gradient may be requested; inside of one
- * op it could not be told from its parts.
+ * Finds calls that can be made one after another at the position of the last: each continues with a result of an
+ * earlier one, or reads the same value with unbacked sizes. No op between them reads their results, writes
+ * anything, or contributes a gradient to a value that they also contribute to: contributions are summed in the
+ * order of their ops, last first, and must stay in it. `asked`: values whose complete gradient may be requested,
+ * which couldn't be separated from its terms inside one op.
  */
 export function callGroups(
   { values, ops, outputs }: Program,
@@ -70,7 +70,7 @@ function isOpen({ call }: ProgramOp, operand: number): boolean {
   return form === 'dynamic' || form === 'list';
 }
 
-/** Calls whose record for backward is read by one op, in the same program, or by none. */
+/** Calls whose tape is read by one op in the same program, or by none. */
 function joinableCalls(
   ops: readonly ProgramOp[],
   outputs: readonly ValueId[],

@@ -4,19 +4,19 @@ import { isGradientSum } from '../../../runtime/program/optional-gradients.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import type { WiredGroup } from './joined-ops.ts';
 
-/** Backward ops of the members of a group, as one. */
+/** The backward ops of a group's members, merged into one. */
 export interface JoinedBackward {
-  /** The ops that the one op replaces: the backward ops, and the sums of their gradients. */
+  /** The ops that the merged op replaces: the backward ops, and the sums of their gradients. */
   readonly replaced: ReadonlySet<ProgramOp>;
-  /** Gradients that enter the joined op, by the results that they belong to. */
+  /** Gradients that enter the merged op, by the results they belong to. */
   readonly seeds: ReadonlyMap<ValueId, ValueId>;
-  /** Gradients that leave, by operand of the joined call. */
+  /** Gradients that leave it, by operand of the merged call. */
   readonly leaving: ReadonlyMap<number, ValueId>;
 }
 
 /**
- * The backward ops in the program of members. Null: gradients between them have other readers,
- * or are summed in an order in which one program would not sum them.
+ * Merges the backward ops of a group's members. Null if gradients between them have other readers, or are summed in
+ * an order that one program would not use.
  */
 export function joinedBackward(program: Program, group: WiredGroup): JoinedBackward | null {
   return new Joining(program, group).joined();
@@ -26,7 +26,7 @@ class Joining {
   readonly #group: WiredGroup;
   readonly #madeBy = new Map<ValueId, ProgramOp>();
   readonly #uses = new Map<ValueId, number>();
-  /** The backward op of each member; undefined if it is not here. */
+  /** The backward op of each member; undefined if it is in another program. */
   readonly #backwardOps: readonly (ProgramOp | undefined)[];
   readonly #replaced = new Set<ProgramOp>();
 
@@ -97,8 +97,8 @@ class Joining {
   }
 
   /**
-   * The gradient of a result before the members add to it; null: they alone contribute it. Takes the parts that it
-   * finds from `parts`.
+   * The gradient of a result before the members add to it; null if only they contribute. Removes the terms it finds
+   * from `parts`.
    */
   #withoutParts(complete: ValueId, parts: Set<ValueId>): ValueId | null {
     let rest = complete;

@@ -1,4 +1,4 @@
-/** Calls with data-dependent shapes, as few ops as possible: each is planned as one program. */
+/** Merges calls with data-dependent shapes into as few ops as possible: each op is planned as one program. */
 
 import { callBackwardOp, callOp, hasEffect } from '../../../runtime/program/control-ops.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
@@ -10,9 +10,9 @@ import { joinedBackward } from './join-backward.ts';
 import { type WiredGroup, wired } from './joined-ops.ts';
 
 /**
- * In: a program as it was traced. Out: the same with calls that follow one another as one call. What it
- * computes, gradients included, is the same to the last bit; a value of a member that nothing around it reads is no
- * result, and lives and dies inside. `asked`: values whose gradient code outside of the program may request.
+ * In: a traced program. Out: the same program with consecutive calls merged into one. Results and gradients are
+ * bitwise identical; a member's value that no other op reads is not a result, and lives and dies inside. `asked`:
+ * values whose gradient code outside the program may request.
  */
 export function joinCalls(
   program: Program,
@@ -26,12 +26,12 @@ export function joinCalls(
   return joined;
 }
 
-/** Where the ops stand after other groups were joined. */
+/** The positions of the ops after other groups were merged. */
 function joinedNumbers({ ops }: Program, members: ReadonlySet<ProgramOp>): CallGroup {
   return ops.flatMap((op, index) => (members.has(op) ? [index] : []));
 }
 
-/** Null: the group stays as it is. */
+/** Merges one group. Null if it has to stay as it is. */
 function withJoined(program: Program, numbers: CallGroup): Program | null {
   const group = wired(program, numbers);
   const backward = joinedBackward(program, group);
@@ -101,8 +101,8 @@ function resultsOf(
 }
 
 /**
- * The ops in their order; one that reads what is made later now waits for it. Null where one waits that is
- * observable, or past a write.
+ * Reorders the ops so that each comes after the merged op it depends on. Null if an observable op would have to
+ * wait, or one would have to move past a write.
  */
 function inOrder(
   { inputs, ops }: Program,

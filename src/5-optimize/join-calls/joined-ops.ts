@@ -6,19 +6,19 @@ import { siteOf } from '../../regions/append-call.ts';
 import type { Member, MemberResult, Wire } from '../../regions/joined-call.ts';
 import type { CallGroup } from './call-groups.ts';
 
-/** The members of a group with what goes from one to the next. */
+/** The members of a group, and the values that flow between them. */
 export interface WiredGroup {
   readonly ops: readonly ProgramOp[];
   readonly members: readonly Member[];
-  /** The value that each operand of the joined call is around it. */
+  /** For each operand of the merged call, the surrounding value. */
   readonly operands: readonly ValueId[];
-  /** Where a value is made by a member. */
+  /** For values computed by a member, which one. */
   readonly madeBy: ReadonlyMap<ValueId, MemberResult>;
 }
 
 /**
- * Operands are those of the last member first, each with a gradient of its own where one may flow: so parts
- * of a gradient arrive in the order in which the members would contribute them one by one.
+ * Orders operands with those of the last member first, each with a gradient of its own where one may flow:
+ * contributions then arrive in the order in which the separate members would make them.
  */
 export function wired({ values, ops: all }: Program, group: CallGroup): WiredGroup {
   const ops = group.map((index) => all[index]!);

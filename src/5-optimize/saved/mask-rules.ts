@@ -4,7 +4,7 @@ import { opNamed } from '../../../runtime/ops/op-table.ts';
 import type { ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import { sizeOf } from '../../../runtime/spec/shape.ts';
 
-/** The compared values, the gradient, the mask, or the result of an earlier step by its number. */
+/** The compared values, the gradient, the mask, or the result of an earlier step by its index. */
 type Operand = 'compared' | 'gradient' | 'mask' | number;
 
 /** An op by name, on tensors of one shape. */
@@ -14,11 +14,14 @@ interface Step {
   readonly attrs: Attrs;
 }
 
-/** A gradient that depends on comparisons of the saved values with constants. The last step of each list has the result. */
+/**
+ * A gradient that depends on comparisons of the saved values with constants. The last step of each list computes
+ * the result.
+ */
 export interface MaskRule {
-  /** Compute a bool tensor from the compared values. */
+  /** Computes a bool tensor from the compared values. */
   readonly mask: readonly Step[];
-  /** Compute the gradient from the one that is given and the mask, with the bits of the gradient's own kernel. */
+  /** Computes the gradient from the incoming one and the mask, bitwise equal to the gradient's own kernel. */
   readonly gradient: readonly Step[];
 }
 
@@ -32,7 +35,7 @@ const masked = (op: 'keepWhere' | 'dropWhere'): Step => {
 
 const castTo = { float32: 'toFloat32', float64: 'toFloat64' } as const;
 
-/** How an op on (dy, compared values) can read a mask; null where it can't. `dtype`: that of the gradient. */
+/** Returns how an op on (dy, compared values) can read a mask; null if it can't. `dtype`: that of the gradient. */
 export function maskRuleOf(
   { op, attrs }: Pick<ProgramOp, 'op' | 'attrs'>,
   dtype: TensorMeta['dtype'],
@@ -52,7 +55,7 @@ export function maskRuleOf(
   }
   if (op.name === 'hardtanhGrad' && typeof min === 'number' && typeof max === 'number') {
     if (dtype !== 'float32' && dtype !== 'float64') return null;
-    // A product, in which NaN and the sign of zero stay.
+    // A product, which keeps NaN and the sign of zero.
     const slope: Step = { op: castTo[dtype], inputs: ['mask'], attrs: {} };
     return {
       mask: [
@@ -66,20 +69,20 @@ export function maskRuleOf(
   return null;
 }
 
-/** Bool, of the compared values' shape. */
+/** Meta of a bool mask with the shape of the compared values. */
 export function maskMeta({ shape, device }: TensorMeta): TensorMeta {
   return contiguousMeta({ dtype: 'bool', shape }, device);
 }
 
-/** Whether a device packs bits: a GPU has no kernel for that. */
+/** Whether the device can pack bits: GPUs have no kernel for it. */
 export const fitsBits = ({ device }: TensorMeta): boolean => device.kind !== 'gpu';
 
-/** The elements of a mask as bits. */
+/** Meta of a mask packed into bits. */
 export function bitsMeta({ shape, device }: TensorMeta): TensorMeta {
   return contiguousMeta({ dtype: 'uint8', shape: [Math.ceil(sizeOf(shape) / 8)] }, device);
 }
 
-/** Makes the mask from its bits. */
+/** Returns the op that unpacks a mask from its bits. */
 export function unpacked(
   bits: ValueId,
   mask: ValueId,
@@ -90,7 +93,7 @@ export function unpacked(
   return { op, inputs: [bits], outputs: [mask], attrs: { shape }, at, recordsGrad };
 }
 
-/** The steps as ops; `given` are the operands by name, and `output` is the last one's result. */
+/** Returns the steps as ops. `given`: operands by name; `output`: the last op's result. */
 export function opsOf(
   steps: readonly Step[],
   given: Partial<Record<'compared' | 'gradient' | 'mask', ValueId>>,
@@ -108,7 +111,7 @@ export function opsOf(
   });
 }
 
-/** Names a mask by what it computes from which value. */
+/** A name for a mask by what it computes from which value. */
 export function maskName(compared: ValueId, { mask }: MaskRule): string {
   const names: string[] = [];
   for (const { op, inputs, attrs } of mask) {
@@ -120,7 +123,7 @@ export function maskName(compared: ValueId, { mask }: MaskRule): string {
   return names.at(-1)!;
 }
 
-/** Names the result of an op by its operands' names. */
+/** A name for the result of an op by its operands' names. */
 export function computedName(op: string, operands: readonly string[], { value }: Attrs): string {
   const number = Object.is(value, -0) ? '-0' : `${value ?? ''}`;
   return `${op}(${operands.join(', ')}; ${number})`;

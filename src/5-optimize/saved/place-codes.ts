@@ -4,7 +4,7 @@ import { reachOf } from '../../../runtime/ops/convolution/max-pool.ts';
 import { opNamed } from '../../../runtime/ops/op-table.ts';
 import type { ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 
-/** Windows of a max-pooling whose places are uint8, over planes of `[height, width]`. */
+/** Windows of a max-pooling with uint8 positions, over planes of `[height, width]`. */
 export interface PoolWindows {
   /** Rows and columns of the result. */
   readonly out: readonly [number, number];
@@ -14,12 +14,12 @@ export interface PoolWindows {
   readonly width: number;
 }
 
-/** Whether the places of an op `maxPool2d` whose operand is `x` fit into 8 bits if they are counted from each window's start. */
+/** Whether the positions of a `maxPool2d` with operand `x` fit into 8 bits, counted from each window's start. */
 export function fitsBytes({ op, attrs }: ProgramOp, x: TensorMeta): boolean {
   return op.name === 'maxPool2d' && reachOf(x, attrs) < 256;
 }
 
-/** The windows of an op `maxPool2dCoded` whose operand is `x`. */
+/** Returns the windows of a `maxPool2dCoded` with operand `x`. */
 export function windowsOf({ attrs }: ProgramOp, x: TensorMeta): PoolWindows {
   const pair = (name: keyof Attrs) => attrs[name] as readonly [number, number];
   return {
@@ -32,13 +32,13 @@ export function windowsOf({ attrs }: ProgramOp, x: TensorMeta): PoolWindows {
 
 interface Coding {
   readonly windows: PoolWindows;
-  /** int32 `[n, c, rows, columns]`, places in the plane. */
+  /** int32 `[n, c, rows, columns]`: positions within the plane. */
   readonly places: TensorMeta;
   readonly newValue: (meta: TensorMeta) => ValueId;
   readonly like: Pick<ProgramOp, 'at' | 'recordsGrad'>;
 }
 
-/** The int32 places in the plane whose places in the windows are given, uint8. */
+/** Decodes uint8 positions within windows to int32 positions within the plane. */
 export function decodedPlaces(code: ValueId, places: ValueId, coding: Coding): ProgramOp[] {
   const { newValue, like } = coding;
   const starts = windowStarts(coding);
@@ -57,7 +57,7 @@ export function decodedPlaces(code: ValueId, places: ValueId, coding: Coding): P
   ];
 }
 
-/** Where windows start: `rows` [rows, 1], the place of the first element of their line, and `columns` [columns]. */
+/** The windows' starts: `rows` [rows, 1], the position of the first element of their line, and `columns` [columns]. */
 function windowStarts({ windows, places, newValue, like }: Coding) {
   const { out, stride, padding, width } = windows;
   const ints = (shape: readonly number[]) =>

@@ -17,8 +17,8 @@ import { compileItems } from './make.ts';
 import { absentValue, compileRecipe, type RecipeReader, type RunValues } from './materialize.ts';
 
 /**
- * Compiles the effects of an entry. Reading comes first, for all of them: `[a.x, b.x] = [b.x, a.x]` must
- * not see its own first half. The returned function makes the changes.
+ * Compiles the effects of an entry. All reads come first: `[a.x, b.x] = [b.x, a.x]` must not see its own first
+ * half. The returned function applies the changes.
  */
 export function compileEffects(
   effects: readonly Effect[],
@@ -43,7 +43,7 @@ function compileEffect(effect: Effect): (values: RunValues, owned: OwnedTensors)
         const value = read(values);
         if (value === absentValue) return () => void Reflect.deleteProperty(object, key);
         owned.store(object, value);
-        // As in eager execution a gradient lives as long as its tensor.
+        // As in eager execution, a gradient lives as long as its tensor.
         if (object instanceof Tensor && value instanceof Tensor && isTracked(value)) {
           liveWith(object, value);
         }
@@ -85,7 +85,7 @@ function compileEffect(effect: Effect): (values: RunValues, owned: OwnedTensors)
           if (from === 0) array.length = 0;
           const start = array.length;
           array.length = start + items.length;
-          // Not every place: a missing element stays missing.
+          // Not every index: a hole stays a hole.
           items.forEach((item, i) => {
             array[start + i] = item;
           });
@@ -187,7 +187,7 @@ function compileCondition(when: Recipe | null): RecipeReader {
   return when ? compileRecipe(when) : () => true;
 }
 
-/** Numbers of the subgraph's outputs that an effect puts somewhere: not to be disposed of. */
+/** Indices of the subgraph's outputs that an effect stores, and that must not be disposed. */
 export function storedOutputs(effects: readonly Effect[]): ReadonlySet<number> {
   return new Set(
     effects.flatMap(storedBy).flatMap((recipe) => (recipe.kind === 'output' ? [recipe.index] : [])),

@@ -7,7 +7,7 @@ import type { OwnedTensors } from '../ownership/owned-tensors.ts';
 import { compileEntries } from './key-order.ts';
 import { compileRecipe, type RunValues } from './materialize.ts';
 
-/** One change with its operands read, ready to be made. */
+/** One change with its operands read, ready to apply. */
 export type Change = () => void;
 
 export function compileCollectionChange(
@@ -44,7 +44,7 @@ export function compileCollectionFill(
   };
 }
 
-/** Takes out what is gone and what has moved to the end; what stays is not moved. */
+/** Removes deleted entries and those that moved to the end; entries that stay are not moved. */
 function fill(
   collection: object,
   entries: readonly (readonly [key: unknown, value: unknown])[],

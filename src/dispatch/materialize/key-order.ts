@@ -1,9 +1,9 @@
-/** Entries of objects, Maps and Sets, in the order that the run has chosen. */
+/** Entries of objects, Maps and Sets, in the order chosen by the run. */
 
 import type { EntryRecipe, KeyOrder } from '../../traces/trace-result.ts';
 import { absentValue, compileRecipe, type RunValues } from './materialize.ts';
 
-/** `entries` as the run orders them. */
+/** Returns `entries` in the run's order. */
 export function inKeyOrder<E>(
   entries: readonly E[],
   order: KeyOrder | null,
@@ -23,14 +23,14 @@ export function inKeyOrder<E>(
   };
 }
 
-/** Ranks labels by an order. A label that the order doesn't name is not there, so its rank doesn't matter. */
+/** Ranks labels by an order. A label that the order doesn't name is absent, so its rank doesn't matter. */
 function rankIn(text: string): (label: string) => number {
   const labels = JSON.parse(text) as readonly unknown[];
   const ranks = new Map(labels.map((label, i) => [JSON.stringify(label), i]));
   return (label) => ranks.get(label) ?? labels.length;
 }
 
-/** The entries that are there. */
+/** The entries that are present. */
 export function compileEntries(
   recipes: readonly EntryRecipe[],
   order: KeyOrder | null,

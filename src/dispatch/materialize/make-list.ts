@@ -1,4 +1,4 @@
-/** Arrays whose length only the program knew, out of the lists that it returns. */
+/** Builds arrays of data-dependent length from the lists that a program returns. */
 
 import { defineData } from '../../../runtime/entry/make.ts';
 import { assertNever, invariant } from '../../../runtime/errors/invariant.ts';
@@ -9,14 +9,14 @@ import type { ElementRecipe, Make } from '../../traces/trace-result.ts';
 import { append } from '../../vm/language/primordials.ts';
 import { compileRecipe, type RunValues } from './materialize.ts';
 
-/** The tensors of the lists for one leaf, element by element. */
+/** For one leaf, the tensors of the lists, element by element. */
 type Columns = readonly (readonly Tensor[])[];
 
-/** Reads the element at a place; `from` is the first of the columns that are its own. */
+/** Reads the element at an index; `from` is the first of its columns. */
 type ElementReader = (columns: Columns, from: number, place: number, values: RunValues) => unknown;
 
 interface CompiledElement {
-  /** How many columns there are of it. */
+  /** The number of columns per element. */
   readonly count: number;
   readonly read: ElementReader;
 }
@@ -86,7 +86,7 @@ function compileElement(element: ElementRecipe): CompiledElement {
     case 'list': {
       const { count, read } = compileElement(element.of);
       return {
-        // The last one is the length, which the others have, too.
+        // The last column is the length, which the others share.
         count: count + 1,
         read: (columns, from, place, values) => {
           const inner = columns

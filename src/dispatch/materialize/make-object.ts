@@ -1,4 +1,7 @@
-/** Objects of properties that each run makes again: literals, those of classes, with symbols or accessors, errors. */
+/**
+ * Objects that each run creates with properties: literals, class instances, objects with symbols or accessors,
+ * errors.
+ */
 
 import { defineData } from '../../../runtime/entry/make.ts';
 import { foldStack } from '../../../runtime/errors/folded-stack.ts';
@@ -6,14 +9,14 @@ import type { MadeAttributes, MadeTraits, ObjectMake } from '../../traces/trace-
 import { inKeyOrder } from './key-order.ts';
 import { absentValue, compileRecipe, type RecipeReader, type RunValues } from './materialize.ts';
 
-/** A container, which is filled once all are there. */
+/** A container that is filled once all containers exist. */
 export interface Shell {
   readonly empty: (values: RunValues) => unknown;
   readonly fill: (made: unknown, values: RunValues) => void;
 }
 
 export function compileObject(make: ObjectMake): Shell {
-  // Indices are counted: the user may have replaced what iterates arrays, and takes pairs apart.
+  // Loops by index: the user may have replaced array iteration, which destructuring uses.
   const entries = make.entries.map((entry) => [entry[0], compileRecipe(entry[1])] as const);
   const entriesOf = inKeyOrder(entries, make.order);
   const fillBy = (put: (made: object, key: string, value: unknown) => void) => {
@@ -34,18 +37,18 @@ export function compileObject(make: ObjectMake): Shell {
   if (prototype === null) return { empty: () => Object.create(null) as object, fill };
   const read = compileRecipe(prototype);
   return {
-    // Prototypes are never made by the trace: they are there before all that is.
+    // Prototypes are never created by the trace: they exist before everything that is.
     empty: (values) => Object.create(read(values) as object) as object,
     fill: fillBy(defineData),
   };
 }
 
-/** Faster than a definition, and the same where no prototype has a setter. */
+/** Faster than defining the property, and equivalent if no prototype has a setter. */
 function assign(made: object, key: string, value: unknown): void {
   (made as Record<string, unknown>)[key] = value;
 }
 
-/** With symbols, accessors or attributes. */
+/** Compiles an object with symbols, accessors or attributes. */
 function compileTraited(make: ObjectMake, traits: MadeTraits): Shell {
   const entries = make.entries.map(([key, recipe]) => [key, compileRecipe(recipe)] as const);
   const entriesOf = inKeyOrder(entries, make.order);
@@ -98,7 +101,8 @@ function compileError(
 ): Shell {
   const above = prototype && compileRecipe(prototype);
   const isAggregate = (type as unknown) === AggregateError;
-  // Recent engines put the message into the stack as they make the error. What the run makes is not there yet.
+  // Recent engines put the message into the stack when they create the error, when objects of the run don't exist
+  // yet.
   const isThere = recipes.some(([key, recipe]) => key === 'message' && recipe.kind !== 'made');
   const message = isThere ? entries.find(([key]) => key === 'message')?.[1] : undefined;
   return {
@@ -107,7 +111,7 @@ function compileError(
       const error = newError(type, typeof text === 'string' ? [text] : []);
       foldStack(error, thrownIn);
       const own = above?.(values) as object | undefined;
-      // Of a class of the user's.
+      // For an error of a user's class.
       return own && own !== type.prototype ? Object.setPrototypeOf(error, own) : error;
     },
     fill: (made, values) => {

@@ -1,4 +1,4 @@
-/** Objects that each run makes again. */
+/** Objects that each run creates. */
 
 import { compileItems as compileItemsOf } from '../../../runtime/entry/make.ts';
 import { assertNever } from '../../../runtime/errors/invariant.ts';
@@ -32,8 +32,8 @@ import {
 } from './materialize.ts';
 
 /**
- * Makes the objects of one run: first empty containers, then what is made of others, then the
- * containers' contents, so that cycles close; last, iterators step to where they stood.
+ * Creates the objects of one run: first empty containers, then objects built from others, then the containers'
+ * contents, so that cycles close; finally, iterators advance to their positions.
  */
 export function compileMakes(makes: readonly Make[]): (values: RunValues) => void {
   const compiled = makes.map(compileMake);
@@ -70,7 +70,7 @@ function inOrder(makes: readonly Make[]): number[] {
   return [...order];
 }
 
-/** In the order in which the code made them: what waits for them is told in this order. */
+/** Promises in creation order: their reactions run in this order. */
 function promisesIn(makes: readonly Make[]): number[] {
   const found = makes.flatMap((make, i) =>
     make.kind === 'promise' ? [{ i, sequence: make.sequence }] : [],
@@ -223,7 +223,7 @@ function compileMake(make: Make): CompiledMake {
       return {
         build: (values) => {
           const frame = build(values);
-          // JavaScript can't inspect a generator: its content is shown here.
+          // JavaScript can't inspect a generator: its content is listed here.
           values.made.push([...frame.registers, ...frame.args, frame.thisValue]);
           return resumedGenerator(frame, state);
         },
@@ -235,7 +235,7 @@ function compileMake(make: Make): CompiledMake {
       return {
         build: (values) => {
           const given = args.map((read) => read(values));
-          // JavaScript can't inspect a bound function: its content is shown here.
+          // JavaScript can't inspect a bound function: its content is listed here.
           values.made.push([receiver(values), ...given]);
           return (target(values) as () => unknown).bind(receiver(values), ...given);
         },
@@ -248,7 +248,7 @@ function compileMake(make: Make): CompiledMake {
   }
 }
 
-/** Makes a container of a user's class: its prototype at once, its properties with names behind the content. */
+/** Creates a container of a user's class: its prototype immediately, its named properties after the content. */
 function ofClass(own: ObjectMake | null, container: Shell): Shell {
   if (!own) return container;
   const prototype = compileRecipe(own.prototype!);
@@ -276,7 +276,7 @@ const NativePromise = Promise;
 const { all, allSettled, any, race, resolve } = Promise;
 const promiseMethods = { all, allSettled, any, race };
 
-/** Made by the language's own method: a class of the user's may have another one. */
+/** Uses the built-in method: a user's class may override it. */
 function iteratorOf(over: object, what: 'keys' | 'values' | 'entries'): unknown {
   if (collectionType(over)) return callNative(over, what);
   return Array.isArray(over) ? apply(arrayMethods[what], over, []) : (over as Int8Array)[what]();
@@ -285,7 +285,7 @@ function iteratorOf(over: object, what: 'keys' | 'values' | 'entries'): unknown 
 const { keys, values, entries } = Array.prototype;
 const arrayMethods = { keys, values, entries };
 
-/** Appends the elements to an array; a missing one leaves a hole. */
+/** Appends the elements to an array; an absent one leaves a hole. */
 export function compileItems(
   items: readonly (Recipe | null)[],
 ): (array: unknown[], values: RunValues) => void {

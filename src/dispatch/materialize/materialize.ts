@@ -15,19 +15,19 @@ import type { Cell, Frame } from '../../vm/bytecode/frame.ts';
 
 /** The values that recipes read after a run of the graph. */
 export interface RunValues extends RunResults, RunTensors {
-  /** The frames that the entry was entered with. */
+  /** The frames with which the entry was entered. */
   readonly frames: readonly Frame[];
   readonly outputs: Tensor[];
-  /** Sizes of results that the user's code asked for. */
+  /** Sizes of results that the user's code reads. */
   readonly sizes: readonly number[];
 }
 
 export type RecipeReader = Read<RunValues>;
 
-/** A recipe's result for an element, property or entry that isn't there. */
+/** A recipe's result for an absent element, property or entry. */
 export const absentValue = Symbol('absent');
 
-/** Compiles a recipe once; reading it costs a closure call. */
+/** Compiles a recipe once; reading it costs one closure call. */
 export function compileRecipe(recipe: Recipe): RecipeReader {
   return compileRecipeOf(recipe, compiler);
 }

@@ -9,20 +9,20 @@ import type { Recipe, TraceResult } from '../../traces/trace-result.ts';
 import type { Frame } from '../../vm/bytecode/frame.ts';
 import type { OwnedTensors } from './owned-tensors.ts';
 
-/** Inputs beyond this one are never donated: the choice is one number's bits. */
+/** Inputs past this index are never donated: the choice is a 30-bit set. */
 const bits = 30;
 
 /**
- * Finds the inputs that die with a call. Known in advance: an input in a register or argument of an entry
- * frame, which nothing that continues after the call reads again. Found out at the call: that it is a result of an
- * earlier subgraph that only the frames hold, that no other register which continues holds it too, and that its memory
- * has no other owner. Returns the function that finds these out; null where no input may die.
+ * Finds the inputs that die with a call. Known at compile time: the input is in a register or argument of an entry
+ * frame that nothing after the call reads. Known only at the call: it is a result of an earlier subgraph that only
+ * the frames hold, no other live register holds it, and its memory has no other owner. Returns the function that
+ * checks the latter; null if no input can die.
  */
 export function compileDonation(
   result: TraceResult,
   { forward, values }: PlannedSubgraph,
 ): ((inputs: readonly Tensor[], frames: readonly Frame[], owned: OwnedTensors) => number) | null {
-  // A call that is rejected runs again natively, and needs its inputs.
+  // A rejected call runs again natively, and needs its inputs.
   if (mayBailOut(forward.steps)) return null;
   const { inputs: ids, unusedInputs } = forward;
   const kept = keptSources(result);
@@ -51,7 +51,7 @@ export function compileDonation(
   };
 }
 
-/** The whole memory, without another owner. */
+/** Whether the tensor covers its whole memory and is its only owner. */
 function ownsItsMemory({ holder, offset, shape, dtype, device, isContiguous }: Tensor): boolean {
   if (holder?.owners !== 1 || offset !== 0 || !isContiguous) return false;
   return holder.bytes === sizeOf(shape) * device.elementBytes(dtype);

@@ -8,13 +8,13 @@ import type { Effect, TraceResult } from '../../traces/trace-result.ts';
 import type { Frame } from '../../vm/bytecode/frame.ts';
 
 /**
- * Gradients of earlier steps that the code frees and no op reads, as `zeroGrad()` at the start of a step
- * does: they go before the run, so that the memory of the old gradients serves the new ones.
+ * Gradients of earlier steps that the code frees and no op reads, as `zeroGrad()` at the start of a step does: they
+ * are freed before the run, so that new gradients can use their memory.
  */
 export class EarlyDisposal {
   readonly #tensors: readonly Reader[];
   readonly #owners: readonly Reader[];
-  /** The owners of gradients that were freed for a run that was rejected. */
+  /** The owners of gradients that were freed for a rejected run. */
   #ofRejected: readonly Tensor[] = [];
 
   private constructor(effects: readonly GradientDisposal[]) {
@@ -23,8 +23,8 @@ export class EarlyDisposal {
   }
 
   /**
-   * Splits a planned trace's effects into tensors that are freed before its run, and the effects that are left for
-   * after it. `guards`: all that hold when it runs.
+   * Splits a planned trace's effects into tensors to free before its run and the remaining effects. `guards`: all
+   * guards that hold when it runs.
    */
   static of(
     { effects, inputs }: TraceResult,
@@ -33,7 +33,7 @@ export class EarlyDisposal {
   ): { readonly early: EarlyDisposal | null; readonly late: readonly Effect[] } {
     const entering = inputs.filter((_, i) => !forward.unusedInputs.includes(forward.inputs[i]!));
     const read = new Set(entering.map(sourceKey));
-    // Some input is the tensor under another name.
+    // Some input is the same tensor under another name.
     for (const guard of guards) {
       if (guard.kind === 'same' && guard.same) {
         read.add(sourceKey(guard.source));
@@ -58,8 +58,8 @@ export class EarlyDisposal {
   }
 
   /**
-   * After a run that failed. A call that is rejected runs again as it is, and finds itself what it frees. After
-   * another failure the gradients are what eager execution leaves there: none.
+   * Called after a failed run. A rejected call runs again natively and looks for what it frees itself. After any
+   * other failure there are no gradients, as after eager execution.
    */
   runFailed(frames: readonly Frame[], error: unknown): void {
     const owners = this.#owners.map((read) => read(frames) as Tensor);
@@ -67,7 +67,7 @@ export class EarlyDisposal {
     else owners.forEach(forget);
   }
 
-  /** Runs a rejected call as it is, which may throw before it comes to what it frees. */
+  /** Runs a rejected call natively; it may throw before it reaches what it frees. */
   runAgain<T>(run: () => T): T {
     try {
       return run();

@@ -7,44 +7,43 @@ import { type CopiesViews, SavedMemory } from './saved-views.ts';
 
 const none: ReadonlySet<Tensor> = new Set();
 
-/** The objects that one run of an entry has made. */
+/** The objects that one run of an entry created. */
 export interface Made {
   /** Results that no effect has stored. */
   readonly own: readonly Tensor[];
-  /** Results that an effect has stored, perhaps in a container of the frames'. */
+  /** Results that an effect has stored, possibly in a container of the frames. */
   readonly stored: readonly Tensor[];
-  /** Arrays, objects, Maps, Sets, cells and closures that frames, effects and each other hold. */
+  /** Arrays, objects, Maps, Sets, cells and closures held by frames, effects and each other. */
   readonly containers: readonly object[];
   /** Values held by iterators, generators, bound functions and objects with accessors. */
   readonly captured: readonly unknown[];
 }
 
 /**
- * Tensors that cross a graph break and that nothing but the frames holds: results of one subgraph that a later one
- * reads, in registers, or in arrays, objects and closures that the call has made. The user never sees them, so they are
- * freed when no frame leads to them any more. What native code or another object refers to is not ours any
- * longer.
+ * Tensors that cross a graph break and that only the frames hold: results of one subgraph that a later one reads,
+ * in registers, or in arrays, objects and closures that the call created. The user never sees them, so they are
+ * freed once no frame leads to them. Tensors that native code or another object refers to are no longer ours.
  */
 export class OwnedTensors {
-  /** Held by registers alone. Made when the first tensor comes: most calls own none. */
+  /** Held only by registers. Created with the first tensor: most calls own none. */
   #made: Set<Tensor> | undefined;
-  /** Held by containers, and perhaps by registers: these are not donated to subgraphs. */
+  /** Held by containers, and possibly by registers: these are never donated to subgraphs. */
   #contained: Set<Tensor> | undefined;
   #containers: Set<object> | undefined;
-  /** During a run: what effects put into containers, and what they put elsewhere. */
+  /** During a run: values that effects store in containers or elsewhere. */
   #stored: Set<unknown> | undefined;
   #escaped: Set<object> | undefined;
-  /** Made when a subgraph keeps such a tensor for backward. */
+  /** Created when a subgraph first keeps such a tensor for backward. */
   #savedMemory: SavedMemory | undefined;
-  /** False: the call has had no break, and may leave this to another call. */
+  /** False if the call has had no break and may leave this to another call. */
   isUsed = false;
 
-  /** No register holds such a tensor alone. */
+  /** Whether no register is the only holder of such a tensor. */
   get isEmpty(): boolean {
     return this.#owned.size === 0;
   }
 
-  /** Only registers hold it. */
+  /** Whether only registers hold the tensor. */
   has(tensor: Tensor): boolean {
     return this.#owned.has(tensor);
   }
@@ -53,7 +52,7 @@ export class OwnedTensors {
     return this.#made ?? none;
   }
 
-  /** Nothing that the call has made is to be followed: the usual case of a function without breaks. */
+  /** Whether nothing created by the call has to be tracked: the usual case of a function without breaks. */
   get followsNothing(): boolean {
     return this.#ownsNothing && !this.#containers;
   }
@@ -62,14 +61,14 @@ export class OwnedTensors {
     return this.#owned.size === 0 && (this.#contained?.size ?? 0) === 0;
   }
 
-  /** Made natively, and held by a register alone. */
+  /** Adds a tensor created natively and held only by a register. */
   add(tensor: Tensor): void {
     this.isUsed = true;
     this.#made ??= new Set();
     this.#made.add(tensor);
   }
 
-  /** Returned by native code: an array of tensors, of which all are new but the operands. */
+  /** Adds an array returned by native code: all its tensors are new except the operands. */
   addArray(array: readonly unknown[], operands: ReadonlySet<unknown>): void {
     const tensors = array.filter((item) => item instanceof Tensor && !operands.has(item));
     if (tensors.length === 0) return;
@@ -82,12 +81,12 @@ export class OwnedTensors {
     }
   }
 
-  /** No register holds it any more. */
+  /** No register holds the tensor any longer. */
   release(tensor: Tensor): void {
     this.#dispose(tensor);
   }
 
-  /** The function returns: what its value leads to stays, the rest goes. */
+  /** The function returns: everything reachable from its value stays, the rest is freed. */
   leave(value: unknown, made: Made): void {
     this.isUsed = true;
     this.#register(made);
@@ -107,7 +106,7 @@ export class OwnedTensors {
     if (this.#containers) this.#disposeUnreachable(held, this.#containers);
   }
 
-  /** An effect puts the value into an object. */
+  /** An effect stores the value in an object. */
   store(object: unknown, value: unknown): void {
     if (!this.#containers?.has(object as object)) {
       this.escape(value);
@@ -118,11 +117,11 @@ export class OwnedTensors {
     this.#stored.add(value);
   }
 
-  /** Native code, or an object from elsewhere, has had the value. */
+  /** Native code or a foreign object has seen the value. */
   escape(value: unknown): void {
     if (value === null || (typeof value !== 'object' && typeof value !== 'function')) return;
     this.isUsed = true;
-    // No `instanceof`: it would run a trap of a user's Proxy.
+    // Not `instanceof`: it would run a trap of a user's Proxy.
     this.#made?.delete(value as Tensor);
     this.#contained?.delete(value as Tensor);
     this.#escaped ??= new Set();
@@ -131,7 +130,7 @@ export class OwnedTensors {
     for (const item of itemsOf(value)) this.escape(item);
   }
 
-  /** A subgraph has run. `holders`: per input the memory that it had, null where it isn't one of these tensors'. */
+  /** A subgraph has run. `holders`: per input its memory before the run; null if it isn't one of these tensors. */
   noteSaved(subgraph: CopiesViews, holders: readonly (Holder | null)[], peak: number): void {
     this.isUsed = true;
     this.#savedMemory ??= new SavedMemory();
@@ -142,7 +141,7 @@ export class OwnedTensors {
     }
   }
 
-  /** The call is over. */
+  /** The call has ended. */
   disposeAll(): void {
     for (const tensor of this.#owned) this.#dispose(tensor);
     for (const tensor of this.#contained ?? none) this.#dispose(tensor);
@@ -155,7 +154,7 @@ export class OwnedTensors {
     tensor.dispose();
   }
 
-  /** Registers the objects that a run has made, and the effects' use of them. */
+  /** Registers the objects that a run created, and how effects use them. */
   #register({ containers, stored, captured }: Made): void {
     if (containers.length > 0) this.#containers ??= new Set();
     for (const container of containers) this.#containers!.add(container);
@@ -196,7 +195,7 @@ export class OwnedTensors {
   }
 }
 
-/** All that an object leads to, without running a getter. */
+/** Everything that an object refers to, without running a getter. */
 function itemsOf(container: object): unknown[] {
   const items: unknown[] = [Object.getPrototypeOf(container)];
   for (const key of Reflect.ownKeys(container)) {

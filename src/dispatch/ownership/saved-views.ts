@@ -5,18 +5,18 @@ import type { ValueId } from '../../../runtime/program/program.ts';
 import { savedViews } from '../../5-optimize/compact-views.ts';
 import type { SubgraphStages } from '../../programs/stages.ts';
 
-/** An input of a subgraph whose memory its backward keeps by views, and could keep copies of these instead. */
+/** An input of a subgraph whose memory its backward keeps through views, and could keep copies of instead. */
 export interface SavedInput {
   readonly number: number;
-  /** The views that are copied. */
+  /** The views to copy. */
   readonly views: readonly ValueId[];
   /** Bytes of the copies. */
   readonly bytes: number;
-  /** How many saved values show its memory. */
+  /** The number of saved values that view its memory. */
   readonly owners: number;
 }
 
-/** A subgraph that copies views in later runs. */
+/** A subgraph that can copy views in later runs. */
 export interface CopiesViews {
   /** The variant that ran last. */
   readonly last: { readonly planned: PlannedSubgraph };
@@ -40,11 +40,11 @@ export function savedInputsOf(stages: SubgraphStages): readonly SavedInput[] {
 
 const none: readonly SavedInput[] = [];
 
-/** The views of one memory that backwards keep, and the bytes of copies of them. */
+/** The views of one memory that backward keeps, and the bytes of their copies. */
 interface Kept {
   bytes: number;
   owners: number;
-  /** The number of the run that read it last. */
+  /** The index of the last run that read it. */
   last: number;
   readonly views: {
     readonly run: number;
@@ -54,23 +54,23 @@ interface Kept {
 }
 
 /**
- * Memory that a call has made, and of which its subgraphs keep views for backward. When the call is over, nothing but
- * these views may be left of it: where copies of them are smaller, later calls keep copies, if that makes no peak
- * higher: while a copy is made, what it is of is there as well.
+ * Memory that a call created and that its subgraphs keep views of for backward. After the call, these views may be
+ * all that holds it: if copies of them are smaller, later calls keep copies, unless that raises a peak, since the
+ * original exists while a copy is made.
  */
 export class SavedMemory {
   readonly #kept = new Map<Holder, Kept>();
-  /** The most bytes allocated during each run. */
+  /** Peak bytes allocated during each run. */
   readonly #peaks: number[] = [];
   #lastBackward = 0;
 
-  /** A subgraph has run: up to this many bytes were allocated then, and its backward will take this many. */
+  /** Called after a subgraph has run with this peak; its backward will need `backward` bytes. */
   noteRun(peak: number, backward: number): void {
     this.#peaks.push(peak);
     this.#lastBackward = backward;
   }
 
-  /** The run that was noted last keeps the memory. */
+  /** The last run keeps the memory. */
   note(holder: Holder, subgraph: CopiesViews, saved: SavedInput): void {
     let kept = this.#kept.get(holder);
     if (!kept) {
@@ -84,7 +84,7 @@ export class SavedMemory {
     kept.views.push({ run, subgraph, saved });
   }
 
-  /** The call is over, and its registers are empty. */
+  /** The call has ended, and its registers are empty. */
   settle(): void {
     const smaller = [...this.#kept].filter(
       ([holder, { bytes, owners }]) =>
@@ -105,7 +105,7 @@ export class SavedMemory {
     this.#peaks.length = 0;
   }
 
-  /** The step's peak is that of a run, or comes when the last subgraph's backward runs, with everything kept. */
+  /** The step's peak is that of a run, or occurs when the last subgraph's backward runs, with everything kept. */
   #raisesNoPeak(smaller: readonly (readonly [Holder, Kept])[]): boolean {
     const { allocated } = smaller[0]![0].device.allocator.counter;
     const peak = this.#peaks.reduce((a, b) => Math.max(a, b), allocated + this.#lastBackward);
