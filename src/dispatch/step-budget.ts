@@ -3,7 +3,7 @@ import type { ReadySubgraph } from './plan-in-force.ts';
 
 /**
  * Exchange rates between bytes and arithmetic: from high, where nearly everything that backward reads is kept, to
- * zero, where everything possible is recomputed. Below the first, nothing is recomputed.
+ * zero, where everything possible is recomputed. Level 0 comes before the first rate: nothing is recomputed.
  */
 const rates = [...Array.from({ length: 9 }, (_, i) => 4 ** (1 - i)), 0];
 

@@ -1,4 +1,4 @@
-/** The numbers that `Math.random()` and the clock return for one run of an entry. */
+/** The numbers that `Math.random()` and the clock return in one run of an entry. */
 
 import { type NumberCall, numberCalls } from '../../runtime/ops/numbers/number-calls.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
@@ -9,11 +9,11 @@ export interface CalledNumber {
   readonly kind: 'called';
   readonly fn: NumberCall;
   readonly index: number;
-  /** Called behind the run: an instant that follows all ops. */
+  /** Whether it is called after the run: a time that follows all ops. */
   readonly after: boolean;
 }
 
-/** Numbers that a trace assumes for those that it doesn't know: a run checks what follows from them. */
+/** Placeholder numbers that a trace assumes for these calls: a run checks what was derived from them. */
 export const sampleNumbers: Readonly<Record<NumberCall, number>> = {
   'Math.random': 0.5,
   'Date.now': 2e12,
@@ -24,7 +24,10 @@ type Numbers = Partial<Record<NumberCall, number[]>>;
 
 const calledBy = new WeakMap<readonly Frame[], Numbers>();
 
-/** Each call is made once, by what reads its number first: a guard, or the run. Earlier calls are made before it. */
+/**
+ * Returns the number of the call, which is made once, by its first reader: a guard, or the run. Earlier calls are
+ * made before it.
+ */
 export function calledNumber(frames: readonly Frame[], { fn, index }: CalledNumber): number {
   const numbers = weakGet(calledBy, frames) ?? {};
   weakSet(calledBy, frames, numbers);
@@ -34,7 +37,7 @@ export function calledNumber(frames: readonly Frame[], { fn, index }: CalledNumb
   return list[index]!;
 }
 
-/** The frames continue elsewhere: what is called there is called anew. */
+/** The frames continue elsewhere: later calls get new numbers. */
 export function forgetCalls(frames: readonly Frame[]): void {
   weakSet(calledBy, frames, {});
 }

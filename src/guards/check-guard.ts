@@ -51,7 +51,7 @@ export function compileCheck(guard: Guard, sizes: readonly number[], reads: Plai
   }
 }
 
-/** Hundreds of parameters are distinguished in one walk over them. */
+/** Hundreds of parameters are told apart in one walk over them. */
 function compileDistinct(
   { sources, others }: Guard & { kind: 'distinct' },
   reads: PlainReads,
@@ -74,7 +74,7 @@ function compileDistinct(
   };
 }
 
-/** Guards that ask the object, not only which one it is. */
+/** Guards that inspect the object, not only its identity. */
 export const looksInside: ReadonlySet<Guard['kind']> = new Set<Guard['kind']>([
   'keys',
   'members',
@@ -83,7 +83,7 @@ export const looksInside: ReadonlySet<Guard['kind']> = new Set<Guard['kind']>([
   'change',
 ]);
 
-/** Guards on what one source leads to. */
+/** Guards on a single source. */
 type SourceGuard = Exclude<
   Guard,
   { kind: 'gradMode' | 'device' | 'opDevice' | 'number' | 'same' | 'distinct' | 'data' }
@@ -182,7 +182,7 @@ function hasMembers(value: ReadonlyMap<unknown, unknown>, keys: readonly unknown
   return true;
 }
 
-/** 0 and 1 are sizes of their own: much is simpler with them. */
+/** Sizes 0 and 1 are always specialized: much is simpler with them. */
 function fits(shape: Shape, expected: readonly GuardedSize[]): boolean {
   if (shape.length !== expected.length) return false;
   for (let i = 0; i < shape.length; i++) {

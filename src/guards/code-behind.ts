@@ -6,12 +6,12 @@ type FindClosure = (fn: Function) => Closure | undefined;
 
 let find: FindClosure | undefined;
 
-/** Registers the function that captures functions of the user's. */
+/** Registers the function that captures user functions. */
 export function provideClosures(provider: FindClosure): void {
   find = provider;
 }
 
-/** The code and variables behind a function: one that bytecode made, or one of the user's, not bound. */
+/** Returns the code and variables of a function: one that bytecode created, or an unbound user function. */
 export function closureBehind(fn: unknown): Closure | undefined {
   return closureOf(fn) ?? (typeof fn === 'function' ? find?.(fn) : undefined);
 }

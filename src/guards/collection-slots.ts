@@ -1,4 +1,7 @@
-/** Maps and Sets by what they hold, past methods and properties of the user's on them or in their classes. */
+/**
+ * Reads and writes the content of Maps and Sets directly, past user methods and properties on them or in their
+ * classes.
+ */
 
 import {
   apply,
@@ -18,7 +21,7 @@ const prototypes: Readonly<Record<CollectionType, object>> = {
   WeakSet: WeakSet.prototype,
 };
 
-/** Those of a WeakRef, too. */
+/** The built-in prototypes, including that of WeakRef. */
 export const collectionPrototypes: Readonly<Record<CollectionType | 'WeakRef', object>> = {
   ...prototypes,
   WeakRef: WeakRef.prototype,
@@ -49,7 +52,9 @@ const natives: Readonly<Record<CollectionType, Methods>> = {
   WeakSet: methodsOf(WeakSet.prototype),
 };
 
-/** Returns the type of a built-in collection, also of an instance of a user's class; undefined for other objects. */
+/**
+ * Returns the type of a built-in collection, also of an instance of a user's subclass; undefined for other objects.
+ */
 export function collectionType(value: object): CollectionType | undefined {
   for (let above = getPrototypeOf(value); above && !isProxy(above); above = getPrototypeOf(above)) {
     const type = collectionTypes.get(above);
@@ -58,7 +63,7 @@ export function collectionType(value: object): CollectionType | undefined {
   return undefined;
 }
 
-/** An object may inherit from a collection without being one. */
+/** Whether the object is such a collection: it may inherit from one without being one. */
 function holds(type: CollectionType, value: object): boolean {
   try {
     apply(natives[type].has!, value, []);
@@ -68,24 +73,24 @@ function holds(type: CollectionType, value: object): boolean {
   }
 }
 
-/** Whether the object is of no class of the user's, and has no properties of its own. */
+/** Whether the object is an instance of the built-in class itself, without own properties. */
 export function isPlainCollection(value: object, type?: CollectionType): boolean {
   const found = collectionTypes.get(getPrototypeOf(value));
   return found !== undefined && found === (type ?? found) && ownKeys(value).length === 0;
 }
 
-/** Getters by which the language's own classes say what makes others like them: themselves. */
+/** Whether it is the built-in `Symbol.species` getter, which returns the class itself. */
 export const isSpeciesGetter = (get: unknown): boolean => speciesGetters.has(get);
 
 const speciesGetters: ReadonlySet<unknown> = new Set(
   [Array, Map, Set].map((type) => getOwnPropertyDescriptor(type, Symbol.species)!.get),
 );
 
-/** Getters that return how many entries there are. */
+/** Whether it is the built-in getter of the number of entries. */
 export const isSizeGetter = (get: unknown): boolean =>
   get === natives.Map.size || get === natives.Set.size;
 
-/** Calls the language's own method, or getter. */
+/** Calls the built-in method or getter. */
 export function callNative(
   collection: object,
   method: string,

@@ -6,7 +6,7 @@ import { compileNumber, hasResultSize, numberKey } from './number-expr.ts';
 import { compilePlainReader } from './plain-reads.ts';
 import { sourceKey } from './source-key.ts';
 
-/** One guard's claim about one location: it holds only where reading gives this value. */
+/** One guard's claim about one location: it holds only if reading returns this value. */
 interface Fact {
   readonly key: string;
   readonly value: unknown;
@@ -18,8 +18,8 @@ interface Guarded {
 }
 
 /**
- * Finds the few entries that may fit among several by one read: the fact that tells most of them apart
- * chooses a bucket. Those that say nothing of it are in every bucket.
+ * Narrows several entries down to those that may fit by a single read: the fact that distinguishes most of them
+ * selects a bucket. Entries without a claim about it are in every bucket.
  */
 export class Dispatch<T extends Guarded> {
   readonly #read: ((frames: readonly Frame[]) => unknown) | undefined;
@@ -43,14 +43,14 @@ export class Dispatch<T extends Guarded> {
     for (const bucket of this.#buckets.values()) bucket.push(...this.#others);
   }
 
-  /** Those whose guards may hold. */
+  /** Returns the entries whose guards may hold. */
   candidates(frames: readonly Frame[]): readonly T[] {
     if (!this.#read) return this.#others;
     let value: unknown;
     try {
       value = this.#read(frames);
     } catch {
-      // What it reads through is not there: every guard on it fails.
+      // The object that the fact reads through doesn't exist: every guard on it fails.
       return this.#others;
     }
     return this.#buckets.get(value) ?? this.#others;
@@ -98,7 +98,7 @@ function factsOf(guard: Guard): Fact[] {
   }
 }
 
-/** The fact that leaves the fewest entries to try; undefined when none tells any two apart. */
+/** The fact that leaves the fewest entries to try; undefined if none distinguishes any two. */
 function bestKey(facts: readonly ReadonlyMap<string, Fact>[]): string | undefined {
   let [best, fewest]: [string | undefined, number] = [undefined, facts.length];
   for (const key of new Set(facts.flatMap((each) => [...each.keys()]))) {

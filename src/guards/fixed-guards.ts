@@ -7,31 +7,32 @@ import { PlainReads } from './plain-reads.ts';
 import type { Source } from './source.ts';
 import { sourceKey } from './source-key.ts';
 
-/** Fewer guards are as soon checked as looked for. */
+/** Fewer guards than this are checked as fast as their replacement. */
 const worthIt = 32;
 
-/** Guards on the value in a place, and nothing else that may change. */
+/** Guards on the value at a location and nothing else that may change. */
 const ofValues = /^(value|truthy|defined|typeof|isArray|identity|number|data|plainArray)$/;
 
 /**
- * The guards without those on what can't change: an own property of a frozen object has its value forever, so one guard on
- * which object it is replaces all guards on what it holds. What it inherits is asked of its prototype, which stays the same
- * one, once for all objects that inherit it. `frames`: a call in which all guards hold. Null where that saves little; another
- * object with the same properties fails these guards, and not the given ones.
+ * Returns the guards without those on immutable facts: an own property of a frozen object never changes, so one
+ * guard on the object's identity replaces all guards on its content. Inherited properties are guarded once on the
+ * prototype, which never changes either, for all objects that inherit them. `frames`: a call in which all guards
+ * hold. Null if that saves little; a different object with the same properties fails the new guards, but not the
+ * given ones.
  */
 export function withoutFixed(guards: readonly Guard[], frames: readonly Frame[]): Guard[] | null {
   const reads = new PlainReads();
   const roots = new Map<string, Guard>();
   const places = new Map<string, { readonly value: unknown } | undefined>();
 
-  /** The value of a place in a frozen object. */
+  /** Returns the value at a location in a frozen object. */
   const fixedAt = (source: Source) => {
     const key = sourceKey(source);
     if (!places.has(key)) places.set(key, find(source));
     return places.get(key);
   };
 
-  /** The frozen object that the source goes through. */
+  /** Returns the frozen object that the source reads through. */
   const frozenBehind = (source: Source): object | undefined => {
     if (!('base' in source)) return;
     const base = fixedAt(source.base);
@@ -57,13 +58,13 @@ export function withoutFixed(guards: readonly Guard[], frames: readonly Frame[])
     }
   };
 
-  /** The place by its nearest object that is fixed. */
+  /** Expresses the location by its nearest immutable object. */
   const shortened = (source: Source): Source => {
     const value: unknown = fixedAt(source)?.value;
     if (typeof value === 'object' && value) return { kind: 'held', value, name: '' };
     if (source.kind === 'property' || (source.kind === 'hasProperty' && !source.own)) {
       const object = frozenBehind(source);
-      // Otherwise it would be an own property of the object, which is fixed, or none that another object could inherit.
+      // Otherwise it would be an immutable own property of the object, or one that no other object could inherit.
       const value: unknown = object && Object.getPrototypeOf(object);
       if (value && !Object.hasOwn(object!, source.key)) {
         return { ...source, base: { kind: 'held', value, name: '' } };
@@ -76,7 +77,7 @@ export function withoutFixed(guards: readonly Guard[], frames: readonly Frame[])
   const asked = new Map<string, readonly unknown[]>();
   const kept = guards.flatMap((guard): Guard[] => {
     if (ofValues.test(guard.kind) && sourcesOf(guard).every(fixedAt)) {
-      // What else may change of an array concerns all of them alike.
+      // The remaining facts about an array are the same for all of them.
       if (guard.kind !== 'plainArray' || isAsked) return [];
       isAsked = true;
     }
@@ -92,11 +93,11 @@ export function withoutFixed(guards: readonly Guard[], frames: readonly Frame[])
   return guards.length - kept.length < worthIt ? null : [...roots.values(), ...kept];
 }
 
-/** Returns the value that a source reads of a frozen object, if it is fixed. */
+/** Returns the value that a source reads from a frozen object, if it is immutable. */
 function valueIn(object: object, source: Source): { readonly value: unknown } | undefined {
   const prototype: unknown = Object.getPrototypeOf(object);
   if (source.kind === 'instanceOf') {
-    // A prototype that inherits nothing, forever.
+    // A prototype that can never inherit anything.
     const isPlain = prototype === Object.prototype && source.type === Tensor;
     return isPlain ? { value: false } : undefined;
   }

@@ -1,7 +1,7 @@
 /**
- * The guards of an entry that is found again and again, as one generated function: each place is a variable, and each
- * property is read by its name where the engine remembers how. The same reads and the same questions as the checks
- * of `check-guard.ts`, with the same care for getters and Proxies.
+ * Generates one function for the guards of an entry that is found again and again: each location is a variable, and
+ * each property is read by name, which inline caches speed up. Makes the same reads and comparisons as
+ * `check-guard.ts`, with the same care for getters and Proxies.
  */
 
 import { gradEnabled } from '../../runtime/autograd/grad-mode.ts';
@@ -19,10 +19,10 @@ import { isHarmless, isReadThrough, PlainReads } from './plain-reads.ts';
 import { compileRead, type Reader, type Source } from './source.ts';
 import { sourceKey } from './source-key.ts';
 
-/** Engines optimize no function that is much longer. */
+/** Engines don't optimize much longer functions. */
 const mostStatements = 200;
 
-/** `guards` in the order in which they are asked. True where all hold; a read that throws is a miss. */
+/** Checks `guards` in order. True if all hold; a read that throws is a miss. */
 export function generateChecks(guards: readonly Guard[], sizes: readonly number[]): Check {
   const writer = new CheckWriter(guards, sizes);
   const parts: Check[] = [];
@@ -38,12 +38,12 @@ export function generateChecks(guards: readonly Guard[], sizes: readonly number[
   };
 }
 
-/** So long are the paths to places that tell entries apart. */
+/** The length of paths up to which locations usually tell entries apart. */
 const shallow = 3;
 
 /**
- * Guards on places near the arguments first, which tell entries apart; then along the paths of places, so that the
- * way to an object is read once for all that is asked of it.
+ * Puts guards on locations near the arguments first, which tell entries apart; the rest follow the paths, so that
+ * the path to an object is read once for all guards on it.
  */
 function alongPaths(guards: readonly Guard[]): readonly Guard[] {
   const placed = guards.map((guard, order) => {
@@ -67,15 +67,15 @@ function depthOf(source: Source): number {
 const { getPrototypeOf, hasOwn } = Object;
 
 class CheckWriter {
-  /** Places of which something is asked that would run the handler of a Proxy. */
+  /** Locations with a guard that would run a Proxy's handler. */
   readonly #holders: ReadonlySet<string>;
-  /** Places that only one object may be in. */
+  /** Locations guarded by identity. */
   readonly #identities: ReadonlyMap<string, object>;
   readonly #sizes: readonly number[];
   readonly #lines: string[] = [];
-  /** Questions about variables, each of which has one answer. */
+  /** Conditions on variables that were already checked. */
   readonly #expected = new Set<string>();
-  /** The variable of each place that was read. */
+  /** The variable of each location read so far. */
   readonly #places = new Map<string, string>();
   readonly #constants: unknown[] = [];
   readonly #names = new Map<unknown, string>();
@@ -97,7 +97,7 @@ class CheckWriter {
     return this.#lines.length;
   }
 
-  /** The function of what was written since the last one. */
+  /** Returns the function generated since the last call. */
   take(): Check {
     const [constants, reads, seen] = [this.#constants.slice(), this.#reads, this.#seen];
     const names = constants.map((_, i) => `c${i}`);
@@ -255,7 +255,7 @@ class CheckWriter {
     return name;
   }
 
-  /** The variable that holds what is at the place. */
+  /** Returns the variable that holds the value at the location. */
   #read(source: Source): string {
     const key = sourceKey(source);
     const known = this.#places.get(key);
@@ -265,7 +265,7 @@ class CheckWriter {
     this.#places.set(key, place);
     this.#lines.push(`const ${place} = ${value};`);
     const only = this.#identities.get(key);
-    // An object that was not a Proxy when it was traced is not one now.
+    // An object that was not a Proxy when it was traced can't become one.
     if (only && !isProxy(only)) this.#expect(`${place} === ${this.#constant(only)}`);
     else if (this.#holders.has(key)) this.#expect(`!${this.#constant(proxyTest())}(${place})`);
     return place;

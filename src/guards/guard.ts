@@ -19,16 +19,16 @@ import type { Change } from './plain.ts';
 import { PlainReads } from './plain-reads.ts';
 import type { Source } from './source.ts';
 
-/** Null: any size from 2 on; `any`: 0 and 1 as well. */
+/** Null: any size from 2 on; `any`: also 0 and 1. */
 export type GuardedSize = number | null | 'any';
 
-/** Null: contiguous; 'any': not contiguous, which strides the entries of each set of sizes know. */
+/** Null: contiguous; 'any': not contiguous, with strides known to the entries of each set of sizes. */
 export type GuardedStrides = readonly number[] | 'any' | null;
 
-/** The property that a name leads to. */
+/** The property that a name resolves to. */
 export interface InheritedProperty {
   readonly key: string | symbol;
-  /** Undefined: not a getter. */
+  /** Undefined if the property is no getter. */
   readonly getter: unknown;
   /** The value of a property without a getter. */
   readonly value: unknown;
@@ -38,7 +38,7 @@ export interface InheritedProperty {
 export type Guard =
   | { readonly kind: 'gradMode'; readonly enabled: boolean }
   | { readonly kind: 'device'; readonly device: Device }
-  /** The device that `deviceGuard` has ops computed on; null outside of one. */
+  /** The device selected by `deviceGuard`; null outside of one. */
   | { readonly kind: 'opDevice'; readonly device: Device | null }
   | ValueGuard<Source, Primitive | symbol>
   | NumberGuard<TracedNumber>
@@ -46,15 +46,15 @@ export type Guard =
   | { readonly kind: 'initialized'; readonly source: Source }
   | { readonly kind: 'identity'; readonly source: Source; readonly value: object }
   | SameGuard<Source>
-  /** Each of the sources leads to an object of its own, which is none of the others. */
+  /** All sources lead to distinct objects. */
   | {
       readonly kind: 'distinct';
       readonly sources: readonly Source[];
       readonly others: readonly Source[];
     }
-  /** A backward ends at the tensor, without a hook. */
+  /** The tensor is a leaf without a hook, where backward ends. */
   | { readonly kind: 'leaf'; readonly source: Source }
-  /** A function that bytecode made: its code and names; its cells are read through it. */
+  /** A function created by bytecode: its code and names; its cells are read through it. */
   | {
       readonly kind: 'closure';
       readonly source: Source;
@@ -62,9 +62,9 @@ export type Guard =
       readonly scope: Scope;
       readonly homeObject: object | undefined;
     }
-  /** A function of the user's, not bound: its code; the variables around it are read through it. */
+  /** An unbound user function: its code; its free variables are read through it. */
   | { readonly kind: 'code'; readonly source: Source; readonly code: Code }
-  /** One of the built-in collections; `plain`: with nothing of the user's on it. */
+  /** A built-in collection; `plain`: without user properties. */
   | {
       readonly kind: 'collection';
       readonly source: Source;
@@ -73,25 +73,25 @@ export type Guard =
     }
   /** The keys of a Map or Set, in order. */
   | { readonly kind: 'members'; readonly source: Source; readonly keys: readonly unknown[] }
-  /** A change that the trace makes after the run: it runs none of the user's code, and is not rejected. */
+  /** A change that the trace makes after the run runs no user code, and is not rejected. */
   | {
       readonly kind: 'change';
       readonly source: Source;
       readonly key: string | symbol;
       readonly change: Change;
     }
-  /** Properties that the trace has read without asking for their value: no getter stands there. */
+  /** Properties that the trace enumerated without reading their values are no getters. */
   | { readonly kind: 'data'; readonly sources: readonly Source[] }
-  /** Properties that a prototype has, or inherits: the same values, or the same getters. */
+  /** Properties that a prototype has or inherits: the same values or getters. */
   | {
       readonly kind: 'prototype';
       readonly source: Source;
       readonly properties: readonly InheritedProperty[];
     }
-  /** A tensor that has everything of these names from `Tensor.prototype`. */
+  /** The tensor has all of these names from `Tensor.prototype`. */
   | { readonly kind: 'bare'; readonly source: Source; readonly keys: readonly PropertyKey[] }
   | KeysGuard<Source>
-  /** An array of no subclass, iterated by the built-in iterator. */
+  /** An instance of Array itself, iterated by the built-in iterator. */
   | { readonly kind: 'plainArray'; readonly source: Source }
   | (TensorGuard<Source, GuardedSize> & {
       readonly strides: GuardedStrides;
@@ -99,7 +99,7 @@ export type Guard =
       readonly requiresGrad: boolean;
     });
 
-/** Cheapest first: an entry that doesn't fit should be left after few reads. */
+/** Cheapest first: an entry that doesn't fit should fail after few reads. */
 const cost: { readonly [K in Guard['kind']]: number } = {
   gradMode: 0,
   device: 1,
@@ -128,9 +128,9 @@ const cost: { readonly [K in Guard['kind']]: number } = {
   data: 9,
 };
 
-/** After this many hits, the checks are generated as code: the first calls of an entry don't pay for it. */
+/** The number of hits after which the checks are generated as code: an entry's first calls don't pay for that. */
 const hotAfter = 200;
-/** Fewer guards are as fast one by one. */
+/** Fewer guards are just as fast one by one. */
 const fewest = 3;
 
 /** All guards of one entry as one function. A read that throws is a miss. */
@@ -139,14 +139,14 @@ export class GuardSet {
   readonly #checks: readonly Check[];
   readonly #reads = new PlainReads();
   readonly #sizes: readonly number[];
-  /** How often all held. */
+  /** How often all guards held. */
   #hits = 0;
-  /** All checks as one function, once that pays. */
+  /** All checks as one generated function, once that pays off. */
   #generated: Check | undefined;
-  /** The checks of the same frozen objects as before, which spare those of what they hold. */
+  /** Checks for the frozen objects seen last, which make guards on their content unnecessary. */
   #fixed: Check | undefined;
 
-  /** `sizes`: those of results, which guards on numbers may ask for. */
+  /** `sizes`: sizes of results, which guards on numbers may read. */
   constructor(guards: readonly Guard[], sizes: readonly number[] = []) {
     this.#sizes = sizes;
     this.guards = [...guards].sort((a, b) => cost[a.kind] - cost[b.kind]);
@@ -166,14 +166,14 @@ export class GuardSet {
     return true;
   }
 
-  /** For explanations and look-ups: the first guard that doesn't hold. */
+  /** Returns the first guard that doesn't hold, for explanations and lookups. */
   firstFailing(frames: readonly Frame[]): Guard | undefined {
     const checks = this.#checks;
     let i = 0;
     try {
       while (i < checks.length && checks[i]!(frames)) i++;
     } catch {
-      // Reading through something that is no longer an object, or a getter: that guard failed.
+      // Reading through something that is no longer an object, or through a getter: that guard failed.
     } finally {
       this.#reads.forget();
     }

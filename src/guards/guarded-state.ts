@@ -8,7 +8,7 @@ import { objectId, sourceKey } from './source-key.ts';
 
 type ReadState = (frames: readonly Frame[]) => string;
 
-/** Equal for guards that ask the same of the same place. */
+/** A key that is equal for guards that read the same from the same location. */
 export function stateKey(guard: Guard): string {
   switch (guard.kind) {
     case 'gradMode':
@@ -25,7 +25,10 @@ export function stateKey(guard: Guard): string {
   }
 }
 
-/** Compiles what a guard asks about to a text: equal texts mean that the guard can't tell the calls apart. */
+/**
+ * Compiles a function that returns what a guard reads as text: for equal texts, the guard can't tell two calls
+ * apart.
+ */
 export function compileState(guard: Guard): ReadState {
   const read = readerOf(guard);
   const spell = guard.kind === 'keys' ? keysOf : guard.kind === 'code' ? codeOf : spelled;
@@ -42,7 +45,7 @@ export function compileState(guard: Guard): ReadState {
 function readerOf(guard: Guard): (frames: readonly Frame[]) => unknown {
   switch (guard.kind) {
     case 'number':
-      // A result has no size before the run, and tells no calls apart.
+      // A result has no size before the run, and doesn't tell calls apart.
       return compileNumber(guard.expr, [], compilePlainReader);
     case 'gradMode':
     case 'device':

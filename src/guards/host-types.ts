@@ -1,13 +1,13 @@
 /**
- * Built-in types of which a trace knows the whole state of an instance. The functions are those of the time when this
- * file was loaded: asking runs nothing of the user's, and throws where the object is of another type.
+ * Built-in types whose instances' whole state a trace can know. Uses the built-in functions as they were when this
+ * file was loaded: reading the state runs no user code, and throws for an object of another type.
  */
 
 export interface HostType<T extends object = object> {
-  /** Equal for instances that nothing tells apart but their identity. */
+  /** A key that is equal for instances that differ only in identity. */
   readonly state: (value: T) => string | number;
   readonly copy: (value: T) => T;
-  /** Gives `to` the state of `from`. */
+  /** Copies the state of `from` to `to`. */
   readonly assign: (to: T, from: T) => void;
 }
 
@@ -53,7 +53,7 @@ const query: HostType<URLSearchParams> = {
 
 const { slice } = ArrayBuffer.prototype;
 
-/** One that the trace has made: those that exist before have too many views to be guarded. */
+/** Only for buffers created by the trace: pre-existing ones may have too many views to be guarded. */
 const arrayBuffer: HostType<ArrayBuffer> = {
   state: () => {
     throw new TypeError('memory is not guarded');
@@ -73,20 +73,20 @@ export type HostTypeName = keyof typeof hostTypes;
 
 export const hostType = (name: HostTypeName): HostType => hostTypes[name] as unknown as HostType;
 
-/** The type of the object, with no help of its prototypes. */
+/** The type of the object, determined without its prototype chain. */
 export function hostTypeOf(object: object): HostTypeName | undefined {
   for (const name of Object.keys(hostTypes) as HostTypeName[]) {
     try {
       hostType(name).state(object);
       return name;
     } catch {
-      // Of another type.
+      // The object has another type.
     }
   }
   return undefined;
 }
 
-/** The methods of dates without arguments; they return numbers and text. */
+/** Methods of Date without arguments that return numbers or text. */
 const dateMethods = new Map(
   Object.getOwnPropertyNames(Date.prototype)
     .filter((name) => /^(get|to|valueOf)/.test(name) && name !== 'toJSON')
@@ -95,7 +95,7 @@ const dateMethods = new Map(
 
 export const dateMethodNames: readonly string[] = [...dateMethods.keys()];
 
-/** For guards: undefined for the text of an invalid date that has none. */
+/** For guards: undefined for the ISO text of an invalid date. */
 export function dateFact(object: object, key?: PropertyKey): string | number | undefined {
   if (key === 'toISOString' && Number.isNaN(askDate(object, 'getTime'))) return undefined;
   return askDate(object, key);

@@ -3,9 +3,9 @@ import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { lookupGetter } from './inherited-property.ts';
 
 /**
- * The tensors of a plain array as text: how many there are of each dtype, shape, strides, device and
- * `requiresGrad`, in order. Equal neighbours are counted, so the text of a cache stays short. Undefined
- * where an element is missing, is not a tensor that has memory, or where reading it would run a getter.
+ * Describes the tensors of a plain array as text: in order, how many have each dtype, shape, strides, device and
+ * `requiresGrad`. Equal neighbours are counted, so the text of a cache stays short. Undefined if an element is
+ * missing, is not a tensor with memory, or if reading it would run a getter.
  */
 export function listLayout(array: object): string | undefined {
   const { length } = array as readonly unknown[];

@@ -3,7 +3,10 @@ import type { Guard } from './guard.ts';
 import type { NumberExpr } from './number-expr.ts';
 import type { Source } from './source.ts';
 
-/** Guards on numbers, and on comparisons of numbers, that decided something while ops were bound and differentiated. */
+/**
+ * Guards on numbers, and on comparisons of numbers, that a decision depended on while ops were bound and
+ * differentiated.
+ */
 export function neededNumbers({
   scalars,
   numbers,

@@ -10,16 +10,16 @@ import type { Frame } from '../vm/bytecode/frame.ts';
 import { printSource, type Reader, type Source, type SourceNames } from './source.ts';
 import { sourceKey } from './source-key.ts';
 
-/** A leaf from which a number of a trace is computed. */
+/** A leaf from which a traced number is computed. */
 export type TracedNumber =
   | SourceNumber<Source>
-  /** A size of a result of the graph, by its index among those that were read. */
+  /** A size of a result of the graph, by its index among the sizes that were read. */
   | { readonly kind: 'size'; readonly index: number; readonly name: string };
 
-/** A JavaScript number as a function of what a run finds: never its value at the time of the trace. */
+/** A JavaScript number as a function of what a run finds, never its value at trace time. */
 export type NumberExpr = NumberExprOf<TracedNumber>;
 
-/** Compiles an expression once. `sizes`: those of results, for the sizes that the program is made for. */
+/** Compiles an expression once. `sizes`: sizes of results, for the sizes that the program is compiled for. */
 export function compileNumber(
   expr: NumberExpr,
   sizes: readonly number[],

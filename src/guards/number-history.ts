@@ -4,14 +4,14 @@ import type { ShapeBounds } from './shape-bounds.ts';
 export type Dynamic = boolean | 'auto';
 
 /**
- * The numbers that traces at one point have found in each place. The first is taken for a constant, a
- * second one makes the place symbolic, whatever the first was. Sizes 0 and 1 are always constants: they
- * broadcast, and much is simpler with them.
+ * The numbers that traces at one point have found at each location. The first is taken as a constant; a second one
+ * makes the location symbolic, whatever the first was. Sizes 0 and 1 are always constants: they broadcast, and much
+ * is simpler with them.
  */
 export class NumberHistory {
   readonly #first = new Map<string, number>();
   readonly #dynamic: Dynamic;
-  /** Places that any number within bounds may be in from the start. */
+  /** Locations that may hold any number within bounds from the start. */
   readonly bounds: ShapeBounds;
 
   constructor(dynamic: Dynamic, bounds: ShapeBounds = new Map()) {
@@ -20,14 +20,14 @@ export class NumberHistory {
   }
 
   /**
-   * Whether bounds were given for the number at the place: it is symbolic even if it is 0 or 1, without a trace of
-   * its own.
+   * Whether bounds were given for the number at the location: it is then symbolic even if it is 0 or 1, and needs
+   * no trace of its own.
    */
   isBounded(place: string): boolean {
     return this.#dynamic !== false && this.bounds.has(place);
   }
 
-  /** Whether the size at this place is symbolic from now on; remembers that it was asked for. */
+  /** Whether the size at this location is symbolic from now on. Records the size. */
   isSymbolicSize(place: string, size: number): boolean {
     if (this.isBounded(place)) return true;
     const differs = this.#differs(place, size);
@@ -35,8 +35,7 @@ export class NumberHistory {
   }
 
   /**
-   * Whether a number that is not a size is symbolic from now on. `changes`: it is known to be another one at the next
-   * call.
+   * Whether a number that is not a size is symbolic from now on. `changes`: it is known to differ at the next call.
    */
   isSymbolic(place: string, value: number, changes = false): boolean {
     if (this.isBounded(place) || this.#differs(place, value)) return true;
@@ -44,7 +43,7 @@ export class NumberHistory {
     return this.#dynamic === true && value !== 0 && value !== 1 && !Number.isNaN(value);
   }
 
-  /** Whether the first number at the place was another one. */
+  /** Whether the first number at the location was a different one. */
   #differs(place: string, value: number): boolean {
     if (this.#dynamic === false || Number.isNaN(value)) return false;
     const first = this.#first.get(place);

@@ -2,13 +2,13 @@ import { type NumberExpr, numberKey } from './number-expr.ts';
 import type { ShapeBounds } from './shape-bounds.ts';
 import { sourceKey } from './source-key.ts';
 
-/** Between which whole numbers a value lies, both included. */
+/** Integer bounds of a value, both included. */
 interface Range {
   readonly low: number;
   readonly high: number;
 }
 
-/** A sum of sizes, and of what is made of them, each times a whole number. */
+/** A linear combination, with integer coefficients, of sizes and values computed from them. */
 interface Sum {
   readonly constant: number;
   /** Terms by the keys of their expressions. */
@@ -16,8 +16,8 @@ interface Sum {
 }
 
 /**
- * Returns the result of a comparison that is the same for every size within the shape bounds; undefined where it
- * depends on the size, or where something else than bounded sizes is compared.
+ * Returns the result of a comparison if it is the same for every size within the shape bounds; undefined if it
+ * depends on the size, or if it compares anything but bounded sizes.
  */
 export function decidedByBounds(expr: NumberExpr, bounds: ShapeBounds): boolean | undefined {
   if (expr.kind !== 'apply' || expr.args.length !== 2) return undefined;
@@ -64,7 +64,7 @@ function rangeOfSum({ constant, terms }: Sum): Range {
   return { low, high };
 }
 
-/** Undefined for what is not a whole number that follows from sizes. */
+/** Undefined unless the expression is an integer derived from sizes. */
 function sumOf(expr: NumberExpr, bounds: ShapeBounds): Sum | undefined {
   switch (expr.kind) {
     case 'constant':
@@ -101,7 +101,7 @@ function applied(expr: NumberExpr & { kind: 'apply' }, args: readonly Sum[]): Su
       if (b!.terms.size === 0) return plus(constantSum(0), a!, b!.constant);
       if (a!.terms.size === 0) return plus(constantSum(0), b!, a!.constant);
       const [low, high] = [lows[0]! * lows[1]!, highs[0]! * highs[1]!];
-      // Infinity times 0 is not a number.
+      // Infinity times 0 is NaN.
       return lows.every((end) => end >= 0) && high >= low ? term(expr, { low, high }) : undefined;
     }
     default:

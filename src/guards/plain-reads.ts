@@ -10,25 +10,25 @@ import { isTensorGetter } from './tensor-getters.ts';
 
 const unread: unique symbol = Symbol('unread');
 
-/** Thrown where reading would run the user's code: a miss, like any read that throws. */
+/** Thrown where reading would run user code: a miss, like any read that throws. */
 const notPlain = new Error('a getter or a Proxy stands where a trace has read a value');
 
 interface Place {
   readonly read: Reader;
-  /** Something is asked of the object there: were it a Proxy, that would run its handler. */
+  /** Whether a guard inspects the object there: if it were a Proxy, that would run its handler. */
   isHolder: boolean;
 }
 
 /**
- * The reads of one entry's guards. A place is read once in a pass, however many guards ask for it, and
- * never through a getter or a Proxy that came there after the trace: what it does belongs to the call,
- * not to the look-up of an entry.
+ * The reads of one entry's guards. A location is read once per pass, however many guards need it, and never through
+ * a getter or Proxy that appeared after the trace: what that does belongs to the call, not to the lookup of an
+ * entry.
  */
 export class PlainReads {
   readonly #places = new Map<string, Place>();
   readonly #values: unknown[] = [];
 
-  /** `isHolder`: the guard asks something of the object itself. */
+  /** `isHolder`: the guard inspects the object itself. */
   reader(source: Source, isHolder = false): Reader {
     const key = sourceKey(source);
     let place = this.#places.get(key);
@@ -44,7 +44,7 @@ export class PlainReads {
     return this.#values.length === 0;
   }
 
-  /** After a pass: no objects are kept alive. */
+  /** Called after a pass, so that no objects are kept alive. */
   forget(): void {
     this.#values.fill(unread);
   }
@@ -71,7 +71,7 @@ export class PlainReads {
   }
 }
 
-/** Reads one place by itself, with the same care. */
+/** Compiles a reader for a single location, with the same care. */
 export function compilePlainReader(source: Source): Reader {
   const reads = new PlainReads();
   const read = reads.reader(source);
@@ -94,7 +94,7 @@ function compilePlainRead(base: Reader, name: string | symbol): Reader {
   };
 }
 
-/** Getters of this package, of built-in containers and of module namespaces run nothing of the user's. */
+/** Getters of this package, of built-in containers and of module namespaces run no user code. */
 export function isHarmless(object: object, getter: unknown): boolean {
   if (object instanceof Tensor) return isTensorGetter(getter);
   if (object instanceof Map || object instanceof Set) return true;
@@ -102,7 +102,7 @@ export function isHarmless(object: object, getter: unknown): boolean {
   return ArrayBuffer.isView(object) || isModuleNamespace(object);
 }
 
-/** Places of the tracer's own making, which show a variable or a private field as a property. */
+/** Locations created by the tracer that show a variable or a private field as a property. */
 export function isReadThrough({ base, key }: Source & { kind: 'property' }): boolean {
   if (base.kind === 'private') return base.slot;
   return base.kind === 'held' && accessorOf(base.value, key) !== undefined;

@@ -1,21 +1,21 @@
 import { assertNever } from '../../runtime/errors/invariant.ts';
 
-/** Objects that nothing of the user's runs for when they are read as a whole. */
+/** Objects that can be read as a whole without running user code. */
 
-/** The language's own iteration of arrays, as it was when this module was loaded. */
+/** The built-in array iteration, as it was when this module was loaded. */
 const pristineValues = Array.prototype[Symbol.iterator];
 
 export function isPlainArray(value: unknown): value is unknown[] {
   return (
     Array.isArray(value) &&
     Object.getPrototypeOf(value) === Array.prototype &&
-    // Its class makes the arrays that methods return.
+    // Array methods create their results by `constructor`.
     value.constructor === Array &&
     value[Symbol.iterator] === pristineValues
   );
 }
 
-/** An object literal, or one without prototype; no enumerable symbols among its keys. */
+/** Whether it is an object literal, or an object without prototype, without enumerable symbol keys. */
 export function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
   if (typeof value !== 'object' || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
@@ -23,14 +23,14 @@ export function isPlainObject(value: unknown): value is Readonly<Record<string, 
   return Object.getOwnPropertySymbols(value).length === 0;
 }
 
-/** Listing the own enumerable keys runs no user code, and there are no symbols among them. */
+/** Whether listing the own enumerable keys runs no user code and finds no symbols. */
 export function listsPlainly(value: unknown): value is object {
   if (typeof value !== 'object' || value === null || isProxy(value)) return false;
   if (ArrayBuffer.isView(value)) return false;
   return Object.getOwnPropertySymbols(value).length === 0;
 }
 
-/** The getter and setter that reading or assigning the property would run. */
+/** Returns the getter and setter that reading or assigning the property would run. */
 export function accessorOf(object: object, key: PropertyKey): PropertyDescriptor | undefined {
   for (
     let holder: object | null = object;
@@ -45,7 +45,7 @@ export function accessorOf(object: object, key: PropertyKey): PropertyDescriptor
   return undefined;
 }
 
-/** True when reading the property runs no user code. */
+/** Whether reading the property runs no user code. */
 export function readsPlainly(object: object, key: PropertyKey): boolean {
   for (
     let holder: object | null = object;
@@ -59,18 +59,18 @@ export function readsPlainly(object: object, key: PropertyKey): boolean {
   return true;
 }
 
-/** True when assigning the property runs no user code and changes nothing but it. */
+/** Whether assigning the property runs no user code and changes nothing else. */
 export function writesPlainly(object: object, key: PropertyKey): boolean {
   if (isProxy(object) || ArrayBuffer.isView(object)) return false;
   const own = Object.getOwnPropertyDescriptor(object, key);
   if (own) return own.writable === true && !(Array.isArray(object) && key === 'length');
-  // Appending to an array changes its length as well.
+  // Appending to an array also changes its length.
   if (Array.isArray(object) || !Object.isExtensible(object)) return false;
   let holder: object | null = Object.getPrototypeOf(object) as object | null;
   for (; holder; holder = Object.getPrototypeOf(holder) as object | null) {
     if (isProxy(holder)) return false;
     const inherited = Object.getOwnPropertyDescriptor(holder, key);
-    // A setter would run, a read-only property rejects.
+    // A setter would run; a read-only property rejects the write.
     if (inherited) return inherited.writable === true;
   }
   return true;
@@ -79,7 +79,7 @@ export function writesPlainly(object: object, key: PropertyKey): boolean {
 /** A change of a property, or of an array as a whole. */
 export type Change = 'write' | 'delete' | 'resize';
 
-/** True when the change runs no user code and is not rejected. */
+/** Whether the change runs no user code and is not rejected. */
 export function allows(object: object, change: Change, key: PropertyKey): boolean {
   switch (change) {
     case 'write':
@@ -104,7 +104,7 @@ function resizesPlainly(array: object): boolean {
   return Object.isExtensible(array) && length?.writable === true;
 }
 
-/** Bundlers and test runners make module namespaces of getters that only return a variable. */
+/** Bundlers and test runners create module namespaces from getters that only return a variable. */
 export function isModuleNamespace(object: object): boolean {
   const tag = Object.getOwnPropertyDescriptor(object, Symbol.toStringTag);
   return tag?.value === 'Module' || Object.hasOwn(object, '__esModule');
@@ -118,7 +118,7 @@ const hostGetters: ReadonlySet<unknown> = new Set([
   ...Object.getOwnPropertyNames(globalThis).map(getterOf),
 ]);
 
-/** A global that is a getter of the user's. */
+/** Whether the global is a user-defined getter. */
 export function isGetterGlobal(name: string): boolean {
   return !hostGetters.has(getterOf(name));
 }
@@ -127,12 +127,12 @@ interface UtilTypes {
   readonly types: { isProxy(value: unknown): boolean };
 }
 
-/** Where it can be told (Node): a Proxy, each read of which may run user code. */
+/** Whether the value is a Proxy, each read of which may run user code; only Node can tell. */
 export function isProxy(value: unknown): boolean {
   return proxyTest()(value);
 }
 
-/** The native function that tells. */
+/** The native function that detects Proxies. */
 export function proxyTest(): (value: unknown) => boolean {
   utilTypes ??= (globalThis.process?.getBuiltinModule?.('node:util') ?? nobodyKnows) as UtilTypes;
   return utilTypes.types.isProxy;

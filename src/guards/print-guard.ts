@@ -6,7 +6,7 @@ import { printNumber } from './number-expr.ts';
 import type { Change } from './plain.ts';
 import { printSource, type Source, type SourceNames } from './source.ts';
 
-/** The guard as a line of JavaScript or, where there is none, of English. */
+/** Prints the guard as a line of JavaScript, or of English if there is none. */
 export function printGuard(guard: Guard, names: SourceNames): string {
   switch (guard.kind) {
     case 'gradMode':

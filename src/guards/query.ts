@@ -1,4 +1,4 @@
-/** Questions about an object whose answer is a primitive, and that run nothing of the user's. */
+/** Queries about an object that return a primitive and run no user code. */
 
 import { callNative } from './collection-slots.ts';
 import { dateFact, type HostTypeName, hostType } from './host-types.ts';
@@ -7,7 +7,7 @@ import { isProxy } from './plain.ts';
 
 const names = (object: object): string => JSON.stringify(Object.getOwnPropertyNames(object));
 
-/** Attributes of an own property, as text; undefined when there is none. */
+/** Attributes of an own property, as text; undefined if there is none. */
 function attributes(object: object, key: PropertyKey | undefined): string | undefined {
   const own = Object.getOwnPropertyDescriptor(object, key!);
   if (!own) return undefined;
@@ -19,7 +19,7 @@ const [readSource, readFlags] = (['source', 'flags'] as const).map(
   (key) => Object.getOwnPropertyDescriptor(RegExp.prototype, key)!.get!,
 ) as [() => string, () => string];
 
-/** A regular expression as text; undefined for other objects, and when there is anything of the user's on it. */
+/** A regular expression as text; undefined for other objects, and if it has user-defined properties. */
 export function printRegExp(object: object): string | undefined {
   const isPlain =
     Object.getPrototypeOf(object) === RegExp.prototype && Reflect.ownKeys(object).length === 1;
@@ -39,7 +39,7 @@ const queries = {
   attributes,
   isView: (object: object): boolean => ArrayBuffer.isView(object),
   tensors: listLayout,
-  /** How many entries a Map or Set has. */
+  /** The number of entries of a Map or Set. */
   entries: (object: object) => callNative(object, 'size') as number,
   /** The state of an instance of the built-in type `key`. */
   hostState: (object: object, key?: PropertyKey) => hostType(key as HostTypeName).state(object),
@@ -51,7 +51,7 @@ const queries = {
 
 export type Query = keyof typeof queries;
 
-/** A Proxy would run its handler: it throws, which is a miss. */
+/** Throws for a Proxy, whose handler would run: a miss. */
 export function ask(
   query: Query,
   object: object,

@@ -7,12 +7,12 @@ import {
 import { dimSource, type Source } from './source.ts';
 import { sourceKey } from './source-key.ts';
 
-/** A size that an `inputSpec` leaves open: every call is held against it before anything else. */
+/** Bounds of a size that an `inputSpec` leaves open; every call is checked against them first. */
 export interface ShapeBound {
   /** Both included. */
   readonly min: number;
   readonly max: number;
-  /** A place where the same size stands, the same for all dimensions of one name. */
+  /** A location that holds the same size; it is the same for all dimensions with one name. */
   readonly place: Source;
 }
 
@@ -24,13 +24,13 @@ interface OpenSize {
   readonly name: string | undefined;
   readonly min: number;
   readonly max: number;
-  /** Its tensor may be missing. */
+  /** Whether its tensor may be missing. */
   readonly isOptional: boolean;
 }
 
 /**
- * The places of sizes that an `inputSpec` leaves open: one program serves all of them from the start.
- * `bound`: how many arguments the function has before those of a call.
+ * Returns the locations of sizes that an `inputSpec` leaves open: one program serves all of them from the start.
+ * `bound`: the number of arguments that were bound before those of a call.
  */
 export function shapeBounds(specs: readonly InputSpec[], bound = 0): ShapeBounds {
   const open = specs.flatMap((spec, index) => {
@@ -39,7 +39,7 @@ export function shapeBounds(specs: readonly InputSpec[], bound = 0): ShapeBounds
   return new Map(
     open.map((size) => {
       const { name, source } = size;
-      // Bounds of one dimension are those of every dimension of its name, if it is there.
+      // Bounds of one dimension apply to every dimension of its name, if its tensor is given.
       const same = name === undefined ? [] : open.filter((o) => o.name === name && !o.isOptional);
       const all = [size, ...same];
       const min = Math.max(...all.map((each) => each.min));

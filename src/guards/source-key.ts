@@ -4,7 +4,7 @@ import type { Source } from './source.ts';
 const objectIds = new WeakMap<object, number>();
 let objectCount = 0;
 
-/** The same number for the same object, not visible to it. */
+/** Returns an id of the object, which stays unobservable to it. */
 export function objectId(object: object): number {
   const known = objectIds.get(object);
   if (known !== undefined) return known;
@@ -12,7 +12,7 @@ export function objectId(object: object): number {
   return objectCount++;
 }
 
-/** Equal for sources that read the same place. */
+/** A key that is equal for sources that read the same location. */
 export function sourceKey(source: Source): string {
   switch (source.kind) {
     case 'argument':
@@ -70,7 +70,7 @@ export function sourceKey(source: Source): string {
 
 const symbolIds = new Map<symbol, number>();
 
-/** With its length, so that no key runs into what follows. */
+/** Includes its length, so that keys can't run into each other. */
 export function keyText(key: unknown): string {
   switch (typeof key) {
     case 'string':
@@ -88,7 +88,7 @@ export function keyText(key: unknown): string {
   }
 }
 
-/** The place where a path of properties begins. */
+/** Returns the location where a path of properties begins. */
 export function rootOf(source: Source): Source {
   return 'base' in source ? rootOf(source.base) : source;
 }

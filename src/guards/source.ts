@@ -14,8 +14,8 @@ import { accessorOf } from './plain.ts';
 import { ask, type Query } from './query.ts';
 
 /**
- * Where a value came from, as data: what a guard reads again before a run, and what is printed. The
- * frames are those that a subgraph is entered with, outermost first.
+ * Where a value came from, as data: guards read it again before a run, and it can be printed. The frames are those
+ * with which a subgraph is entered, outermost first.
  */
 export type Source = SourceOf<TraceSource, string | symbol>;
 
@@ -25,28 +25,28 @@ type TraceSource =
   | { readonly kind: 'this'; readonly frame: number }
   | { readonly kind: 'newTarget'; readonly frame: number }
   | { readonly kind: 'register'; readonly frame: number; readonly reg: Reg }
-  /** A variable around a captured function. */
+  /** A free variable of a captured function. */
   | { readonly kind: 'free'; readonly scope: Scope; readonly name: string; readonly owner: string }
   /** Whether there is such a variable. */
   | { readonly kind: 'hasFree'; readonly scope: Scope; readonly name: string }
   | { readonly kind: 'outerCell'; readonly frame: number; readonly index: number }
-  /** The function behind a getter or setter. */
+  /** The function of a getter or setter. */
   | {
       readonly kind: 'accessor';
       readonly base: Source;
       readonly key: string | symbol;
       readonly which: 'get' | 'set';
     }
-  /** The answer to a query about an object, and about its own property `key`. */
+  /** The result of a query about an object, and about its own property `key`. */
   | {
       readonly kind: 'query';
       readonly base: Source;
       readonly query: Query;
       readonly key: string | symbol | undefined;
     }
-  /** The class that a class extends, or the object that an object inherits from. */
+  /** The class that a class extends, or the prototype of an object. */
   | { readonly kind: 'prototypeOf'; readonly base: Source }
-  /** `base.#name`, with the rights of a captured function; `slot`: the place instead of the value. */
+  /** `base.#name`, with the access rights of a captured function; `slot`: the location instead of the value. */
   | {
       readonly kind: 'private';
       readonly base: Source;
@@ -65,13 +65,13 @@ type TraceSource =
   /** Entries of Maps and Sets; the key is a primitive or a held object. */
   | { readonly kind: 'mapGet'; readonly base: Source; readonly key: unknown }
   | { readonly kind: 'mapHas'; readonly base: Source; readonly key: unknown }
-  /** A variable captured by a function that bytecode made: a cell, or an arrow's `this`. */
+  /** A variable captured by a function that bytecode created: a cell, or an arrow's `this`. */
   | { readonly kind: 'closureCell'; readonly base: Source; readonly index: number }
   | { readonly kind: 'closureThis'; readonly base: Source }
-  /** A variable around a function of the user's. */
+  /** A free variable of a user function. */
   | { readonly kind: 'closureName'; readonly base: Source; readonly name: string }
   | CalledNumber
-  /** An object that the trace found by itself and holds on to. */
+  /** An object that the trace itself found, and holds. */
   | { readonly kind: 'held'; readonly value: object; readonly name: string };
 
 /** `x.shape[dim]` */
@@ -97,7 +97,7 @@ export function compileReader(source: Source): Reader {
   return compileRead(source, compileReader);
 }
 
-/** Compiles a reader where `readerOf` compiles the sources that it goes through. */
+/** Compiles a reader; `readerOf` compiles the sources that it reads through. */
 export function compileRead(source: Source, readerOf: (base: Source) => Reader): Reader {
   switch (source.kind) {
     case 'argument': {
@@ -217,7 +217,7 @@ export function compileRead(source: Source, readerOf: (base: Source) => Reader):
 /** The names that registers and arguments have in the user's code. */
 export interface SourceNames {
   readonly codes: readonly Code[];
-  /** Where each frame stands. */
+  /** The pc of each frame. */
   readonly pcs: readonly Pc[];
 }
 
@@ -227,7 +227,7 @@ function argumentName(code: Code | undefined, index: number): string {
   const [taken, next] = [instructions[at], instructions[at + 1]];
   const name = taken?.op === 'arg' && registerNames[taken.dst];
   if (name) return name;
-  // A parameter that closures share goes from a temporary into its cell.
+  // A parameter that closures share is moved from a temporary into its cell.
   return next?.op === 'storeCell' ? next.name : `arguments[${index}]`;
 }
 
@@ -307,7 +307,7 @@ function printKey(key: unknown): string {
   return typeof key === 'object' || typeof key === 'function' ? 'an object' : String(key);
 }
 
-/** The variable's name; a temporary is told by the expression that it holds the value of. */
+/** The variable's name; for a temporary, the expression whose value it holds. */
 function registerName(frame: number, register: Reg, { codes, pcs }: SourceNames): string {
   const code = codes[frame];
   const name = code?.registerNames[register];
@@ -315,7 +315,7 @@ function registerName(frame: number, register: Reg, { codes, pcs }: SourceNames)
   return registerText(code, pcs[frame] ?? 0, register) ?? `r${register}`;
 }
 
-/** A variable that closures share is read out of its cell: users know it by its own name. */
+/** A variable that closures share is read from its cell, but users know it by name. */
 function isCell(source: Source, { codes }: SourceNames): boolean {
   if (source.kind === 'outerCell' || source.kind === 'closureCell') return true;
   if (source.kind !== 'register') return false;

@@ -2,8 +2,8 @@ import type { Device } from '../../runtime/device/device.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
 
 /**
- * The device that a `deviceGuard` around the frame chose: null where it chose none, undefined for what held at
- * the entry. Frames know no devices; what makes them puts nothing else there.
+ * Returns the device selected by a `deviceGuard` around the frame: null if the guard selects none, undefined if the
+ * device at entry is still in force. Frames know no devices, but nothing else is ever stored there.
  */
 export function guardOf({ guard }: Frame): Device | null | undefined {
   return guard as Device | null | undefined;

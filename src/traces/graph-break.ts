@@ -4,14 +4,14 @@ import type { UserPosition } from '../../runtime/errors/position.ts';
 
 interface Explained {
   readonly explanation: string;
-  /** The alternative at that place; by default, code that stays in the program. */
+  /** What to write instead; by default, code that stays in the program. */
   readonly expected?: string;
   readonly hint: string;
-  /** The hint in full-graph mode, where it differs. */
+  /** The hint in full-graph mode, if it differs. */
   readonly forOneProgram?: string;
-  /** The code decides something on a graph value: `explain()` lists it as a decision. */
+  /** Whether the code makes a decision on a graph value: `explain()` lists it as a decision. */
   readonly decision?: true;
-  /** A limitation of this version rather than of the code. */
+  /** Whether the reason is a limitation of this version rather than the code. */
   readonly limitation?: true;
 }
 
@@ -189,7 +189,7 @@ export function isDecision(reason: BreakReason): boolean {
   return 'decision' in breakReasons[reason];
 }
 
-/** The alternative at that place, for the user. */
+/** What to write instead, for the user. */
 export function expectedInstead(reason: BreakReason): string {
   const { expected = 'code that stays in the program' }: Explained = breakReasons[reason];
   return expected;
@@ -208,13 +208,13 @@ export function isLimitation(reason: BreakReason): boolean {
 
 export type BreakReason = keyof typeof breakReasons;
 
-/** One break, as it is recorded and explained. */
+/** One break, as recorded and explained. */
 export interface BreakRecord {
   readonly reason: BreakReason;
   /** The subject of the break: the function, the property, the message. */
   readonly detail: string;
   readonly at: UserPosition | undefined;
-  /** The line of the user's file there, where it can be had. */
+  /** The line of the user's file, if available. */
   readonly line?: string | undefined;
 }
 
@@ -223,14 +223,14 @@ export class GraphBreak extends Error {
   override readonly name = 'GraphBreak';
   readonly reason: BreakReason;
   readonly detail: string;
-  /** Where, when that is not the instruction at which the graph ends. */
+  /** The position of the cause, if it isn't the instruction at which the graph ends. */
   at: UserPosition | undefined;
   /**
-   * For a throw, whether an exception leaves the captured function whatever the run decides after the end of the
-   * graph. Null if no decision was made before it.
+   * For a throw: whether an exception leaves the captured function regardless of the decisions that a run makes
+   * after the end of the graph. Null if no decision was made before it.
    */
   isCertain: boolean | null = null;
-  /** Paths have left something that cannot be merged: without a merge, each of them could go on. */
+  /** Whether paths produced values that can't be merged: without a merge, each path could continue. */
   atMerge = false;
 
   /** `cause`: the error that eager execution would throw here. */

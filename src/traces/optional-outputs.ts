@@ -1,4 +1,4 @@
-/** Outputs that a run may leave without an owner: those that only options of choices hold. */
+/** Outputs that a run may leave without an owner: outputs held only by options of choices. */
 
 import { partsOf, placedBy, recipesOfFrame } from './recipes.ts';
 import type { Effect, Make, Outcome, Recipe } from './trace-result.ts';
@@ -9,13 +9,13 @@ interface Recipes {
   readonly makes: readonly Make[];
 }
 
-/** Everything that the code continues with, or that is stored. */
+/** All recipes that execution continues with or that are stored. */
 function rootsOf({ outcome, effects }: Recipes): readonly Recipe[] {
   const left = outcome.kind === 'return' ? [outcome.value] : outcome.frames.flatMap(recipesOfFrame);
   return [...left, ...effects.flatMap(placedBy)];
 }
 
-/** Calls `found` for each output reached from the roots; `pick` returns which options of a choice count. */
+/** Calls `found` for each output reachable from the roots; `pick` returns which options of a choice count. */
 export function eachOutput(
   recipes: Recipes,
   pick: (recipe: Recipe & { kind: 'choice' }) => readonly Recipe[],

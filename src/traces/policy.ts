@@ -1,4 +1,4 @@
-/** User settings for capture: where a graph must break, which functions are not traced, whether anything is. */
+/** User settings for capture: where a graph must break, which functions are not traced, and whether anything is. */
 
 import { expectFunction } from '../../runtime/options/expect-arguments.ts';
 import { expectArguments } from '../../runtime/options/expect-options.ts';
@@ -6,21 +6,20 @@ import { anObject, callback, either, flag, text } from '../../runtime/options/op
 
 type AnyFunction = (...args: never[]) => unknown;
 
-/** Ends the graph here: in a captured function a break, elsewhere nothing. */
+/** Ends the graph here: in captured code a break, elsewhere a no-op. */
 export function breakGraph(): void {}
 
 /**
- * Called in a loop of a captured function: the innermost loop around the call is kept as a loop of the
- * program, however many iterations it makes, where it would be unrolled otherwise. Elsewhere nothing. Also in a callback
- * of an array's method.
+ * Called in a loop of a captured function, or in a callback of an array method: keeps the innermost loop around the
+ * call as a loop of the program, however many iterations it makes, instead of unrolling it. A no-op elsewhere.
  */
 export function keepLoop(): void {}
 
 const untouched = new WeakSet<object>();
 
 /**
- * The function runs as ordinary JavaScript wherever captured code calls it, and `toStatic` of it does
- * nothing. Also as a decorator of methods. Returns the function itself.
+ * Makes the function run as ordinary JavaScript wherever captured code calls it; `toStatic` of it does nothing.
+ * Also a decorator for methods. Returns the function itself.
  */
 export function notToStatic<F extends AnyFunction>(fn: F, _context?: unknown): F {
   expectFunction('notToStatic', fn);
@@ -35,8 +34,8 @@ export function isNotToStatic(fn: object): boolean {
 const ignoredFiles: (string | RegExp)[] = [];
 
 /**
- * Functions of these modules run as ordinary JavaScript wherever captured code calls them. A module is
- * its namespace (`import * as module`), a file or folder by its URL or path, or a pattern of paths.
+ * Makes functions of these modules run as ordinary JavaScript wherever captured code calls them. A module is its
+ * namespace (`import * as module`), a file or folder by URL or path, or a pattern of paths.
  */
 export function ignoreModule(...modules: readonly (object | string | URL | RegExp)[]): void {
   for (const module of modules) {
@@ -47,7 +46,7 @@ export function ignoreModule(...modules: readonly (object | string | URL | RegEx
   }
 }
 
-/** A function, or a class with its methods. */
+/** Ignores a function, or a class with its methods. */
 function ignoreExport(value: unknown): void {
   if (typeof value !== 'function') return;
   untouched.add(value);
@@ -66,7 +65,7 @@ export function isIgnoredFile(file: string): boolean {
   );
 }
 
-/** False: captured functions run as ordinary JavaScript. */
+/** If false, captured functions run as ordinary JavaScript. */
 export let toStaticEnabled = true;
 
 /** With `false`, captured functions run as ordinary JavaScript until it is called with `true` again. */

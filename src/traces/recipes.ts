@@ -12,13 +12,13 @@ import type {
   Recipe,
 } from './trace-result.ts';
 
-/** A recipe and, of a choice, all that it may be. */
+/** The recipe itself, or all options of a choice. */
 export function possibleOf(recipe: Recipe): readonly Recipe[] {
   if (recipe.kind !== 'choice') return [recipe];
   return [recipe.which, ...recipe.options].flatMap(possibleOf);
 }
 
-/** Everything that the object made may hold. */
+/** Everything that the created object may hold. */
 export function contentsOf(make: Make): readonly Recipe[] {
   return partsOf(make).flatMap(possibleOf);
 }
@@ -112,7 +112,7 @@ export function recipesOfFrame({ call, registers }: FrameRecipe): Recipe[] {
   return [...values, ...call.cells, call.thisValue, ...call.args];
 }
 
-/** The recipes that the effect may store somewhere. */
+/** The recipes that the effect may store. */
 export function storedBy(effect: Effect): readonly Recipe[] {
   return placedBy(effect).flatMap(possibleOf);
 }

@@ -28,13 +28,13 @@ import type { Closure, Frame } from '../vm/bytecode/frame.ts';
 import type { Pc, Primitive, Reg } from '../vm/bytecode/instructions.ts';
 import type { BreakRecord } from './graph-break.ts';
 
-/** The leaves of a trace's recipes, besides the results of a run. */
+/** The leaves of a trace's recipes, beside the results of a run. */
 export type RecipeLeaf =
   | ConstantRecipe<Primitive | symbol>
   | { readonly kind: 'held'; readonly value: object }
   | SourceRecipe<Source>
   | NumberRecipe<TracedNumber>
-  /** An element, property or entry that isn't there. */
+  /** An element, property or entry that is absent. */
   | { readonly kind: 'absent' };
 
 /** How to get a value after a run of the subgraph. */
@@ -42,7 +42,7 @@ export type Recipe = RecipeOf<RecipeLeaf>;
 
 export type EntryRecipe = MadeCollection<Recipe>['entries'][number];
 
-/** The order of the keys of an object, Map or Set, which the run decides: a list of the labels, as JSON. */
+/** The order of the keys of an object, Map or Set, decided in the run: a list of labels, as JSON. */
 export interface KeyOrder {
   readonly which: Recipe;
   /** The label of each entry. */
@@ -53,7 +53,7 @@ export interface KeyOrder {
 export interface MadeTraits {
   readonly attributes: readonly (readonly [string | symbol, MadeAttributes])[];
   readonly symbols: readonly (readonly [symbol, Recipe])[];
-  /** Those of the symbols that each run makes again. */
+  /** Properties keyed by symbols that each run creates. */
   readonly madeSymbols: readonly (readonly [symbol, Recipe])[];
   readonly extensible: boolean;
 }
@@ -66,33 +66,33 @@ export interface MadeAttributes {
 }
 
 export type ObjectMake = MadeObject<Recipe> & {
-  /** Null: that of the entries. */
+  /** Null: the order of the entries. */
   readonly order: KeyOrder | null;
   /** Undefined: that of object literals. */
   readonly prototype: Recipe | null | undefined;
-  /** An error of the language, whose message is not among its keys. */
+  /** The type of a built-in error, whose message is not among its keys. */
   readonly errorType: ErrorConstructor | undefined;
-  /** The frames of captured code that made an error. */
+  /** The frames of captured code in which the error was created. */
   readonly thrownIn: readonly CapturedFrame[];
-  /** Its cause is not among its keys either. */
+  /** Whether it has a cause, which is not among its keys either. */
   readonly hasCause: boolean;
   readonly traits: MadeTraits | null;
 };
 
-/** An object that each run makes again; a later use of the same object names the same index. */
+/** An object that each run creates; later uses of the object name the same index. */
 export type Make =
   | (MadeArray<Recipe> & {
       readonly isFrozen: boolean;
-      /** Properties with names. */
+      /** Named properties. */
       readonly named: readonly (readonly [string, Recipe])[];
-      /** The part of an instance of a user's class: its prototype, and its properties with names. */
+      /** For an instance of a user's class: its prototype and named properties. */
       readonly own: ObjectMake | null;
     })
   | {
       readonly kind: 'arguments';
       readonly elements: readonly (Recipe | null)[];
       readonly named: readonly (readonly [string, Recipe])[];
-      /** In sloppy code, the first `count` elements are the variables of the parameters. */
+      /** In sloppy code, the first `count` elements alias the parameters. */
       readonly shared: { readonly count: number; readonly callee: unknown } | null;
     }
   | ObjectMake
@@ -104,19 +104,19 @@ export type Make =
       readonly own: ObjectMake | null;
     }
   | { readonly kind: 'weakRef'; readonly target: Recipe }
-  /** A promise, by `new` or by a method of `Promise`; those of a run are made in the order of `sequence`. */
+  /** A promise, by `new` or by a method of `Promise`; a run creates its promises in the order of `sequence`. */
   | {
       readonly kind: 'promise';
       readonly by: 'new' | 'all' | 'allSettled' | 'any' | 'race' | 'resolve';
       readonly values: readonly Recipe[];
       readonly sequence: number;
     }
-  /** Another symbol in each run. */
+  /** A new symbol in each run. */
   | { readonly kind: 'symbol'; readonly description: string | undefined }
   | { readonly kind: 'cell'; readonly content: Recipe }
-  /** The variable that is an element of such an object. */
+  /** The parameter that an element of such an object aliases. */
   | { readonly kind: 'parameterCell'; readonly arguments: Recipe; readonly index: number }
-  /** The iterator of a `for … of` over an array, or of a `for … in` over the names that an object had. */
+  /** The iterator of a `for … of` over an array, or of a `for … in` over the names of an object. */
   | {
       readonly kind: 'arrayIterator';
       readonly array: Recipe;
@@ -132,7 +132,7 @@ export type Make =
       readonly next: Recipe | null;
       readonly done: boolean;
     }
-  /** The object that `values()`, `keys()` or `entries()` returns, after some steps. */
+  /** The object returned by `values()`, `keys()` or `entries()`, after some steps. */
   | {
       readonly kind: 'iterator';
       readonly over: Recipe;
@@ -148,7 +148,7 @@ export type Make =
       readonly lastIndex: number;
     }
   | { readonly kind: 'typedArray'; readonly data: TypedArray }
-  /** A typed array or DataView of memory that others share. */
+  /** A typed array or DataView on shared memory. */
   | {
       readonly kind: 'view';
       readonly type: ViewConstructor;
@@ -157,10 +157,10 @@ export type Make =
       /** In elements. */
       readonly length: number;
     }
-  /** An instance of a built-in type: with the state of `value`, or as `build` makes it. */
+  /** An instance of a built-in type: with the state of `value`, or as `build` creates it. */
   | { readonly kind: 'host'; readonly type: HostTypeName; readonly value: object }
   | { readonly kind: 'fixedHost'; readonly build: () => object }
-  /** A generator that stands at the start of its body, at a `yield`, or has ended. */
+  /** A generator at the start of its body, at a `yield`, or at its end. */
   | {
       readonly kind: 'generator';
       readonly state: 'start' | 'yield' | 'running' | 'done';
@@ -178,13 +178,13 @@ export type Make =
       readonly outer: Omit<Closure, 'cells'>;
       readonly cells: readonly Recipe[];
       readonly thisValue: Recipe;
-      /** The `new.target` that an arrow sees which asks for it. */
+      /** The `new.target` of an arrow that reads it. */
       readonly newTarget: Recipe | undefined;
-      /** Another name than the code has. */
+      /** The name, if it differs from that of the code. */
       readonly name: string | undefined;
     };
 
-/** How to have an element of an array from what the lists hold at its place, leaf by leaf. */
+/** How to build an array element from the values that the lists hold at its index, leaf by leaf. */
 export type ElementRecipe =
   | ListLeaf
   | { readonly kind: 'same'; readonly value: Recipe }
@@ -192,15 +192,15 @@ export type ElementRecipe =
   | {
       readonly kind: 'object';
       readonly entries: readonly (readonly [string, ElementRecipe])[];
-      /** The prototype, as for objects that the run makes. */
+      /** The prototype, as for objects that the run creates. */
       readonly prototype: Recipe | null | undefined;
     }
-  /** An array: the lists hold lists, and one more its length. */
+  /** An array: the lists hold lists, and one more list its length. */
   | { readonly kind: 'list'; readonly of: ElementRecipe };
 
 /** A frame to continue with natively. */
 export interface FrameRecipe {
-  /** A call that was active at the entry continues with all its arguments, including those not read yet. */
+  /** A call that was active at entry continues with all its arguments, including those not read yet. */
   readonly call:
     | { readonly kind: 'entry'; readonly frame: number }
     | {
@@ -214,9 +214,9 @@ export interface FrameRecipe {
         readonly newTarget: Recipe | undefined;
       };
   readonly pc: Pc;
-  /** Inside `noGrad` or `enableGrad`: what holds in this frame; undefined: what holds outside. */
+  /** Set inside `noGrad` or `enableGrad`; undefined: the surrounding mode applies. */
   readonly gradMode: boolean | undefined;
-  /** Inside `deviceGuard`: its device, or null; undefined: what holds outside. */
+  /** The device set by `deviceGuard`, or null; undefined: the surrounding one applies. */
   readonly guard: Device | null | undefined;
   /** The live registers. */
   readonly registers: readonly (readonly [Reg, Recipe])[];
@@ -232,11 +232,11 @@ export type Outcome =
       /** The error that eager execution would throw there. */
       readonly cause?: unknown;
       readonly frames: readonly FrameRecipe[];
-      /** The call runs eagerly from the start of this trace: eager execution rejects something in it. */
+      /** The call runs eagerly from the start of this trace, since eager execution rejects something in it. */
       readonly eagerly?: true;
-      /** A run has an effect before it comes there, or may end before. */
+      /** Whether a run has an effect before it gets there, or may end before. */
       readonly afterEffects?: boolean;
-      /** All that can follow is an exception that leaves the captured function: it runs natively. */
+      /** Whether execution can only end in an exception that leaves the captured function: it runs natively. */
       readonly onlyThrows?: boolean;
     };
 
@@ -247,7 +247,7 @@ export type ViewConstructor = new (
   length: number,
 ) => ArrayBufferView;
 
-/** A change to something that existed before, made after the run, in the order of the user's code. */
+/** A change to a pre-existing object, made after the run, in program order. */
 export type Effect =
   | {
       readonly kind: 'setProperty';
@@ -256,16 +256,16 @@ export type Effect =
       readonly value: Recipe;
     }
   | { readonly kind: 'deleteProperty'; readonly object: Source; readonly key: string | symbol }
-  /** The run says which keys come last, in their order: `{ last }`, as JSON. */
+  /** The run decides which keys come last, in order: `{ last }`, as JSON. */
   | { readonly kind: 'orderKeys'; readonly object: Source; readonly which: Recipe }
-  /** The elements from a place on. */
+  /** The elements from an index on. */
   | {
       readonly kind: 'fillArray';
       readonly array: Source;
       readonly from: 0 | 'end';
-      /** Null: the element is missing. */
+      /** Null for a hole. */
       readonly items: readonly (Recipe | null)[];
-      /** An array whose elements are taken instead. */
+      /** An array whose elements are used instead. */
       readonly list: Recipe | null;
     }
   | {
@@ -275,7 +275,7 @@ export type Effect =
       readonly key: Recipe | null;
       readonly value: Recipe | null;
     }
-  /** All that a Map or Set holds afterwards; what it held already stays where it is if the order allows it. */
+  /** The complete content of a Map or Set afterwards; existing entries stay in place if the order allows it. */
   | {
       readonly kind: 'fillCollection';
       readonly collection: Source;
@@ -297,32 +297,32 @@ export type Effect =
   | { readonly kind: 'setGrad'; readonly tensor: Recipe; readonly value: Recipe }
   /** `keep(tensor)`, or of all elements of an array. */
   | { readonly kind: 'keep'; readonly tensor: Recipe }
-  /** `when`: only where this is true; null: always. */
+  /** `when`: only if this is true; null: always. */
   | { readonly kind: 'dispose'; readonly tensor: Source; readonly when: Recipe | null }
-  /** A result that the program's end has disposed of: its handle is still reachable. */
+  /** A result that was disposed by the end of the program, but whose handle is still reachable. */
   | { readonly kind: 'disposeOutput'; readonly output: Recipe; readonly when: Recipe | null }
-  /** `seed(value)`, before the numbers that were drawn since. */
+  /** `seed(value)`, before the numbers drawn since. */
   | { readonly kind: 'seed'; readonly value: Recipe }
-  /** So many random numbers were drawn, as the program has counted. */
+  /** The number of random numbers drawn, as counted by the program. */
   | { readonly kind: 'drawNumbers'; readonly count: Recipe };
 
-/** How one trace serves other sizes than those that it was made with. */
+/** How one trace serves other sizes than those it was traced with. */
 export interface Resized {
-  /** Sizes of inputs, and numbers that decide shapes: a program holds for one set of values. */
+  /** Sizes of inputs, and numbers that determine shapes: a program holds for one set of values. */
   readonly keys: readonly Source[];
-  /** The guards that all of them share. */
+  /** The guards common to all of them. */
   readonly guards: readonly Guard[];
   /**
-   * The result for the sizes that the frames hold; its guards are only those that `guards` leaves to be
-   * asked. Null if the trace would have taken another path.
+   * Returns the result for the sizes that the frames hold, with only the guards that `guards` doesn't cover. Null
+   * if the trace would have taken another path.
    */
   readonly at: (frames: readonly Frame[]) => TraceResult | null;
   /**
-   * Returns the result for given values of the keys, without the arguments of a call: `frames` are asked for what is
-   * around them. Null also where something else than sizes of contiguous tensors is a key.
+   * Returns the result for given values of the keys, without the arguments of a call; `frames` provide their
+   * surroundings. Null also if a key is anything but a size of a contiguous tensor.
    */
   readonly atSizes: (frames: readonly Frame[], sizes: readonly number[]) => TraceResult | null;
-  /** Numbers of the user's code that follow from the keys. */
+  /** Numbers of the user's code that are derived from the keys. */
   readonly numbers: () => readonly NumberExpr[];
 }
 
@@ -335,43 +335,43 @@ export interface LoopDecision {
 /** The tracer's result for the code from one entry point on. */
 export interface TraceResult {
   readonly guards: readonly Guard[];
-  /** Where each input of the program comes from. */
+  /** The source of each input of the program. */
   readonly inputs: readonly Source[];
-  /** JavaScript numbers that the program's scalar inputs are. */
+  /** JavaScript numbers that become the program's scalar inputs. */
   readonly numbers: readonly Source[];
   readonly scalars: ScalarTable;
-  /** Sizes of results that recipes and guards ask for. */
+  /** Sizes of results that recipes and guards read. */
   readonly sizes: readonly number[];
-  /** Set where the same trace does for other sizes. */
+  /** Set if the trace also serves other sizes. */
   readonly resized: Resized | null;
   readonly needsGrad: readonly boolean[];
-  /** Whether the caller may ask for the gradient of each output. */
+  /** Whether the caller may request the gradient of each output. */
   readonly differentiable: readonly boolean[];
-  /** For each output, why its graph has no backward any more; null where it has one, or no graph. */
+  /** For each output, why its graph no longer has a backward; null if it has one, or no graph. */
   readonly lost: readonly (LostHistory | null)[];
   readonly program: Program;
   readonly makes: readonly Make[];
   readonly effects: readonly Effect[];
-  /** Loops that a value of the program may end, or that were to be kept, and are not loops of the program. */
+  /** Loops that a graph value may end, or that were to be kept, but that were unrolled. */
   readonly unrolled: readonly LoopDecision[];
   /** Loops of the program whose iterations JavaScript could have counted. */
   readonly kept: readonly LoopDecision[];
   /** The calls of `Math.random()` and the clock that a run makes before and after it. */
   readonly called: readonly CalledNumber[];
-  /** How many numbers a run draws from the stream, where the trace knows it. */
+  /** How many random numbers a run draws, if the trace knows it. */
   readonly randomNumbers: number;
   readonly outcome: Outcome;
-  /** Numbers of the outputs that are read for a number and freed. */
+  /** Indices of the outputs that are read as numbers and freed. */
   readonly reads: readonly number[];
-  /** Numbers of the outputs that only some options of a choice hold: freed when none is chosen. */
+  /** Indices of the outputs held only by some options of a choice: freed if none is chosen. */
   readonly optional: readonly number[];
-  /** Outputs that a run may leave as one tensor. */
+  /** Outputs that may be the same tensor in a run. */
   readonly same: readonly SameOutput[];
-  /** All places that were read. */
+  /** All locations that were read. */
   readonly places: readonly Source[];
-  /** The files whose code was followed, for the lines of an error. */
+  /** The files whose code was traced, for the lines of an error. */
   readonly sources: readonly SourceText[];
-  /** Code and place of each entry frame, for names. */
+  /** Code and position of each entry frame, for names. */
   readonly codes: readonly Code[];
   readonly pcs: readonly Pc[];
 }
