@@ -9,16 +9,16 @@ export interface FallbackRecord {
   readonly at: UserPosition | undefined;
 }
 
-/** All breaks of one kind. */
+/** All breaks with one reason. */
 export interface BreakGroup {
   readonly reason: BreakReason;
-  /** Breaks during runs, counted in every iteration of a loop. */
+  /** How often runs reached one of them, counting every iteration of a loop. */
   readonly met: number;
   /** The number of distinct positions. */
   readonly places: number;
 }
 
-/** Statistics of one captured function; plain data that survives a round trip through JSON. */
+/** Statistics of one captured function: plain data that survives a round trip through JSON. */
 export interface CapturedStats {
   readonly calls: number;
   /** The number of traces; a call whose guards hold needs none. */
@@ -28,26 +28,29 @@ export interface CapturedStats {
   /** Runs of subgraphs. */
   readonly graphRuns: number;
   readonly ops: number;
-  /** The number of programs that were compiled for one set of sizes, from traces that serve several. */
+  /** The number of programs compiled for one set of sizes, from traces that serve several. */
   readonly sizes: number;
   /** The number of plans: one for each program, set of sizes and pattern of donated inputs. */
   readonly plans: number;
-  /** With `TOSTATIC_CACHE`: of how many of them the searches were known from an earlier process. */
+  /** With `TOSTATIC_CACHE`: the number of plans whose searches were known from an earlier process. */
   readonly knownPlans?: number;
-  /** With `TOSTATIC_CACHE`: the number of traces that an earlier process has left; none of `translations` is one of them. */
+  /**
+   * With `TOSTATIC_CACHE`: the number of traces taken from an earlier process, which `translations` doesn't
+   * include.
+   */
   readonly knownTraces?: number;
-  /** With `TOSTATIC_CACHE`: why traces were not left to later processes, each reason once. */
+  /** With `TOSTATIC_CACHE`: why traces were not stored for later processes, without duplicates. */
   readonly unkeptTraces?: readonly string[];
-  /** The number of kernels issued inside subgraphs, and by everything else in the calls. */
+  /** The number of kernels launched inside subgraphs, and by everything else in the calls. */
   readonly kernels: { readonly static: number; readonly eager: number };
-  /** One per position and reason, in the order of their first occurrence. */
+  /** One per position and reason, in order of first occurrence. */
   readonly breaks: readonly BreakRecord[];
-  /** The breaks grouped by reason, the most frequent first. */
+  /** The breaks grouped by reason, most frequent first. */
   readonly breakReasons: readonly BreakGroup[];
   readonly fallbacks: readonly FallbackRecord[];
   /** The number of runs and backwards that check mode has repeated and found identical. */
   readonly checks: { readonly runs: number; readonly backwards: number };
-  /** Its ops, if the function runs natively because its source or scope is not available. */
+  /** Counts of its ops, if the function runs natively because its source or scope is unavailable. */
   readonly coExecution?: CallTraceCounts;
 }
 
@@ -73,7 +76,7 @@ export class StatsCounter {
   readonly #fallbacks = new Map<string, FallbackRecord>();
 
   addBreak(record: BreakRecord): void {
-    // Host values are computed between graphs all the time: they end no graph.
+    // Values are computed in JavaScript between graphs all the time: they end no graph.
     if (record.reason === 'host-value') return;
     const key = JSON.stringify([record.reason, record.at]);
     if (!this.#breaks.has(key)) this.#breaks.set(key, record);
@@ -83,7 +86,7 @@ export class StatsCounter {
     if (why) this.#unkept.add(why);
   }
 
-  /** A run came to a break. */
+  /** A run reached a break. */
   meetBreak({ reason }: BreakRecord): void {
     if (reason !== 'host-value') this.#met.set(reason, (this.#met.get(reason) ?? 0) + 1);
   }
@@ -127,7 +130,7 @@ export class StatsCounter {
   }
 }
 
-/** A copy without undefined properties, which JSON leaves out. */
+/** Returns a copy without undefined properties, which JSON omits. */
 function plain<T extends object>(record: T): T {
   return Object.fromEntries(Object.entries(record).filter(([, value]) => value !== undefined)) as T;
 }

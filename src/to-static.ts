@@ -14,36 +14,39 @@ type Callable = (this: any, ...args: any[]) => any;
 
 /** The reports of a captured function or module. */
 export interface StaticReports {
-  /** Subgraphs, memory, breaks and costs so far; guards on request: `explain({ guards: true })`. */
+  /**
+   * Returns a report of subgraphs, memory, breaks and costs so far; with guards on request: `explain({ guards: true
+   * })`.
+   */
   explain(options?: ExplainOptions): string;
   stats(): CapturedStats;
-  /** Check mode on a GPU compares asynchronously: resolves when it is done, rejects with CheckError. */
+  /** On a GPU, check mode compares asynchronously: resolves when all comparisons are done, rejects with CheckError. */
   checked(): Promise<void>;
   /**
    * Resolves once the final memory plan of everything compiled so far is in force. Large programs start with a plan
    * that is quick to make; predictions describe the plan in force.
    */
   ready(): Promise<void>;
-  /** The compiled parts: trace, programs and plan of each. */
+  /** Returns the compiled parts: trace, programs and plan of each. */
   programs(): readonly CompiledPart[];
 }
 
 /** A captured function: called like the original, with reports about its compilation. */
 export type StaticFunction<F extends Callable> = F & StaticReports;
 
-/** A module whose `forward` is captured, with the reports; members of the module take precedence. */
+/** A module with a captured `forward` and the reports; members of the module take precedence. */
 export type StaticModule<M extends Module> = M & Omit<StaticReports, keyof M>;
 
 /**
- * Captures a function: its tensor ops run as planned programs, everything else as before. Takes
- * a function, or a module, whose `forward` is captured and which gets `explain()` and the other reports. As a decorator: `@toStatic` on a
- * method, with standard decorators and TypeScript's older ones.
+ * Captures a function: its tensor ops run as planned programs, everything else as before. Takes a function, or a
+ * module, whose `forward` is captured and which gets `explain()` and the other reports. Also a decorator:
+ * `@toStatic` on a method, with standard decorators and TypeScript's legacy ones.
  *
  * A generator function returns generators whose bodies run as programs from one `yield` to the next. A class is
  * rejected with an ArgumentError.
  *
- * Nothing is traced before the first call. Code that can't be captured runs natively, and `explain()` says
- * which and why; with `fallback: 'error'` it throws a CaptureError instead.
+ * Nothing is traced before the first call. Code that can't be captured runs natively, and `explain()` says which
+ * and why; with `fallback: 'error'` it throws a CaptureError instead.
  */
 export function toStatic<M extends Module>(module: M, options?: ToStaticOptions): StaticModule<M>;
 export function toStatic<F extends Callable>(fn: F, options?: ToStaticOptions): StaticFunction<F>;
@@ -68,7 +71,7 @@ export function toStatic(target: unknown, second: unknown = {}, descriptor?: unk
 }
 
 /**
- * Compiles what `f(...args)` would run, up to its first graph break, with the final memory plan. Nothing is run and
+ * Compiles what `f(...args)` would run, up to its first graph break, with the final memory plan. Nothing runs and
  * nothing changes; the first call finds everything compiled. For a method: `warmup.call(receiver, f, ...args)`.
  * Throws ArgumentError for a function that was not captured, or a generator function.
  */
@@ -96,7 +99,7 @@ function notCaptured(given: unknown): ArgumentError {
 
 const reports = ['explain', 'stats', 'checked', 'ready', 'programs'] as const;
 
-/** Replaces `forward` by its captured form, and adds the reports, hidden from walks over the module. */
+/** Replaces `forward` by its captured form, and adds the reports, hidden from code that enumerates the module. */
 function captureModule(module: Module, options: ToStaticOptions): Module {
   const captured = capture(module.forward, options);
   const hidden = { writable: true, configurable: true };
@@ -109,7 +112,7 @@ function captureModule(module: Module, options: ToStaticOptions): Module {
   return module;
 }
 
-/** Modules with a captured `forward`, and its reports. */
+/** Modules with a captured `forward`, and their reports. */
 const reported = new WeakSet<Module>();
 
 function capture(fn: AnyFunction, options: ToStaticOptions): StaticFunction<Callable> {
@@ -119,7 +122,7 @@ function capture(fn: AnyFunction, options: ToStaticOptions): StaticFunction<Call
   };
   Object.defineProperty(run, 'name', { value: fn.name, configurable: true });
   Object.defineProperty(run, 'length', { value: fn.length, configurable: true });
-  // The prototype of the generators of a generator function.
+  // The prototype of the generators that a generator function returns.
   if (isGeneratorFunction(fn)) run.prototype = fn.prototype as object;
   registerStatic(run, captured);
   return Object.assign(run, {

@@ -1,6 +1,6 @@
 import { ArgumentError } from '../../runtime/errors/errors.ts';
 
-/** Settings from environment variables. Browsers have none: nothing is set there. */
+/** Reads a setting from the environment. Browsers have none: nothing is set there. */
 function variable(name: string): string | undefined {
   const value = globalThis.process?.env?.[name];
   return value === '' ? undefined : value;
@@ -25,30 +25,30 @@ function count(name: string, most: number): number | undefined {
   return value;
 }
 
-/** `TOSTATIC_FALLBACK`: what `fallback` is where it is omitted. */
+/** `TOSTATIC_FALLBACK`: the default of `fallback`. */
 export function fallbackFromEnvironment(): 'eager' | 'error' | undefined {
   const value = variable('TOSTATIC_FALLBACK');
   if (value === undefined || value === 'eager' || value === 'error') return value;
   return refuse('TOSTATIC_FALLBACK', value, "'eager' or 'error'");
 }
 
-/** `TOSTATIC_MIN_GRAPH_SIZE`: what `minGraphSize` is where it is omitted. */
+/** `TOSTATIC_MIN_GRAPH_SIZE`: the default of `minGraphSize`. */
 export function minGraphSizeFromEnvironment(): number | undefined {
   return count('TOSTATIC_MIN_GRAPH_SIZE', Infinity);
 }
 
-/** `TOSTATIC_CHECK`: what `check` is by default. */
+/** `TOSTATIC_CHECK`: the default of `check`. */
 export function checkFromEnvironment(): number | undefined {
   return count('TOSTATIC_CHECK', Infinity);
 }
 
-/** `TOSTATIC_CACHE`: the folder in which processes leave each other what planning has found. */
+/** `TOSTATIC_CACHE`: the folder in which processes share what planning has found. */
 export function cacheFromEnvironment(): string | undefined {
   return variable('TOSTATIC_CACHE');
 }
 
 /**
- * `TOSTATIC_LOG`: 1 graphs, 2 also the cache and guards that fail, 3 also instructions and breaks, 4 also
+ * `TOSTATIC_LOG`: 1 logs graphs; 2 also the cache and failing guards; 3 also instructions and breaks; 4 also
  * programs. Read at each use, so that a program can set it.
  */
 export function logLevel(): number {

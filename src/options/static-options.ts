@@ -23,59 +23,67 @@ import {
 } from './environment.ts';
 
 export interface ToStaticOptions {
-  /** Values of the function's free variables, if they can't be found otherwise. */
+  /** Values of the function's free variables, for functions whose scope isn't available otherwise. */
   readonly scope?: Readonly<Record<string, unknown>>;
   /** `error`: throws a CaptureError where a function, or a part of it, would run as ordinary JavaScript. */
   readonly fallback?: 'eager' | 'error';
   /**
-   * Selects the numbers and sizes that are symbolic, so that other values need no new trace: with `auto`, the default,
-   * the first value is a constant and a second one makes it symbolic; `true` makes all symbolic, `false` none.
+   * Which numbers and sizes are symbolic, so that other values need no new trace. `auto`, the default: the first
+   * value is a constant, and a second one makes it symbolic; `true`: all; `false`: none.
    */
   readonly dynamic?: Dynamic;
-  /** The specification of the arguments. A call that doesn't match throws an error that names the argument. */
+  /** The specification of the arguments. A call that doesn't match it throws an error that names the argument. */
   readonly inputSpec?: readonly InputSpec[];
-  /** Compiles the function to one program, with data-dependent branches and loops in it; throws where that is impossible. */
+  /**
+   * Compiles the function to one program that contains data-dependent branches and loops; throws where that is
+   * impossible.
+   */
   readonly fullGraph?: boolean;
   /**
-   * How data-dependent decisions are handled without `fullGraph`: `break`, the default, ends the graph there; `auto`
-   * converts them to branches and loops of the program if both branches produce mergeable values, and breaks elsewhere.
+   * How data-dependent decisions are handled without `fullGraph`. `break`, the default, ends the graph there;
+   * `auto` converts them to branches and loops of the program if both branches produce mergeable values, and breaks
+   * elsewhere.
    */
   readonly capture?: 'break' | 'auto';
   /**
-   * With `fullGraph`: the number of iterations up to which a loop over JavaScript values is unrolled. A longer one becomes
-   * a loop of the program, if possible. 0 keeps all loops; by default all are unrolled.
+   * With `fullGraph`: the number of iterations up to which a loop over JavaScript values is unrolled. A longer one
+   * becomes a loop of the program, if possible. 0 keeps all loops; by default all are unrolled.
    */
   readonly unrollLimit?: number;
   /**
-   * How many paths are traced for one data-dependent decision, including the decisions nested in it: branches, iterations
-   * of loops, and members of unions. A decision with more paths ends the graph, or throws with `fullGraph`; the message
-   * names the decision that multiplies. 8192 by default.
+   * The number of paths traced for one data-dependent decision, including the decisions nested in it: branches,
+   * loop iterations and members of unions. A decision with more paths ends the graph, or throws with `fullGraph`;
+   * the message names the decision that multiplies. 8192 by default.
    */
   readonly pathLimit?: number;
-  /** The number of traced instructions after which a graph ends. Unlimited by default: JavaScript loops are unrolled to their end. */
+  /**
+   * The number of traced instructions after which a graph ends. Unlimited by default: JavaScript loops are unrolled
+   * completely.
+   */
   readonly traceLimit?: number;
-  /** Graphs with fewer ops are not compiled and run eagerly. 0 by default. */
+  /** Graphs with fewer ops are not compiled but run eagerly. 0 by default. */
   readonly minGraphSize?: number;
   /**
-   * Throws on internal errors of tostatic; by default that part runs as ordinary JavaScript, and the error is recorded. Also
-   * verifies all bytecode before it is traced.
+   * Throws internal errors of tostatic; by default that part runs as ordinary JavaScript, and the error is
+   * recorded. Also verifies all bytecode before it is traced.
    */
   readonly strict?: boolean;
-  /** The memory optimizations: a preset's name, or single switches. By default all. */
+  /** The memory optimizations: a preset's name, or individual switches. By default all are on. */
   readonly memory?: MemoryChoice;
   /**
-   * Executor of the programs. `wasm`, the default: the kernels of their device; `interpret`: the traced program op by op,
-   * without passes and memory switches, the reference of check mode; the name of a registered backend; or a backend.
+   * The backend that runs programs. `wasm`, the default: the kernels of their device; `interpret`: the traced
+   * program op by op, without passes and memory switches, as the reference of check mode does; the name of a
+   * registered backend; or a backend.
    */
   readonly backend?: string | Backend;
   /** Disables passes of the optimizer by name: `{ slices: false }`. All are enabled by default. */
   readonly passes?: PassSwitches;
   /**
-   * Check mode: the first `check` runs of every compiled subgraph (for each set of sizes and each path through
-   * its control flow), and as many of its backwards, are repeated by the traced program op by op, without passes
-   * and memory switches. A difference throws a CheckError, which names the first value that differs and
-   * the pass or switch that causes it; the reference's writes remain. Freed memory is poisoned
-   * meanwhile. By default 0, or `TOSTATIC_CHECK`.
+   * Check mode: repeats the first `check` runs of every compiled subgraph (for each set of sizes and each path
+   * through its control flow), and as many of its backwards, as the traced program op by op, without passes and
+   * memory switches. A difference throws a CheckError, which names the first value that differs and the pass or
+   * switch that causes it; the reference's writes remain. Freed memory is poisoned meanwhile. By default 0, or
+   * `TOSTATIC_CHECK`.
    */
   readonly check?: number;
 }
@@ -106,7 +114,7 @@ export interface StaticSettings {
   readonly traces?: TraceStore;
 }
 
-/** Omitted options come from the environment or are the defaults. Throws ArgumentError. */
+/** Fills in omitted options from the environment and the defaults. Throws ArgumentError. */
 export function settingsOf(options: ToStaticOptions): StaticSettings {
   verifyChoices(options);
   const minGraphSize = options.minGraphSize ?? minGraphSizeFromEnvironment() ?? 0;
@@ -156,14 +164,14 @@ export function settingsOf(options: ToStaticOptions): StaticSettings {
     minGraphSize: fullGraph ? 0 : minGraphSize,
     strict,
     memory,
-    // What the environment asks for is checked where it can be.
+    // The environment's setting is ignored where checks are impossible.
     check: isRounded || isAwaited ? 0 : check,
     compile,
     ...(cache && { traces: cache.traces }),
   };
 }
 
-/** Throws ArgumentError for what is no number from `least` on. */
+/** Throws ArgumentError unless `given` is an integer from `least` on. */
 function expectCount(name: string, given: number, of: string, remedy: string, least = 0): void {
   if (given >= least) return;
   throw new ArgumentError({
@@ -174,7 +182,7 @@ function expectCount(name: string, given: number, of: string, remedy: string, le
   });
 }
 
-/** Every option, with its values where these are few; null: checked by itself. */
+/** Every option, with its values if there are only a few; null: validated separately. */
 export const choices: {
   readonly [Name in keyof Required<ToStaticOptions>]: readonly unknown[] | null;
 } = {
@@ -195,7 +203,7 @@ export const choices: {
   check: null,
 };
 
-/** Throws ArgumentError for an option that there isn't, and for a value that isn't one of its few. */
+/** Throws ArgumentError for an unknown option, and for a value outside its list. */
 function verifyChoices(options: ToStaticOptions): void {
   expectArguments('toStatic', { options }, { options: anObject });
   for (const [name, value] of Object.entries(options)) {
@@ -212,7 +220,7 @@ function verifyChoices(options: ToStaticOptions): void {
   }
 }
 
-/** Throws ArgumentError for an unknown pass or backend, and for memory options or passes of what is interpreted. */
+/** Throws ArgumentError for an unknown pass or backend, and for memory options or passes given to the interpreter. */
 function compileOptions(
   { backend = 'wasm', passes, memory: asked }: ToStaticOptions,
   memory: MemoryOptions,
@@ -251,7 +259,7 @@ function interpreted(): ArgumentError {
   });
 }
 
-/** Throws ArgumentError for a name that no pass has. */
+/** Throws ArgumentError for an unknown pass. */
 function switchedOff(switches: PassSwitches): ReadonlySet<string> {
   const known: readonly string[] = passNames;
   for (const name of Object.keys(switches)) {

@@ -18,8 +18,8 @@ import type { Member } from './joined-call.ts';
 import { SiteCall } from './site-call.ts';
 
 /**
- * Appends a call with data-dependent shapes. Where gradients are recorded and flow into it, its programs
- * are differentiated as they are made, and one node is recorded. Returns all results; the tape is the last.
+ * Appends a call with data-dependent shapes. If gradients are recorded and flow into it, its programs are
+ * differentiated as they are made, and one node is recorded. Returns all results; the tape is the last.
  */
 export function appendCall(
   builder: ProgramBuilder,
@@ -39,7 +39,7 @@ export function appendCall(
   const outputs = builder.control(callOp, inputs, attrs, { call: recorded }, metas);
   const joint = recorded.at(call.sample).joint!;
   const { gradOutputs } = joint;
-  // The elements of a list are outputs of the program, and one result.
+  // The elements of a list are separate outputs of the program, but one result.
   const flows = call.list
     ? [gradOutputs.some((id) => id !== null)]
     : gradOutputs.map((id) => id !== null);
@@ -107,13 +107,16 @@ class RecordedCall implements DynamicCall {
   }
 }
 
-/** The call, for a program that repeats it; undefined: it can't be repeated. */
+/** Returns the call for a program that repeats it; undefined if it can't be repeated. */
 export function siteOf(call: DynamicCall): SiteCall | undefined {
   const plain = call instanceof RecordedCall ? call.plain : call;
   return plain instanceof SiteCall ? plain : undefined;
 }
 
-/** A call whose members a backward in the program differentiates: gradients flow where they flow there. */
+/**
+ * Returns a call whose members a backward in the program differentiates: gradients flow where they flow in that
+ * backward.
+ */
 export function recordedAs(
   call: SiteCall,
   members: readonly Member[],

@@ -21,9 +21,9 @@ import { ControlNode } from './control-node.ts';
 import { sameOperands, sameTensors } from './same-tensors.ts';
 
 export interface RegionOptions {
-  /** Its gradients continue from what has come to the operands before. */
+  /** Whether its gradients continue from the sums that have reached the operands before. */
   readonly goesOn?: boolean;
-  /** Numbers of inputs that may be one tensor, group by group. */
+  /** Indices of inputs that may be the same tensor, group by group. */
   readonly sameInputs?: readonly (readonly number[])[];
 }
 
@@ -36,8 +36,8 @@ export type DifferentiateRegion = (
 ) => JointProgram;
 
 /**
- * Appends `cond` or `while` to a program under construction. Where gradients are recorded and flow into
- * it, its regions are differentiated and one node is recorded. Returns all results; the tape is the last.
+ * Appends `cond` or `while` to a program under construction. If gradients are recorded and flow into it, its
+ * regions are differentiated and one node is recorded. Returns all results; the tape is the last.
  */
 export function appendControl(
   builder: ProgramBuilder,
@@ -82,8 +82,8 @@ export function appendControl(
 }
 
 /**
- * Operands and results whose memory backward reads. What an iteration of a loop has kept of an operand, a later
- * one must not write over.
+ * Operands and results whose memory backward reads. A later iteration must not overwrite what an earlier one has
+ * saved of an operand.
  */
 function readByBackward(
   op: OpRecord,
@@ -111,7 +111,7 @@ function readByBackward(
 }
 
 /**
- * Numbers of the operands and results of a region whose memory its backward reads, by itself or where it differentiates
+ * Indices of the operands and results of a region whose memory its backward reads, directly or in the backward of
  * branches and loops inside.
  */
 export function readOutside(joint: JointProgram): ReadOutside {
@@ -158,7 +158,7 @@ function findRead({
   return { operands: among(forwardInputs), results: among(forwardOutputs) };
 }
 
-/** Those of the region's outputs, and the tape: a value without bytes. */
+/** Metas of the region's outputs, and of the tape: a value without bytes. */
 function resultMetas({ device }: Tensor, { values, outputs }: Program): TensorMeta[] {
   const tape = contiguousMeta({ dtype: 'bool', shape: [0] }, device);
   return [...outputs.map((id) => values[id]!), tape];
@@ -166,16 +166,19 @@ function resultMetas({ device }: Tensor, { values, outputs }: Program): TensorMe
 
 interface Differentiated {
   readonly regions: readonly Region[];
-  /** Whether each result but the tape can be differentiated. */
+  /** Whether each result except the tape can be differentiated. */
   readonly differentiable: readonly boolean[];
 }
 
-/** Differentiated regions by the last of them, by the operands that gradients flow to, and by those that may be one tensor. */
+/**
+ * Differentiated regions by the last of them, by the operands that gradients flow to, and by the operands that may
+ * be the same tensor.
+ */
 const known = new WeakMap<Region, Map<string, Differentiated>>();
 
 /**
- * A program that is built again keeps its regions if gradients flow to the same operands: an op inside another region
- * may be the backward of one of them, and finds its runs on the tape.
+ * A program that is built again keeps its regions if gradients flow to the same operands: an op inside another
+ * region may be the backward of one of them, and finds its runs on the tape.
  */
 function differentiated(
   op: OpRecord,
@@ -204,7 +207,7 @@ function isFloating(program: Program): boolean[] {
   return program.outputs.map((id) => dtypes[program.values[id]!.dtype].floating);
 }
 
-/** A result depends on an operand if it does in one of the branches. */
+/** A result depends on an operand if it does so in one of the branches. */
 function differentiateCond(
   inputs: readonly Tensor[],
   regions: readonly Region[],
@@ -222,8 +225,8 @@ function differentiateCond(
 }
 
 /**
- * A carried value depends on an operand if its start does or if an iteration makes it so, for which an operand
- * may have to go through several iterations: repeated until nothing is added.
+ * A carried value depends on an operand if its start does or if an iteration makes it so, which may take several
+ * iterations: repeated until nothing is added.
  */
 function differentiateWhile(
   inputs: readonly Tensor[],

@@ -13,20 +13,20 @@ import { type Existence, optionalGradientsIn } from './optional-gradients.ts';
 import { ownResults } from './own-memory.ts';
 
 interface ControlRecord {
-  /** The forward op, and its backward op. */
+  /** The names of the forward op and its backward op. */
   readonly name: string;
   readonly backward: OpRecord;
   /** The regions, or the call, that both of them contain. */
   readonly inside: Pick<ProgramOp, 'regions' | 'call'>;
-  /** How many operands are carried from iteration to iteration. */
+  /** The number of loop-carried operands. */
   readonly carried: number;
-  /** Where the gradient of each operand goes. */
+  /** The target of each operand's gradient. */
   readonly targets: readonly Target[];
   readonly inputs: readonly TensorMeta[];
-  /** The meta of each result but the tape. */
+  /** The meta of each result except the tape. */
   readonly results: readonly TensorMeta[];
   readonly tape: Tensor;
-  /** Operands and results that may be one tensor, group by group. */
+  /** Operands and results that may be the same tensor, group by group. */
   readonly same?: readonly (readonly Tensor[])[];
   /** Operands and results whose data backward reads. */
   readonly read: readonly Tensor[];
@@ -34,14 +34,14 @@ interface ControlRecord {
 }
 
 /**
- * Differentiates a control op of a program under construction, by appending the op that walks its tape back. What
- * backward needs is on the tape, so nothing else is saved. Gradients that exist on some paths only may be
- * missing when the program runs; those that come on none are null.
+ * Differentiates a control op of a program under construction, by appending the op that walks its tape backward.
+ * Everything that backward needs is on the tape, so nothing else is saved. Gradients that exist only on some paths
+ * may be missing when the program runs; those that exist on none are null.
  */
 export class ControlNode extends GradNode {
   override readonly name: string;
   readonly #record: ControlRecord;
-  /** Values of the surroundings whose data is on the tape, with their versions. */
+  /** Values of the surrounding program whose data is on the tape, with their versions. */
   readonly #read: readonly (readonly [Tensor, number])[];
 
   constructor(record: ControlRecord) {
@@ -51,7 +51,7 @@ export class ControlNode extends GradNode {
     this.#read = record.read.map((tensor) => [tensor, tensor.traced!.version()]);
   }
 
-  /** Operands and results that may be one tensor, group by group. */
+  /** Operands and results that may be the same tensor, group by group. */
   get same(): readonly (readonly Tensor[])[] {
     return this.#record.same ?? [];
   }
@@ -63,7 +63,7 @@ export class ControlNode extends GradNode {
     takeSum: TakeSum,
   ): (Tensor | null)[] {
     const { backward, inside, carried, tape, inputs } = this.#record;
-    // In a branch or loop after the op: the tape is an operand there.
+    // In a branch or loop after the op, where the tape is an operand.
     const { builder } = gradOutputs.find((gradient) => gradient)!.traced! as {
       readonly builder: ProgramBuilder;
     };
@@ -104,10 +104,9 @@ export class ControlNode extends GradNode {
   }
 
   /**
-   * Takes the gradients that have arrived at the operands `to`, by their operand numbers in the backward op. If one
-   * tensor is several operands, the last one comes first: values that iterations capture are read after those that they
-   * start with. The last operand that one tensor is comes first: what iterations capture is read after what they start
-   * with.
+   * Takes the gradients that have reached the operands `to`, by their operand indices in the backward op. If one
+   * tensor is several operands, the last one comes first: values that iterations capture are read after their start
+   * values.
    */
   #takeSums(to: readonly number[], takeSum: TakeSum): ReadonlyMap<number, Tensor> {
     const { inside, carried, results, inputs } = this.#record;
@@ -131,7 +130,7 @@ export class ControlNode extends GradNode {
 
 const refused = new WeakMap<Error, GradNode>();
 
-/** The op that walks the tape back has no gradient: what it returns would pass for a constant. */
+/** The op that walks the tape has no gradient itself: its results would pass for constants. */
 function gradientThrough(node: GradNode): AutogradError {
   const error = new AutogradError({
     what: `backward of ${node.name}: a gradient of a gradient through a branch or loop of a program`,
@@ -143,7 +142,7 @@ function gradientThrough(node: GradNode): AutogradError {
   return error;
 }
 
-/** The branch or loop through which a gradient of a gradient was refused with this error. */
+/** The branch or loop for which a gradient of a gradient was rejected with this error. */
 export function refusedAt(error: Error): GradNode | undefined {
   return refused.get(error);
 }

@@ -7,8 +7,9 @@ import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { ControlNode } from './control-node.ts';
 
 /**
- * Before a node with several results runs: where some of their gradients may be missing, its rule gets
- * zeros for them as soon as one is there, as in eager execution. The backward op of a control op looks itself.
+ * Runs before a node with several results: if some of their gradients may be missing, its rule gets zeros for them
+ * once at least one exists, as in eager execution. The backward op of a control op handles missing gradients
+ * itself.
  */
 export function fillGradients(
   builder: ProgramBuilder,

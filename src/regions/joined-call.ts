@@ -2,7 +2,7 @@ import type { GivenOperand } from '../../runtime/program/dynamic-call.ts';
 import { FailedCheck } from '../../runtime/run-program/control/assert.ts';
 import { type CallSite, type FinishProgram, SiteCall } from './site-call.ts';
 
-/** Where a member of a joined call has an operand from: what surrounds the call, or an earlier member. */
+/** Where a member of a merged call gets an operand from: the surroundings of the call, or an earlier member. */
 export type Wire =
   | { readonly from: 'outside'; readonly operand: number }
   | { readonly from: 'member'; readonly member: number; readonly result: number };
@@ -20,9 +20,9 @@ export interface MemberResult {
 }
 
 /**
- * Several calls as one: their ops are one program for the shapes that a run has. What one member returns
- * for the next is a value of that program, a view where the function returns a view. Null where no sample run
- * comes through all of them.
+ * Merges several calls into one: their ops form one program for the shapes of a run. A result that one member
+ * passes to the next is a value of that program, and a view where the function returns a view. Null if no sample
+ * run gets through all of them.
  */
 export function joinedCall(
   members: readonly Member[],
@@ -53,7 +53,7 @@ export function joinedCall(
   return sample && new SiteCall(site, sample, finish);
 }
 
-/** A member that takes the operand, and as which one of its own. */
+/** A member that takes the operand, and the index of its own operand. */
 function takerOf(members: readonly Member[], operand: number) {
   for (const { call, wires } of members) {
     const index = wires.findIndex((wire) => wire.from === 'outside' && wire.operand === operand);

@@ -10,13 +10,13 @@ import type { GradNode } from '../../runtime/tensor/grad-node.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { ControlNode } from './control-node.ts';
 
-/** A tensor to which a gradient is given, or a sum from before. */
+/** A tensor that a gradient is given for, or a sum so far. */
 interface Start {
   readonly tensor: Tensor;
   readonly isSum?: boolean;
 }
 
-/** A contribution to the gradient of a tensor: of a node with this number, of several parts perhaps. */
+/** A contribution to a tensor's gradient by the node with this number, possibly of several terms. */
 interface Contribution {
   readonly since: number;
   readonly parts: number;
@@ -44,12 +44,12 @@ class Name {
     if (other.group !== this.group) this.group.#above = other.group;
   }
 
-  /** The number of the node that has made it; leaves are older. */
+  /** The number of the node that created it; leaves are older. */
   get sequence(): number {
     return 'node' in this.place ? this.place.node.sequence : -1;
   }
 
-  /** How many parts come to it from younger nodes than that one. */
+  /** The number of terms that it receives from nodes younger than `sequence`. */
   partsSince(sequence: number): number {
     return this.contributions.reduce(
       (sum, { since, parts }) => (since > sequence ? sum + parts : sum),
@@ -58,17 +58,17 @@ class Name {
   }
 }
 
-/** The parts that a branch or loop may contribute: as good as many. */
+/** The number of terms that a branch or loop may contribute; stands for any larger number. */
 const many = 2;
 
 /**
- * In: what a backward starts from, and the leaves that may be one tensor, group by group; `continues`: what
- * comes to leaves may be added to what others have brought. Out: the names of each tensor
- * for the engine. Undefined: no sum depends on them.
+ * In: the starts of a backward, and the leaves that may be one tensor, group by group; `continues`: contributions
+ * to leaves may be added to those of others. Out: the names of each tensor, for the engine; undefined if no sum
+ * depends on them.
  *
- * Branches and loops hand tensors on, under another name. Which ones they are is known in a run: there each
- * contribution is added to the sum of the oldest name that its tensor has, so that sums have the order of eager
- * execution. Where a name has no other contributions before the op that it comes from, the sum is the same without that.
+ * Branches and loops forward tensors under other names. Only a run knows which tensor a name is: there, each
+ * contribution is added to the sum of the oldest name of its tensor, so that sums keep the order of eager
+ * execution. If a name has no other contributions before the op that forwards it, the sum is the same without that.
  */
 export function namesBehind(
   starts: readonly Start[],
@@ -132,7 +132,7 @@ export class NameTable implements Names {
     return this.#names.get(keyOf(place))?.get(indexOf(place));
   }
 
-  /** Finds where contributions may belong; returns whether some may belong elsewhere. */
+  /** Finds the names that contributions may belong to. Returns whether some may belong to another name. */
   connect(leaves: readonly (readonly Name[])[]): boolean {
     for (const group of leaves) this.#connectLeaves(group);
     const results = this.#all.filter(
@@ -157,7 +157,7 @@ export class NameTable implements Names {
     return this.#all.reduce((sum, { others }) => sum + others.size, 0);
   }
 
-  /** In a run of a region, operands. The last one has the sum from before. */
+  /** Connects leaves; in a run of a region these are operands, of which the last has the sum so far. */
   #connectLeaves(group: readonly Name[]): void {
     const [first] = group;
     const own = this.#all.filter((each) => each.group === first?.group);
@@ -193,7 +193,7 @@ export class NameTable implements Names {
     return 1 + Math.max(0, ...leaves.map((group) => group.indexOf(name)));
   }
 
-  /** Leaves to which contributions to other names may belong. */
+  /** Leaves that contributions to other names may belong to. */
   get otherLeaves(): readonly Tensor[] {
     const leaves = new Set(this.#all.flatMap(({ others }) => [...others]));
     return [...leaves].flatMap(({ place, tensor }) => ('leaf' in place ? [tensor] : []));
@@ -228,7 +228,7 @@ export class NameTable implements Names {
     return taken;
   }
 
-  /** The contribution to the last of the places, for each of them: in a run all but one are missing. */
+  /** The contribution to the last of the places, for each of them: in a run, all but one are missing. */
   #split(places: readonly Place[], gradient: Tensor): readonly Tensor[] {
     const tensors = places.map((place) => this.at(place)!.tensor);
     const name = tensors.at(-1)!;
@@ -245,7 +245,7 @@ export class NameTable implements Names {
   }
 }
 
-/** Results of one op: the last one is the oldest. */
+/** Of the results of one op, the last is the oldest. */
 function isOlder({ place: a }: Name, { place: b }: Name): boolean {
   if (!('node' in b)) return false;
   if (!('node' in a)) return true;
@@ -260,7 +260,7 @@ const withoutSums = ({ contributions }: Name): number =>
 
 function nodesBehind(starts: readonly Start[]): readonly GradNode[] {
   const nodes = new Set(starts.flatMap(({ tensor }) => tensor.gradEdge?.node ?? []));
-  // A set iterates over what is added meanwhile.
+  // A set also iterates over elements added meanwhile.
   for (const node of nodes) {
     for (const target of node.targets) if (target && 'node' in target) nodes.add(target.node);
   }

@@ -7,19 +7,19 @@ export type Existence = 'always' | 'maybe' | 'never';
 
 /** A backward op of a control op: its attrs, and its regions with their joint programs. */
 export interface BackwardOp {
-  /** Null: a call, whose programs come with the shapes of a run. */
+  /** Null for a call, whose programs depend on the shapes of a run. */
   readonly regions: readonly Region[] | null;
   /**
-   * Numbers of the gradients that are given, as in the op: of its results, and sums so far; and of the operands
+   * Indices, as in the op, of the gradients that are given, of its results and sums so far, and of the operands
    * whose gradients are requested.
    */
   readonly of: readonly number[];
   readonly to: readonly number[];
-  /** How many operands are carried; 0 for `cond`. */
+  /** The number of loop-carried operands; 0 for `cond`. */
   readonly carried: number;
 }
 
-/** Returns which of the op's gradients exist, from those that it is given. */
+/** Returns which of the op's gradients exist, depending on the given ones. */
 export function optionalGradientsIn(
   backwardOp: BackwardOp,
   given: readonly Existence[],
@@ -47,7 +47,7 @@ function ofWhile(
   const { joint } = regions![1]!;
   const results = spread(of, given);
   const earlier = (operand: number) => results(carried + operand);
-  // Per operand: the gradient of the next iteration if it is carried, else the sum so far.
+  // Per operand: the gradient of the next iteration if it is carried, otherwise the sum so far.
   let state: Existence[] = regions![1]!.program.inputs.map((_, i) =>
     i < carried ? results(i) : earlier(i),
   );
@@ -71,13 +71,13 @@ function spread(of: readonly number[], given: readonly Existence[]) {
   return (result: number): Existence => known.get(result) ?? 'never';
 }
 
-/** The sum of both. */
+/** The existence of a sum. */
 function both(a: Existence, b: Existence): Existence {
   if (a === 'always' || b === 'always') return 'always';
   return a === 'maybe' || b === 'maybe' ? 'maybe' : 'never';
 }
 
-/** One branch or the other. */
+/** The existence after one branch or the other. */
 function either(a: Existence, b: Existence): Existence {
   return a === b ? a : 'maybe';
 }
@@ -121,7 +121,7 @@ function ofResult({ op, inputs }: ProgramOp, existence: (id: ValueId) => Existen
   const operands = inputs.filter((_, i) => operandUse(op, i) === 'data').map(existence);
   if (operands.includes('never')) return 'never';
   if (operands.includes('maybe')) return 'maybe';
-  // An element of a list may have no reader, and a contribution may belong to another name.
+  // A list element may have no reader, and a contribution may belong to another name.
   const isChosen = ['listGradientAt', 'listTake', 'nameGradient', 'earlierSum'].includes(op.name);
   return isChosen ? 'maybe' : 'always';
 }

@@ -2,15 +2,15 @@ import type { JointProgram, ValueId } from '../../runtime/program/program.ts';
 import type { BackwardOp } from './optional-gradients.ts';
 
 /**
- * Whether each gradient that the op returns has memory of its own. Others may be a gradient that the op is given, or
- * another one that it returns: each must be copied before one of them is written in place.
+ * Whether each gradient that the op returns has memory of its own. Any other may be an incoming gradient, or share
+ * memory with another result: both must be copied before one of them is written in place.
  */
 export function ownResults({ regions, of, to, carried }: BackwardOp): boolean[] {
   if (!regions) return to.map(() => false);
-  // What is carried goes through a loop without iterations.
+  // A loop without iterations forwards what it carries.
   const first = carried > 0 ? 0 : 1;
   const owned = regions.map(({ joint }) => (joint ? ownGradients(joint) : []));
-  // What has come before goes through where a region adds nothing.
+  // A region that adds nothing forwards the sum so far.
   const results = regions.at(-1)!.program.outputs.length;
   const goesThrough = (operand: number) => of.includes(results + operand - first);
   return to.map((operand) => {
@@ -22,7 +22,7 @@ export function ownResults({ regions, of, to, carried }: BackwardOp): boolean[] 
   });
 }
 
-/** Made by an op of backward, and unaliased. */
+/** Whether it was computed by an op of backward and is unaliased. */
 function ownGradients({ program, forwardOps, gradInputs }: JointProgram): boolean[] {
   const roots = new Map<ValueId, ValueId>();
   const rootOf = (id: ValueId): ValueId => roots.get(id) ?? id;

@@ -1,4 +1,4 @@
-/** Values of a program under construction that a run may make one tensor. */
+/** Values of a program under construction that may be one tensor in a run. */
 
 import type { OpRecord } from '../../runtime/ops/record/define-op.ts';
 import type { ProgramBuilder } from '../../runtime/program/builder.ts';
@@ -10,7 +10,7 @@ import type { Tensor } from '../../runtime/tensor/tensor.ts';
 
 const inputsOf = new WeakMap<ProgramBuilder, readonly (readonly ValueId[])[]>();
 
-/** Notes inputs of the program that may be one tensor, group by group. */
+/** Records inputs of the program that may be the same tensor, group by group. */
 export function noteSameInputs(
   builder: ProgramBuilder,
   groups: readonly (readonly ValueId[])[],
@@ -18,7 +18,7 @@ export function noteSameInputs(
   inputsOf.set(builder, groups);
 }
 
-/** Numbers of the inputs of a control op's regions that may be one tensor in some run of a region, group by group. */
+/** Indices of the inputs of a control op's regions that may be the same tensor in some run, group by group. */
 export function sameOperands(
   builder: ProgramBuilder,
   op: OpRecord,
@@ -27,7 +27,7 @@ export function sameOperands(
 ): readonly (readonly number[])[] {
   const ids = inputs.map((input) => builder.valueOf(input));
   const count = regions.at(-1)!.program.outputs.length;
-  // It is not appended yet: no value has these ids.
+  // The op is not appended yet: no value has these ids.
   const outputs = Array.from({ length: count + 1 }, (_, i) => (-1 - i) as ValueId);
   const own = { op, inputs: ids, outputs, attrs: {}, regions };
   const groups = new ValueGroups(
@@ -45,7 +45,7 @@ export function sameOperands(
   return [...numbers.values()].filter(({ length }) => length > 1);
 }
 
-/** Operands and results of the last op that may be one tensor, group by group. */
+/** Operands and results of the last op that may be the same tensor, group by group. */
 export function sameTensors(
   builder: ProgramBuilder,
   inputs: readonly Tensor[],

@@ -1,4 +1,4 @@
-/** Calls of the tensor API with data-dependent shapes, as who makes programs knows them. */
+/** Calls of the tensor API with data-dependent shapes, as seen by those who build programs. */
 
 import { enableGrad } from '../../runtime/autograd/grad-mode.ts';
 import { contiguousMeta, type TensorMeta } from '../../runtime/device/tensor-meta.ts';
@@ -11,25 +11,25 @@ import type { Program, Region } from '../../runtime/program/program.ts';
 import type { Shape } from '../../runtime/spec/shape.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 
-/** The type of a call's operand: a tensor, the tensors of a list, or a number. */
+/** A call's operand: a tensor, the tensors of a list, or a number. */
 export type CallOperand = Tensor | readonly Tensor[] | number;
 
-/** A call site, whose function can be called again for the shapes of any run. */
+/** A call site whose function can be called again for the shapes of any run. */
 export interface CallSite {
-  /** The function, as the user wrote it. */
+  /** The function's name in the user's code. */
   readonly name: string;
   readonly forms: readonly OperandForm[];
   /** The meta of each operand in the surrounding program. */
   readonly metas: readonly TensorMeta[];
-  /** The values of each operand in the sample runs; undefined where they don't get that far. */
+  /** The values of each operand in the sample runs; undefined for runs that don't get that far. */
   readonly samples: readonly (readonly (GivenOperand | undefined)[])[];
   /** For each result, whether its shape is data-dependent. */
   readonly dynamic: readonly boolean[];
-  /** All tensors that it returns are one list; how many they are follows from the shapes. */
+  /** Whether all tensors that it returns form one list, whose length follows from the shapes. */
   readonly list: boolean;
   /**
-   * Makes the call in a program under construction; returns its results, which may be views. Throws
-   * FailedCheck where the function rejects the shapes, or returns others than the program around relies on.
+   * Makes the call in a program under construction; returns its results, which may be views. Throws FailedCheck if
+   * the function rejects the shapes, or returns other ones than the surrounding program relies on.
    */
   readonly perform: (
     operands: readonly CallOperand[],
@@ -79,7 +79,7 @@ const noOther = (): never => {
   throw new Error('takes a tensor that is not one of its operands');
 };
 
-/** An empty program whose inputs are the tensors that the call gets. */
+/** Starts a program whose inputs are the tensors passed to the call. */
 export function beginCall(
   { forms, metas }: Pick<CallSite, 'forms' | 'metas'>,
   given: readonly GivenOperand[],
@@ -98,7 +98,7 @@ export function beginCall(
   return { builder, operands };
 }
 
-/** The program that returns these results, contiguous ones. */
+/** Ends the program, returning contiguous results. */
 export function endCall(builder: ProgramBuilder, results: readonly Tensor[]): Program {
   const outputs = withInterceptor(builder, () =>
     enableGrad(() => results.map((result) => contiguous(result))),
