@@ -14,10 +14,7 @@ type Callable = (this: any, ...args: any[]) => any;
 
 /** The reports of a captured function or module. */
 export interface StaticReports {
-  /**
-   * Returns a report of subgraphs, memory, breaks and costs so far; with guards on request: `explain({ guards: true
-   * })`.
-   */
+  /** Reports subgraphs, memory, breaks and costs so far; `explain({ guards: true })` adds guards. */
   explain(options?: ExplainOptions): string;
   stats(): CapturedStats;
   /** On a GPU, check mode compares asynchronously: resolves when all comparisons are done, rejects with CheckError. */

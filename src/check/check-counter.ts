@@ -2,14 +2,14 @@ import type { CheckError } from '../../runtime/errors/errors.ts';
 import { type Reading, readLater } from './reading.ts';
 import { runApart } from './run-apart.ts';
 
-/** The counts of check mode for one captured function. */
+/** Counters of check mode for one captured function. */
 export class CheckCounter {
   /** How many runs of each subgraph are checked; 0: none. */
   readonly wanted: number;
-  /** Runs that were checked, and backwards. */
+  /** The number of checked runs, and of checked backwards. */
   runs = 0;
   backwards = 0;
-  /** Comparisons on devices that are read asynchronously, one after the other. */
+  /** Comparisons on devices that are read asynchronously, one after another. */
   #pending: Promise<void> = Promise.resolve();
   #found: CheckError | null = null;
 
@@ -17,21 +17,21 @@ export class CheckCounter {
     this.wanted = wanted;
   }
 
-  /** Compares as soon as the device has been read; a difference is thrown by `throwFound`. */
+  /** Compares once the device has been read; `throwFound` throws a difference. */
   checkLater(work: Reading<CheckError | null>): null {
     this.#pending = this.#pending.then(async () => {
       try {
         const found = await readLater(work, runApart);
         this.#found ??= found;
       } catch (error) {
-        // The comparison itself has failed: that is found, too.
+        // A comparison that fails itself is reported, too.
         this.#found ??= error as CheckError;
       }
     });
     return null;
   }
 
-  /** A difference that was found since, thrown once. */
+  /** Throws a difference found since the last call, once. */
   throwFound(): void {
     const found = this.#found;
     if (!found) return;
@@ -39,12 +39,12 @@ export class CheckCounter {
     throw found;
   }
 
-  /** Resolves when everything is compared; rejects with what was found. */
+  /** Resolves when everything is compared; rejects with the difference found. */
   async settled(): Promise<void> {
     await this.#pending;
     this.throwFound();
   }
 }
 
-/** Checks are off. */
+/** For functions without checks. */
 export const noChecks = new CheckCounter(0);

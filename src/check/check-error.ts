@@ -6,7 +6,7 @@ import type { Reading } from './reading.ts';
 import type { BackwardCall, Scenario } from './scenario.ts';
 import type { CompiledFrom } from './sources.ts';
 
-/** The error for a difference: names the pass or switch that makes it, and the first value that differs. */
+/** Returns the error for a difference: names the pass or switch that causes it, and the first value that differs. */
 export function* checkError(
   source: CompiledFrom,
   scenario: Scenario,

@@ -17,27 +17,27 @@ import { runApart } from './run-apart.ts';
 import { BackwardCall, nodeOf, Scenario, shownByBackward } from './scenario.ts';
 import { type CompiledFrom, sourceOf } from './sources.ts';
 
-/** Paths through control flow beyond this number are not told apart any more. */
+/** Beyond this number, paths through control flow are no longer told apart. */
 const mostPaths = 256;
 
 /**
- * A subgraph whose first runs are repeated by the reference: its traced program, op by op in program order,
- * with no pass and no memory switch on. Outputs, writes, gradients, `requiresGrad`, layouts and shared memory
- * must agree. Of a program with control flow the first runs of each path are checked, of a backward those of
- * each set of outputs with a gradient.
+ * A subgraph whose first runs are repeated by the reference: its traced program, op by op in program order, with
+ * all passes and memory switches off. Outputs, writes, gradients, `requiresGrad`, layouts and aliasing must agree.
+ * For a program with control flow, the first runs of each path are checked; for a backward, those of each set of
+ * outputs with a gradient.
  */
 class CheckedSubgraph extends Subgraph {
   readonly #source: CompiledFrom;
   readonly #counter: CheckCounter;
   readonly #reference: () => Subgraph;
   readonly #hasControl: boolean;
-  /** The device can't be read synchronously: a difference is thrown by a later call, or by `f.checked()`. */
+  /** Whether the device can't be read synchronously: a difference is thrown by a later call, or by `f.checked()`. */
   readonly #isAsync: boolean;
-  /** Checked runs, by path. */
+  /** The number of checked runs, by path. */
   readonly #paths = new Map<string, number>();
-  /** Checked backwards, by the outputs with a gradient. */
+  /** The number of checked backwards, by the outputs with a gradient. */
   readonly #backwards = new Map<string, number>();
-  /** A backward of a kind that was not checked has run: the next run is. */
+  /** A backward of an unchecked kind has run: the next run is checked. */
   #owesBackward = false;
 
   constructor(planned: PlannedSubgraph, source: CompiledFrom, counter: CheckCounter) {
@@ -111,7 +111,7 @@ class CheckedSubgraph extends Subgraph {
     throw error;
   }
 
-  /** Compares, and finds what makes a difference. Disposes the outcomes. */
+  /** Compares, and finds the cause of a difference. Disposes the outcomes. */
   *#verdict(
     actual: Outcome,
     expected: Outcome,
@@ -172,7 +172,7 @@ class CheckedSubgraph extends Subgraph {
   }
 }
 
-/** A run that has been, with what it was given and what it made. */
+/** A finished run, with its operands and results. */
 interface Ran {
   readonly inputs: readonly Tensor[];
   readonly outputs: readonly Tensor[];
@@ -185,7 +185,7 @@ interface NodeCheck {
   readonly expected: RunProgramNode;
 }
 
-/** The node of a checked run: its backwards are repeated by the reference's node. */
+/** The node of a checked run: the reference's node repeats its backwards. */
 class CheckedNode extends RunProgramNode {
   check: NodeCheck | null = null;
   readonly #checked: CheckedSubgraph;
@@ -204,12 +204,12 @@ class CheckedNode extends RunProgramNode {
     only: Wanted | null,
   ): (Tensor | null)[] {
     const { check } = this;
-    // Gradients of values in the middle of forward come by the numbers of one plan alone.
+    // Gradients of intermediate values of forward are identified by the ids of one plan only.
     const isOfOutputs =
       gradOutputs.length <= this.backward.gradOutputs.length &&
       !this.isTapped &&
       !(passInner && this.isPathObserved(only));
-    // Gradients that are missing are holes of the list.
+    // Missing gradients are holes in the list.
     const given = Array.from(gradOutputs, (gradient) => (gradient ? 1 : 0)).join('');
     const requested = only ? `${only.targets.map(Number).join('')} ${[...only.outputs]}` : '';
     const kind = `${given} ${retainGraph} ${gradEnabled()} ${requested}`;
@@ -255,7 +255,10 @@ class CheckedNode extends RunProgramNode {
   }
 }
 
-/** The subgraph with its runs checked; as it is where its source is not known, or on `meta`, which computes no values. */
+/**
+ * Returns the subgraph with its runs checked; unchanged if its source is unknown, or on `meta`, which computes no
+ * values.
+ */
 export function checkedSubgraph(planned: PlannedSubgraph, counter: CheckCounter): Subgraph {
   const source = sourceOf(planned);
   const computesNothing = planned.values.some(({ device }) => device.kind === 'meta');
@@ -267,7 +270,7 @@ function referenceOf({ program, wanted, compile }: CompiledFrom): Subgraph {
   return new Subgraph(compile(program, wanted, referenceOptions, []).planned);
 }
 
-/** Makes what a check needs in memory of its own; null where there is no memory for it: the run goes unchecked. */
+/** Makes the copies that a check needs; null if there is no memory for them: the run goes unchecked. */
 function whereMemoryIs<T>(make: () => T): T | null {
   try {
     return runApart(make);
@@ -277,7 +280,7 @@ function whereMemoryIs<T>(make: () => T): T | null {
   }
 }
 
-/** Writes what the reference has left in the inputs into the user's tensors. */
+/** Writes the reference's inputs back into the user's tensors. */
 function restore(inputs: readonly Tensor[], { values }: Outcome): void {
   inputs.forEach((input, i) => {
     const value = values[i];
@@ -292,7 +295,7 @@ function isOutOfMemory({ error }: Outcome): boolean {
   return error instanceof OutOfMemoryError;
 }
 
-/** Returns what tells the path that was taken since. */
+/** Records decisions. Returns a function that identifies the path taken since. */
 function noteDecisions(): () => string {
   const outer = decided.current;
   const notes = outer ?? new Decisions();
@@ -300,7 +303,7 @@ function noteDecisions(): () => string {
   decided.current = notes;
   return () => {
     decided.current = outer;
-    // Loops of two iterations and more are one path.
+    // Loops of two or more iterations count as one path.
     return notes.list
       .slice(before)
       .map((decision) => Math.min(decision, 2))

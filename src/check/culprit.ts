@@ -14,7 +14,7 @@ export interface Suspect {
   readonly option: string;
 }
 
-/** A clean-up or an optimization of memory that may be on, in an order in which each needs only those before it. */
+/** Memory switches that may be on, in an order in which each needs only earlier ones. */
 const switches = [
   'freeAtLastUse',
   'skipSet',
@@ -28,7 +28,7 @@ const switches = [
   'arena',
 ] as const satisfies readonly (keyof MemoryOptions)[];
 
-/** Passes that do nothing while the memory switches before them are off. */
+/** Passes that have no effect while the memory switches before them are off. */
 const needOrder: readonly PassName[] = [
   'recomputeScores',
   'tileAttention',
@@ -65,7 +65,7 @@ const allOff: MemoryOptions = {
   offload: null,
 };
 
-/** The traced program itself: the reference of check mode. */
+/** Compiles the traced program as it is: the reference of check mode. */
 export const referenceOptions: CompileOptions = {
   memory: allOff,
   without: new Set(passNames),
@@ -73,7 +73,7 @@ export const referenceOptions: CompileOptions = {
   tier: 'final',
 };
 
-/** Returns the passes and switches of a compilation, in the order in which they are switched on to find the culprit. */
+/** Returns the passes and switches of a compilation, in the order in which they are enabled to find the culprit. */
 function suspectsOf({ options, donated }: CompiledFrom): Suspect[] {
   const { memory, without } = options;
   const pass = (name: string): Suspect => ({
@@ -96,7 +96,7 @@ function suspectsOf({ options, donated }: CompiledFrom): Suspect[] {
   ];
 }
 
-/** Options with the first `count` suspects on. */
+/** Options with the first `count` suspects enabled. */
 export function optionsWith(source: CompiledFrom, count: number): CompileOptions {
   const { options } = source;
   const on = new Set(
@@ -126,7 +126,7 @@ export function optionsWith(source: CompiledFrom, count: number): CompileOptions
   return { ...options, memory, without };
 }
 
-/** One run of the scenario under some plan, and a backward call on it if one is given. */
+/** Repeats the scenario under some plan, with a backward call if one is given. */
 export function repeat(
   subgraph: Subgraph,
   scenario: Scenario,
@@ -146,7 +146,7 @@ export function repeat(
   }
 }
 
-/** The program under the plan with the first `count` suspects on. */
+/** The program under the plan with the first `count` suspects enabled. */
 export function variantOf(source: CompiledFrom, count: number): Subgraph {
   const { program, wanted, donated, compile } = source;
   const options = optionsWith(source, count);
@@ -154,15 +154,15 @@ export function variantOf(source: CompiledFrom, count: number): Subgraph {
   return new Subgraph(compile(program, wanted, options, takenOver).planned);
 }
 
-/** A suspect that makes a difference when it is switched on after those before it, and its place among them. */
+/** A suspect that makes a difference when it is enabled after those before it, and its index among them. */
 export interface Found {
   readonly suspect: Suspect;
   readonly index: number;
 }
 
 /**
- * Bisects the suspects: with none of them the program is the reference, with all of them it differs. Null: with
- * all of them on it does not differ when the run is repeated.
+ * Bisects the suspects: with none of them the program is the reference, with all of them it differs. Null if the
+ * run doesn't differ when it is repeated with all of them.
  */
 export function* findCulprit(
   source: CompiledFrom,

@@ -13,7 +13,7 @@ import type { Reading } from './reading.ts';
 import type { BackwardCall, Scenario } from './scenario.ts';
 import type { CompiledFrom } from './sources.ts';
 
-/** The op that computes a value, and the line that asked for it. */
+/** The op that computes a value, and the user's line. */
 export interface FoundValue {
   readonly op: string;
   readonly at: UserPosition | undefined;
@@ -23,15 +23,15 @@ interface Seen extends FoundValue {
   readonly tensor: Tensor;
 }
 
-/** Most bytes of values that are kept to compare them. */
+/** The most bytes of values that are kept for comparison. */
 const mostBytes = 512 * 2 ** 20;
 
-/** Keeps a copy of every value of a run, by its number and the control ops around it. */
+/** Copies every value of a run, by its id and the control ops around it. */
 class Recorder implements Watcher {
   readonly values = new Map<string, Seen>();
   #bytes = 0;
   readonly #path: string[] = [];
-  /** How often a value was computed: once in each iteration of a loop. */
+  /** How often each value was computed: once per iteration of a loop. */
   readonly #times = new Map<string, number>();
 
   begin({ outputs }: ProgramOp): void {
@@ -65,8 +65,8 @@ class Recorder implements Watcher {
 }
 
 /**
- * The first value, in the order of the plan without the culprit, that differs once it is switched on. `index`:
- * place of the culprit among the suspects. Null: no value that both plans compute differs.
+ * The first value, in the order of the plan without the culprit, that differs once the culprit is enabled. `index`:
+ * the culprit's index among the suspects. Null if no value that both plans compute differs.
  */
 export function* firstValueThatDiffers(
   source: CompiledFrom,

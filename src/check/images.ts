@@ -17,8 +17,8 @@ interface Shown {
 }
 
 /**
- * The memory of some tensors as it is now, byte by byte: tensors that share memory share it in the image, too.
- * Fresh tensors with the same layouts can be made of it any number of times.
+ * A snapshot of the memory of some tensors, byte by byte: tensors that share memory also share it in the snapshot.
+ * Any number of fresh tensors with the same layouts can be created from it.
  */
 export class Images {
   readonly #shown: readonly (Shown | null)[];
@@ -35,8 +35,8 @@ export class Images {
   }
 
   /**
-   * Tensors with this memory, which the caller owns; null where none was given. A handle without data, of which
-   * a plan reads the shape alone, gets poisoned memory: plans without that clean-up let it enter.
+   * Creates tensors with this memory, owned by the caller; null where none was given. A handle without data, of
+   * which a plan reads only the shape, gets poisoned memory: plans without that clean-up let it enter.
    */
   make(): (Tensor | null)[] {
     const made = new Copies();
@@ -49,7 +49,7 @@ export class Images {
     return tensors;
   }
 
-  /** Writes the memory of the image into that of the tensors it was made of. */
+  /** Copies the snapshot's memory back into the tensors it was taken of. */
   writeTo(tensors: readonly Given[]): void {
     this.#shown.forEach((shown, i) => {
       const holder = tensors[i]?.holder;
@@ -66,7 +66,7 @@ export class Images {
   }
 }
 
-/** Copies of holders, each once, so that what shared memory shares it again. Owns the copies. */
+/** Copies holders, each once, so that shared memory stays shared. Owns the copies. */
 class Copies {
   readonly #copies = new Map<Holder, Holder>();
 
@@ -108,7 +108,7 @@ function poisonedFor({ dtype, shape, strides, offset, device }: TensorMeta): Hol
   return new Holder(device, (last + 1) * device.elementBytes(dtype));
 }
 
-/** All of a holder's memory as one tensor of elements that are copied bit by bit; a GPU copies words alone. */
+/** A holder's whole memory as one tensor of elements that are copied bit by bit; a GPU copies only whole words. */
 function wholeOf(holder: Holder): Tensor {
   const { device, bytes } = holder;
   const dtype = device.kind === 'gpu' ? 'int32' : 'uint8';
@@ -117,7 +117,7 @@ function wholeOf(holder: Holder): Tensor {
 }
 
 function copyOf(holder: Holder): Holder {
-  // In a store nothing is written after it got there.
+  // Nothing in a store is overwritten.
   if (holder.device.expectLanded) return holder.retain();
   const whole = wholeOf(holder);
   const copied = noGrad(() => bind1(copy, [whole]));

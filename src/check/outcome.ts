@@ -8,8 +8,8 @@ import { Images } from './images.ts';
 import type { Reading } from './reading.ts';
 
 /**
- * The observable outcome of a run: results, inputs after it, or gradients, in memory of their own; or the error that it
- * threw.
+ * The observable outcome of a run, in memory of its own: its results, its inputs afterwards, or gradients; or the
+ * error that it threw.
  */
 export interface Outcome {
   readonly values: readonly (ShownValue | null)[];
@@ -21,7 +21,7 @@ export interface ShownValue {
   readonly name: string;
   readonly tensor: Tensor;
   readonly requiresGrad: boolean;
-  /** Number of the first value that shows the same memory. */
+  /** The index of the first value that shares its memory. */
   readonly shares: number;
 }
 
@@ -31,14 +31,14 @@ export interface NamedTensor {
   readonly requiresGrad: boolean;
 }
 
-/** Copies what a run shows, so that later writes don't change it. */
+/** Copies the observable outcome of a run, so that later writes don't change it. */
 export function outcomeOf(given: readonly NamedTensor[], error: unknown = null): Outcome {
   const named = given.flatMap(plainTensors);
   const images = new Images(named.map(({ tensor }) => tensor));
   const copies = images.make();
   images.dispose();
   const holders = named.map(({ tensor }) => tensor?.holder ?? null);
-  // Handles on parts of lists were made for this copy alone.
+  // Handles on parts of lists were created for this copy.
   const own = new Set(given.map(({ tensor }) => tensor));
   for (const { tensor } of named) if (tensor && !own.has(tensor)) tensor.dispose();
   return {
@@ -51,7 +51,7 @@ export function outcomeOf(given: readonly NamedTensor[], error: unknown = null):
   };
 }
 
-/** A list's elements, and a tensor of data-dependent size at its size; others as they are. */
+/** Returns a list's elements, a tensor of data-dependent size at its size, and any other tensor itself. */
 function plainTensors(named: NamedTensor): readonly NamedTensor[] {
   const { name, tensor, requiresGrad } = named;
   const holder = tensor?.holder;
@@ -85,15 +85,15 @@ export interface Difference {
   readonly expected: string;
 }
 
-/** How far elements may lie apart, in units in the last place of float32; 0: the same bits. */
+/** How far elements may differ, in units in the last place of float32; 0: not at all. */
 export type Ulps = number;
 
-/** The kernels of a GPU may round otherwise in a fused or reordered program. */
+/** A GPU's kernels may round differently in a fused or reordered program. */
 function ulpsOn({ values }: Outcome): Ulps {
   return values.some((value) => value?.tensor.device.kind === 'gpu') ? 64 : 0;
 }
 
-/** The first difference between what the compiled program shows and what the reference shows. */
+/** Returns the first difference between the compiled program's outcome and the reference's. */
 export function* compare(actual: Outcome, expected: Outcome): Reading<Difference | null> {
   const errors = compareErrors(actual.error, expected.error);
   if (errors || expected.error !== null) return errors;
@@ -156,7 +156,7 @@ function compareElements(
   };
 }
 
-/** Strides of dimensions of one element, and of empty tensors, mean nothing. */
+/** Strides of size-1 dimensions and of empty tensors are meaningless. */
 function layoutOf({ dtype, shape, strides }: Tensor): string {
   const isEmpty = shape.includes(0);
   const meaningful = strides.map((stride, dim) => (isEmpty || shape[dim] === 1 ? '-' : stride));
@@ -173,7 +173,7 @@ function indexText(at: number, shape: readonly number[]): string {
   return `[${index.join()}]`;
 }
 
-/** Index of the first element that differs, -1 if none does. All NaNs are equal; zeros have signs. */
+/** Index of the first element that differs, or −1. All NaNs are equal; zeros have signs. */
 export function firstDifference(
   dtype: DType,
   a: TypedArray,
@@ -193,7 +193,7 @@ export function firstDifference(
   });
 }
 
-/** float32's spacing at the larger of the two, and at 1 for small ones: sums of a GPU cancel otherwise. */
+/** Uses float32's spacing at the larger of the two, or at 1 for small ones, since sums on a GPU may cancel. */
 function isNear(x: number, y: number, ulps: Ulps): boolean {
   if (x === y) return true;
   const scale = Math.max(1, Math.abs(x), Math.abs(y));

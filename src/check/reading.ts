@@ -2,13 +2,12 @@ import type { TypedArray } from '../../runtime/spec/dtype.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 
 /**
- * Work that reads tensors: it yields those that it wants to read, and continues with their elements in
- * row-major order. So the same comparison runs immediately where a device can be read synchronously, and
- * asynchronously on a GPU.
+ * Work that reads tensors: it yields the tensors to read, and continues with their elements in row-major order. The
+ * same comparison can thus run synchronously where a device can be read synchronously, and asynchronously on a GPU.
  */
 export type Reading<T> = Generator<readonly (Tensor | null)[], T, readonly (TypedArray | null)[]>;
 
-/** Throws DeviceError where the device can't be read synchronously. */
+/** Runs the work now. Throws DeviceError if the device can't be read synchronously. */
 export function readNow<T>(work: Reading<T>): T {
   let step = work.next();
   while (!step.done) {
@@ -19,7 +18,7 @@ export function readNow<T>(work: Reading<T>): T {
   return step.value;
 }
 
-/** `around` surrounds each step of the work. */
+/** Runs the work asynchronously; `around` wraps each step. */
 export async function readLater<T>(work: Reading<T>, around: <R>(step: () => R) => R): Promise<T> {
   let step = around(() => work.next());
   while (!step.done) {

@@ -9,8 +9,8 @@ import { outsideTidy } from '../../runtime/tensor/lifetime.ts';
 import { traceStream } from '../../runtime/trace-log/stream.ts';
 
 /**
- * Runs `body` alongside the user's program, outside any device guard and `tidy`: its memory is counted apart, and it leaves no
- * event, span, trace line, console line, kernel count or decision.
+ * Runs `body` isolated from the user's program, outside any device guard and `tidy`: its memory is counted
+ * separately, and it leaves no event, span, trace line, console line, kernel count or decision.
  */
 export function runApart<T>(body: () => T): T {
   const { kernels, op, at, active } = events;

@@ -9,9 +9,9 @@ import { type NamedTensor, type Outcome, outcomeOf } from './outcome.ts';
 
 type Gradient = Tensor | null | undefined;
 
-/** One run of a subgraph, kept so that other plans of the same program can repeat it. */
+/** One run of a subgraph, recorded so that other plans of the same program can repeat it. */
 export class Scenario {
-  /** Numbers of the inputs that the run took over. */
+  /** Indices of the inputs that the run took over, as a bit set. */
   readonly donated: number;
   #owners = 1;
   readonly #inputs: Images;
@@ -19,7 +19,7 @@ export class Scenario {
   /** Numbers that `Math.random()` and the clock returned to the program. */
   readonly #called: number[] = [];
   readonly #gradEnabled = gradEnabled();
-  /** Whether each input is visible after the run: not if it is donated or has no data. */
+  /** Whether each input is visible after the run: not if it was donated or has no data. */
   readonly #isShown: readonly boolean[];
 
   constructor(inputs: readonly Tensor[], donated: number, numbers: readonly number[]) {
@@ -29,14 +29,14 @@ export class Scenario {
     this.#isShown = inputs.map(({ holder }, i) => holder !== null && !isDonated(donated, i));
   }
 
-  /** Makes the run that is repeated. */
+  /** Makes the run to be repeated. */
   first<T>(run: () => T): T {
     return notingCalls(this.#called, run);
   }
 
   /**
-   * Repeats the run on copies of its inputs. `takesOver`: the plan was made for inputs that are donated. The
-   * node, if one was recorded, is retained for the caller.
+   * Repeats the run on copies of its inputs. `takesOver`: the plan was made for donated inputs. If a node was
+   * recorded, it is retained for the caller.
    */
   run(subgraph: Subgraph, takesOver = false): { outcome: Outcome; node: RunProgramNode | null } {
     const inputs = this.#inputs.make() as Tensor[];
@@ -57,7 +57,7 @@ export class Scenario {
     }
   }
 
-  /** Returns the tensors that a run leaves visible: its outputs, and the inputs that it did not take over. */
+  /** Returns the tensors that are visible after a run: its outputs, and the inputs that it did not take over. */
   shown(inputs: readonly Tensor[], outputs: readonly Tensor[]): NamedTensor[] {
     return [
       ...inputs.map((tensor, i) => ({
@@ -73,24 +73,24 @@ export class Scenario {
     ];
   }
 
-  /** One more owner: a comparison that is still to come. Returns what ends it. */
+  /** Adds an owner: a comparison yet to come. Returns a function that releases it. */
   retain(): () => void {
     this.#owners++;
     return () => this.dispose();
   }
 
-  /** The last owner frees the copies. */
+  /** Releases an owner; the last one frees the copies. */
   dispose(): void {
     if (--this.#owners === 0) this.#inputs.dispose();
   }
 }
 
-/** Bits of a number: inputs from 31 on are never donated. */
+/** Whether the input is donated: inputs from index 31 on never are. */
 function isDonated(donated: number, input: number): boolean {
   return input < 31 && ((donated >> input) & 1) === 1;
 }
 
-/** The node of the run that made these outputs. */
+/** The node of the run that computed these outputs. */
 export function nodeOf(outputs: readonly Tensor[]): RunProgramNode | null {
   for (const output of outputs) {
     const node = output.gradEdge?.node;
@@ -99,19 +99,19 @@ export function nodeOf(outputs: readonly Tensor[]): RunProgramNode | null {
   return null;
 }
 
-/** One call of a node's `apply`, kept with all of its inputs. */
+/** One call of a node's `apply`, recorded with all of its inputs. */
 export class BackwardCall {
   readonly #given: Images;
   readonly #missing: readonly (null | undefined)[];
   readonly #wanted: readonly boolean[];
   readonly #only: Wanted | null;
-  /** Gradients that other nodes had brought before, by target. */
+  /** Contributions that other nodes made before, by target. */
   readonly #sums = new Map<number, Images>();
-  /** The gradients that hooks returned for inner outputs. */
+  /** The gradients that hooks returned for intermediate outputs. */
   readonly #passed = new Map<number, Images>();
-  /** Whether hooks look at gradients of inner outputs. */
+  /** Whether hooks read gradients of intermediate outputs. */
   readonly #watches: boolean;
-  /** `createGraph`: the gradients are recorded, by rules that can be differentiated and may round otherwise. */
+  /** `createGraph`: the gradients are recorded, by rules that can be differentiated and may round differently. */
   readonly #createGraph = gradEnabled();
   /** Whether each given gradient has a history. */
   readonly #recorded: readonly boolean[];
@@ -141,7 +141,7 @@ export class BackwardCall {
     this.#passed.set(index, new Images([gradient]));
   }
 
-  /** Repeats the call on another run's node, which keeps what it saved. */
+  /** Repeats the call on another run's node, which keeps its saved values. */
   apply(node: RunProgramNode): Outcome {
     const given = this.#given.make().map((gradient, i) => {
       if (gradient && this.#recorded[i]) gradient.requiresGrad_();

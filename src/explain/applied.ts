@@ -6,13 +6,13 @@ import type { Program } from '../../runtime/program/program.ts';
 import type { PassName } from '../5-optimize/passes.ts';
 import type { CompiledPart } from '../programs/compiled-part.ts';
 
-/** How often each optimisation of memory was applied to a subgraph, forward and backward, by its switch. */
+/** How often each memory optimization was applied to a subgraph, forward and backward, by its switch. */
 export interface AppliedCounts {
-  /** Ops that run at another place than in program order. */
+  /** Ops that were moved from their position in program order. */
   readonly order: number;
-  /** Results in the memory of an operand. */
+  /** Results that took over an operand's memory. */
   readonly reuse: number;
-  /** Values at planned places in one block. */
+  /** Values placed in the arena. */
   readonly arena: number;
   /** Inputs that died with the last call. */
   readonly donate: number;
@@ -20,7 +20,7 @@ export interface AppliedCounts {
   readonly minimizeSaved: number;
   /** Passes that replaced saved values by masks. */
   readonly savedMasks: number;
-  /** Passes that replaced saved places of largest elements by places within their windows. */
+  /** Passes that replaced saved positions of maxima by positions within their windows. */
   readonly savedPlaces: number;
   /** Passes that made backward recompute scores of attention. */
   readonly recomputeScores: number;
@@ -28,13 +28,13 @@ export interface AppliedCounts {
   readonly tileAttention: number;
   /** Passes that replaced saved values by others of fewer bits. */
   readonly savedDtype: number;
-  /** Passes that let saved values leave the device. */
+  /** Passes that offloaded saved values. */
   readonly offload: number;
-  /** Inputs of which backward keeps copies of views. */
+  /** Inputs whose views backward keeps copies of. */
   readonly compactViews: number;
-  /** Chains of ops that run part by part. */
+  /** Chains of ops that run slice by slice. */
   readonly slices: number;
-  /** Passes that made backward compute inner values of `checkpoint` calls again. */
+  /** Passes that made backward recompute intermediate values of `checkpoint` calls. */
   readonly checkpoints: number;
   /** Ops that run twice, within a budget. */
   readonly recompute: number;
@@ -49,7 +49,7 @@ const passesOfMinimizeSaved = [
   'rematerialize',
 ] as const satisfies readonly PassName[];
 
-/** Counts for one part of a captured function, as `programs()` returns them; null where it has no tensor op. */
+/** Counts for one part of a captured function, as `programs()` returns them; null if it has no tensor op. */
 export function appliedTo(part: CompiledPart): AppliedCounts | null {
   expectArguments('appliedTo', { part }, { part: anObject });
   const { stages, record } = part;

@@ -1,17 +1,17 @@
-/** Warnings of what costs time in a captured function, and what removes it. */
+/** Warnings of what costs time in a captured function, and how to avoid it. */
 
 import { plural } from '../../runtime/errors/plural.ts';
 import type { CompiledPart } from '../programs/compiled-part.ts';
 import type { CapturedStats } from '../stats.ts';
 import { appliedTo } from './applied.ts';
 
-/** A graph of fewer ops is entered and left at a cost that its kernels don't outweigh. */
+/** For graphs of fewer ops, entering and leaving costs more than their kernels. */
 const tinyOps = 4;
 
-/** One trace, and one with symbolic numbers and sizes, are what a function with stable code needs. */
+/** A function with stable code needs one trace, and one with symbolic numbers and sizes. */
 const usualTraces = 2;
 
-/** A line for each thing that costs time, most expensive first; none where nothing is out of the ordinary. */
+/** Returns a line for each thing that costs time, most expensive first; none if nothing is out of the ordinary. */
 export function costWarnings(stats: CapturedStats, parts: readonly CompiledPart[]): string[] {
   return [
     ...retraces(stats),

@@ -9,11 +9,11 @@ interface Became {
   /** The construct in the user's code. */
   readonly site: string;
   readonly became: string;
-  /** Where nothing more particular is known of the place. */
+  /** Used if nothing more specific is known. */
   readonly why: string;
 }
 
-/** The results of a decision on a graph value, as `explain()` and `docs/full-graph.md` name them. */
+/** The results of a decision on a graph value, as named in `explain()` and `docs/full-graph.md`. */
 export const becomes = {
   cond: { site: 'branch', became: 'a cond', why: 'both branches produce mergeable values' },
   while: { site: 'loop', became: 'a while', why: 'its number of iterations is data-dependent' },
@@ -36,7 +36,7 @@ export const becomes = {
   },
 } as const satisfies Record<string, Became>;
 
-/** Explains the result of each decision on a graph value: one line per place. */
+/** Explains the result of each decision on a graph value, with one line per position. */
 export function explainDecisions(
   parts: readonly CompiledPart[],
   breaks: readonly BreakRecord[],
@@ -59,7 +59,7 @@ export function explainDecisions(
 
 const endsAtDecisions: ReadonlySet<string> = new Set(['data-read', 'loop-iteration']);
 
-/** A read need not be for a decision, but ends the graph as one does. */
+/** A read need not lead to a decision, but ends the graph like one. */
 function siteOf(reason: BreakRecord['reason']): string {
   if (reason === 'loop-iteration') return 'loop';
   return reason === 'data-read' ? 'read' : 'decision';
@@ -69,7 +69,7 @@ function decision(what: string, at: UserPosition | undefined, text: string): str
   return `  ${what}${at ? ` at ${formatPosition(at)}` : ''}: ${text}`;
 }
 
-/** An op's error has given, expected and remedy in lines below. */
+/** An op's error lists given, expected and remedy in later lines. */
 function firstLine(text: string): string {
   return text.split('\n', 1)[0]!;
 }
@@ -102,7 +102,7 @@ function decisionsOf(of: ProgramOp, kept: readonly LoopDecision[]): string[] {
   }
 }
 
-/** One after another they may be one. */
+/** Consecutive calls may have been merged into one. */
 function calls({ call }: ProgramOp): string {
   const names = call?.name.split(', ') ?? [];
   return names.map((name) => `${name}()`).join(', ');
@@ -111,7 +111,7 @@ function calls({ call }: ProgramOp): string {
 const isSamePlace = (a: UserPosition | undefined, b: UserPosition | undefined): boolean =>
   a?.file === b?.file && a?.line === b?.line && a?.column === b?.column;
 
-/** The last result is the record for backward. */
+/** The last result is the tape. */
 function results(of: ProgramOp): string {
   const places = of.outputs.slice(0, -1).keys();
   const lists = [...places].filter((place) => isList(of, place)).length;
@@ -119,7 +119,7 @@ function results(of: ProgramOp): string {
   return plural(Math.max(of.outputs.length - 1, 0), 'value') + which;
 }
 
-/** Whether a branch or iteration makes that result by an op of lists. */
+/** Whether a branch or iteration computes that result by an op on lists. */
 function isList({ regions = [] }: ProgramOp, place: number): boolean {
   return regions.some(({ program: { ops, outputs } }) => {
     const id = outputs[place];

@@ -2,6 +2,6 @@
 export interface ExplainOptions {
   /** Lists inputs, every guard, and the values saved for backward. False by default. */
   readonly guards?: boolean;
-  /** `page`: an HTML page with the source beside what became of each line. Text by default. */
+  /** `page`: an HTML page that shows each source line beside its ops. Text by default. */
   readonly as?: 'text' | 'page';
 }

@@ -1,4 +1,4 @@
-/** `explain()` as an HTML page: the captured source, line by line, beside what became of it. */
+/** `explain()` as an HTML page: the captured source, line by line, beside its ops. */
 
 import { ownPartOfFile } from '../../runtime/errors/own-code.ts';
 import { plural } from '../../runtime/errors/plural.ts';
@@ -15,7 +15,7 @@ import { escapeHtml } from './html.ts';
 
 /** The ops and events of one source line. */
 interface LineFacts {
-  /** Names of forward ops, with how often each occurs. */
+  /** Names of forward ops, with the number of times each occurs. */
   readonly forward: Map<string, number>;
   backward: number;
   /** Bytes of the forward results. */
@@ -43,7 +43,7 @@ function factsAt(lines: Lines, at: UserPosition): LineFacts {
   return made;
 }
 
-/** The page as one HTML text without scripts or links. */
+/** Returns the page as one HTML text without scripts or links. */
 export function explainPage(
   name: string,
   stats: CapturedStats,
@@ -104,12 +104,12 @@ function bytesOf({ values }: Program, outputs: ProgramOp['outputs']): number {
   }, 0);
 }
 
-/** The code of each function that is captured, once. */
+/** The code of each captured function, without duplicates. */
 function sourcesOf(parts: readonly CompiledPart[]): Code[] {
   const found = new Map<string, Code>();
   for (const { trace } of parts) {
     for (const code of trace.codes) {
-      // Ops of this package's modules belong to the line that calls them.
+      // Ops of this package's modules are attributed to the line that calls them.
       if (ownPartOfFile(code.source.file) !== null) continue;
       const key = formatPosition(code.source.position(code.span.start));
       if (!found.has(key)) found.set(key, code);
@@ -122,7 +122,7 @@ function sourceTable(code: Code, lines: Lines, shown: Set<string>): string {
   const { source, span } = code;
   const rows: string[] = [];
   const first = source.position(span.start);
-  // The user's lines, of which the code that runs may be one: loaders take line breaks out.
+  // The user's lines; the running code may be on one line, as loaders remove line breaks.
   const last = source.position(Math.max(span.start, span.end - 1));
   const end = last.file === first.file ? last.line : first.line;
   for (let { line } = first; line <= end; line++) {

@@ -19,7 +19,7 @@ import { explainBudget } from './memory-budget.ts';
 import { explainLoops, predictedPeak } from './predicted-peak.ts';
 import { rewriteOf } from './rewrite.ts';
 
-/** Subgraphs that are shown; more of them are counted. */
+/** The number of subgraphs shown; further ones are only counted. */
 const mostParts = 12;
 
 /** Describes a captured function to its user: costs, subgraphs with memory, breaks, fallbacks. */
@@ -135,7 +135,7 @@ function savedValues(ids: readonly ValueId[], listed: boolean): string {
   return listed ? ids.map((id) => `%${id}`).join(' ') : plural(ids.length, 'value');
 }
 
-/** Describes the program's runs: where it ran, and the peak that the allocator counted. */
+/** Describes the program's runs: where it ran, and the peak counted by the allocator. */
 function explainRuns({ record }: CompiledPart, { planned }: SubgraphStages): string[] {
   if (record.runs === 0) return [];
   const { name } = planned.values[0]!.device;
@@ -147,7 +147,7 @@ function explainRuns({ record }: CompiledPart, { planned }: SubgraphStages): str
   return [`  ran:    ${plural(record.runs, 'time')} on ${name}; ${peak}${released}`];
 }
 
-/** The line with a mark under the place. */
+/** The source line, with a mark under the position. */
 function codeFrame({ at, line }: BreakRecord): string[] {
   if (!at || line === undefined) return [];
   const number = String(at.line);
@@ -157,7 +157,7 @@ function codeFrame({ at, line }: BreakRecord): string[] {
   ];
 }
 
-/** The patch that removes the break, where one can be made of the user's text. */
+/** Returns the patch that removes the break, if the user's text allows one. */
 export function rewriteAt(record: BreakRecord, parts: readonly CompiledPart[]): string[] | null {
   for (const { trace } of parts) {
     const { outcome } = trace;

@@ -8,17 +8,17 @@ const entities: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** Text escaped for an HTML element or a quoted attribute. */
+/** Escapes text for an HTML element or a quoted attribute. */
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => entities[character]!);
 }
 
-/** Data for a `<script type="application/json">`: no text in it can end the element. */
+/** Prints data for a `<script type="application/json">`: no text in it can end the element. */
 export function jsonForScript(data: unknown): string {
   return JSON.stringify(data).replace(/</g, '\\u003c');
 }
 
-/** Code of ours or of a library for a `<script>`. It can't be escaped, so it must need no escaping. */
+/** Checks our own or a library's code for a `<script>`. It can't be escaped, so it must need no escaping. */
 export function codeForScript(code: string): string {
   invariant(!/<\/script|<!--/i.test(code), 'a script that would end its own element');
   return code;

@@ -1,10 +1,10 @@
-/** The lines that differ between two texts: first those that go, then those that come. */
+/** The lines that differ between two texts: removed ones, then added ones. */
 export interface LineDiff {
   readonly removed: readonly string[];
   readonly added: readonly string[];
 }
 
-/** Lines in common at the start and at the end are omitted. */
+/** Omits lines in common at the start and at the end. */
 export function lineDiff(before: string, after: string): LineDiff {
   const [old, now] = [before.split('\n'), after.split('\n')];
   const shorter = Math.min(old.length, now.length);
@@ -20,7 +20,7 @@ export function lineDiff(before: string, after: string): LineDiff {
 const withImportNames = (line: string): string =>
   line.replaceAll(/\(0,\s*[\w$]+\.([\w$]+)\)(?=\()/g, '$1');
 
-/** Prints the difference like a patch, without the indentation that all lines share. */
+/** Prints the difference like a patch, without common indentation. */
 export function printLineDiff({ removed, added }: LineDiff): string[] {
   const filled = [...removed, ...added].filter((line) => line.trim() !== '');
   const indents = filled.map((line) => line.length - line.trimStart().length);

@@ -42,13 +42,13 @@ export function logPart(
   }
 }
 
-/** Entries behind guards. */
+/** Entries with guards. */
 interface Guarded {
-  /** The first guard of each entry that fails for these frames. */
+  /** For each entry, the first guard that fails for these frames. */
   misses(frames: readonly Frame[]): readonly string[];
 }
 
-/** Level `cache`: the first guard of each entry that fails. */
+/** Level `cache`: the first failing guard of each entry. */
 export function logMiss(name: string, point: Guarded, frames: readonly Frame[]): void {
   if (!isLogged('cache')) return;
   for (const text of point.misses(frames)) log('cache', () => `${nameOf(name)}: miss: ${text}`);
@@ -61,7 +61,7 @@ export function logBreak(name: string, outcome: Outcome): void {
   log('trace', () => `${nameOf(name)}: break: ${detail} [${reason}]${place(at)}`);
 }
 
-/** Level `trace`: each instruction that is traced; undefined without a listener. */
+/** Level `trace`: a listener for each traced instruction; undefined if the level is off. */
 export function instructionLog(): ((code: Code, pc: Pc) => void) | undefined {
   if (!isLogged('trace')) return undefined;
   return (code, pc) => {

@@ -1,6 +1,6 @@
 import { logLevel } from '../options/environment.ts';
 
-/** Levels of `TOSTATIC_LOG`; each shows those before it, too. */
+/** Levels of `TOSTATIC_LOG`; each includes the lower ones. */
 const logLevels = { graphs: 1, cache: 2, trace: 3, programs: 4 } as const;
 export type LogLevel = keyof typeof logLevels;
 
@@ -8,7 +8,7 @@ export function isLogged(level: LogLevel): boolean {
   return logLevel() >= logLevels[level];
 }
 
-/** The text is made only for a listener. */
+/** Logs a message; `text` is called only if someone listens. */
 export function log(level: LogLevel, text: () => string): void {
   if (isLogged(level)) console.error(`tostatic: ${text().trimEnd()}`);
 }

@@ -1,7 +1,7 @@
 import { plural } from '../../runtime/errors/plural.ts';
 import type { Recompute } from '../programs/stages.ts';
 
-/** Describes the effect of a memory budget; no line if there is none. */
+/** Describes the effect of a memory budget; no lines without one. */
 export function explainBudget(recompute: Recompute | null): string[] {
   if (!recompute) return [];
   const { budget, bytesBefore, bytes, ops, share } = recompute;

@@ -4,8 +4,8 @@ import { loopGrowths, predictRun } from '../7-plan/control/predict-run.ts';
 import type { RunRecord } from '../programs/compiled-part.ts';
 
 /**
- * The peak that was planned for the last run, in bytes; of a program with branches and loops that of the
- * path it took. Null: it took more decisions than are kept, or failed.
+ * The peak planned for the last run, in bytes; for a program with branches and loops, on the path that the run
+ * took. Null if it made more decisions than are kept, or failed.
  */
 export function predictedPeak({ planned, donated, decisions }: RunRecord): number | null {
   if (!planned) return null;
@@ -14,7 +14,7 @@ export function predictedPeak({ planned, donated, decisions }: RunRecord): numbe
   return predictRun(planned, decisions.list, donated).forward.peakBytes;
 }
 
-/** A line per loop that keeps something for backward. */
+/** Returns a line for each loop that saves something for backward. */
 export function explainLoops(planned: PlannedSubgraph): string[] {
   if (!hasControl(planned)) return [];
   return loopGrowths(planned).map(({ op, baseBytes, bytesPerIteration, fromIterations }) => {

@@ -2,7 +2,7 @@ import { printProgram } from '../../runtime/program/print.ts';
 import type { PassRecord } from '../programs/pass-record.ts';
 import type { PrintedStage } from './print-stages.ts';
 
-/** The program after each run of the passes in `wanted`, in the order in which they ran. */
+/** Prints the program after each run of the passes in `wanted`, in execution order. */
 export function printPasses(
   records: readonly PassRecord[],
   wanted: readonly string[],

@@ -2,7 +2,7 @@ import type { Plan } from '../../runtime/program/plan.ts';
 import { printValue } from '../../runtime/program/print.ts';
 
 /**
- * The printed plan, deterministic:
+ * Prints a plan deterministically:
  *
  *   plan  = step* "hands out" values ["then frees" values] memory
  *   step  = [values "="] name operands ["in the memory of" value] ["frees" values]

@@ -22,7 +22,7 @@ export interface PrintedStage {
   readonly text: string;
 }
 
-/** The stages of one function; parts that have no tensor op are omitted. */
+/** Prints the stages of one function; parts without a tensor op are omitted. */
 export function printStages(
   code: Code,
   parts: readonly CompiledPart[],
@@ -62,8 +62,8 @@ export function printStages(
 }
 
 /**
- * The lines of the file that the user wrote, where the script's source map leads there. A source map
- * ends at the last expression, so the closing brackets are found by counting.
+ * Returns lines of the user's file, if the script's source map leads there. A source map ends at the last
+ * expression, so the closing brackets are found by counting.
  */
 function originalLines({ source, span, spans }: Code): string {
   const from = source.position(span.start);

@@ -1,4 +1,4 @@
-/** How the user's text would have to read so that a graph break goes away, where a text can be made. */
+/** Suggests how to rewrite the user's text so that a graph break disappears. */
 
 import {
   type AnyNode,
@@ -21,8 +21,8 @@ import { lineStart, removeLines } from './statement-lines.ts';
 import { TextEdits } from './text-edits.ts';
 
 /**
- * In: the script and the span of the instruction at which the graph ended. Out: the changed lines as a
- * patch; null when no rewrite is known that keeps what the code computes.
+ * In: the script, and the span of the instruction at which the graph ended. Out: the changed lines as a patch; null
+ * if no rewrite is known that preserves the result.
  */
 export function rewriteOf(text: string, span: Span, reason: BreakReason): string[] | null {
   const path = pathTo(text, span);
@@ -43,7 +43,7 @@ interface Place {
   readonly edited: TextEdits;
 }
 
-/** Edits the text, or returns false and leaves it as it is. */
+/** Edits the text, or returns false without a change. */
 type Rule = (place: Place) => boolean;
 
 const rules = new Map<BreakReason, readonly Rule[]>([
@@ -116,7 +116,7 @@ function decideInGraph({ text, path, edited }: Place): boolean {
   return true;
 }
 
-/** A number that is read out of a tensor and compared, as a comparison of tensors. */
+/** Rewrites a comparison of a number read from a tensor as a comparison of tensors. */
 function comparison(text: string, test: Expression): string | undefined {
   if (test.type !== 'BinaryExpression') return undefined;
   const method = comparisons[test.operator];
@@ -154,7 +154,7 @@ function statementAfter(path: readonly AnyNode[], node: IfStatement): Statement 
   return block.body[block.body.indexOf(node) + 1];
 }
 
-/** A report of what was computed comes last: then all before it is one graph. */
+/** Moves a report to the end: everything before it is then one graph. */
 function moveToEnd({ text, path, edited }: Place): boolean {
   const statement = innermost(path, 'ExpressionStatement');
   if (statement?.expression.type !== 'CallExpression') return false;
@@ -190,7 +190,7 @@ function returned(
   return [`const ${name} = ${value};`, report, `return ${name};`].join(`\n${indent}`);
 }
 
-/** The later statement neither changes nor needs what the report uses, and doesn't end the function early. */
+/** Whether the later statement neither changes nor needs what the report uses, and doesn't return early. */
 function leaves(later: Statement, report: ExpressionStatement): boolean {
   const call = report.expression as CallExpression;
   const used = namesIn(report);
@@ -205,13 +205,13 @@ function leaves(later: Statement, report: ExpressionStatement): boolean {
       changed.add(node.argument.name);
     }
     if (node.type === 'ReturnStatement' && node !== later) ends = true;
-    // Of what the call changes, nothing may be needed before it happens.
+    // What the call changes must not be needed before.
     if (!prints && node.type === 'Identifier' && isReceiver(call, node.name)) ends = true;
   });
   return !ends && [...changed].every((name) => !used.has(name));
 }
 
-/** Prints, or appends to a list: the result is unused. */
+/** Whether the call prints or appends to a list, and its result is unused. */
 function isReport(call: CallExpression): boolean {
   const { callee } = call;
   if (callee.type !== 'MemberExpression') return false;
@@ -225,7 +225,7 @@ function isReceiver({ callee }: CallExpression, name: string): boolean {
 const isNamed = (node: AnyNode, name: string): boolean =>
   node.type === 'Identifier' && node.name === name;
 
-/** Something of the graph may be left to do. */
+/** Whether the statement may contain tensor ops. */
 function computes(statement: Statement): boolean {
   let found = false;
   walk(statement, (node) => {
@@ -234,7 +234,7 @@ function computes(statement: Statement): boolean {
   return found;
 }
 
-/** `breakGraph();` goes. */
+/** Removes `breakGraph();`. */
 function removeStatement({ text, path, edited }: Place): boolean {
   const statement = innermost(path, 'ExpressionStatement');
   if (statement?.expression.type !== 'CallExpression') return false;
@@ -243,7 +243,7 @@ function removeStatement({ text, path, edited }: Place): boolean {
   return true;
 }
 
-/** `x.add_(y);` → `x = x.add(y);`, where `x` is a variable that may be assigned. */
+/** `x.add_(y);` → `x = x.add(y);`, if `x` is an assignable variable. */
 function withoutUnderscore({ path, edited }: Place): boolean {
   const statement = innermost(path, 'ExpressionStatement');
   const call = statement?.expression;
@@ -259,7 +259,7 @@ function withoutUnderscore({ path, edited }: Place): boolean {
   return true;
 }
 
-/** A parameter, or declared with `let`, of the function itself. */
+/** Whether the name is a parameter of the function itself, or declared in it with `let`. */
 function isAssignable(path: readonly AnyNode[], name: string): boolean {
   const fn = path.findLast((node) => 'params' in node);
   if (!fn || !('params' in fn)) return false;

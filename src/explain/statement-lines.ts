@@ -4,7 +4,7 @@ import type { TextEdits } from './text-edits.ts';
 export const lineStart = (text: string, offset: number): number =>
   text.lastIndexOf('\n', offset - 1) + 1;
 
-/** Removes the statement, with its line when it stands alone there. */
+/** Removes the statement, including its line if nothing else is on it. */
 export function removeLines(text: string, { start, end }: Statement, edited: TextEdits): void {
   const from = lineStart(text, start);
   const next = text.indexOf('\n', end);

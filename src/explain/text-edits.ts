@@ -4,7 +4,7 @@ interface Edit {
   readonly by: string;
 }
 
-/** Changes to a text, by places in the text as it was; they must not overlap. A page needs no more of an editor. */
+/** Edits of a text by positions in the original; they must not overlap. Small enough for pages. */
 export class TextEdits {
   readonly #text: string;
   readonly #edits: Edit[] = [];
@@ -17,7 +17,7 @@ export class TextEdits {
     this.#edits.push({ start, end, by });
   }
 
-  /** The changed text; of edits at one place the first comes first. */
+  /** Returns the changed text; edits at one position are applied in order. */
   toString(): string {
     let result = '';
     let at = 0;

@@ -8,8 +8,8 @@ import { probeFile } from './probe-file.ts';
 import { transform } from './transform.ts';
 
 /**
- * esbuild passes on files as they are on disk and has no later step, so its own `transform` takes
- * the types and JSX out first. It reads the comment with the map at the end of what we return.
+ * esbuild passes files to plugins as they are on disk and has no later hook, so its own `transform` strips types
+ * and JSX first. esbuild reads the map comment at the end of the returned text.
  */
 export function esbuildSetup(options: PluginOptions): (build: PluginBuild) => void {
   return (build) => {
@@ -34,7 +34,7 @@ export function esbuildSetup(options: PluginOptions): (build: PluginBuild) => vo
   };
 }
 
-/** The options that decide how TypeScript and JSX are parsed; the build's other options come later. */
+/** The options that determine how TypeScript and JSX are parsed; the build's other options apply later. */
 function compileOptions(given: PluginBuild['initialOptions']): TransformOptions {
   const { jsx, jsxFactory, jsxFragment, jsxImportSource, jsxDev, tsconfigRaw } = given;
   const all = { jsx, jsxFactory, jsxFragment, jsxImportSource, jsxDev, tsconfigRaw };

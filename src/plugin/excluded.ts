@@ -11,9 +11,9 @@ export interface Range {
 const directive = /^\s*tostatic:\s*exclude\s*$/;
 
 /**
- * Returns the ranges that `// tostatic: exclude` takes out, with everything inside: the function or class that begins
- * on the same line after it or on the next line; else, before all code, the whole file; else the function that the
- * comment stands in.
+ * Returns the ranges excluded by `// tostatic: exclude`, with everything inside: the function or class that begins
+ * on the same line after it or on the next line; otherwise the whole file if it comes before all code; otherwise
+ * the function that contains the comment.
  */
 export function excludedRanges(
   code: string,
@@ -41,7 +41,7 @@ export function excludedRanges(
 function functionsAndClasses(ast: Program): Range[] {
   const found: Range[] = [];
   const visit = (node: AnyNode): void => {
-    // A method begins at its key; its function only at the parenthesis.
+    // A method begins at its key, but its function only at the parenthesis.
     if (
       node.type === 'MethodDefinition' ||
       (node.type === 'Property' && (node.method || node.kind !== 'init'))

@@ -13,7 +13,7 @@ export type { PathPattern, PluginOptions } from './options.ts';
 export type { PrintableSourceMap, SourceMapData } from './source-map.ts';
 export { type Transformed, transform } from './transform.ts';
 
-/** Members that bundlers put into the context of a transform, beyond those that unplugin declares. */
+/** Members of a transform's context that bundlers provide and unplugin doesn't declare. */
 interface BundlerContext {
   /** Rollup, Rolldown, Vite: the map of all steps so far. */
   getCombinedSourcemap?: () => EncodedSourceMap;
@@ -33,7 +33,7 @@ export const tostatic: UnpluginInstance<PluginOptions | undefined> = createUnplu
     if (framework === 'esbuild') return { name, esbuild: { setup: esbuildSetup(options) } };
     return {
       name,
-      // Last: what comes in is plain JavaScript, and what is captured is what would have run.
+      // Runs last: the input is plain JavaScript, and the captured code is the code that would have run.
       enforce: 'post',
       vite: {
         configResolved({ root }) {
@@ -55,7 +55,7 @@ export const tostatic: UnpluginInstance<PluginOptions | undefined> = createUnplu
           const step = chain(done.step as EncodedSourceMap, plain.step);
           return { ...result(done.code, step), moduleType: 'js' };
         } catch (error) {
-          // Nothing silent: without probes its functions can't be captured where it will run.
+          // Warns, since functions without probes can't be captured at run time.
           this.warn(`${pathOf(id)} is left as it is: ${String(error)}`);
           return undefined;
         }
@@ -64,7 +64,7 @@ export const tostatic: UnpluginInstance<PluginOptions | undefined> = createUnplu
   },
 );
 
-/** A source map as bundlers declare it: without `file` rather than with null. */
+/** A source map as bundlers declare it: `file` is omitted rather than null. */
 type BundlerMap = Omit<EncodedSourceMap, 'file' | 'version'> & { version: 3; file?: string };
 
 const result = (code: string, map: EncodedSourceMap | undefined) => ({

@@ -12,14 +12,14 @@ export interface LoadedModule {
   readonly source?: string | ArrayBuffer | NodeJS.TypedArray | null | undefined;
 }
 
-/** Node 22.13 and later run TypeScript by taking the types out. */
+/** Node 22.13 and later run TypeScript by stripping its types. */
 const { stripTypeScriptTypes } = nodeModule as {
   stripTypeScriptTypes?: (code: string) => string;
 };
 
-/** A module with probes in it, as its source map says where everything was; others as they are. */
+/** Returns a module with probes, if its format allows them, and a source map to its original positions. */
 export function loadInstrumented<M extends LoadedModule>(url: string, loaded: M): M {
-  // CommonJS can't import the probe; Node's own inspector serves its functions.
+  // CommonJS can't import the probe; Node's inspector serves its functions.
   const { format, source } = loaded;
   const typed = format === 'module-typescript' && stripTypeScriptTypes !== undefined;
   if ((format !== 'module' && !typed) || source == null || !url.startsWith('file:')) return loaded;
@@ -27,9 +27,9 @@ export function loadInstrumented<M extends LoadedModule>(url: string, loaded: M)
   if (!isIncluded(path, {})) return loaded;
   const text = typeof source === 'string' ? source : new TextDecoder().decode(source);
   try {
-    // Node puts spaces in the place of types, so nothing moves and no map is needed.
+    // Node replaces types by spaces, so nothing moves and no map is needed.
     const found = takeInlineMap(typed ? stripTypeScriptTypes(text) : text, path);
-    // Absolute files: where the process was started says nothing about a module.
+    // Absolute paths: the working directory says nothing about a module.
     const done = transform(found.code, path, { root: null, probe: probeFile.href }, found.map);
     const instrumented = done && { source: done.code + inlineMap(done.map), format: 'module' };
     return instrumented ? { ...loaded, ...instrumented } : loaded;
@@ -41,7 +41,7 @@ export function loadInstrumented<M extends LoadedModule>(url: string, loaded: M)
 
 const comment = /\n\/\/[#@] sourceMappingURL=data:application\/json[^,]*?(;base64)?,(\S+)\s*$/;
 
-/** The map that a compiler before us left at the end; one comment per file is what Node reads. */
+/** Removes the map that an earlier compiler left at the end; Node reads only one such comment per file. */
 function takeInlineMap(code: string, path: string): { code: string; map?: string } {
   const match = comment.exec(code);
   if (!match) return { code };
@@ -50,7 +50,7 @@ function takeInlineMap(code: string, path: string): { code: string; map?: string
   return { code: code.slice(0, match.index + 1), map: withContent(map, path) };
 }
 
-/** Some compilers leave the user's text out, as the file is there. */
+/** Adds the user's text if the compiler omitted it because the file exists. */
 function withContent(json: string, path: string): string {
   const map = JSON.parse(json) as { sources: string[]; sourcesContent?: unknown[] };
   if (map.sources.length !== 1 || map.sourcesContent) return json;

@@ -1,12 +1,12 @@
 /**
- * `node --import tostatic/plugin/node app.js`: instruments modules as they are loaded, without a
- * build step. A loader that compiles (tsx) must come before it on the command line.
+ * `node --import tostatic/plugin/node app.js`: instruments modules as they are loaded, without a build step. A
+ * loader that compiles (tsx) must come before it on the command line.
  */
 
 import * as nodeModule from 'node:module';
 import { type LoadedModule, loadInstrumented } from './node-load.ts';
 
-/** Node 22.15 has hooks that run in the thread of the modules; Node 20 runs them in one of its own. */
+/** Node 22.15 has hooks that run in the modules' thread; Node 20 runs them in a separate thread. */
 interface SynchronousHooks {
   registerHooks?: (hooks: {
     load(
@@ -23,7 +23,7 @@ if (registerHooks) {
   registerHooks({ load: (url, context, next) => loadInstrumented(url, next(url, context)) });
 } else registerInThread();
 
-/** Without leave to start a thread, modules run as they are; what can't be captured then says so. */
+/** Without permission to start a thread, modules load unchanged, and functions that can't be captured report why. */
 function registerInThread(): void {
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
   try {

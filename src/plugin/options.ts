@@ -9,19 +9,19 @@ export type PathPattern = string | RegExp;
 export interface PluginOptions {
   /** Modules to instrument; by default every JavaScript and TypeScript module. */
   readonly include?: PathPattern | readonly PathPattern[];
-  /** Modules to leave alone; by default what is in `node_modules`. */
+  /** Modules to skip; by default those in `node_modules`. */
   readonly exclude?: PathPattern | readonly PathPattern[];
   /**
-   * Positions name files relative to this folder when they are in it; by default where Node was
-   * started (Vite: the root of the project). With null, files have their whole path.
+   * The folder to which file names in positions are relative; by default the working directory (Vite: the project's
+   * root). With null, files have their full path.
    */
   readonly root?: string | null;
   /**
-   * With false, modules that were compiled from TypeScript carry positions in the user's files and
-   * not their text: a third smaller, but explanations can't quote lines where there are no files.
+   * With false, modules compiled from TypeScript carry positions in the user's files but not their text: a third
+   * smaller, but explanations can't quote lines where the files are missing.
    */
   readonly sourceText?: boolean;
-  /** The module that instrumented modules import the probe from. */
+  /** The module from which instrumented modules import the probe. */
   readonly probe?: string;
 }
 
@@ -44,12 +44,12 @@ export const expectPluginOptions = (options: PluginOptions): void =>
 
 const moduleFile = /\.[cm]?[jt]sx?$/;
 
-// Published files have their probes already, where they need them; the compiler itself never does.
+// Published files already have the probes they need; the compiler itself never does.
 const own = ['../../src', '../../runtime', '../../chunks', '../../dist'].map((folder) =>
   slashes(fileURLToPath(new URL(`${folder}/`, import.meta.url))),
 );
 
-/** True when the module is the user's: decided by its path, without a bundler's `?query`. */
+/** Whether the module is the user's, decided by its path without a bundler's `?query`. */
 export function isIncluded(id: string, options: PluginOptions): boolean {
   const path = slashes(pathOf(id));
   if (id.startsWith('\0') || own.some((folder) => path.startsWith(folder))) return false;
@@ -59,7 +59,7 @@ export function isIncluded(id: string, options: PluginOptions): boolean {
 
 export const pathOf = (id: string): string => id.replace(/[?#].*$/, '');
 
-/** The name of a file in positions: short, and the same on every machine, where possible. */
+/** The name of a file in positions: short, and the same on every machine if possible. */
 export function shownFile(path: string, root: string | null = process.cwd()): string {
   if (!isAbsolute(path) || root === null) return slashes(path);
   const inside = relative(resolve(root), path);

@@ -38,13 +38,13 @@ export function probeText(facts: FunctionFacts, script: ScriptFacts, added: Adde
 }
 
 /**
- * False where a probe would not see the function's outer variables, or a call for them would run
- * something: the other routes of capture know what to do, or say why not.
+ * Whether a probe at the entry would see the function's free variables, and a call with them would run nothing. If
+ * not, other ways of capture serve the function, or report why they can't.
  */
 export function canBeProbed({ node, free, bodyNames, classNode }: FunctionFacts): boolean {
   if ((node.params as Pattern[]).some(runsSomething)) return false;
   if (classNode && !classNode.superClass && initializesFields(classNode)) return false;
-  // `(a = x) => { let x }`: at the entry the inner x hides the outer one.
+  // `(a = x) => { let x }`: at the entry, the inner x shadows the outer one.
   return ![...free.keys()].some((name) => bodyNames.has(name));
 }
 
@@ -62,7 +62,7 @@ function accessorsOf(name: string, writable: boolean): string[] {
   return writable ? [getter, `set ${name}(${value}){${name}=${value}}`] : [getter];
 }
 
-/** `"#x": [read, test, write]` for each private name that the function uses and may use at its entry. */
+/** `"#x": [read, test, write]` for each private name that the function uses and may access at its entry. */
 function privateNamesOf({ privateNames, node }: FunctionFacts, { classes }: ScriptFacts): string[] {
   const around = [...classes.keys()].filter(
     ({ body }) => body.start < node.start && node.end < body.end,
@@ -81,7 +81,7 @@ function privateNamesOf({ privateNames, node }: FunctionFacts, { classes }: Scri
   });
 }
 
-/** The names of classes that declare private names which the function uses, where it sees them. */
+/** The names of classes whose private names the function uses, if they are in scope. */
 function privateOwnersOf(facts: FunctionFacts, { classes }: ScriptFacts): string[] {
   return [...facts.privateNames].flatMap((name) => {
     const id = privateDeclaration(classes.keys(), facts.node, name)?.owner.id;
@@ -97,7 +97,7 @@ const declares = (owner: ClassNode, name: string): boolean =>
 const isPrivate = (member: Member, name: string): boolean =>
   'key' in member && member.key.type === 'PrivateIdentifier' && member.key.name === name;
 
-/** The name of the class whose method uses `super`, to find the method's home object by. */
+/** The name of the class whose method uses `super`, to find the method's home object. */
 function homeClassOf(facts: FunctionFacts, { classes }: ScriptFacts): string | undefined {
   if (!facts.usesSuper || facts.kind !== 'method') return undefined;
   for (const { id, body } of classes.keys()) {
@@ -112,14 +112,14 @@ const initializesFields = ({ body }: ClassNode): boolean =>
     (member) => member.type === 'PropertyDefinition' && !member.static && member.value,
   );
 
-/** Computed keys of patterns run before the body does, with whatever arguments. */
+/** Computed keys of patterns run before the body does, for any arguments. */
 function runsSomething(node: AnyNode): boolean {
   if (isFunctionNode(node)) return false;
   if ('computed' in node && node.computed && 'key' in node) {
     const { type } = node.key as AnyNode;
     if (type !== 'Literal' && type !== 'Identifier') return true;
   }
-  // A default never runs, but patterns inside the target of one may have keys.
+  // A default never runs, but patterns in its target may have computed keys.
   if (node.type === 'AssignmentPattern') return runsSomething(node.left);
   return [...childrenOf(node)].some(runsSomething);
 }

@@ -10,13 +10,13 @@ type Compile = (file: string, code: string, options: { sourcemap: boolean }) => 
 
 export interface CompiledModule {
   readonly code: string;
-  /** To what the user wrote. */
+  /** To the user's file. */
   readonly map: EncodedSourceMap | undefined;
-  /** To what came in. */
+  /** To the input of this step. */
   readonly step: EncodedSourceMap | undefined;
 }
 
-/** Rolldown compiles TypeScript and JSX after all plugins, so here its compiler is asked earlier. */
+/** Rolldown compiles TypeScript and JSX after all plugins, so its compiler is called early here. */
 export async function compileForRolldown(
   code: string,
   path: string,
@@ -31,7 +31,7 @@ export async function compileForRolldown(
   return { code: done.code, map: chain(done.map, incoming), step: done.map ?? undefined };
 }
 
-/** The map of two steps, the later one first; of one where the other has none. */
+/** Combines the maps of two steps, the later one first; returns one of them if the other is missing. */
 export function chain(
   later: EncodedSourceMap | null | undefined,
   earlier: EncodedSourceMap | null | undefined,

@@ -1,4 +1,4 @@
-/** A source map as bundlers hand it around. */
+/** A source map as bundlers exchange it. */
 export interface SourceMapData {
   readonly version: 3;
   readonly mappings: string;

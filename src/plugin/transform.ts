@@ -13,17 +13,17 @@ import type { PrintableSourceMap, SourceMapData } from './source-map.ts';
 
 export interface Transformed {
   readonly code: string;
-  /** To what the user wrote, when the incoming map was given. */
+  /** To the user's file, if the incoming map was given. */
   readonly map: PrintableSourceMap;
-  /** The source map of this step alone, for bundlers that chain the maps of their plugins themselves. */
+  /** The source map of this step alone, for bundlers that combine the maps of their plugins themselves. */
   readonly step: PrintableSourceMap;
 }
 
 /**
- * In: a module of plain JavaScript, and the map that led to it. Out: the module with a probe at
- * the entry of every function, and its own text; undefined when there is nothing to do (no
- * functions, already done, excluded). Throws the parser's SyntaxError.
- * Guarantees: same behaviour, no line moves, nothing is allocated unless a capture probes.
+ * In: a module of plain JavaScript, and the map that led to it. Out: the module with a probe at the entry of every
+ * function, and its own text; undefined if there is nothing to do (no functions, already done, excluded). Throws
+ * the parser's SyntaxError. Guarantees: behaviour is unchanged, no line moves, and nothing is allocated unless a
+ * capture probes.
  */
 export function transform(
   code: string,
@@ -55,7 +55,7 @@ export function transform(
   const file = shownFile(path, options.root);
   const content = { withContent: options.sourceText ?? true, commonJs };
   const source = embeddedSource(code, file, incoming, content);
-  // Hoisted, so that it is there for functions that run before the module does (import cycles).
+  // Hoisted, so that it exists for functions that run before the module does (import cycles).
   text.append(`\nfunction ${added.source}(){return${JSON.stringify(source)}}\n`);
 
   const made = text.generateMap({ source: path, includeContent: true, hires: 'boundary' });
@@ -79,7 +79,7 @@ function insertProbe(
   const { body } = node;
   if (body.type === 'BlockStatement') {
     const { at, separator } = endOfDirectives(body.body, body.start + 1, code);
-    // Bundlers that lower `using` put what holds the values at the start of its block: the probe stays before it.
+    // Bundlers that lower `using` put the disposal stack at the start of its block: the probe stays before it.
     const inner = body.body.some(declaresUsing);
     text.appendLeft(at, `${separator}if(${test})return ${hit};${inner ? '{' : ''}`);
     if (inner) text.appendLeft(body.end - 1, '}');
@@ -93,7 +93,7 @@ function insertProbe(
 const declaresUsing = (node: AnyNode): boolean =>
   node.type === 'VariableDeclaration' && node.kind.endsWith('using');
 
-/** Directives stay first; one without a semicolon gets it, as code follows on the same line. */
+/** Directives stay first; one without a semicolon gets one, since code follows on the same line. */
 function endOfDirectives(
   statements: Program['body'],
   start: number,
@@ -106,7 +106,7 @@ function endOfDirectives(
   return { at: last.end, separator: code[last.end - 1] === ';' ? '' : ';' };
 }
 
-/** After a hashbang, which must have its line to itself. */
+/** After a hashbang, which needs its own line. */
 function headEnd(code: string): number {
   if (!code.startsWith('#!')) return 0;
   const end = code.indexOf('\n');
@@ -138,7 +138,7 @@ function parseModule(code: string): ParsedModule {
   try {
     module = parsed('module');
   } catch (error) {
-    // Sloppy code, or a return outside of functions: then it may be CommonJS.
+    // Sloppy code, or a return outside functions: it may be CommonJS.
     if (!usesCommonJs(code)) throw error;
     return parsed('script');
   }

@@ -1,6 +1,6 @@
 /**
  * `tostatic/plugin/loader`: the build plugin as a loader, for Turbopack (Next.js), which has no plugins. Loaders
- * run before its compiler, so TypeScript and JSX are compiled here, by Rolldown's compiler.
+ * run before its compiler, so Rolldown's compiler is called here for TypeScript and JSX.
  */
 
 import type { EncodedSourceMap } from '@jridgewell/remapping';

@@ -1,7 +1,7 @@
 import { type CodeOf, isRefused } from '../3-trace/variables/code-of.ts';
 import type { Closure } from '../vm/bytecode/frame.ts';
 
-/** How a trace has asked for the code of a function: to call it, to construct with it, or as one of the package's own. */
+/** How a trace requested a function's code: to call it, to construct with it, or as one of the package's own. */
 export type Asking = 'call' | 'new' | 'alone';
 
 export interface AskedCode {
@@ -11,7 +11,10 @@ export interface AskedCode {
   readonly closure: Closure;
 }
 
-/** The code of a function in one way; undefined where it can't be had, or is that of a bound function. */
+/**
+ * Returns the code of a function, requested in one way; undefined if it is unavailable, or if the function is
+ * bound.
+ */
 export function closureFor(
   codeOf: CodeOf,
   { fn, how }: Pick<AskedCode, 'fn' | 'how'>,
@@ -22,7 +25,7 @@ export function closureFor(
   return found.closure;
 }
 
-/** Notes the functions whose code is asked for. */
+/** Records the functions whose code is requested. */
 export function notingCode(codeOf: CodeOf, asked: AskedCode[]): CodeOf {
   type Fn = AskedCode['fn'];
   const noted = (how: Asking, ask: (fn: Fn) => ReturnType<CodeOf>) => (fn: Fn) => {

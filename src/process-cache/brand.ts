@@ -4,12 +4,12 @@ import { isModuleNamespace, isProxy } from '../guards/plain.ts';
 import { closureOf } from '../vm/frames/function-of.ts';
 import type { KnownObjects } from './known-objects.ts';
 
-/** Built-in types whose instances have a state of their own, which no property shows. */
+/** Built-in types whose instances have internal state that no property shows. */
 const stateful = [Date, RegExp, Promise, WeakRef, ArrayBuffer, Error, Number, String, Boolean];
 
 /**
- * The traits of an object that can't change, as text: where nothing can take its place, a trace relies on them without
- * a guard. Undefined for a Proxy.
+ * Describes the immutable traits of an object as text: where the object can't be replaced, a trace relies on them
+ * without a guard. Undefined for a Proxy.
  */
 export function brandOf(object: object, known: KnownObjects): string | undefined {
   if (isProxy(object)) return undefined;

@@ -5,8 +5,8 @@ import { badFile, type Field } from '../../runtime/save/file/field.ts';
 type Files = typeof import('node:fs');
 
 /**
- * The files of a folder, each with the checksum that all files of this package have. What can't be read is omitted and
- * written again; the first such file is reported.
+ * The files of a folder, each with a checksum. A file that can't be read is ignored and rewritten; the first such
+ * file is reported.
  */
 export class CacheFiles {
   readonly #folder: string;
@@ -22,7 +22,7 @@ export class CacheFiles {
     return this.#files.existsSync(this.#pathOf(name));
   }
 
-  /** Undefined where there is no file of that name. Throws DataError. */
+  /** Returns undefined if there is no file of that name. Throws DataError. */
   read(name: string): Field | undefined {
     let bytes: Uint8Array;
     try {
@@ -34,7 +34,7 @@ export class CacheFiles {
     return parseFile(bytes).header;
   }
 
-  /** Whole or not at all: other processes may read the file, or write it, too. */
+  /** Writes atomically: other processes may read or write the file at the same time. */
   write(name: string, header: unknown): void {
     const path = this.#pathOf(name);
     const unfinished = `${path}.${process.pid}.unfinished`;

@@ -7,8 +7,8 @@ export type Digest = (text: string) => string;
 const digests = new WeakMap<SourceText, string>();
 
 /**
- * A text that is equal for code that is lowered the same way: the same function of the same file, which nothing in it
- * has moved, since positions are a part of what is kept.
+ * Returns a text that is equal for code that is lowered identically: the same function at the same position in the
+ * same file, since positions are stored.
  */
 export function printCode(code: Code, fn: object | undefined, digest: Digest): string {
   const { source, span, kind, name, strict } = code;
@@ -22,7 +22,7 @@ export function printCode(code: Code, fn: object | undefined, digest: Digest): s
   return JSON.stringify([source.file, text, span.start, span.end, at, kind, name, strict, policy]);
 }
 
-/** The same of a function of this package, whose name says where it is. */
+/** The same for a function of this package, which is identified by name. */
 export function printOwn(fn: object, digest: Digest): string {
   return digest(`${isNotToStatic(fn)} ${Function.prototype.toString.call(fn)}`);
 }

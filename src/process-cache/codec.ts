@@ -5,25 +5,25 @@ import { encodePrimitive, type Primitive, readPrimitive } from '../../runtime/sa
 import type { LiveReader } from './live-reader.ts';
 import type { LiveWriter } from './live-writer.ts';
 
-/** Writes a value for a file, and reads it from one. Reading throws DataError for what was not written so. */
+/** Writes a value to a file and reads it back. Reading throws DataError for data that wasn't written this way. */
 export interface Codec<T> {
   write(value: T, live: LiveWriter): unknown;
   read(field: Field, live: LiveReader): T;
 }
 
-/** Thrown by `write` for something that a file can't hold; the trace is not kept. */
+/** Thrown by `write` for something that a file can't hold; the trace is then not stored. */
 export class NotKept extends Error {}
 
 export function notKept(why: string): never {
   throw new NotKept(why);
 }
 
-/** A kind that no file holds. */
+/** A kind that no file can hold. */
 export function never(why: string): Codec<never> {
   return { write: () => notKept(why), read: (field) => field.fail('a kind that files hold') };
 }
 
-/** Written as it is. */
+/** Writes the value unchanged. */
 function plain<T>(read: (field: Field) => T): Codec<T> {
   return { write: (value) => value, read };
 }
@@ -70,7 +70,7 @@ export function nullable<T>(of: Codec<T>): Codec<T | null> {
   };
 }
 
-/** Undefined is written as null. */
+/** Writes undefined as null. */
 export function optional<T>(of: Codec<T>): Codec<T | undefined> {
   return {
     write: (value, live) => (value === undefined ? null : of.write(value, live)),
@@ -78,7 +78,7 @@ export function optional<T>(of: Codec<T>): Codec<T | undefined> {
   };
 }
 
-/** Null is a value of its own. */
+/** Distinguishes null from undefined. */
 export function optionalOrNull<T>(of: Codec<T>): Codec<T | null | undefined> {
   return {
     write: (value, live) =>
@@ -90,12 +90,12 @@ export function optionalOrNull<T>(of: Codec<T>): Codec<T | null | undefined> {
 
 const isNothing = (field: Field): boolean => field.isMissing || field.isNull;
 
-/** One value alone. */
+/** Allows only this value. */
 export function always<T>(value: T, why: string): Codec<T> {
   return { write: (given) => (given === value ? null : notKept(why)), read: () => value };
 }
 
-/** Whole numbers from 0 on. */
+/** Integers from 0 on. */
 export function integers<T extends number>(most = Number.MAX_SAFE_INTEGER): Codec<readonly T[]> {
   const isOne = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0;
   return {
@@ -110,7 +110,7 @@ export function integers<T extends number>(most = Number.MAX_SAFE_INTEGER): Code
 
 export type Fields<T> = { readonly [K in keyof T]-?: Codec<T[K]> };
 
-/** An object with these properties, as the list of their values. */
+/** An object with these properties, as a list of their values. */
 export function record<T extends object>(fields: Fields<T>): Codec<T> {
   const keys = Object.keys(fields) as (keyof T & string)[];
   const codecs = Object.values(fields) as Codec<unknown>[];
@@ -135,7 +135,7 @@ export function record<T extends object>(fields: Fields<T>): Codec<T> {
 type Kinded = { readonly kind: string };
 type Rest<T> = { readonly [K in Exclude<keyof T, 'kind'>]: T[K] };
 
-/** A codec for each kind of a union, so that a new kind fails to compile until it has one. */
+/** A codec for each kind of a union: a new kind fails to compile until it has one. */
 export type Variants<T extends Kinded> = {
   readonly [K in T['kind']]: Codec<Rest<Extract<T, { readonly kind: K }>>> | Codec<never>;
 };

@@ -3,7 +3,7 @@ import type { Device } from '../../runtime/device/device.ts';
 import type { Codec } from './codec.ts';
 import { unfit } from './live-reader.ts';
 
-/** A device by its name; one that this process hasn't opened fits no entry. */
+/** A device by name; a device that this process hasn't opened fits no entry. */
 export const device: Codec<Device> = {
   write: ({ name }) => name,
   read(field) {

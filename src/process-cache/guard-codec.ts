@@ -20,7 +20,7 @@ import {
 import { device } from './device-codec.ts';
 import { anyObject, anyValue, key, source } from './source-codec.ts';
 
-/** Like nesting of JSON, which bounds it. */
+/** Bounded in depth by JSON nesting. */
 export const numberExpr: Codec<NumberExpr> = variants<NumberExpr>(() => ({
   constant: record({ value: number }),
   apply: record({ fn: oneOf(...scalarFunctions.keys()), args: list(numberExpr) }),
@@ -48,7 +48,7 @@ const strides: Codec<GuardedStrides> = {
     field.value === 'any' ? 'any' : nullable(list(integer())).read(field, live),
 };
 
-/** The code of a function that stands at a place which the trace has read. */
+/** The code of a function at a location that the trace has read. */
 const codeAt: Codec<Code> = {
   write: (code, live) => live.code(code),
   read: (field, live) => live.closure(field).code,

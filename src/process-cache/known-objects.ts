@@ -16,11 +16,11 @@ interface Member {
 
 const kinds = ['value', 'get', 'set'] as const;
 
-/** Objects of the language and of this package that are the same in every process, by name. */
+/** Objects of the language and of this package that exist in every process, by name. */
 export class KnownObjects {
   readonly #names = new Map<unknown, string>();
   readonly #objects = new Map<string, object>();
-  /** Members of those, once a name was asked for. */
+  /** Whether their members were added, which happens on the first lookup. */
   #hasMembers = false;
 
   constructor() {
@@ -54,12 +54,12 @@ export class KnownObjects {
     return this.#names.get(prototype);
   }
 
-  /** A function that this package has made, and no call of the user's. */
+  /** Whether it is a function that this package created, not a user call. */
   isOfPackage(fn: unknown): boolean {
     return ofPackage.test(this.nameOf(fn) ?? '');
   }
 
-  /** The object of that name. */
+  /** Returns the object with that name. */
   get(name: string): object | undefined {
     const found = this.#objects.get(name);
     if (found) return found;
@@ -81,7 +81,7 @@ export class KnownObjects {
     for (const each of functions) this.#add(`${kind} ${index++}`, each);
   }
 
-  /** A class with its prototype, and those above it, which may have no name; or another object. */
+  /** Adds a class with its prototype and possibly unnamed superclasses, or another object. */
   #addClass(name: string, value: unknown): void {
     if (value === Function.prototype || !this.#add(name, value) || typeof value !== 'function')
       return;
@@ -89,7 +89,7 @@ export class KnownObjects {
     this.#addClass(`${name} extends`, Object.getPrototypeOf(value));
   }
 
-  /** Functions and classes, those in namespaces inside like `nn.init`, too. */
+  /** Adds functions and classes, including those in nested namespaces such as `nn.init`. */
   #addLibrary(name: string, namespace: object, levels: number): void {
     for (const [key, value] of Object.entries(namespace)) {
       const path = `${name}.${key}`;
@@ -119,7 +119,7 @@ export class KnownObjects {
 }
 
 const ofPackage = /^(Tensor|nn|optim|traced|performed)\b/;
-/** In no name of a property of the language or this package. */
+/** Occurs in no property name of the language or this package. */
 const separator = ' → ';
 
 /** Well-known symbols by their description. */
@@ -135,7 +135,7 @@ function keyNamed(name: string): Key {
   return typeof known === 'symbol' ? known : name;
 }
 
-/** A native function that has the name of its property: nothing of the user's that was put there. */
+/** Whether a native function has the name of its property, so that no user function has replaced it. */
 function isOfLanguage(
   fn: { readonly name: string },
   key: Key,
@@ -144,7 +144,7 @@ function isOfLanguage(
   if (isProxy(fn) || !nativeText.test(Function.prototype.toString.call(fn))) return false;
   const text = typeof key === 'symbol' ? `[${key.description}]` : key;
   const name = kind === 'value' ? text : `${kind} ${text}`;
-  // Iteration is a method by its name.
+  // The iteration method is another method by name.
   return fn.name === name || (key === Symbol.iterator && /^(values|entries)$/.test(fn.name));
 }
 

@@ -2,7 +2,7 @@ import type { Scope } from '../vm/bytecode/frame.ts';
 
 const read = (name: string): unknown => Reflect.get(globalThis, name);
 
-/** The variables around a function of this package that uses nothing but globals of the language. */
+/** The scope of a function of this package that uses only globals of the language. */
 export const languageScope: Scope = {
   has: (name) => name in globalThis,
   get: read,

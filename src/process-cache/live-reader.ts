@@ -12,7 +12,7 @@ import type { KnownObjects } from './known-objects.ts';
 import { languageScope } from './language-scope.ts';
 import { anyValue, sourceItem } from './source-codec.ts';
 
-/** Thrown where this process isn't as the trace has found its own: the entry is one for other calls. */
+/** Thrown if this process differs from the one that stored the trace: the entry is for other calls. */
 export class Unfit extends Error {}
 
 export interface Place {
@@ -22,9 +22,9 @@ export interface Place {
   readonly digest: Digest;
 }
 
-/** The objects of this process that an entry of a file refers to. */
+/** The objects of this process that a stored entry refers to. */
 export class LiveReader {
-  /** The numbers of the program that is read, once they are. */
+  /** The numbers of the program being read, once they are known. */
   scalars: ScalarTable | undefined;
   readonly frames: readonly Frame[];
   readonly #given: Place;
@@ -45,7 +45,7 @@ export class LiveReader {
     for (const { closure } of given.frames) this.#files.add(closure.code.source);
   }
 
-  /** The files of all functions that it refers to. */
+  /** The files of all functions that the entry refers to. */
   get files(): readonly SourceText[] {
     return [...this.#files];
   }
@@ -83,7 +83,7 @@ export class LiveReader {
     return this.#closureOf(this.object(of), asking);
   }
 
-  /** Verifies that what was read stands at its places. Throws Unfit. */
+  /** Verifies that the objects read are at their locations. Throws Unfit. */
   expectFacts(facts: Field): void {
     const places = new Map<object, number>();
     for (const item of facts.get('objects').items()) {
@@ -131,7 +131,7 @@ export class LiveReader {
     return found;
   }
 
-  /** Nothing of the user's stands in the place of a function of this package. */
+  /** Verifies that no user function has replaced a function of this package. */
   #known(item: Field): object {
     const found = this.#given.known.get(item.get('known').string());
     if (!found) return unfit('no object of that name');
@@ -167,7 +167,7 @@ export class LiveReader {
     return closure;
   }
 
-  /** Makes each once. A description that refers to itself is in no file that was written here. */
+  /** Creates each object once. No file written here has a description that refers to itself. */
   #once<T>(known: (T | null)[], id: number, field: Field, make: () => T): T {
     const found = known[id];
     if (found === null) field.fail('a description that does not refer to itself');
@@ -183,7 +183,7 @@ export function unfit(why: string): never {
   throw new Unfit(why);
 }
 
-/** A place that can't be read isn't there. */
+/** A location that can't be read doesn't exist. */
 function readWith(read: Reader, frames: readonly Frame[]): unknown {
   try {
     return read(frames);

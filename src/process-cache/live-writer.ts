@@ -19,9 +19,9 @@ import { anyValue, sourceItem } from './source-codec.ts';
 /** The surroundings of a trace. */
 export interface Traced {
   readonly frames: readonly Frame[];
-  /** All places that it has read. */
+  /** All locations that it has read. */
   readonly places: readonly Source[];
-  /** The functions whose code it has asked for. */
+  /** The functions whose code it requested. */
   readonly asked: readonly AskedCode[];
   readonly codeOf: CodeOf;
   readonly known: KnownObjects;
@@ -34,11 +34,12 @@ interface Read {
 }
 
 /**
- * The objects of this process that a trace refers to, as another process finds them: by a name that every process knows,
- * or at a place that the trace has read. Each is described once, after those that its description refers to.
+ * The objects of this process that a trace refers to, described so that another process can find them: by a name
+ * known to every process, or by a location that the trace has read. Each is described once, after the objects its
+ * description refers to.
  */
 export class LiveWriter {
-  /** The numbers of the program that is written. */
+  /** The numbers of the program being written. */
   scalars: ScalarTable | undefined;
   readonly #given: Traced;
   readonly #closures: readonly Closure[];
@@ -46,9 +47,9 @@ export class LiveWriter {
   readonly #asked = new Map<unknown, AskedCode>();
   readonly #owners = new Map<Scope, readonly [how: string, of?: unknown]>();
   readonly #placeOf = new WeakMap<object, Source>();
-  /** Functions of this package that were read around others, without a name of their own. */
+  /** Functions of this package, without a name of their own, that were read through others. */
   readonly #own = new Set<unknown>();
-  /** The places whose content follows from the code of this package. */
+  /** Locations whose content follows from the code of this package. */
   readonly #ownPlaces = new Set<string>();
   readonly #sources: unknown[] = [];
   readonly #sourceIds = new Map<string, number>();
@@ -57,7 +58,7 @@ export class LiveWriter {
   readonly #texts: string[] = [];
   readonly #textIds = new Map<string, number>();
 
-  /** Reads the places once more: nothing has changed since the trace. */
+  /** Reads the locations again: nothing has changed since the trace. */
   constructor(given: Traced) {
     this.#given = given;
     const { frames, places, asked } = given;
@@ -87,8 +88,8 @@ export class LiveWriter {
   }
 
   /**
-   * The constants and functions around functions of this package, of the same version in every process. A function is
-   * read before the variables around it.
+   * Finds the constants and functions in scopes of this package's functions: the same in every process with this
+   * version. A function is read before the variables around it.
    */
   #findOwnPlaces(): void {
     const own = this.#own;
@@ -101,12 +102,12 @@ export class LiveWriter {
       } else if (source.kind === 'property') isOwn = own.has(source.base);
       if (!isOwn) continue;
       this.#ownPlaces.add(sourceKey(source));
-      // Modules that were compiled for a test share their functions as properties.
+      // Modules compiled for a test share their functions as properties.
       if (isObject(value)) own.add(isModuleNamespace(value) ? source : value);
     }
   }
 
-  /** One that was put in the place of a function of this package is the user's. */
+  /** A function that replaced one of this package's is the user's. */
   #isOfPackage(fn: unknown): boolean {
     if (this.#own.has(fn)) return true;
     const file = this.#asked.get(fn)?.closure.code.source.file;
@@ -124,7 +125,7 @@ export class LiveWriter {
     return id;
   }
 
-  /** The number of a text that comes often. */
+  /** The index of a text that occurs often. */
   text(text: string): number {
     let id = this.#textIds.get(text);
     if (id === undefined) {
@@ -134,7 +135,7 @@ export class LiveWriter {
     return id;
   }
 
-  /** `name`: of the variable that the object holds, where it is the place of one. */
+  /** `name`: the variable that the object holds, if the object is a variable's location. */
   object(object: object, name?: string): number {
     let id = this.#objectIds.get(object);
     if (id === undefined) {
@@ -145,12 +146,12 @@ export class LiveWriter {
     return id;
   }
 
-  /** The variables around a function whose code the trace has asked for. */
+  /** The scope of a function whose code the trace requested. */
   scope(scope: Scope, name?: string): unknown {
     const owner = this.#owners.get(scope);
     if (!owner) return notKept('it reads a variable around a function that is not known');
     const [how, of] = owner;
-    // This package hides no global of the language.
+    // This package shadows no global of the language.
     const isGlobal = name !== undefined && standardGlobals.has(name);
     if (isGlobal && this.#isOfPackage(of)) return ['language', name];
     return typeof of === 'function' ? [how, this.object(of)] : owner;
@@ -163,7 +164,7 @@ export class LiveWriter {
     return notKept('it reads a private field of a class that is not known');
   }
 
-  /** A function with this code and these variables around it. */
+  /** A function with this code and scope. */
   closure({ code, scope }: Pick<Closure, 'code' | 'scope'>): unknown {
     return this.#ownerOf((each) => each.code === code && each.scope === scope);
   }
@@ -182,7 +183,7 @@ export class LiveWriter {
     return [found.how, this.object(found.fn)];
   }
 
-  /** The contents of the places that were read. */
+  /** The contents of the locations that were read. */
   facts(): Readonly<Record<string, unknown>> {
     const objects: unknown[] = [];
     const constants: unknown[] = [];
@@ -198,7 +199,7 @@ export class LiveWriter {
     return { objects, constants };
   }
 
-  /** The lists that numbers refer to. */
+  /** The lists that indices refer to. */
   lists(): Readonly<Record<string, readonly unknown[]>> {
     return { texts: this.#texts, sources: this.#sources, objects: this.#objects };
   }
@@ -219,7 +220,7 @@ export class LiveWriter {
     return { ...found, brand, code: this.#codeOf(object as AskedCode['fn']) };
   }
 
-  /** The code of a function that a trace may have followed, with how it is asked for. */
+  /** The code of a function that a trace may have inlined, and how it was requested. */
   #codeOf(fn: AskedCode['fn']): unknown {
     if (rulesOf(fn as never)) return notKept('it calls a function with gradient rules of its own');
     const { codeOf, digest } = this.#given;
@@ -236,7 +237,7 @@ export class LiveWriter {
     for (const { closure } of this.#given.asked) yield closure;
   }
 
-  /** An object that no place has shown: it belongs to one that does. */
+  /** An object at no known location: it belongs to an object that has one. */
   #derived(object: object, name: string | undefined): object {
     for (const scope of this.#owners.keys()) {
       const isPlace = name !== undefined && scope.place?.(name, false)?.object === object;
@@ -262,7 +263,7 @@ function isObject(value: unknown): value is object {
   return (typeof value === 'object' && value !== null) || typeof value === 'function';
 }
 
-/** Each run has another number there. */
+/** A number that differs in each run. */
 function isReadByRun(source: Source): boolean {
   return source.kind === 'called' || source.kind === 'random';
 }
@@ -276,7 +277,7 @@ function hasAccess({ privateName }: Scope, name: string, access: PrivateAccess):
   }
 }
 
-/** How many prototypes above `object` the other one is; 0 if it is none of them. */
+/** How far above `object` the other one is in the prototype chain; 0 if it isn't there. */
 function levelsAbove(object: object, other: object): number {
   let levels = 0;
   for (

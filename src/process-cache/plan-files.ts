@@ -6,7 +6,7 @@ import { Choices } from '../programs/choices.ts';
 import type { CacheFiles } from './cache-files.ts';
 import type { Digest } from './code-print.ts';
 
-/** The choices of planning, in a file for each program and version of this package. */
+/** The choices of planning, in one file per program and version of this package. */
 export class PlanFiles implements ChoiceStore {
   readonly #files: CacheFiles;
   readonly #digest: Digest;
@@ -41,8 +41,8 @@ export class PlanFiles implements ChoiceStore {
 const printed = new WeakMap<Program, string>();
 
 /**
- * Returns a text that is equal for programs and options that are compiled the same way. A wrong match would cost time or
- * memory, and no bits.
+ * Returns a text that is equal for programs and options that are compiled identically. A false match would cost
+ * time or memory, but change no bit.
  */
 function textOf({ program, wanted, options, donated }: CompiledInput): string {
   let text = printed.get(program);

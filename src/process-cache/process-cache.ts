@@ -1,7 +1,7 @@
 import type { ChoiceStore } from '../compile/compilation.ts';
 import type { TraceStore } from './trace-store.ts';
 
-/** A folder in which processes leave each other what they have found. */
+/** A folder in which processes share what they have found. */
 export interface ProcessCache {
   readonly plans: ChoiceStore;
   readonly traces: TraceStore;
@@ -9,14 +9,14 @@ export interface ProcessCache {
 
 type Open = (folder: string) => ProcessCache | undefined;
 
-/** In Node, a bundle that was made for pages says once that it keeps nothing. */
+/** In Node, a bundle made for pages warns once that it stores nothing. */
 let open: Open = () => {
   console.warn('tostatic: TOSTATIC_CACHE: a bundle for pages keeps no files');
   open = () => undefined;
   return undefined;
 };
 
-/** Registers what keeps files: a page has none, so that it doesn't load what writes them. */
+/** Registers the code that stores files: pages don't register it, and thus don't load it. */
 export function provideCache(provider: Open): void {
   open = provider;
 }

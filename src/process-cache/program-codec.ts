@@ -67,7 +67,7 @@ const tableParts = record({
   decisions: list(pair(string, decision)),
 });
 
-/** The numbers of a program. References among them are to earlier ones, and inputs are in their order. */
+/** The numbers of a program. They refer only to earlier ones, and inputs are in order. */
 export const scalars: Codec<ScalarTable> = {
   write(table, live) {
     live.scalars = table;
@@ -161,7 +161,7 @@ export const position: Codec<UserPosition | undefined> = {
   },
 };
 
-/** True or nothing. */
+/** True or omitted. */
 const isSet: Codec<true | undefined> = {
   write: (value) => value ?? null,
   read: (field) => (field.isNull || !field.boolean() ? undefined : true),
@@ -211,7 +211,7 @@ const parts = record<Program>({
   outputs: ids,
 });
 
-/** A program that fits together: every op infers the results that the file says. */
+/** A consistent program: every op infers the results stored in the file. */
 export const program: Codec<Program> = {
   write: parts.write,
   read(field, live) {
@@ -228,7 +228,7 @@ export const program: Codec<Program> = {
     }
     const needed = live.scalars?.dependencies();
     verifySubgraph(asPlanned(read), 'trace');
-    // It looks at the numbers of every attribute, on which the program doesn't depend for that.
+    // The check reads the numbers of every attribute, but the program doesn't depend on them for that.
     if (needed) live.scalars!.dependOn(needed);
     return read;
   },
@@ -237,7 +237,7 @@ export const program: Codec<Program> = {
 const hasSymbol = (value: AttrValue): boolean =>
   isSymbolic(value) || (Array.isArray(value) && value.some(isSymbolic));
 
-/** The program as it is, for the verification of plans, with the copies that kernels read where memory is strided. */
+/** The program as a trivial plan for verification, with the copies that kernels read where memory is strided. */
 function asPlanned({ inputs, outputs, ops, values: given }: Program): PlannedSubgraph {
   const values = [...given];
   const steps: Step[] = [];

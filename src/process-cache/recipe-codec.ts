@@ -1,4 +1,4 @@
-/** How results are made after a run, and what changes. */
+/** How results are built after a run, and what changes. */
 
 import type { CapturedFrame } from '../../runtime/errors/position.ts';
 import type {
@@ -62,7 +62,7 @@ const entry = pair(recipe, recipe) as Codec<EntryRecipe>;
 const named = list(pair(string, recipe));
 const order = nullable(record<KeyOrder>({ which: recipe, labels: list(string) }));
 
-/** Null is a prototype of its own. */
+/** Null is a valid prototype. */
 const prototype = optionalOrNull(recipe);
 
 const objectParts = record<Omit<ObjectMake, 'kind'>>({

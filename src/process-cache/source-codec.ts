@@ -17,7 +17,7 @@ import {
   variants,
 } from './codec.ts';
 
-/** A source by its number in the list of the entry. */
+/** A source by its index in the entry's list. */
 export const source: Codec<Source> = {
   write: (value, live) => live.source(value),
   read: (field, live) => live.source(field),
@@ -49,7 +49,7 @@ export const key: Codec<string | symbol> = {
   read: (field, live) => (typeof field.value === 'string' ? field.value : symbol.read(field, live)),
 };
 
-/** A primitive, or an object of the process by its number in the list of the entry. */
+/** A primitive, or an object of the process by its index in the entry's list. */
 export const anyValue: Codec<unknown> = {
   write(value, live) {
     if ((typeof value === 'object' && value !== null) || typeof value === 'function') {
@@ -71,13 +71,13 @@ export const anyObject: Codec<object> = {
   read: (field, live) => live.object(field),
 };
 
-/** A variable of that name around a function. */
+/** A variable of that name in a function's scope. */
 const variable: Codec<{ readonly scope: Scope; readonly name: string }> = {
   write: ({ scope, name }, live) => [live.scope(scope, name), name],
   read(field, live) {
     const [around, name] = field.tuple(2) as [Field, Field];
     const scope = live.scope(around);
-    // Rejects what is no name.
+    // Rejects invalid names.
     scope.reader(name.string());
     return { scope, name: name.string() };
   },
@@ -104,7 +104,7 @@ const frame: Codec<number> = {
   read: (field, live) => field.int(0, live.frames.length - 1),
 };
 
-/** With the rights of a function that may read the private name. */
+/** With the access rights of a function that may read the private name. */
 function withAccess<T extends { readonly name: string }>(
   rest: Codec<T>,
 ): Codec<T & { readonly access: PrivateAccess }> {
@@ -118,7 +118,7 @@ function withAccess<T extends { readonly name: string }>(
   };
 }
 
-/** The object may be the place of the variable of that name. */
+/** The object may be the location of the variable of that name. */
 const held: Codec<{ readonly value: object; readonly name: string }> = {
   write: ({ value, name }, live) => [live.object(value, name), name],
   read(field, live) {

@@ -72,7 +72,7 @@ const lostHistory: Codec<LostHistory> = {
   read: (field, live) => (typeof field.value === 'string' ? field.value : facts.read(field, live)),
 };
 
-/** The parts of a trace that say nothing of the process in which it was made. */
+/** The parts of a trace that are independent of the process. */
 export type KeptTrace = Omit<TraceResult, 'places' | 'sources' | 'codes' | 'pcs'>;
 
 export const trace = record<KeptTrace>({

@@ -19,15 +19,15 @@ import { trace } from './trace-codec.ts';
 import type { StoredTrace, TraceRequest, TraceStore } from './trace-store.ts';
 import { verifyTrace } from './verify-trace.ts';
 
-/** Traces at one point beyond these are not left: what the guards rely on changes with every call. */
+/** The most traces stored for one point: with more, the guarded facts change with every call. */
 const mostEntries = 32;
 
-/** The traces of functions, in a file for each point in the code at which calls are traced. */
+/** The traces of functions, in one file per point in the code at which calls are traced. */
 export class TraceFiles implements TraceStore {
   readonly #files: CacheFiles;
   readonly #digest: Digest;
   #known: KnownObjects | undefined;
-  /** The entries of the files that were read. */
+  /** The entries of the files read so far. */
   readonly #entries = new Map<string, readonly Field[]>();
 
   constructor(files: CacheFiles, digest: Digest) {
@@ -70,7 +70,7 @@ export class TraceFiles implements TraceStore {
     };
   }
 
-  /** A text that is equal for calls that may have one trace, but for what its guards say. */
+  /** Returns a text that is equal for calls that may share a trace, guards aside. */
   #pointOf({ frames, settings, history }: TraceRequest): string {
     const { dynamic, fullGraph, capture, unrollLimit, pathLimit, traceLimit } = settings;
     const limits = [unrollLimit, pathLimit, traceLimit].map(String);
@@ -105,7 +105,7 @@ export class TraceFiles implements TraceStore {
     return entries;
   }
 
-  /** With those that other processes have left meanwhile. */
+  /** Includes entries that other processes have stored meanwhile. */
   #add(name: string, entry: unknown): void {
     let others: readonly Field[] = [];
     try {
@@ -136,13 +136,13 @@ export class TraceFiles implements TraceStore {
     } catch (error) {
       if (error instanceof Unfit) return undefined;
       if (error instanceof DataError) throw error;
-      // Whatever is given nonsense may fail with any error.
+      // Inconsistent data may fail with any error.
       throw badFile(entry.path, String(error), 'parts that fit together', error);
     }
   }
 }
 
-/** Numbers that decide something while ops are bound are those of this call, and so are the places of views. */
+/** Numbers that a decision depends on while ops are bound are those of this call, and so are the offsets of views. */
 function ofNow(trace: TraceResult, frames: readonly Frame[]): TraceResult {
   const { scalars, numbers } = trace;
   const inputs = scalars.inputs();
@@ -152,12 +152,12 @@ function ofNow(trace: TraceResult, frames: readonly Frame[]): TraceResult {
   scalars.values.splice(0, scalars.values.length, ...scalars.evaluate(inputs));
   const needed = scalars.dependencies();
   const program = withDerivedViews(trace.program);
-  // That was to look at the numbers, not to depend on them.
+  // They were only read, not depended on.
   scalars.dependOn(needed);
   return { ...trace, program };
 }
 
-/** As the trace would have: a second number at a place makes it symbolic. */
+/** As tracing would: a second number at a location makes it symbolic. */
 function noteNumbers({ guards }: TraceResult, history: TraceRequest['history']): void {
   for (const guard of guards) {
     if (guard.kind === 'value' && typeof guard.value === 'number') {

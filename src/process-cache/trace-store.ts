@@ -21,20 +21,20 @@ export interface TraceSettings {
   readonly traceLimit: number;
 }
 
-/** Where processes leave each other their traces. */
+/** Where processes share their traces. */
 export interface TraceStore {
   at(request: TraceRequest): StoredTrace;
 }
 
-/** The trace of one call: another process has left it, or this one may leave it. */
+/** The trace of one call, stored by another process or to be stored by this one. */
 export interface StoredTrace {
-  /** Notes the functions whose code a trace asks for. */
+  /** Records the functions whose code a trace requests. */
   readonly codeOf: CodeOf;
-  /** The trace of an earlier process that fits the call. */
+  /** Returns the trace of an earlier process that fits the call. */
   find(): TraceResult | undefined;
   /**
-   * Leaves the trace to other processes, unless one of them has left it. `guards`: all that must hold for it. Returns why it can't be left, where it
-   * relies on what other processes don't have.
+   * Stores the trace for other processes, unless one of them has stored it already. `guards`: all guards of the
+   * entry. Returns the reason if it can't be stored because it relies on something that other processes don't have.
    */
   keep(result: TraceResult, guards: TraceResult['guards']): string | undefined;
 }

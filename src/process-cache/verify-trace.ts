@@ -12,8 +12,8 @@ import type { Frame } from '../vm/bytecode/frame.ts';
 import type { KeptTrace } from './trace-codec.ts';
 
 /**
- * Verifies that the parts of a trace fit together: whatever refers to another part finds it, and guards say of each input
- * what the program relies on. `frames`: those that it is entered with. Throws DataError.
+ * Verifies that the parts of a trace are consistent: every reference resolves, and guards cover what the program
+ * relies on for each input. `frames`: the frames at entry. Throws DataError.
  */
 export function verifyTrace(trace: KeptTrace, frames: readonly Frame[]): void {
   const { program, inputs, numbers, needsGrad, differentiable, lost, scalars, makes } = trace;
@@ -48,7 +48,7 @@ function expect(isThere: boolean, what: string): void {
   if (!isThere) throw badFile('the trace', `${what} that are not there`, `all of its ${what}`);
 }
 
-/** Whether there are such an instruction and such registers. */
+/** Whether the instruction and the registers exist. */
 function isWithin({ call, pc, registers }: FrameRecipe, frames: readonly Frame[]): boolean {
   const closure = call.kind === 'entry' ? frames[call.frame]?.closure : call.closure;
   if (!closure) return false;
@@ -67,7 +67,7 @@ function recipesOf({ outcome, makes, effects }: KeptTrace): readonly Recipe[] {
   return [...left, ...makes.flatMap(partsOf), ...effects.flatMap(placedBy)];
 }
 
-/** The facts about tensors that guards say. */
+/** The facts about tensors that guards establish. */
 class Guarded {
   readonly #tensors = new Map<string, Guard & { readonly kind: 'tensor' }>();
   readonly #values = new Map<string, unknown>();

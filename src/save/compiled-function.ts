@@ -13,17 +13,17 @@ export interface CompiledFunction {
   readonly name: string;
   readonly inputSpec: readonly InputSpec[] | null;
   readonly entries: readonly GuardedEntry[];
-  /** Traces that also serve sizes that no call had. */
+  /** Traces that also serve sizes that no call has had. */
   readonly sized: readonly { readonly resized: Resized; readonly names: SourceNames }[];
   readonly memory: MemoryOptions;
   readonly bounds: ShapeBounds;
   /** The frame of a call without arguments. */
   readonly frames: readonly Frame[];
-  /** Number of arguments that `bind` has fixed. */
+  /** The number of arguments fixed by `bind`. */
   readonly bound: number;
 }
 
-/** The entries compiled for calls on this receiver; null if the function can't be captured. */
+/** Returns the entries compiled for calls on this receiver; null if the function can't be captured. */
 export function compiledFor(captured: Captured, receiver: unknown): CompiledFunction | null {
   const start = captured.startOf(receiver, []);
   if (!start) return null;

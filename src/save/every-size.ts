@@ -1,4 +1,4 @@
-/** Programs of one trace for sizes that no call had: one document whose numbers are functions of the sizes. */
+/** Programs of one trace for sizes that no call has had: one document whose numbers are functions of the sizes. */
 
 import { currentDevice } from '../../runtime/device/current.ts';
 import { TostaticError } from '../../runtime/errors/errors.ts';
@@ -20,16 +20,16 @@ import {
   samplePoints,
 } from './sample-sizes.ts';
 
-/** A program as a file has it, planned for given sizes; null where the trace would have taken another path. */
+/** Returns a program as stored in a file, planned for given sizes; null if the trace would have taken another path. */
 export type DocumentAt = (sizes: Sizes, ordered: boolean) => unknown;
 
-/** More programs of one trace than this for sizes of which some is 0 or 1: those sizes are not served. */
+/** If more programs than this are needed for sizes 0 and 1, these sizes are not served. */
 const mostSpecial = 8;
 
 /**
- * The programs of a trace for all sizes within the bounds of the specification; without one, from 2 on. What
- * is found for several sizes must be the same in everything but numbers, and each of these a function of the
- * sizes that gives it for all of them. Empty where none is: then only sizes of calls are served.
+ * Returns programs that serve all sizes of a trace within the bounds of the specification, or from 2 on without
+ * one. Documents for several sizes must agree in everything but numbers, and each number must be a function of the
+ * sizes that holds for all of them. Empty if there is none: then only sizes of calls are served.
  */
 export function programsForEverySize(
   resized: Resized,
@@ -51,7 +51,7 @@ export function programsForEverySize(
   const bounds = open.map(({ min, max }) => ({ min: Math.min(Math.max(min, 2), max), max }));
   const main = family.programFor(bounds);
   if (!main) return [];
-  // Small sizes often do with the same program; where they don't they have their own.
+  // Small sizes often share the same program; otherwise they get their own.
   bounds.forEach((each, i) => {
     while (each.min > open[i]!.min) {
       const others = bounds.map((other, k) => (k === i ? [each.min - 1] : cornersOf(other, k)));
@@ -79,12 +79,12 @@ export function programsForEverySize(
   }));
 }
 
-/** The smallest size, and one that is like no other. */
+/** The smallest size, and one unlike any other. */
 function cornersOf({ min, max }: Bounds, index: number): number[] {
   return [...new Set([min, genericPoint({ min, max }, index)])];
 }
 
-/** A document with its holes, each as an expression. */
+/** A document with holes, and an expression for each. */
 interface Fitted {
   readonly document: unknown;
   /** The expression of each leaf. */
@@ -104,8 +104,8 @@ class Family {
   }
 
   /**
-   * One program within the bounds. Where small sizes have other ops, the bounds are narrower afterwards. Null
-   * where no program is found.
+   * Returns one program within the bounds, which are narrowed if small sizes have other ops. Null if no program is
+   * found.
    */
   programFor(bounds: Bounds[]): Fitted | null {
     const first = genericPoints(bounds).find((sizes) => this.#at(sizes, false) !== null);
@@ -131,7 +131,7 @@ class Family {
     return fits ? { document, exprs, madeFor: first } : null;
   }
 
-  /** Whether the program is that of these sizes, too. */
+  /** Whether the program also holds for these sizes. */
   holds({ document, exprs }: Fitted, sizes: Sizes): boolean {
     if (sizes.length !== this.#sizes) return false;
     const other = this.#at(sizes, false);
@@ -151,14 +151,14 @@ class Family {
     try {
       return this.#documentAt(sizes, ordered);
     } catch (error) {
-      // What an op rejects at these sizes it rejects when it is called with them.
+      // An op that rejects these sizes will reject them in a call, too.
       if (error instanceof TostaticError) return null;
       throw error;
     }
   }
 }
 
-/** Puts expressions where numbers differ. Returns what each leaf is; null where one is not a function of the sizes. */
+/** Fits expressions to numbers that differ. Returns each leaf; null if one is not a function of the sizes. */
 function fitLeaves(
   document: unknown,
   points: readonly Sizes[],
@@ -177,7 +177,7 @@ function fitLeaves(
   if (!isOpen) return null;
   let terms = new SizeTerms(points, written);
   let left = varying;
-  // Sizes of results, once they are known, make others: how many elements a mean is of.
+  // Sizes of results, once known, determine others: the number of elements that a mean is taken over.
   for (const round of [1, 2]) {
     const known: SizeExpr[] = [];
     left = left.filter(({ leaf, i, values }) => {
@@ -194,7 +194,7 @@ function fitLeaves(
   return null;
 }
 
-/** More sizes of results than this make no others. */
+/** Further sizes of results are not used to derive others. */
 const mostKnown = 12;
 
 function different(exprs: readonly SizeExpr[]): SizeExpr[] {
@@ -202,10 +202,10 @@ function different(exprs: readonly SizeExpr[]): SizeExpr[] {
   return [...known.values()].slice(0, mostKnown);
 }
 
-/** Sizes above these have one program; where more are of their own, no program is looked for. */
+/** The number of sizes that may be narrowed; with more special sizes, no program is searched. */
 const mostNarrowed = 8;
 
-/** Raises the bound of the one size that is another than in the point that is like most. False: it can't be. */
+/** Raises the bound of the one size that differs from the generic point. False if that's impossible. */
 function narrowed(bounds: Bounds[], point: Sizes, generic: Sizes): boolean {
   const others = point.flatMap((size, i) => (size === generic[i] ? [] : [i]));
   const [i] = others;
@@ -220,12 +220,12 @@ function valuesOf(document: unknown): unknown[] {
   return leavesOf(document).map(({ holder, key }) => holder[key]);
 }
 
-/** But for numbers. */
+/** Whether both are equal except for numbers. */
 function alike(a: readonly unknown[], b: readonly unknown[]): boolean {
   return a.length === b.length && a.every((value, i) => typeof value === typeof b[i]);
 }
 
-/** Undefined for what follows from more than the keys. */
+/** Undefined for an expression that depends on more than the keys. */
 function sizeExprOf(expr: NumberExpr, keys: readonly Source[]): SizeExpr | undefined {
   switch (expr.kind) {
     case 'constant':

@@ -1,16 +1,16 @@
-/** Numbers of a program as functions of its sizes, found from what they are at several sets of sizes. */
+/** Finds numbers of a program as functions of its sizes, from their values at several sets of sizes. */
 
 import { evaluateSize, type SizeExpr } from '../../runtime/save/size-expr.ts';
 
 export type Sizes = readonly number[];
 
-/** Numbers that others may be made of: the sizes, their products, and expressions of the user's code. */
+/** Terms that numbers may be computed from: the sizes, their products, and expressions of the user's code. */
 export class SizeTerms {
   readonly #points: readonly Sizes[];
   readonly #terms: readonly Term[];
   readonly #sums: readonly Term[];
 
-  /** `written`: what the user's code computes of the sizes, and sizes of results that are known already. */
+  /** `written`: expressions of the sizes in the user's code, and sizes of results that are already known. */
   constructor(points: readonly Sizes[], written: readonly SizeExpr[]) {
     this.#points = points;
     const sizes = (points[0] ?? []).map((_, size): SizeExpr => ({ size }));
@@ -24,7 +24,7 @@ export class SizeTerms {
     this.#sums = this.#different([...single, ...pairs]);
   }
 
-  /** An expression that is each of the values at its point, to the last bit; undefined when none is found. */
+  /** Returns an expression that equals each value at its point, to the last bit; undefined if none is found. */
   fit(values: readonly number[]): SizeExpr | undefined {
     const [first] = values;
     if (values.every((value) => Object.is(value, first))) return first!;
@@ -49,7 +49,7 @@ export class SizeTerms {
     return [...known.values()];
   }
 
-  /** Fractions of a count, which `back` returns for a value. */
+  /** Yields expressions of a count; `back` maps a value to the count. */
   *#ofCount(
     values: readonly number[],
     back: (value: number) => number,
@@ -72,7 +72,7 @@ export class SizeTerms {
       (value) => 1 / value,
       (count) => ['/', 1, count],
     );
-    // What makes a variance of n samples unbiased.
+    // The factor that makes a variance of n samples unbiased.
     const unbiased = (count: SizeExpr): SizeExpr => ['/', count, ['-', count, 1]];
     yield* this.#ofCount(values, (value) => value / (value - 1), unbiased);
     for (const [i, a] of this.#sums.entries()) {
@@ -115,7 +115,7 @@ function* affine(expr: SizeExpr, at: Sizes, values: Sizes): Generator<SizeExpr> 
     yield plus(times(slope, expr), values[0]! - slope * at[0]!);
 }
 
-/** `a * x + b * y + c` of whole numbers */
+/** `a * x + b * y + c` with integer coefficients */
 function* ofTwo(x: Term, y: Term, values: Sizes): Generator<SizeExpr> {
   const rows = values.map(
     (value, i) => [x.at[i]! - x.at[0]!, y.at[i]! - y.at[0]!, value - values[0]!] as const,
@@ -135,7 +135,7 @@ function* ofTwo(x: Term, y: Term, values: Sizes): Generator<SizeExpr> {
 
 const largestStep = 16;
 
-/** `floor((x + b) / c)`, as strided windows count their places. */
+/** `floor((x + b) / c)`, as the number of positions of strided windows. */
 function* stepped(expr: SizeExpr, at: Sizes, values: Sizes): Generator<SizeExpr> {
   for (let step = 2; step <= largestStep; step++) {
     const isClose = values.every((value, i) => Math.abs(value - at[i]! / step) < 2 * largestStep);

@@ -8,19 +8,19 @@ import { rootOf, sourceKey } from '../guards/source-key.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
 import { notSavable } from './not-savable.ts';
 
-/** How many arguments a bound function has before those of a call. */
+/** A function to save, with its bound arguments. */
 export interface SavedFunction {
   readonly name: string;
-  /** The frame of a call, for what is around the arguments. */
+  /** The frame of a call, to read what isn't an argument. */
   readonly frames: readonly Frame[];
   readonly names: SourceNames;
-  /** Arguments that are bound already. */
+  /** The number of bound arguments. */
   readonly bound: number;
 }
 
 /**
- * Places of a saved program for the sources of a trace. What doesn't come from the arguments becomes the
- * program's state, with the value that it has now; two sources that lead to one tensor, or to one property, are one entry.
+ * Maps the sources of a trace to locations of a saved program. Whatever doesn't come from the arguments becomes the
+ * program's state, with its current value; two sources that lead to the same tensor or property share one entry.
  */
 export class Places {
   readonly state: StateEntry[] = [];
@@ -47,17 +47,17 @@ export class Places {
     return this.#inArgument(source);
   }
 
-  /** The place of a property that the function writes. */
+  /** The location of a property that the function writes. */
   ofProperty(object: Source, key: string | symbol): SavedSource {
     return this.of({ kind: 'property', base: object, key });
   }
 
-  /** The value of a source outside of the arguments. */
+  /** The value of a source outside the arguments. */
   valueOf(source: Source): unknown {
     return compileReader(source)(this.#fn.frames);
   }
 
-  /** Whether a tensor is there now; throws if only a call has what it is part of. */
+  /** Whether the source is currently a tensor; throws if it is part of something that exists only in a call. */
   isTensor(source: Source): boolean {
     const value = this.#objectAt(source);
     if (value !== null || rootOf(source).kind !== 'this') return value instanceof Tensor;
@@ -65,7 +65,10 @@ export class Places {
     throw notSavable(this.#fn.name, `it reads ${text}, and has no object outside of calls`);
   }
 
-  /** Equal for sources that lead to one place: properties of one object, on whatever path it is found. */
+  /**
+   * A key that is equal for sources that lead to one location, such as a property of one object reached along
+   * different paths.
+   */
   keyOf(source: Source): string {
     const object = 'base' in source && !this.isArgument(source) && this.#objectAt(source.base);
     if (!object) return sourceKey(source);
@@ -77,7 +80,7 @@ export class Places {
       const value = this.valueOf(source);
       return typeof value === 'object' || typeof value === 'function' ? value : null;
     } catch {
-      // The surroundings of an entry have changed since: a path that leads nowhere now.
+      // The surroundings of an entry have changed since: the path leads nowhere now.
       return null;
     }
   }
@@ -121,7 +124,7 @@ export class Places {
     return index;
   }
 
-  /** `weight.grad` is whatever the loaded tensor has. */
+  /** `weight.grad` is the gradient of the loaded tensor, if any. */
   #gradientOf(source: Source): number | undefined {
     if (source.kind !== 'property' || source.key !== 'grad') return undefined;
     if (!(this.valueOf(source.base) instanceof Tensor)) return undefined;
@@ -146,7 +149,10 @@ export class Places {
     throw notSavable(this.#fn.name, `it needs ${text}, which is ${kind}`);
   }
 
-  /** `model.0.weight`: the name in the state dict of the outermost module; with a number where a name is there already. */
+  /**
+   * `model.0.weight`: the name in the state dict of the outermost module; with a number appended if the name is
+   * taken.
+   */
   #nameOf(source: Source): string {
     const text = this.#nameInModule(source) ?? this.#textOf(source);
     let name = text;
@@ -161,7 +167,7 @@ export class Places {
       .replace(/^this\./, '');
   }
 
-  /** Modules name some of what they hold otherwise than its property: the layers of `Sequential` are `0`, `1`, …. */
+  /** Modules may give their children other names than their properties: the layers of `Sequential` are `0`, `1`, …. */
   #nameInModule(source: Source): string | undefined {
     let found: string | undefined;
     for (let base = source; base.kind === 'property'; ) {

@@ -1,27 +1,27 @@
-/** A saved program as data, part by part, so that those of several sizes can be compared. */
+/** A saved program as data, part by part, so that programs for several sizes can be compared. */
 
-/** A number or text in a document, and where. */
+/** A number or text in a document, with its position. */
 interface Leaf {
   readonly holder: Record<string, unknown>;
   readonly key: string;
-  /** Another size may make it another number. */
+  /** Whether it may be a different number at other sizes. */
   readonly open: boolean;
 }
 
 type Json = Record<string, unknown>;
 
-/** Fields that are planned for the current sizes: they aren't compared. */
+/** Fields that are planned for the current sizes, and are not compared. */
 const planned = new Set([
   ...['frees', 'reuses', 'places', 'freesAtEnd', 'predicted', 'arenaBytes', 'reordered'],
 ]);
 
-/** Below these all numbers may differ: shapes, attributes, JavaScript numbers. */
+/** Below these, all numbers may differ: shapes, attributes, JavaScript numbers. */
 const openBelow = new Set(['values', 'attrs', 'constant', 'shape', 'number', 'randomNumbers']);
 
-/** References among them stay. */
+/** References below those, which may not differ. */
 const closed = new Set(['scalar', 'input', 'args', 'place']);
 
-/** The leaves in an order that doesn't depend on that of the steps. */
+/** The leaves, in an order that doesn't depend on the order of the steps. */
 export function leavesOf(document: unknown): readonly Leaf[] {
   const found: Leaf[] = [];
   visit(document as Json, false, found);
@@ -32,7 +32,7 @@ function visit(value: Json, open: boolean, found: Leaf[]): void {
   const isScalar = Object.hasOwn(value, 'fn') || Object.hasOwn(value, 'input');
   for (const key of keysOf(value)) {
     const item = value[key];
-    // For a number that a run computes, the value at the time of the trace.
+    // The trace-time value of a number that a run computes.
     if (planned.has(key) || (isScalar && key === 'value')) continue;
     const opens = (open || openBelow.has(key)) && !closed.has(key);
     const isLeaf = typeof item !== 'object' || item === null;
@@ -46,7 +46,7 @@ function visit(value: Json, open: boolean, found: Leaf[]): void {
   }
 }
 
-/** With the number of elements, so that lists of other lengths differ. */
+/** Includes the number of elements, so that lists of other lengths differ. */
 function keysOf(value: Json): string[] {
   const keys = Object.keys(value);
   return Array.isArray(value) ? [...keys, 'length'] : keys.sort();

@@ -24,7 +24,7 @@ import { EntryWriter } from './save-entry.ts';
 import { savedGuards } from './save-guards.ts';
 
 /**
- * Collects the contents of a file for a captured function: each program compiled so far whose conditions outside of the
+ * Collects the contents of a file for a captured function: each program compiled so far whose guards outside the
  * arguments hold now, with the state that they read.
  */
 export function programToSave(fn: CompiledFunction): ProgramToSave {
@@ -33,7 +33,7 @@ export function programToSave(fn: CompiledFunction): ProgramToSave {
   const places = new Places({ name, frames, names, bound });
   const written = writtenBy(entries, places);
   const graphs = new GraphWriter();
-  // First, so that a tensor has the name under which the program reads it.
+  // First, so that a tensor gets the name under which the program reads it.
   for (const source of entries.flatMap(({ entry }) => entry.result.inputs)) {
     if (!places.isArgument(source) && places.isTensor(source)) places.of(source);
   }
@@ -68,7 +68,7 @@ export function programToSave(fn: CompiledFunction): ProgramToSave {
   });
 }
 
-/** The state with the gradients that a program reads, to which a step that adds to them goes on to add. */
+/** Adds the gradients that a program reads to the state, for steps that accumulate into them. */
 function withGradients(
   state: readonly StateEntry[],
   entries: readonly SavedEntry[],
@@ -104,19 +104,20 @@ function documentOf(
     const planned = planFor(result, memory, ordered);
     const graphs = new GraphWriter();
     const entry = new EntryWriter(name, trace, places).entry(asked, planned, graphs);
-    // As a file has it.
+    // As stored in a file.
     return JSON.parse(
       JSON.stringify({ graphs: graphs.graphs, entry: encodeEntry(entry) }),
     ) as unknown;
   };
 }
 
-/** The fusing passes, whose result depends on sizes: ops over one shape may have two at others. */
+/** The fusing passes, whose results depend on sizes: ops over one shape may have two shapes at other sizes. */
 const sizedWithout: ReadonlySet<PassName> = new Set(['fusePointwise', 'fuseRows', 'fuseUpdates']);
 
 /**
- * Slices and places in one block are chosen for one set of sizes, and what is redundant depends on them (a tensor
- * of one row is its own transpose); an order that needs little memory does for others too; with regions or writes in place ops stay in the order of the source.
+ * Slices and the arena are chosen for one set of sizes, and redundancy depends on sizes (a tensor of one row is its
+ * own transpose). A memory-saving order serves other sizes, too; with regions or in-place writes, ops stay in
+ * program order.
  */
 function planFor(
   result: TraceResult,
@@ -138,7 +139,7 @@ function planFor(
   return compileSubgraph(program, result, options).planned;
 }
 
-/** Properties outside of the arguments that some entry changes. */
+/** Properties outside the arguments that some entry changes. */
 function writtenBy(entries: readonly GuardedEntry[], places: Places): ReadonlySet<string> {
   const written = entries.flatMap(({ entry }) =>
     entry.result.effects.flatMap((effect) => {

@@ -1,4 +1,4 @@
-/** Sets of sizes at which a program is looked at. */
+/** Sets of sizes at which a program is sampled. */
 
 import type { Sizes } from './fit-sizes.ts';
 
@@ -8,21 +8,21 @@ export interface Bounds {
   readonly max: number;
 }
 
-/** Sizes that no constant of a program is likely to have, and no product of others. */
+/** Sizes that are unlikely to equal a program's constants, or products of other sizes. */
 const unlikely = [1009, 503, 257, 131, 67, 37, 23, 13, 7];
 
-/** A size within the bounds that is like few others; another one for each of several sizes. */
+/** A size within the bounds that is unlike most others; different for each of several sizes. */
 export function genericPoint({ min, max }: Bounds, index: number): number {
   const fitting = unlikely.filter((size) => size >= min && size <= max);
   return fitting[index % Math.max(fitting.length, 1)] ?? Math.min(min + index, max);
 }
 
-/** Where so few sets of sizes are possible, each of them is looked at. */
+/** Up to this many possible sets of sizes, all are sampled. */
 const fewPoints = 24;
 
 const interesting = [2, 3, 5, 16, 101, 4098];
 
-/** Sizes that a first look may be at: where the code asks for a multiple, another one does. */
+/** Candidates for the first sample: if the code requires a multiple, another one fits. */
 export function genericPoints(bounds: readonly Bounds[]): Sizes[] {
   const base = bounds.map(genericPoint);
   return [0, 1, 2, 3, 4, 5, 6, 7, 15].map((shift) => {
@@ -30,7 +30,7 @@ export function genericPoints(bounds: readonly Bounds[]): Sizes[] {
   });
 }
 
-/** Besides a generic set: all where they are few; else each size alone through others, and some together. */
+/** Samples beside a generic one: all if there are few, otherwise each size varied alone, and some together. */
 export function samplePoints(bounds: readonly Bounds[], base: Sizes): Sizes[] {
   const count = bounds.reduce((product, { min, max }) => product * (max - min + 1), 1);
   const points = count <= fewPoints ? combinations(bounds.map(allOf)) : someOf(bounds, base);

@@ -17,7 +17,10 @@ import { savedNumber } from './save-guards.ts';
 const ofClass = 'its result holds an object of a class';
 const orderDiffers = 'the order of keys in its result is data-dependent';
 
-/** Converts one trace, with all guards of its entry, to what a file can hold. Throws CaptureError for anything that isn't data. */
+/**
+ * Converts one trace, with all guards of its entry, to data for a file. Throws CaptureError for anything that isn't
+ * data.
+ */
 export class EntryWriter {
   readonly #name: string;
   readonly #trace: TraceResult;
@@ -184,7 +187,10 @@ export class EntryWriter {
   }
 }
 
-/** A region contains the backward of a control op of the program around it: its tape is that program's. */
+/**
+ * Whether a region contains the backward of a control op of the surrounding program, whose tape belongs to that
+ * program.
+ */
 function differentiatesOuter({ forward, backward }: PlannedSubgraph): boolean {
   const steps = [...forward.steps, ...(backward?.plan.steps ?? [])];
   const tapes = new Set(steps.map(({ op }) => op.outputs.at(-1)));

@@ -34,8 +34,8 @@ interface GuardedTrace {
 }
 
 /**
- * The guards that a loaded program must ask: those on arguments, and those on state that some entry
- * writes. The others hold once and for all, if they hold now: null when one doesn't.
+ * Returns the guards that a loaded program must check: those on arguments, and those on state that some entry
+ * writes. All others hold forever if they hold now; null if one doesn't.
  */
 export function savedGuards(
   trace: GuardedTrace,
@@ -59,10 +59,10 @@ function savedGuard(guard: Guard, trace: GuardedTrace, places: Places): SavedGua
     case 'opDevice':
     // An argument is past its declaration.
     case 'initialized':
-    // A loaded program takes plain data: what it can't write, it rejects itself.
+    // A loaded program takes plain data: it rejects what it can't write.
     case 'change':
     case 'data':
-    // It reads nothing but data of a tensor, and calls no methods.
+    // A loaded program reads only data of a tensor, and calls no methods.
     case 'prototype':
     case 'bare':
       return [];
@@ -88,7 +88,7 @@ function savedGuard(guard: Guard, trace: GuardedTrace, places: Places): SavedGua
         return { kind: 'same', source: places.of(source), other: places.of(other), same: false };
       });
     case 'tensor': {
-      // Of inputs the program's own values say it.
+      // Values of the program already determine this for inputs.
       const key = sourceKey(guard.source);
       if (trace.inputs.some((source) => sourceKey(source) === key)) return [];
       const { kind, dtype, shape, source } = guard;
@@ -111,7 +111,7 @@ function savedGuard(guard: Guard, trace: GuardedTrace, places: Places): SavedGua
   }
 }
 
-/** The pairs of sources that must differ and of which an argument has one: other values stay as distinct as they are. */
+/** Pairs of sources that must differ and that include an argument: other values stay as distinct as they are. */
 function differentPairs(
   { sources, others }: Guard & { kind: 'distinct' },
   places: Places,

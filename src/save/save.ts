@@ -11,16 +11,16 @@ import { programToSave } from './program-to-save.ts';
 type Callable = (this: any, ...args: any[]) => unknown;
 
 /**
- * The bytes of a file; with a path they are written there, too. What is saved is
+ * Returns the bytes of a file, and writes them to the path if one is given. Saves
  *
- * - a captured function (`toStatic(fn)`) or a module whose `forward` is captured: the programs that its calls
- *   so far have compiled, backward included, and the pre-existing tensors and numbers that they read. `load`
- *   of `tostatic/runtime` runs it without its source and without the compiler;
+ * - a captured function (`toStatic(fn)`), or a module whose `forward` is captured: the programs that its calls so far
+ *   have compiled, backward included, and the pre-existing tensors and numbers that they read. `load` of
+ *   `tostatic/runtime` runs it without its source and without the compiler;
  * - tensors and plain data: `{ model: model.stateDict(), epoch: 3 }`;
- * - a loaded program, with its state as it is now.
+ * - a loaded program, with its current state.
  *
- * Throws CaptureError for a function that was not called yet, that is not a single graph, or that relies on what a
- * file can't hold, and ArgumentError for a value that is no data.
+ * Throws CaptureError for a function that has not been called yet, that is not a single graph, or that relies on
+ * something a file can't hold, and ArgumentError for a value that is not data.
  */
 export async function save(
   value: Savable | Callable | Module | LoadedProgram,
