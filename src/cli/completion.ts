@@ -32,7 +32,7 @@ function wordsOf(program: Command): Words {
   return { commands: names, options: Object.fromEntries(options) };
 }
 
-/** Those that a script can be printed for. */
+/** The supported shells. */
 const shells = (): string[] => Object.keys(scripts);
 
 const scripts: Readonly<Record<string, (words: Words) => string>> = {

@@ -11,7 +11,7 @@ interface ExplainOptions {
   readonly html?: string;
 }
 
-/** `tostatic explain`: some calls, the last one with final plans, then what became of the function. */
+/** `tostatic explain`: makes some calls, the last one with final plans, then explains the function. */
 export async function explainFile(file: string, options: ExplainOptions): Promise<void> {
   const calls = Number(options.calls);
   if (!Number.isInteger(calls) || calls < 1) {

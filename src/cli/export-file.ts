@@ -15,7 +15,7 @@ interface Options {
 
 const forms = { stablehlo: exportToStableHLO, onnx: exportToOnnx } as const;
 
-/** `tostatic export FILE --to …`: writes the program, what its arguments are, and the tensors of its state. */
+/** `tostatic export FILE --to …`: writes the program, a description of its arguments, and the tensors of its state. */
 export async function exportFile(file: string, options: Options): Promise<void> {
   const { to, out } = options;
   if (to !== 'module' && !Object.hasOwn(forms, to)) {
@@ -49,7 +49,7 @@ interface Written {
   readonly unchecked: number;
 }
 
-/** The module, its types, and the state beside it where that is wanted. */
+/** Writes the module, its types, and if requested its state in a separate file. */
 async function exportToModule(file: string, stem: string, options: Options): Promise<void> {
   const { program, externalData, relaxedSimd = true } = options;
   const beside = `${basename(stem)}.bin`;

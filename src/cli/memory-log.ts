@@ -6,7 +6,7 @@ interface MemoryOptions extends LogWindow {
   readonly json?: boolean;
 }
 
-/** `tostatic memory`: what an allocator log says between two marks. */
+/** `tostatic memory`: summarizes an allocator log between two marks. */
 export async function memoryLog(file: string, options: MemoryOptions): Promise<void> {
   const summary = await analyzeLogText(textOf(file), options);
   process.stdout.write(options.json ? `${JSON.stringify(summary, null, 2)}\n` : printed(summary));

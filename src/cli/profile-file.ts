@@ -17,7 +17,7 @@ interface ProfileOptions {
   readonly json?: string;
 }
 
-/** `tostatic profile`: where the time of an exported function goes, captured or eagerly. */
+/** `tostatic profile`: profiles an exported function, captured or eagerly. */
 export async function profileFile(file: string, options: ProfileOptions): Promise<void> {
   const calls = count('--calls', options.calls, 1);
   const warmup = count('--warmup', options.warmup, 0);
@@ -34,7 +34,7 @@ export async function profileFile(file: string, options: ProfileOptions): Promis
   };
   await run(await argumentsOf(warmup));
   await captured?.ready();
-  // Made before recording: the profile is that of the function alone.
+  // Created before recording: only the function is profiled.
   const recordedCalls = await argumentsOf(calls);
   const { profile: recorded } = await profile(() => run(recordedCalls));
   const report = recorded.report({ sort: options.sort as SortKey, limit });

@@ -14,7 +14,7 @@ interface Options {
   readonly maxIterations?: string;
 }
 
-/** `tostatic scale`: a folder that trains the saved step on the devices of a mesh. */
+/** `tostatic scale`: writes a folder that trains the saved step on the devices of a mesh. */
 export async function scaleFile(file: string, options: Options): Promise<void> {
   const mesh = parseMesh(options.mesh);
   const hints = options.shard.map((hint) => parseShardHint(hint, mesh));

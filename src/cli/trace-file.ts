@@ -11,7 +11,7 @@ interface TraceOptions {
   readonly dump?: string;
 }
 
-/** `tostatic trace`: one call, then every stage as text, with the final plan. */
+/** `tostatic trace`: makes one call, then prints every stage as text, with the final plan. */
 export async function traceFile(file: string, options: TraceOptions): Promise<void> {
   const { stages, passes } = dumpsOf(options.dump);
   const { fn, inputs } = await loadFunction(file, options.function);
@@ -47,7 +47,7 @@ interface Dumps {
   readonly passes: readonly string[];
 }
 
-/** `program,after:slices`: stages, and programs after single passes; `passes` means after each of them. */
+/** Parses `program,after:slices`: stages, and programs after single passes; `passes` means after each of them. */
 function dumpsOf(text: string | undefined): Dumps {
   if (text === undefined) return { stages: stageNames, passes: [] };
   const [stages, passes]: [StageName[], string[]] = [[], []];

@@ -5,9 +5,9 @@ import type { SourceText } from '../vm/bytecode/code.ts';
 import { windowAround } from './source-window.ts';
 
 /**
- * Returns the error that a run of one program throws to the user: errors of ops get the user's lines, an error of the
- * user's keeps its message; the stack of both has the user's frames. `captured`: where captured code was, the innermost
- * call first.
+ * Returns the error that a run of one program throws to the user: errors of ops get the user's lines, a user's own
+ * error keeps its message; the stack of both has the user's frames. `captured`: positions in captured code,
+ * innermost call first.
  */
 export function tellWhere(
   error: unknown,

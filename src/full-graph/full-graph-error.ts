@@ -14,12 +14,12 @@ import type { Pc } from '../vm/bytecode/instructions.ts';
 import { protectionAt } from '../vm/bytecode/protection.ts';
 import { windowAround } from './source-window.ts';
 
-/** The function is to be one program, and can't be. */
+/** The function has to be one program, but can't be. */
 export class FullGraphError extends CaptureError {
   override readonly name = 'FullGraphError';
-  /** Why, as a record of the registry. */
+  /** The reason, as a record of the registry. */
   readonly record: BreakRecord;
-  /** The user's active calls, the innermost first. */
+  /** The user's active calls, innermost first. */
   readonly frames: readonly UserPosition[];
 
   constructor(name: string, record: BreakRecord, result: TraceResult) {
@@ -38,16 +38,16 @@ export class FullGraphError extends CaptureError {
   }
 }
 
-/** A sentence as the end of another one, whose full stop it leaves away. */
+/** Turns a sentence into the end of another one, without its full stop. */
 function inSentence(text: string): string {
   return text.charAt(0).toLowerCase() + text.slice(1, -1);
 }
 
 /**
- * Throws what keeps a function that is to be one program from it. An error that eager execution would
- * throw to the caller keeps its type, and its message gets the user's lines, unless something of the function happens
- * before it or the function may catch it: then it is thrown where eager execution throws it. So is the error of a
- * function that does nothing but throw here.
+ * Throws if something keeps a function that has to be one program from being one. An error that eager execution
+ * would throw to the caller keeps its type, and its message gets the user's lines, unless the function has an
+ * effect before it or may catch it: then it is thrown where eager execution throws it. The same holds for the error
+ * of a function that does nothing but throw here.
  */
 export function expectOneProgram(name: string, result: TraceResult): void {
   const { outcome } = result;
@@ -56,7 +56,7 @@ export function expectOneProgram(name: string, result: TraceResult): void {
   if (!(cause instanceof Error)) {
     throw withLongStack(() => new FullGraphError(name, record, result));
   }
-  // What comes before happens first, and a `catch` or `finally` of the user's continues from there.
+  // Earlier effects happen first, and a user's `catch` or `finally` continues from there.
   if (afterEffects || mayBeCaught(result)) return;
   const { frames, window } = whereabouts(record, result);
   cause.message = [cause.message, ...window].join('\n');
@@ -64,7 +64,7 @@ export function expectOneProgram(name: string, result: TraceResult): void {
   throw cause;
 }
 
-/** Eager execution continues at a `catch` or `finally` of the user's, which no program holds for an op's error. */
+/** Whether eager execution would continue at a user's `catch` or `finally`, which no program has for an op's error. */
 function mayBeCaught({ outcome, codes }: TraceResult): boolean {
   if (outcome.kind !== 'break') return false;
   return outcome.frames.some((frame, depth) => {
@@ -75,7 +75,7 @@ function mayBeCaught({ outcome, codes }: TraceResult): boolean {
   });
 }
 
-/** Behind the frames of tostatic there are the user's callers. */
+/** Below the frames of tostatic are the user's callers. */
 function withLongStack<T>(make: () => T): T {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 50;
@@ -96,7 +96,7 @@ function whereabouts(
     const code = codeOf(frame, codes);
     // A caller's pc is already past its call.
     const span = code.spans[depth === 0 ? frame.pc : frame.pc - 1];
-    // Calls inside tostatic itself say nothing to the user.
+    // Calls inside tostatic itself mean nothing to the user.
     if (!span || isFrameworkFile(code.source.file)) return [];
     return [code.source.position(span.start)];
   });

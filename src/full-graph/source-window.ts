@@ -1,10 +1,10 @@
 import type { UserPosition } from '../../runtime/errors/position.ts';
 import type { SourceText } from '../vm/bytecode/code.ts';
 
-/** Lines shown before and after the one that is meant. */
+/** The number of lines shown before and after the marked one. */
 const around = 2;
 
-/** The user's lines around a place, with a mark at the one that is meant; empty where they can't be had. */
+/** The user's lines around a position, with a mark; empty if they are unavailable. */
 export function windowAround(at: UserPosition, sources: Iterable<SourceText>): string[] {
   const files = [...sources];
   const lineAt = (number: number) => {

@@ -1,43 +1,43 @@
-/** Analysis of allocator logs: our own, and any whose lines hold `Alloc N bytes` and `Free N bytes`. */
+/** Analyzes allocator logs: our own, and any with lines containing `Alloc N bytes` and `Free N bytes`. */
 
 import { DataError } from '../../runtime/errors/errors.ts';
 import { LineSplitter } from './line-splitter.ts';
 
 export interface LogWindow {
-  /** The window begins after the first line that contains this; by default with the log. */
+  /** The window begins after the first line that contains this; by default at the start of the log. */
   readonly from?: string | undefined;
-  /** It ends before the next line that contains this; by default with the log. */
+  /** It ends before the next line that contains this; by default at the end of the log. */
   readonly to?: string | undefined;
 }
 
-/** The events between the two marks. Bytes are those that the lines say. */
+/** The events between the two marks. Bytes are those given in the lines. */
 export interface LogSummary {
-  /** Allocated minus freed: what the window left behind (negative when it freed more than it took). */
+  /** Bytes allocated minus bytes freed: what the window left behind (negative if it freed more than it allocated). */
   readonly remainingBytes: number;
-  /** The most that was alive at once of what the window took, relative to its begin. */
+  /** The peak of live bytes allocated in the window, relative to its start. */
   readonly maxBytes: number;
   readonly allocatedBytes: number;
   readonly allocations: number;
   readonly freedBytes: number;
   readonly frees: number;
-  /** Frees of memory that was not allocated inside the window; they count in `freedBytes` as well. */
+  /** Frees of memory that was not allocated inside the window; `freedBytes` includes them. */
   readonly foreignFrees: number;
-  /** Lines that begin like an event and can't be read. */
+  /** Lines that begin like an event but can't be parsed. */
   readonly malformed: number;
-  /** The first of them, to look at. */
+  /** The first of them, for inspection. */
   readonly malformedLines: readonly { readonly line: number; readonly text: string }[];
 }
 
-// Anywhere in a line: loggers put times, threads and files in front.
+// Anywhere in a line: loggers prepend times, threads and files.
 const event = /\b(Alloc|Free) (\d+) bytes, ptr = (0x[0-9a-fA-F]+)/;
-/** In every line that could be an event: looking for a text is cheaper than matching. */
+/** Contained in every line that could be an event: searching for a string is cheaper than matching. */
 const eventWords = ['Alloc ', 'Free '];
 const beginsLikeEvent = /\b(?:Alloc|Free) \S* ?bytes\b|\b(?:Alloc|Free) \d+/;
 const shownMalformed = 5;
 
 /**
- * Reads a log of any length, line by line, keeping only the addresses that are live. Throws DataError
- * when a mark is not found: the figures would be those of another window.
+ * Reads a log of any length, line by line, keeping only the live addresses. Throws DataError if a mark is not
+ * found: the figures would be those of another window.
  */
 export function analyzeLog(lines: Iterable<string>, window: LogWindow = {}): LogSummary {
   const analysis = new LogAnalysis(window);
@@ -46,8 +46,8 @@ export function analyzeLog(lines: Iterable<string>, window: LogWindow = {}): Log
 }
 
 /**
- * Reads a log from a text that arrives in pieces, which may end anywhere in a line. Throws DataError also for a line of
- * more than 1,048,576 characters: no log has one, and it would have to be kept whole.
+ * Reads a log from a text that arrives in chunks, which may end in the middle of a line. Throws DataError also for
+ * a line of more than 1,048,576 characters, which would have to be kept in memory: no log has one.
  */
 export async function analyzeLogText(
   pieces: AsyncIterable<string>,
@@ -65,7 +65,7 @@ export async function analyzeLogText(
   return analysis.summary();
 }
 
-/** The window's place in the log, and the fold over what is inside. */
+/** The position in the log relative to the window, and a fold over the events inside. */
 class LogAnalysis {
   readonly #window: LogWindow;
   readonly #fold = new LogFold();
@@ -76,7 +76,7 @@ class LogAnalysis {
     this.#place = window.from === undefined ? 'inside' : 'before';
   }
 
-  /** Returns where the line stands; what comes after the window needn't be read. */
+  /** Adds a line, and returns its position; lines after the window needn't be read. */
   add(line: string): 'before' | 'inside' | 'after' {
     const { from, to } = this.#window;
     this.#fold.line++;
@@ -96,7 +96,7 @@ class LogAnalysis {
   }
 }
 
-/** A mark that ends in a number is not the beginning of a longer number: CALL_1 is not in CALL_12. */
+/** A mark that ends in a number must not match a longer number: CALL_1 is not in CALL_12. */
 function holds(line: string, mark: string): boolean {
   for (let at = line.indexOf(mark); at >= 0; at = line.indexOf(mark, at + 1)) {
     const end = at + mark.length;

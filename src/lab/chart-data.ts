@@ -7,7 +7,7 @@ export interface ReportLine {
   readonly timeline: Timeline;
 }
 
-/** A chart's data for the page's script: arrays instead of objects, since points are many. */
+/** A chart's data for the page's script: arrays instead of objects, since there are many points. */
 export interface ChartData {
   readonly lines: readonly LineData[];
   readonly opAxis: {
@@ -31,7 +31,7 @@ interface LineData {
   readonly phases: readonly (readonly [label: string, from: number])[];
 }
 
-/** Each op's name once. */
+/** A list of op names without duplicates. */
 export class OpNames {
   readonly names: string[] = [];
   readonly #index = new Map<string, number>();
@@ -44,7 +44,7 @@ export class OpNames {
   }
 }
 
-/** The form in which `page/chart.js` takes its lines. */
+/** Converts lines to the form that `page/chart.js` expects. */
 export function chartData(lines: readonly ReportLine[], ops: OpNames): ChartData {
   const axis = opAxis(lines.map(({ timeline }) => timeline));
   return {
@@ -70,7 +70,7 @@ function lineData({ name, timeline }: ReportLine, ops: OpNames): LineData {
   };
 }
 
-/** Thousandths: microseconds are as fine as the clock. */
+/** Rounds to thousandths: microseconds are as fine as the clock. */
 function rounded(value: number): number {
   return Math.round(value * 1000) / 1000;
 }

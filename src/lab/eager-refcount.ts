@@ -20,14 +20,13 @@ import { closureOf, runFrames } from '../vm/machine/run-frames.ts';
 import { MadeObjects } from './made-objects.ts';
 
 /**
- * The eager baseline: runs `fn` op by op through its bytecode and frees each tensor at the
- * last use of the last register that holds it, as reference counting does in a CPython
- * program. User functions and modules that it calls run the same way.
+ * The eager baseline: runs `fn` op by op through its bytecode and frees each tensor at the last use of the last
+ * register that holds it, as reference counting does in a CPython program. User functions and modules that it calls
+ * run the same way.
  *
- * Lists, objects and closures that the function creates hold their tensors as long as they are
- * reachable. A tensor that was passed to native code is freed when the call ends, or not at all when it
- * was stored in a pre-existing object.
- * Throws CaptureError when the function has no bytecode.
+ * Lists, objects and closures that the function creates hold their tensors as long as they are reachable. A tensor
+ * that was passed to native code is freed when the call ends, or not at all if it was stored in a pre-existing
+ * object. Throws CaptureError if the function has no bytecode.
  */
 export function refcounted<A extends unknown[], R>(fn: (...args: A) => R): (...args: A) => R {
   expectFunction('refcounted', fn);
@@ -58,9 +57,9 @@ export function refcounted<A extends unknown[], R>(fn: (...args: A) => R): (...a
 class CountedRun {
   readonly #frames: Frame[];
   readonly #objects = new MadeObjects();
-  /** Held by a pre-existing object or by native code: not released by a register. */
+  /** Values held by a pre-existing object or by native code: no register releases them. */
   readonly #escaped = new Set<unknown>();
-  /** An object that may have held tensors has become unreachable. */
+  /** Whether an object that may have held tensors has become unreachable. */
   #isHolderGone = false;
 
   constructor(closure: Closure, thisValue: unknown, args: readonly unknown[]) {
@@ -72,7 +71,7 @@ class CountedRun {
       enterCall,
       afterInstruction: (frame, pc, instruction, before) => {
         this.#follow(frame, instruction, before);
-        // What a variable held before it was assigned again.
+        // The variable's previous value.
         this.#release(before, this.#frames);
         for (const register of dyingBetween(frame.closure.code, pc, frame.pc)) {
           this.#release(frame.registers[register], this.#frames);
@@ -99,7 +98,7 @@ class CountedRun {
     else if (!frames.some((frame) => mayRead(frame, value))) value.dispose();
   }
 
-  /** Parameters and other pre-existing tensors are not this run's to release. */
+  /** Whether the run created the tensor; it must not release parameters and other pre-existing ones. */
   #isOwn(tensor: Tensor): boolean {
     return isTracked(tensor) && !this.#escaped.has(tensor);
   }
@@ -112,13 +111,13 @@ class CountedRun {
     }
   }
 
-  /** Follows tensors into objects and out of them. */
+  /** Tracks tensors that are stored in objects or read from them. */
   #follow(frame: Frame, instruction: Instruction, before: unknown): void {
     const { op } = instruction;
     const objects = this.#objects;
     const target = writes(instruction);
     const result = target === undefined ? undefined : frame.registers[target];
-    // The result may lie where an operand was.
+    // The result may be in an operand's register.
     const read = (register: Reg) => (register === target ? before : frame.registers[register]);
     if (makers.has(op)) objects.add(result);
     else if (op === 'getIterator') objects.iterate(result, read(instruction.iterable));
@@ -164,7 +163,7 @@ class CountedRun {
     }
   }
 
-  /** Marks the values as held from outside; `stays`: also after the call. */
+  /** Marks the values as held elsewhere; `stays`: also after the call. */
   #escape(values: readonly unknown[], stays = false): void {
     for (const value of this.#objects.reachableFrom(values)) {
       if (!(value instanceof Tensor) || !isTracked(value)) continue;
@@ -183,7 +182,7 @@ function enterCall(callee: unknown, thisValue: unknown, args: readonly unknown[]
   );
 }
 
-/** The closure to continue in as bytecode: user functions and modules, not the tensor API. */
+/** The closure to continue in as bytecode: user functions and modules, but not the tensor API. */
 function enteredClosure(callee: unknown): Closure | undefined {
   const made = closureOf(callee);
   if (made) return made.code.isAsync || made.code.isGenerator ? undefined : made;
@@ -205,7 +204,7 @@ const makers: ReadonlySet<Opcode> = new Set<Opcode>([
   'restArgs',
   'arguments',
 ]);
-/** Functions that write into their first operand. */
+/** Instructions that write into their first operand. */
 const stores: ReadonlySet<Opcode> = new Set<Opcode>([
   'setProp',
   'setElem',

@@ -3,8 +3,8 @@ import type { FreeMemory } from '../../runtime/memory/allocator.ts';
 import { events } from '../../runtime/memory/events.ts';
 
 /**
- * Returns the reserved and free bytes of the device when `peak` bytes are allocated in `body` for the last time. Null
- * when it doesn't come so far.
+ * Returns the device's reserved and free bytes at the last time that `peak` bytes are allocated in `body`; null if
+ * that never happens.
  */
 export function freeAtPeak(device: Device, peak: number, body: () => void): FreeMemory | null {
   let found: FreeMemory | null = null;

@@ -4,11 +4,11 @@ import { DataError } from '../../runtime/errors/errors.ts';
 export const maxLineLength = 2 ** 20;
 
 /**
- * Splits a text that arrives in pieces into lines, without their ends. Each character is visited once, however many
- * pieces a line has. Throws DataError for a line of more than `maxLineLength` characters.
+ * Splits a text that arrives in chunks into lines, without line breaks. Each character is visited once, however
+ * many chunks a line spans. Throws DataError for a line of more than `maxLineLength` characters.
  */
 export class LineSplitter {
-  /** The pieces of the line that has not ended; joined when it does. */
+  /** The chunks of the incomplete line, joined when it ends. */
   #pieces: string[] = [];
   #length = 0;
   #line = 1;
@@ -23,7 +23,7 @@ export class LineSplitter {
     this.#add(piece.slice(start));
   }
 
-  /** The last line, where the text does not end in a line break; null otherwise. */
+  /** Returns the last line if the text doesn't end in a line break; null otherwise. */
   end(): string | null {
     return this.#length > 0 ? this.#take() : null;
   }

@@ -5,20 +5,20 @@ import { readableIn } from '../vm/frames/held.ts';
 import { IteratorRecord } from '../vm/language/iterator-record.ts';
 
 /**
- * Tracks the arrays, objects, cells and closures that a run has created, and which tensors are reachable through
- * them, as reference counting would. Objects from elsewhere are not inspected.
+ * Tracks the arrays, objects, cells and closures that a run has created, and the tensors reachable through them, as
+ * reference counting would. Foreign objects are not inspected.
  */
 export class MadeObjects {
   readonly #made = new WeakSet<object>();
   readonly #iterated = new WeakMap<object, unknown>();
-  /** Tensors that were put into a made object, or come from one. */
+  /** Tensors that were stored in a created object, or read from one. */
   readonly #inside = new Set<Tensor>();
 
   has(value: unknown): value is object {
     return typeof value === 'object' && value !== null && this.#made.has(value);
   }
 
-  /** When it becomes unreachable, its tensors may, too. */
+  /** Whether its tensors may become unreachable with it. */
   isHolder(value: unknown): boolean {
     return this.has(value) || closureOf(value) !== undefined || IteratorRecord.is(value);
   }
@@ -27,14 +27,14 @@ export class MadeObjects {
     return this.#inside.has(tensor);
   }
 
-  /** Notes a new object. */
+  /** Records a new object. */
   add(value: unknown): void {
     if (typeof value !== 'object' || value === null || value instanceof Tensor) return;
     this.#made.add(value);
     for (const part of partsOf(value)) this.put(part);
   }
 
-  /** The value was put into a made object. */
+  /** The value was stored in a created object. */
   put(value: unknown): void {
     if (value instanceof Tensor) this.#inside.add(value);
   }
@@ -43,7 +43,7 @@ export class MadeObjects {
     if (IteratorRecord.is(iterator)) this.#iterated.set(iterator, iterable);
   }
 
-  /** Tensors of made objects that neither the frames nor `value` lead to; they are in none any more. */
+  /** Removes and returns tensors of created objects that are reachable neither from the frames nor from `value`. */
   takeUnreachable(frames: readonly Frame[], value?: unknown): Tensor[] {
     if (this.#inside.size === 0) return [];
     const roots = frames.flatMap((frame) => [
@@ -57,10 +57,10 @@ export class MadeObjects {
     return gone;
   }
 
-  /** The values and all that lies in made objects among them. */
+  /** The values, and everything in created objects among them. */
   reachableFrom(values: readonly unknown[]): ReadonlySet<unknown> {
     const reached = new Set<unknown>(values);
-    // A set iterates over what is added meanwhile.
+    // A set also iterates over elements added meanwhile.
     for (const value of reached) {
       const closure = closureOf(value);
       if (closure) {
@@ -75,7 +75,7 @@ export class MadeObjects {
   }
 }
 
-/** Returns an object's contents; getters are not called. */
+/** Returns an object's contents without calling getters. */
 function partsOf(object: object): unknown[] {
   if (object instanceof Map) return [...object.entries()].flat();
   if (object instanceof Set) return [...object];

@@ -1,31 +1,30 @@
 import type { Timeline } from './timeline.ts';
 
 /**
- * Places for the points of several timelines of the same work, op by op: the phases of all are laid
- * side by side, and in them the same op of each timeline has the same place. Where a timeline lacks an
- * op that another has, it stays level.
+ * Positions for the points of several timelines of the same work, op by op: the phases of all are aligned, and
+ * within a phase the same op has the same position in each timeline. Where a timeline lacks an op, it stays level.
  */
 export interface OpAxis {
-  /** Where each phase starts; the last entry is the end of the last. */
+  /** The start of each phase; the last entry is the end of the last phase. */
   readonly starts: readonly number[];
-  /** The ops in their order, with the middle of their places. */
+  /** The ops in order, with the middle of their slots. */
   readonly slots: readonly { readonly op: string; readonly middle: number }[];
-  /** The place of each point, by timeline. */
+  /** The position of each point, by timeline. */
   readonly places: readonly (readonly number[])[];
 }
 
-/** Points from `first` to before `end`, all of one op. */
+/** Points from `first` up to, but not including, `end`, all of one op. */
 interface Run {
   readonly op: string;
   readonly first: number;
   readonly end: number;
 }
 
-/** Room for one op at least, in points, and for a phase without any. */
+/** The least width of an op or an empty phase, in points. */
 const minimalSlot = 2;
 const minimalPhase = 4;
 
-/** Null when the timelines don't have the same phases, or have points outside of them. */
+/** Null if the timelines don't have the same phases, or have points outside them. */
 export function opAxis(timelines: readonly Timeline[]): OpAxis | null {
   const labels = timelines.map(({ phases }) => phases.map(({ label }) => label));
   const [common = []] = labels;
@@ -51,7 +50,7 @@ export function opAxis(timelines: readonly Timeline[]): OpAxis | null {
   return { starts, slots, places };
 }
 
-/** Spreads the points of a run evenly. */
+/** Distributes the points of a run evenly. */
 function place(places: number[], { first, end }: Run, from: number, width: number): void {
   for (let i = first; i < end; i++) {
     places[i] = from + (width * (i - first + 0.5)) / (end - first);
@@ -71,7 +70,7 @@ function runsOf({ points, phases }: Timeline, phase: number): Run[] {
   return runs;
 }
 
-/** The ops of all timelines in one order, each with the runs that belong to it. */
+/** The ops of all timelines in one order, each with its runs. */
 function alignedRuns(
   lines: readonly (readonly Run[])[],
 ): { readonly op: string; readonly runs: readonly (Run | null)[] }[] {
@@ -88,7 +87,7 @@ function alignedRuns(
   });
 }
 
-/** The shortest sequence in which both are found in their order. */
+/** The shortest common supersequence. */
 function shortestMerge(a: readonly string[], b: readonly string[]): string[] {
   // common[i][j]: length of the longest common subsequence of a from i and b from j.
   const common = Array.from({ length: a.length + 1 }, () => new Uint32Array(b.length + 1));

@@ -6,14 +6,14 @@ export interface AliveBlock {
   readonly bytes: number;
   /** The op that allocated it. */
   readonly op: string;
-  /** The user's line that asked for the op. */
+  /** The user's line. */
   readonly at: UserPosition | undefined;
 }
 
-/** The live blocks when most bytes were allocated, and where they were made. */
+/** The live blocks at the peak, and where they were allocated. */
 export interface PeakAttribution {
   readonly peak: number;
-  /** Bytes that were there before the recording and still were at the peak. */
+  /** Bytes allocated before the recording that were still live at the peak. */
   readonly fromBefore: number;
   /** Largest first. */
   readonly blocks: readonly AliveBlock[];
@@ -24,7 +24,7 @@ interface Recorded extends AliveBlock {
   died: number;
 }
 
-/** Runs `body`; costs a look at the stack per eager allocation, so it is for looking and not for timing. */
+/** Runs `body`. Captures a stack for each eager allocation: for inspection, not for timing. */
 export function recordPeak<T>(
   device: {
     readonly name: string;
@@ -70,7 +70,7 @@ export function recordPeak<T>(
   }
 }
 
-/** Live bytes at the peak by the line that asked for them, most first. */
+/** Live bytes at the peak by user line, largest first. */
 export function byLine({ blocks }: PeakAttribution): readonly LineShare[] {
   const lines = new Map<string, { bytes: number; blocks: number; ops: Set<string> }>();
   for (const { bytes, op, at } of blocks) {

@@ -6,7 +6,7 @@ import { chartData, OpNames, type ReportLine } from './chart-data.ts';
 
 export type { ReportLine } from './chart-data.ts';
 
-/** Memory timelines to compare, with the numbers that belong to them. */
+/** Memory timelines to compare, with figures about them. */
 export interface MemoryReport {
   readonly title: string;
   /** A summary of the run, in a sentence or two. */
@@ -24,11 +24,11 @@ export interface ReportSection {
   readonly table: ReportTable;
   /** The label of each line, for a slider that shows one line at a time. */
   readonly stops?: readonly string[];
-  /** Further tables, folded up. */
+  /** Further tables, collapsed. */
   readonly details?: readonly { readonly title: string; readonly table: ReportTable }[];
 }
 
-/** Cells as they are printed; the first column names the row. */
+/** Cells as printed; the first column names the row. */
 export interface ReportTable {
   readonly head: readonly string[];
   readonly rows: readonly (readonly string[])[];
@@ -36,7 +36,7 @@ export interface ReportTable {
 
 const require = createRequire(import.meta.url);
 
-/** The build puts it beside the page's own files; from the sources it is an installed package. */
+/** Copied by the build to the page's own files; when run from the sources, an installed package. */
 function chartLibrary(name: string): string {
   const published = new URL(`./page/${name}`, import.meta.url);
   if (existsSync(published)) return readFileSync(published, 'utf8');
@@ -47,7 +47,7 @@ function pageFile(name: string): string {
   return readFileSync(new URL(`./page/${name}`, import.meta.url), 'utf8');
 }
 
-/** The page's modules, which import nothing but each other, as one script. */
+/** Bundles the page's modules, which import only each other, into one script. */
 function pageScript(): string {
   const modules = ['format.js', 'drawing.js', 'chart.js', 'report.js'].map((name) =>
     pageFile(name)
@@ -58,8 +58,8 @@ function pageScript(): string {
 }
 
 /**
- * The report as one HTML page that needs nothing else: it opens offline, in light and dark, and prints.
- * All given text is escaped. The same report gives the same text.
+ * Renders the report as one self-contained HTML page: it opens offline, in light and dark mode, and prints. All
+ * given text is escaped. Equal reports render to equal text.
  */
 export function renderReport(report: MemoryReport): string {
   const ops = new OpNames();
@@ -113,7 +113,7 @@ function renderDetails({ title, table }: { title: string; table: ReportTable }):
   return `<details><summary>${escapeHtml(title)}</summary>${renderTable(table, false)}</details>`;
 }
 
-/** `keyed`: rows are lines of the chart and show their colours. */
+/** `keyed`: rows correspond to lines of the chart and show their colours. */
 function renderTable({ head, rows }: ReportTable, keyed: boolean): string {
   const headCells = head.map((text) => `<th scope="col">${escapeHtml(text)}</th>`).join('');
   const bodyRows = rows.map((row, line) => {

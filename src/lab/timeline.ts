@@ -15,13 +15,13 @@ export interface TimelinePoint {
   /** Bytes that this event added, negative for a release. */
   readonly change: number;
   /**
-   * The op that ran; for a release, the op after which the value was dead. Empty when no op ran since
-   * the phase began.
+   * The op that ran; for a release, the op after which the value was dead. Empty if no op has run since the phase
+   * began.
    */
   readonly op: string;
 }
 
-/** From one mark in the stream to the next. */
+/** From one mark in the event stream to the next. */
 export interface TimelinePhase {
   readonly label: string;
   readonly from: number;
@@ -29,12 +29,12 @@ export interface TimelinePhase {
   /** Its points are points[firstPoint] to points[endPoint - 1]. */
   readonly firstPoint: number;
   readonly endPoint: number;
-  /** Bytes allocated when it began, and the most of them during it. */
+  /** Bytes allocated when it began, and the most during it. */
   readonly allocatedBefore: number;
   readonly peak: number;
 }
 
-/** The memory of one device while something ran. */
+/** The memory of one device during a recording. */
 export interface Timeline {
   readonly device: string;
   readonly allocatedBefore: number;
@@ -48,14 +48,14 @@ export interface Timeline {
 interface Recording {
   readonly device: string;
   readonly allocatedBefore: number;
-  /** The begin and end, on the clock of the events. */
+  /** Start and end, on the clock of the events. */
   readonly start: number;
   readonly end: number;
   /** Labels of the marks that begin a phase; all by default. */
   readonly phases?: readonly string[] | undefined;
 }
 
-/** A fold over the event stream: what happened on one device, and the phases between marks. */
+/** Folds the event stream into the events of one device, and the phases between marks. */
 export function foldTimeline(timed: readonly TimedEvent[], recording: Recording): Timeline {
   const { device, allocatedBefore, start, end } = recording;
   const points: TimelinePoint[] = [];
@@ -70,7 +70,7 @@ export function foldTimeline(timed: readonly TimedEvent[], recording: Recording)
     if (event.kind !== 'alloc' && event.kind !== 'free') continue;
     if (event.device !== device) continue;
     const change = event.kind === 'alloc' ? event.bytes : -event.bytes;
-    // Released between two ops, by a handle's owner: counts for the op before.
+    // A release between two ops, by a handle's owner, counts for the op before.
     lastOp = event.op || lastOp;
     points.push({ at, allocated: event.allocated, change, op: lastOp });
   }
@@ -102,15 +102,15 @@ function peakOf(points: readonly TimelinePoint[], before: number): number {
   return points.reduce((peak, { allocated }) => Math.max(peak, allocated), before);
 }
 
-/** The device whose timeline is recorded, by its name and its running count. */
+/** The device whose timeline is recorded, by name and by its running count. */
 interface Recorded {
   readonly name: string;
   readonly allocator: { readonly counter: { readonly allocated: number } };
 }
 
 /**
- * Runs `body` and returns its result with the timeline of the device's memory. `phases` are the labels of
- * the marks that begin a phase; all by default.
+ * Runs `body` and returns its result with the timeline of the device's memory. `phases`: labels of the marks that
+ * begin a phase; all by default.
  */
 export function recordTimeline<T>(
   device: Recorded,

@@ -5,7 +5,7 @@ import { PlanFiles } from '../process-cache/plan-files.ts';
 import { type ProcessCache, provideCache } from '../process-cache/process-cache.ts';
 import { TraceFiles } from '../process-cache/trace-files.ts';
 
-/** Changes with what is searched and traced, and how it is written. */
+/** Changes whenever searches, traces or the file format change. */
 const format = 3;
 
 const opened = new Map<string, ProcessCache>();

@@ -4,10 +4,10 @@ import { provideScriptFiles } from '../1-capture/live/script.ts';
 import { builtinModule } from '../1-capture/script/builtin-module.ts';
 
 /**
- * Finds the text of a script that is running now (as the one that calls a captured function is) in its file. The
- * debugger would tell the text of any script, but enabling it reports every script of the process, which takes longer
- * than all else that a capture does. The engine's hash of the text says whether the file is what was loaded: loaders may
- * have changed the text, and editors the file.
+ * Finds the text of a running script, such as the caller of a captured function, in its file. The debugger could
+ * return the text of any script, but enabling it reports every script of the process, which takes longer than the
+ * rest of a capture. The engine's hash of the text shows whether the file is what was loaded: loaders may have
+ * changed the text, and editors the file.
  */
 provideScriptFiles((session, scriptId, internal) => {
   const [fs, crypto, path, url] = [
@@ -19,7 +19,7 @@ provideScriptFiles((session, scriptId, internal) => {
   if (!fs || !crypto || !path || !url) return undefined;
   const file = urlOf(runningScripts(session), scriptId);
   if (!file?.startsWith('file:')) return undefined;
-  // Scripts of CommonJS have paths for names.
+  // CommonJS scripts have paths as names.
   const isFile = (name: string | null): boolean =>
     name === file ||
     (name !== null && path.isAbsolute(name) && url.pathToFileURL(name).href === file);
@@ -29,11 +29,11 @@ provideScriptFiles((session, scriptId, internal) => {
   try {
     const bytes = fs.readFileSync(url.fileURLToPath(file));
     const text = bytes.toString('utf8');
-    // Which of several comments counts as a source map is the engine's rule.
+    // The engine decides which of several comments counts as a source map.
     if (/source(?:Mapping)?URL=/.test(text)) return undefined;
     const hash = crypto.createHash('sha256').update(bytes).digest('hex');
     if (!hashes.has(hash)) return undefined;
-    // The engine lists a module's variables among those around its functions.
+    // The engine lists a module's variables among the scopes of its functions.
     const scopes = listScopes(session, internal);
     const isModule = scopes.some(({ description }) => description === 'Module');
     return { scriptId, url: file, text, isModule, startLine: 0, startColumn: 0 };
@@ -42,7 +42,7 @@ provideScriptFiles((session, scriptId, internal) => {
   }
 });
 
-/** The frames of all calls that have begun, as the inspector sees them. */
+/** The frames of all active calls, as the inspector sees them. */
 function runningScripts(session: DebuggerSession): readonly CallFrame[] {
   session.post('Runtime.enable');
   try {
@@ -57,7 +57,7 @@ function runningScripts(session: DebuggerSession): readonly CallFrame[] {
   }
 }
 
-/** The URL of a script, if no other one of the frames has it. */
+/** The URL of a script, unless another script in the frames shares it. */
 function urlOf(frames: readonly CallFrame[], scriptId: string): string | undefined {
   const url = frames.find((frame) => frame.scriptId === scriptId)?.url;
   const isShared = frames.some((frame) => frame.url === url && frame.scriptId !== scriptId);
@@ -71,7 +71,7 @@ interface CallSite {
 
 const deepest = 200;
 
-/** The same frames, which have the hashes of their scripts. */
+/** The same frames, with the hashes of their scripts. */
 function callSites(): readonly CallSite[] {
   const { prepareStackTrace, stackTraceLimit } = Error;
   const holder: { stack?: readonly CallSite[] } = {};

@@ -12,9 +12,9 @@ import { modelSchema } from './schema.ts';
 const [firstOpset, lastOpset] = [13, 22];
 
 /**
- * An ONNX model as a module that runs, trains, compiles and is saved like any other. From a path or URL of a
- * file, whose folder may hold external data, or from bytes. Throws DataError for a damaged file, and ArgumentError with
- * the names of all operators that are not imported.
+ * Imports an ONNX model as a module that runs, trains, compiles and is saved like any other; from the path or URL
+ * of a file, whose folder may contain external data, or from bytes. Throws DataError for a damaged file, and
+ * ArgumentError with the names of all unsupported operators.
  */
 export async function importOnnx(source: string | URL | Uint8Array): Promise<OnnxModule> {
   const isBytes = source instanceof Uint8Array;
@@ -47,7 +47,7 @@ function opsetOf({ opsetImport }: OnnxModel): number {
   throw missing(`opset ${version}; ${firstOpset} to ${lastOpset} are imported`);
 }
 
-/** Weights are the floating-point initializers of the graph itself; what counts or indexes is constant. */
+/** Weights are the floating-point initializers of the graph itself; counts and indices are constants. */
 function stateOf(
   graph: OnnxGraph,
   { constants }: CompiledGraph,
@@ -67,7 +67,7 @@ function stateOf(
     const isWeight =
       name !== undefined && tensor instanceof Tensor && tensor.dtype.includes('float');
     if (!isWeight) rest.push(constant);
-    // A number besides tensors, such as an epsilon, is not learned.
+    // A number among tensors, such as an epsilon, is not learned.
     else state.push({ name, slot, tensor, isTrained: tensor.numel() > 1 && !statistics.has(name) });
   }
   return { state, constants: rest };

@@ -1,4 +1,4 @@
-/** Models of ONNX as modules. Their operators are run by the methods of tensors. */
+/** ONNX models as modules. Their operators are run by tensor methods. */
 
 import '../../runtime/setup.ts';
 

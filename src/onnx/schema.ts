@@ -1,4 +1,4 @@
-/** How the messages of an ONNX file are encoded. */
+/** The encoding of an ONNX file's messages. */
 
 import type {
   OnnxAttribute,

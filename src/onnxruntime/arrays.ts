@@ -4,17 +4,17 @@ import { sizeOf } from '../../runtime/spec/shape.ts';
 import { type Numbers, typedArray } from './elements.ts';
 import { freeBuffer } from './free-buffer.ts';
 
-/** A tensor of the package: elements as they lie in memory, unless they are on a GPU. */
+/** A tensor of the package: elements in memory order, unless they are on a GPU. */
 export interface OrtTensor {
   readonly data: ArrayBufferView;
   readonly location?: string;
 }
 
-/** A tensor of onnxruntime-web whose elements are in a buffer of WebGPU. */
+/** A tensor of onnxruntime-web whose elements are in a WebGPU buffer. */
 export interface OrtGpuTensor extends OrtTensor {
   readonly dims: readonly number[];
   readonly gpuBuffer: object;
-  /** A copy of the elements. */
+  /** Returns a copy of the elements. */
   getData(): Promise<ArrayBufferView>;
   dispose(): void;
 }
@@ -31,10 +31,10 @@ export interface TensorClass {
 export const bytesOf = ({ dtype, shape }: TensorMeta): number =>
   sizeOf(shape) * dtypes[dtype].bytes;
 
-/** Elements that the engine reads and has written, counted by those who need them. */
+/** Elements that the engine reads or has written, counted by their users. */
 export abstract class EngineArray {
   readonly #arrays: Arrays;
-  /** The tensor made of it last, and the port of a graph that it was for. */
+  /** The tensor last created from it, and the graph port that it was created for. */
   #tensor: OrtTensor | null = null;
   #port: TensorMeta | null = null;
   #users = 1;
@@ -46,7 +46,7 @@ export abstract class EngineArray {
   /** In bytes. */
   abstract readonly length: number;
 
-  /** The whole array as a tensor, made once for a port that it goes through again and again. */
+  /** Returns the whole array as a tensor, cached for a port that it passes through repeatedly. */
   tensor(port: TensorMeta, Tensor: TensorClass): OrtTensor {
     if (this.#tensor && this.#port === port) return this.#tensor;
     this.#port = port;
@@ -67,13 +67,13 @@ export abstract class EngineArray {
     this.#arrays.giveBack(this);
   }
 
-  /** Without users: the memory is gone. */
+  /** Frees the memory of an array without users. */
   free(): void {
     this.#tensor = null;
   }
 }
 
-/** An array of JavaScript. */
+/** An array in JavaScript memory. */
 export class HostArray extends EngineArray {
   readonly bytes: Uint8Array;
 
@@ -86,7 +86,7 @@ export class HostArray extends EngineArray {
     return this.bytes.length;
   }
 
-  /** The elements from a number on, in row-major order. */
+  /** The elements from `offset` on, in row-major order. */
   elements(meta: TensorMeta, offset = 0): Numbers {
     const { buffer, byteOffset } = this.bytes;
     return typedArray(buffer, byteOffset + offset * dtypes[meta.dtype].bytes, meta);
@@ -99,7 +99,7 @@ export class HostArray extends EngineArray {
   override free(): void {
     super.free();
     const { buffer, byteLength } = this.bytes;
-    // One that is part of something larger isn't ours alone.
+    // A part of a larger buffer may have other users.
     if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) freeBuffer(buffer);
   }
 }
@@ -109,7 +109,7 @@ export class GpuArray extends EngineArray {
   readonly length: number;
   readonly #own: OrtGpuTensor;
   #read: Promise<HostArray> | null = null;
-  /** Its elements in memory of JavaScript, once they have arrived. */
+  /** Its elements in JavaScript memory, once they have arrived. */
   arrived: HostArray | null = null;
 
   constructor(own: OrtGpuTensor, length: number, arrays: Arrays) {
@@ -147,21 +147,22 @@ export class GpuArray extends EngineArray {
   }
 }
 
-/** Bytes that only the engine reads. */
+/** Bytes that only the engine can read. */
 export interface Distant {
-  /** Brings them home. */
+  /** Copies them to our memory. */
   arrive(): Promise<void>;
 }
 
 /**
- * The arrays of one backend. Memory that is new in each run costs as much as a copy, so an array without users waits for
- * operands of the next run: of each size as many as the graphs have operands of it. All others are freed.
+ * The arrays of one backend. Allocating memory in each run costs as much as a copy, so an array without users is
+ * kept for operands of the next run: for each size, as many as the graphs have operands of it. All others are
+ * freed.
  */
 export class Arrays {
   readonly Tensor: TensorClass;
   readonly #spare = new Map<number, HostArray[]>();
   readonly #expected = new Map<number, number>();
-  /** Bytes of arrays that hold current values, those of them that are on a GPU, and those that wait. */
+  /** Bytes of arrays that hold current values, of those that are on a GPU, and of those that are kept. */
   inUse = 0;
   onGpu = 0;
   waiting = 0;
@@ -172,7 +173,7 @@ export class Arrays {
     this.Tensor = Tensor;
   }
 
-  /** A graph with such an operand was loaded (1), or disposed of (-1). */
+  /** A graph with such an operand was loaded (1) or disposed (-1). */
   expect(port: TensorMeta, change: 1 | -1): void {
     const bytes = bytesOf(port);
     const expected = (this.#expected.get(bytes) ?? 0) + change;
@@ -184,7 +185,7 @@ export class Arrays {
     }
   }
 
-  /** An array with whatever it held before, for its first user. */
+  /** Returns an array with arbitrary content, for its first user. */
   take(port: TensorMeta): HostArray {
     const bytes = bytesOf(port);
     const known = this.#spare.get(bytes)?.pop();
@@ -193,7 +194,7 @@ export class Arrays {
     return known ?? new HostArray(new Uint8Array(bytes), this);
   }
 
-  /** A result that the engine has made, as a port of a graph. */
+  /** Adopts a result that the engine created, as a port of a graph. */
   adopt(result: OrtTensor, port: TensorMeta): EngineArray {
     this.inUse += bytesOf(port);
     if (result.location === 'gpu-buffer') {

@@ -17,16 +17,17 @@ export interface OnnxruntimeOptions {
 }
 
 /**
- * A backend that runs programs of the CPU as graphs of onnxruntime: steps in a row become one graph. What has no form in
- * ONNX, or no kernel in onnxruntime, is done by the kernels of the device. Results are those of the kernels but for the last
- * digits. Compiling throws DeviceError where onnxruntime-node isn't installed, or opens no session with `session`.
+ * Returns a backend that runs CPU programs as graphs of onnxruntime: consecutive steps become one graph. A step
+ * that ONNX can't express, or that onnxruntime has no kernel for, is run by the device's own kernel. Results differ
+ * from those of the kernels only in the last digits. Compiling throws DeviceError if onnxruntime-node isn't
+ * installed, or can't open a session with `session`.
  */
 export function onnxruntimeBackend(options: OnnxruntimeOptions = {}): OnnxruntimeBackend {
   expectOptions('onnxruntimeBackend', options, { folder: text, session: anObject });
   return backendOver(() => loadPackage(options.folder ?? process.cwd()), options.session);
 }
 
-/** The backend over a package that is loaded when a program is compiled first. */
+/** Returns the backend over a package that is loaded when a program is first compiled. */
 export function backendOver(
   load: () => OrtPackage,
   options: SessionOptions = {},
@@ -103,12 +104,15 @@ function runGraphs(
       next = runs.next(atOnce(session.run(feeds, fetches, {})));
     }
   } finally {
-    // After an exception: what the run has taken.
+    // After an exception: frees what the run has taken.
     runs.return();
   }
 }
 
-/** The results of a run. Throws DeviceError where the addon runs graphs in another thread and returns a promise. */
+/**
+ * Returns the results of a run. Throws DeviceError if the addon runs graphs in another thread and returns a
+ * promise.
+ */
 function atOnce(results: OrtTensors | Promise<unknown>): OrtTensors {
   if (!(results instanceof Promise)) return results;
   results.catch(() => {});

@@ -14,7 +14,7 @@ const arrays = {
 
 const arrayOf = (dtype: DType) => arrays[dtype as keyof typeof arrays];
 
-/** The elements of a contiguous value that begins at an address. */
+/** The elements of a contiguous value at an address. */
 export function typedArray(buffer: ArrayBufferLike, address: number, meta: TensorMeta): Numbers {
   return new (arrayOf(meta.dtype))(buffer as ArrayBuffer, address, sizeOf(meta.shape));
 }
@@ -38,7 +38,7 @@ export function readAt(
   });
 }
 
-/** Puts elements in row-major order where a value lies. */
+/** Stores elements given in row-major order at a value's positions. */
 export function storeAt(
   buffer: ArrayBufferLike,
   address: number,
@@ -59,7 +59,7 @@ export function storeAt(
   });
 }
 
-/** Where each element lies, in elements after the first one. */
+/** Calls `body` with the position of each element, relative to the first one. */
 function eachPlace(
   { shape, strides }: TensorMeta,
   visit: (place: number, index: number) => void,

@@ -1,9 +1,9 @@
-/** The method of later engines: Node 21, browsers since 2023 and 2024. */
+/** The method of recent engines: Node 21, browsers since 2023 and 2024. */
 interface Transferable {
   transfer?(length: number): ArrayBuffer;
 }
 
-/** A port without another end: posting takes buffers from their sender, and frees them. */
+/** A port without another end: posting detaches buffers from their sender and frees them. */
 let closed: MessagePort | undefined;
 
 function closedPort(): MessagePort {
@@ -15,8 +15,8 @@ function closedPort(): MessagePort {
 }
 
 /**
- * Frees the memory of a buffer now. Left to the collector, a few megabytes of results a step make it run every few steps,
- * over the heap of the whole process.
+ * Frees a buffer's memory immediately. Left to the garbage collector, a few megabytes of results per step trigger a
+ * collection of the whole heap every few steps.
  */
 export function freeBuffer(buffer: ArrayBuffer): void {
   const own = buffer as ArrayBuffer & Transferable;

@@ -14,7 +14,7 @@ export type OrtTensors = Readonly<Record<string, OrtTensor>>;
 /** The interface of one of its packages, synchronous or asynchronous. */
 export interface Engine<Session> {
   readonly arrays: Arrays;
-  /** It reads operands when `run` is called, and not later. */
+  /** Whether it reads operands during the call of `run`, and not later. */
   readonly readsAtOnce: boolean;
   dispose(session: Session): void;
 }
@@ -27,12 +27,12 @@ export interface GraphRun<Session> {
   readonly fetches: Readonly<Record<string, null>>;
 }
 
-/** Bytes that are needed in our memory, and are read from a GPU. */
+/** Bytes that have to be read back from a GPU. */
 export interface Arrival {
   readonly arrives: Promise<unknown>;
 }
 
-/** A request of a run: for the results of a graph, or to wait. */
+/** A request of a run: for the results of a graph, or to wait for an arrival. */
 export type Request<Session> = GraphRun<Session> | Arrival;
 
 type Requests<Session, Result> = Generator<Request<Session>, Result, OrtTensors>;
@@ -41,21 +41,21 @@ interface BoundSegment<Session> {
   readonly segment: Segment;
   readonly graph: SegmentGraph;
   readonly session: Session;
-  /** The allocations that the last run read, in the order of the inputs: the engine keeps what is read again. */
+  /** The allocations that the last run read, in input order: the engine keeps operands that are read again. */
   readonly read: (Holder | null)[];
   readonly fetches: GraphRun<Session>['fetches'];
 }
 
 /**
- * A program as graphs: steps in a row become one graph, and what has no form in ONNX, or no kernel in onnxruntime, stays
- * with the kernels of the device. What takes sessions to load and to run is a generator, since one package does that
- * at once and another one later.
+ * A program as graphs: consecutive steps become one graph; a step that ONNX can't express, or that onnxruntime has
+ * no kernel for, is left to the device's kernel. Methods that load or run sessions are generators, since one
+ * package is synchronous and another asynchronous.
  */
 export class GraphProgram<Session> {
   readonly #program: Program;
   readonly #plan: Plan;
   readonly #engine: Engine<Session>;
-  /** The reason why each step's kernel does it, or null. */
+  /** Why each step is run by its kernel, or null. */
   readonly #reasons: (string | null)[];
   readonly #segments = new Map<number, BoundSegment<Session>>();
 
@@ -77,7 +77,7 @@ export class GraphProgram<Session> {
 
   /** Requests the session of each graph, and receives it or the reason why there is none. */
   *load(): Generator<SegmentGraph, void, Session | Error> {
-    // A step that turns out to have no form divides its segment, so that others begin and end elsewhere.
+    // A step that turns out to be unsupported splits its segment, which changes where others begin and end.
     for (let isDone = false; !isDone; ) {
       isDone = true;
       const segments = segmentsOf(this.#plan.steps, (step) => this.#reasons[step] !== null);
@@ -93,7 +93,7 @@ export class GraphProgram<Session> {
     }
   }
 
-  /** Returns false if a step has a reason not to be in a graph. */
+  /** Returns false if a step turns out to be unsupported. */
   *#bind(segment: Segment): Generator<SegmentGraph, boolean, Session | Error> {
     let graph: SegmentGraph;
     try {
@@ -155,7 +155,7 @@ export class GraphProgram<Session> {
     }
   }
 
-  /** The runs of the loaded program: each asks for the results of its graphs. */
+  /** The runs of the loaded program: each requests the results of its graphs. */
   runs(): (running: RunningSteps) => Requests<Session, void> {
     const { steps } = this.#plan;
     const { arrays } = this.#engine;
@@ -200,7 +200,7 @@ export class GraphProgram<Session> {
     };
   }
 
-  /** Runs one graph, and returns its results with this call as their user. */
+  /** Runs one graph, and returns its results, of which this call is a user. */
   *#runOf(
     { graph, session, read, fetches }: BoundSegment<Session>,
     running: RunningSteps,
@@ -240,7 +240,7 @@ export class GraphProgram<Session> {
   }
 }
 
-/** Waits until what these values hold is in our memory. */
+/** Waits until the memory of these values has arrived. */
 function* arrivals(running: RunningSteps, ids: readonly ValueId[]): Requests<never, void> {
   for (const id of ids) {
     const arrives = arrivalOf(running.operand(id));

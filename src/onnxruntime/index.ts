@@ -6,7 +6,7 @@ import { onnxruntimeBackend } from './backend.ts';
 export { type OnnxruntimeOptions, onnxruntimeBackend } from './backend.ts';
 export type { OnnxruntimeBackend, OnnxruntimeReport } from './report.ts';
 
-/** The backend of that name, with onnxruntime's own settings. */
+/** The backend of that name, with onnxruntime's default settings. */
 export const onnxruntime = onnxruntimeBackend();
 
 registerBackend(onnxruntime);

@@ -8,8 +8,8 @@ import type { OrtTensors } from './graph-program.ts';
 export interface OrtSession {
   loadModel(buffer: ArrayBufferLike, offset: number, length: number, options: object): void;
   /**
-   * Results, by the names in `fetches`, are in new arrays: the addon copies them there, even where it is given arrays for
-   * them. Later versions of the addon return a promise.
+   * Returns results by the names in `fetches`, in new arrays: the addon copies them there even if it is given
+   * arrays. Later versions of the addon return a promise.
    */
   run(
     feeds: OrtTensors,
@@ -30,8 +30,8 @@ interface Binding {
 }
 
 /**
- * onnxruntime-node, looked for from this package, and then from `folder`. Throws DeviceError with the command that
- * installs it where it isn't there, or has no build for this machine.
+ * Loads onnxruntime-node, resolved from this package and then from `folder`. Throws DeviceError with the install
+ * command if it is missing or has no build for this machine.
  */
 export function loadPackage(folder: string): OrtPackage {
   let cause: unknown;

@@ -4,15 +4,15 @@ import type { Backend } from '../../runtime/program/backend.ts';
 export interface OnnxruntimeReport {
   readonly programs: number;
   readonly graphs: number;
-  /** Steps of plans that are part of graphs; views are in neither count. */
+  /** The number of steps that are part of graphs; views count in neither number. */
   readonly inGraphs: number;
-  /** Steps that run on the kernels of the device. */
+  /** The number of steps run by the device's kernels. */
   readonly byKernels: number;
   /** The number of these by reason. */
   readonly reasons: Readonly<Record<string, number>>;
   /**
-   * Bytes of the engine's arrays, beside the memory of the plan: those with current values, those of them that are in
-   * buffers of a GPU, and those for the next run.
+   * Bytes of the engine's arrays, beyond the memory of the plan: those with current values, those of them in GPU
+   * buffers, and those kept for the next run.
    */
   readonly arrays: { readonly inUse: number; readonly onGpu: number; readonly waiting: number };
 }

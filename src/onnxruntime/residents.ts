@@ -20,7 +20,7 @@ import { type Numbers, readAt, storeAt, typedArray } from './elements.ts';
 /** The bytes of a holder in an array of the engine, until something else reads or writes them. */
 class Resident implements Elsewhere {
   readonly array: HostArray;
-  /** The holder's memory has the same bytes. */
+  /** Whether the holder's memory has the same bytes. */
   readonly #isCopy: boolean;
 
   constructor(array: HostArray, isCopy: boolean) {
@@ -66,10 +66,10 @@ class GpuResident implements Elsewhere {
     this.array.release();
   }
 
-  /** Brings the bytes home, unless others have replaced them meanwhile. */
+  /** Copies the bytes to the holder's memory, unless they have been replaced meanwhile. */
   async arrive(): Promise<void> {
     await this.array.read(this.#arrays);
-    // Whatever asks for the address has the bytes put there.
+    // Reading the address stores the bytes there.
     if (elsewhere(this.#holder) === this) void this.#holder.ptr;
   }
 
@@ -93,30 +93,30 @@ function notHere(): DeviceError {
   });
 }
 
-/** Brings the bytes of an operand home; null where they are not on a GPU. */
+/** Copies the bytes of an operand to its memory; null if they are not on a GPU. */
 export function arrivalOf({ holder }: Operand): Promise<void> | null {
   const resident = holder && elsewhere(holder);
   return resident instanceof GpuResident ? resident.arrive() : null;
 }
 
-/** One array can hold the bytes of the whole allocation, and nothing else. */
+/** Whether the value's bytes are the whole allocation, so that one array can hold exactly them. */
 export const isWhole = ({ holder, offset }: Operand, layout: TensorMeta): boolean =>
   offset === 0 && isContiguousMeta(layout) && bytesOf(layout) === holder!.bytes;
 
-/** An operand of one run, and the array that the run must release; null: its memory is read in place. */
+/** An operand of one run, and the array that the run must release; null if its memory is read in place. */
 export interface Feed {
   readonly tensor: OrtTensor;
   readonly array: EngineArray | null;
 }
 
 export interface FeedOptions {
-  /** The engine reads operands when it is called, and not later. */
+  /** Whether the engine reads operands during the call, and not later. */
   readonly readsAtOnce: boolean;
-  /** The engine keeps a copy, as for weights that no run writes. */
+  /** Whether the engine keeps a copy, as for weights that no run writes. */
   readonly isKept: boolean;
 }
 
-/** The elements of an operand: where the engine has them, or in a copy. */
+/** The elements of an operand: those that the engine already has, or a copy. */
 export function feedOf(
   operand: Operand,
   layout: TensorMeta,
@@ -140,7 +140,7 @@ export function feedOf(
   }
   const { buffer } = heap.memory;
   const address = holder.ptr + offset * dtypes[layout.dtype].bytes;
-  // onnxruntime takes no views of shared memory.
+  // onnxruntime rejects views of shared memory.
   if (readsAtOnce && buffer instanceof ArrayBuffer && isContiguousMeta(layout)) {
     return { tensor: tensorOf(arrays, layout, typedArray(buffer, address, layout)), array: null };
   }
@@ -155,8 +155,8 @@ const tensorOf = ({ Tensor }: Arrays, { dtype, shape }: TensorMeta, elements: Nu
   new Tensor(dtype, elements, shape);
 
 /**
- * Takes a result from the engine: the array has the bytes of its allocation, or they are copied to their place there. Both
- * have arrived where only a part of the allocation is written.
+ * Takes a result from the engine: the array becomes its allocation's memory, or its bytes are copied there. Both
+ * have arrived if only a part of the allocation is written.
  */
 export function keepResult(
   operand: Operand,

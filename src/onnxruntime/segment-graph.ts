@@ -16,13 +16,13 @@ import { liveNodes, namedResults } from '../export/onnx/live-nodes.ts';
 import { isView, reasonForKernel, type Segment, type Store, valuesOf } from './segments.ts';
 import { modelBytes } from './session-options.ts';
 
-/** Number of the run: the attribute of the segment's first step that has it. */
+/** A number of the run: the attribute of the segment's first step that has it. */
 export interface NumberInput {
   readonly name: string;
   readonly attr: string;
 }
 
-/** A value that a graph takes or gives, as its elements lie in memory: the graph itself transposes. */
+/** An operand or result of a graph, with elements in memory order: the graph itself transposes. */
 export interface PortValue {
   readonly name: string;
   readonly id: ValueId;
@@ -34,11 +34,11 @@ export interface SegmentGraph {
   readonly inputs: readonly PortValue[];
   readonly numbers: readonly NumberInput[];
   readonly outputs: readonly (Store & PortValue)[];
-  /** The step that a node belongs to. */
+  /** Returns the step that a node belongs to. */
   stepOf(node: number): number;
 }
 
-/** A step that has no form in ONNX. */
+/** Thrown for a step that ONNX can't express. */
 export class NotMapped extends Error {
   readonly step: number;
 
@@ -48,7 +48,7 @@ export class NotMapped extends Error {
   }
 }
 
-/** The steps of a segment as a model. Throws NotMapped. */
+/** Returns the steps of a segment as a model. Throws NotMapped. */
 export function segmentGraph(program: Program, plan: Plan, segment: Segment): SegmentGraph {
   const engine = new OnnxEngine({ sizes: null }, new Map(), () => {
     throw new Error('a size that each call decides');
@@ -130,7 +130,7 @@ export function segmentGraph(program: Program, plan: Plan, segment: Segment): Se
   };
 }
 
-/** Operands that are views of other ones, which the graph makes itself: the memory is given to it once. */
+/** Operands that are views of other operands, which the graph computes itself, so that each memory is passed once. */
 function viewsAmong(
   program: Program,
   { steps }: Plan,
@@ -145,10 +145,13 @@ function viewsAmong(
   });
 }
 
-/** Views of all elements that have a form in ONNX whatever they are taken of. */
+/** Views of all elements that ONNX can express whatever their base is. */
 const permutations: ReadonlySet<string> = new Set(['permute', 'reshape', 'alias']);
 
-/** The dimensions from the largest stride to the smallest, where the elements then lie row-major without gaps; else as they are. */
+/**
+ * The dimensions from the largest stride to the smallest, if the elements are then row-major without gaps;
+ * otherwise in order.
+ */
 function orderInMemory({ shape, strides }: TensorMeta): readonly number[] {
   const isPermuted = !isContiguous(shape, strides) && isDense(shape, strides);
   return isPermuted ? memoryOrder(strides) : shape.map((_, dim) => dim);

@@ -6,10 +6,10 @@ import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.
 import { writtenOperands } from '../../runtime/program/writes.ts';
 import { isMapped } from '../export/onnx/mapping.ts';
 
-/** Element types of which both sides have arrays. */
+/** Dtypes for which both sides have arrays. */
 const elements = new Set(['float32', 'float64', 'int32', 'uint8', 'bool']);
 
-/** Why a step is left to its kernel; null: it may be part of a graph. */
+/** Why a step is left to its kernel; null if it may be part of a graph. */
 export function reasonForKernel(
   { op }: Step,
   { values }: Pick<Program, 'values'>,
@@ -38,12 +38,12 @@ export function reasonForKernel(
 
 export const isView = ({ op }: Step): boolean => op.op.kernel.kind === 'view';
 
-/** Whether a number of the step is computed by each run. */
+/** Whether a number of the step is computed in each run. */
 const hasNumbers = ({ op }: Step): boolean => Object.values(op.attrs).some(isSymbolic);
 
 /**
- * Steps in a row that become one graph, from the first to the last that computes something. A step with numbers of the run
- * begins one, since they are known when it begins.
+ * Consecutive steps that become one graph, from the first to the last one that computes something. A step with
+ * numbers of the run starts a segment, since they must be known when it starts.
  */
 export interface Segment {
   readonly first: number;
@@ -51,8 +51,8 @@ export interface Segment {
 }
 
 /**
- * A graph sees no more of two operands than their elements before it: where one has been written, and the other is memory
- * of the same tensor, the step that reads it begins the next graph.
+ * Splits the steps into segments. A graph reads the elements that two operands had before it: if one of them is
+ * written, and the other shares its tensor's memory, the step that reads the other starts the next graph.
  */
 export function segmentsOf(steps: readonly Step[], isKernel: (step: number) => boolean): Segment[] {
   const segments: Segment[] = [];
@@ -61,9 +61,9 @@ export function segmentsOf(steps: readonly Step[], isKernel: (step: number) => b
     'memory',
   );
   let open: { first: number; last: number } | null = null;
-  /** The operand of the graph, or the result inside, that each view is of. */
+  /** For each view, the operand of the graph or the result inside it that it views. */
   let roots = new Map<ValueId, ValueId>();
-  /** By memory: through which of them it was written. */
+  /** For each memory, the value through which it was written. */
   let writers = new Map<ValueId, ValueId>();
   const rootOf = (id: ValueId) => roots.get(id) ?? id;
   const isStale = (id: ValueId) => (writers.get(groups.of(id)) ?? rootOf(id)) !== rootOf(id);
@@ -87,20 +87,20 @@ export function segmentsOf(steps: readonly Step[], isKernel: (step: number) => b
   return segments;
 }
 
-/** One result of a graph: where it is written, at the end of which step. */
+/** One result of a graph: where it is stored, and after which step. */
 export interface Store {
   readonly step: number;
   readonly id: ValueId;
 }
 
 export interface SegmentValues {
-  /** Values from before, whose elements the graph takes. */
+  /** Earlier values whose elements the graph reads. */
   readonly inputs: readonly ValueId[];
-  /** Results that are read outside of the segment, in the order of the steps. */
+  /** Results that are read outside the segment, in step order. */
   readonly stores: readonly Store[];
 }
 
-/** Values that a graph takes and gives. */
+/** The operands and results of a graph. */
 export function valuesOf(plan: Plan, { first, last }: Segment): SegmentValues {
   const steps = plan.steps.slice(first, last + 1);
   const ops = steps.map(({ op }) => op);
@@ -108,7 +108,7 @@ export function valuesOf(plan: Plan, { first, last }: Segment): SegmentValues {
   const inputs = new Set(ops.flatMap((op) => op.inputs.filter((id) => !made.has(id))));
   const groups = new ValueGroups(ops, 'memory');
   const dying = new Set(steps.flatMap(({ frees }) => frees));
-  // Memory that something after the segment sees, under any name.
+  // Memory that is visible after the segment, under any name.
   const seen = new Set(
     [...made, ...inputs].flatMap((id) => (dying.has(id) && made.has(id) ? [] : [groups.of(id)])),
   );
@@ -117,7 +117,7 @@ export function valuesOf(plan: Plan, { first, last }: Segment): SegmentValues {
       .filter((id) => seen.has(groups.of(id)))
       .map((id) => ({ step: first + i, id })),
   );
-  // Only the graph reads its values on the way: of writes to one tensor the last one counts.
+  // Only the graph reads its intermediate values: of several writes to one tensor, the last one counts.
   const tensors = new ValueGroups(ops, 'tensor');
   const final = new Map(stores.map((store) => [tensors.of(store.id), store] as const));
   const isFinal = (store: Store) => final.get(tensors.of(store.id)) === store;

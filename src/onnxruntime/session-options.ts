@@ -8,7 +8,7 @@ import { encodeMessage } from '../protobuf/message.ts';
 /** Options of onnxruntime's sessions, such as `{ executionProviders: ['cuda', 'cpu'] }`. */
 export type SessionOptions = Readonly<Record<string, unknown>>;
 
-/** A model as onnxruntime reads it. */
+/** Serializes a model for onnxruntime. */
 export const modelBytes = (graph: OnnxGraph): Uint8Array =>
   encodeMessage(modelSchema, {
     irVersion: 8,
@@ -20,8 +20,8 @@ export const modelBytes = (graph: OnnxGraph): Uint8Array =>
   });
 
 /**
- * A model that every session can open: one that doesn't open it rejects its options. Otherwise such options would look
- * like graphs that onnxruntime rejects, one after the other.
+ * A model that every session can open: if it fails, the session's options are invalid. Otherwise such options would
+ * look like graphs that onnxruntime rejects, one after another.
  */
 export function anyModel(): Uint8Array {
   const info = (name: string) => valueInfo(name, 'f32', [1], () => '');

@@ -1,4 +1,4 @@
-/** Programs run by onnxruntime-web: WebAssembly, or WebGPU as a second, tuned GPU, in pages. */
+/** Programs run by onnxruntime-web in pages: on WebAssembly, or on WebGPU as a second, tuned GPU. */
 
 import { ArgumentError } from '../../runtime/errors/errors.ts';
 import { expectOptions } from '../../runtime/options/expect-options.ts';
@@ -13,7 +13,7 @@ import { anyModel, rejected, type SessionOptions } from './session-options.ts';
 
 export type { OnnxruntimeBackend, OnnxruntimeReport } from './report.ts';
 
-/** The package as it is imported: `import * as ort from 'onnxruntime-web'` or `'onnxruntime-web/webgpu'`. */
+/** The package as imported: `import * as ort from 'onnxruntime-web'` or `'onnxruntime-web/webgpu'`. */
 export interface OnnxruntimeWeb {
   readonly InferenceSession: {
     create(model: Uint8Array, options?: object): Promise<OrtWebSession>;
@@ -28,23 +28,24 @@ export interface OrtWebSession {
 }
 
 export interface OnnxruntimeWebBackend extends OnnxruntimeBackend {
-  /** Brings all that is in GPU buffers to the tensors' own memory, where eager ops and synchronous reads find it. */
+  /** Copies everything in GPU buffers to the tensors' own memory, where eager ops and synchronous reads find it. */
   land(): Promise<void>;
 }
 
 export interface OnnxruntimeWebOptions {
   /**
-   * Options of its sessions, such as `{ executionProviders: ['webgpu'] }`. With `preferredOutputLocation: 'gpu-buffer'`
-   * results stay on the GPU: what comes of a captured call is then read by `await x.data()`, or after `await land()`.
+   * Options of its sessions, such as `{ executionProviders: ['webgpu'] }`. With `preferredOutputLocation:
+   * 'gpu-buffer'` results stay on the GPU: read the results of a captured call with `await x.data()`, or after
+   * `await land()`.
    */
   readonly session?: SessionOptions;
 }
 
 /**
- * A backend that runs programs of the CPU as graphs of onnxruntime-web, for async functions. What has no form in ONNX, or
- * no kernel in onnxruntime, is done by the kernels of the device, and so is what runs synchronously: bodies of branches and
- * loops, and backward that is called outside. Throws ArgumentError for anything but the package. Calls reject with
- * DeviceError where it opens no session with `session`.
+ * Returns a backend that runs CPU programs as graphs of onnxruntime-web, for async functions. A step that ONNX
+ * can't express, or that onnxruntime has no kernel for, is run by the device's kernel, and so is everything
+ * synchronous: bodies of branches and loops, and backward called outside. Throws ArgumentError unless it is given
+ * the package. Calls reject with DeviceError if it can't open a session with `session`.
  */
 export function onnxruntimeWebBackend(
   ort: OnnxruntimeWeb,
@@ -122,7 +123,7 @@ async function openSessions(
     let session: OrtWebSession | undefined;
     try {
       session = await opened(ort, graph.model, { ...options, ...locationsOf(graph, options) });
-      // Its kernels of WebGPU reject some nodes only when they run.
+      // Its WebGPU kernels reject some nodes only when they run.
       const results = await session.run(zerosFor(graph, engine));
       for (const each of Object.values(results) as { dispose?(): void }[]) each.dispose?.();
       next = wanted.next(session);
@@ -133,7 +134,7 @@ async function openSessions(
   }
 }
 
-/** Where the results of a graph stay: a GPU has buffers for all elements but those of float64. */
+/** Where the results of a graph stay: a GPU has buffers for all dtypes except float64. */
 function locationsOf({ outputs }: SegmentGraph, { preferredOutputLocation }: SessionOptions) {
   if (preferredOutputLocation !== 'gpu-buffer') return {};
   const locations = outputs.map(
@@ -168,7 +169,7 @@ async function runGraphs(
       next = runs.next(results as OrtTensors);
     }
   } finally {
-    // After an exception: what the run has taken.
+    // After an exception: frees what the run has taken.
     runs.return();
   }
 }

@@ -3,7 +3,7 @@ import { badWeights } from '../../runtime/weights/bad-file.ts';
 
 type Scalar = 'int32' | 'int64' | 'uint64' | 'float' | 'double' | 'bool' | 'string' | 'bytes';
 
-/** One field of a message: its number, what it holds, and whether it repeats. */
+/** One field of a message: its number, its type, and whether it repeats. */
 interface FieldSpec {
   readonly no: number;
   /** A scalar, or the schema of a nested message; a function, since schemas refer to each other. */
@@ -11,7 +11,7 @@ interface FieldSpec {
   readonly repeated: boolean;
 }
 
-/** The fields of a message by the names that they have here; fields of other numbers are skipped. */
+/** The fields of a message by their names here; unknown field numbers are skipped. */
 export type Schema<T extends object> = { readonly [K in keyof T]-?: FieldSpec };
 
 type Kind<T extends object> = Scalar | (() => Schema<T>);
@@ -28,7 +28,7 @@ export const many = <T extends object>(no: number, kind: Kind<T>): FieldSpec => 
   repeated: true,
 });
 
-/** The bytes of a message. Undefined fields are omitted; numbers that repeat are packed. */
+/** Encodes a message. Undefined fields are omitted; repeated numbers are packed. */
 export function encodeMessage<T extends object>(schema: Schema<T>, message: T): Uint8Array {
   const writer = new BinaryWriter();
   write(writer, schema as Schema<object>, message);
@@ -83,12 +83,13 @@ function writeScalar(writer: BinaryWriter, kind: Scalar, value: unknown): void {
   else writer[kind](value as number);
 }
 
-/** Messages nest at most this deep: reading recurses. */
+/** The deepest nesting of messages: decoding recurses. */
 const maxDepth = 100;
 
 /**
- * A message from its bytes; `format` names the file in errors. Every length is checked before it is used, bytes are views of
- * the file, and 64-bit integers beyond 2 ** 53 are rounded. Throws DataError for anything that is not such a message.
+ * Decodes a message; `format` names the file in errors. Every length is checked before it is used, bytes are views
+ * of the file, and 64-bit integers beyond 2 ** 53 are rounded. Throws DataError for anything that is not such a
+ * message.
  */
 export function decodeMessage<T extends object>(
   schema: Schema<T>,

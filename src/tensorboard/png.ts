@@ -1,10 +1,10 @@
 import { zlibSync } from 'fflate';
 import { crc32 } from '../../runtime/save/file/crc32.ts';
 
-/** Color types of PNG by the number of channels. */
+/** PNG color types by the number of channels. */
 const colorTypes: Readonly<Record<number, number>> = { 1: 0, 3: 2, 4: 6 };
 
-/** Pixels in rows, channel by channel, 8 bits each, as a PNG file. */
+/** Encodes pixels, given row by row with interleaved channels of 8 bits, as a PNG file. */
 export function encodePng(
   pixels: Uint8Array,
   width: number,
@@ -17,7 +17,7 @@ export function encodePng(
   view.setUint32(4, height);
   header.set([8, colorTypes[channels]!, 0, 0, 0], 8);
   const rowBytes = width * channels;
-  // Each row begins with its filter: none.
+  // Each row begins with its filter type: none.
   const rows = new Uint8Array(height * (rowBytes + 1));
   for (let y = 0; y < height; y++) {
     rows.set(pixels.subarray(y * rowBytes, (y + 1) * rowBytes), y * (rowBytes + 1) + 1);

@@ -18,8 +18,8 @@ const dataTypes: { readonly [D in DType]: number } = {
 };
 
 /**
- * The programs of a captured function as TensorBoard's graph: a node for each input and op, in boxes for forward and
- * backward, and in these for the user's lines.
+ * Converts the programs of a captured function to a TensorBoard graph: a node for each input and op, grouped by
+ * forward and backward, and within these by user line.
  */
 export function programGraph(parts: readonly CompiledPart[]): GraphDef {
   const writer = new GraphWriter();
@@ -75,7 +75,7 @@ class GraphWriter {
     outputs.forEach((id, i) => {
       names.set(id, i === 0 ? name : `${name}:${i}`);
     });
-    // Later ops read what a write has left.
+    // Later ops read the written value.
     if (op.op.inPlace) names.set(inputs[0]!, name);
     regions?.forEach((region, i) => {
       const inside: Names = new Map();
@@ -88,7 +88,7 @@ class GraphWriter {
     });
   }
 
-  /** The name, with characters that TensorFlow has, and a number where it is there already. */
+  /** Replaces characters that TensorFlow rejects, and appends a number if the name is taken. */
   #nameOf(wanted: string): string {
     const plain = wanted.replaceAll(/[^\w./-]/g, '_').replace(/^[^A-Za-z0-9.]/, '.');
     let name = plain;

@@ -13,7 +13,7 @@ function crc32c(bytes: Uint8Array): number {
   return ~crc >>> 0;
 }
 
-/** Masked as TensorFlow's records are, since a checksum of data that holds checksums is weak. */
+/** Masked like TensorFlow's records, since a checksum of data that contains checksums is weak. */
 function masked(bytes: Uint8Array): number {
   const crc = crc32c(bytes);
   return (((crc >>> 15) | (crc << 17)) + 0xa282ead8) >>> 0;

@@ -8,21 +8,21 @@ import { programGraph } from './program-graph.ts';
 import { recordOf } from './records.ts';
 import { type Event, eventSchema, graphSchema, type SummaryValue } from './schema.ts';
 
-/** A captured function: what `toStatic` returns. */
+/** A captured function, as returned by `toStatic`. */
 interface Compiled {
   programs(): readonly CompiledPart[];
 }
 
 /**
- * Writes an event file that TensorBoard shows, with PyTorch's names: scalars, histograms and images by tag and step, and the graph
- * of a captured function.
- * Node only. Each call appends whole records, so that a process that is killed leaves a file that can be read.
+ * Writes an event file for TensorBoard, with PyTorch's names: scalars, histograms and images by tag and step, and
+ * the graph of a captured function. Node only. Each call appends whole records, so the file stays readable if the
+ * process is killed.
  */
 export class SummaryWriter {
-  /** The file that is written, in the folder of the run. */
+  /** The path of the file, in the run's folder. */
   readonly path: string;
 
-  /** @param folder of the run; it is made where there is none. */
+  /** @param folder of the run; created if it doesn't exist. */
   constructor(folder: string) {
     const { mkdirSync } = files();
     mkdirSync(folder, { recursive: true });
@@ -34,19 +34,19 @@ export class SummaryWriter {
 
   static #count = 0;
 
-  /** A number, or a tensor of one element, which is read. */
+  /** Adds a number, or a tensor of one element, whose value is read. */
   async addScalar(tag: string, value: number | Tensor, step: number): Promise<void> {
     const simpleValue = value instanceof Tensor ? Number(await value.item()) : value;
     this.#add(step, { tag, simpleValue });
   }
 
-  /** How the elements of a tensor are distributed. */
+  /** Adds the distribution of a tensor's elements. */
   async addHistogram(tag: string, values: Tensor, step: number): Promise<void> {
     const numbers = (await values.to('float64').data()) as Float64Array;
     this.#add(step, { tag, histogram: histogramOf(numbers) });
   }
 
-  /** An image [channels, height, width] of 1, 3 or 4 channels: floats from 0 to 1, or uint8. */
+  /** Adds an image [channels, height, width] of 1, 3 or 4 channels: floats from 0 to 1, or uint8. */
   async addImage(tag: string, image: Tensor, step: number): Promise<void> {
     const [channels = 0, height = 0, width = 0] = image.shape;
     if (image.rank !== 3 || ![1, 3, 4].includes(channels)) throw noImage(image);
@@ -59,7 +59,7 @@ export class SummaryWriter {
     this.#add(step, { tag, image: { height, width, colorspace: channels, encoded } });
   }
 
-  /** The programs that a captured function has compiled so far: call it first. */
+  /** Adds the programs that a captured function has compiled so far: call it first. */
   async addGraph(fn: Compiled): Promise<void> {
     const parts = fn.programs();
     if (parts.length === 0) throw noGraph();

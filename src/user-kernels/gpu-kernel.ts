@@ -18,7 +18,7 @@ import {
 } from '../1-capture/capture.ts';
 import { readKernel } from './read-kernel.ts';
 
-/** An operand as the function of a kernel sees it: a number, or nested arrays that it indexes, row by row. */
+/** An operand inside a kernel function: a number, or nested arrays indexed row by row. */
 export type KernelOperand =
   | number
   | readonly number[]
@@ -34,10 +34,10 @@ export interface GpuKernelOptions<
   /** The result's shape, of up to three sizes: an array, or a function of the operands' shapes. */
   readonly shape: Shape | ((...shapes: Each<Operands, Shape>) => Shape);
   /**
-   * The gradients of the operands, written with ops or other kernels. Null: the result is a constant. Left out:
-   * operands that require a gradient are an AutogradError. It gets the gradient of the result, the operands and the
-   * result, and returns one gradient per operand, null for one that has none. Programs call it when they are compiled,
-   * so it must depend on nothing else.
+   * Returns the gradients of the operands, computed by ops or other kernels; null: the result is a constant. If
+   * omitted, operands that require a gradient throw an AutogradError. It receives the gradient of the result, the
+   * operands and the result, and returns one gradient per operand, or null. Called when programs are compiled, so
+   * it must depend on nothing else.
    */
   readonly gradient?:
     | ((
@@ -48,7 +48,7 @@ export interface GpuKernelOptions<
     | null;
   /** Numbers that the function reads as `this.constants.name`. */
   readonly constants?: Constants;
-  /** For programs and error messages; the function's own name by default. */
+  /** The name in programs and error messages; the function's own name by default. */
   readonly name?: string;
 }
 
@@ -67,10 +67,10 @@ const isNumber = (value: unknown): boolean => typeof value === 'number' && Numbe
  *     );
  *
  * On a GPU, gpu.js compiles the function and each element is a thread; on a CPU its code is computed per element.
- * Operands (float32, int32, uint8 or bool) are nested arrays inside: `a[this.thread.y][this.thread.x]`.
- * The function reads its operands, local variables, `this.thread`, `this.output`, `this.constants`, `Math` and constant
- * numbers around it, and nothing else. Every operation is rounded to float32, on every device; an element outside of
- * an operand is NaN.
+ * Operands (float32, int32, uint8 or bool) are nested arrays inside: `a[this.thread.y][this.thread.x]`. The
+ * function may read only its operands, local variables, `this.thread`, `this.output`, `this.constants`, `Math` and
+ * constant numbers in its scope. Every operation is rounded to float32, on every device; an element outside an
+ * operand is NaN.
  *
  * Throws ArgumentError, with its line, for a function that is not a kernel.
  */

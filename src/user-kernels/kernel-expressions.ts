@@ -43,10 +43,10 @@ const chosen = (test: KernelTest): KernelNumber => ({
   no: literal(0),
 });
 
-/** Translates the expressions of a kernel, and finds the rank that it gives each operand. */
+/** Translates the expressions of a kernel, and finds the rank of each operand. */
 export class KernelExpressions {
   readonly inputs: readonly string[];
-  /** The indices that the kernel gives each operand; null until it reads one of its elements. */
+  /** The number of indices that the kernel uses for each operand; null until it reads an element. */
   readonly ranks: (number | null)[];
   readonly #captured: CapturedFunction;
   readonly #constants: Readonly<Record<string, number>>;
@@ -62,7 +62,7 @@ export class KernelExpressions {
     this.ranks = this.inputs.map(() => null);
   }
 
-  /** The error for a construct that is not part of a kernel's language. */
+  /** The error for a construct outside the kernel language. */
   rejected(node: AnyNode, what: string, remedy: string): ArgumentError {
     const { name, source } = this.#captured;
     const [snippet = ''] = source.text.slice(node.start, node.end).split('\n');
@@ -140,7 +140,7 @@ export class KernelExpressions {
         return { kind: 'compare', fn, x, y };
       }
     }
-    // Any number but 0 and NaN.
+    // True for any number except 0 and NaN.
     const x = this.number(node);
     return {
       kind: 'either',

@@ -1,4 +1,4 @@
-/** Numbers the local variables of a kernel, and finds them by name in nested block scopes. */
+/** Numbers the local variables of a kernel, and resolves them by name in nested block scopes. */
 export class KernelLocals {
   /** From the outermost to the innermost; the second is the function's body, which `var` declares into. */
   readonly #scopes: Map<string, number>[] = [new Map()];

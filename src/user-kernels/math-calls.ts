@@ -46,7 +46,7 @@ interface Refused {
   readonly remedy: string;
 }
 
-/** A call of a function of `Math`; says why where it is none, or one that kernels don't have. */
+/** Reads a call of a `Math` function, or returns why it isn't one that kernels support. */
 export function readMathCall(
   { callee, arguments: args }: CallExpression,
   read: (argument: AnyNode) => KernelNumber,

@@ -14,7 +14,7 @@ export interface ReadKernel {
   readonly code: KernelCode;
 }
 
-/** The function as data for devices. Throws ArgumentError for what is not part of a kernel's language. */
+/** Returns the function as data for devices. Throws ArgumentError for anything outside the kernel language. */
 export function readKernel(
   captured: CapturedFunction,
   constants: Readonly<Record<string, number>>,
@@ -22,7 +22,7 @@ export function readKernel(
   return new KernelReader(captured, constants).read(captured.node);
 }
 
-/** gpu.js binds an array per operand, and WebGPU guarantees eight with the result. */
+/** gpu.js binds an array per operand, and WebGPU guarantees eight, including the result. */
 const mostInputs = 7;
 
 /** Reads the statements of a kernel. */
@@ -114,7 +114,7 @@ class KernelReader extends KernelExpressions {
     });
   }
 
-  /** Minifiers put what comes before a `return` into it. */
+  /** Minifiers move preceding statements into a `return`. */
   #return(node: AnyNode, value: Expression | null): KernelStatement[] {
     if (value?.type === 'SequenceExpression') {
       const last = value.expressions.at(-1)!;
@@ -156,7 +156,7 @@ class KernelReader extends KernelExpressions {
     });
   }
 
-  /** An expression whose value is dropped. */
+  /** An expression whose value is discarded. */
   #effect(node: Expression): KernelStatement[] {
     switch (node.type) {
       case 'SequenceExpression':

@@ -16,9 +16,9 @@ interface CheckOptions {
 }
 
 /**
- * `tostatic check`: runs a function eagerly and in every mode, each in a process of its own, and compares all
- * effects. When a mode differs, writes the smallest module that was found to show it beside the file, and
- * exits with 1.
+ * `tostatic check`: runs a function eagerly and in every mode, each in its own process, and compares all effects.
+ * If a mode differs, writes the smallest module found that still shows the difference beside the file, and exits
+ * with 1.
  */
 export async function checkFile(file: string, options: CheckOptions): Promise<void> {
   const calls = wholeNumber('--calls', options.calls);
@@ -58,7 +58,7 @@ export async function checkFile(file: string, options: CheckOptions): Promise<vo
   );
 }
 
-/** The hidden command that runs one mode in a process of its own, and tells its parent. */
+/** The hidden command that runs one mode in its own process and reports to its parent. */
 export async function checkMode(text: string): Promise<void> {
   const report = await runMode(JSON.parse(text) as ModeRequest);
   process.send!(report, () => process.disconnect());
@@ -102,7 +102,7 @@ async function writeSmallest(
   return result;
 }
 
-/** `default,fullGraph`: by the beginning of their names. All by default. */
+/** Parses `default,fullGraph`: prefixes of mode names. All modes by default. */
 function modesNamed(text: string | undefined): readonly Mode[] {
   if (text === undefined) return capturedModes;
   return text.split(',').flatMap((given) => {

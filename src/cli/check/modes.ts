@@ -8,7 +8,7 @@ export interface Mode {
 
 export const eager: Mode = { name: 'eager', options: null };
 
-/** Capture modes, policies for numbers, and memory presets, each alone. */
+/** Capture modes, policies for numbers, and memory presets, one at a time. */
 export const capturedModes: readonly Mode[] = [
   { name: 'default', options: {} },
   { name: "capture: 'auto'", options: { capture: 'auto' } },

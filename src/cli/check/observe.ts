@@ -1,25 +1,25 @@
 import { createHash } from 'node:crypto';
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
 
-/** The visible state of some values, by their paths: `arguments[0].grad` → `f32[2,3] …`. */
+/** The visible state of some values, by path: `arguments[0].grad` → `f32[2,3] …`. */
 export type Observed = Readonly<Record<string, string>>;
 
-/** More places than this are not looked at. */
+/** The most locations inspected. */
 const mostPlaces = 20_000;
 
-/** Walks over everything that the values lead to: tensors with gradients, collections, fields of objects. */
+/** Walks over everything reachable from the values: tensors with gradients, collections, fields of objects. */
 export function observe(roots: Readonly<Record<string, unknown>>): Observed {
   const observer = new Observer();
   for (const [name, value] of Object.entries(roots)) observer.visit(name, value);
   return observer.places;
 }
 
-/** One program adds the lines around the place, which say nothing that eager execution would have to say. */
+/** Full-graph mode appends source lines to a message, which eager execution doesn't have. */
 const messageOf = ({ message }: Error): string => message.replace(/(?:\n {4} *\d+ \| .*)+$/, '');
 
 class Observer {
   readonly places: Record<string, string> = {};
-  /** Objects by the path on which they were met first: identity is seen, too. */
+  /** For each object, the path on which it was found first: identity is compared, too. */
   readonly #met = new Map<object, string>();
   #count = 0;
 
@@ -76,9 +76,9 @@ class Observer {
     }
     for (const key of Reflect.ownKeys(value)) {
       const property = Object.getOwnPropertyDescriptor(value, key)!;
-      // Getters are the user's code: looking must not run it.
+      // Getters are user code: inspection must not run it.
       if (!('value' in property) || ArrayBuffer.isView(value)) continue;
-      // The message is compared above, and the stack shows how the function ran.
+      // The message is compared above, and the stack depends on how the function ran.
       if (value instanceof Error && (key === 'stack' || key === 'message')) continue;
       const text = typeof key === 'symbol' ? `[${String(key)}]` : `.${key}`;
       this.visit(Array.isArray(value) ? `${path}[${String(key)}]` : path + text, property.value);

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { eager, type Mode } from './modes.ts';
 import type { ModeReport, ModeRequest } from './run-mode.ts';
 
-/** One mode's observations from a process of its own; `ended`: it died, with this on its standard error. */
+/** The observations of one mode in its own process; `ended`: it died, with this text on standard error. */
 export type Seen =
   | { readonly report: ModeReport; readonly lines: string }
   | { readonly ended: string };
@@ -11,7 +11,7 @@ export type Seen =
 /** How long one mode may take, in milliseconds. */
 const timeLimit = 120_000;
 
-/** Runs one mode in a process of its own: modules and random numbers begin again. */
+/** Runs one mode in its own process: modules and random numbers start afresh. */
 export async function seeMode(request: ModeRequest): Promise<Seen> {
   const child = fork(process.argv[1]!, ['check-mode', JSON.stringify(request)], {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
@@ -35,7 +35,7 @@ export async function seeMode(request: ModeRequest): Promise<Seen> {
 }
 
 export interface ModeDifference {
-  /** Where: a path, or `console`. */
+  /** Where it was found: a path, or `console`. */
   readonly at: string;
   readonly eager: string;
   readonly captured: string;
@@ -44,11 +44,11 @@ export interface ModeDifference {
 /** The verdict on one mode. */
 export type Verdict =
   | { readonly kind: 'same'; readonly checked: number }
-  /** The mode does not apply: the function is not one program, say. */
+  /** The mode does not apply, for example because the function is not one program. */
   | { readonly kind: 'refused'; readonly why: string }
   | { readonly kind: 'different'; readonly difference: ModeDifference };
 
-/** Compares a mode with eager execution. Null: the function can't be run eagerly. */
+/** Compares a mode with eager execution. Null if the function can't be run eagerly. */
 export async function judge(
   request: Omit<ModeRequest, 'mode'>,
   mode: Mode,

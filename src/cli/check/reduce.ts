@@ -2,22 +2,22 @@ import type { Node } from 'acorn';
 import { generate } from 'astring';
 import { parse } from '../../vm/syntax/parse.ts';
 
-/** A part of a syntax tree: a node, or a list of them. */
+/** A part of a syntax tree: a node, or a list of nodes. */
 type Tree = Record<string, unknown>;
 
 interface Edit {
-  /** Characters that it takes away at most: larger ones are tried first. */
+  /** The most characters that it removes: larger edits are tried first. */
   readonly size: number;
   readonly apply: () => () => void;
 }
 
-/** Says whether a program still shows what is looked for. */
+/** Returns whether a program still shows the difference. */
 export type StillShows = (text: string) => Promise<boolean>;
 
 /**
- * Cuts a module down while it still shows a difference: statements and elements go, calls and operators become
- * one of their operands, integers become smaller. Greedy delta debugging (Zeller and Hildebrandt, 2002) over the
- * syntax tree. `names`: exports that stay. Ends when nothing more can go, or at the deadline.
+ * Reduces a module while it still shows a difference: removes statements and elements, replaces calls and operators
+ * by one of their operands, and makes integers smaller. Greedy delta debugging (Zeller and Hildebrandt, 2002) over
+ * the syntax tree. `names`: exports to keep. Ends when nothing more can be removed, or at the deadline.
  */
 export async function reduce(
   text: string,

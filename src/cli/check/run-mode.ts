@@ -19,9 +19,9 @@ export interface ModeRequest {
 
 export interface ModeReport {
   readonly observed: Observed;
-  /** Runs and backwards that check mode compared. */
+  /** The number of runs and backwards that check mode compared. */
   readonly checked: number;
-  /** The message of a CheckError that ended it, or of an error that says the mode does not apply. */
+  /** The CheckError that ended the mode, or the error because of which it does not apply. */
   readonly failed: { readonly name: string; readonly message: string } | null;
   /** The first line of each error that a call threw. */
   readonly thrown: readonly string[];
@@ -30,9 +30,9 @@ export interface ModeReport {
 }
 
 /**
- * Runs an exported function some times, eagerly or captured with checks on, and observes everything that it can
- * change: results with their gradients, exceptions, arguments, exports, variables around it, the place in the
- * stream of random numbers.
+ * Runs an exported function several times, eagerly or captured with checks on, and observes everything that it can
+ * change: results with their gradients, exceptions, arguments, exports, free variables, and the state of the random
+ * number generator.
  */
 export async function runMode(request: ModeRequest): Promise<ModeReport> {
   const { file, mode, calls } = request;
@@ -50,7 +50,7 @@ export async function runMode(request: ModeRequest): Promise<ModeReport> {
     const args = await inputs();
     try {
       const result: unknown = await run(args);
-      // Each program runs by its first plan once, and then by the final one.
+      // Each program runs once with its first plan, then with the final one.
       await captured?.ready();
       for (const tensor of tensorsIn(result)) differentiate(tensor);
       rounds.push({ arguments: args, result });
@@ -78,7 +78,7 @@ function firstLine(error: unknown): string {
   return text.split('\n')[0]!;
 }
 
-/** Errors that say something of the capture, not of the function. */
+/** Errors about the capture rather than the function. */
 function isVerdict(error: unknown): error is Error {
   return (
     error instanceof Error &&
@@ -86,7 +86,7 @@ function isVerdict(error: unknown): error is Error {
   );
 }
 
-/** Gradients are part of what is compared. */
+/** Computes gradients, which are compared, too. */
 function differentiate(tensor: Tensor): void {
   if (!gradEnabled() || !tensor.requiresGrad || !tensor.gradEdge) return;
   tensor.sum().backward(undefined, { retainGraph: true });
@@ -99,7 +99,7 @@ function* tensorsIn(value: unknown, met = new Set<unknown>()): Generator<Tensor>
   else for (const element of Object.values(value)) yield* tensorsIn(element, met);
 }
 
-/** The variables around a function that it, or a function in it, names. */
+/** The free variables of a function and of the functions inside it. */
 function variablesOf(code: Code, read: (name: string) => unknown): Record<string, unknown> {
   const values: Record<string, unknown> = {};
   for (const instruction of code.instructions) {
@@ -108,7 +108,7 @@ function variablesOf(code: Code, read: (name: string) => unknown): Record<string
     try {
       values[instruction.name] = read(instruction.name);
     } catch {
-      // Not initialised yet, or no such variable: there is nothing to see.
+      // Not initialized yet, or no such variable: there is nothing to observe.
     }
   }
   return values;

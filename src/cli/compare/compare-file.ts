@@ -19,15 +19,16 @@ export interface CompareOptions extends SweepOptions {
   readonly batch?: string;
   readonly modes?: string;
   readonly ablations?: boolean;
-  /** How many budgets between none and the least that can be held. */
+  /** The number of budgets between none and the smallest feasible one. */
   readonly curve?: string;
   readonly json?: string;
   readonly html?: string;
 }
 
 /**
- * `tostatic compare`: one training step, of a workload or an exported function, in many modes, each in a process of its own. Prints
- * a table per group; the exit code is 1 when a promise is broken (predicted bytes, equal losses, leaks).
+ * `tostatic compare`: runs one training step, of a workload or an exported function, in many modes, each in its own
+ * process. Prints a table per group; the exit code is 1 if a promise is broken (predicted bytes, equal losses,
+ * leaks).
  */
 export async function compareFile(file: string, options: CompareOptions): Promise<void> {
   const steps = positive('--steps', options.steps);
@@ -103,17 +104,17 @@ export async function compareFile(file: string, options: CompareOptions): Promis
   if (problems.length > 0) process.exitCode = 1;
 }
 
-/** A step that throws throws in every mode: its error is said once, without the modes. */
+/** A step that throws does so in every mode: its error is printed once, without the modes. */
 function eachOnce(
   failures: readonly { readonly name: string; readonly message: string }[],
 ): string {
   const errors = new Set(failures.map(({ message }) => message.replace(/\n +at [^:][\s\S]*/, '')));
-  // Of a captured step the stack has the user's frames.
+  // In a captured step, the stack contains the user's frames.
   if (errors.size === 1) return failures.at(-1)!.message;
   return failures.map(({ name, message }) => `${name}: ${message}`).join('\n');
 }
 
-/** A whole step without a budget, with less and less, and with the least that can be held. */
+/** A whole step without a budget, with smaller and smaller ones, and with the smallest feasible one. */
 async function sweepBudgets(
   count: number,
   within: (budget: number | null) => Promise<VariantResult | null>,
@@ -129,7 +130,7 @@ async function sweepBudgets(
   return [none, ...between, floor];
 }
 
-/** A plain step makes its own batches, and its loss and its breaks can't be taken apart. */
+/** A plain step makes its own batches, and its loss and breaks can't be separated. */
 function expectForStep(file: string, options: CompareOptions): void {
   const { batch, fallback, dynamic, minGraphSize } = options;
   const given = Object.entries({ batch, fallback, dynamic, minGraphSize }).find(

@@ -3,7 +3,7 @@ import { functionOf, importFile } from '../files/load-function.ts';
 
 export interface LoadedSubject {
   readonly isPlainStep: boolean;
-  /** Draws the arguments of a plain step. */
+  /** Creates the arguments of a plain step. */
   readonly subject: () => Promise<Subject>;
 }
 

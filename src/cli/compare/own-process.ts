@@ -5,7 +5,7 @@ import type { VariantResult } from '../../lab/compare/measure.ts';
 /** A request for a process to measure one variant. */
 export interface VariantRequest {
   readonly file: string;
-  /** The exported function, where there are several and no workload. */
+  /** The exported function, if there are several and no workload. */
   readonly function: string | undefined;
   readonly device: string;
   readonly steps: number;
@@ -24,9 +24,9 @@ export type VariantAnswer =
   | { readonly kind: 'done'; readonly result: VariantResult }
   | { readonly kind: 'failed'; readonly message: string };
 
-/** Measures in a process of its own: reserved memory and time are those of this variant alone. */
+/** Measures in a separate process: reserved memory and time are those of this variant alone. */
 export function measureInOwnProcess(request: VariantRequest): Promise<VariantAnswer> {
-  // From the sources this runs through a loader, which the process inherits.
+  // When run from its sources this uses a loader, which the process inherits.
   const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
   const child = fork(new URL(`./variant-process${extension}`, import.meta.url), {
     serialization: 'advanced',

@@ -2,7 +2,7 @@ import { ArgumentError } from '../../../runtime/errors/errors.ts';
 import type { ToStaticOptions } from '../../dispatch/captured-function.ts';
 import type { Setting } from './own-process.ts';
 
-/** Options of `toStatic` to be varied: comma-separated values each. */
+/** Options of `toStatic` to vary, with comma-separated values each. */
 export interface SweepOptions {
   readonly fallback?: string;
   readonly dynamic?: string;
@@ -10,7 +10,7 @@ export interface SweepOptions {
   readonly budget?: string;
 }
 
-/** How a value of each option is written on the command line. */
+/** Parses a value of each option from the command line. */
 const parsers = {
   fallback: (text: string): ToStaticOptions => ({
     fallback: oneOf('fallback', text, ['eager', 'error']),
@@ -23,7 +23,7 @@ const parsers = {
   budget: (text: string): ToStaticOptions => ({ memory: { budget: byteCount(text) } }),
 } as const satisfies Record<keyof SweepOptions, (text: string) => ToStaticOptions>;
 
-/** Every combination of the values that are given; none when no option is swept. */
+/** Every combination of the given values; none if no option is varied. */
 export function settingsOf(options: SweepOptions): Setting[] {
   let settings: Setting[] = [];
   for (const name of Object.keys(parsers) as (keyof typeof parsers)[]) {

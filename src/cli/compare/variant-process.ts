@@ -1,4 +1,4 @@
-/** The other side of own-process.ts: takes a request, measures, sends the answer. */
+/** The child process of own-process.ts: receives a request, measures, and sends the answer. */
 
 import { setDevice } from '../../../runtime/device/current.ts';
 import { invariant } from '../../../runtime/errors/invariant.ts';
@@ -25,7 +25,7 @@ async function measure({
 }: VariantRequest): Promise<VariantResult> {
   const device = await init(name);
   setDevice(device);
-  // A module may make its model when it is loaded: in each process the same one.
+  // A module may create its model when it is loaded: the same one in each process.
   seed(1);
   const { subject } = await loadSubject(file, chosen);
   return measureVariant(await subject(), variantOf(variant), { device, ...options });
@@ -49,5 +49,5 @@ async function serve(request: VariantRequest): Promise<void> {
 }
 
 process.once('message', (request: VariantRequest) => serve(request));
-// The parent doesn't wait for the result any more.
+// The parent no longer waits for the result.
 process.once('disconnect', () => process.exit());

@@ -11,13 +11,13 @@ import type { AnyFunction } from '../../1-capture/capture.ts';
 
 export interface LoadedFunction {
   readonly fn: AnyFunction;
-  /** The export's: `default` for the default export. */
+  /** The export's name: `default` for the default export. */
   readonly name: string;
-  /** Fresh arguments for one call. */
+  /** Creates arguments for one call. */
   readonly inputs: () => Promise<readonly unknown[]>;
 }
 
-/** The function of a module that a command works on. Throws DataError or ArgumentError. */
+/** Loads the function of a module that a command works on. Throws DataError or ArgumentError. */
 export async function loadFunction(
   file: string,
   name: string | undefined,
@@ -54,7 +54,7 @@ export function functionOf(
   return { fn, name: chosen!, inputs: argumentsOf(file, inputs as (() => unknown) | undefined) };
 }
 
-/** `names`: the exported functions. One of them has to be named, or there are none. */
+/** The error if no function was selected; `names`: the exported functions, of which one has to be named. */
 function withoutFunction(
   file: string,
   name: string | undefined,
@@ -99,7 +99,7 @@ function kindOf(value: unknown): string {
 const isClass = (value: unknown): boolean =>
   typeof value === 'function' && /^class\b/.test(Function.prototype.toString.call(value));
 
-/** A model is often exported where its step is meant. */
+/** A model is often exported instead of its step. */
 function exampleFor(name: string | undefined, exports: Readonly<Record<string, unknown>>): string {
   const value = name === undefined ? undefined : exports[name];
   if (value instanceof Module) return `export const step = (x) => ${name}.forward(x)`;
@@ -107,7 +107,7 @@ function exampleFor(name: string | undefined, exports: Readonly<Record<string, u
   return `const model = new ${name}(…); export const step = (x) => model.forward(x)`;
 }
 
-/** A function with parameters in a module that says nothing about their values. */
+/** The error for a function with parameters in a module that doesn't provide their values. */
 function withoutInputs(file: string, name: string, fn: AnyFunction): ArgumentError {
   return new ArgumentError({
     what: `${file}: nothing says what to call ${name} with`,
@@ -153,7 +153,7 @@ function argumentsOf(file: string, inputs: (() => unknown) | undefined): LoadedF
   };
 }
 
-/** Returns the exports of a module. Throws DataError when it can't be loaded. */
+/** Returns the exports of a module. Throws DataError if it can't be loaded. */
 export async function importFile(file: string): Promise<Record<string, unknown>> {
   const path = resolve(file);
   try {
@@ -163,13 +163,13 @@ export async function importFile(file: string): Promise<Record<string, unknown>>
     if (error instanceof SyntaxError) throw unparsed(path, error);
     const transform = transformError(error);
     if (transform) throw new DataError({ ...transform, cause: error });
-    // Errors inside the module itself are the user's to see as they are.
+    // Errors inside the module itself reach the user unchanged.
     if (code === undefined || !loaderErrors.has(code)) throw error;
     throw new DataError({ ...unloadable(path, error as NodeError), cause: error });
   }
 }
 
-/** The errors that Node's loader throws before any of the module's code runs. */
+/** Errors that Node's loader throws before any of the module's code runs. */
 const loaderErrors = new Set([
   'ERR_MODULE_NOT_FOUND',
   'ERR_UNKNOWN_FILE_EXTENSION',
@@ -180,7 +180,10 @@ const loaderErrors = new Set([
   'ERR_IMPORT_ATTRIBUTE_MISSING',
 ]);
 
-/** The facts of a file that esbuild can't compile, where a loader such as tsx uses it: only the text leaves the loader's thread. */
+/**
+ * Details of a file that esbuild can't compile when it is used by a loader such as tsx: only the text leaves the
+ * loader's thread.
+ */
 function transformError(error: unknown): ErrorFacts | null {
   const message = error instanceof Error ? error.message : '';
   const [, file, line, column, text] = /^(.+):(\d+):(\d+): ERROR: (.+)$/m.exec(message) ?? [];
@@ -194,7 +197,7 @@ function transformError(error: unknown): ErrorFacts | null {
   };
 }
 
-/** Node tells the place of a syntax error only where it loads or checks the file by itself. */
+/** Node reports the position of a syntax error only when it loads or checks the file itself. */
 function unparsed(path: string, error: SyntaxError): DataError {
   const missing = /'([^']+)' does not provide an export named '([^']+)'/.exec(error.message);
   if (missing) {

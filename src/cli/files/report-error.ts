@@ -1,16 +1,16 @@
 import { TostaticError } from '../../../runtime/errors/errors.ts';
 
-/** Frames outside of the user's code: Node, the command itself, and what installed packages do below it. */
+/** Frames outside the user's code: Node, the command itself, and the packages that it calls. */
 const foreign =
   /node:|\/node_modules\/(?:commander|tostatic|tsx)\/|\/src\/(?:cli|vm|dispatch)\/|frames? of tostatic/;
 
 /**
- * Returns the text that the command prints for an error. A mistake that tostatic names says everything in its message;
- * of an error in the user's module, the frames of the user stay.
+ * Returns the text that the command prints for an error. The message of a tostatic error is complete; for an error
+ * in the user's module, the user's frames are kept.
  */
 export function errorText(error: unknown): string {
   if (error instanceof TostaticError) {
-    // The command itself is not the user's code.
+    // The command itself is not user code.
     const message = error.message
       .split('\n')
       .filter((line) => !/^ {2}at: .*\/commander\//.test(line));

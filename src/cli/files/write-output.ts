@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { DataError } from '../../../runtime/errors/errors.ts';
 
-/** Writes what an option asks for, such as `--html FILE`. Throws DataError when the file can't be written. */
+/** Writes the file of an option such as `--html FILE`. Throws DataError if it can't be written. */
 export function writeOutput(file: string, content: string | Uint8Array): void {
   try {
     writeFileSync(file, content);

@@ -20,7 +20,7 @@ export function initProject(folder: string, options: InitOptions): void {
     });
   }
   const root = resolve(folder);
-  // Files of version control and editors don't count as a project.
+  // Files of version control and editors don't count.
   const present = existsSync(root) ? readdirSync(root).filter((name) => !name.startsWith('.')) : [];
   if (present.length > 0) {
     throw new ArgumentError({

@@ -1,6 +1,6 @@
-/** The files of the projects that `tostatic init` makes. */
+/** The files of projects created by `tostatic init`. */
 
-/** Contents by path, for a project of that name that uses that version of tostatic. */
+/** Returns contents by path, for a project with this name and version of tostatic. */
 export type Template = (name: string, version: string) => Readonly<Record<string, string>>;
 
 const manifest = (fields: object): string => `${JSON.stringify(fields, null, 2)}\n`;
@@ -15,7 +15,7 @@ const compilerOptions = {
   skipLibCheck: true,
 };
 
-/** A module of the project beside the one that imports it. */
+/** A module specifier within the project. */
 const local = (name: string): string => `'./${name}.ts'`;
 
 const ignored = 'node_modules\ndist\n';

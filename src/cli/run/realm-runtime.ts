@@ -5,7 +5,10 @@ import { outsideModules } from '../../vm/realm/outside-modules.ts';
 
 const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
 
-/** The text of `src/vm/realm/script-steps.ts` with what it imports, as the body of a function of `require` and `exports`. */
+/**
+ * The text of `src/vm/realm/script-steps.ts` with its imports, as the body of a function of `require` and
+ * `exports`.
+ */
 export async function realmRuntime(): Promise<string> {
   const prebuilt = new URL('./realm-runtime.txt', import.meta.url);
   if (existsSync(prebuilt)) return readFileSync(prebuilt, 'utf8');
@@ -13,7 +16,7 @@ export async function realmRuntime(): Promise<string> {
   return bundleRealm(fileURLToPath(new URL(entry, import.meta.url)));
 }
 
-/** Made once when the package is built; at every start where it runs from its sources. */
+/** Bundled once when the package is built, or at every start when run from the sources. */
 export async function bundleRealm(entry: string): Promise<string> {
   const pattern = new RegExp(`/(${outsideModules.join('|')})\\.[jt]s$`);
   return bundle({
@@ -31,7 +34,7 @@ export async function bundleRealm(entry: string): Promise<string> {
   });
 }
 
-/** The thread's program: its file, or its text where only the main thread can read TypeScript. */
+/** The thread's program: its file, or its text if only the main thread can read TypeScript. */
 export async function workerProgram(): Promise<{ program: URL | string; eval: boolean }> {
   const program = new URL(`./run-worker.${extension}`, import.meta.url);
   if (extension === 'js') return { program, eval: false };

@@ -12,7 +12,7 @@ interface RunOptions {
   readonly jobs?: string;
 }
 
-/** `tostatic run`: every file as a script in a fresh realm, one line of JSON for each, in their order. */
+/** `tostatic run`: runs every file as a script in a fresh realm, and prints one line of JSON for each, in order. */
 export async function runFiles(files: readonly string[], options: RunOptions): Promise<void> {
   const { suspendEverywhere = false } = options;
   const pool = new WorkerPool({
@@ -34,7 +34,7 @@ export async function runFiles(files: readonly string[], options: RunOptions): P
     return result;
   };
   const given = Promise.all(files.map(add));
-  // Without files the names come from there alone; with files, a caller without names to add may keep it open.
+  // Without files, all names come from standard input; with files, it may stay open with nothing to add.
   await readNames(add, files.length === 0 ? undefined : given);
   await written;
   await pool.close();
@@ -44,7 +44,7 @@ export async function runFiles(files: readonly string[], options: RunOptions): P
 /** How long standard input may be silent once `given` is done. */
 const graceMilliseconds = 1000;
 
-/** A name per line, to the end of standard input. */
+/** Reads one name per line, until standard input ends. */
 async function readNames(add: (file: string) => void, given?: Promise<unknown>): Promise<void> {
   if (given && process.stdin.isTTY) return;
   const lines = createInterface({ input: process.stdin });

@@ -6,11 +6,11 @@ export interface RunResult {
   readonly ok: boolean;
   /** The error that was thrown, as `Name: message`. */
   readonly error: string | null;
-  /** The engine itself ran it, since its bytecode is rejected. */
+  /** Set if the engine itself ran the script, because its bytecode was rejected. */
   readonly native?: NativeRun;
 }
 
-/** The name and message of whatever was thrown, without trusting it. */
+/** The name and message of a thrown value, which can't be trusted. */
 export function describeError(error: unknown): string {
   try {
     if (typeof error !== 'object' || error === null) return `thrown: ${String(error)}`;
@@ -23,7 +23,7 @@ export function describeError(error: unknown): string {
   }
 }
 
-/** A syntax error says where it is. */
+/** The position of a syntax error. */
 function place(error: object): string {
   const { loc, stack } = error as { loc?: { line: number; column: number }; stack?: string };
   if (loc) return '';

@@ -18,8 +18,8 @@ export interface NativeRun {
 }
 
 /**
- * Runs a script in a realm: through its bytecode, or natively where that is rejected. Throws what the
- * script throws; a SyntaxError before anything of it runs.
+ * Runs a script in a realm: by its bytecode, or natively if that is rejected. Throws what the script throws; a
+ * SyntaxError is thrown before anything runs.
  */
 export function runText(
   realm: Realm,
@@ -27,7 +27,7 @@ export function runText(
   file: string,
   execution: Execution,
 ): NativeRun | undefined {
-  // The engine knows every early error; the parser some of them.
+  // The engine detects every early error, the parser only some.
   new Script(text, { filename: file });
   const program = parse(text, options);
   const source = sourceOf(text, file);
@@ -60,7 +60,7 @@ function nativeRun({ reason, explanation, span }: LowerRefusal, source: SourceTe
   return { reason, explanation, line: source.position(span.start).line };
 }
 
-/** Its names are there before its first statement, as the engine makes them. */
+/** The script's names, which exist before its first statement, as in the engine. */
 function namesOf(program: Program, { strict }: Code): ScriptNames {
   const body = program.body as Parameters<typeof hoistedFunctions>[0];
   const functions = body.flatMap((node) => declaredFunction(node)?.id.name ?? []);

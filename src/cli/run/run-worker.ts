@@ -1,4 +1,4 @@
-/** One of the threads of `tostatic run`: takes a file, runs it in a realm of its own, replies. */
+/** One of the threads of `tostatic run`: receives a file, runs it in its own realm, and replies. */
 
 import { readFileSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -41,7 +41,7 @@ async function run(file: string): Promise<RunResult> {
   try {
     const realm = new Realm(compiled, (line) => process.stderr.write(`${line}\n`));
     const native = runText(realm, text, file, execution);
-    // Jobs of promises run before the answer, also those that they ask for.
+    // Promise jobs run before the answer, including those that they enqueue.
     await turn();
     await turn();
     if (rejections.length > 0) return { file, ok: false, error: describeError(rejections[0]) };

@@ -6,7 +6,7 @@ import type { WorkerData } from './run-worker.ts';
 interface PoolOptions extends WorkerData {
   readonly execution: Execution;
   readonly program: { readonly program: URL | string; readonly eval: boolean };
-  /** A file that runs longer is stopped. */
+  /** How long a file may run before it is stopped. */
   readonly milliseconds: number;
   readonly workers: number;
 }
@@ -24,7 +24,7 @@ export class WorkerPool {
   readonly #options: PoolOptions;
   readonly #idle: Worker[] = [];
   readonly #waiting: Task[] = [];
-  /** They are starting, and say so once they have. */
+  /** Threads that are still starting. */
   readonly #fresh = new Set<Worker>();
   #count = 0;
 
@@ -69,7 +69,7 @@ export class WorkerPool {
       if (reusable) this.#idle.push(worker);
       else {
         this.#count--;
-        // Its last errors belong to a file that is answered.
+        // Its last errors belong to a file that was already answered.
         worker.on('error', () => {});
         void worker.terminate();
       }
@@ -88,7 +88,7 @@ export class WorkerPool {
       clearTimeout(timer);
       return setTimeout(() => fail(late), allowed);
     };
-    // A thread that has to start takes its own time for that.
+    // Starting a thread isn't counted as time of the file.
     let timer: NodeJS.Timeout | undefined;
     timer = limit(milliseconds + startMilliseconds);
     if (!this.#fresh.delete(worker)) timer = limit(milliseconds);

@@ -2,21 +2,21 @@ import type { ReportTable } from '../report.ts';
 import type { VariantResult } from './measure.ts';
 import { mib } from './tables.ts';
 
-/** The cost of one budget: plain data, for a plot. */
+/** The cost of one budget, as plain data for a plot. */
 export interface CurvePoint {
-  /** Bytes; null: none was given. */
+  /** In bytes; null: none was given. */
   readonly budget: number | null;
-  /** Bytes at the peak beside what is held between steps. */
+  /** Bytes at the peak beyond what is held between steps. */
   readonly peak: number;
-  /** The share of forward's arithmetic that is done again. */
+  /** The recomputed share of forward's arithmetic. */
   readonly recomputedShare: number;
   /** Milliseconds. */
   readonly step: number;
-  /** No other point has both a lower peak and less arithmetic done again. */
+  /** Whether no other point has both a lower peak and less recomputed arithmetic. */
   readonly isPareto: boolean;
 }
 
-/** From the highest peak to the lowest. */
+/** Points from the highest peak to the lowest. */
 export function curveOf(results: readonly VariantResult[]): readonly CurvePoint[] {
   const points = results.map((variant) => ({
     budget: variant.recomputed?.budget ?? null,
@@ -33,7 +33,7 @@ export function curveOf(results: readonly VariantResult[]): readonly CurvePoint[
     .sort((a, b) => b.peak - a.peak);
 }
 
-/** Budgets in equal steps from the peak without one down to the least that was found, both omitted. */
+/** Budgets at equal intervals between the peak without a budget and the smallest one found, both excluded. */
 export function budgetsBetween(most: number, least: number, count: number): readonly number[] {
   return Array.from({ length: count }, (_, i) =>
     Math.round(most - ((most - least) * (i + 1)) / (count + 1)),
@@ -62,7 +62,7 @@ export function curveTable(points: readonly CurvePoint[]): ReportTable {
   };
 }
 
-/** One line under the slider. */
+/** The caption under the slider. */
 export function captionOf({ budget, peak, recomputedShare, step }: CurvePoint): string {
   const of = budget === null ? 'no budget' : `budget ${mib(budget)}`;
   const again = `${percentOf(recomputedShare)} of forward's arithmetic done again`;

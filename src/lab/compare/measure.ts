@@ -14,7 +14,7 @@ import { type SavedShare, savedBySource } from './saved-values.ts';
 import type { Prepared, Variant } from './variants.ts';
 import type { MeasuredStep, Subject, WorkloadOptions } from './workload.ts';
 
-/** One subgraph of a variant, as it was planned; bytes. */
+/** One planned subgraph of a variant, with its bytes. */
 export interface SubgraphResult {
   readonly ops: number;
   readonly forwardPeak: number;
@@ -26,29 +26,29 @@ export interface SubgraphResult {
   readonly end: string;
 }
 
-/** The cost of one variant of running a training step. Plain data: it travels between processes. */
+/** The cost of running a training step as one variant: plain data, sent between processes. */
 export interface VariantResult {
   readonly name: string;
   readonly title: string;
   readonly group: Variant['group'];
   /** Bytes held between steps: parameters, state and one batch. */
   readonly held: number;
-  /** In a step, everything included. */
+  /** The peak of a step, everything included. */
   readonly peakAllocated: number;
   readonly peakReserved: number;
-  /** At the peak: bytes reserved and free, and the share of them outside of the largest piece. */
+  /** Bytes reserved and free at the peak, and the share of them outside the largest block. */
   readonly freeAtPeak: number;
   readonly fragmentation: number;
-  /** Bytes that forward leaves for backward, with the loss; null where forward is not a call of its own. */
+  /** Bytes that forward keeps for backward, with the loss; null if forward is not a call of its own. */
   readonly keptAfterForward: number | null;
-  /** Peak that the plan predicts, and a bound for any order; null where several programs run. */
+  /** The peak that the plan predicts, and a lower bound for any order; null if several programs run. */
   readonly predictedPeak: number | null;
   readonly lowerBound: number | null;
   readonly allocations: number;
   readonly frees: number;
-  /** The budget of a step within one, and the share of forward's arithmetic that is done again. */
+  /** The budget of a step within one, and the recomputed share of forward's arithmetic. */
   readonly recomputed: { readonly budget: number; readonly share: number } | null;
-  /** Milliseconds: the first step, which compiles, and the fastest one after it. */
+  /** Milliseconds of the first step, which compiles, and of the fastest one after it. */
   readonly firstStep: number;
   readonly step: number;
   readonly graphs: number;
@@ -56,7 +56,10 @@ export interface VariantResult {
   readonly graphRuns: number;
   readonly breaks: number;
   readonly translations: number;
-  /** Kernels that ran in subgraphs in all calls so far, and kernels that the captured function ran outside them. */
+  /**
+   * Kernels launched in subgraphs in all calls so far, and kernels that the captured function launched outside
+   * them.
+   */
   readonly staticKernels: number;
   readonly eagerKernels: number;
   /** Parts that ran as ordinary JavaScript, with the reason. */
@@ -75,7 +78,7 @@ export interface MeasureOptions {
   readonly device: Device;
   readonly size: WorkloadOptions['size'];
   readonly batch?: number | undefined;
-  /** Number of steps whose losses are compared and whose times are taken, after the one that compiles. */
+  /** The number of steps whose losses are compared and whose times are measured, after the one that compiles. */
   readonly steps: number;
 }
 
@@ -108,7 +111,7 @@ export function measureVariant(
     for (const tensor of results) tensor.dispose();
   };
   const firstStep = timed(run);
-  // The second step compiles what the first one's numbers made look constant.
+  // The second step compiles again where numbers turned out to change.
   run();
   let fastest = Number.POSITIVE_INFINITY;
   for (let i = 0; i < steps; i++) fastest = Math.min(fastest, timed(run));
@@ -122,7 +125,7 @@ export function measureVariant(
   const free = freeAtPeak(device, peakAllocated, run);
   const { attribution } = recordPeak(device, run);
   const keptAfterForward = prepared.forward && read(() => keptBy(prepared.forward!, batch, device));
-  // What is too small runs eagerly: its plan describes no run.
+  // Graphs that are too small run eagerly: their plans describe no run.
   const parts = captured?.parts.filter(({ tooSmall }) => !tooSmall) ?? [];
   const whole = wholeStep(prepared, parts);
   const stats = captured?.stats();
@@ -168,7 +171,7 @@ function asynchronousStep(): ArgumentError {
   });
 }
 
-/** A workload leaves what was there before it was built; a plain step leaves after each run what it found. */
+/** A workload must leave what existed before it was built; a plain step, after each run, what it found. */
 function leftAfter(
   { dispose }: MeasuredStep,
   batch: readonly unknown[],
@@ -181,7 +184,7 @@ function leftAfter(
   return counter.allocated - atFirst;
 }
 
-/** In plain arrays and objects, each once. */
+/** The tensors in plain arrays and objects, without duplicates. */
 function tensorsOf(value: unknown, found = new Set<Tensor>()): Set<Tensor> {
   if (value instanceof Tensor) found.add(value);
   else if (Array.isArray(value)) for (const item of value) tensorsOf(item, found);
@@ -195,7 +198,7 @@ function isPlainObject(value: unknown): value is object {
   );
 }
 
-/** Runs what reads numbers where they can be read: `meta` has those that the workload says. */
+/** Runs `body` so that it can read numbers: on `meta` it reads those that the workload provides. */
 function readsOf({ reads }: Prepared['workload'], { kind }: Device): <T>(body: () => T) => T {
   if (kind !== 'meta') return (body) => body();
   return (body) => {
@@ -224,7 +227,7 @@ function timed(body: () => void): number {
   return performance.now() - start;
 }
 
-/** Leaves parameters alone: backward doesn't run. */
+/** The bytes that forward keeps; parameters are unchanged, since backward doesn't run. */
 function keptBy(
   forward: NonNullable<Prepared['forward']>,
   batch: readonly unknown[],

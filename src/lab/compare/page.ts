@@ -8,11 +8,11 @@ export interface ComparisonPage {
   readonly facts: readonly (readonly [name: string, value: string])[];
   readonly results: readonly VariantResult[];
   readonly problems: readonly string[];
-  /** Sweeps over memory budgets are shown as a curve, with a slider. */
+  /** Whether to show a sweep over memory budgets as a curve with a slider. */
   readonly hasCurve?: boolean;
 }
 
-/** The comparison as one HTML page that opens offline. */
+/** Renders the comparison as one HTML page that opens offline. */
 export function renderComparison(page: ComparisonPage): string {
   const { title, facts, results, problems, hasCurve = false } = page;
   const baseline = results.find(({ name }) => name === 'eager');

@@ -3,9 +3,9 @@ import { bytesOf } from '../../../runtime/program/value-bytes.ts';
 import type { CompiledPart } from '../../programs/compiled-part.ts';
 import { shortFile } from '../peak-attribution.ts';
 
-/** Values of one line that forward keeps for backward. */
+/** The values of one line that forward keeps for backward. */
 export interface SavedShare {
-  /** The op that made them, and the user's line that asked for it. */
+  /** The op that computed them, and the user's line. */
   readonly source: string;
   readonly bytes: number;
   readonly values: number;
@@ -20,8 +20,8 @@ interface Share {
 }
 
 /**
- * Returns the values that the subgraphs keep between forward and backward, largest first; the caller's memory doesn't
- * count.
+ * Returns the values that the subgraphs keep between forward and backward, largest first, without memory of the
+ * caller.
  */
 export function savedBySource(parts: readonly CompiledPart[]): readonly SavedShare[] {
   const shares = new Map<string, Share>();

@@ -3,7 +3,7 @@ import type { VariantResult } from './measure.ts';
 
 const whole = new Intl.NumberFormat('en');
 
-/** Bytes in words that fit a table. */
+/** Prints bytes briefly enough for a table. */
 export function mib(bytes: number | null): string {
   if (bytes === null) return '–';
   return bytes >= 2 ** 20 ? `${(bytes / 2 ** 20).toFixed(2)} MiB` : `${whole.format(bytes)} B`;
@@ -17,7 +17,7 @@ function percent(part: number, all: number): string {
   return all === 0 ? '–' : `${((100 * part) / all).toFixed(0)} %`;
 }
 
-/** One row per variant; peaks against those of eager execution with reference counting. */
+/** One row per variant, with peaks relative to eager execution with reference counting. */
 export function waysTable(
   results: readonly VariantResult[],
   baseline: VariantResult | undefined,
@@ -109,8 +109,8 @@ export function subgraphTable({ subgraphs }: VariantResult): ReportTable {
 }
 
 /**
- * A table as text: the first column to the left, numbers to the right. One that is wider than `columns` has a line for
- * each of its columns instead, if that is narrow enough.
+ * Prints a table as text: the first column left-aligned, numbers right-aligned. A table wider than `columns` is
+ * printed with a line for each of its columns instead, if that is narrow enough.
  */
 export function printTable(table: ReportTable, columns = Number.POSITIVE_INFINITY): string {
   const text = lined(table);
@@ -140,7 +140,7 @@ function lined({ head, rows }: ReportTable): string {
   );
 }
 
-/** Returns the results that contradict the promises of static execution; empty when all of them hold. */
+/** Returns the results that contradict the promises of static execution; empty if all hold. */
 export function problemsOf(results: readonly VariantResult[]): string[] {
   const problems: string[] = [];
   const [first] = results;

@@ -19,20 +19,20 @@ type Run = (...batch: unknown[]) => unknown;
 /** A workload prepared to run as one variant. */
 export interface Prepared {
   readonly workload: MeasuredStep;
-  /** A whole step; returns the loss, or what a plain function returns. */
+  /** Runs a whole step; returns the loss, or the result of a plain function. */
   readonly step: Run;
-  /** The forward pass alone; null where forward is not a call of its own. */
+  /** Runs only the forward pass; null if forward is not a call of its own. */
   readonly forward: Run | null;
   readonly captured: Captured | null;
 }
 
 export interface Variant {
-  /** Names it on the command line. */
+  /** The name on the command line. */
   readonly name: string;
   readonly title: string;
-  /** The kind of variant: a mode, an ablation, or a sweep's setting. */
+  /** The kind of variant: a mode, an ablation, or a setting of a sweep. */
   readonly group: 'modes' | 'ablation of the full graph' | 'ablation of broken graphs' | 'sweep';
-  /** It runs the loss, backward and the update one by one: a plain step has no loss of its own. */
+  /** Whether it runs loss, backward and update separately: a plain step has no separate loss. */
   readonly needsLoss: boolean;
   readonly prepare: (build: Build) => Prepared;
 }
@@ -66,7 +66,7 @@ const tidied: Variant = {
   },
 };
 
-/** Frees what a call makes and doesn't return. */
+/** Frees everything that a call creates and doesn't return. */
 const insideTidy =
   (run: Run): Run =>
   (...batch) =>
@@ -101,7 +101,7 @@ function subgraphs(
       const memory = forBytes(options.memory);
       const captured = new Captured(workload.loss as Captured['fn'], { ...options, memory });
       const call = callOf(captured);
-      // A setting may leave parts to run as they are: eager tensors of theirs are freed as usual.
+      // A setting may leave parts uncaptured: their eager tensors are freed as usual.
       const forward: Run =
         variant.group === 'sweep' ? (...batch) => tidy(() => call(...batch)) : call;
       return { workload, step: inPhases(forward, workload), forward, captured };
@@ -109,7 +109,7 @@ function subgraphs(
   };
 }
 
-/** Bytes are what is compared: the smallest peak, from the first step on. */
+/** Compares bytes: asks for the smallest peak, from the first step on. */
 function forBytes(choice: MemoryChoice | undefined): MemoryChoice {
   return { ...memoryOptions(choice), prefer: 'bytes' };
 }
@@ -118,7 +118,7 @@ function callOf(captured: Captured): Run {
   return (...batch) => captured.call(undefined, batch);
 }
 
-/** Forward by `forward`, then backward and update as they are. */
+/** Runs forward by `forward`, then backward and update unchanged. */
 function inPhases(forward: Run, workload: MeasuredStep): Run {
   const { optimizer } = workload as BuiltWorkload;
   return (...batch) => {
@@ -151,7 +151,7 @@ const plainStep = wholeStep(
 /** The modes in which a function that is not a workload can run. */
 export const stepVariants: readonly Variant[] = [refcount, tidied, plainStep];
 
-/** Each clean-up of the memory plan switched off alone, and the presets. */
+/** Each clean-up of the memory plan disabled alone, and the presets. */
 export const ablations: readonly Variant[] = [
   ...memorySwitches.map((name) =>
     wholeStep(
@@ -175,7 +175,10 @@ export const ablations: readonly Variant[] = [
   ),
 ];
 
-/** One setting of a sweep over the options of `toStatic`: of the whole step for a memory budget, else with forced breaks. */
+/**
+ * One setting of a sweep over options of `toStatic`: for a memory budget the whole step, otherwise with forced
+ * breaks.
+ */
 export function settingVariant(title: string, options: ToStaticOptions): Variant {
   const variant = { name: `sweep:${title}`, title, group: 'sweep' } as const;
   const { memory } = options;

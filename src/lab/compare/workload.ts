@@ -1,38 +1,38 @@
 import { ArgumentError } from '../../../runtime/errors/errors.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 
-/** How a workload is to be built. */
+/** How to build a workload. */
 export interface WorkloadOptions {
   readonly device: string;
-  /** `reduced` runs on a CPU in seconds, `full` is the size of the literature. */
+  /** `reduced` runs on a CPU in seconds, `full` is the size used in the literature. */
   readonly size: 'reduced' | 'full';
-  /** `breakGraph()` at the places where its model would break a graph in practice. */
+  /** Whether to call `breakGraph()` where the model would break a graph in practice. */
   readonly breaks: boolean;
-  /** Samples per step; the workload's own number by default. */
+  /** Samples per step; by default the workload's own number. */
   readonly batch?: number;
 }
 
-/** A model in training, by the library's seed. */
+/** A model in training, created with the library's seed. */
 export interface BuiltWorkload {
   readonly optimizer: { step(): void; zeroGrad(): void };
-  /** Forward pass and loss of a batch. */
+  /** The forward pass and the loss of a batch. */
   readonly loss: (...inputs: Tensor[]) => Tensor;
   /** A whole step in one function: loss, backward, update. Returns the loss. */
   readonly step: (...inputs: Tensor[]) => Tensor;
-  /** The batch of step number `i`, the same in every run; the caller gives it back. */
+  /** The batch of step `i`, the same in every run; the caller frees it. */
   readonly inputs: (i: number) => Tensor[];
-  /** On `meta`: what the numbers are that a step reads of its tensors, in their order. */
+  /** On `meta`: the numbers that a step reads from its tensors, in order. */
   readonly reads?: readonly (number | boolean)[];
   /** Frees model and optimizer. */
   readonly dispose: () => void;
 }
 
-/** The export named `workload` of a module, to be run by `tostatic compare`. */
+/** The export named `workload` of a module, for `tostatic compare`. */
 export interface Workload {
   readonly build: (options: WorkloadOptions) => BuiltWorkload;
 }
 
-/** A training step to measure: of a workload, or a plain function whose loss can't be run by itself. */
+/** A training step to measure: of a workload, or a plain function without a separate loss. */
 export interface MeasuredStep extends Pick<BuiltWorkload, 'reads'> {
   readonly optimizer: BuiltWorkload['optimizer'] | null;
   readonly loss: BuiltWorkload['loss'] | null;
@@ -47,7 +47,7 @@ export interface Subject {
   readonly build: (options: WorkloadOptions) => MeasuredStep;
 }
 
-/** A plain function and its arguments, as the other commands take them. */
+/** A plain function and its arguments, as in the other commands. */
 export function stepAlone(
   step: (...inputs: unknown[]) => unknown,
   inputs: () => readonly unknown[],
@@ -63,7 +63,7 @@ export function stepAlone(
   };
 }
 
-/** The workload of a module; null when it exports none. Throws ArgumentError when it has no `build`. */
+/** The workload of a module; null if it exports none. Throws ArgumentError if it has no `build`. */
 export function workloadOf(
   file: string,
   exports: Readonly<Record<string, unknown>>,

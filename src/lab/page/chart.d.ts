@@ -1,6 +1,6 @@
 import type { ChartData } from '../chart-data.ts';
 
-/** Lines of allocated bytes in `place`, op by op or over time; needs uPlot as a global. */
+/** Plots lines of allocated bytes in `place`, op by op or over time; needs uPlot as a global. */
 export class Chart {
   constructor(place: Element, data: ChartData, opNames: readonly string[]);
   draw(): void;
