@@ -1,4 +1,4 @@
-/** Programs for other engines. */
+/** Exports programs for other engines. */
 
 import { ArgumentError } from '../../runtime/errors/errors.ts';
 import { expectOptions, type OptionKinds } from '../../runtime/options/expect-options.ts';
@@ -24,14 +24,15 @@ export type { ExportedInput, ExportedOutput } from './stablehlo/export-program.t
 type Exportable = Parameters<typeof save>[0];
 
 export interface ExportOptions {
-  /** Number of the program among those that the file holds; the last one that was compiled by default. */
+  /** The index of the program in the file; by default the last one compiled. */
   readonly program?: number;
 }
 
 export interface StableHLOOptions extends ExportOptions {
   /**
-   * The most iterations of a data-dependent loop that gradients flow through: XLA keeps what backward reads in tables with so
-   * many rows. The gradients of a loop that makes more are NaN. By default such loops are rejected.
+   * The most iterations of a data-dependent loop that gradients flow through: XLA keeps the values that backward
+   * reads in tables with this many rows. The gradients of a loop with more iterations are NaN. By default such
+   * loops are rejected.
    */
   readonly maxIterations?: number;
 }
@@ -39,7 +40,7 @@ export interface StableHLOOptions extends ExportOptions {
 export interface StableHLOExport {
   /** The module in MLIR's text form. */
   readonly text: string;
-  /** The arguments and results, as JSON beside the module. */
+  /** The arguments and results, as JSON. */
   readonly sidecar: {
     readonly format: 'tostatic-stablehlo';
     readonly version: 1;
@@ -48,14 +49,14 @@ export interface StableHLOExport {
     readonly outputs: readonly ExportedOutput[];
     readonly unchecked: number;
   };
-  /** The tensors of the state by the names of the inputs, as safetensors. */
+  /** The tensors of the state by input name, as safetensors. */
   readonly state: Uint8Array;
 }
 
 /**
- * A captured function that was called, a loaded program, or a saved file (path or bytes) as StableHLO: one function
- * that takes arguments, state and numbers and returns results and the next state. Throws ArgumentError, by name, for
- * an op without a form in StableHLO.
+ * Exports a called captured function, a loaded program, or a saved file (path or bytes) as StableHLO: one function
+ * from arguments, state and numbers to results and the next state. Throws ArgumentError that names an op StableHLO
+ * can't express.
  */
 export async function exportStableHLO(
   source: Exportable | string | URL | Uint8Array,
@@ -94,11 +95,11 @@ function iterationsOf(given: number | undefined): number | null {
 
 export interface OnnxOptions extends ExportOptions {
   /**
-   * `symbolic`: open sizes of arguments are symbolic dimensions; throws ArgumentError where the function has no
-   * program for every size. `fixed`: the sizes that were compiled. By default symbolic where there is such a program.
+   * `symbolic`: dynamic sizes of arguments are symbolic dimensions; throws ArgumentError if the function has no
+   * program for every size. `fixed`: the compiled sizes. By default symbolic if there is such a program.
    */
   readonly sizes?: 'symbolic' | 'fixed';
-  /** The name of a file beside the model for weights of 1 KiB and more; a model may have 2 GiB. */
+  /** The name of a separate file for weights of 1 KiB and more; a model is limited to 2 GiB. */
   readonly externalData?: string;
 }
 
@@ -109,11 +110,11 @@ const onnxKinds: OptionKinds<OnnxOptions> = {
 };
 
 export interface OnnxExport {
-  /** The model's file. */
+  /** The model file. */
   readonly model: Uint8Array;
-  /** The file of `externalData`; null without one. */
+  /** The file named `externalData`; null without one. */
   readonly data: Uint8Array | null;
-  /** The inputs and outputs, as JSON beside the model. */
+  /** The inputs and outputs, as JSON. */
   readonly sidecar: {
     readonly format: 'tostatic-onnx';
     readonly version: 1;
@@ -123,14 +124,14 @@ export interface OnnxExport {
     readonly outputs: readonly OnnxOutput[];
     readonly unchecked: number;
   };
-  /** The tensors of the state that are inputs, by their names, as safetensors. */
+  /** The state tensors that are inputs, by name, as safetensors. */
   readonly state: Uint8Array;
 }
 
 /**
- * A captured function that was called, a loaded program, or a saved file (path or bytes) as an ONNX model: a graph
- * of arguments, the state that it changes and numbers, which returns results and the next state. Throws ArgumentError, by
- * name, for an op without a form in ONNX.
+ * Exports a called captured function, a loaded program, or a saved file (path or bytes) as an ONNX model: a graph
+ * from arguments, mutable state and numbers to results and the next state. Throws ArgumentError that names an op
+ * ONNX can't express.
  */
 export async function exportOnnx(
   source: Exportable | string | URL | Uint8Array,
@@ -167,15 +168,15 @@ function notForEverySize(name: string): ArgumentError {
 
 export interface ModuleOptions {
   /**
-   * Number of the program among those that the file holds, or `all`: the module takes the one that fits its
-   * arguments. The last one that was compiled by default.
+   * The index of the program in the file, or `all`: the module selects the program that fits its arguments. By
+   * default the last one compiled.
    */
   readonly program?: number | 'all';
-  /** The name of a file beside the module for its state, which it fetches. By default the module contains it. */
+  /** The name of a separate file for the state, which the module fetches. By default the module contains it. */
   readonly weights?: string;
   /**
-   * False: kernels without the instructions of relaxed SIMD, for engines that lack them. Products and sums are then
-   * rounded as they are there. By default kernels are those of this engine.
+   * False: kernels without relaxed SIMD instructions, for engines that lack them; products and sums are rounded
+   * accordingly. By default the kernels are those of this engine.
    */
   readonly relaxedSimd?: boolean;
 }
@@ -189,18 +190,18 @@ const moduleKinds: OptionKinds<ModuleOptions> = {
 export interface ModuleExport {
   /** An ES module without imports. */
   readonly code: string;
-  /** Its types. */
+  /** Its TypeScript declarations. */
   readonly declarations: string;
-  /** The file of `weights`; null without one. */
+  /** The file named `weights`; null without one. */
   readonly weights: Uint8Array | null;
   /** Bytes of its memory. */
   readonly memory: ModuleBytes;
 }
 
 /**
- * A captured function that was called, a loaded program, or a saved file (path or bytes) as one ES module without
- * imports, for the sizes that it was compiled for: the kernels that its plan launches, in the order of the plan, and
- * the state. Throws ArgumentError, by name, for what has no form there.
+ * Exports a called captured function, a loaded program, or a saved file (path or bytes) as one ES module without
+ * imports, for the compiled sizes: the kernels that its plan launches, in plan order, and the state. Throws
+ * ArgumentError that names an op a module can't express.
  */
 export async function exportModule(
   source: Exportable | string | URL | Uint8Array,

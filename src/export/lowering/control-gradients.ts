@@ -21,14 +21,14 @@ export type WriteOps<V extends TargetValue, A> = (
 
 type Type<V extends TargetValue> = Pick<V, 'element' | 'shape'>;
 
-/** Gradients by a number: of a result, and from the number of results on of an operand. */
+/** Gradients by index: results first, then operands. */
 type Given<V> = (number: number) => Gradient<V> | undefined;
 
 /**
- * Branches and loops that gradients flow through. A branch returns what it keeps for backward as further results. What an
- * iteration of a loop keeps becomes a row of tables with a fixed number of rows, which backward reads from the last iteration
- * to the first; the tables of a loop inside are rows of those around it. A loop that makes more iterations than there
- * are rows computes its results, and NaN as all of its gradients.
+ * Branches and loops that gradients flow through. A branch returns the values that it keeps for backward as further
+ * results. The values that an iteration of a loop keeps form a row of tables with a fixed number of rows, which
+ * backward reads from the last iteration to the first; tables of an inner loop are rows of those of the outer one.
+ * A loop with more iterations than rows computes its results, but NaN for all of its gradients.
  */
 export class ControlGradients<V extends TargetValue, A> {
   readonly #engine: Engine<V, A>;
@@ -49,12 +49,12 @@ export class ControlGradients<V extends TargetValue, A> {
     return [...own, ...[...tapes.keys()].flatMap((id) => frame.tapes.get(id)!.values)];
   }
 
-  /** Zeros in the place of what a region keeps: of the branch that doesn't run. */
+  /** Zeros in place of a region's values, for the branch that doesn't run. */
   unsaved(layout: SavedLayout): V[] {
     return this.#savedTypes(layout).map((type) => this.#arithmetic.filled(type, 0));
   }
 
-  /** Tables for as many iterations as there are rows. */
+  /** Empty tables with a row per iteration. */
   emptyTables(layout: SavedLayout, { count }: RowTables<V>): V[] {
     return this.#savedTypes(layout).map((type) => this.#arithmetic.filled(tableOf(type, count), 0));
   }
@@ -73,8 +73,8 @@ export class ControlGradients<V extends TargetValue, A> {
   }
 
   /**
-   * Gradients of the operands `to` of a branch. `given`: of its results, by their number, and from the number of results on what
-   * has come to an operand of the branches so far.
+   * Gradients of the operands `to` of a branch. `given`: gradients of its results, by index, followed by the sums
+   * so far of the branches' operands.
    */
   ofBranch(
     tape: Tape<V>,
@@ -138,7 +138,7 @@ export class ControlGradients<V extends TargetValue, A> {
       const slot = given.get(number);
       return slot ? this.#gradients.of(slot) : missing(operand);
     };
-    // Gradients of what is carried, then sums for the operands.
+    // Gradients of loop-carried values, then sums for the operands.
     const carried = program.inputs.flatMap((id, i) =>
       i < count && isFloat(elementOf[program.values[id]!.dtype]) ? [i] : [],
     );
@@ -159,7 +159,7 @@ export class ControlGradients<V extends TargetValue, A> {
         const operand = result - count;
         const sum = sums.get(operand);
         if (!sum || operand >= count) return taken(sums, operand);
-        // The sum for a carried value is that of the loop's start, the operand of the first iteration alone.
+        // The sum for a carried value is that of the loop's start: only the first iteration's operand.
         const isFirst = engine.compare('EQ', number, engine.constant(0, 'i32'));
         sums.set(operand, this.#gradients.chosen(isFirst, missing(operand), sum));
         return this.#gradients.chosen(isFirst, sum, missing(operand));
@@ -168,7 +168,7 @@ export class ControlGradients<V extends TargetValue, A> {
         ...carried.map((i) => found[i] ?? missing(i)),
         ...to.map((operand) => {
           const sum = sums.get(operand);
-          // Gradients of carried values go to the iteration before.
+          // Gradients of carried values go to the previous iteration.
           const own = operand < count ? null : found[operand];
           if (sum && own) return this.#gradients.sum(sum, own);
           return sum ?? own ?? missing(operand);
@@ -195,7 +195,7 @@ export class ControlGradients<V extends TargetValue, A> {
     });
   }
 
-  /** Writes the backward of one run of a region: gradients of its inputs, null where none is computed. */
+  /** Lowers the backward of one run of a region: gradients of its inputs, null if none is computed. */
   #backwardOf(
     layout: SavedLayout,
     saved: readonly V[],
@@ -220,7 +220,7 @@ export class ControlGradients<V extends TargetValue, A> {
     return part.gradInputs.map((id) => (id === null ? null : this.#gradients.of(frame.slot(id))));
   }
 
-  /** The values that a run has kept, views of its operands, and the tapes of branches and loops inside. */
+  /** Restores the values that a run has kept, views of its operands, and the tapes of inner branches and loops. */
   #restore(
     { program, values, tapes, views }: SavedLayout,
     saved: readonly V[],
@@ -251,7 +251,7 @@ const tableOf = <V extends TargetValue>({ element, shape }: Type<V>, count: numb
   shape: [count, ...shape] as V['shape'],
 });
 
-/** The sum for an operand, which the region that it is given to continues from. */
+/** Returns the sum for an operand, from which the region continues. */
 function taken<V>(sums: Map<number, Gradient<V>>, operand: number): Gradient<V> | undefined {
   const sum = sums.get(operand);
   sums.delete(operand);

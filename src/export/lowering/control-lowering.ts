@@ -10,7 +10,7 @@ import { Slot } from './slots.ts';
 import { type SavedLayout, type TapeLayout, tapeLayout } from './tape-layout.ts';
 import type { Engine, RowTables, TargetValue } from './target.ts';
 
-/** Results of a branch or loop, and what else it does. */
+/** The results of a branch or loop, and its effects on memory. */
 export interface ControlResults<V> {
   readonly values: readonly V[];
   readonly written: readonly (readonly [Memory<V>, V])[];
@@ -18,7 +18,7 @@ export interface ControlResults<V> {
   readonly shows: readonly ReadonlySet<Memory<V>>[];
 }
 
-/** Writes branches and loops, and their backward ops. */
+/** Lowers branches, loops and their backward ops. */
 export class ControlLowering<V extends TargetValue, A> {
   readonly #engine: Engine<V, A>;
   readonly #backwardParts: ReadonlyMap<Region, BackwardPart>;
@@ -36,7 +36,7 @@ export class ControlLowering<V extends TargetValue, A> {
     this.#gradients = engine.gradients && new ControlGradients(engine, engine.gradients, write);
   }
 
-  /** Both branches see the values around them; what they write to comes out as further results. */
+  /** Both branches see the surrounding values; memory that they write is returned as further results. */
   cond(op: ProgramOp, frame: Frame<V, A>): ControlResults<V> {
     const [test, ...captured] = op.inputs;
     const layout = this.#layoutOf(op, frame);
@@ -80,8 +80,8 @@ export class ControlLowering<V extends TargetValue, A> {
   }
 
   /**
-   * Lowers a loop. Loop-carried values and memory that the loop writes become arguments of the regions, which see all
-   * other values directly.
+   * Lowers a loop. Loop-carried values and memory that the loop writes become arguments of the regions, which see
+   * all other values directly.
    */
   while(op: ProgramOp, frame: Frame<V, A>): ControlResults<V> {
     const engine = this.#engine;
@@ -130,7 +130,7 @@ export class ControlLowering<V extends TargetValue, A> {
       },
     );
     this.#keep(op, layout, frame, ends.slice(first), operands);
-    // Without an iteration the results are the starts; what an iteration returns, the next may have been given.
+    // Without iterations the results are the starts; a result of one iteration may be an operand of the next.
     shows.forEach((memories, i) => {
       memories.add(outside[i]!.memory);
     });
@@ -149,9 +149,7 @@ export class ControlLowering<V extends TargetValue, A> {
     };
   }
 
-  /**
-   * Returns the memories that the op writes. Throws where data decides whether one of its operands is such a memory.
-   */
+  /** Returns the memories that the op writes. Throws if it is data-dependent whether an operand is such a memory. */
   #writtenMemories(op: ProgramOp, frame: Frame<V, A>): readonly Memory<V>[] {
     const targets = writtenOperands(op).map((number) => frame.slot(op.inputs[number]!).memory);
     const written = [...new Set(targets)];
@@ -176,7 +174,7 @@ export class ControlLowering<V extends TargetValue, A> {
     });
   }
 
-  /** Returns for each result of a region the memories, inside and among its operands outside, that it may be. */
+  /** For each result of a region, returns the memories, inside and among its outer operands, that it may be. */
   #shown(
     results: readonly Slot<V, A>[],
     inputs: readonly Slot<V, A>[],
@@ -212,7 +210,7 @@ export class ControlLowering<V extends TargetValue, A> {
     );
   }
 
-  /** The tape that an op is to keep; null: nothing reads it. */
+  /** The tape that an op must keep; null if nothing reads it. */
   #layoutOf(op: ProgramOp, frame: Frame<V, A>): TapeLayout | null {
     if (!frame.isRead(op.outputs.at(-1)!)) return null;
     const memoryOf = (operand: number) => frame.slot(op.inputs[operand]!).memory;
@@ -232,7 +230,7 @@ export class ControlLowering<V extends TargetValue, A> {
     frame.tapes.set(op.outputs.at(-1)!, { layout, values, operands: new Map(read) });
   }
 
-  /** Writes the ops of a region; `saved`: what backward reads of it. */
+  /** Lowers the ops of a region; `saved`: the values that backward reads. */
   #region(program: Program, inputs: readonly Slot<V, A>[], saved: SavedLayout | null): Frame<V, A> {
     const frame = new Frame<V, A>(saved?.tapes.keys());
     program.inputs.forEach((id, i) => {

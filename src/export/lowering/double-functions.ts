@@ -1,7 +1,7 @@
 import type { DoubleFn } from '../../../runtime/ops/expr/expr.ts';
 import type { ArithmeticTarget, TargetValue } from './target.ts';
 
-/** Functions that JavaScript computes in float64, by the primitives that engines have. */
+/** Functions that JavaScript computes in float64, expressed by primitives that engines have. */
 export function doubleFunction<V extends TargetValue>(
   to: ArithmeticTarget<V>,
   fn: DoubleFn,
@@ -60,7 +60,7 @@ export function doubleFunction<V extends TargetValue>(
 const seriesTerms = 70;
 const fractionTerms = 60;
 
-/** Its series up to 3, and the continued fraction of its complement beyond. */
+/** A series up to 3, and beyond it the continued fraction of the complement. */
 function errorFunction<V extends TargetValue>(
   to: ArithmeticTarget<V>,
   x: V,

@@ -13,7 +13,7 @@ export interface LoweredInput<V> {
   readonly name: string;
   readonly kind: 'argument' | 'state' | 'random';
   readonly value: V;
-  /** The value of the state when the program was saved. */
+  /** The state's value when the program was saved. */
   readonly held: ExportState['value'];
 }
 
@@ -21,18 +21,18 @@ export interface LoweredInput<V> {
 export interface LoweredResult<V> {
   readonly name: string;
   readonly value: V;
-  /** Number of the input that takes it in the next call; null for what the function returns. */
+  /** The index of the input that takes it in the next call; null for a result of the function. */
   readonly feeds: number | null;
 }
 
 export interface LoweredEntry<V> {
   readonly inputs: readonly LoweredInput<V>[];
   readonly results: readonly LoweredResult<V>[];
-  /** Checks of the user (`if (bad) throw …`) that the exported program doesn't make. */
+  /** The number of user checks (`if (bad) throw …`) that the exported program omits. */
   readonly unchecked: number;
 }
 
-/** The program as one function whose state goes in and comes out. */
+/** Lowers the program as one function, with its state as inputs and results. */
 export function lowerEntry<V extends TargetValue, A>(
   portable: PortableProgram,
   engine: Engine<V, A>,
@@ -61,7 +61,7 @@ class EntryLowering<V extends TargetValue, A> {
       return Slot.of(engine, this.#input(place, element, engine.shapeOf(program, id)));
     });
     const numbers = entry.numbers.map((place) => this.#number(place));
-    // Numbers that only effects read are arguments, too.
+    // Numbers read only by effects are arguments, too.
     for (const effect of entry.effects) {
       if (effect.kind === 'set') this.#prepare(effect.value);
     }
@@ -81,7 +81,7 @@ class EntryLowering<V extends TargetValue, A> {
     return { inputs: this.#inputs, results, unchecked: lowering.unchecked };
   }
 
-  /** A gradient that the step clears, whatever it is. */
+  /** Whether it is a gradient that the step clears, whatever it is. */
   #isUnread(place: SavedSource): boolean {
     if (place.kind !== 'state') return false;
     const { isGradient, value } = this.#portable.state[place.index]!;
@@ -122,7 +122,7 @@ class EntryLowering<V extends TargetValue, A> {
     else this.#results[known] = { name, value };
   }
 
-  /** Adds the function's results: tensors and numbers in arrays and objects, by their path. */
+  /** Adds the function's results: tensors and numbers in arrays and objects, by path. */
   #add(recipe: SavedRecipe | null, name: string, outputs: readonly V[]): void {
     if (!recipe) return;
     switch (recipe.kind) {
@@ -148,7 +148,7 @@ class EntryLowering<V extends TargetValue, A> {
     }
   }
 
-  /** The value that branches decide; null where it isn't always one tensor of the same type, or a number. */
+  /** The value chosen by branches; null unless it is always one tensor of the same type, or a number. */
   #chosen(
     { which, options }: Extract<SavedRecipe, { kind: 'choice' }>,
     outputs: readonly V[],
@@ -217,7 +217,7 @@ class EntryLowering<V extends TargetValue, A> {
         this.#result(name, this.#engine.constant(value, 'f64'));
       return;
     }
-    // A gradient that may be null, and is not an input, is of no use outside.
+    // A gradient that may be null, and is not an input, is useless outside.
     if (recipe.kind === 'choice' && !isFed && !this.#chosen(recipe, outputs)) return;
     this.#add(recipe, name, outputs);
   }

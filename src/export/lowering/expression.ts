@@ -16,7 +16,7 @@ import {
   type TargetValue,
 } from './target.ts';
 
-/** The arithmetic of a node as an element type. */
+/** The element types in which nodes are computed. */
 type Computed = 'i32' | 'f32' | 'f64';
 
 const binaryNames = {
@@ -36,11 +36,14 @@ export interface Pointwise<V extends TargetValue> {
   readonly dtypes: readonly DType[];
   readonly dtype: DType;
   readonly shape: V['shape'];
-  /** A number among the op's attributes, without dimensions. */
+  /** Returns a numeric attribute of the op as a scalar. */
   readonly attr: (name: string, element: Element) => V;
 }
 
-/** The scalar function of an op on whole tensors: every node in the arithmetic that our kernels compute it in. */
+/**
+ * Emits the scalar function of an op on whole tensors, computing every node in the same element type as our
+ * kernels.
+ */
 export function emitPointwise<V extends TargetValue>(
   to: ArithmeticTarget<V>,
   given: Pointwise<V>,
@@ -140,7 +143,7 @@ class ExpressionEmitter<V extends TargetValue> {
     }
   }
 
-  /** Returns the arithmetic of an operand that becomes an integer: its own. */
+  /** Returns the element type in which an operand that becomes an integer is computed: its own. */
   #operand(node: Expr): Computed {
     const own = this.#known.get(node)!;
     return own === 'literal' || own === 'fraction' ? 'f32' : own;
@@ -189,7 +192,7 @@ class ExpressionEmitter<V extends TargetValue> {
     return this.#to.binary(binaryNames[fn], x, y);
   }
 
-  /** Emits `remainder` or `divide`; for integers, the result for a divisor 0 is 0. */
+  /** Emits `remainder` or `divide`; for integers, the result for a divisor of 0 is 0. */
   #whole(name: 'remainder' | 'divide', x: V, y: V): V {
     const to = this.#to;
     if (x.element !== 'i32') return to.binary(name, x, y);

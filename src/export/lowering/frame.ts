@@ -4,23 +4,23 @@ import type { Slot } from './slots.ts';
 import type { TapeLayout } from './tape-layout.ts';
 import type { TargetValue } from './target.ts';
 
-/** The values that a branch or loop has kept for its backward. */
+/** The values that a branch or loop keeps for its backward. */
 export interface Tape<V> {
   readonly layout: TapeLayout;
   /**
-   * A branch: the condition, then what either branch has kept, zeros for the one that didn't run. A loop: how many iterations
-   * there were, i32 [], then the tables.
+   * For a branch: the condition, then the values that either branch keeps, zeros for the one that didn't run. For a
+   * loop: the number of iterations, i32 [], then the tables.
    */
   readonly values: readonly V[];
-  /** Operands that backward reads, by their number. */
+  /** Operands that backward reads, by index. */
   readonly operands: ReadonlyMap<number, V>;
 }
 
-/** The values of a program by their number, while it is written. */
+/** The values of a program by id, while it is lowered. */
 export class Frame<V extends TargetValue, A> {
   readonly slots = new Map<ValueId, Slot<V, A>>();
   readonly tapes = new Map<ValueId, Tape<V>>();
-  /** Values that something reads, tapes among them: those without a reader are not kept. */
+  /** Values that something reads, including tapes: others are not kept. */
   readonly #read: Set<ValueId>;
 
   /** `read`: values that are read after the ops of the program. */
@@ -28,7 +28,7 @@ export class Frame<V extends TargetValue, A> {
     this.#read = new Set(read);
   }
 
-  /** Before ops are written. */
+  /** Called before ops are lowered. */
   prepare(ops: readonly ProgramOp[]): void {
     for (const { inputs } of ops) for (const id of inputs) this.#read.add(id);
   }

@@ -1,10 +1,10 @@
 import type { Slot } from './slots.ts';
 import type { ArithmeticTarget, GradientArithmetic, TargetValue } from './target.ts';
 
-/** A gradient that may not exist: zeros and false then. */
+/** A gradient that may not exist: then its value is zeros and `exists` false. */
 export interface Gradient<V> {
   readonly value: V;
-  /** Truth value []. */
+  /** A boolean []. */
   readonly exists: V;
 }
 
@@ -41,7 +41,7 @@ export class Gradients<V extends TargetValue> {
   }
 }
 
-/** Their values one after the other, for a branch or loop. */
+/** Their values in one list, for a branch or loop. */
 export const flat = <V>(gradients: readonly Gradient<V>[]): V[] =>
   gradients.flatMap(({ value, exists }) => [value, exists]);
 

@@ -1,12 +1,12 @@
 import { ArgumentError } from '../../../runtime/errors/errors.ts';
 
-/** Memory of a program: its elements as they are after the writes so far. */
+/** Memory of a program: its elements after the writes so far. */
 export class Memory<V> {
   #current: V;
   #version = 0;
-  /** Others of which data decides whether they are the same: what a branch or loop returns, and what it may return. */
+  /** Other memories that may be this one, depending on data: a result of a branch or loop, and what it may be. */
   readonly #maybeSame = new Set<Memory<V>>();
-  /** One of them was written since. */
+  /** Whether one of these has been written since. */
   #isUnknown = false;
 
   constructor(value: V) {
@@ -17,7 +17,7 @@ export class Memory<V> {
     return this.#version;
   }
 
-  /** Throws ArgumentError where data decides whether a write to other memory changed this one. */
+  /** The elements. Throws ArgumentError if it depends on data whether a write to another memory changed this one. */
   get current(): V {
     if (!this.#isUnknown) return this.#current;
     throw new ArgumentError({
@@ -38,7 +38,7 @@ export class Memory<V> {
     }
   }
 
-  /** Those that this memory may be, itself among them. */
+  /** The memories that this one may be, including itself. */
   maybe(): ReadonlySet<Memory<V>> {
     return new Set([this, ...this.#maybeSame]);
   }

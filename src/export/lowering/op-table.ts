@@ -2,15 +2,15 @@ import { ArgumentError } from '../../../runtime/errors/errors.ts';
 import type { Expr } from '../../../runtime/ops/expr/expr.ts';
 import type { OpRecord } from '../../../runtime/ops/record/define-op.ts';
 
-/** The ops that an engine has a form for. */
+/** The ops that an engine can express. */
 export interface OpTable<C, V> {
-  /** Whether the op has a form: every pointwise one has, of the others those that have a mapping. */
+  /** Whether the engine can express the op: every pointwise op, and others that have a mapping. */
   isMapped(op: OpRecord): boolean;
-  /** Emits an op. Throws ArgumentError, by its name, for one that has no form. */
+  /** Emits an op. Throws ArgumentError that names an unsupported op. */
   emitOp(call: C): readonly V[];
 }
 
-/** `form`: the name of the engine's form of programs. `pointwise` emits an op's expression node by node. */
+/** `form`: the name of the target format. `pointwise` emits an op's expression node by node. */
 export function opTable<C extends { readonly op: OpRecord }, V>(
   form: string,
   mappings: Readonly<Record<string, (call: C) => V | readonly V[]>>,

@@ -7,7 +7,7 @@ import type { ProgramOp } from '../../../runtime/program/program.ts';
 import type { Slot } from './slots.ts';
 import type { Engine, GradientArithmetic, TargetValue } from './target.ts';
 
-/** Returns when the result of an op with optional operands exists: a boolean [], or null for always. */
+/** Returns whether the result of an op with optional operands exists, as a boolean []; null if it always does. */
 export function existenceOf<V extends TargetValue, A>(
   { op }: ProgramOp,
   operands: readonly Slot<V, A>[],
@@ -22,7 +22,7 @@ export function existenceOf<V extends TargetValue, A>(
   return optional.length === 0 ? null : optional.reduce(and);
 }
 
-/** The result of `isThere` and `fillMissing`, whose operand is zeros where it doesn't exist; null for other ops. */
+/** The result of `isThere` and `fillMissing`, whose operand is zeros if it doesn't exist; null for other ops. */
 export function ofOptional<V extends TargetValue, A>(
   { op }: ProgramOp,
   [gradient]: readonly Slot<V, A>[],

@@ -21,41 +21,44 @@ import { TensorReader } from '../../../runtime/save/tensors.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { type SymbolicSizes, symbolicSizes } from './symbolic-sizes.ts';
 
-/** One value that a program finds outside of its arguments. */
+/** One value that a program reads outside its arguments. */
 export interface ExportState {
   readonly name: string;
-  /** Null for values that are not numbers, and for a gradient that the program doesn't read. */
+  /** Null for a value that is not a number, and for a gradient that the program doesn't read. */
   readonly value: Tensor | number | boolean | null;
-  /** A file has no gradients: one that the program adds to starts as zeros, one that it doesn't read is no input. */
+  /**
+   * Files hold no gradients: one that the program adds to starts as zeros, one that it doesn't read is not an
+   * input.
+   */
   readonly isGradient: boolean;
 }
 
-/** A saved program as another engine needs it: ops of the table, in order, with what they read and change. */
+/** A saved program as other engines need it: known ops in order, with the values that they read and change. */
 export interface PortableProgram {
   readonly name: string;
   readonly inputSpec: readonly InputSpec[] | null;
   readonly state: readonly ExportState[];
   readonly entry: SavedEntry;
   readonly program: Program;
-  /** The backward programs of the regions inside that gradients flow through. */
+  /** The backward programs of inner regions that gradients flow through. */
   readonly backwardParts: ReadonlyMap<Region, BackwardPart>;
-  /** Arithmetic on JavaScript numbers; undefined where there is none. */
+  /** Arithmetic on JavaScript numbers; undefined if there is none. */
   readonly scalars: ScalarTable | undefined;
-  /** The program's numbers as functions of the sizes of a call; null where they are those of one call. */
+  /** The program's numbers as functions of the sizes of a call; null if the program is for fixed sizes. */
   readonly sizes: SymbolicSizes | null;
   dispose(): void;
 }
 
 export interface Choice {
-  /** Number of the program in the file: the last one that was compiled by default. */
+  /** The index of the program in the file; by default the last one compiled. */
   readonly index?: number;
-  /** The program for every size, where the file has one and no number is given. */
+  /** Selects the program for every size, if the file has one and no index is given. */
   readonly everySize?: boolean;
 }
 
 /**
- * One program of a saved file: that of number `index`, or the last one that was compiled, which has the numbers that
- * change from call to call as inputs. Throws DataError for a damaged file and ArgumentError where there is no such program.
+ * Reads one program of a saved file: the one at `index`, or the last one compiled, which takes numbers that change
+ * from call to call as inputs. Throws DataError for a damaged file, and ArgumentError if there is no such program.
  */
 export function readPortable(file: Uint8Array, choice: Choice = {}): PortableProgram {
   const { header, data } = parseFile(file);
@@ -126,7 +129,7 @@ function portable(
   };
 }
 
-/** By number: the state whose elements the program reads. */
+/** The state whose elements the program reads, by index. */
 function inputsRead(program: Program, entry: SavedEntry): Map<number, TensorMeta> {
   const read = new Set([...program.ops.flatMap(({ inputs }) => inputs), ...program.outputs]);
   return new Map(
@@ -152,7 +155,7 @@ function readState(field: Field, tensors: TensorReader): ExportState {
   return { name, value: isNumber ? value : null, isGradient };
 }
 
-/** Returns the name of a location in the program that is exported. */
+/** Returns the name of a location in the exported program. */
 export function nameOfPlace(place: SavedSource, state: readonly ExportState[]): string {
   switch (place.kind) {
     case 'argument':

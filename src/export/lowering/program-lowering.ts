@@ -29,12 +29,12 @@ export interface NumberReader<V> {
   readonly read: (symbol: SymbolicNumber) => V;
 }
 
-/** Writes the ops of a program, branches and loops included. */
+/** Lowers the ops of a program, including branches and loops. */
 export class ProgramLowering<V extends TargetValue, A> {
   readonly #engine: Engine<V, A>;
   readonly #scalars: NumberReader<V>;
   readonly #control: ControlLowering<V, A>;
-  /** Checks of the user that the exported program doesn't make. */
+  /** The number of user checks that the exported program omits. */
   unchecked = 0;
 
   constructor(
@@ -47,7 +47,10 @@ export class ProgramLowering<V extends TargetValue, A> {
     this.#control = new ControlLowering(engine, backwardParts, (...args) => this.#emitAll(...args));
   }
 
-  /** Values of the outputs. `inputs` show afterwards what was written to them; null: nothing reads it. */
+  /**
+   * Returns the values of the outputs. Afterwards `inputs` show the writes to them; null for an input that nothing
+   * reads.
+   */
   run(program: Program, inputs: readonly (Slot<V, A> | null)[]): V[] {
     const frame = new Frame<V, A>();
     program.inputs.forEach((id, i) => {
@@ -63,7 +66,7 @@ export class ProgramLowering<V extends TargetValue, A> {
     for (const op of unfusedOps(ops)) this.emit(program, op, frame);
   }
 
-  /** Writes one op, which is not fused, over the values so far. */
+  /** Lowers one unfused op over the values so far. */
   emit(program: Pick<Program, 'values'>, op: ProgramOp, frame: Frame<V, A>): void {
     const { slots } = frame;
     const define = (values: readonly V[], exists: V | null = null) =>
@@ -97,7 +100,7 @@ export class ProgramLowering<V extends TargetValue, A> {
       });
       return;
     }
-    // Exported, contributions are summed per name: what is one tensor there is not known.
+    // In an exported program, contributions are summed per name: which names are one tensor is unknown there.
     if (op.op === earlierSum || (op.op === nameGradientOp && !op.attrs.apart)) {
       const missing = this.#engine.constant(0, 'i1');
       define([this.#orZeros(frame.slot(op.inputs[0]!).read(), missing)], missing);
@@ -134,12 +137,12 @@ export class ProgramLowering<V extends TargetValue, A> {
     }
   }
 
-  /** An op without one of its operands is omitted, its writes too. */
+  /** An op that lacks one of its operands is skipped, including its writes. */
   #writeIf(exists: V | null, target: Slot<V, A>, value: V): Slot<V, A> {
     return target.write(exists ? this.#engine.select(exists, value, target.read()) : value);
   }
 
-  /** Returns when the results exist, where an operand is an optional gradient: a boolean. */
+  /** Returns whether the results exist, as a boolean, if an operand is an optional gradient. */
   #existence(op: ProgramOp, { slots }: Frame<V, A>): V | null {
     const { gradients } = this.#engine;
     if (!gradients) return null;
@@ -178,7 +181,7 @@ export class ProgramLowering<V extends TargetValue, A> {
     };
   }
 
-  /** Random numbers from a place in the stream that the program knows. */
+  /** Random numbers from a position in the stream that the program knows. */
   #drawOf(program: Pick<Program, 'values'>, op: ProgramOp, frame: Frame<V, A>): OpCall<V, A> {
     const engine = this.#engine;
     const [seed, ...places] = op.inputs.map((id) => this.#numberOf(frame, id)) as [V, ...V[]];

@@ -4,7 +4,7 @@ interface Target<V extends TargetValue> extends ArithmeticTarget<V> {
   reshape(x: V, shape: V['shape']): V;
 }
 
-/** Random words of the block that each place lies in, and the place's lane in it. */
+/** The random words of the block that contains each position, and the position's lane in it. */
 export interface RandomWords<V> {
   readonly words: readonly [V, V, V, V];
   readonly lane: V;
@@ -14,16 +14,16 @@ export interface RandomWords<V> {
 export interface RandomStream<V> {
   /** 0, 1, 2, … for the elements [count]. */
   readonly index: V;
-  /** The call's place in the stream, for each element. */
+  /** The call's position in the stream, for each element. */
   readonly offset: V;
   wordsAt(place: V): RandomWords<V>;
-  /** Without the lowest bits. */
+  /** Drops the lowest bits. */
   shifted(x: V, bits: number): V;
 }
 
 type Distribution = 'uniform' | 'normal';
 
-/** The call's random numbers: its distribution from uniform numbers, made of random words. */
+/** Draws the call's random numbers: its distribution, computed from uniform numbers. */
 export function drawn<V extends TargetValue>(
   distribution: Distribution,
   { to, outputs }: Pick<OpCall<V, unknown>, 'outputs'> & { readonly to: Target<V> },
@@ -72,7 +72,7 @@ class Draws<V extends TargetValue> {
     return to.select(to.compare('EQ', index, even), cosine, sine);
   }
 
-  /** 53 bits of two words, in [0, 1), for these elements. */
+  /** For these elements, 53 bits of two words, in [0, 1). */
   #double(index: V): V {
     const to = this.#to;
     const place = to.binary('add', this.#stream.offset, this.#times(index, 2));
@@ -100,7 +100,7 @@ class Draws<V extends TargetValue> {
   }
 }
 
-/** Two normal numbers from two uniform ones, computed in float64 like those of the kernels. */
+/** Two normal numbers from two uniform ones, computed in float64 as in the kernels. */
 function boxMuller<V extends TargetValue>(to: Target<V>, u: V, v: V): [V, V] {
   const c = (value: number) => to.constant(value, 'f64', u.shape);
   const log = to.unary('log', to.binary('subtract', c(1), u));

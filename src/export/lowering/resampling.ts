@@ -4,26 +4,26 @@ import { type ArithmeticTarget, type TargetValue, wideElement } from './target.t
 /** An engine's operations on one dimension of a tensor. */
 export interface DimArithmetic<V extends TargetValue> {
   readonly to: ArithmeticTarget<V>;
-  /** The entries of the dimension at constant places. */
+  /** The entries of the dimension at constant positions. */
   readonly entries: (x: V, places: Int32Array) => V;
-  /** One factor for each entry of the dimension, which broadcast to the tensor. */
+  /** One factor for each entry of the dimension, broadcast to the tensor. */
   readonly factors: (values: Float64Array, like: V) => V;
-  /** The dimension's entries times a matrix [from, size], row-major. */
+  /** The dimension's entries times a row-major matrix [from, size]. */
   readonly product: (x: V, matrix: Float64Array, size: number) => V;
 }
 
 interface Resampling {
-  /** Sizes of the dimension in the op's operand and result; its gradient goes from the result to the operand. */
+  /** Sizes of the dimension in the op's operand and result; the gradient maps the result to the operand. */
   readonly from: number;
   readonly size: number;
   readonly attrs: Readonly<Record<string, unknown>>;
   readonly isGradient: boolean;
 }
 
-/** Up to this many terms for each entry are added one by one; more are a product with a matrix. */
+/** Up to this many terms per entry are added one by one; more are a product with a matrix. */
 const mostTerms = 4;
 
-/** A dimension as weighed sums of its entries: interpolation, average pooling, and the gradients of both. */
+/** Computes a dimension as weighted sums of its entries: interpolation, average pooling, and the gradients of both. */
 export function resampled<V extends TargetValue>(
   along: DimArithmetic<V>,
   x: V,
@@ -41,7 +41,7 @@ export function resampled<V extends TargetValue>(
   return to.convert(sum, x.element);
 }
 
-/** For each entry of the operand, the entries of the result that it is part of. */
+/** For each entry of the operand, the entries of the result that it contributes to. */
 function transposed(taps: readonly (readonly Tap[])[], from: number): Tap[][] {
   const own = Array.from({ length: from }, (): Tap[] => []);
   taps.forEach((list, i) => {
@@ -57,7 +57,7 @@ function byTerms<V extends TargetValue>(
   terms: number,
 ): V {
   const parts = Array.from({ length: terms }, (_, k) => {
-    // An entry with fewer terms has its first one again, of weight 0.
+    // An entry with fewer terms repeats its first one with weight 0.
     const places = Int32Array.from(taps, (list) => (list[k] ?? list[0])?.[0] ?? 0);
     const weights = Float64Array.from(taps, (list) => list[k]?.[1] ?? 0);
     const part = entries(x, places);

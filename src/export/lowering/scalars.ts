@@ -19,7 +19,7 @@ export class ScalarEmitter<V extends TargetValue> {
 
   readonly read = (symbol: SymbolicNumber): V => this.#at(symbol.id);
 
-  /** All of them at the start, where every region sees them. */
+  /** Emits all numbers at the start, where every region sees them. */
   emitAll(): void {
     this.#table?.nodes.forEach((_, id) => {
       this.#at(id);
@@ -80,7 +80,10 @@ const comparisons = {
   '!==': 'NE',
 } as const;
 
-/** A native function on float64 []; comparisons are 1 or 0. Throws ArgumentError for one that engines lack. */
+/**
+ * Calls a native function on float64 []; comparisons return 1 or 0. Throws ArgumentError for a function that
+ * engines lack.
+ */
 export function scalarCall<V extends TargetValue>(
   to: ArithmeticTarget<V>,
   fn: string,

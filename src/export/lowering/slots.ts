@@ -1,14 +1,14 @@
 import { Memory } from './memory.ts';
 import type { Engine, OpCall, TargetValue } from './target.ts';
 
-/** A value of a program: memory, seen through views. */
+/** A value of a program: memory, read through views. */
 export class Slot<V extends TargetValue, A> {
   readonly #engine: Engine<V, A>;
   readonly memory: Memory<V>;
   readonly #views: readonly OpCall<V, A>[];
   #value: V;
   #version: number;
-  /** Whether an optional gradient exists, i1 []; its elements are zeros where it doesn't. Null: it always does. */
+  /** Whether an optional gradient exists, i1 []; if not, its elements are zeros. Null: it always exists. */
   readonly exists: V | null;
 
   private constructor(
@@ -38,19 +38,19 @@ export class Slot<V extends TargetValue, A> {
     return this.memory.version > 0;
   }
 
-  /** The same view of other memory. */
+  /** The same view of another memory. */
   over(memory: Memory<V>): Slot<V, A> {
     const value = this.#levels(memory).at(-1)!;
     return new Slot(this.#engine, memory, this.#views, value, this.exists);
   }
 
-  /** The memory through one view more; its first operand is this value. */
+  /** The memory through one more view, whose first operand is this value. */
   seenThrough(view: OpCall<V, A>): Slot<V, A> {
     const value = this.#engine.emit(view)[0]!;
     return new Slot(this.#engine, this.memory, [...this.#views, view], value, this.exists);
   }
 
-  /** The elements now: after a write the views are taken again. */
+  /** Returns the current elements: after a write the views are applied again. */
   read(): V {
     if (this.#version === this.memory.version) return this.#value;
     this.#value = this.#levels().at(-1)!;
@@ -58,7 +58,7 @@ export class Slot<V extends TargetValue, A> {
     return this.#value;
   }
 
-  /** Everything that shows this memory sees the write. */
+  /** Writes to the memory; all its views see the write. */
   write(value: V): Slot<V, A> {
     const levels = this.#levels();
     let written = value;
@@ -71,7 +71,7 @@ export class Slot<V extends TargetValue, A> {
     return new Slot(this.#engine, this.memory, this.#views, value, this.exists);
   }
 
-  /** The memory, then what each view makes of it. */
+  /** The memory, then the result of each view. */
   #levels(memory = this.memory): V[] {
     const levels = [memory.current];
     for (const view of this.#views) {

@@ -12,11 +12,11 @@ type Call<V extends TargetValue> = Pick<OpCall<V, unknown>, 'inputs' | 'outputs'
 export interface GroupArithmetic<V extends TargetValue> {
   readonly view: V['shape'];
   readonly weightShape: V['shape'];
-  /** The mean over each group, which broadcasts to the view. */
+  /** The mean over each group, broadcast to the view. */
   mean(x: V): V;
-  /** Mean and scale of each group, which broadcast to the view. */
+  /** Mean and scale of each group, broadcast to the view. */
   statistics(stats: V): [mean: V, scale: V];
-  /** The weights, in an element type, which broadcast to the view. */
+  /** The weights in an element type, broadcast to the view. */
   weights(weight: V, element: V['element']): V;
   sum(x: V, dims: readonly number[]): V;
 }
@@ -58,7 +58,7 @@ function weightGradient<V extends TargetValue>(
   return to.reshape(groups.sum(to.binary('multiply', inView(dy), out), dims), outputs[0]!.shape);
 }
 
-/** The gradients of standardizing groups, for an engine that says how it computes on groups. */
+/** The gradients of standardizing groups, for an engine that can compute on groups. */
 export function standardizeGradients<V extends TargetValue, C extends Call<V>>(
   groupsOf: (call: C) => GroupArithmetic<V>,
 ): Readonly<Record<string, (call: C) => V>> {

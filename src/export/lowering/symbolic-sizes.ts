@@ -12,7 +12,7 @@ export type SizeAttr = SizeExpr | readonly SizeExpr[];
 
 /** The numbers of a program for every size, as functions of the sizes of a call. */
 export interface SymbolicSizes {
-  /** Where a call has the sizes. */
+  /** The locations of the sizes in a call. */
   readonly places: readonly SavedSource[];
   /** How many random numbers a run draws. */
   readonly randomNumbers: SizeExpr;
@@ -21,7 +21,7 @@ export interface SymbolicSizes {
   attrsOf(op: ProgramOp): Readonly<Record<string, SizeAttr>>;
 }
 
-/** Throws ArgumentError where a result of the function is a number that depends on sizes. */
+/** Throws ArgumentError if a result of the function is a number that depends on sizes. */
 export function symbolicSizes(
   { places }: SavedSizes,
   document: Field,

@@ -6,15 +6,19 @@ import type { Program, ProgramOp, Region, ValueId } from '../../../runtime/progr
 import { writtenOperands } from '../../../runtime/program/writes.ts';
 
 /**
- * The layout of the values that a branch or loop keeps for its backward: of the branch that runs, or of each iteration.
+ * The layout of the values that a branch or loop keeps for its backward: of the branch that runs, or of each
+ * iteration.
  */
 export interface TapeLayout {
   readonly op: ProgramOp;
-  /** Number of the operand that is the first input of the regions: the condition of a branch comes before. */
+  /**
+   * The index of the operand that is the regions' first input: 1 for a branch, whose first operand is the
+   * condition.
+   */
   readonly first: number;
-  /** Both branches, or the body; null: no gradient flows through it. */
+  /** Both branches, or the body; null if no gradient flows through it. */
   readonly regions: readonly (SavedLayout | null)[];
-  /** Numbers of the operands that backward reads from outside of the tape. */
+  /** Indices of the operands that backward reads directly rather than from the tape. */
   readonly operands: ReadonlySet<number>;
 }
 
@@ -24,15 +28,15 @@ export interface SavedLayout {
   readonly part: BackwardPart;
   /** Values that are stored. */
   readonly values: readonly ValueId[];
-  /** Tapes of the branches and loops inside, which are stored as well. */
+  /** Tapes of inner branches and loops, which are stored as well. */
   readonly tapes: ReadonlyMap<ValueId, TapeLayout>;
-  /** Inputs that backward reads from outside. */
+  /** Inputs that backward reads directly. */
   readonly shared: readonly ValueId[];
-  /** Views of them, which backward makes again. */
+  /** Views of these, which backward recomputes. */
   readonly views: readonly ProgramOp[];
 }
 
-/** The layout of the tape of a `cond` or `while`. `isWritten`: whether the op writes to the memory of an operand. */
+/** The layout of the tape of a `cond` or `while`. `isWritten`: whether the op writes the memory of an operand. */
 export function tapeLayout(
   op: ProgramOp,
   backwardParts: ReadonlyMap<Region, BackwardPart>,
@@ -40,7 +44,7 @@ export function tapeLayout(
 ): TapeLayout {
   const isLoop = op.op === whileOp;
   const regions = isLoop ? op.regions!.slice(1) : op.regions!;
-  // What a loop carries is another value in each iteration.
+  // A loop-carried value differs in each iteration.
   const carried = isLoop ? regions[0]!.program.outputs.length : 0;
   const first = isLoop ? 0 : 1;
   const layouts = regions.map((region) => {
@@ -79,7 +83,7 @@ function savedLayout(
     tapes.set(tape, layout);
     for (const operand of layout.operands) read.add(op.inputs[operand]!);
   }
-  // Backward reads what was written as it is after the write: it is stored.
+  // Backward reads written memory as it is after the write, so it is stored.
   const constant = program.inputs.slice(carried).filter((id) => !written.includes(id));
   const views: ProgramOp[] = [];
   for (const view of viewsOf(program, constant).toReversed()) {
@@ -99,7 +103,7 @@ function savedLayout(
   };
 }
 
-/** The ops of a program that make views of these values, and views of such views. */
+/** The ops of a program that compute views of these values, including views of views. */
 function viewsOf(program: Program, of: Iterable<ValueId>): ProgramOp[] {
   const seen = new Set(of);
   return unfusedOps(program.ops).filter(({ op, inputs, outputs }) => {

@@ -5,7 +5,10 @@ import type { OpRecord } from '../../../runtime/ops/record/define-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import type { DType } from '../../../runtime/spec/dtype.ts';
 
-/** Element types of other engines that programs need; unsigned and 64-bit integers are those of random counters and sizes. */
+/**
+ * Element types of other engines that programs need; unsigned and 64-bit integers are used for random counters and
+ * sizes.
+ */
 export type Element =
   | 'i1'
   | 'ui8'
@@ -65,11 +68,11 @@ export type BinaryName =
 
 export type Direction = 'EQ' | 'NE' | 'LT' | 'LE' | 'GT' | 'GE';
 
-/** Arithmetic of an engine on whole tensors; each call emits what computes its result. */
+/** Arithmetic of an engine on whole tensors; each call emits ops that compute its result. */
 export interface ArithmeticTarget<V extends TargetValue> {
   constant(value: number, element: Element, shape?: V['shape']): V;
   convert(x: V, element: Element): V;
-  /** An operand in the shape of what reads it; engines that broadcast return it as it is. */
+  /** Expands an operand to the shape of its reader; engines that broadcast return it unchanged. */
   spread(x: V, shape: V['shape']): V;
   unary(name: UnaryName, x: V): V;
   binary(name: BinaryName, x: V, y: V): V;
@@ -77,23 +80,23 @@ export interface ArithmeticTarget<V extends TargetValue> {
   select(test: V, then: V, otherwise: V): V;
 }
 
-/** One op of a program that is lowered for another engine. `A`: what the engine knows of an attribute. */
+/** One op of a program that is lowered for another engine. `A`: how attributes are represented. */
 export interface OpCall<V extends TargetValue, A = AttrValue> {
   readonly op: OpRecord;
-  /** Values of the operands; those that give a shape alone have one too. */
+  /** Values of the operands, including those read only for their shapes. */
   readonly inputs: readonly V[];
-  /** In row-major order from the first element on: where an element lies says nothing here. */
+  /** Row-major from the first element on: positions in memory are irrelevant here. */
   readonly metas: readonly TensorMeta[];
   readonly outputs: readonly { readonly dtype: DType; readonly shape: V['shape'] }[];
   readonly attrs: Readonly<Record<string, A>>;
-  /** Attributes that the program computes itself, float64 [], in place of those of `attrs`. */
+  /** Attributes that the program computes itself, float64 [], replacing those of `attrs`. */
   readonly computed?: Readonly<Record<string, V>>;
   readonly number: (symbol: SymbolicNumber) => V;
 }
 
-/** An engine that programs are written for. */
+/** An engine that programs are lowered to. */
 export interface Engine<V extends TargetValue, A = AttrValue> extends ArithmeticTarget<V> {
-  /** The name of the target's form of programs. */
+  /** The name of the target format. */
   readonly form: string;
   /** Input number `index` of the whole program. */
   argument(index: number, name: string, element: Element, shape: V['shape']): V;
@@ -101,21 +104,21 @@ export interface Engine<V extends TargetValue, A = AttrValue> extends Arithmetic
   /** How many random numbers a run draws, float64 []. */
   randomCount(count: number): V;
   attrsOf(op: ProgramOp): Readonly<Record<string, A>>;
-  /** Results of an op. Throws ArgumentError, by its name, for one that has no form in the engine. */
+  /** Emits an op and returns its results. Throws ArgumentError that names an unsupported op. */
   emit(call: OpCall<V, A>): readonly V[];
-  /** The operand of a view after its result was written. */
+  /** Returns the operand of a view after a write to the view's result. */
   writeThrough(view: OpCall<V, A>, operand: V, written: V): V;
-  /** `branches`: emitted for true and for false; they see the values around them. */
+  /** `branches`: emitted for true and for false; they see the surrounding values. */
   branch(condition: V, branches: readonly (() => readonly V[])[]): readonly V[];
-  /** Runs the body while the condition holds for what it carries. */
+  /** Runs the body while the condition holds for the loop-carried values. */
   loop(
     carried: readonly V[],
     condition: (carried: readonly V[]) => V,
     body: (carried: readonly V[]) => readonly V[],
   ): readonly V[];
-  /** Null: gradients don't flow through branches and loops in this engine. */
+  /** Null if this engine has no gradients through branches and loops. */
   readonly gradients: GradientArithmetic<V> | null;
-  /** Tables whose rows are written and read one by one; null: loops have no gradients in this engine. */
+  /** Tables whose rows are written and read one by one; null if this engine has no gradients of loops. */
   readonly rows: RowTables<V> | null;
 }
 
@@ -123,16 +126,16 @@ export interface Engine<V extends TargetValue, A = AttrValue> extends Arithmetic
 export interface GradientArithmetic<V extends TargetValue> {
   /** A number in every element of a type. */
   filled(type: Pick<V, 'element' | 'shape'>, value: number): V;
-  /** `x` where both, or one of, the booleans hold. */
+  /** The conjunction of two booleans. */
   and(x: V, y: V): V;
   or(x: V, y: V): V;
 }
 
-/** Tables [rows, ...shape of a row]; a row's number is i32 []. */
+/** Tables [rows, ...shape of a row]; a row's index is i32 []. */
 export interface RowTables<V extends TargetValue> {
-  /** The most rows that a table needs: the most iterations of a loop. */
+  /** The number of rows of a table: the most iterations of a loop. */
   readonly count: number;
-  /** The table with another row; numbers beyond the last row write to it. */
+  /** Returns the table with one row replaced; an index past the last row writes to that row. */
   write(table: V, row: V, number: V): V;
   read(table: V, number: V): V;
 }

@@ -17,7 +17,7 @@ import { ModuleMemory, pagesFor } from './plan/module-memory.ts';
 import type { KernelChoice } from './recording/recorded-heap.ts';
 import { notInModule } from './recording/recording-device.ts';
 
-/** A program with what it computes. */
+/** A program and its plan. */
 export interface PlannedEntry {
   readonly saved: SavedEntry;
   readonly planned: PlannedSubgraph;
@@ -25,15 +25,15 @@ export interface PlannedEntry {
 
 /** Bytes of a module's memory. */
 export interface ModuleBytes {
-  /** The peak of the plan, of the largest one where there are several: what a run makes and frees again. */
+  /** The peak of the largest plan: memory that a run allocates and frees again. */
   readonly planned: number;
-  /** The block in which that lies. */
+  /** The size of the block that contains it. */
   readonly arena: number;
   readonly state: number;
   readonly arguments: number;
-  /** Kernels' own memory. */
+  /** Memory of the kernels themselves. */
   readonly scratch: number;
-  /** All of it, in pages of WebAssembly. */
+  /** The total, in whole WebAssembly pages. */
   readonly total: number;
 }
 
@@ -49,12 +49,12 @@ export interface WrittenModule {
   readonly declarations: string;
   readonly memory: ModuleMemory;
   readonly bytes: ModuleBytes;
-  /** Kernels that a run of each plan launches, and the statements that launch them. */
+  /** The number of kernels that a run of each plan launches. */
   readonly launches: readonly number[];
   readonly statements: readonly number[];
 }
 
-/** The module of a saved file's program: number `index`, all that it has, or the last one. */
+/** Exports a program of a saved file: the one at `index`, all programs, or the last one. */
 export async function moduleOf(
   file: Uint8Array,
   index: number | 'all' | undefined,
@@ -81,7 +81,7 @@ function chosen({ entries }: ProgramParts, index: number | 'all' | undefined): P
 }
 
 export interface ModuleChoice extends KernelChoice {
-  /** The file beside the module that has its state; null: the module itself has it. */
+  /** The separate file with the state; null if the module contains it. */
   readonly data: string | null;
 }
 
@@ -94,7 +94,7 @@ export function writeModule(
   const programs = entries.map(({ saved, planned: { forward, values } }) => {
     return { saved, inputs: forward.inputs.map((id) => values[id]!) };
   });
-  // A module has one thread: its tensors lie behind that thread's scratch memory.
+  // A module has one thread: its tensors come after that thread's scratch memory.
   const memory = new ModuleMemory(threadBytes, state.entries(), programs);
   const plans = entries.map(({ saved, planned }, i) => {
     const inputs = saved.inputs.map(({ place }) => memory.placeOf(i, place));
@@ -138,7 +138,7 @@ export function writeModule(
   };
 }
 
-/** The variables of kernels and tables, as statements come to name them. */
+/** The variables of kernels and tables, in order of first use. */
 class Names implements StatementNames {
   readonly kernels = new Set<string>();
   readonly tables = new Map<string, string>();

@@ -8,7 +8,7 @@ import type { OnnxAttr } from './emit/op-mapping.ts';
 import { emitOp } from './mapping.ts';
 import { writtenThrough } from './ops/writes.ts';
 
-/** Programs as nodes of ONNX; sizes may be those of a call. */
+/** Programs as ONNX nodes; sizes may be those of a call. */
 export class OnnxEngine extends Emitter implements Engine<Value, OnnxAttr> {
   readonly form = 'ONNX';
   readonly gradients = null;
@@ -17,7 +17,7 @@ export class OnnxEngine extends Emitter implements Engine<Value, OnnxAttr> {
 
   readonly #names: ReadonlyMap<string, string>;
 
-  /** `names`: of arguments that have better ones than their places. */
+  /** `names`: better names of arguments than their paths. */
   constructor(
     { sizes }: Pick<PortableProgram, 'sizes'>,
     names: ReadonlyMap<string, string>,

@@ -24,7 +24,7 @@ import { emptyTensor, graphOf, valueInfo } from './emit/graph.ts';
 import { OnnxEngine } from './engine.ts';
 import { liveNodes, namedResults } from './live-nodes.ts';
 
-/** The version of the operators, and the first one of the file format that has it. */
+/** The version of the operators, and the first file format version that supports it. */
 export const opset = 18;
 const irVersion = 8;
 
@@ -33,36 +33,36 @@ export interface OnnxPort {
   readonly name: string;
   /** The element type by the export's own short names: `f32`, `i32`, `i1` … */
   readonly type: string;
-  /** Sizes, and the names of those that a call decides. */
+  /** Sizes, or names of sizes that depend on the call. */
   readonly shape: readonly (number | string)[];
 }
 
 export interface OnnxInput extends OnnxPort {
   readonly kind: 'argument' | 'state' | 'random';
-  /** The number in the state when the program was saved; its tensors are beside the model. */
+  /** A number's value when the program was saved; tensors are stored beside the model. */
   readonly value: number | null;
 }
 
 export interface OnnxOutput extends OnnxPort {
-  /** The input that takes this output in the next call; null for what the function returns. */
+  /** The input that takes this output in the next call; null for a result of the function. */
   readonly feeds: string | null;
 }
 
 export interface ExportedModel {
   readonly model: Uint8Array;
-  /** Data of large weights, where it lies in a file beside the model. */
+  /** Data of large weights, if it is stored in a separate file. */
   readonly data: Uint8Array | null;
   readonly inputs: readonly OnnxInput[];
   readonly outputs: readonly OnnxOutput[];
-  /** Tensors of the state that are inputs, by name. */
+  /** State tensors that are inputs, by name. */
   readonly state: ReadonlyMap<string, Tensor>;
-  /** Checks of the user (`if (bad) throw …`) that the exported program doesn't make. */
+  /** The number of user checks (`if (bad) throw …`) that the exported program omits. */
   readonly unchecked: number;
 }
 
 /**
- * The program as an ONNX model. State that it changes goes in and comes out; the rest of the state is part of the model, in
- * the file `external` where a name is given.
+ * Exports the program as an ONNX model. State that it changes becomes inputs and outputs; the rest of the state is
+ * part of the model, or stored in the file `external` if a name is given.
  */
 export async function exportModel(
   portable: PortableProgram,
@@ -156,12 +156,12 @@ async function weightOf({ value, held }: LoweredInput<Value>): Promise<OnnxTenso
   return emptyTensor(id, element, held.shape, bytesOf(await held.data()));
 }
 
-/** Below it a tensor stays in the model. */
+/** Smaller tensors stay in the model. */
 const leastExternalBytes = 1024;
-/** Where files are mapped into memory, pages begin. */
+/** The page size of memory-mapped files. */
 const alignment = 4096;
 
-/** Large tensors in a file of their own. */
+/** Moves large tensors to a separate file. */
 function moved(weights: readonly OnnxTensor[], location: string) {
   let end = 0;
   const placed = weights.map((tensor) => {
@@ -186,12 +186,12 @@ function moved(weights: readonly OnnxTensor[], location: string) {
   return { tensors, data };
 }
 
-/** Names of arguments and of sizes that a call decides: those of the specification, where it has some. */
+/** Names of arguments and of dynamic sizes: those of the specification, if it has any. */
 class SizeNames {
-  /** Names of arguments that the specification has. */
+  /** Names of arguments given in the specification. */
   readonly arguments: ReadonlyMap<string, string>;
   readonly #portable: PortableProgram;
-  /** By places of arguments. */
+  /** Specifications by location of the argument. */
   readonly #specs: ReadonlyMap<string, TensorSpec>;
   readonly #sizes: readonly string[];
 
@@ -205,7 +205,7 @@ class SizeNames {
     this.#sizes = (portable.sizes?.places ?? []).map((place) => this.#nameOf(place));
   }
 
-  /** A name that says how the size is computed. */
+  /** A name that shows how the size is computed. */
   of(dim: Exclude<Dim, number>): string {
     if ('size' in dim) return this.#sizes[dim.size]!;
     const [fn, ...args] = dim;

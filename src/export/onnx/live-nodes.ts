@@ -1,13 +1,16 @@
 import type { OnnxNode } from '../../../runtime/onnx/format/proto.ts';
 
-/** How many outputs a node of an operator has at least, where it is more than one: branches and loops return as many values as their graphs. */
+/**
+ * The least number of outputs of an operator's nodes, if it is more than one: branches and loops return as many
+ * values as their graphs.
+ */
 const requiredOutputs: ReadonlyMap<string, number> = new Map([
   ['If', Number.POSITIVE_INFINITY],
   ['Loop', Number.POSITIVE_INFINITY],
   ['TopK', 2],
 ]);
 
-/** The nodes that results depend on, in their order; outputs that nothing reads have no name. */
+/** Returns the nodes that the results depend on, in order; unused outputs have no name. */
 export function liveNodes(nodes: readonly OnnxNode[], results: readonly string[]): OnnxNode[] {
   const read = new Set(results);
   const live: OnnxNode[] = [];
@@ -22,7 +25,7 @@ export function liveNodes(nodes: readonly OnnxNode[], results: readonly string[]
   return live.reverse();
 }
 
-/** Names that the node reads, and its graphs of the values around them. */
+/** Names that the node and its nested graphs read from their surroundings. */
 function namesRead({ input, attribute }: OnnxNode): readonly string[] {
   const nested = attribute.flatMap(({ g }) =>
     g ? [...g.node.flatMap(namesRead), ...g.output.map(({ name = '' }) => name)] : [],
@@ -31,8 +34,8 @@ function namesRead({ input, attribute }: OnnxNode): readonly string[] {
 }
 
 /**
- * The nodes without the `Identity` that gives a result its name, where the node that computes it can: onnxruntime 1.30 mixes
- * the two names up when it fuses a transpose into the product that reads the value.
+ * Removes each `Identity` that only names a result, if the node that computes it can have that name: onnxruntime
+ * 1.30 confuses the two names when it fuses a transpose into the product that reads the value.
  */
 export function namedResults(nodes: readonly OnnxNode[], results: readonly string[]): OnnxNode[] {
   const computed = new Set(nodes.flatMap(({ output }) => output));

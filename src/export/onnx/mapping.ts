@@ -28,7 +28,7 @@ const named: Readonly<Record<string, OpMapping>> = {
   ...standardizeOps,
 };
 
-/** An activation that ONNX has in float32, or the op's own expression node by node. */
+/** An activation that ONNX has in float32, or else the op's own expression, node by node. */
 function pointwise(call: OpCall, expr: Expr): Value {
   const { op, to, inputs, metas } = call;
   const { dtype, shape } = call.outputs[0]!;

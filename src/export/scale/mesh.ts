@@ -1,12 +1,12 @@
 import { ArgumentError } from '../../../runtime/errors/errors.ts';
 
-/** The devices of a mesh: sizes by axis, in their order. */
+/** The devices of a mesh: sizes by axis, in order. */
 export type Mesh = ReadonlyMap<string, number>;
 
-/** The axis over which each dimension of a tensor is split; null: not split. Further dimensions are not split. */
+/** The mesh axis over which each dimension of a tensor is split; null: not split. Further dimensions are not split. */
 export type PartitionSpec = readonly (string | null)[];
 
-/** Reads `data=4,model=2`. Throws ArgumentError. */
+/** Parses `data=4,model=2`. Throws ArgumentError. */
 export function parseMesh(text: string): Mesh {
   const mesh = new Map<string, number>();
   for (const part of text.split(',')) {
@@ -31,7 +31,9 @@ export interface ShardHint {
   readonly spec: PartitionSpec;
 }
 
-/** Reads `NAME=axis,…`: `*` in a name matches any text, `-` for a dimension that is not split. Throws ArgumentError. */
+/**
+ * Parses `NAME=axis,…`: `*` in a name matches any text, `-` is a dimension that is not split. Throws ArgumentError.
+ */
 export function parseShardHint(text: string, mesh: Mesh): ShardHint {
   const at = text.lastIndexOf('=');
   const [name, axes] = [text.slice(0, Math.max(at, 0)), text.slice(at + 1).split(',')];

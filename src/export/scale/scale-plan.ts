@@ -19,9 +19,9 @@ interface Sidecar {
 }
 
 /**
- * How each input is split over the mesh: arguments by their first dimension over the axis `data`, others as hints say, the
- * last one that matches. Throws ArgumentError for a hint without a tensor, a size that an axis doesn't divide, and a
- * program that isn't a step.
+ * Returns how each input is split over the mesh: arguments by their first dimension over the axis `data`, others by
+ * the last matching hint. Throws ArgumentError for a hint without a tensor, a size that an axis doesn't divide, and
+ * a program that isn't a step.
  */
 export function scalePlan(
   { name, inputs, outputs }: Sidecar,
@@ -62,7 +62,7 @@ export function scalePlan(
   };
 }
 
-/** Arguments are found by their names in the folder of data. */
+/** Arguments are found by name in the data folder. */
 function checkName({ name, kind }: ExportedInput): void {
   if (kind !== 'argument' || /^(?!.*\.\.)[\w.-]+$/.test(name)) return;
   throw new ArgumentError({

@@ -6,7 +6,7 @@ import { Emitter, typeOf, type Value } from './emit/emitter.ts';
 import { emitOp } from './mapping.ts';
 import { writtenFlat } from './ops/movement.ts';
 
-/** Programs as ops of StableHLO: sizes are numbers. */
+/** Programs as StableHLO ops: sizes are numbers. */
 export class StableHloEngine extends Emitter implements Engine<Value> {
   readonly form = 'StableHLO';
   readonly gradients: GradientArithmetic<Value> = {
@@ -16,7 +16,7 @@ export class StableHloEngine extends Emitter implements Engine<Value> {
   };
   readonly rows: RowTables<Value> | null;
 
-  /** `maxIterations`: of loops that gradients flow through; null: they are rejected. */
+  /** `maxIterations`: of loops that gradients flow through; null: such loops are rejected. */
   constructor(maxIterations: number | null) {
     super();
     this.rows = maxIterations === null ? null : this.#rows(maxIterations);

@@ -7,10 +7,10 @@ import { StableHloEngine } from './engine.ts';
 export interface ExportedInput {
   readonly name: string;
   readonly kind: 'argument' | 'state' | 'random';
-  /** Element type and shape of StableHLO. */
+  /** Element type and shape in StableHLO. */
   readonly type: string;
   readonly shape: readonly number[];
-  /** The value of a number in the state when the program was saved; tensors are in the safetensors file. */
+  /** A number's value when the program was saved; tensors are in the safetensors file. */
   readonly value: number | null;
   /** A hint for sharding: the mesh axis of the first dimension, of batches; null: replicated. */
   readonly shard: 'data' | null;
@@ -21,22 +21,22 @@ export interface ExportedOutput {
   readonly name: string;
   readonly type: string;
   readonly shape: readonly number[];
-  /** Number of the input that takes it in the next call; null for what the function returns. */
+  /** The index of the input that takes it in the next call; null for a result of the function. */
   readonly feeds: number | null;
 }
 
 export interface ExportedProgram {
-  /** A module of StableHLO in MLIR's text form. */
+  /** A StableHLO module in MLIR's text form. */
   readonly text: string;
   readonly inputs: readonly ExportedInput[];
   readonly outputs: readonly ExportedOutput[];
-  /** Checks of the user (`if (bad) throw …`) that the exported program doesn't make. */
+  /** The number of user checks (`if (bad) throw …`) that the exported program omits. */
   readonly unchecked: number;
 }
 
 /**
- * The program as one function of StableHLO whose state goes in and comes out. `maxIterations`: the most iterations of a
- * data-dependent loop that gradients flow through.
+ * Exports the program as one StableHLO function, with its state as inputs and results. `maxIterations`: the most
+ * iterations of a data-dependent loop that gradients flow through.
  */
 export function exportProgram(
   portable: PortableProgram,

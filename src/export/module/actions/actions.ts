@@ -1,4 +1,4 @@
-/** The changes that a run makes to memory, in order: as data, so that another program can make them again. */
+/** The changes that a run makes to memory, in order, as data that another program can replay. */
 
 import type { DType } from '../../../../runtime/spec/dtype.ts';
 
@@ -29,7 +29,7 @@ export interface RecordedKernel {
   readonly name: string;
 }
 
-/** Places are indices of the view's elements. */
+/** Positions are indices of the view's elements. */
 export type Action =
   | { readonly kind: 'call'; readonly kernel: RecordedKernel; readonly args: readonly number[] }
   | { readonly kind: 'write'; readonly view: View; readonly at: number; readonly values: number[] }
@@ -55,8 +55,8 @@ export type Action =
       readonly args: readonly HostArgument[];
     };
 
-/** Numbers alone may differ from run to run. */
+/** Only numbers may differ from run to run. */
 export type HostArgument = number | string | readonly HostArgument[];
 
-/** A kernel did what can't be recorded: it looked at elements of tensors. */
+/** Thrown if a kernel did something that can't be recorded: it read elements of tensors. */
 export class NotRecorded extends Error {}

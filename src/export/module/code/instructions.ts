@@ -28,7 +28,7 @@ const placeAndLane: Skip = (reader) => {
   reader.take(1);
 };
 
-/** How the immediates of each instruction of the generator are passed over. */
+/** How to skip the immediates of each instruction that the generator emits. */
 const immediates = new Map<number, Skip>([
   ...Object.values(plainOpcodes).map((code) => [code, nothing] as const),
   ...Object.values(memoryOpcodes).map((code) => [code, place] as const),
@@ -36,7 +36,7 @@ const immediates = new Map<number, Skip>([
   ...Object.values(laneOpcodes).map((code) => [code, bytes(1)] as const),
 ]);
 
-/** Mapped, so that a new instruction fails to compile here. */
+/** A mapped type, so that a new instruction fails to compile here. */
 const special: { readonly [O in keyof typeof specialOpcodes]: Skip } = {
   block: bytes(1),
   loop: bytes(1),
@@ -62,14 +62,14 @@ for (const [name, skip] of Object.entries(special)) {
   immediates.set(specialOpcodes[name as keyof typeof specialOpcodes], skip);
 }
 
-/** A call in a function's body: where its number stands, and the function. */
+/** A call in a function's body: the position of its index, and the function. */
 export interface Call {
   readonly from: number;
   readonly to: number;
   readonly callee: number;
 }
 
-/** All calls in a body of the generator. */
+/** All calls in a body written by the generator. */
 export function callsIn(body: Uint8Array): readonly Call[] {
   const reader = new ByteReader(body);
   for (let runs = reader.unsigned(); runs > 0; runs--) {

@@ -7,13 +7,13 @@ import { type ReadCode, readCode } from './read-code.ts';
 /** One module with all kernels of a program, and nothing else. */
 export interface MergedCode {
   readonly code: Uint8Array<ArrayBuffer>;
-  /** Functions in JavaScript that it imports from `env`, besides `memory`. */
+  /** Functions in JavaScript that it imports from `env`, beside `memory`. */
   readonly imports: readonly string[];
-  /** The export of a kernel: the number of its function, as text. */
+  /** Returns the export of a kernel: the index of its function, as text. */
   readonly exportOf: (kernel: RecordedKernel) => string;
 }
 
-/** A function of the merged module: its body with other functions' keys in the place of their numbers. */
+/** A function of the merged module: its body, with keys in place of the indices of other functions. */
 interface Merged {
   readonly type: string;
   readonly pieces: readonly (Uint8Array | string)[];
@@ -33,13 +33,13 @@ const section = (id: number, content: readonly number[]): number[] => [
   ...content,
 ];
 
-/** Gathers functions; equal ones are one. */
+/** Collects functions, merging equal ones. */
 class Merging {
   readonly functions = new Map<string, Merged>();
   readonly imports = new Map<string, string>();
   readonly #keys = new Map<ReadCode, Map<number, string>>();
 
-  /** The key of a function, by its number in its module. */
+  /** Returns the key of a function, given its index in its module. */
   add(module: ReadCode, number: number): string {
     const { imports, functions } = module;
     if (number < imports.length) {
@@ -73,7 +73,7 @@ const keyOf = (merging: Merging, { code, name }: RecordedKernel): string => {
   return merging.add(module, module.imports.length + index);
 };
 
-/** `pages`: of the memory that the module imports, at least. */
+/** `pages`: the least size of the memory that the module imports. */
 export function mergeCode(kernels: Iterable<RecordedKernel>, pages: number): MergedCode {
   const merging = new Merging();
   const roots = new Set<string>();
@@ -108,7 +108,7 @@ export function mergeCode(kernels: Iterable<RecordedKernel>, pages: number): Mer
       ]),
     ),
     ...section(3, vector(functions.map(({ type }) => unsigned(types.indexOf(type))))),
-    // Where scratch memory begins: for the one thread of a module, at 0.
+    // The start of scratch memory: 0 for the only thread of a module.
     ...section(6, vector([[0x7f, 0, 0x41, 0, 0x0b]])),
     ...section(
       7,

@@ -1,4 +1,4 @@
-/** WebAssembly modules as the CPU's generator encodes them. */
+/** Reads WebAssembly modules as encoded by the CPU's generator. */
 
 import { invariant } from '../../../../runtime/errors/invariant.ts';
 
@@ -12,12 +12,12 @@ export interface CodeFunction {
 }
 
 export interface ReadCode {
-  /** Functions in JavaScript, by name; each with its encoded type, or null where no function calls it. */
+  /** Functions in JavaScript, by name; each with its encoded type, or null if no function calls it. */
   readonly imports: readonly (readonly [name: string, type: string | null])[];
   readonly functions: readonly CodeFunction[];
 }
 
-/** Reads bytes one after the other. */
+/** Reads bytes in sequence. */
 export class ByteReader {
   readonly bytes: Uint8Array;
   at: number;
@@ -76,7 +76,7 @@ const exportsOf = (reader: ByteReader | undefined): string[] =>
     return name;
   }) ?? [];
 
-/** The functions that a module exports: all that it has, in order. */
+/** The functions that a module exports: all of its functions, in order. */
 export function exportedNames(code: Uint8Array): readonly string[] {
   return exportsOf(sectionsOf(code).get(7));
 }
@@ -105,7 +105,7 @@ export function readCode(code: Uint8Array): ReadCode {
     const name = importReader.text();
     const kind = importReader.byte();
     if (kind === 0) {
-      // The generator gives what no function calls a type of its own: the first.
+      // The generator gives functions without callers a type of their own: the first.
       const type = importReader.unsigned();
       return [[name, type === 0 ? null : types[type]!] as const];
     }

@@ -7,10 +7,10 @@ import type { ExpressionWriter } from './expressions.ts';
 
 /** Statements about the arguments of a plan. */
 export interface ArgumentTexts {
-  /** Return what is wrong with them. */
+  /** Return an error text if the arguments are invalid. */
   readonly checks: string;
   readonly puts: string;
-  /** Copy what the run wrote back into the caller's arrays. */
+  /** Copy written values back into the caller's arrays. */
   readonly backs: string;
 }
 
@@ -39,7 +39,7 @@ export function argumentTexts(
     };
   });
   const ofWritten = all.filter(({ isWritten }) => isWritten);
-  // The program was compiled for arguments whose memory is apart.
+  // The program was compiled for arguments that don't share memory.
   const apart = ofWritten.flatMap((one) =>
     all.flatMap((other) => {
       if (other.data === one.data) return [];

@@ -22,7 +22,7 @@ interface Entry {
   readonly planned: PlannedSubgraph;
 }
 
-/** The types of a module: those of its arguments and results are those of its programs. */
+/** The TypeScript declarations of a module, with the arguments and results of its programs. */
 export function declarationsText(entries: readonly Entry[]): string {
   const signatures = entries.map((entry) => {
     return `  run(${argumentsText(entry)}): ${resultText(entry)};`;

@@ -17,7 +17,7 @@ export function primitiveText(value: Primitive): string {
   return value === undefined ? 'undefined' : JSON.stringify(value);
 }
 
-/** `shapeOf`: of what is known to be a tensor. */
+/** `shapeOf`: returns the shape of a value known to be a tensor. */
 export class ExpressionWriter {
   readonly #shapeOf: (source: SavedSource) => readonly number[] | null;
 
@@ -53,7 +53,7 @@ export class ExpressionWriter {
     return numberText(number, ({ source }) => this.source(source));
   }
 
-  /** Whether a fact holds. */
+  /** An expression for whether a fact holds. */
   guard(guard: SavedGuard): string {
     if (guard.kind === 'number') {
       return `Object.is(${this.number(guard.expr)},${primitiveText(guard.value)})`;
@@ -100,7 +100,7 @@ export class ExpressionWriter {
     }
   }
 
-  /** Statements that make the objects of a call. */
+  /** Statements that create the objects of a call. */
   makes(makes: SavedEntry['makes'], given: RecipeTexts): string {
     const empty = makes.map((make, i) => {
       if (make.kind === 'list') throw notInModule('a list', 'a length that depends on data');
@@ -161,7 +161,7 @@ const unaryText: Readonly<Record<string, string>> = {
   '!': '!',
 };
 
-/** A function of numbers, by the name that programs have for it. */
+/** A function of numbers, by its name in programs. */
 function callText(fn: string, args: readonly string[]): string {
   invariant(scalarFunctions.has(fn), `${fn} is no function of numbers`);
   if (Object.hasOwn(unaryText, fn)) return `(${unaryText[fn]}(${args[0]}))`;
@@ -170,7 +170,7 @@ function callText(fn: string, args: readonly string[]): string {
   return `${name}(${args.join()})`;
 }
 
-/** Statements for the numbers of a run that `needed` names, and what they are computed from: `s3=s1*s2`. */
+/** Statements for the run's numbers in `needed`, and for those that they depend on: `s3=s1*s2`. */
 export function scalarStatements(
   table: ScalarTable,
   inputs: readonly string[],
@@ -188,7 +188,7 @@ export function scalarStatements(
   return ids
     .map((id) => {
       const node = table.nodes[id]!;
-      // A run keeps them in float64: what is true is 1.
+      // A run keeps numbers in float64: true is 1.
       if (node.kind === 'input') return `const s${id}=+${inputs[node.index]!};`;
       if (node.kind === 'constant') return `const s${id}=${primitiveText(node.value)};`;
       return `const s${id}=+${callText(

@@ -1,7 +1,7 @@
 import type { Num, RunNumber } from '../recording/run-numbers.ts';
 import type { Item } from './loops.ts';
 
-/** How a number of the run becomes the word that a kernel reads. */
+/** How a number of the run is converted to the word that a kernel reads. */
 const forms: { readonly [F in RunNumber['form']]: (name: string) => string } = {
   number: (name) => name,
   f32: (name) => `wordOf(${name})`,
@@ -10,7 +10,7 @@ const forms: { readonly [F in RunNumber['form']]: (name: string) => string } = {
   high: (name) => `doubleWord(${name},1)`,
 };
 
-/** A number as JavaScript; `growth`: what is added to it in the loops around. */
+/** A number as JavaScript; `growth`: the amount added to it by the surrounding loops. */
 function numberText(value: Num, growth: string): string {
   if (typeof value === 'number') {
     if (growth === '') return Object.is(value, -0) ? '-0' : String(value);

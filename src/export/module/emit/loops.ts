@@ -1,15 +1,15 @@
 import type { Num } from '../recording/run-numbers.ts';
 import type { Statement } from './statements.ts';
 
-/** Statements that follow each other again and again, with numbers that grow by as much each time. */
+/** A sequence of statements that repeats with numbers that grow by the same amounts each time. */
 export interface Loop {
   readonly kind: 'loop';
   readonly count: number;
   readonly body: readonly Item[];
-  /** By how much each number of the body grows. */
+  /** By how much each number of the body grows per iteration. */
   readonly steps: readonly number[];
   readonly key: string;
-  /** Those of the first iteration. */
+  /** The numbers of the first iteration. */
   readonly numbers: readonly Num[];
 }
 
@@ -17,11 +17,11 @@ export type Item = Statement | Loop;
 
 const keyOf = (item: Item): string => (item.kind === 'loop' ? item.key : item.text);
 
-/** Kernels of one iteration, at most. */
+/** The most kernels in one iteration. */
 const longest = 48;
 const deepest = 5;
 
-/** The same statements, in loops where they repeat: nested loops of kernels are found again. */
+/** Returns the statements with repetitions turned into loops, nested ones included. */
 export function inLoops(statements: readonly Item[]): readonly Item[] {
   let items = statements;
   for (let depth = 0; depth < deepest; depth++) {
@@ -52,7 +52,7 @@ function oneLevel(items: readonly Item[]): Item[] {
   return found;
 }
 
-/** The loop with the shortest body that begins here, of three iterations; otherwise one of two. */
+/** The loop with the shortest body that begins here and has three iterations, or else two. */
 function loopAt(
   items: readonly Item[],
   keys: readonly number[],
@@ -91,7 +91,7 @@ function isSame(keys: readonly number[], a: number, b: number, count: number): b
   return true;
 }
 
-/** Null where some number doesn't grow by a whole number. */
+/** Null if a number doesn't grow by an integer. */
 function stepsOf(from: readonly Num[], to: readonly Num[]): number[] | null {
   const steps: number[] = [];
   for (let k = 0; k < from.length; k++) {

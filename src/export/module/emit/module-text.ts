@@ -10,11 +10,11 @@ import type { ModuleMemory } from '../plan/module-memory.ts';
 import { primitiveText } from './expressions.ts';
 import { helpersText, instanceText } from './runner-text.ts';
 
-/** Everything that a module is written from. */
+/** Everything that a module's text depends on. */
 export interface ModuleParts {
   readonly title: string;
   readonly memory: ModuleMemory;
-  /** Bytes of the memory in its parts, as the module states them. */
+  /** Bytes of the parts of the memory, as stated by the module. */
   readonly bytes: Readonly<Record<string, number>>;
   readonly pages: number;
   readonly code: MergedCode;
@@ -23,7 +23,7 @@ export interface ModuleParts {
   readonly plans: readonly string[];
   /** Methods of `host-methods.ts` that the plans call. */
   readonly hosts: ReadonlySet<string>;
-  /** The file beside the module that has the state; null: it is in the module. */
+  /** The separate file with the state; null if the module contains it. */
   readonly data: string | null;
 }
 
@@ -71,7 +71,7 @@ const dataText = (data: string | null): string =>
     ? `const bytes = weights ?? bytesOf(data);`
     : `const bytes = weights ?? (await fetched(new URL(${JSON.stringify(`./${data}`)}, import.meta.url)));`;
 
-/** Reads the file beside the module: Node's fetch reads no files. */
+/** Reads the separate file: Node's fetch can't read files. */
 const fetchText = `
 async function fetched(url) {
   if (url.protocol === 'file:') {

@@ -22,12 +22,12 @@ import { type StatementNames, statementsOf } from './statements.ts';
 
 export interface PlanText {
   readonly text: string;
-  /** Kernels that a run launches, and statements that launch them. */
+  /** The number of kernel launches in a run. */
   readonly launches: number;
   readonly statements: number;
 }
 
-/** Statements of one function, at most: engines don't optimize longer ones. */
+/** The most statements of one function: engines don't optimize longer ones. */
 const mostStatements = 200;
 
 const layoutText = (place: Place, { dtype, shape, strides }: Layout): string => {
@@ -35,7 +35,7 @@ const layoutText = (place: Place, { dtype, shape, strides }: Layout): string => 
   return `${viewOf[dtype]},${indexAt(place, { dtype, shape, strides })},'${dtype}',[${shape.join()}]${own}`;
 };
 
-/** Throws ArgumentError, by name, for what a module can't change or return. */
+/** Throws ArgumentError that names what a module can't change or return. */
 export function planText(
   number: number,
   { saved, inputs }: ModuleEntry,
@@ -123,7 +123,7 @@ return result;
 const named = (source: string, memory: ModuleMemory): string =>
   source.replace(/^state\.(\d+)/, (_, index) => memory.state[Number(index)]!.name);
 
-/** A run that refuses a value leaves the state as it was. */
+/** A run that rejects a value leaves the state unchanged. */
 function restoring(calls: string, copied: CompiledPlan['copied']): string {
   if (copied.length === 0) return calls;
   const move = (to: number, from: number, bytes: number) =>
@@ -157,7 +157,7 @@ function effectText(
     };
   }
   switch (effect.kind) {
-    // Nothing outlives a run but the state.
+    // Only the state outlives a run.
     case 'disposeOutput':
     case 'keepOutput':
     case 'dispose':
@@ -170,7 +170,7 @@ function effectText(
   const state = memory.state[index]!;
   const { kind } = effect.value;
   if (!('tensor' in state)) {
-    // A gradient that no program reads: only whether there is one matters.
+    // A gradient that no program reads: only whether it exists matters.
     const isTensor =
       kind === 'output' || (kind === 'source' && isTensorAt(effect.value.source, memory));
     const text = isTensor ? '{}' : writer.recipe(effect.value, texts);

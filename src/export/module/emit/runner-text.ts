@@ -1,4 +1,4 @@
-/** The functions around the plans of a module, as its text. */
+/** The text of the functions around a module's plans. */
 
 export const helpersText = `class ModuleError extends Error {
   constructor(name, message) {
@@ -67,7 +67,7 @@ const types = {
   bfloat16: Uint16Array,
 };`;
 
-/** The object that `instantiate` returns, over the names that the module's own text defines. */
+/** The object that `instantiate` returns, using names that the module's own text defines. */
 export const instanceText = `  const stateOf = (name) => state.find((each) => each.name === name);
   const take = ({ name, dtype, shape, view, at, strides }, value) => {
     const wrong = mismatch(name, value, dtype, shape);

@@ -2,7 +2,7 @@ import { invariant } from '../../../../runtime/errors/invariant.ts';
 import type { RecordedKernel } from '../actions/actions.ts';
 import type { Argument, Num, NumberMatcher } from '../recording/run-numbers.ts';
 
-/** JavaScript with a place for each of its numbers: `#` in the text. */
+/** JavaScript with a placeholder for each of its numbers: `#`. */
 export interface Statement {
   readonly kind: 'statement';
   readonly text: string;
@@ -10,16 +10,16 @@ export interface Statement {
 }
 
 export interface StatementNames {
-  /** The variable of a kernel. */
+  /** Returns the variable of a kernel. */
   readonly kernel: (kernel: RecordedKernel) => string;
-  /** The variable of a table of numbers. */
+  /** Returns the variable of a table of numbers. */
   readonly table: (view: string, values: readonly number[]) => string;
 }
 
-/** More numbers in a row are a table. */
+/** Longer sequences of numbers become tables. */
 const mostSingly = 6;
 
-/** One statement for each kernel, with what is written before it. */
+/** One statement for each kernel, including the writes before it. */
 export function statementsOf(matcher: NumberMatcher, names: StatementNames): Statement[] {
   const statements: Statement[] = [];
   let texts: string[] = [];

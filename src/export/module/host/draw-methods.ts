@@ -1,9 +1,9 @@
-/** Random numbers by our counters, from any place in the stream; each is written into a module as its text. */
+/** Random numbers by counter, from any position in the stream; each method is written into a module as text. */
 
 import type { HostKernel, HostMemory } from './host-methods.ts';
 
 export const drawMethods = {
-  /** Random numbers from `offset` of the stream on; a block that is cut is drawn beside, and its part copied. */
+  /** Writes random numbers from position `offset` of the stream on; a partial block is drawn aside and copied. */
   random(
     isNormal: number,
     at: number,
@@ -34,7 +34,7 @@ export const drawMethods = {
     part(wholeEnd, end);
   },
 
-  /** A block of Philox4x32-10. */
+  /** One block of Philox4x32-10. */
   words(seed: number, block: number): Int32Array {
     const high = (a: number, b: number) => {
       const middle = (a >>> 16) * (b & 0xffff) + (((a & 0xffff) * (b & 0xffff)) >>> 16);
@@ -53,7 +53,7 @@ export const drawMethods = {
     return Int32Array.of(c0, c1, c2, c3);
   },
 
-  /** Two words an element, and normal numbers by pairs. */
+  /** Two words per element, and normal numbers by pairs. */
   randomDoubles(isNormal: number, at: number, size: number, seed: number, offset: number) {
     const number = (position: number) => {
       const word = (at: number) => this.words(seed, Math.floor(at / 4))[at % 4]!;

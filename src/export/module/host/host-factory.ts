@@ -5,7 +5,7 @@ import type { TensorMeta } from '../../../../runtime/device/tensor-meta.ts';
 import type { HostArgument } from '../actions/actions.ts';
 import type { HostMethod } from './host-methods.ts';
 
-/** Notes calls of the methods of `host-methods.ts`. */
+/** Records calls of the methods in `host-methods.ts`. */
 export interface HostLog {
   host(name: HostMethod, args: readonly HostArgument[], kernels?: readonly unknown[]): void;
 }
@@ -17,6 +17,6 @@ export type HostFactory = (
   attrs: Attrs,
 ) => Launch;
 
-/** The first element of each operand, in elements. */
+/** The index of each operand's first element. */
 export const placesOf = (operands: readonly Operand[], metas: readonly TensorMeta[]): number[] =>
   operands.map((operand, i) => indexOf(operand, metas[i]!.dtype));

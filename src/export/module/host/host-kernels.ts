@@ -1,4 +1,4 @@
-/** Notes calls of the kernels in JavaScript that a module may contain, in the place of the device's own. */
+/** Records calls of the JavaScript kernels that a module may contain, in place of the device's own. */
 
 import {
   addressOf,
@@ -64,7 +64,7 @@ const crossEntropyGrad: HostFactory = (log, inputs, [dx]) => {
   };
 };
 
-/** The attributes of rows that an index names, as the methods take them. */
+/** The attributes of indexed rows, as the methods expect them. */
 function entriesOf(whole: TensorMeta, index: TensorMeta, attrs: Attrs): HostArgument[] {
   expectContiguous(whole, index);
   const dim = attrs.dim as number;
@@ -116,7 +116,7 @@ const rowsInto =
 
 const without = (list: readonly number[], dim: number) => list.map((s, d) => (d === dim ? 0 : s));
 
-/** Loops over the elements of an index: `how` as in `moveElements`. */
+/** Loops over the elements of an index; `how` as in `moveElements`. */
 function elements(
   log: HostLog,
   op: string,
@@ -202,7 +202,7 @@ const random =
     };
   };
 
-/** For operands for which the device has no generated kernel. */
+/** For operands that the device has no generated kernel for. */
 export const hostKernels: { readonly [N in KernelName]?: HostFactory } = {
   ...rowKernels,
   ...poolKernels,
@@ -227,7 +227,7 @@ export const hostKernels: { readonly [N in KernelName]?: HostFactory } = {
   min: folding('min'),
 };
 
-/** In the place of kernels that are generated but for the ends of what they draw. */
+/** Replaces kernels that are generated except for the ends of the drawn range. */
 export const drawingKernels: { readonly [N in KernelName]?: HostFactory } = {
   uniform: random(0),
   normal: random(1),

@@ -1,6 +1,6 @@
 /**
- * Kernels in JavaScript that a module may contain: those whose reads and writes follow from elements of tensors. Each is
- * written into a module as its text, so it names nothing but its parameters and what is reached by `this`.
+ * JavaScript kernels that a module may contain: those whose reads and writes depend on elements of tensors. Each is
+ * written into a module as text, so it refers only to its parameters and to members of `this`.
  */
 
 import type { View } from '../actions/actions.ts';
@@ -8,7 +8,7 @@ import { drawMethods } from './draw-methods.ts';
 import { poolMethods } from './pool-methods.ts';
 import { type EachLine, rowMethods } from './row-methods.ts';
 
-/** Views of the module's memory, and how it refuses a value. */
+/** Views of the module's memory, and how to reject a value. */
 export interface HostMemory {
   readonly f32: Float32Array;
   readonly f64: Float64Array;
@@ -21,7 +21,7 @@ export interface HostMemory {
 type Name = View;
 type Numbers = readonly number[];
 export type HostKernel = (...args: number[]) => void;
-/** Loops over elements: their sizes, and what each of the operands moves by in each. */
+/** Loops over elements: their sizes, and the strides of each operand. */
 type Walk = (
   shape: Numbers,
   steps: readonly Numbers[],
@@ -63,7 +63,7 @@ export interface HostMethods extends HostMemory {
 }
 
 const hostMethods = {
-  /** The label of a row; null where the row doesn't count. */
+  /** The label of a row; null if the row doesn't count. */
   label(index: number, classes: number): number | null {
     const label = this.i32[index]!;
     if (label === -100) return null;
@@ -123,7 +123,7 @@ const hostMethods = {
     }
   },
 
-  /** The generated kernel writes minus a row's share of each probability; the label's own share is added to that. */
+  /** The generated kernel writes minus the row's share of each probability; this adds the label's own share. */
   crossEntropyGrad(
     share: number,
     labels: number,
@@ -211,7 +211,7 @@ const hostMethods = {
     }
   },
 
-  /** Copies rows: from chosen ones where `reads`, else to them. */
+  /** Copies rows: from the chosen ones if `reads`, otherwise to them. */
   copyRows(
     op: string,
     view: Name,
@@ -283,7 +283,7 @@ const hostMethods = {
     });
   },
 
-  /** `how`: 0 reads the elements that an index names, 1 writes them, 2 adds to them. */
+  /** `how`: 0 reads the indexed elements, 1 writes them, 2 adds to them. */
   moveElements(
     op: string,
     view: Name,
@@ -303,7 +303,7 @@ const hostMethods = {
     });
   },
 
-  /** The first of the largest (sign 1) or smallest (sign −1); NaN counts as that. */
+  /** The first of the largest (sign 1) or smallest (sign −1) elements; NaN counts as either. */
   argExtreme(view: Name, from: number, to: number, [size, step, outer]: Numbers, sign: number) {
     const data = this[view];
     let out = to;
@@ -319,7 +319,7 @@ const hostMethods = {
     });
   },
 
-  /** A sum, product, largest or smallest element, in the order of the shape; integers wrap. */
+  /** The sum, product, maximum or minimum, in shape order; integers wrap. */
   fold(
     kind: string,
     views: readonly Name[],
@@ -350,7 +350,7 @@ const all = { ...hostMethods, ...rowMethods, ...poolMethods, ...drawMethods };
 
 export type HostMethod = keyof typeof all;
 
-/** The text of these methods and of those that they call, as members of an object. */
+/** The text of these methods and of the methods that they call, as members of an object. */
 export function hostText(names: Iterable<string>): string {
   const texts = new Map<string, string>();
   const add = (name: string): void => {

@@ -7,7 +7,7 @@ import { type HostFactory, placesOf } from './host-factory.ts';
 
 type WindowsAlong = (size: number, count: number, attrs: Attrs, dim: number) => Windows;
 
-/** Where windows begin, as the methods take it: places of uint8 are counted from there. */
+/** The windows' origins, as the method expects them: uint8 positions are counted from there. */
 function originOf(isCoded: boolean, width: number, attrs: Attrs): number[] {
   if (!isCoded) return [0, 0, 0];
   const [padding, stride] = [pairAttr(attrs, 'padding'), pairAttr(attrs, 'stride')];

@@ -1,11 +1,14 @@
-/** Maxima of windows and their gradient in JavaScript; each is written into a module as its text. */
+/** JavaScript kernels for maxima of windows and their gradient; each is written into a module as text. */
 
 import type { HostMemory } from './host-methods.ts';
 
 type Numbers = readonly number[];
 
 export const poolMethods = {
-  /** Places are counted from where the window of an output begins: `origin` of the first one, and by row and column. */
+  /**
+   * Positions are counted from the start of an output's window: the first one's `origin`, plus steps by row and
+   * column.
+   */
   maxPool(
     view: 'f32' | 'f64',
     placesView: 'i32' | 'u8',

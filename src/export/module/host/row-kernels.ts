@@ -77,7 +77,7 @@ const sort: HostFactory = (log, [x], [values, places], attrs) => {
   };
 };
 
-/** The terms of each entry, as the methods take them. */
+/** The terms of each entry, as the methods expect them. */
 function tapsFor(size: number, count: number, attrs: Attrs): HostArgument[] {
   const lists = Array.from({ length: count }, (_, i) => tapsOf(i, size, count, attrs));
   const starts = [0];

@@ -1,4 +1,4 @@
-/** Kernels in JavaScript that go over rows, groups and windows; each is written into a module as its text. */
+/** JavaScript kernels over rows, groups and windows; each is written into a module as text. */
 
 import type { View } from '../actions/actions.ts';
 import type { HostMemory } from './host-methods.ts';
@@ -6,7 +6,10 @@ import type { HostMemory } from './host-methods.ts';
 type Numbers = readonly number[];
 type Real = 'f32' | 'f64';
 
-/** Calls `body` for each line of `size` entries that are `step` apart, with its first entry and its place within the step. */
+/**
+ * Calls `body` for each line of `size` entries with stride `step`, with its first entry and its position within the
+ * step.
+ */
 export type EachLine = (
   size: number,
   step: number,
@@ -63,7 +66,7 @@ export const rowMethods = {
     }
   },
 
-  /** Calls `body` for each run of a group that has one weight, with its first element and the weight. */
+  /** Calls `body` for each run of a group that shares one weight, with its first element and the weight. */
   eachRun(
     group: number,
     [outer, groups, length, run, weights]: Numbers,
@@ -172,7 +175,7 @@ export const rowMethods = {
     data.set(sums, to!);
   },
 
-  /** Sums or products up to each entry; integers wrap. */
+  /** Cumulative sums or products; integers wrap. */
   scan(
     kind: string,
     view: View,
@@ -195,7 +198,7 @@ export const rowMethods = {
     });
   },
 
-  /** The first entries of each row in order, and their places; equal ones keep their order, NaN is the largest. */
+  /** The first sorted entries of each row and their positions; the sort is stable, and NaN is the largest. */
   sortRows(
     view: View,
     [from, values, places]: Numbers,
@@ -221,7 +224,7 @@ export const rowMethods = {
     });
   },
 
-  /** Each entry a weighed sum: `starts` says which of the terms are its own. */
+  /** Each entry is a weighted sum: `starts` says which terms belong to it. */
   resampleRows(
     view: Real,
     from: number,
@@ -270,7 +273,7 @@ export const rowMethods = {
     }
   },
 
-  /** A convolution or one of its gradients: the products of two operands are added to the third, `into`. */
+  /** A convolution or one of its gradients: products of two operands are added to the third, `into`. */
   convolution(
     view: Real,
     at: Numbers,

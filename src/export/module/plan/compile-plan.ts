@@ -18,18 +18,18 @@ export interface CompiledPlan {
   readonly actions: NumberMatcher;
   readonly outputs: readonly Place[];
   readonly copied: Recording['copied'];
-  /** The plan's peak: the most bytes that are allocated at once, without inputs. */
+  /** The plan's peak: the most bytes allocated at one time, without inputs. */
   readonly plannedBytes: number;
-  /** Where everything lies that the run makes. */
+  /** The size of the block that contains everything the run allocates. */
   readonly arenaBytes: number;
-  /** Bytes that kernels have behind that: values between the stages of staged ops, and tables. */
+  /** Bytes of kernels after that block: values between the stages of staged ops, and tables. */
   readonly besideBytes: number;
 }
 
 /** Far from everything else. */
 const apart = 2 ** 30;
 
-/** `arena`: the address where the run's own memory begins. Throws ArgumentError, by name, for ops without a form. */
+/** `arena`: the address where the run's own memory begins. Throws ArgumentError that names an unsupported op. */
 export function compilePlan(
   planned: PlannedSubgraph,
   inputs: readonly Place[],
@@ -79,7 +79,7 @@ export function compilePlan(
   }
 }
 
-/** One list of ops, whose places don't depend on data or on numbers of the run. */
+/** Requires a list of ops whose positions don't depend on data or on numbers of the run. */
 function expectStraight({ forward: { steps } }: PlannedSubgraph): void {
   for (const { op } of steps) {
     const { kernel, name } = op.op;

@@ -1,16 +1,16 @@
 import { type Layout, type LiveRange, layOut, mostAlive } from '../../../7-plan/arena/layout.ts';
 
-/** Orders that are tried from one beginning, and how many without an improvement. */
+/** The most orders tried from one start, and the most without an improvement. */
 const mostOrders = 120;
 const mostInVain = 40;
-/** With more ranges, the usual orders are enough. */
+/** For more ranges than this, the usual orders are good enough. */
 const mostRanges = 2000;
-/** By how much what doesn't fit moves to the front, as a share of all ranges. */
+/** How far ranges that don't fit move to the front, as a share of all ranges. */
 const pushes = [0.02, 0.2, 1] as const;
 
 /**
- * Offsets that end at the most live bytes at once, if they are found. Where the usual orders leave gaps, those ranges
- * that ended too high go earlier the next time, until all of them fit.
+ * Returns offsets that end at the peak of live bytes, if they are found. Where the usual orders leave gaps, ranges
+ * that ended too high are placed earlier in the next attempt, until all fit.
  */
 export function exactLayout(ranges: readonly LiveRange[]): Layout {
   const most = mostAlive(ranges);
@@ -48,7 +48,7 @@ export function exactLayout(ranges: readonly LiveRange[]): Layout {
   return best;
 }
 
-/** Those first that are live where the most bytes are; the largest; the largest for the longest time. */
+/** Starting orders: ranges live at the peak first; largest first; largest and longest-lived first. */
 function beginningsOf(ranges: readonly LiveRange[]): readonly (readonly number[])[] {
   const alive: number[] = [];
   for (const { bytes, from, to } of ranges) {
@@ -71,7 +71,7 @@ function beginningsOf(ranges: readonly LiveRange[]): readonly (readonly number[]
   ];
 }
 
-/** Each range at the lowest place that those before it leave free. */
+/** Places each range at the lowest offset that earlier ranges leave free. */
 function inOrder(
   ranges: readonly LiveRange[],
   together: readonly (readonly number[])[],
@@ -94,7 +94,7 @@ function inOrder(
   return { offsets, bytes };
 }
 
-/** The same numbers each time: a module follows from its program. */
+/** The same numbers every time: a module is determined by its program. */
 function randomNumbers(): () => number {
   let state = 1;
   return () => {

@@ -11,7 +11,7 @@ import { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import type { Place } from '../recording/record-plan.ts';
 import { notInModule } from '../recording/recording-device.ts';
 
-/** The facts of a tensor that decide where its elements lie. */
+/** The facts of a tensor that determine where its elements are. */
 export type Layout = Pick<TensorMeta, 'dtype' | 'shape' | 'strides'>;
 
 /** A tensor in the memory of a module. */
@@ -19,28 +19,28 @@ export interface Placed extends Layout {
   readonly place: Place;
 }
 
-/** One value of the state: a tensor with a place, or a number or text. */
+/** One value of the state: a tensor with an address, or a number or text. */
 export type ModuleState =
   | { readonly name: string; readonly tensor: Placed; readonly isGradient: boolean }
   | { readonly name: string; readonly value: Primitive };
 
-/** One saved program, with what it reads. */
+/** One saved program, with the values that it reads. */
 export interface ModuleEntry {
   readonly saved: SavedEntry;
   readonly inputs: readonly TensorMeta[];
 }
 
 /**
- * The memory of a module: scratch memory of the kernels, the state, the arguments of a call, then what the run makes.
- * Arguments of several plans lie in one place.
+ * The memory of a module: scratch memory of the kernels, the state, the arguments of a call, then the memory that
+ * the run allocates. Arguments of several plans share their space.
  */
 export class ModuleMemory {
   readonly state: readonly ModuleState[];
-  /** The first values of the state. */
+  /** The address of the state. */
   readonly stateAt: number;
   readonly stateBytes: Uint8Array;
   readonly argumentBytes: number;
-  /** Where a run's own memory begins. */
+  /** The address of a run's own memory. */
   readonly arenaAt: number;
   readonly #arguments: readonly ReadonlyMap<string, Place>[];
 
@@ -105,7 +105,7 @@ export class ModuleMemory {
     this.arenaAt = end;
   }
 
-  /** The place of an input of a program. */
+  /** The address of an input of a program. */
   placeOf(program: number, source: SavedSource): Place {
     if (source.kind !== 'state') return this.#arguments[program]!.get(keyOf(source))!;
     const state = this.state[source.index]!;
@@ -128,7 +128,7 @@ function nameOf(entry: StateEntry, entries: readonly StateEntry[]): { readonly n
   return { name: `${entries[entry.gradientOf]!.name}.grad` };
 }
 
-/** The gradient that some program reads. */
+/** The layout of a gradient that some program reads. */
 function metaOf(state: number, programs: readonly ModuleEntry[]): Layout | undefined {
   for (const { saved, inputs } of programs) {
     const k = saved.inputs.findIndex(
@@ -143,6 +143,6 @@ function metaOf(state: number, programs: readonly ModuleEntry[]): Layout | undef
 
 export const pagesFor = (bytes: number): number => Math.ceil(bytes / pageBytes);
 
-/** First element of a place, in elements of its dtype. */
+/** The index of the first element, in elements of its dtype. */
 export const indexAt = ({ ptr, offset }: Place, { dtype }: Layout): number =>
   ptr / dtypes[dtype].bytes + offset;

@@ -12,7 +12,7 @@ import { type Action, elementBytes } from '../actions/actions.ts';
 import { ActionLog, type Besides, type KernelChoice, recordingInto } from './recorded-heap.ts';
 import { notInModule, RecordingAllocator, RecordingDevice } from './recording-device.ts';
 
-/** Where a value lies: the address of its memory, and its first element from there. */
+/** Where a value is: the address of its memory, and the offset of its first element. */
 export interface Place {
   readonly ptr: number;
   /** In elements. */
@@ -25,11 +25,11 @@ export interface Given {
   readonly place: (allocation: number, bytes: number) => number;
   readonly besides: Besides;
   readonly choice: KernelChoice;
-  /** Numbers of the run, by their places in its scalar table. */
+  /** Numbers of the run, by index in its scalar table. */
   readonly scalars: readonly number[];
 }
 
-/** Memory that a run which fails leaves as it was: a copy is made before it. */
+/** Memory that a failed run leaves unchanged: it is copied before. */
 export interface Copied {
   readonly from: number;
   readonly to: number;
@@ -46,7 +46,7 @@ export interface Recording {
   readonly copied: readonly Copied[];
 }
 
-/** Runs a plan by the executor of real runs, and notes what its kernels would do to memory. */
+/** Runs a plan with the executor of real runs, and records what its kernels would do to memory. */
 export function recordPlan(planned: PlannedSubgraph, given: Given): Recording {
   const log = new ActionLog();
   const allocator = new RecordingAllocator(given.place);
@@ -85,7 +85,7 @@ function recordRun(
   const scope = new ScopePool(values.length, scalars.length).take();
   scope.scalars.set(scalars);
   const unused = new Set(forward.unusedInputs);
-  // Inputs of one memory have one holder, by which kernels know it.
+  // Inputs that share memory share a holder, by which kernels recognize them.
   const holders = new Map<number, Holder>();
   forward.inputs.forEach((id, i) => {
     const { ptr, offset } = inputs[i]!;
@@ -109,7 +109,7 @@ function recordRun(
   };
 }
 
-/** Tables are written where no tensor is in a recording whose `tables` lie behind everything else. */
+/** In a recording whose `tables` come after everything else, tables are the writes outside all tensors. */
 function tableBytesIn(actions: readonly Action[], tables: number): number {
   let end = tables;
   for (const action of actions) {

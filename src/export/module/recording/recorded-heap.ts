@@ -26,20 +26,20 @@ const views = {
 
 interface Mark {
   readonly actions: number;
-  /** Numbers of the last action, if it is a write. */
+  /** The number of values in the last action, if it is a write. */
   readonly values: number;
 }
 
-/** The actions of a run, which kernels and views of the memory add. */
+/** The actions of a run, added by kernels and views of the memory. */
 export class ActionLog {
-  /** Bytes that staged ops take at once besides all tensors, at most. */
+  /** The most bytes that staged ops use at one time beside all tensors. */
   innerBytes = 0;
   readonly actions: Action[] = [];
-  /** Elements written since the last kernel, as they are stored: launches read their arguments back. */
+  /** Elements written since the last kernel, as stored: launches read their arguments back. */
   readonly #written = new Map<string, number>();
   readonly #recorded = new Map<unknown, RecordedKernel>();
 
-  /** A function that takes the place of a kernel. */
+  /** Returns a function that replaces a kernel. */
   kernel(recorded: RecordedKernel): (...args: number[]) => number {
     const kernel = (...args: number[]): number => {
       this.#written.clear();
@@ -50,7 +50,7 @@ export class ActionLog {
     return kernel;
   }
 
-  /** So far: what `undo` goes back to. */
+  /** Marks the current position, for `undo`. */
   mark(): Mark {
     const last = this.actions.at(-1);
     const values = last?.kind === 'write' ? last.values.length : 0;
@@ -70,7 +70,7 @@ export class ActionLog {
     this.actions.push({ kind: 'host', name, kernels: known, args });
   }
 
-  /** Takes the place of a view of the memory. */
+  /** Returns an object that replaces a view of the memory. */
   view(name: View): object {
     const cell = new views[name](1);
     const stored = (value: number): number => {
@@ -114,7 +114,7 @@ export class ActionLog {
   }
 }
 
-/** Memory that kernels have besides tensors and the scratch memory of a thread. */
+/** Memory of kernels beside tensors and the scratch memory of a thread. */
 export interface Besides {
   /** The address of values between the stages of staged ops. */
   readonly inner: number;
@@ -124,13 +124,13 @@ export interface Besides {
 
 /** How kernels are generated. */
 export interface KernelChoice {
-  /** As this engine has them, or without the instructions of relaxed SIMD. */
+  /** As in this engine, or without relaxed SIMD instructions. */
   readonly relaxedSimd: boolean;
 }
 
 /**
- * Runs `body` with a memory and kernels that only note what is done with them, on one thread; whatever has been
- * compiled before is untouched.
+ * Runs `body` with a memory and kernels that only record what is done with them, on one thread; code compiled
+ * before is unaffected.
  */
 export function recordingInto<T>(
   log: ActionLog,

@@ -11,7 +11,7 @@ import { NotRecorded } from '../actions/actions.ts';
 import { drawingKernels, hostKernels } from '../host/host-kernels.ts';
 import type { ActionLog } from './recorded-heap.ts';
 
-/** Gives each allocation of a run the address that `place` says, and notes how long it lives. */
+/** Gives each allocation of a run the address that `place` returns, and records its live range. */
 export class RecordingAllocator implements Allocator {
   readonly counter = new MemoryCounter('recording');
   readonly ranges: { bytes: number; from: number; to: number }[] = [];
@@ -42,7 +42,7 @@ export class RecordingAllocator implements Allocator {
     this.ranges[number]!.to = this.#clock;
   }
 
-  /** The allocations of the whole run; what is still there at its end lives as long as it. */
+  /** The allocations of the whole run; those still live at its end live through it. */
   get lives(): readonly LiveRange[] {
     return this.ranges.map(({ bytes, from, to }) => {
       return { bytes, from, to: Number.isNaN(to) ? this.#clock : to };
@@ -54,7 +54,7 @@ export class RecordingAllocator implements Allocator {
   }
 }
 
-/** The CPU device while a program is recorded: its kernels are bound as ever, and note what they would do. */
+/** The CPU device while a program is recorded: its kernels are bound as usual, and record what they would do. */
 export class RecordingDevice extends CpuDevice {
   override readonly allocator: RecordingAllocator;
   readonly #log: ActionLog;
@@ -85,7 +85,10 @@ export class RecordingDevice extends CpuDevice {
     }
   }
 
-  /** The op with a kernel that notes which of a module's kernels in JavaScript is to run, if the device's can't be. */
+  /**
+   * If the device's own kernel can't be recorded: the op with a kernel that records which of a module's JavaScript
+   * kernels to run.
+   */
   #withHost(op: KernelOp): KernelOp {
     const { kernel } = op;
     if (kernel.kind === 'user') throw new NotRecorded('it is a kernel of the user');
@@ -121,7 +124,7 @@ function refused(error: unknown, { name }: KernelOp): unknown {
   return notInModule(name, `${error.message}: its kernel is in JavaScript`);
 }
 
-/** An op, or another part of a program, has no form in a module. */
+/** The error for an op, or another part of a program, that a module can't express. */
 export function notInModule(what: string, given: string): ArgumentError {
   return new ArgumentError({
     what: `export: ${what} has no form in a module`,

@@ -2,13 +2,13 @@ import { toInt32 } from '../../../../runtime/device/cpu/scalar/pointwise.ts';
 import { invariant } from '../../../../runtime/errors/invariant.ts';
 import { type Action, type HostArgument, NotRecorded } from '../actions/actions.ts';
 
-/** A number of an action that each run computes. */
+/** A number of an action that is computed in each run. */
 export interface RunNumber {
-  /** Its place in the program's scalar table. */
+  /** Its index in the program's scalar table. */
   readonly id: number;
-  /** As it is; as the word of a float32 or int32; as a word of a float64. */
+  /** The number itself, the word of a float32 or int32, or one of the two words of a float64. */
   readonly form: 'number' | 'f32' | 'i32' | 'low' | 'high';
-  /** A whole number that is added to it. */
+  /** An integer that is added to it. */
   readonly plus: number;
 }
 
@@ -36,8 +36,9 @@ export interface NumberedRun {
 }
 
 /**
- * Recordings of one plan that differ in the numbers of the run alone: which of the numbers in their actions are those.
- * The first has numbers as runs have them; the others have arbitrary ones, by which each is recognized.
+ * Compares recordings of one plan that differ only in the numbers of the run, to find out which numbers in their
+ * actions are numbers of the run. The first has realistic numbers; the others have arbitrary ones, by which each is
+ * recognized.
  */
 export class NumberMatcher {
   readonly #first: NumberedRun;
@@ -65,7 +66,7 @@ export class NumberMatcher {
     return this.#first.actions;
   }
 
-  /** The number of the first recording, or the number of the run that it is, by those of the others. */
+  /** Returns the value itself, or the number of the run that it is, given its values in the other recordings. */
   match(value: number, others: readonly number[]): Num {
     if (others.every((other) => Object.is(other, value))) return value;
     const { scalars } = this.#first;
@@ -75,7 +76,7 @@ export class NumberMatcher {
           return { id, form, plus: 0 };
         }
       }
-      // Places in the random stream are sums.
+      // Positions in the random stream are sums.
       const [plus, ...rest] = others.map((other, i) => other - this.#others[i]!.scalars[id]!);
       const whole = Math.round(plus!);
       const isSum = [plus!, ...rest].every((each) => Math.abs(each - whole) < 1e-3);
@@ -94,7 +95,7 @@ export class NumberMatcher {
 
 const dependent = 'what it does to memory depends on a number of the run';
 
-/** Numbers that no run has, all of them different. */
+/** Distinct numbers that no run has. */
 export function arbitraryNumbers(count: number, seed: number): readonly number[] {
   invariant(Number.isInteger(seed), 'a seed');
   let state = seed;

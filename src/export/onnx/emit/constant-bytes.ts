@@ -13,7 +13,7 @@ const stored = {
 
 const [lowestInt, highestInt] = [-(2 ** 31), 2 ** 31 - 1];
 
-/** Numbers as ONNX's `raw_data` has them: little-endian. */
+/** Encodes numbers as ONNX's `raw_data`: little-endian. */
 export function constantBytes(values: ArrayLike<number>, element: Element): Uint8Array {
   if (element === 'i64' || element === 'ui64') {
     return bytesOf(BigInt64Array.from(Array.from(values, (value) => int64(value))));
@@ -21,7 +21,7 @@ export function constantBytes(values: ArrayLike<number>, element: Element): Uint
   if (element === 'ui32') return bytesOf(Uint32Array.from(values));
   const numbers = Array.from(values, (value) => {
     if (element === 'i1') return Number(value !== 0);
-    // Bounds that no integer reaches are those of the type.
+    // Bounds that no integer reaches become those of the type.
     return element === 'i32' ? Math.trunc(Math.min(Math.max(value, lowestInt), highestInt)) : value;
   });
   return bytesOf(storedNumbers(numbers, stored[element], 'export'));

@@ -7,7 +7,7 @@ export type Dims = readonly Dim[];
 
 export const isFixed = (dim: Dim): dim is number => typeof dim === 'number';
 
-/** The sizes as numbers; null where a call decides one. */
+/** The sizes as numbers; null if one depends on the call. */
 export function fixedDims(dims: Dims): readonly number[] | null {
   return dims.every(isFixed) ? dims : null;
 }
@@ -19,7 +19,7 @@ export function sameDims(a: Dims, b: Dims): boolean {
   return a.length === b.length && a.every((dim, i) => sameDim(dim, b[i]!));
 }
 
-/** Sizes that are symbolic are never 1 where they meet others: inference has seen to it. */
+/** Symbolic sizes are never 1 where they are broadcast: shape inference has ensured that. */
 export function broadcastDims(...shapes: readonly Dims[]): Dims {
   const rank = Math.max(0, ...shapes.map(({ length }) => length));
   return Array.from({ length: rank }, (_, d) => {

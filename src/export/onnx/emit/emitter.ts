@@ -20,7 +20,7 @@ export interface Value {
 
 export type Attributes = Readonly<Record<string, NodeAttribute>>;
 
-/** A size of the call, int64 [1]. */
+/** Returns a size of the call, int64 [1]. */
 export type SizeReader = (size: number) => Value;
 
 const unaryOps: { readonly [N in UnaryName]?: string } = {
@@ -59,9 +59,9 @@ const comparisons: { readonly [D in Exclude<Direction, 'NE'>]: string } = {
 /** Integers that no runtime computes in: they are widened for the op and narrowed afterwards. */
 const isNarrow = (element: Element): boolean => element === 'i1' || element === 'ui8';
 
-/** Writes nodes of ONNX; every method returns the value that its node defines. */
+/** Emits ONNX nodes; every method returns the value that its node defines. */
 export class Emitter implements ArithmeticTarget<Value> {
-  /** Constants and weights, which nodes of every nested graph see. */
+  /** Constants and weights, visible in every nested graph. */
   readonly initializers: OnnxTensor[] = [];
   readonly #constants = new Map<string, Value>();
   #nodes: OnnxNode[] = [];
@@ -88,7 +88,7 @@ export class Emitter implements ArithmeticTarget<Value> {
     return `v${this.#count++}`;
   }
 
-  /** A node with several results. Null: an optional operand that is omitted. */
+  /** Emits a node with several results. Null: an omitted optional operand. */
   node(
     opType: string,
     inputs: readonly (Value | null)[],
@@ -106,7 +106,7 @@ export class Emitter implements ArithmeticTarget<Value> {
     return values;
   }
 
-  /** The value under a name of its own. */
+  /** The value under a separate name. */
   named(value: Value, id: string): Value {
     const own = { ...value, id };
     this.#nodes.push({
@@ -129,12 +129,12 @@ export class Emitter implements ArithmeticTarget<Value> {
     return this.node(opType, inputs, [{ element, shape }], attributes)[0]!;
   }
 
-  /** A number without dimensions, which broadcasts where it is read. */
+  /** A 0-d number, which broadcasts. */
   constant(value: number, element: Element): Value {
     return this.literal([value], element, []);
   }
 
-  /** Elements one by one, in row-major order. */
+  /** A constant, given element by element in row-major order. */
   literal(values: ArrayLike<number>, element: Element, shape: readonly number[]): Value {
     const list = Array.from(values, (value) => (Object.is(value, -0) ? '-0' : value));
     const key = `${element} ${shape.join('x')} ${list.join()}`;
@@ -147,7 +147,7 @@ export class Emitter implements ArithmeticTarget<Value> {
     return own;
   }
 
-  /** Whole numbers, int64 [n]. */
+  /** Integers, int64 [n]. */
   ints(values: readonly number[]): Value {
     return this.literal(values, 'i64', [values.length]);
   }
@@ -161,7 +161,7 @@ export class Emitter implements ArithmeticTarget<Value> {
     const [x, y] = sizes as [Dim, Dim];
     if (sizes.length === 2 && (fn === '+' || fn === '-' || fn === '*')) {
       const name = fn === '+' ? 'add' : fn === '-' ? 'subtract' : 'multiply';
-      // Fractions are computed in float64, as JavaScript does.
+      // Fractions are computed in float64, as in JavaScript.
       if (![x, y].some((each) => isFixed(each) && !Number.isInteger(each))) {
         return this.binary(name, this.dim(x), this.dim(y));
       }
@@ -171,7 +171,7 @@ export class Emitter implements ArithmeticTarget<Value> {
 
   #sizeOf(size: number): Value {
     const known = this.#sizes.get(size) ?? this.#size(size);
-    // What a nested graph computes is not seen outside of it.
+    // Values computed in a nested graph are not visible outside it.
     if (!this.#isNested) this.#sizes.set(size, known);
     return known;
   }
@@ -240,7 +240,7 @@ export class Emitter implements ArithmeticTarget<Value> {
     return this.#atan2(x, y);
   }
 
-  /** The angle of the point (x, y), from the arctangent that ONNX has. */
+  /** The angle of the point (x, y), by the arctangent that ONNX has. */
   #atan2(y: Value, x: Value): Value {
     const { element } = x;
     const c = (value: number) => this.constant(value, element);
@@ -278,7 +278,7 @@ export class Emitter implements ArithmeticTarget<Value> {
 
   convert(x: Value, element: Element): Value {
     if (x.element === element) return x;
-    // onnxruntime makes one cast of two, which gives other bytes on WebAssembly for numbers outside of 0 to 255.
+    // onnxruntime merges two casts into one, which gives other bytes on WebAssembly for numbers outside 0 to 255.
     if (element === 'ui8' && x.element === 'i32') {
       const byte = this.op('Mod', [x, this.constant(256, 'i32')], 'i32', x.shape);
       return this.#cast(byte, element);
@@ -292,25 +292,25 @@ export class Emitter implements ArithmeticTarget<Value> {
     });
   }
 
-  /** ONNX broadcasts by itself. */
+  /** Unchanged, since ONNX broadcasts. */
   spread(x: Value): Value {
     return x;
   }
 
   reshape(x: Value, shape: Dims): Value {
     if (sameDims(x.shape, shape)) return x;
-    // 0 would represent the operand's own size.
+    // Otherwise 0 would mean the operand's own size.
     const attributes = shape.includes(0) ? { allowzero: 1 } : {};
     return this.op('Reshape', [x, this.dims(shape)], x.element, shape, attributes);
   }
 
-  /** Dimensions are matched from the last one on. */
+  /** Expands the operand; dimensions are matched from the last one on. */
   expand(x: Value, shape: Dims): Value {
     if (sameDims(x.shape, shape)) return x;
     return this.op('Expand', [x, this.dims(shape)], x.element, shape);
   }
 
-  /** One node for transposes of transposes, none where they undo each other. */
+  /** Transposes; nested transposes become one node, or none if they cancel. */
   transpose(x: Value, dims: readonly number[]): Value {
     const before = this.#transposed.get(x.id);
     if (before) {
@@ -342,7 +342,7 @@ export class Emitter implements ArithmeticTarget<Value> {
     return this.op('Concat', parts, first.element, shape, { axis: dim });
   }
 
-  /** Without the dimensions, or with 1 in their place. */
+  /** Reduces dimensions, dropping them or keeping size 1. */
   reduce(
     name: 'Sum' | 'Prod' | 'Max' | 'Min' | 'Mean',
     x: Value,
@@ -366,7 +366,7 @@ export class Emitter implements ArithmeticTarget<Value> {
     return this.expand(this.constant(0, element), shape);
   }
 
-  /** The nodes that the body emits, as a graph of their own that sees the values around it. */
+  /** Returns the nodes that the body emits as a nested graph, which sees the surrounding values. */
   nested(
     name: string,
     inputs: readonly Value[],
@@ -379,7 +379,7 @@ export class Emitter implements ArithmeticTarget<Value> {
     this.#nodes = [];
     this.#isNested = true;
     try {
-      // A graph returns what its own nodes define.
+      // A graph can only return values that its own nodes define.
       const results = body().map((value) =>
         this.op('Identity', [value], value.element, value.shape),
       );

@@ -23,7 +23,7 @@ const dataTypeOf: { readonly [E in Element]: number } = {
   ui64: dataType.uint64,
 };
 
-/** A graph, text or number of a node; whole numbers are integers, and fractions say so by `float`. */
+/** A graph, text or number of a node; integral numbers are integers, unless `float` is set. */
 export type NodeAttribute =
   | number
   | string
@@ -63,7 +63,7 @@ export function emptyTensor(
   };
 }
 
-/** Describes an input or output of a graph. `dimName`: of sizes that a call decides. */
+/** Describes an input or output of a graph. `dimName`: names sizes that depend on the call. */
 export function valueInfo(
   name: string,
   element: Element,

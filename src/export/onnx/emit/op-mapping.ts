@@ -6,7 +6,7 @@ import type { Element, OpCall as LoweredCall } from '../../lowering/target.ts';
 import { type Dim, type Dims, fixedDims } from './dims.ts';
 import type { Emitter, Value } from './emitter.ts';
 
-/** A known attribute, or one that sizes of a call decide. */
+/** A known attribute, or one that depends on sizes of the call. */
 export type OnnxAttr = AttrValue | SizeAttr;
 
 /** One op of a program that is lowered to ONNX. */
@@ -14,10 +14,10 @@ export interface OpCall extends LoweredCall<Value, OnnxAttr> {
   readonly to: Emitter;
 }
 
-/** Results of the op, in their order. */
+/** Emits an op and returns its results, in order. */
 export type OpMapping = (call: OpCall) => Value | readonly Value[];
 
-/** An attribute that may change from run to run, as a value without dimensions. */
+/** An attribute that may change from run to run, as a 0-d value. */
 export function numberAttr(
   { to, attrs, computed, number }: OpCall,
   name: string,
@@ -33,7 +33,7 @@ export function numberAttr(
   return to.constant(Number(value), element);
 }
 
-/** A size or place along a dimension. Throws ArgumentError where each run computes it. */
+/** A size or position along a dimension. Throws ArgumentError if it is computed in each run. */
 export function dimAttr(call: OpCall, name: string): Dim {
   const value = call.attrs[name]!;
   return isSymbolic(value as AttrValue) ? fixedAttr(call, name) : (value as Dim);
@@ -41,12 +41,12 @@ export function dimAttr(call: OpCall, name: string): Dim {
 
 export const sizesAttr = ({ attrs }: OpCall, name: string): Dims => attrs[name] as Dims;
 
-/** Numbers that are part of the graph. Throws ArgumentError where sizes of a call decide them. */
+/** Numbers that are part of the graph. Throws ArgumentError if they depend on sizes of the call. */
 export function fixedList(call: OpCall, name: string): readonly number[] {
   return fixedDims(sizesAttr(call, name)) ?? dynamic(call, name);
 }
 
-/** An attribute that decides what is computed. Throws ArgumentError where each run computes it. */
+/** An attribute that determines what is computed. Throws ArgumentError if it is computed in each run. */
 export function fixedAttr(call: OpCall, name: string): number {
   const value = call.attrs[name]!;
   return typeof value === 'number' ? value : dynamic(call, name);

@@ -3,7 +3,7 @@ import { numberAttr, type OpCall } from '../emit/op-mapping.ts';
 
 type Activation = (call: OpCall) => Value;
 
-/** A node of one operand; `attributes`: our attributes by ONNX's names. */
+/** A node with one operand; `attributes`: our attributes by ONNX's names. */
 function node(
   opType: string,
   attributes: Readonly<Record<string, string | number>> = {},
@@ -37,7 +37,7 @@ const clamp: Activation = (call) => {
   return call.to.op('Clip', [x, ...bounds], x.element, x.shape);
 };
 
-/** Activations of float32 that are one node of ONNX, or what its runtimes fuse. */
+/** Activations of float32 that are one ONNX node, or a pattern that its runtimes fuse. */
 export const activationOps: Readonly<Record<string, Activation>> = {
   relu: node('Relu'),
   sigmoid: node('Sigmoid'),

@@ -4,7 +4,7 @@ import { fixedAttr, type OpCall, type OpMapping } from '../emit/op-mapping.ts';
 
 const range = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i);
 
-/** Elements of a row-major tensor at constant places. */
+/** Elements of a row-major tensor at constant positions. */
 export function gatherFlat(
   to: Emitter,
   x: Value,
@@ -16,7 +16,7 @@ export function gatherFlat(
   return to.op('Gather', [flat, index], x.element, shape, { axis: 0 });
 }
 
-/** `target` with those of its elements replaced. */
+/** `target` with these elements replaced. */
 export function writtenFlat(to: Emitter, target: Value, source: Value, places: Int32Array): Value {
   const size = sizeOfDims(target.shape);
   const flat = to.reshape(target, [size]);
@@ -28,13 +28,13 @@ export function writtenFlat(to: Emitter, target: Value, source: Value, places: I
 }
 
 interface Layout {
-  /** Dimensions that the index names come first. */
+  /** Dimensions that the index selects come first. */
   readonly order: readonly number[];
   readonly chosen: Dims;
   readonly count: number;
 }
 
-/** `index` [count, …chosen] names entries of dimensions `dim` to `dim + count`; the others stay whole. */
+/** `index` [count, …chosen] selects entries of dimensions `dim` to `dim + count`; the others are kept whole. */
 function layoutOf(x: Value, index: Value, dim: number): Layout {
   const count = index.shape[0] as number;
   const rank = x.shape.length;
@@ -49,7 +49,7 @@ function lastDim(to: Emitter, index: Value): Value {
   return to.transpose(to.convert(index, 'i64'), [...range(1, rank), 0]);
 }
 
-/** Moves the chosen dimensions between the place of those that the index names and the front. */
+/** Moves the selected dimensions to the front, or back. */
 function chosenOrder(dim: number, chosen: number, rank: number): readonly number[] {
   return [...range(chosen, chosen + dim), ...range(0, chosen), ...range(chosen + dim, rank)];
 }
@@ -85,7 +85,7 @@ function scatterInto(
   return to.transpose(written, inverse(order));
 }
 
-/** Sums of integers and booleans that scattering adds in a type that runtimes have. */
+/** Integers and booleans are summed by scattering in a type that runtimes support. */
 function added(call: OpCall, zeros: Value, run: (zeros: Value) => Value): Value {
   const { to } = call;
   if (zeros.element !== 'i1' && zeros.element !== 'ui8') return run(zeros);
@@ -114,7 +114,7 @@ function alongDim(
   return to.reshape(written, x.shape);
 }
 
-/** Elements of the source that the index has places for. */
+/** Elements of the source that the index has positions for. */
 function prefix({ to }: OpCall, source: Value, index: Value): Value {
   return source.shape.reduce<Value>((part, size, d) => {
     const wanted = index.shape[d]!;

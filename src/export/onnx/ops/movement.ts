@@ -19,7 +19,7 @@ const same: OpMapping = ({ inputs }) => inputs[0]!;
 const toShape: OpMapping = ({ to, inputs, outputs }) => to.reshape(inputs[0]!, outputs[0]!.shape);
 const expanded: OpMapping = ({ to, inputs, outputs }) => to.expand(inputs[0]!, outputs[0]!.shape);
 
-/** Places of a view's elements in its row-major operand; its sizes have to be numbers. */
+/** Positions of a view's elements in its row-major operand; its sizes have to be numbers. */
 export function viewPlaces(call: OpCall): { places: Int32Array; shape: readonly number[] } | null {
   const { op, metas, attrs, inputs, outputs } = call;
   if (op.kernel.kind !== 'view' || !fixedDims([...inputs[0]!.shape, ...outputs[0]!.shape]))
@@ -33,7 +33,7 @@ export function viewPlaces(call: OpCall): { places: Int32Array; shape: readonly 
 const isList = (value: object): boolean =>
   Array.isArray(value) && value.every((item) => typeof item === 'number');
 
-/** Any other view: a gather of its elements from a row-major operand. */
+/** Any other view: gathers its elements from a row-major operand. */
 const strided: OpMapping = (call) => {
   const view = viewPlaces(call);
   if (!view) {
@@ -99,7 +99,7 @@ function strideplaces(call: OpCall, region: Value): Int32Array {
   return viewPositions(shape, fixedList(call, 'strides'), fixedAttr(call, 'offset'));
 }
 
-/** Sums over the dimensions that broadcasting has added or repeated. */
+/** Sums over the dimensions that broadcasting has added or expanded. */
 const sumTo: OpMapping = ({ to, inputs, outputs }) => {
   const x = inputs[0]!;
   const { shape } = outputs[0]!;
@@ -119,7 +119,7 @@ const unreduce: OpMapping = (call) => {
   return to.expand(to.reshape(inputs[0]!, kept), shape);
 };
 
-/** Rolls the entries along one dimension; those that leave at the end come back at the start. */
+/** Rolls the entries along one dimension; those that leave at the end return at the start. */
 const roll: OpMapping = (call) => {
   const { to, inputs } = call;
   const x = inputs[0]!;

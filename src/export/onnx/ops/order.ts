@@ -1,7 +1,7 @@
 import type { Value } from '../emit/emitter.ts';
 import { fixedAttr, type OpMapping } from '../emit/op-mapping.ts';
 
-/** The largest or smallest entries of a dimension in order, with their places. */
+/** The largest or smallest entries of a dimension in order, with their positions. */
 const ordered: OpMapping = (call) => {
   const { to, inputs, outputs, attrs } = call;
   const [x] = inputs as [Value];

@@ -2,7 +2,7 @@ import { type Dim, type Dims, multiplyDims } from '../emit/dims.ts';
 import type { Value } from '../emit/emitter.ts';
 import { fixedList, type OpCall, type OpMapping } from '../emit/op-mapping.ts';
 
-/** Values and places in the plane of the largest entry of each window. */
+/** The maximum of each window, and its position in the plane. */
 const maxPool2d: OpMapping = (call) => {
   const { to, inputs, outputs } = call;
   const [x] = inputs as [Value];
@@ -12,7 +12,7 @@ const maxPool2d: OpMapping = (call) => {
   ) as [readonly number[], readonly number[], readonly number[], readonly number[]];
   const { shape } = outputs[0]!;
   const [rows, columns] = fixedList(call, 'size') as [number, number];
-  // Windows that reach over the end are part of the result where it is rounded up.
+  // If the size is rounded up, windows that extend past the end are part of the result.
   const ends = [h, w].map((size, i) => {
     const reach = dilations[i]! * (kernel[i]! - 1) + 1;
     const covered = ([rows, columns][i]! - 1) * strides[i]! + reach;
@@ -31,7 +31,7 @@ const maxPool2d: OpMapping = (call) => {
     dilations,
     pads: [...padding, ...ends],
   }) as [Value, Value];
-  // ONNX counts places through the whole tensor.
+  // ONNX counts positions through the whole tensor.
   const plane = multiplyDims(h!, w!);
   const planes = to.iota(multiplyDims(n, c!));
   const starts = to.binary('multiply', planes, to.dim(plane));
@@ -39,7 +39,7 @@ const maxPool2d: OpMapping = (call) => {
   return [to.convert(values, x.element), to.convert(inPlane, 'i32')];
 };
 
-/** Where the windows of an op start in planes of that width, padding included: int32 [rows, columns]. */
+/** The start of each window in planes of that width, including padding: int32 [rows, columns]. */
 function startsOf(call: OpCall, [rows, columns]: Dims, width: Dim): Value {
   const { to } = call;
   const [stride, padding] = [fixedList(call, 'stride'), fixedList(call, 'padding')];

@@ -59,7 +59,7 @@ const inputGradient: OpMapping = (call) => {
   const kernel = fixedShape(call, w.shape.slice(2), 'kernel');
   const sizes = fixedShape(call, shape.slice(2), 'size');
   const given = fixedShape(call, dy.shape.slice(2), 'size');
-  // Of the result after the last window that the sizes ask for.
+  // The part of the result after the last window that the sizes need.
   const surplus = sizes.map((size, i) => {
     const covered = (given[i]! - 1) * strides[i]! + dilations[i]! * (kernel[i]! - 1) + 1;
     return covered - padding[i]! - size;
@@ -80,7 +80,7 @@ const inputGradient: OpMapping = (call) => {
   return rounded(call, to.op('Pad', [own, pads], own.element, shape));
 };
 
-/** The images are the features that are summed, the channels a batch. */
+/** The images become the features to be summed, and the channels a batch. */
 function weightGradient(call: OpCall, [given, images]: readonly [Value, Value]): Value {
   const { to } = call;
   const { strides, padding, dilations, group } = windowOf(call);

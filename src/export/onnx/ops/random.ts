@@ -8,7 +8,7 @@ const multipliers = [0xd2511f53, 0xcd9e8d57] as const;
 const weyl = [0x9e3779b9, 0xbb67ae85] as const;
 const lowBits = 0xffffffff;
 
-/** 32-bit words in int64, where runtimes have products and bitwise functions. */
+/** 32-bit words in int64, for which runtimes have products and bitwise functions. */
 class WordArithmetic {
   readonly #to: Emitter;
 
@@ -44,7 +44,7 @@ class WordArithmetic {
   }
 }
 
-/** The words of the block that each place lies in. */
+/** The words of the block that contains each position. */
 function wordsAt(to: Emitter, seed: Value, place: Value): RandomWords<Value> {
   const on = new WordArithmetic(to);
   const c = (value: number) => to.constant(value, 'i64');
@@ -53,7 +53,7 @@ function wordsAt(to: Emitter, seed: Value, place: Value): RandomWords<Value> {
   let [c2, c3] = [c(0), c(0)];
   let [k0, k1] = [on.low(seed), on.high(seed)];
   for (let round = 0; round < 10; round++) {
-    // Products of 64 bits, which wrap around in int64.
+    // 64-bit products, which wrap around in int64.
     const first = to.binary('multiply', c0, c(multipliers[0]));
     const second = to.binary('multiply', c2, c(multipliers[1]));
     c0 = on.xor(on.xor(on.high(second), c1), k0);

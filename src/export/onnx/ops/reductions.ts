@@ -13,7 +13,7 @@ function reduction(name: 'Sum' | 'Prod' | 'Max' | 'Min'): OpMapping {
   };
 }
 
-/** The number of the first entry that is the largest or smallest. */
+/** The index of the first largest or smallest entry. */
 function place(opType: 'ArgMax' | 'ArgMin'): OpMapping {
   return (call) => {
     const { to, inputs, outputs } = call;
@@ -27,7 +27,7 @@ function place(opType: 'ArgMax' | 'ArgMin'): OpMapping {
   };
 }
 
-/** NaN is both the largest and the smallest: where there is one, its first place. */
+/** NaN is both the largest and the smallest: if there is one, its first index. */
 function placeOf(
   to: Emitter,
   opType: string,

@@ -2,7 +2,7 @@ import { wideElement } from '../../lowering/target.ts';
 import type { Emitter, Value } from '../emit/emitter.ts';
 import type { OpMapping } from '../emit/op-mapping.ts';
 
-/** In float32 where the operand is a half. */
+/** Computes in float32 if the operand is a half. */
 function widely(body: (to: Emitter, ...inputs: Value[]) => Value): OpMapping {
   return ({ to, inputs }) => {
     const wide = inputs.map((each) => to.convert(each, wideElement(each.element)));
@@ -31,7 +31,7 @@ const ignoredLabel = -100;
 interface Labels {
   /** [n, classes]: the class of the row. */
   readonly chosen: Value;
-  /** [n, 1]: the row has a label. */
+  /** [n, 1]: whether the row has a label. */
   readonly counts: Value;
   /** [] */
   readonly count: Value;

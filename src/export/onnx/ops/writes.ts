@@ -4,7 +4,7 @@ import { fixedList, type OpCall } from '../emit/op-mapping.ts';
 import { writtenFlat } from './gathering.ts';
 import { viewPlaces } from './movement.ts';
 
-/** The operand of a view after its result was written. */
+/** Returns the operand of a view after a write to the view's result. */
 export function writtenThrough(view: OpCall, operand: Value, written: Value): Value {
   const { to, op } = view;
   switch (op.name) {

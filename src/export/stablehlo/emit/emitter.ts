@@ -7,7 +7,7 @@ import type {
   UnaryName,
 } from '../../lowering/target.ts';
 
-/** A value of the text, with its type. */
+/** A value in the text, with its type. */
 export interface Value {
   readonly id: string;
   readonly element: Element;
@@ -21,7 +21,7 @@ const list = (numbers: readonly number[]): string => `[${numbers.join(', ')}]`;
 
 type Binary = BinaryName | 'and' | 'or' | 'xor' | 'shift_right_logical' | 'shift_left';
 
-/** Writes ops of StableHLO, one a line; every method returns the value that its line defines. */
+/** Emits StableHLO ops, one per line; every method returns the value that its line defines. */
 export class Emitter implements ArithmeticTarget<Value> {
   readonly lines: string[] = [];
   #count = 0;
@@ -31,7 +31,7 @@ export class Emitter implements ArithmeticTarget<Value> {
     return `%${this.#count++}`;
   }
 
-  /** Lines that a region holds. */
+  /** Indents the lines of a region. */
   nested<T>(body: () => T): T {
     const before = this.#indent;
     this.#indent += '  ';
@@ -62,7 +62,7 @@ export class Emitter implements ArithmeticTarget<Value> {
     );
   }
 
-  /** Elements one by one, in row-major order. */
+  /** A constant, given element by element in row-major order. */
   literal(values: ArrayLike<number>, element: Element, shape: Shape): Value {
     if (values.length === 1 || sizeOf(shape) === 0) {
       return this.constant(values[0] ?? 0, element, shape);
@@ -105,7 +105,7 @@ export class Emitter implements ArithmeticTarget<Value> {
     return this.#reshaping('reshape', x, '', x.element, shape);
   }
 
-  /** `dims[i]`: where dimension i of the operand is in the result. */
+  /** `dims[i]`: the dimension of the result that corresponds to dimension i of the operand. */
   broadcastIn(x: Value, dims: readonly number[], shape: Shape): Value {
     return this.#reshaping('broadcast_in_dim', x, `, dims = ${list(dims)}`, x.element, shape);
   }
@@ -159,7 +159,7 @@ export class Emitter implements ArithmeticTarget<Value> {
     );
   }
 
-  /** Adds elements of `value` around; a negative number cuts off. */
+  /** Pads with elements of `value`; a negative number crops. */
   pad(x: Value, value: Value, low: readonly number[], high: readonly number[]): Value {
     const shape = x.shape.map((size, d) => size + low[d]! + high[d]!);
     const interior = x.shape.map(() => 0);
@@ -176,7 +176,7 @@ export class Emitter implements ArithmeticTarget<Value> {
     );
   }
 
-  /** Without the dimensions; `init` is the neutral element. */
+  /** Reduces and drops dimensions; `init` is the neutral element. */
   reduce(name: Binary, x: Value, init: number, dims: readonly number[]): Value {
     if (dims.length === 0) return x;
     const start = this.constant(init, x.element);
@@ -230,7 +230,7 @@ const scratch = new DataView(new ArrayBuffer(8));
 const hex = (bits: bigint, digits: number) =>
   `0x${bits.toString(16).toUpperCase().padStart(digits, '0')}`;
 
-/** Floating-point numbers as their bits: every one is exact, NaN and infinities too. */
+/** Floating-point numbers as bits, so that all are exact, including NaN and infinities. */
 function numberText(value: number, element: Element): string {
   switch (element) {
     case 'i1':
@@ -245,7 +245,7 @@ function numberText(value: number, element: Element): string {
       if (element === 'f32') return hex(BigInt(scratch.getUint32(0)), 8);
       return Number.isFinite(value) ? value.toExponential(9) : specialHalf(value, element);
     case 'i32':
-      // Bounds that no integer reaches are those of the type.
+      // Bounds that no integer reaches become those of the type.
       return String(Math.trunc(Math.min(Math.max(value, -(2 ** 31)), 2 ** 31 - 1)));
     default:
       return String(Math.trunc(value));

@@ -8,7 +8,7 @@ export interface OpCall extends LoweredCall<Value> {
   readonly to: Emitter;
 }
 
-/** Results of the op, in their order. */
+/** Emits an op and returns its results, in order. */
 export type OpMapping = (call: OpCall) => Value | readonly Value[];
 
 /** An attribute that may change from run to run: one number, or a constant in a shape. */
@@ -29,7 +29,7 @@ export function numberAttr(
 export const sizesAttr = ({ attrs }: OpCall, name: string): readonly number[] =>
   attrs[name] as readonly number[];
 
-/** An attribute that decides what is computed. Throws ArgumentError where each run computes it. */
+/** An attribute that determines what is computed. Throws ArgumentError if it is computed in each run. */
 export function fixedAttr({ attrs, op }: OpCall, name: string): number {
   const value = attrs[name]!;
   if (typeof value === 'number') return value;

@@ -6,7 +6,7 @@ const array = (numbers: readonly number[]) =>
   numbers.length > 0 ? `array<i64: ${numbers.join(', ')}>` : 'array<i64>';
 const range = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i);
 
-/** Elements of a row-major tensor at constant places. */
+/** Elements of a row-major tensor at constant positions. */
 export function gatherFlat(
   to: Emitter,
   x: Value,
@@ -18,7 +18,7 @@ export function gatherFlat(
   return to.reshape(gatherFrom(to, flat, index, 0), shape);
 }
 
-/** `index` [count, …chosen] names entries of dimensions `dim` to `dim + count`; the others stay whole. */
+/** `index` [count, …chosen] selects entries of dimensions `dim` to `dim + count`; the others are kept whole. */
 export function gatherFrom(to: Emitter, x: Value, index: Value, dim: number): Value {
   const count = index.shape[0]!;
   const chosen = index.shape.slice(1);
@@ -55,7 +55,7 @@ export function scatterInto(
   return to.generic('scatter', [x, index, source], attributes, x.element, x.shape, region);
 }
 
-/** Places from the end, which are negative, counted from the start. */
+/** Converts negative positions, counted from the end. */
 function fromStart(to: Emitter, index: Value, sizes: readonly number[]): Value {
   const zero = to.constant(0, 'i32', index.shape);
   const own = to.literal(sizes, 'i32', [sizes.length]);
@@ -68,7 +68,7 @@ function placesOf({ to, attrs }: OpCall, x: Value, index: Value): Value {
   return fromStart(to, index, x.shape.slice(dim, dim + index.shape[0]!));
 }
 
-/** The whole place of every element that `gather` and `scatter` choose along one dimension. */
+/** The full position of every element that `gather` and `scatter` select along one dimension. */
 function alongDim({ to, attrs }: OpCall, x: Value, index: Value): Value {
   const dim = attrs.dim as number;
   const one = [1, ...index.shape];
@@ -83,7 +83,7 @@ function alongDim({ to, attrs }: OpCall, x: Value, index: Value): Value {
 const zerosLike = (call: OpCall, x: Value) =>
   call.to.constant(0, x.element, call.outputs[0]!.shape);
 
-/** The part of `x` that a smaller index sees along the other dimensions is a prefix: places are the same. */
+/** A smaller index selects a prefix of `x` along the other dimensions: positions are the same. */
 export const gatheringOps: Readonly<Record<string, OpMapping>> = {
   index: (call) => {
     const [x, index] = call.inputs as [Value, Value];
@@ -131,7 +131,7 @@ export const gatheringOps: Readonly<Record<string, OpMapping>> = {
   },
 };
 
-/** Elements of the source that the index has places for. */
+/** Elements of the source that the index has positions for. */
 function prefix({ to }: OpCall, source: Value, index: Value): Value {
   return to.slice(
     source,

@@ -15,7 +15,7 @@ const toShape: OpMapping = ({ to, inputs, outputs }) => to.reshape(inputs[0]!, o
 const expanded: OpMapping = ({ to, inputs, outputs }) =>
   to.broadcast(inputs[0]!, outputs[0]!.shape);
 
-/** Any other view: a gather of its elements from a row-major operand. */
+/** Any other view: gathers its elements from a row-major operand. */
 const strided: OpMapping = (call) => {
   const { to, inputs, metas, attrs, op } = call;
   if (op.kernel.kind !== 'view') return inputs[0]!;
@@ -76,7 +76,7 @@ function placeInto(call: OpCall): Value {
   );
 }
 
-/** `target` with those of its elements replaced. */
+/** `target` with these elements replaced. */
 export function writtenFlat(
   { to }: Pick<OpCall, 'to'>,
   target: Value,
@@ -89,7 +89,7 @@ export function writtenFlat(
   return to.reshape(scatterInto(to, flat, index, values, 0, 'replace'), target.shape);
 }
 
-/** Sums over the dimensions that broadcasting has added or repeated. */
+/** Sums over the dimensions that broadcasting has added or expanded. */
 const sumTo: OpMapping = ({ to, inputs, outputs }) => {
   const x = inputs[0]!;
   const { shape } = outputs[0]!;
@@ -113,7 +113,7 @@ const unreduce: OpMapping = ({ to, inputs, outputs, attrs }) => {
   return to.broadcastIn(plain, kept, shape);
 };
 
-/** Rolls the entries along one dimension; those that leave at the end come back at the start. */
+/** Rolls the entries along one dimension; those that leave at the end return at the start. */
 function roll(call: OpCall): Value {
   const { to, inputs } = call;
   const x = inputs[0]!;

@@ -2,7 +2,7 @@ import type { Value } from '../emit/emitter.ts';
 import { type OpCall, type OpMapping, sizesAttr } from '../emit/op-mapping.ts';
 import { gatherFrom, scatterInto } from './gathering.ts';
 
-/** Values and places in the plane, of the first largest entry of each window; NaN is the largest. */
+/** The first maximum of each window, and its position in the plane; NaN is the largest. */
 const maxPool2d: OpMapping = (call) => {
   const { to, inputs, outputs } = call;
   const x = inputs[0]!;
@@ -26,7 +26,7 @@ const maxPool2d: OpMapping = (call) => {
       padding![0]! +
       Math.floor(k / kw) * dilation![0]!;
     const z = (window % columns) * stride![1]! - padding![1]! + (k % kw) * dilation![1]!;
-    // Behind the plane is an element that no window chooses.
+    // After the plane comes an element that no window selects.
     places[i] = y >= 0 && y < h && z >= 0 && z < w ? y * w + z : h * w;
   }
   const plane = to.reshape(x, [n, c, h * w]);
@@ -50,7 +50,7 @@ const maxPool2d: OpMapping = (call) => {
   return [to.reshape(values, shape), to.reshape(first, shape)];
 };
 
-/** Where the windows of an op start in planes of that width, padding included: int32 of the shape [n, c, rows, columns]. */
+/** The start of each window in planes of that width, including padding: int32 [n, c, rows, columns]. */
 function startsOf(call: OpCall, shape: Value['shape'], width: number): Value {
   const [stride, padding] = [sizesAttr(call, 'stride'), sizesAttr(call, 'padding')];
   const [rows, columns] = [shape[2]!, shape[3]!];

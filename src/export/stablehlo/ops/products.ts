@@ -70,7 +70,7 @@ function conv2d(call: OpCall): Value {
   );
 }
 
-/** The gradient of the input, and the transposed convolution: the kernel turned around over spread-out results. */
+/** The gradient of the input, and the transposed convolution: the flipped kernel over dilated results. */
 function inputGradient(call: OpCall): Value {
   const { to } = call;
   const { stride, padding, dilation, groups } = sizesOf(call);
@@ -101,7 +101,7 @@ function inputGradient(call: OpCall): Value {
   );
 }
 
-/** The images are the features that are summed, the channels a batch. */
+/** The images become the features to be summed, and the channels a batch. */
 function weightGradient(call: OpCall): Value {
   const { stride, padding, dilation, groups } = sizesOf(call);
   const [dy, x] = call.inputs.slice(0, 2).map((each) => wideOf(call, each)) as [Value, Value];

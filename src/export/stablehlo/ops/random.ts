@@ -7,7 +7,7 @@ import { numberAttr, type OpMapping } from '../emit/op-mapping.ts';
 const multipliers = [0xd2511f53, 0xcd9e8d57] as const;
 const weyl = [0x9e3779b9, 0xbb67ae85] as const;
 
-/** The words of the block that each place lies in. */
+/** The words of the block that contains each position. */
 function wordsAt(to: Emitter, seed: Value, place: Value): RandomWords<Value> {
   const { shape } = place;
   const c64 = (value: number) => to.constant(value, 'ui64', shape);

@@ -33,7 +33,7 @@ function reduction(name: 'add' | 'multiply' | 'maximum' | 'minimum'): OpMapping 
   };
 }
 
-/** Along the last dimension: a value for each element of it. */
+/** Along the last dimension: the value for each of its elements. */
 export function rowwise(to: Emitter, name: 'add' | 'maximum', x: Value): Value {
   const last = x.shape.length - 1;
   const init = name === 'add' ? 0 : Number.NEGATIVE_INFINITY;
@@ -45,7 +45,7 @@ export function rowwise(to: Emitter, name: 'add' | 'maximum', x: Value): Value {
   );
 }
 
-/** The number of the first entry that is the largest or smallest; NaN is both. */
+/** The index of the first largest or smallest entry; NaN is both. */
 function place(name: 'maximum' | 'minimum'): OpMapping {
   return ({ to, inputs, outputs, attrs }) => {
     const x = inputs[0]!;

@@ -4,7 +4,7 @@ import type { Emitter, Value } from '../emit/emitter.ts';
 import type { OpCall, OpMapping } from '../emit/op-mapping.ts';
 import { rowwise } from './reductions.ts';
 
-/** In float32 where the operand is a half. */
+/** Computes in float32 if the operand is a half. */
 function widely(body: (to: Emitter, ...inputs: Value[]) => Value): OpMapping {
   return ({ to, inputs }) => {
     const wide = inputs.map((each) => to.convert(each, wideElement(each.element)));
@@ -42,7 +42,7 @@ const ignoredLabel = -100;
 interface Labels {
   /** [n, classes]: the class of the row. */
   readonly chosen: Value;
-  /** [n, classes]: the row has a label. */
+  /** [n, classes]: whether the row has a label. */
   readonly counts: Value;
   /** [] */
   readonly count: Value;
@@ -95,7 +95,7 @@ const crossEntropyGrad: OpMapping = ({ to, inputs }) => {
   return to.binary('subtract', labelled, to.select(counts, part, zero));
 };
 
-/** How a tensor falls into groups; see `runtime/ops/normalization/standardize.ts`. */
+/** How a tensor is divided into groups; see `runtime/ops/normalization/standardize.ts`. */
 interface Groups {
   readonly view: readonly number[];
   readonly over: readonly number[];
@@ -118,7 +118,7 @@ function meanOf(to: Emitter, x: Value, { view, over, kept, count }: Groups): Val
   return to.broadcastIn(mean, kept, view);
 }
 
-/** One number of each group, [groups], as it broadcasts to the view. */
+/** One number of each group, [groups], broadcast to the view. */
 function perGroup(to: Emitter, numbers: Value, { view, kept }: Groups): Value {
   const plain = to.reshape(
     numbers,
