@@ -4,13 +4,19 @@ import type { ForwardFacts } from './forward-facts.ts';
 import { KeptChoices } from './kept-choices.ts';
 import type { MemoryUses } from './memory-uses.ts';
 
-/** With its ops in another order, a program may need so much less than a walk through it. */
+/** With its ops in another order, a program may need this factor less than in a single walk. */
 const reordered = 1.1;
-/** Choices by segments take at least this share of forward's arithmetic. */
+/** Choices by segments recompute at least this share of forward's arithmetic. */
 const leastOfSegments = 0.5;
-/** Where no candidate fits, those within this factor of the fewest bytes are planned: their plans may rank otherwise. */
+/**
+ * If no candidate fits, those within this factor of the fewest bytes are planned, since their plans may rank
+ * differently.
+ */
 const nearFloor = 1.05;
-/** So many of these with the least arithmetic, and with the fewest bytes: for programs of up to so many ops. */
+/**
+ * The number of these candidates that are planned, those with the least arithmetic and those with the fewest bytes,
+ * by the ops of the program.
+ */
 const floors = [
   { ops: 1500, cheap: 8, low: 4 },
   { ops: 4000, cheap: 3, low: 2 },
@@ -18,8 +24,9 @@ const floors = [
 ] as const;
 
 /**
- * The ways to recompute a part of forward that are tried, whatever the budget: by evictions, by choices of what stays, and,
- * from half the arithmetic of forward on, by segments. A larger budget has all candidates of a smaller one.
+ * The candidates for recomputing a part of forward, independent of the budget: by evictions, by choices of kept
+ * values, and, from half of forward's arithmetic on, by segments. A larger budget has all candidates of a smaller
+ * one.
  */
 export class Candidates {
   readonly #size: number;
@@ -36,7 +43,7 @@ export class Candidates {
     this.#kept = new KeptChoices(facts, costOf);
   }
 
-  /** Those that need no more bytes, by the given measure, and take less than `below` arithmetic, the cheapest first. */
+  /** Candidates that need at most `bytes`, by the given measure, and less than `below` arithmetic, cheapest first. */
   *within(bytes: number, below: number): Generator<Candidate> {
     const evictions = this.#evictions;
     const limit = (bytes - evictions.above) * reordered;
@@ -66,7 +73,10 @@ export class Candidates {
     }
   }
 
-  /** Those with the fewest bytes, by the given measure; of as many bytes, the cheapest. The cheapest come first. */
+  /**
+   * Candidates with the fewest bytes by the given measure, and the cheapest of those with equal bytes; cheapest
+   * first.
+   */
   floor(): readonly Candidate[] {
     const all = [...this.#takingMuch(), ...this.#evictions.lowest()];
     const byBytes = new Map<number, Candidate>();

@@ -3,13 +3,13 @@ import { FlowNetwork } from '../../programs/max-flow.ts';
 import type { ForwardFacts } from './forward-facts.ts';
 
 /**
- * The memory that stays from forward to backward where that is least: bytes that stay, plus `rate` bytes per
- * arithmetic operation that runs again. What a value costs is the whole chain down to what stays, so this is
- * a minimum cut of the program (Chaitanya and He, "Min-cut optimal recomputation", functorch, 2022). `free`
- * stays anyway.
+ * Returns the memory to keep from forward to backward so that the kept bytes plus `rate` bytes per recomputed
+ * arithmetic operation are minimal. The cost of a value includes the whole chain down to kept values, so this is a
+ * minimum cut of the program (Chaitanya and He, "Min-cut optimal recomputation", functorch, 2022). `free` is kept
+ * anyway.
  *
- * Per memory there is a node for "backward has it" and per op one for "runs again". Backward has what it reads
- * and what an op that runs again reads; a memory it has without its op running again stays, and costs its bytes.
+ * There is a node per memory for "backward has it" and one per op for "runs again". Backward has what it reads and
+ * what an op that runs again reads; a memory that it has without its op running again is kept, and costs its bytes.
  */
 export function cheapestKept(
   facts: ForwardFacts,
@@ -27,9 +27,9 @@ export function cheapestKept(
 }
 
 /**
- * A lower bound of the arithmetic that backward must do again if no more than `bytes` of forward stay until it begins:
- * bytes that stay, plus any rate times the arithmetic, are at least the minimum cut at that rate. Where a step has forward
- * several times, each is bounded by itself. The first bound of `enough` or more is returned.
+ * Returns a lower bound of the arithmetic that backward must recompute if at most `bytes` of forward are kept until
+ * it begins: kept bytes plus any rate times the arithmetic are at least the minimum cut at that rate. If a step has
+ * forward several times, each is bounded separately. Returns the first bound of at least `enough`.
  */
 export function leastWorkAgain(
   facts: ForwardFacts,
@@ -55,7 +55,7 @@ export function leastWorkAgain(
 
 const none: ReadonlySet<ValueId> = new Set();
 
-/** Runs of consecutive numbers. */
+/** Ranges of consecutive numbers. */
 function stretchesOf(numbers: readonly number[]): readonly (readonly number[])[] {
   const stretches: number[][] = [];
   for (const number of numbers) {
@@ -68,7 +68,7 @@ function stretchesOf(numbers: readonly number[]): readonly (readonly number[])[]
 
 interface KeptNetwork {
   readonly network: FlowNetwork;
-  /** The memories that the ops make. */
+  /** The memories that the ops allocate. */
   readonly made: readonly ValueId[];
   /** The nodes of those ops that can run again. */
   readonly again: ReadonlyMap<number, number>;

@@ -2,13 +2,13 @@ import type { Program, ValueId } from '../../../runtime/program/program.ts';
 import type { EvictionPolicy } from './pressure.ts';
 import type { Recomputed } from './recompute-in-backward.ts';
 
-/** Bytes of a program, by a measure that is cheap enough to be asked some dozen times. */
+/** Bytes of a program, by a measure cheap enough for some dozens of candidates. */
 export type Cost = (program: Program) => number;
 
-/** A candidate recomputes at most this many times forward's arithmetic: bytes are not worth any time. */
+/** The most that a candidate recomputes, as a multiple of forward's arithmetic: bytes are not worth unlimited time. */
 export const mostWork = 4;
 
-/** How the recomputed values are found: as data, from which the same program is made again. */
+/** How the recomputed values were chosen, as data from which the same program can be rebuilt. */
 export type How = Kept | EvictionPolicy;
 
 /** Values that are kept, and values that are recomputed rather than held. */
@@ -18,12 +18,12 @@ export interface Kept {
 }
 
 /**
- * A program that recomputes part of forward, by its arithmetic. The program itself is made on request and not kept: of
- * hundreds of candidates few are looked at.
+ * A program that recomputes part of forward, with its arithmetic. The program itself is built on request and not
+ * cached: of hundreds of candidates, few are used.
  */
 export class Candidate {
   readonly how: How;
-  /** Arithmetic operations that run twice, roughly. */
+  /** The rough number of arithmetic operations that run twice. */
   readonly work: number;
   readonly #make: (how: How) => Recomputed;
   readonly #costOf: Cost;

@@ -4,20 +4,20 @@ import { type EvictionPolicy, Pressure } from './pressure.ts';
 
 /** The cost of evicting values by a policy. */
 export interface EvictionCost {
-  /** Bytes of the program in its order, ops one by one, beside memory of the caller. */
+  /** Peak bytes of the program in its order, ops one by one, beside memory of the caller. */
   readonly peak: number;
-  /** Ops that run twice; views don't count. */
+  /** The number of ops that run twice, not counting views. */
   readonly ops: number;
-  /** Their arithmetic operations, roughly. */
+  /** Their rough number of arithmetic operations. */
   readonly work: number;
-  /** A hash of which ops run again where: walks that have it in common write one program. */
+  /** A hash of which ops run again where: walks with equal hashes write the same program. */
   readonly hash: number;
-  /** How many values were evicted, and how many prices were found for that. */
+  /** The number of evicted values, and of prices computed to choose them. */
   readonly evicted: number;
   readonly priced: number;
 }
 
-/** Receives the ops of a walk in their order, by their index: those of the program, and those that run again. */
+/** Receives the ops of a walk in order, by index: those of the program, and those that run again. */
 export interface WalkListener {
   readonly run: (index: number) => void;
   readonly again: (index: number) => void;
@@ -27,8 +27,8 @@ const unheard: WalkListener = { run: () => {}, again: () => {} };
 const never = () => false;
 
 /**
- * Walks through a program while values are evicted by a policy, and those that an op of backward reads are recomputed
- * before it. Null as soon as that takes `enough` arithmetic.
+ * Walks through a program, evicting values by a policy and recomputing those that an op of backward reads before
+ * it. Null as soon as that takes `enough` arithmetic.
  */
 export function walkEvicting(
   uses: MemoryUses,
@@ -52,7 +52,7 @@ export function walkEvicting(
   const { peak, evicted, priced } = pressure;
   return { ...cost, peak, evicted, priced };
 
-  /** Runs the ops again that the op's operands need. */
+  /** Reruns the ops that the op's operands need. */
   function recompute(index: number): void {
     const missing = pressure.missingFor(reads[index]!);
     if (missing.length === 0) return;

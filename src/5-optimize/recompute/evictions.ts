@@ -5,8 +5,8 @@ import type { EvictionPolicy } from './pressure.ts';
 import { recomputeEvicted } from './recompute-evicted.ts';
 
 /**
- * From one limit of a walk to the next, how many policies are tried at each, and for the fewest bytes the step from one
- * limit to the next, up to so many times the lowest: for programs of up to so many ops.
+ * By the ops of the program: the ratio of one walk's limit to the next, the number of policies tried at each, and
+ * for the fewest bytes the ratio between limits and the largest multiple of the lowest one.
  */
 const grids = [
   { ops: 1500, ratio: 1.01, policies: 4, lowStride: 3, lowRange: 4 },
@@ -14,17 +14,17 @@ const grids = [
   { ops: Number.POSITIVE_INFINITY, ratio: 1.03, policies: 1, lowStride: 8, lowRange: 2 },
 ] as const;
 
-/** A lower limit that takes less arithmetic than one this many times as high is a stroke of luck, and left out. */
+/** A lower limit with less arithmetic than one this many times as high is a coincidence, and ignored. */
 const luck = 1.15;
-/** Multiples of this, without their whole part, fall evenly between 0 and 1, however many are taken. */
+/** The fractional parts of its multiples are evenly distributed between 0 and 1, however many are used. */
 const step = 0.7548776662466927;
 /** The patience of the first policy at each limit, in percent. */
 const usual = 50;
 
 /**
- * All ways to evict that are tried in a program, whatever its budget: some policies at each limit of a fixed grid. A
- * budget takes the cheapest that fits, so that more bytes never cost more arithmetic. Limits are walked through only
- * where they may help: what a limit costs at least is known from higher ones.
+ * All evictions that are tried in a program, independent of its budget: some policies at each limit of a fixed
+ * grid. A budget uses the cheapest that fits, so more bytes never cost more arithmetic. Limits are walked only if
+ * they may help: higher limits bound the arithmetic of lower ones.
  */
 export class Evictions {
   readonly #uses: MemoryUses;
@@ -33,18 +33,18 @@ export class Evictions {
   readonly #policies: number;
   readonly #lowStride: number;
   readonly #lowRange: number;
-  /** Limits from one of those that bound the arithmetic of lower ones to the next. */
+  /** The distance between limits whose arithmetic bounds that of lower ones. */
   readonly #stride: number;
   /** Bytes of the walk without evictions. */
   readonly #top: number;
-  /** Bytes by which the measure of programs is above that of a walk. */
+  /** The bytes by which the measure of programs exceeds that of a walk. */
   readonly above: number;
-  /** The number of limits: below the last, some op doesn't find its operands. */
+  /** The number of limits: below the last one, some op can't have its operands. */
   readonly count: number;
   readonly #levels = new Map<number, readonly Candidate[]>();
   /** Many policies lead to the same program. */
   readonly #known = new Map<string, Candidate>();
-  /** The arithmetic that each bounding limit takes, and all higher ones. */
+  /** The arithmetic at each bounding limit and all higher ones. */
   readonly #bounds: number[] = [0];
 
   constructor(uses: MemoryUses, costOf: Cost) {
@@ -62,12 +62,12 @@ export class Evictions {
     this.count = Math.max(0, Math.ceil(this.levelOf(leastLimit(uses))));
   }
 
-  /** The place of a limit in the grid. */
+  /** The level of a limit in the grid. */
   levelOf(bytes: number): number {
     return Math.log(this.#top / bytes) / Math.log(this.#ratio);
   }
 
-  /** No candidate at this limit or a lower one takes less arithmetic. */
+  /** The least arithmetic of any candidate at this limit or a lower one. */
   leastWorkAt(level: number): number {
     const bound = Math.max(0, Math.floor(level / this.#stride) - 1);
     while (this.#bounds.length <= bound) {
@@ -127,7 +127,7 @@ export class Evictions {
   }
 }
 
-/** Bytes of the operands and the scratch memory of the op that has most. */
+/** The most bytes that one op needs for its operands and scratch memory. */
 function leastLimit({ reads, bytes, scratch, maker }: MemoryUses): number {
   let most = 1;
   reads.forEach((ids, index) => {

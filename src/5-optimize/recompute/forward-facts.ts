@@ -6,21 +6,21 @@ import { sizeOf } from '../../../runtime/spec/shape.ts';
 import { ProgramFacts } from '../facts/program-facts.ts';
 import { opWork } from './op-work.ts';
 
-/** The facts about a program with its backward that recomputing a part of forward depends on. */
+/** Facts about a program with its backward that recomputing parts of forward depends on. */
 export class ForwardFacts {
   readonly program: Program;
   readonly isForward: (index: number) => boolean;
-  /** Indices of the ops of forward, in their order. */
+  /** Indices of the ops of forward, in order. */
   readonly forward: readonly number[];
   readonly #facts: ProgramFacts;
   readonly #handedOut: ReadonlySet<ValueId>;
   /** The indices of the ops that write each memory. */
   readonly #writes = new Map<ValueId, number[]>();
-  /** By op, what was asked of it before. */
+  /** By op, cached operands. */
   readonly #operands: (readonly ValueId[] | undefined)[] = [];
   readonly #read: (readonly ValueId[] | undefined)[] = [];
 
-  /** `outputs`: what the caller gets, and so stays anyway. */
+  /** `outputs`: values that the caller gets, and that are therefore kept anyway. */
   constructor(
     program: Program,
     isForward: (index: number) => boolean,
@@ -61,13 +61,15 @@ export class ForwardFacts {
     return this.#read[index];
   }
 
-  /** The first op after this one that writes the memory; infinity: none does. */
+  /** The first op after this one that writes the memory; infinity if none does. */
   nextWrite(root: ValueId, index: number): number {
     const next = this.#writes.get(root)?.find((at) => at > index);
     return next ?? Number.POSITIVE_INFINITY;
   }
 
-  /** Memory that forward makes by an op that has no other effect, and that is neither written nor returned. */
+  /**
+   * Whether the memory was computed in forward by an op without other effects, and is neither written nor returned.
+   */
   canBeMadeAgain(root: ValueId): boolean {
     const index = this.definitionIndex(root);
     if (index < 0 || !this.isForward(index)) return false;
@@ -91,7 +93,7 @@ export class ForwardFacts {
     return this.#facts.readersOfMemory(root).filter((index) => this.isForward(index));
   }
 
-  /** The last op of forward that reads the memory; its definition when none does. */
+  /** The last op of forward that reads the memory, or its definition if none does. */
   lastForwardRead(root: ValueId): number {
     return this.forwardReads(root).at(-1) ?? this.definitionIndex(root);
   }

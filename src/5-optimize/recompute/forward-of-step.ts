@@ -2,7 +2,7 @@ import type { Program } from '../../../runtime/program/program.ts';
 
 /**
  * Returns the forward ops of a whole training step, by index: those that record gradients, and the ops between them
- * that don't, such as the update of running statistics. A step that accumulates gradients, or that runs its batch in
+ * that don't, such as the update of running statistics. A step that accumulates gradients, or runs its batch in
  * slices, has forward and backward several times.
  */
 export function forwardOfStep({ ops }: Program): (index: number) => boolean {

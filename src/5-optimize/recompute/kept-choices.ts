@@ -5,29 +5,32 @@ import { Candidate, type Cost, type How, type Kept, mostWork } from './choice.ts
 import type { ForwardFacts } from './forward-facts.ts';
 import { recomputeInBackward } from './recompute-in-backward.ts';
 
-/** Forward falls into so many segments, what crosses from one to the next stays. Large programs try the first few. */
+/**
+ * The numbers of segments into which forward is divided, keeping what crosses between them. Large programs try the
+ * first few.
+ */
 const segmentCounts = [1, 4, 16, 2, 8, 32, 3, 6, 12, 24, 64, 48, 96, 128];
-/** Bytes that an arithmetic operation is worth, where values that are cheaper stay as well: from nothing on. */
+/** Bytes that an arithmetic operation is worth; cheaper values are kept as well. Starts at none. */
 const lowRates = [0, 4 ** -7, 4 ** -5];
-/** The same, up to where nearly all stays. */
+/** The same, up to a rate at which nearly everything is kept. */
 const rates = [0, ...Array.from({ length: 9 }, (_, i) => 4 ** (i - 7))];
-/** Between two rates, what only the higher one keeps is added in this many shares. */
+/** Between two rates, the values that only the higher one keeps are added in this many steps. */
 const shares = 24;
-/** Values that this rate would recompute are brief: none, the cheapest, then more of them. */
+/** Values that would be recomputed at this rate are brief: none, the cheapest, then more of them. */
 const briefRates = [null, 4 ** -5, 4 ** -3, 4 ** -2];
-/** Programs of all choices by segments together have about this many ops, as writing them takes time. */
+/** A limit on the ops of all programs for choices by segments, since writing them takes time. */
 const effort = 80_000;
-/** Only programs of up to so many ops are cut at all rates. */
+/** Only programs of up to this many ops are cut at all rates. */
 const fewOps = 4000;
 
 const none: ReadonlySet<ValueId> = new Set();
 
-/** Choices of what stays for backward, whatever the budget. Each is written once, for its arithmetic. */
+/** Choices of what to keep for backward, independent of the budget. Each is written once, to find its arithmetic. */
 export class KeptChoices {
   readonly #facts: ForwardFacts;
   readonly #costOf: Cost;
   readonly #known = new Set<string>();
-  /** Ops of all programs that were written. */
+  /** Ops of all programs written so far. */
   #written = 0;
   readonly #make = (how: How) => {
     const { stays, brief } = how as Kept;
@@ -40,9 +43,9 @@ export class KeptChoices {
   }
 
   /**
-   * Choices that keep what is cheapest at some rate of exchange between bytes and arithmetic. From one rate to the next
-   * the results of the last layers are added first: backward reads them first, so that they stay for the shortest time,
-   * and while the most is live nothing is recomputed.
+   * Choices that keep what is cheapest at some exchange rate between bytes and arithmetic. From one rate to the
+   * next, results of the last layers are added first: backward reads them first, so they are kept for the shortest
+   * time, and nothing is recomputed while the most is live.
    */
   cheapest(): readonly Candidate[] {
     if (this.#facts.program.ops.length > fewOps) return [];
@@ -60,9 +63,9 @@ export class KeptChoices {
   }
 
   /**
-   * Choices that cut forward into segments: what crosses between them stays, which bounds what is live while one of them is
-   * recomputed; of the rest stays what is cheapest at a low rate; and cheap values are not held for later ops. That takes
-   * about as much arithmetic as forward, or more.
+   * Choices that divide forward into segments: what crosses between them is kept, which bounds what is live while
+   * one of them is recomputed; of the rest, what is cheapest at a low rate is kept, and cheap values are not held
+   * for later ops. That takes about as much arithmetic as forward, or more.
    */
   inSegments(): readonly Candidate[] {
     const { forward, program } = this.#facts;

@@ -2,36 +2,36 @@ import type { ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import type { ForwardFacts } from './forward-facts.ts';
 import { validity } from './validity.ts';
 
-/** The memory that an op reads, makes and takes over. */
+/** The memory that an op reads, allocates and takes over. */
 export interface Footprint {
-  /** Operands whose data it reads, each once. */
+  /** Operands whose data the op reads, without duplicates. */
   readonly reads: readonly ValueId[];
-  /** Bytes of each output, if that gets memory of its own. */
+  /** Bytes of each output that gets memory of its own. */
   readonly bytes: readonly number[];
-  /** The operands whose memory each output may take if they die with the op. */
+  /** The operands whose memory each output may take over if they die with the op. */
   readonly takes: readonly (readonly ValueId[])[];
-  /** Bytes that its kernel takes while it runs. */
+  /** Bytes that its kernel allocates while it runs. */
   readonly scratch: number;
 }
 
 export const never = Number.POSITIVE_INFINITY;
 
 /**
- * The uses of each memory of a program, which is named by the value that it was made for, in the order of the ops.
- * Looked up once for all walks over the program.
+ * The uses of each memory of a program, identified by the value that it was allocated for, in op order. Looked up
+ * once for all walks over the program.
  */
 export class MemoryUses {
   readonly facts: ForwardFacts;
-  /** Memories that enter with the program, which may free them. */
+  /** Memories that enter with the program, and that it may free. */
   readonly donated: readonly ValueId[];
   /** By op, the memories that it reads; views read none. */
   readonly reads: readonly (readonly ValueId[])[];
-  /** By op, the memories that it makes. */
+  /** By op, the memories that it allocates. */
   readonly makes: readonly (readonly ValueId[])[];
   readonly readsAndMakes: readonly (readonly ValueId[])[];
   /** By op: 1 if it is a view. */
   readonly isView: Uint8Array;
-  /** By op and output, the memories of which the output may take one. */
+  /** By op and output, the memories of which the output may take over one. */
   readonly takes: readonly (readonly (readonly ValueId[])[])[];
   /** By op. */
   readonly scratch: Float64Array;
@@ -39,7 +39,7 @@ export class MemoryUses {
   readonly work: Float64Array;
   /** By memory. */
   readonly bytes: Float64Array;
-  /** By memory: the op that makes it; −1: it enters with the program. */
+  /** By memory: the op that allocates it; −1 if it enters with the program. */
   readonly maker: Int32Array;
   /** By memory: the ops that read it. */
   readonly readers: readonly (readonly number[])[];
@@ -95,7 +95,7 @@ export class MemoryUses {
       }
     }
     for (const index of facts.forward) {
-      // A view holds the memory, whoever reads the view.
+      // A view keeps the memory alive, whoever reads the view.
       const held = isView(ops[index]!) ? once(ops[index]!.outputs) : this.reads[index]!;
       for (const id of held) if (this.evictableAfter[id]! < index) this.evictableAfter[id] = index;
     }

@@ -2,7 +2,7 @@ import { operandUse } from '../../../runtime/device/kernel-op.ts';
 import type { ProgramOp, ValueTable } from '../../../runtime/program/program.ts';
 import { sizeOf } from '../../../runtime/spec/shape.ts';
 
-/** Arithmetic operations of one op, roughly; views have none. */
+/** The rough number of arithmetic operations of one op; views have none. */
 export function opWork({ op, inputs, outputs, attrs }: ProgramOp, values: ValueTable): number {
   if (op.kernel.kind === 'view') return 0;
   const made = outputs.map((id) => values[id]!);

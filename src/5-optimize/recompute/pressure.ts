@@ -2,17 +2,17 @@ import type { ValueId } from '../../../runtime/program/program.ts';
 import type { Field } from '../../../runtime/save/file/field.ts';
 import { type MemoryUses, never } from './memory-uses.ts';
 
-/** Decides when values are evicted, and which come first. */
+/** Decides when values are evicted, and in which order. */
 export interface EvictionPolicy {
-  /** The most that is to be live at any time, beside memory of the caller. */
+  /** The limit on live bytes at any time, beside memory of the caller. */
   readonly bytes: number;
-  /** How much the time until a value is needed counts, in percent: 0, not at all; 100, as much as its bytes. */
+  /** The weight of the time until a value is needed, in percent: 0, none; 100, as much as its bytes. */
   readonly patience: number;
-  /** Each seed makes some values more expensive, some cheaper than they are, the first one most. */
+  /** Each seed perturbs the prices of values, the first one most. */
   readonly seeds: readonly number[];
 }
 
-/** Throws DataError for what isn't a policy. */
+/** Throws DataError unless the field is a policy. */
 export function readPolicy(field: Field): EvictionPolicy {
   const number = (each: Field) => each.int(0, Number.MAX_SAFE_INTEGER);
   return {
@@ -22,13 +22,13 @@ export function readPolicy(field: Field): EvictionPolicy {
   };
 }
 
-/** The first seed changes the price of a value by up to this factor, the others by this one. */
+/** The first seed changes the price of a value by up to this factor, the others by the second one. */
 const [most, more] = [2, 1.3];
 
 /**
- * The memory that is live while a program is walked through, op by op. Where an op would raise it above the limit,
- * values that backward can recompute are evicted: those that cost least to recompute, are large, and are not needed for
- * long (Kirisame et al., "Dynamic Tensor Rematerialization", 2021; here the next use of each value is known).
+ * The live memory during a walk through a program, op by op. Where an op would raise it above the limit, values
+ * that backward can recompute are evicted: those that are cheapest to recompute, largest, and needed latest
+ * (Kirisame et al., "Dynamic Tensor Rematerialization", 2021; here the next use of each value is known).
  */
 export class Pressure {
   readonly #uses: MemoryUses;
@@ -38,11 +38,11 @@ export class Pressure {
   readonly #live = new Set<ValueId>();
   /** By memory: 1 if it has to be recomputed. */
   readonly #isNeeded: Uint8Array;
-  /** By memory: how many that have to be recomputed are computed from it. */
+  /** By memory: the number of memories to recompute that depend on it. */
   readonly #needing: Int32Array;
   /** By memory: how many of its reads have passed. */
   readonly #passed: Int32Array;
-  /** When a memory is needed next, known for one state of the walk. */
+  /** When a memory is needed next, cached for one state of the walk. */
   readonly #next: Float64Array;
   readonly #nextIn: Int32Array;
   #state = 0;
@@ -51,7 +51,7 @@ export class Pressure {
   #search = 0;
   #bytes = 0;
   peak = 0;
-  /** How many values were evicted, and how many prices were found for that. */
+  /** The number of evicted values, and of prices computed to choose them. */
   evicted = 0;
   priced = 0;
 
@@ -74,7 +74,7 @@ export class Pressure {
     return this.#isLive[id] === 1 || this.#uses.maker[id] === -1;
   }
 
-  /** The ops to run again for these memories to be there, in their order. */
+  /** The ops to rerun for these memories, in order. */
   missingFor(ids: readonly ValueId[]): readonly number[] {
     const { maker, reads } = this.#uses;
     const found = new Set<number>();
@@ -88,8 +88,8 @@ export class Pressure {
   }
 
   /**
-   * Runs an op at a time of the walk, its outputs in the memory of operands that die with it where that may be.
-   * `isHeld`: what is needed until the op at that time has run.
+   * Runs an op at a time of the walk; its outputs take over the memory of dying operands where possible. `isHeld`:
+   * whether a memory is needed until the op at that time has run.
    */
   run(index: number, time: number, isHeld: (id: ValueId) => boolean): void {
     const { makes, takes, bytes, scratch } = this.#uses;
@@ -116,7 +116,7 @@ export class Pressure {
     for (const id of outputs) this.#add(id);
   }
 
-  /** Frees those that are not needed any more. */
+  /** Frees memories that are no longer needed. */
   freeDead(ids: readonly ValueId[], time: number): void {
     for (const id of ids) if (this.#isLive[id] === 1 && this.isDead(id, time)) this.#remove(id);
   }
@@ -141,7 +141,7 @@ export class Pressure {
     this.#state++;
   }
 
-  /** Something that is not there has to be recomputed, and so has what is missing on the way to it. */
+  /** Records that a missing memory has to be recomputed, along with everything missing on the way to it. */
   #need(id: ValueId): void {
     const { maker, reads } = this.#uses;
     const pending = [id];
@@ -155,7 +155,7 @@ export class Pressure {
     }
   }
 
-  /** It is being recomputed. */
+  /** Records that a memory is being recomputed. */
   #meet(id: ValueId): void {
     if (this.#isNeeded[id] === 0) return;
     this.#isNeeded[id] = 0;
@@ -169,7 +169,7 @@ export class Pressure {
     const ids: ValueId[] = [];
     for (const id of this.#live) if (evictableAfter[id]! < time && !isHeld(id)) ids.push(id);
     const prices = ids.map((id) => this.#priceOf(id, time));
-    // An eviction makes no other value cheaper: a price that was found before bounds the present one.
+    // An eviction makes no other value cheaper: a price computed before bounds the present one from below.
     const isStale = new Uint8Array(ids.length);
     while (this.#bytes > limit) {
       const best = cheapestOf(prices);
@@ -207,7 +207,10 @@ export class Pressure {
     return factor;
   }
 
-  /** Arithmetic that recomputes a memory, with all that is not there on the way to it; `never`: something can't be. */
+  /**
+   * Arithmetic to recompute a memory, including everything missing on the way to it; `never` if something can't be
+   * recomputed.
+   */
   #workFor(id: ValueId): number {
     const { evictableAfter, maker, reads, work } = this.#uses;
     const search = ++this.#search;

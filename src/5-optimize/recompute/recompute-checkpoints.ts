@@ -5,10 +5,9 @@ import { forwardOfStep } from './forward-of-step.ts';
 import { recomputeInBackward } from './recompute-in-backward.ts';
 
 /**
- * Recomputes in backward the values that calls of `checkpoint` created, before the op that reads them first, from the
- * arguments of the calls. Results of a call are kept, as are values that can't be recomputed (writes in place, kernels
- * that may reject their values). What leaves a call stays, as does what can't be made again (writes in place, kernels
- * that may reject their values).
+ * Recomputes the values that calls of `checkpoint` created in backward, before the first op that reads them, from
+ * the arguments of the calls. Results of a call are kept, and so are values that can't be recomputed (in-place
+ * writes, kernels that may throw on their values).
  */
 export function recomputeCheckpoints(given: Staged, { stage }: PassContext): Staged {
   const { program, firstLate, alsoRead } = given;

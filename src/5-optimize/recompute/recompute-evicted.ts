@@ -8,9 +8,9 @@ import type { Recomputed } from './recompute-in-backward.ts';
 import { runAgain } from './run-again.ts';
 
 /**
- * In: a program, and a policy. Out: the same, where values are evicted as the policy asks for, and recomputed before
- * each op of backward that reads one that is not there. Results are the same to the last bit: the same ops on the same
- * operands, random numbers by their counter.
+ * In: a program, and a policy. Out: the same program, with values evicted by the policy and recomputed before each
+ * op of backward that reads an evicted one. Results are bitwise identical: the same ops on the same operands,
+ * random numbers by counter.
  */
 export function recomputeEvicted(uses: MemoryUses, policy: EvictionPolicy): Recomputed {
   const writer = new Writer(uses);
@@ -22,9 +22,9 @@ class Writer {
   readonly #uses: MemoryUses;
   readonly #values: TensorMeta[];
   readonly #result: ProgramOp[] = [];
-  /** The copy that represents a value after it was recomputed. */
+  /** For each recomputed value, its current copy. */
   readonly #now = new Map<ValueId, ValueId>();
-  /** Views of what was recomputed, and the values that they were taken of. */
+  /** Views of recomputed values, and what they are views of. */
   readonly #views = new Map<ValueId, { readonly of: ValueId; readonly view: ValueId }>();
   readonly recomputed = new Set<ValueId>();
 
@@ -41,7 +41,7 @@ class Writer {
     const { facts, isView } = this.#uses;
     const op = facts.program.ops[index]!;
     if (isView[index] === 1) {
-      // Backward takes its views of what was recomputed where it reads them.
+      // Backward creates its views of recomputed memory where it reads them.
       const isLate = !facts.isForward(index) && facts.canBeMadeAgain(facts.rootOf(op.outputs[0]!));
       if (!isLate) this.#result.push(op);
       return;
@@ -71,7 +71,7 @@ class Writer {
     return inputs.map((id, i) => (operandUse(op, i) === 'data' ? this.#present(id) : id));
   }
 
-  /** Returns what represents the value now; a view is taken again of what was recomputed. */
+  /** Returns the current copy of the value; a view of recomputed memory is created again. */
   #present(id: ValueId): ValueId {
     const { facts } = this.#uses;
     const root = facts.rootOf(id);

@@ -6,23 +6,22 @@ import { opWork } from './op-work.ts';
 import { runAgain } from './run-again.ts';
 import { validity } from './validity.ts';
 
-/** A program whose backward computes some values of forward again. */
+/** A program whose backward recomputes some values of forward. */
 export interface Recomputed {
   readonly program: Program;
-  /** Ops that run twice; views don't count. */
+  /** The number of ops that run twice, not counting views. */
   readonly ops: number;
-  /** Their arithmetic operations, roughly. */
+  /** Their rough number of arithmetic operations. */
   readonly work: number;
-  /** The values of forward that they make again. */
+  /** The values of forward that they recompute. */
   readonly again: ReadonlySet<ValueId>;
 }
 
 /**
- * In: a program, and the memory that stays from forward to backward. Out: the same where backward computes
- * what else it reads of forward again, before the op that reads it first, from what stays. Results are the
- * same to the last bit: the same ops on the same operands, random numbers by their counter. Values that can't
- * be made again stay as well. What is `brief` and only leads to what an op reads isn't held for later ops: they
- * make it once more.
+ * In: a program, and the memory that is kept from forward to backward. Out: the same program, whose backward
+ * recomputes everything else that it reads of forward from kept memory, before the first op that reads it. Results
+ * are bitwise identical: the same ops on the same operands, random numbers by counter. Values that can't be
+ * recomputed are kept as well. A `brief` intermediate value isn't held for later ops: they recompute it again.
  */
 export function recomputeInBackward(
   facts: ForwardFacts,
@@ -41,7 +40,7 @@ class Rewriter {
   /** For values that are recomputed, the index up to which their operands are unchanged; −1 for others. */
   readonly #until: Float64Array;
   readonly #brief: ReadonlySet<ValueId>;
-  /** Values of forward, and what represents them in backward. */
+  /** For values of forward, their copies in backward. */
   readonly #again = new Map<ValueId, ValueId>();
   readonly #result: ProgramOp[] = [];
   #ops = 0;
@@ -64,7 +63,7 @@ class Rewriter {
       }
       const read = this.#facts.readBy(index);
       if (!read.some((id) => this.#isMadeAgain(id, index))) {
-        // What was found of an op holds for the programs that have it in common.
+        // Facts found for an op are shared by all programs that contain it.
         this.#result.push(op);
         return;
       }
@@ -80,7 +79,7 @@ class Rewriter {
     return { program, ops: this.#ops, work: this.#work, again: this.#madeAgain };
   }
 
-  /** Runs the ops again that an operand of a backward op depends on, as far as needed. */
+  /** Reruns the ops that an operand of a backward op depends on, as far as needed. */
   #makeMissing(id: ValueId, at: number): readonly ValueId[] {
     return this.#missingFor(id, at).flatMap((index) => {
       const definition = this.#program.ops[index]!;
@@ -89,7 +88,7 @@ class Rewriter {
     });
   }
 
-  /** Later ops make brief values once more, unless they were made for being read. */
+  /** Later ops recompute brief values again, unless an op reads them directly. */
   #forget(made: readonly ValueId[], read: readonly ValueId[]): void {
     const direct = new Set(read.map((id) => this.#facts.rootOf(id)));
     for (const id of made) {
@@ -105,7 +104,7 @@ class Rewriter {
     return at < this.#until[this.#facts.rootOf(id)]!;
   }
 
-  /** The ops that lead to the value and haven't run again, in their order. */
+  /** The ops that lead to the value and haven't been rerun, in order. */
   #missingFor(id: ValueId, at: number): readonly number[] {
     if (this.#again.has(id) || !this.#isMadeAgain(id, at)) return nothing;
     const found = new Set<number>();

@@ -1,6 +1,9 @@
 import type { ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 
-/** An op of forward that runs a second time, on other names of the same operands. What it may throw, it has thrown before. */
+/**
+ * Returns an op of forward that runs a second time, on renamed copies of the same operands. Whatever it may throw,
+ * it has thrown before.
+ */
 export function runAgain(
   op: ProgramOp,
   inputs: readonly ValueId[],

@@ -1,21 +1,21 @@
-/** A range of a long sum, all of it in one block, or of whole blocks. */
+/** A range of a long sum: part of one block, or whole blocks. */
 export interface BlockRange {
   readonly from: number;
   readonly length: number;
   /**
-   * `whole`: it joins the total as it is. `open`: it goes to a sum of its own, of a block that ends in a later part or
+   * `whole`: added to the total directly. `open`: added to a separate sum, of a block that ends in a later part or
    * began in an earlier one.
    */
   readonly kind: 'whole' | 'open';
-  /** This is the first range of an open block, or its last one. */
+  /** Whether this is the first range of an open block, or its last one. */
   readonly begins: boolean;
   readonly closes: boolean;
 }
 
 /**
- * In: elements `from` to `to` of a sum of `length` that goes in blocks. Out: what of them is whole blocks, and what is a
- * part of one. In its first block the total of a product is the sum of that block, so that any part of it joins, and its
- * kernel takes a shorter last block as it is.
+ * In: elements `from` to `to` of a sum of `length` that is computed in blocks. Out: the ranges of whole blocks, and
+ * of parts of blocks. In its first block the total of a product is that block's sum, so any part of it can be added
+ * directly, and the kernel accepts a shorter last block.
  */
 export function blockRanges(
   [from, to]: readonly [number, number],

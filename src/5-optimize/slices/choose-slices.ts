@@ -11,29 +11,29 @@ import { roughTime } from './rough-time.ts';
 import { splitsAny } from './rules.ts';
 import { writeSlices } from './write-slices.ts';
 
-/** Bytes that a program needs, or the time that it takes, roughly: what is compared when a choice is made. */
+/** Rough bytes or time of a program, for comparing candidates. */
 export type Cost = (program: Program) => number;
 
-/** More parts are taken while each doubling saves at least this share: every part costs time. */
+/** The number of parts is doubled while that saves at least this share: every part costs time. */
 const worthwhile = 0.05;
-/** A product is sliced for being read apart if that saves at least this share. */
+/** A product that is read in parts is sliced if that saves at least this share. */
 const worthwhileApart = 0.0125;
-/** Programs don't grow beyond this, as planning takes time; with more than `fewParts` not beyond the smaller number. */
+/** Limits on the ops of a sliced program, as planning takes time; with more than `fewParts` parts, the smaller one. */
 const [mostOps, mostOpsOfMany] = [40_000, 4000];
-/** The same without a budget, where a program in slices is planned once. */
+/** The limit without a budget, where a sliced program is planned only once. */
 export const mostOpsPlannedOnce = 60_000;
 const [fewParts, mostParts] = [8, 32];
-/** A saving below this is negligible. */
+/** A smaller saving is negligible. */
 const leastBytes = 1 << 16;
 /** Slices are tried if gradients take at least this share of all bytes. */
 const largeShare = 1 / 20;
 
 /**
- * In: a training step in one program. Out: a bitwise identical program with fewer live bytes: a chain of ops runs
+ * In: a training step as one program. Out: a bitwise identical program with fewer live bytes: a chain of ops runs
  * part by part along one dimension, so that its intermediate values exist only in parts.
  *
- * - Along the batch: forward and backward of some samples, then of the next; sums over the batch continue
- *   from part to part in the order of the whole.
+ * - Along the batch: forward and backward of some samples, then of the next; sums over the batch continue from part
+ * to part in the order of the whole.
  * - Along the rows of a weight: a part of its gradient, and the update of these rows.
  *
  * No op is computed twice. Programs that update nothing are returned unchanged. Unless the program `mayBeSlower`,
@@ -63,9 +63,12 @@ export function* chooseSlices(
 }
 
 export interface SliceOptions {
-  /** Programs of few parts don't grow beyond so many ops. */
+  /** Programs with few parts don't grow beyond this many ops. */
   readonly most?: number;
-  /** With so few bytes nothing more is sliced, as slices may take time; by default all are taken that save bytes. */
+  /**
+   * Slicing stops once the program needs this few bytes, since slices may take time; by default all slices that
+   * save bytes are used.
+   */
   readonly enough?: number;
   readonly timeOf?: Cost;
   readonly choices?: Choices | undefined;
@@ -74,20 +77,20 @@ export interface SliceOptions {
 interface BatchSlices {
   readonly size: number;
   readonly parts: number;
-  /** Whether slices end within blocks of sums. */
+  /** Whether slices may end within blocks of sums. */
   readonly splitsBlocks: boolean;
 }
 
-/** The candidates that were taken, in their order. */
+/** The candidates that were used, in order. */
 interface TakenSlices {
   batch: BatchSlices | null;
-  /** The results of products that are sliced for being read apart. */
+  /** The results of sliced products that are read in parts. */
   readonly apart: ValueId[];
-  /** Numbers of the products that are large gradients. */
+  /** Indices of the products that compute large gradients. */
   readonly updates: number[];
 }
 
-/** The program with slices that were taken before. */
+/** Applies the slices chosen in an earlier compilation. */
 function knownSlices(program: Program, choice: Field, most: number): Program {
   const candidate = (found: Program | null | undefined) =>
     found ?? choice.fail('slices of the program');
@@ -116,8 +119,8 @@ function knownSlices(program: Program, choice: Field, most: number): Program {
 }
 
 /**
- * The search that decides between a program and the same program with slices. Bytes are compared first: estimating the
- * time of a program fuses it, which takes many times as long as a count of its bytes.
+ * The search that decides between a program and the same program with slices. Bytes are compared first: to estimate
+ * its time, a program is fused, which takes many times as long as counting its bytes.
  */
 interface Search {
   readonly taken: TakenSlices;
@@ -129,18 +132,15 @@ interface Search {
   readonly isFastEnough: (candidate: Program, best: Program) => boolean;
 }
 
-/** The model is a rough one: what it finds as fast may be slower by so much. */
+/** The model's tolerance: candidates that it finds equally fast may be slower by this share. */
 const roughness = 0.02;
 
-/**
- * The time of a program in its fused form, since parts of a chain are one launch each where the whole chain is one,
- * too.
- */
+/** The time of a program in its fused form: a chain is one launch, and so is each of its parts. */
 function fusedTime(program: Program): number {
   return roughTime(fusedForm(program, new Set(program.outputs)));
 }
 
-/** Whether a candidate is no slower than the best one, nor than the program without slices. */
+/** Whether a candidate is no slower than the best one, and than the program without slices. */
 function noSlowerThan(original: Program, modelled: Cost): Search['isFastEnough'] {
   const times = new Map<Program, number>();
   const timeOf = (program: Program): number => {
@@ -170,7 +170,7 @@ function isLarge({ ops }: Program): boolean {
   return ops.length > mostOpsOfMany;
 }
 
-/** Null where that can't be; with `splitsBlocks` also where no slice ends within a block of a sum. */
+/** Null if that's impossible; without `splitsBlocks` also if a slice would end within a block of a sum. */
 function sliced(program: Program, plan: SlicePlan, most: number): Program | null {
   const { parts } = plan;
   const region = findRegion(program, plan);
@@ -193,7 +193,7 @@ function* sliceBatch(
     for (let parts = 2; parts <= mostParts && size % parts === 0; parts *= 2) {
       const before = best[1];
       for (const splits of splitsBlocks && parts <= fewParts ? [true, false] : [false]) {
-        // Few programs need less where a sum whose blocks would be split is left to an op on all slices.
+        // Few programs need less if a sum whose blocks would be split is computed by one op on all slices.
         if (!splits && best[1] < before && isLarge(best[0])) continue;
         const candidate = sliced(program, { ...plan, parts, splitsBlocks: splits }, most);
         if (!candidate) continue;
@@ -211,7 +211,7 @@ function* sliceBatch(
   return best;
 }
 
-/** Returns the inputs that are a step's batch: it reads them, doesn't write them, and they are not scalars. */
+/** Returns the inputs that form a step's batch: read, never written, and not scalar. */
 function batchInputs({ ops, inputs, values }: Program): ValueId[] {
   const written = new Set(ops.flatMap(({ op, inputs: [x] }) => (op.inPlace ? [x!] : [])));
   return inputs.filter((id) => !written.has(id) && values[id]!.shape.length > 0);
@@ -229,7 +229,7 @@ function batchPlan(program: Program, batch: number): Omit<SlicePlan, 'parts'> {
   return { seeds: new Map(ids.map((id) => [id, 0])), from, batch };
 }
 
-/** The largest first: of the others, most don't reach up to the peak any more. */
+/** Largest first: most of the others no longer contribute to the peak. */
 function* sliceReadApart(
   program: Program,
   cost: number,
@@ -292,7 +292,7 @@ function bytesOfResult({ outputs: [id] }: ProgramOp, { values }: Program): numbe
   return sizeOf(shape) * dtypes[dtype].bytes;
 }
 
-/** The gradient of a weight, and its update, part by part. */
+/** A weight's gradient and its update, part by part. */
 function slicedUpdate(program: Program, { inputs: [a] }: ProgramOp): Program | null {
   const { shape } = program.values[a!]!;
   const parts = [8, 4, 2].find((count) => shape.at(-2)! % count === 0);

@@ -9,15 +9,15 @@ import { ProgramFacts } from '../facts/program-facts.ts';
 import { findRegion, type SlicePlan } from './region.ts';
 import { writeSlices } from './write-slices.ts';
 
-/** A product of matrices whose rows are read in equal parts, each by ops of its own. */
+/** A matrix product whose rows are read in equal parts, each by separate ops. */
 export interface ReadApart {
   readonly product: number;
   readonly plan: SlicePlan;
 }
 
 /**
- * Products that are made as a whole and read part by part, as the gates of all steps of a sequence are:
- * made part by part, each part exists only until its last read.
+ * Products that are computed as a whole and read part by part, such as the gates of all steps of a sequence:
+ * computed part by part, each part exists only until its last read.
  */
 export function productsReadApart(program: Program): ReadApart[] {
   const readers = readersOf(program);
@@ -50,7 +50,7 @@ export function productsReadApart(program: Program): ReadApart[] {
   });
 }
 
-/** Parts of the chain's ops, and nothing of the whole that they replace. Null where that can't be. */
+/** Computes the chain's ops in parts, and drops the wholes that these replace. Null if that's impossible. */
 export function slicedApart(program: Program, plan: SlicePlan): Program | null {
   const region = findRegion(program, plan);
   if (!region || region.slicings.size !== plan.only?.size) return null;
@@ -63,7 +63,7 @@ function isStep({ op, outputs }: ProgramOp): boolean {
   return outputs.length === 1 && !op.inPlace && (kind === 'pointwise' || op.name === 'reshape');
 }
 
-/** Into how many equal parts along dimension 0 the readers take a value apart; null: they don't. */
+/** The number of equal parts along dimension 0 in which the readers read a value; null if they don't. */
 function partsRead({ values }: Program, id: ValueId, readers: readonly ProgramOp[]): number | null {
   const size = values[id]!.shape[0]!;
   const lengths = new Set<number>();
@@ -79,7 +79,7 @@ function partsRead({ values }: Program, id: ValueId, readers: readonly ProgramOp
   return size / length!;
 }
 
-/** In place of the number of an op: the program's caller. */
+/** Stands for the program's caller in a list of readers. */
 const handedOut = -1;
 
 /** The ops that read the data of each value. */
@@ -100,7 +100,7 @@ function readersOf({ ops, outputs }: Program): ReadonlyMap<ValueId, readonly num
 }
 
 /**
- * Reads of one part of what was put together of equal parts read that part itself. A copy that the program
+ * Replaces reads of one part of a concatenation of equal parts by reads of the part itself. A copy that the program
  * writes or returns, or whose parts are written, keeps its own memory.
  */
 function withoutWholes(program: Program): Program {
@@ -112,7 +112,7 @@ function withoutWholes(program: Program): Program {
     const isRead = op.op.name === 'narrow' && !hasChangingAttrs(op.attrs);
     const part = isRead && isFixed(op.inputs[0]!) ? partAt(facts, op) : undefined;
     if (part === undefined || facts.isWritten(part)) return op;
-    // Readers may be views that rely on strides.
+    // Readers may be views that depend on strides.
     const [own, shown] = [program.values[part]!, program.values[view!]!];
     const isLike = own.dtype === shown.dtype && isContiguousMeta(own) && isContiguousMeta(shown);
     if (!isLike) return op;
@@ -122,7 +122,7 @@ function withoutWholes(program: Program): Program {
   return withDerivedViews({ ...program, ops: eliminateDeadCode(ops, program.outputs) });
 }
 
-/** The operand of a `cat` that a `narrow` of its result shows, where all operands have one size. */
+/** The operand of a `cat` that a `narrow` of its result selects, if all operands have one size. */
 function partAt(facts: ProgramFacts, { inputs, attrs }: ProgramOp): ValueId | undefined {
   const cat = facts.definitionOf(inputs[0]!);
   const { dim, start, length } = attrs as Readonly<Record<string, number>>;

@@ -4,14 +4,14 @@ import { dtypes } from '../../../runtime/spec/dtype.ts';
 import { ProgramFacts } from '../facts/program-facts.ts';
 import { type Cut, type Slicing, slicingOf } from './rules.ts';
 
-/** The region to cut, and into how many parts. */
+/** The region to slice, and the number of parts. */
 export interface SlicePlan {
   readonly parts: number;
-  /** Dimensions along which inputs of the sliced ops are cut, where they are there as a whole. */
+  /** Dimensions along which inputs of the sliced ops are cut, for inputs that exist as a whole. */
   readonly seeds: ReadonlyMap<ValueId, number>;
-  /** Values from which on ops are sliced: seeds that hold what the ops compute with. */
+  /** Values from which on ops are sliced: seeds with the data that the ops process. */
   readonly from: ReadonlySet<ValueId>;
-  /** The size of a batch: results of that length are cut, too. Left out: what the seeds lead to alone. */
+  /** The batch size: results of that length are cut, too. By default only what follows from the seeds. */
   readonly batch?: number;
   /** Whether slices may end within a block of a sum. */
   readonly splitsBlocks?: boolean;
@@ -28,13 +28,13 @@ export interface SliceRegion {
   readonly slicings: ReadonlyMap<number, Slicing>;
   /** The dimension along which each value that exists in parts is cut. */
   readonly cutOf: ReadonlyMap<ValueId, number>;
-  /** Memory from outside that the slices write, part by part. */
+  /** Pre-existing memory that the slices write, part by part. */
   readonly written: ReadonlyMap<ValueId, number>;
 }
 
 /**
- * In: a straight-line program. Out: its ops before, in and after slices, or null where no order of that
- * kind computes the same with the same refusals. What is before reads nothing that slices make or write.
+ * In: a straight-line program. Out: its ops before, in and after slices, or null if no such order is equivalent,
+ * including the values that ops reject. Ops before the slices read nothing that slices compute or write.
  */
 export function findRegion(program: Program, plan: SlicePlan): SliceRegion | null {
   return new RegionFinder(program, plan).find();
@@ -53,11 +53,11 @@ class RegionFinder {
   /** Values that lead to sliced ops. */
   readonly #leading: Set<ValueId>;
   readonly #written = new Map<ValueId, number>();
-  /** Memory that slices read: how, or null where as a whole. */
+  /** Memory that slices read, and along which dimension; null if they read it as a whole. */
   readonly #readInSlices = new Map<ValueId, Set<Cut>>();
   readonly #touchedAfter = new Set<ValueId>();
   readonly #writtenAfter = new Set<ValueId>();
-  /** Values that ops after the slices check before they reject. */
+  /** Values that ops after the slices check before they may throw. */
   readonly #lookedAtAfter = new Set<ValueId>();
   #refusesAfter = false;
 
@@ -81,7 +81,7 @@ class RegionFinder {
       }
     }
     const { outputs } = this.#program;
-    // Handed out, a value is memory of its own or another value's, as it was.
+    // A returned value must keep its own memory, or share it with another value, as before.
     const isView = (id: ValueId) => this.#cutOf.has(id) && this.#facts.rootOf(id) !== id;
     if (this.#slicings.size < 2 || outputs.some(isView)) return null;
     const [stages, slicings, cutOf, written] = [
@@ -187,7 +187,7 @@ class RegionFinder {
       if (isTouched || this.#refusesAfter) return this.#after(op, roots);
     }
     if (op.op.mayRefuse && this.#refusesAfter) {
-      // It would reject before what rejects before it.
+      // It would throw before an earlier op that may throw.
       if (!this.#lookedAt(op).every((id) => this.#lookedAtAfter.has(id))) return null;
     }
     this.#seed(op);
@@ -212,7 +212,7 @@ class RegionFinder {
     return ids.map((id) => this.#facts.rootOf(id));
   }
 
-  /** Where results that are there as a whole may be cut, and whether they lead to sliced ops. */
+  /** Records where results that exist as a whole may be cut, and whether they lead to sliced ops. */
   #seed(op: ProgramOp): void {
     const { values } = this.#program;
     const [result] = op.outputs;
@@ -229,7 +229,7 @@ class RegionFinder {
     const { batch } = this.#plan;
     if (batch === undefined || values[result]!.shape[0] !== batch) return;
     this.#seeds.set(result, 0);
-    // Rows of a table, by their numbers.
+    // Rows of a table, by index.
     const isLookedUp =
       data.some((id) => !isFloat(id) && this.#seeds.has(id)) &&
       data.some((id) => isFloat(id) && this.#inputs.has(id));

@@ -7,7 +7,7 @@ import { isByChannel } from '../../../runtime/ops/reduce/reduce.ts';
 import type { ProgramOp } from '../../../runtime/program/program.ts';
 import { type Shape, sizeOf } from '../../../runtime/spec/shape.ts';
 
-/** The dimension along which a value is cut into equal parts, one behind the other; null: it is whole. */
+/** The dimension along which a value is cut into equal consecutive parts; null: it stays whole. */
 export type Cut = number | null;
 
 /** An op whose operands are to be cut. */
@@ -17,13 +17,13 @@ export interface Use {
   readonly outputs: readonly TensorMeta[];
   readonly cuts: readonly Cut[];
   readonly parts: number;
-  /** Whether parts may end within a block of a sum, which then takes memory and ops of its own. */
+  /** Whether parts may end within a block of a sum, which then needs memory and ops of its own. */
   readonly splitsBlocks: boolean;
 }
 
-/** How the parts of an op's operands give the parts of its results, or its results as a whole. */
+/** How the parts of an op's results, or its whole results, are computed from the parts of its operands. */
 export type Slicing =
-  /** The op itself on each part. */
+  /** The op itself runs on each part. */
   | {
       readonly kind: 'map';
       readonly operands: readonly Cut[];
@@ -31,7 +31,7 @@ export type Slicing =
       readonly op?: OpRecord;
       readonly attrs?: Attrs;
     }
-  /** The op on the first part, then `into`, which continues with its result in place. */
+  /** The op runs on the first part, then `into`, which continues with its result in place. */
   | {
       readonly kind: 'accumulate';
       readonly operands: readonly Cut[];
@@ -51,9 +51,9 @@ export type Slicing =
 type Rule = (use: Use) => Slicing | null;
 
 /**
- * How an op is computed in slices to the same last bit, or null where it isn't. Only what every kernel
- * guarantees is used: an element of a result depends on the elements that the op's meaning names, and
- * sums go in the order and in the blocks that they have for the whole.
+ * Returns how an op is computed in slices, bitwise identical, or null if it can't be. Relies only on guarantees of
+ * every kernel: an element of a result depends on the elements given by the op's definition, and sums keep the
+ * order and the blocks that they have for the whole.
  */
 export function slicingOf(use: Use): Slicing | null {
   const { op } = use.op;
@@ -61,7 +61,7 @@ export function slicingOf(use: Use): Slicing | null {
   return Object.hasOwn(rules, op.name) ? rules[op.name]!(use) : null;
 }
 
-/** Operands broadcast: dimensions are counted from the last. */
+/** Operands broadcast: dimensions are counted from the last one. */
 function pointwise({ op, inputs, outputs, cuts }: Use): Slicing | null {
   const { shape } = op.op.inPlace ? inputs[0]! : outputs[0]!;
   const from = (rank: number) => shape.length - rank;
@@ -78,7 +78,7 @@ function pointwise({ op, inputs, outputs, cuts }: Use): Slicing | null {
   return { kind: 'map', operands, outputs: op.op.inPlace ? [] : [dim] };
 }
 
-/** Elements keep their order: what comes before the cut dimension must stay as many. */
+/** Elements keep their order: the number of elements before the cut dimension must stay the same. */
 const reshaped: Rule = ({ op, inputs, outputs, cuts: [cut], parts }) => {
   const { shape } = outputs[0]!;
   const before = sizeOf(inputs[0]!.shape.slice(0, cut!));
@@ -104,7 +104,7 @@ const permuted: Rule = ({ op, cuts: [cut] }) => {
   return { kind: 'map', operands: [cut!], outputs: [dims.indexOf(cut!)] };
 };
 
-/** Attribute `dim` is another one. */
+/** Attribute `dim` is another dimension. */
 const besideDim: Rule = ({ op, inputs, outputs, cuts }) => {
   const dim = op.attrs.dim as number;
   const cut = cuts.find((own) => own !== null)!;
@@ -130,7 +130,7 @@ const alongLast: Rule = ({ inputs, outputs, cuts }) => {
   return { kind: 'map', operands: inputs.map(() => cut), outputs: [cut] };
 };
 
-/** Rows, columns and batches are independent; over the inner dimension the sum continues. */
+/** Rows, columns and batches are independent; along the inner dimension the sum continues. */
 const product: Rule = ({ inputs, outputs, cuts, parts, splitsBlocks }) => {
   const rank = outputs[0]!.shape.length;
   const [row, column] = [rank - 2, rank - 1];
@@ -169,7 +169,7 @@ function endsInFirstOrWhole(length: number, parts: number): boolean {
   );
 }
 
-/** A group of layer normalization lies in one part. */
+/** For layer normalization, whose groups each belong to one part. */
 function groupsOfRows({ op, inputs, cuts, parts }: Use): readonly number[] | null {
   const view = op.attrs.view as readonly number[];
   const over = op.attrs.over as readonly number[];
@@ -212,7 +212,7 @@ const standardizedWeightGrad: Rule = (use) => {
   };
 };
 
-/** Where the sum is over the cut dimension, blocks of rows are summed as in the sum of the whole. */
+/** For a sum over the cut dimension, blocks of rows are summed as in the whole sum. */
 function summedOver(
   dims: readonly number[],
   { inputs, outputs, cuts, parts, splitsBlocks }: Use,
@@ -238,7 +238,7 @@ const sum: Rule = (use) => {
   const dims = op.attrs.dims as readonly number[];
   const cut = cuts[0]!;
   if (dims.includes(cut)) return summedOver(dims, use);
-  // In other layouts the length of the kept dimensions could change the order of the sum.
+  // In other layouts, the length of the kept dimensions could change the order of the sum.
   if (!isContiguousMeta(inputs[0]!) || dims.some((dim) => dim < cut)) return null;
   return { kind: 'map', operands: [cut], outputs: [cut] };
 };
@@ -252,7 +252,7 @@ const sumTo: Rule = (use) => {
   return dims.includes(use.cuts[0]!) ? summedOver(dims, use) : null;
 };
 
-/** A reduced tensor, repeated. */
+/** A reduced tensor, expanded. */
 const unreduced: Rule = ({ op, outputs, cuts: [cut] }) => {
   const dims = op.attrs.dims as readonly number[];
   const shape = outputs[0]!.shape.map((_, dim) => dim);
@@ -261,7 +261,7 @@ const unreduced: Rule = ({ op, outputs, cuts: [cut] }) => {
   return { kind: 'map', operands: [cut!, dim], outputs: [dim] };
 };
 
-/** Images one by one: operand 0 and those that tell a shape, besides the weights. */
+/** Images are independent: operand 0 and operands read for their shapes are cut, weights are not. */
 const perImage: Rule = ({ inputs, outputs, cuts, op }) => {
   const isWeight = (i: number) => op.op.operands[i]!.name === 'w';
   if (cuts.some((cut, i) => cut !== null && (cut !== 0 || isWeight(i)))) return null;
@@ -277,7 +277,7 @@ const convWeightGrad: Rule = ({ op, inputs, cuts }) => {
   return { kind: 'accumulate', operands: [0, 0, null], into, attrs: () => attrs };
 };
 
-/** Row by row, each with its label; the share of one is known before. */
+/** Rows are independent, each with its label; the share of one row is known beforehand. */
 const crossEntropyGrad: Rule = ({ cuts: [share, target, out] }) => {
   if (share !== null || (target ?? 0) !== 0 || (out ?? 0) !== 0) return null;
   return { kind: 'map', operands: [null, 0, 0], outputs: [0] };

@@ -12,8 +12,8 @@ import type { SliceRegion, Stage } from './region.ts';
 import { cutShape, type Slicing } from './rules.ts';
 
 /**
- * The program with its region written out slice by slice. What several slices make of one whole is put
- * together for the ops after them. Null where strides don't allow a view of a part.
+ * Returns the program with its region written out slice by slice. Parts of one whole are concatenated for the ops
+ * after the slices. Null if strides don't allow a view of a part.
  */
 export function writeSlices(program: Program, region: SliceRegion, parts: number): Program | null {
   try {
@@ -34,13 +34,13 @@ class SliceWriter {
   readonly #ops: ProgramOp[] = [];
   /** The parts of values that exist in parts. */
   readonly #partsOf = new Map<ValueId, ValueId[]>();
-  /** Parts of a whole, made for the slice that is being written. */
+  /** Parts of wholes, created for the current slice. */
   #narrowed = new Map<string, ValueId>();
-  /** Results of the slices and of what comes after them. */
+  /** Results of the slices and of the ops after them. */
   readonly #late: ReadonlySet<ValueId>;
   readonly #joined = new Map<ValueId, ValueId>();
   readonly #shapes = new Map<string, ValueId>();
-  /** By the result of a sum: what a block sums up to so far that ends in a later slice. */
+  /** For each sum, the partial sum of a block that ends in a later slice. */
   readonly #open = new Map<ValueId, ValueId>();
   /** The op that is being written. */
   #source!: ProgramOp;
@@ -88,7 +88,7 @@ class SliceWriter {
     });
   }
 
-  /** A value that ops outside of the slices read. */
+  /** A value that ops outside the slices read. */
   #whole(id: ValueId): ValueId {
     const dim = this.#region.cutOf.get(id);
     if (dim === undefined) return id;
@@ -101,13 +101,13 @@ class SliceWriter {
     return joined;
   }
 
-  /** Something of the shape of a value that may not be there as a whole. */
+  /** A value with the shape of another one that may not exist as a whole. */
   #shapeOf(id: ValueId, stage: Stage): ValueId {
     const isThere = !this.#region.cutOf.has(id) && (stage === 'after' || !this.#late.has(id));
     return isThere ? id : this.#ofShape(id, this.#values[id]!.shape);
   }
 
-  /** Reading a shape needs no memory: one number, repeated. */
+  /** Reading a shape needs no memory: one number, expanded. */
   #ofShape(like: ValueId, shape: readonly number[]): ValueId {
     const { dtype, device } = this.#values[like]!;
     const key = `${dtype}:${shape.join()}`;
@@ -156,7 +156,10 @@ class SliceWriter {
     }
   }
 
-  /** Goes on with a product: whole blocks join the total, a block that began before or ends later has a sum of its own. */
+  /**
+   * Continues a product: whole blocks are added to the total; a block that began before or ends later has a sum of
+   * its own.
+   */
   #sumProducts([a, b]: readonly ValueId[], length: number, part: number): void {
     const { op, outputs, attrs } = this.#source;
     const [total] = outputs as readonly [ValueId];
@@ -177,7 +180,7 @@ class SliceWriter {
     }
   }
 
-  /** Sums a slice of some rows in their blocks: the sum of a block that began before goes first. */
+  /** Sums a slice of some rows in their blocks, starting with the sum of a block that began before. */
   #sumRows(x: ValueId, { rows, columns }: Slicing & { kind: 'sumRows' }, part: number): void {
     const [result] = this.#source.outputs as readonly [ValueId];
     const own = rows / this.#parts;
@@ -204,7 +207,7 @@ class SliceWriter {
     }
   }
 
-  /** A part of a value along one dimension; itself where that is all. */
+  /** A part of a value along one dimension; the value itself if that is all of it. */
   #rangeOf(id: ValueId, dim: number, [start, length]: readonly [number, number]): ValueId {
     if (this.#values[id]!.shape[dim] === length) return id;
     return this.#emit(opNamed('narrow'), [id], { dim, start, length })[0]!;
@@ -246,13 +249,13 @@ class SliceWriter {
     return this.#ofShape(id, cutShape(this.#values[id]!.shape, cut, this.#parts));
   }
 
-  /** [rows, columns] → [rows / block, columns]: the sums of neighbouring rows. */
+  /** [rows, columns] → [rows / block, columns]: the sums of adjacent rows. */
   #blockSums(x: ValueId, rows: number, columns: number): ValueId {
     const blocks = this.#reshape(x, [rows / sumBlock, sumBlock, columns]);
     return this.#emit(opNamed('sum'), [blocks], { dims: [1], keepDim: false })[0]!;
   }
 
-  /** The sums of blocks, in blocks of their own, and these one after the other. */
+  /** Sums the block sums in blocks of their own, and these one after another. */
   #joinRows(rows: number, columns: number): void {
     const [result] = this.#source.outputs;
     const all = this.#partsOf.get(result!)!;
