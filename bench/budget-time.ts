@@ -1,8 +1,9 @@
 /**
- * The time of a step within a budget, relative to the compiled step without slices and without a budget: for each
- * workload the peak of eager execution, then for each budget the measured peak of that, the share of forward's
- * arithmetic that is recomputed, and the ratio of the times. Plans are interleaved in one process, so that a drift of the
- * machine hits all of them. At the end the fewest bytes that take at most `--most` times as long, and their mean.
+ * The time of a step within a budget, relative to the compiled step without slices and without a budget. Prints,
+ * for each workload, the peak of eager execution, then for each budget the measured peak relative to that, the
+ * recomputed share of forward's arithmetic, and the ratio of times. Plans are interleaved in one process, so that
+ * drift of the machine affects all alike. Ends with the fewest bytes that take at most `--most` times as long, and
+ * their mean.
  *
  *     npx tsx bench/budget-time.ts [--works mlp,lstm] [--shares 0.5,0.3] [--most 1.1] [--seconds 6] [--cpu]
  */
@@ -20,13 +21,16 @@ import type { MemoryOptions } from '../src/programs/memory-options.ts';
 
 interface Work {
   readonly workload: Workload;
-  /** Budgets: shares of what the step needs without one and without slices. */
+  /** Budgets, as shares of what the step needs without a budget and without slices. */
   readonly shares: readonly number[];
-  /** Budgets that are also held without slices, by recompute alone. */
+  /** Budgets that are also met without slices, by recompute alone. */
   readonly unsliced?: readonly number[];
 }
 
-/** Workloads of the size that a CPU trains, with budgets that slices and a third of forward may hold in about the same time. */
+/**
+ * Workloads of a size for training on a CPU, with budgets that slices and a third of forward may meet in about the
+ * same time.
+ */
 const works: Record<string, Work> = {
   mlp: { workload: mlp, shares: [0.7] },
   'conv-net': { workload: convNet, shares: [0.5, 0.3, 0.15] },
@@ -51,13 +55,13 @@ interface Plan {
   readonly title: string;
   /** Bytes at the peak of a step, everything included. */
   readonly peak: number;
-  /** The share of forward's arithmetic that is recomputed. */
+  /** The recomputed share of forward's arithmetic. */
   readonly again: number;
   readonly run: () => void;
   readonly times: number[];
 }
 
-/** Milliseconds on the wall, or, on a machine that is busy with something else, of processor time. */
+/** Milliseconds of wall time, or of processor time on a busy machine. */
 function now(): number {
   if (!options.cpu) return performance.now();
   const { user, system } = process.cpuUsage();
@@ -74,7 +78,7 @@ function peakOf(run: () => void): number {
   return memory.stats('cpu').peakAllocated;
 }
 
-/** The least share of eager execution's bytes that takes at most `most` times as long. */
+/** The smallest share of eager execution's bytes that takes at most `most` times as long. */
 async function measure(name: string): Promise<number> {
   const { workload, shares: own, unsliced: alone = [] } = works[name]!;
   const work = workload.build({ device: 'cpu', size: 'reduced', breaks: false });
@@ -104,7 +108,7 @@ async function measure(name: string): Promise<number> {
   }
   const until = performance.now() + 1000 * seconds;
   for (let round = -5; round < 15 || performance.now() < until; round++) {
-    // What ran before leaves the caches as it does: each plan comes after every other one.
+    // Caches depend on what ran before: each plan runs after every other one.
     const first = Math.floor(Math.random() * plans.length);
     const by = round % 2 === 0 ? 1 : plans.length - 1;
     for (let i = 0; i < plans.length; i++) {

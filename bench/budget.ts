@@ -1,7 +1,7 @@
 /**
- * What a budget costs: for each workload the peak beside parameters and inputs, relative to the final plan without a
- * budget and without slices, the share of forward's arithmetic that is done again, and the processor time that planning
- * takes; with slices, and without.
+ * The cost of a budget: for each workload, the peak beside parameters and inputs, relative to the final plan
+ * without a budget and without slices, the recomputed share of forward's arithmetic, and the processor time of
+ * planning; with slices, and without.
  */
 
 import { parseArgs } from 'node:util';
@@ -61,7 +61,7 @@ function curve(name: string, make: () => BuiltWorkload, memory: Partial<MemoryOp
     f(...inputs).dispose();
     const { planned } = f.programs().at(-1)!.stages!;
     const { program, wanted, options, donated, compile } = sourceOf(planned)!;
-    // Without a budget a large program begins with a first plan, which no program within a budget has.
+    // Without a budget, a large program starts with a first plan, which programs within a budget don't have.
     const plan = (own: Partial<MemoryOptions>) => {
       const memory = { ...options.memory, ...own };
       return compile(program, wanted, { ...options, tier: 'final', memory }, donated);

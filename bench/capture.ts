@@ -1,7 +1,7 @@
 /**
- * What capturing costs: source, scope and bytecode of 100-line functions in modules of 1,000 lines, after 60 others
- * like them; the debugger's own part of it; then scopes alone. Processor time of the process, as the wall clock
- * would count what other processes take.
+ * The cost of capture: source, scope and bytecode of 100-line functions in modules of 1,000 lines, after 60 similar
+ * ones; the debugger's share of it; then scopes alone. Measures processor time of the process, since wall time
+ * would include other processes.
  */
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -29,7 +29,7 @@ function time(run: () => void): number {
 
 type Kind = 'mjs' | 'cjs';
 
-/** A module of functions of 100 lines. */
+/** A module of 100-line functions. */
 function moduleText(count: number, kind: Kind): string {
   const functions = Array.from({ length: count }, (_, i) => {
     const lines = Array.from({ length: 24 }, (_, j) =>
@@ -64,7 +64,7 @@ const summary = (times: readonly number[]): string => {
   return `${sorted[0]!.toFixed(2)} ms (median ${sorted[sorted.length >> 1]!.toFixed(2)})`;
 };
 
-/** A turn of its own for each: its session ends with it. */
+/** A separate macrotask for each: its session ends with it. */
 async function inTurns(functions: readonly Fn[], capture: (fn: Fn) => void): Promise<number[]> {
   const times: number[] = [];
   for (const fn of functions) {
@@ -74,7 +74,7 @@ async function inTurns(functions: readonly Fn[], capture: (fn: Fn) => void): Pro
   return times;
 }
 
-/** Milliseconds that calls of the engine's inspector take while `run` goes on. */
+/** Milliseconds spent in calls of the engine's inspector during `run`. */
 function timeInEngine(run: () => void): number {
   const { post } = DebuggerSession.prototype;
   let spent = 0;
@@ -129,7 +129,7 @@ try {
     );
   }
 
-  // To a variable that changes, inside of a function, there is no way but a call under the debugger.
+  // A mutable variable inside a function can only be reached by a call under the debugger.
   const file = join(folder, 'inner.mjs');
   const maker = 'export const make = (from) => { from++; return (x) => x + from + limit }';
   writeFileSync(file, `${moduleText(10, 'mjs')}\n${maker}`);

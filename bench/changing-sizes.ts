@@ -1,11 +1,11 @@
 /**
- * A step of training on batches whose size changes from call to call, and calls whose number does: processor
- * time beside that of one size, and of eager execution.
+ * A training step on batches whose size changes from call to call, and calls with a changing number: processor time
+ * relative to a constant size, and to eager execution.
  */
 
 import { nn, optim, randn, type Tensor, tensor, toStatic } from '../src/index.ts';
 
-/** Least processor time of one call, in microseconds, over `rounds` of all the calls. */
+/** Least processor time of one call, in microseconds, over `rounds` of all calls. */
 function least(calls: readonly (() => void)[], rounds: number): number {
   let best = Number.POSITIVE_INFINITY;
   for (let round = 0; round < rounds; round++) {

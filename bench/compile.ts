@@ -1,6 +1,6 @@
 /**
- * What the first calls of a training step take, eagerly and captured: `npx tsx bench/compile.ts mlp|gpt|lstm`. Each
- * job wants a process of its own, since kernels that one has compiled are there for the next.
+ * The time of a training step's first calls, eager and captured: `npx tsx bench/compile.ts mlp|gpt|lstm`. Each job
+ * needs its own process, since compiled kernels are cached.
  */
 
 import { spans } from '../runtime/profiler/spans.ts';
@@ -26,7 +26,7 @@ function print(title: string, times: readonly number[]): void {
   console.log(`${title}: ${first} + ${second} ms, then ${later}; ${steps} in ${all.toFixed(0)} ms`);
 }
 
-/** What the phases of the first call have taken, those inside of others left out. */
+/** The time of each phase of the first call, without phases nested in others. */
 const phases = new Map<string, number>();
 const open: { readonly name: string; readonly start: number }[] = [];
 spans.sink = {

@@ -1,7 +1,7 @@
 /**
- * Figures of the CPU kernels on one thread, best of several short runs: `npx tsx bench/cpu-kernels.ts`.
- * Shares are of the machine's limits as the same run measures them, ratios against plain JavaScript on
- * the same memory; absolute figures vary with what else the machine does.
+ * The CPU kernels on one thread, best of several short runs: `npx tsx bench/cpu-kernels.ts`. Shares are relative to
+ * the machine's limits, measured in the same run, ratios relative to plain JavaScript on the same memory; absolute
+ * figures vary with the load of the machine.
  */
 
 import { heap } from '../runtime/device/cpu/core/heap.ts';
@@ -35,7 +35,7 @@ function placed(shape: Shape, dtype: DType = 'float32'): Placed {
   return { dtype, shape, strides, offset: 0, device: cpu, holder };
 }
 
-/** Milliseconds of one call: the best of several batches, about a quarter of a second in all. */
+/** Milliseconds of one call: the best of several batches, about a quarter of a second in total. */
 function milliseconds(call: () => void): number {
   call();
   const started = performance.now();

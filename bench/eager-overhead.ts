@@ -1,6 +1,6 @@
 /**
- * What an eager op costs beside its arithmetic: a chain of 100 adds on 16 elements, µs per op. The least of
- * many rounds, the ways taking turns: other work on the machine only ever adds time.
+ * The overhead of an eager op beyond its arithmetic: a chain of 100 adds on 16 elements, in µs per op. The least of
+ * many interleaved rounds: load on the machine only adds time.
  */
 
 import { ones, type Tensor, tensor, tidy } from '../runtime/index.ts';
@@ -10,7 +10,7 @@ const start = tensor(new Float32Array(16).fill(1));
 const step = tensor(new Float32Array(16).fill(0.5));
 const leaf = tensor(new Float32Array(16).fill(1), { requiresGrad: true });
 
-/** Each value is disposed when the next one is there. */
+/** Disposes each value once the next one exists. */
 function disposing(): void {
   let x = start.add(step);
   for (let i = 1; i < length; i++) {

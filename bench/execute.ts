@@ -1,6 +1,6 @@
 /**
- * What executing bytecode costs beside native execution, and what lowering costs. Ratios within one run, of
- * the shortest of several turns each.
+ * The cost of executing bytecode relative to native execution, and the cost of lowering. Ratios within one run, of
+ * the shortest of several rounds each.
  */
 
 import { parse } from 'acorn';
@@ -36,7 +36,7 @@ const loops: Readonly<Record<string, readonly [text: string, count: number]>> = 
   ],
 };
 
-/** Milliseconds of processor time: the wall clock would count what other processes take. */
+/** Milliseconds of processor time: wall time would include other processes. */
 function time(run: () => unknown): number {
   const start = process.cpuUsage();
   run();
@@ -44,7 +44,7 @@ function time(run: () => unknown): number {
   return (user + system) / 1000;
 }
 
-/** The shortest of many turns of each, taken by turns, so that what the machine does beside them meets all. */
+/** The shortest of many interleaved rounds, so that other load affects all alike. */
 function shortest(turns: number, ...runs: (() => unknown)[]): number[] {
   const best = runs.map(() => Number.POSITIVE_INFINITY);
   for (let turn = 0; turn < turns; turn++) {
@@ -92,7 +92,7 @@ for (const [name, [text, count]] of Object.entries(loops)) {
   const byMachine = (n: number) => machineFor(closure.code)(activate(closure, undefined, [n]));
   const byInterpreter = (n: number) =>
     interpreterFor(closure.code)(activate(closure, undefined, [n]));
-  // Of a function that ran once the engine doesn't know yet what its first lines read.
+  // After a single run, the engine has no type feedback for the function's first lines.
   for (let i = 0; i < 100; i++) for (const call of [byMachine, byInterpreter, native]) call(20);
   const calls = [() => byMachine(count), () => byInterpreter(fewer), () => native(count)];
   const [machine, part, base] = shortest(15, ...calls) as [number, number, number];

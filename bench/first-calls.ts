@@ -1,7 +1,7 @@
 /**
- * What the first two and the first fifty calls of a training step take, in processes of their own that import the
- * published files: with nothing known, with what an earlier process left in `TOSTATIC_CACHE`, and eagerly, interleaved.
- * `npm run build` first, then `npx tsx bench/first-calls.ts [--rounds 5]`.
+ * The time of a training step's first two and first fifty calls, in separate processes that import the published
+ * files: without a cache, with the `TOSTATIC_CACHE` of an earlier process, and eager, interleaved. Run `npm run
+ * build` first, then `npx tsx bench/first-calls.ts [--rounds 5]`.
  */
 
 import { execFileSync } from 'node:child_process';
@@ -13,7 +13,7 @@ import { build } from 'esbuild';
 const { values } = parseArgs({ options: { rounds: { type: 'string', default: '5' } } });
 const rounds = Number(values.rounds);
 
-// Inside of the package, where its own name leads to the published files.
+// Inside the package, where its own name resolves to the published files.
 const folder = mkdtempSync(join(import.meta.dirname, '.first-calls-'));
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
 const program = join(folder, 'first-calls.mjs');

@@ -1,6 +1,6 @@
 /**
- * The GPU device: products, memory traffic, and steps of the works, eagerly and captured. Prints the median of the
- * rounds; a round is many runs, for the last of which the host waits.
+ * The GPU device: products, memory bandwidth, and steps of the works, eager and captured. Prints the median of the
+ * rounds; a round is many runs, of which the host waits only for the last.
  *
  *     npx tsx bench/gpu.ts [--rounds 7] [--ms 100] [--only products,memory,W3] [--largest 4096] [--json]
  */
@@ -13,7 +13,7 @@ import { works } from './works/works.ts';
 const { values: options } = parseArgs({
   options: {
     rounds: { type: 'string', default: '7' },
-    /** How long a round takes at least. */
+    /** The least duration of a round. */
     ms: { type: 'string', default: '100' },
     only: { type: 'string', default: 'products,memory,W3,W4f,W4,W5,W6,W7,W8,W9,W10,W11,W12' },
     largest: { type: 'string', default: '4096' },
@@ -73,7 +73,7 @@ async function products(): Promise<void> {
   }
 }
 
-/** Bytes that have to be read and written, by the time it takes. */
+/** Bytes that have to be read and written, divided by the time. */
 async function memory(): Promise<void> {
   const rows = largest;
   const [x, y] = onGpu(() => [randn([rows, 4096]), randn([rows, 4096])] as const);

@@ -1,4 +1,4 @@
-/** What a call costs beside its kernels: guards, the way to the entry, the first call. Minima of short runs. */
+/** The cost of a call beyond its kernels: guards, finding the entry, the first call. Minima of short runs. */
 
 import { cpu } from '../runtime/device/cpu/cpu-device.ts';
 import { opNamed } from '../runtime/ops/op-table.ts';
@@ -32,7 +32,7 @@ function guardHit(): { guards: number; microseconds: number } {
   return passOf(f, args);
 }
 
-/** 50 linear layers, of which the trace guards each parameter. */
+/** 50 linear layers, with a guard on each parameter. */
 function parameterHit(): { guards: number; microseconds: number } {
   const model = new nn.Sequential(...Array.from({ length: 50 }, () => new nn.Linear(4, 4)));
   const f = toStatic((x: Tensor) => model.forward(x));
@@ -41,7 +41,7 @@ function parameterHit(): { guards: number; microseconds: number } {
   return passOf(f, [x]);
 }
 
-/** One look at all guards of the function's first trace, for a call that they let pass. */
+/** One check of all guards of the function's first trace, for a call that passes them. */
 function passOf<F extends (...args: never[]) => unknown>(
   f: StaticFunction<F>,
   args: readonly unknown[],

@@ -1,4 +1,4 @@
-/** What a turn of a loop in a program costs above its kernels, and a branch; least of short runs. */
+/** The overhead of a loop iteration in a program beyond its kernels, and of a branch; the least of short runs. */
 
 import { cpu } from '../runtime/device/cpu/cpu-device.ts';
 import { opNamed } from '../runtime/ops/op-table.ts';
@@ -37,7 +37,7 @@ const run = (turns: number) => {
 };
 const turn = (run(long) - run(short)) / (long - short);
 
-/** The kernels of one turn, launched one after the other on memory that is there. */
+/** The kernels of one iteration, launched one after another on existing memory. */
 const [y, one, test] = [x.clone(), tensor([0]), tensor([0]).lt(1)];
 const launches = [
   [cpu.prepare(opNamed('mulScalar'), [y], [y], { value: 1.0001 }), [y], [y]] as const,

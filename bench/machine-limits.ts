@@ -1,4 +1,4 @@
-/** What this machine can do at most from WebAssembly, measured beside the kernels that are held against it. */
+/** The limits of this machine from WebAssembly, measured beside the kernels that are compared with them. */
 
 import { argumentsAt } from '../runtime/device/cpu/core/scratch.ts';
 import { cpu } from '../runtime/device/cpu/cpu-device.ts';
@@ -13,7 +13,7 @@ import { Holder } from '../runtime/device/holder.ts';
 const accumulators = 10;
 const unrolled = 4;
 
-/** (turns): products and sums in registers alone, as many at once as their latency needs. */
+/** (turns): products and sums in registers only, as many independent ones as their latency requires. */
 function multiplyAdd(f: FunctionBuilder): void {
   const turns = f.param();
   const [factor, term] = [f.local('v128', f32x4(0.999)), f.local('v128', f32x4(0.001))];
@@ -25,7 +25,7 @@ function multiplyAdd(f: FunctionBuilder): void {
       }
     }
   });
-  // Read, or the compiler would leave the loop out.
+  // Read, so that the compiler doesn't drop the loop.
   for (const sum of sums) f.emit(store('v128.store', i32(argumentsAt), get(sum)));
 }
 
@@ -43,7 +43,7 @@ function triad(f: FunctionBuilder): void {
   });
 }
 
-/** Least milliseconds of one call in about a third of a second. */
+/** Least milliseconds of one call within about a third of a second. */
 function least(call: () => void): number {
   let best = Infinity;
   const end = performance.now() + 300;
@@ -56,7 +56,7 @@ function least(call: () => void): number {
 }
 
 export interface MachineLimits {
-  /** Multiplications and additions of 128-bit vectors in registers, one thread. */
+  /** Multiplications and additions of 128-bit vectors in registers, on one thread. */
   readonly gflops: number;
   /** Bytes read and written by x + 3 · y in the second-level cache (64 Ki floats) and in memory (8 Mi). */
   readonly cacheGBps: number;

@@ -1,13 +1,13 @@
 /**
- * `npm run bench` runs every bench one after the other; `npm run bench eager cpu` those whose names begin so.
- * One process each: what one compiled or left in memory doesn't reach the next.
+ * `npm run bench` runs every bench in turn; `npm run bench eager cpu` those whose names begin with the arguments.
+ * Each has its own process, so that compiled code and garbage don't affect the next.
  */
 
 import { spawnSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
-// Neither the runner, nor what prints limits of the machine, nor what needs the published files.
+// The runner itself, a module that measures limits, and a bench that needs the published files.
 const notBenches = new Set(['main', 'machine-limits', 'first-calls']);
 const names = readdirSync(import.meta.dirname)
   .filter((file) => file.endsWith('.ts'))

@@ -1,10 +1,13 @@
-/** How long planning takes as training steps get deeper: processor time from the trace to the plan, with all passes. */
+/**
+ * How planning time grows with the depth of training steps: processor time from the trace to the plan, with all
+ * passes.
+ */
 
 import { parseArgs } from 'node:util';
 import { Captured } from '../src/dispatch/captured-function.ts';
 import { crossEntropy, deviceGuard, gelu, nn, optim, type Tensor, zeros } from '../src/index.ts';
 
-/** Two linear layers around a GELU, with a norm and a shortcut. */
+/** Two linear layers around a GELU, with a norm and a residual connection. */
 class Block extends nn.Module {
   norm: nn.LayerNorm;
   up: nn.Linear;
@@ -24,7 +27,7 @@ class Block extends nn.Module {
 
 interface Planning {
   readonly depth: number;
-  /** Ops of the traced program: slices multiply them, and fusion makes them fewer. */
+  /** Ops of the traced program: slices multiply them, and fusion reduces them. */
   readonly ops: number;
   /** Processor time in milliseconds: of the whole first call, with a first plan, and without planning. */
   readonly call: number;
@@ -68,7 +71,7 @@ function planning(depth: number): Planning {
 }
 
 function benchPlanning(): void {
-  // The first one finds cold code.
+  // The first run finds cold code.
   planning(4);
   const { values } = parseArgs({ options: { blocks: { type: 'string', default: '25,50,100' } } });
   const rows = values.blocks.split(',').map(Number).map(planning);

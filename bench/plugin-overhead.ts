@@ -1,6 +1,6 @@
 /**
- * What the build plugin's probes cost where nobody captures: `npx tsx bench/plugin-overhead.ts`.
- * fib(30) is the worst case: 1.3 million calls whose bodies do next to nothing.
+ * The cost of the build plugin's probes when nothing is captured: `npx tsx bench/plugin-overhead.ts`. fib(30) is
+ * the worst case: 1.3 million calls with nearly empty bodies.
  */
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -55,7 +55,7 @@ async function load(name: string, code: string): Promise<Work> {
   return { function: module.fib, arrow: module.arrow, method: (n) => tree.walk(n) };
 }
 
-/** Taken in turns, so that both meet the same clock and the same neighbours. */
+/** Interleaved, so that clock and load affect both alike. */
 function fastest(a: (n: number) => number, b: (n: number) => number): [number, number] {
   const best: [number, number] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
   for (let round = 0; round < rounds; round++) {
@@ -68,7 +68,7 @@ function fastest(a: (n: number) => number, b: (n: number) => number): [number, n
   return best;
 }
 
-/** Growth of the heap over one optimised fib(30); one byte a call would be 1.3 million. */
+/** Heap growth over one optimized fib(30); one byte per call would be 1.3 million. */
 function allocated(run: (n: number) => number): number {
   const before = process.memoryUsage().heapUsed;
   run(30);

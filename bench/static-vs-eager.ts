@@ -1,4 +1,7 @@
-/** Time of one training step, eager and captured, and what a call costs beside its kernels. Ratios of one run. */
+/**
+ * Time of one training step, eager and captured, and the overhead of a call beyond its kernels. Ratios within one
+ * run.
+ */
 
 import {
   crossEntropy,
@@ -27,7 +30,7 @@ class Mlp extends nn.Module {
   }
 }
 
-/** Median seconds of one call, the ways taking turns so that a drift of the machine hits all alike. */
+/** Median seconds of one call, interleaved so that drift of the machine affects all alike. */
 function medians(ways: readonly (() => void)[], rounds: number): number[] {
   const times = ways.map((): number[] => []);
   for (let round = 0; round < rounds; round++) {

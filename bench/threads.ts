@@ -1,7 +1,7 @@
 /**
- * The same works with 1, 2 and 4 threads in one process, interleaved, each with a checksum that must not depend on
- * the number of threads: `npx tsx bench/threads.ts [works]`. Least milliseconds of several rounds; a machine that
- * does something else shows it in the ratios.
+ * The works with 1, 2 and 4 threads in one process, interleaved, each with a checksum that must not depend on the
+ * number of threads: `npx tsx bench/threads.ts [works]`. Least milliseconds of several rounds; other load on the
+ * machine shows in the ratios.
  */
 
 import { availableParallelism } from 'node:os';
@@ -25,7 +25,7 @@ import {
 
 interface Work {
   readonly name: string;
-  /** One step; what it returns goes into the checksum. */
+  /** One step; its result goes into the checksum. */
   readonly make: () => () => Tensor;
 }
 
@@ -132,7 +132,7 @@ console.log(
 for (const { name, make } of works) {
   if (wanted.length > 0 && !wanted.some((start) => name.startsWith(start))) continue;
   for (const mode of ['eager', 'captured'] as const) {
-    // Every count does the same steps from the same state.
+    // Every count runs the same steps from the same state.
     const runs = counts.map((threads) => {
       seed(1);
       const step = make();

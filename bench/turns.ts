@@ -1,8 +1,8 @@
-/** Processes that do the same work in turns, so that what else the machine does falls on all of them. */
+/** Processes that take turns at the same work, so that other load on the machine affects all alike. */
 
 import { type ChildProcess, fork } from 'node:child_process';
 
-/** What a process is told: steps to run, and whether it says something about them. */
+/** A request to a process: the number of steps to run, and whether to describe them. */
 export interface Told {
   readonly steps: number;
   readonly isAsked?: boolean;
@@ -23,7 +23,7 @@ export interface Contender {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** In a contender's process: runs steps whenever it is told to. `step` returns a number to compare. */
+/** In a contender's process: runs steps on request. `step` returns a number to compare. */
 export function answerWith(step: () => number | Promise<number>, about: () => string): void {
   process.on('message', async ({ steps, isAsked }: Told) => {
     const results: number[] = [];
@@ -56,16 +56,16 @@ export const median = (times: readonly number[]): number =>
 
 export interface TurnOptions {
   readonly rounds: number;
-  /** Steps of one turn. */
+  /** Steps per turn. */
   readonly steps: number;
-  /** The contender that the others are divided by. */
+  /** The contender that ratios refer to. */
   readonly base: number;
-  /** How far results may be apart. */
+  /** The largest accepted difference between results. */
   readonly tolerance: number;
 }
 
 /**
- * Prints the least and the median milliseconds of a step, by the clock and of the processor, and their ratios. Throws where
+ * Prints the least and the median milliseconds of a step, wall time and processor time, and their ratios. Throws if
  * the results of the first steps differ.
  */
 export async function inTurns(

@@ -1,6 +1,6 @@
 /**
- * Works with checksums: one step eagerly, captured, and captured without fused kernels, interleaved in one
- * process. Prints the least and the median of the rounds; fails where checksums differ.
+ * Works with checksums: one step eager, captured, and captured without fused kernels, interleaved in one process.
+ * Prints the least and the median of the rounds; fails if checksums differ.
  *
  *     npx tsx bench/works.ts [--rounds 25] [--only W3,W4] [--revectorize] [--json]
  */
@@ -56,7 +56,7 @@ for (const { name, title, ops, repeat = 1, make } of works()) {
   ];
   const calls = ops ? 200 : repeat;
   for (let round = -3; round < rounds; round++) {
-    // What is compared is the final plan.
+    // The final plan is compared.
     if (round === 0) await compiled.ready();
     for (const way of ways) {
       const { kernels } = events;

@@ -13,28 +13,29 @@ import {
 import { pureInitializers } from './pure-initializers.ts';
 
 /**
- * What `runtime/functions` exports as one name each. They stay modules of their own, since a bundler that meets such a
- * namespace as an object can't leave out what is never read of it.
+ * Namespaces that `runtime/functions` exports under one name each. They stay separate modules, since a bundler that
+ * sees such a namespace as an object can't drop its unused members.
  */
 const namespaces = ['nn/index', 'optim/index', 'data/index', 'profiler/profiler'];
 
 /**
- * The chunk of the runtime that does nothing on loading but for what it exports: `sideEffects` in `package.json` has
- * those of the other folder, so that pages leave out this one, and what it loads later, where they use nothing of it.
- * Nor does anything happen on loading the compiler, whose chunks are in its folder.
+ * The chunk of the runtime without side effects on loading, beyond its exports. `sideEffects` in `package.json`
+ * lists the other folder's files, so pages drop this chunk, and what it loads later, if they use nothing of it. The
+ * compiler's chunks have no side effects either, and are in its folder.
  */
 const onDemand = 'library';
 
 /**
- * What is loaded when a program is read from a file: the first module, for some the second one, and those of the families
- * whose ops it names. They stay modules of their own, which refer to chunks: a bundler keeps all that a module exports that is loaded later.
+ * Loaded when a program is read from a file: the first module, for some programs the second, and those of the op
+ * families that the program names. They stay separate modules that refer to chunks, since a bundler keeps all
+ * exports of a dynamically imported module.
  */
 const programReader = 'runtime/save/parts-reader';
 const predictor = 'runtime/save/parts-predictor';
 const familyModule = (name: string) => `runtime/ops/families/${name}`;
 
 /**
- * The chunks of ops, each of families that are neighbours: Node reads few files, and pages download few kernels that their
+ * The chunks of ops, each with related families: Node reads few files, and pages download few kernels that their
  * programs don't run.
  */
 const chunkOf: Readonly<Record<string, string>> = {
@@ -52,7 +53,7 @@ const chunkOf: Readonly<Record<string, string>> = {
   rare: 'operators',
 };
 
-/** Lists of ops that are loaded with others are copies: the lists themselves are files of their own. */
+/** Lists of ops that are loaded with others are copies: the lists themselves are separate files. */
 const copiedLists: Plugin = {
   name: 'copied-lists',
   async resolveId(id, importer) {
@@ -65,7 +66,7 @@ const copiedLists: Plugin = {
     id.endsWith('.js?copy') ? readFileSync(id.slice(0, -'?copy'.length), 'utf8') : null,
 };
 
-/** Modules that are loaded by their own name: by `package.json`, or by their URL in the code. */
+/** Modules that are loaded by name: in `package.json`, or by URL in the code. */
 const entries = [
   'runtime/index',
   'runtime/functions',
@@ -95,8 +96,8 @@ const entries = [
 const notInPages = new Set(['gl', 'webgpu', 'os', 'worker_threads']);
 
 /**
- * gpu.js takes these where it finds them, for backends that are never used here: its WebGPU backend gets the
- * device from the page, or from where the user installed it.
+ * Optional modules that gpu.js loads for backends that are never used here: its WebGPU backend gets the device from
+ * the page, or from the user's package.
  */
 const unused: Plugin = {
   name: 'unused',
@@ -105,8 +106,8 @@ const unused: Plugin = {
 };
 
 /**
- * Leaves out acorn's checks of regular expressions, which `src/vm/syntax/parse.ts` doesn't make: names and versions of
- * Unicode's properties, and a parser of patterns.
+ * Drops acorn's checks of regular expressions, which `src/vm/syntax/parse.ts` doesn't use: Unicode property names
+ * and versions, and a parser of patterns.
  */
 const withoutPatterns: Plugin = {
   name: 'without-patterns',
@@ -121,7 +122,7 @@ const withoutPatterns: Plugin = {
   },
 };
 
-/** Leaves out the comments that name the modules of a chunk: every start would read them. */
+/** Drops the comments that name the modules of a chunk: every start would have to read them. */
 const withoutModuleNames: Plugin = {
   name: 'without-module-names',
   generateBundle(_, bundle) {
@@ -142,9 +143,9 @@ const separateNamespaces = (compiled: string): Plugin => ({
 });
 
 /**
- * Bundles what the compiler wrote. Dependencies of the package and Node's modules stay outside.
+ * Bundles the compiler's output. Dependencies of the package and Node's modules stay external.
  *
- * @returns the paths of all modules that were bundled.
+ * @returns the paths of all bundled modules.
  */
 export async function bundle(root: string, compiled: string, dist: string): Promise<string[]> {
   const manifest = readFileSync(join(root, 'package.json'), 'utf8');
@@ -153,14 +154,14 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
     preserveEntrySignatures: 'allow-extension',
     input: Object.fromEntries(names.map((name) => [name, join(compiled, `${name}.js`)])),
     external: [/^node:/, 'esbuild', ...Object.keys(dependencies)],
-    // For pages as well as for Node: what a dependency has for one of them alone stays out.
+    // For pages as well as for Node: code of a dependency for only one of them is left out.
     platform: 'neutral',
-    // What the manifest says of the published files doesn't hold for those they are made from.
+    // The manifest describes the published files, not those they are built from.
     treeshake: { moduleSideEffects: true },
     resolve: { mainFields: ['module', 'main'], conditionNames: ['import', 'browser', 'default'] },
   });
-  // The probe has an entry of its own, and the functions refer to the namespaces, which refer to this file. Pages that
-  // don't load in parts refer to no file that does: some bundlers would keep what it may load.
+  // The probe has its own entry, and the functions refer to the namespaces, which refer to this file. Pages that
+  // don't load in parts must not refer to a file that does: some bundlers would keep everything it may load.
   const apart = new Set(
     [
       'src/1-capture/marked/probe',
@@ -171,7 +172,7 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
       'runtime/index',
     ].map((name) => join(compiled, `${name}.js`)),
   );
-  // A device that is loaded later refers to this: in the library, bundlers would keep all of that with it.
+  // A device that is loaded later refers to this: in the library, bundlers would keep all of it.
   const tiledBody = join(compiled, 'runtime/device/tiled-body.js');
   const names = Object.keys(families);
   const later = [programReader, predictor, ...names.map(familyModule)];
@@ -229,9 +230,9 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
       return `chunks/${isOnDemand ? 'on-demand/' : ''}[name]-[hash].js`;
     },
     codeSplitting: {
-      // Each file in the order of its modules: some register what others find.
+      // Each file in the order of its modules: some register what others look up.
       groups: [
-        // Refer to nearly every op, so that pages of functions alone leave them out.
+        // These refer to nearly every op, so pages that use only functions drop them.
         {
           name: 'methods',
           test: (id) => /\/runtime\/(?:setup\.js|tensor-methods\/)/.test(id) && !base.has(id),
@@ -273,8 +274,8 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
         },
       ],
     },
-    // Short names of local variables are a seventh of what an engine reads at every start. Lines stay, and the names
-    // of functions and classes: engines print those of a stack, and models print their classes.
+    // Short names of local variables save a seventh of what an engine reads at every start. Lines and the names of
+    // functions and classes are kept: engines print them in stacks, and models print their classes.
     minify: {
       compress: false,
       mangle: { toplevel: false, keepNames: true },
@@ -286,7 +287,7 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
   return modules.filter((id) => !id.startsWith('\0'));
 }
 
-/** Returns what tells the modules that are loaded with an entry, and not later on. */
+/** Returns a function that returns the modules loaded statically with an entry. */
 async function loadedBy(options: InputOptions): Promise<(name: string) => ReadonlySet<string>> {
   const bundled = await rolldown({ ...options, plugins: [unused] });
   const { output } = await bundled.generate();

@@ -1,7 +1,7 @@
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 
-/** Declarations that users can import, by what `package.json` exports. */
+/** Declarations that users can import, by the exports in `package.json`. */
 const entries = [
   'runtime/index',
   'runtime/functions',
@@ -22,10 +22,10 @@ const entries = [
   'src/plugin/turbopack-loader',
 ];
 
-/** `from './x.ts'` and `import('./x.ts')`, which declarations keep as the sources have them. */
+/** `from './x.ts'` and `import('./x.ts')`, which declarations keep as in the sources. */
 const relativeImport = /((?:from|import)\s*\(?\s*['"]\.[^'"]*)\.ts(?=['"])/g;
 
-/** Writes those declarations, and the ones that they refer to, beside the files that they declare. */
+/** Writes those declarations, and the ones they refer to, beside the files that they declare. */
 export function writeDeclarations(compiled: string, dist: string): void {
   const done = new Set<string>();
   const waiting = entries.map((entry) => join(compiled, `${entry}.d.ts`));

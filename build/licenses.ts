@@ -12,8 +12,8 @@ interface Manifest {
 /**
  * Writes the licences of the packages whose modules were bundled.
  *
- * @param files modules, and others that are shipped as they are.
- * @throws Error where a package has no licence text.
+ * @param files bundled modules, and other shipped files.
+ * @throws Error if a package has no licence text.
  */
 export function writeLicenses(files: Iterable<string>, target: string): void {
   const folders = new Set([...files].map(packageFolderOf).filter((folder) => folder !== undefined));
@@ -22,7 +22,7 @@ export function writeLicenses(files: Iterable<string>, target: string): void {
       readFileSync(join(folder, 'package.json'), 'utf8'),
     ) as Manifest;
     const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
-    // A package without its licence text has it here.
+    // For packages published without their licence text.
     const path = file ? join(folder, file) : join(ownTexts, `${name?.replace('/', '-')}.txt`);
     if (!existsSync(path) || !license) throw new Error(`${name} has no licence text in ${folder}`);
     const text = readFileSync(path, 'utf8').trim();
@@ -35,7 +35,7 @@ export function writeLicenses(files: Iterable<string>, target: string): void {
 function packageFolderOf(file: string): string | undefined {
   if (!file.includes('/node_modules/')) return undefined;
   let folder = dirname(file);
-  // A folder inside a package may have a manifest that only says how to read its modules.
+  // A folder inside a package may have a manifest that only states its module type.
   for (; folder.includes('/node_modules/'); folder = dirname(folder)) {
     const manifest = join(folder, 'package.json');
     if (existsSync(manifest) && (JSON.parse(readFileSync(manifest, 'utf8')) as Manifest).name) {

@@ -1,6 +1,6 @@
 /**
- * Builds the published package, `npm run build`: TypeScript becomes JavaScript, functions that captures look into
- * get their probes, and everything is bundled into a few files, with declarations and licences beside them.
+ * Builds the published package (`npm run build`): compiles TypeScript to JavaScript, inserts probes into functions
+ * that captures trace into, and bundles everything into a few files, with declarations and licences.
  */
 
 import { execFileSync } from 'node:child_process';
@@ -20,8 +20,8 @@ function node(...args: readonly string[]): void {
 }
 
 /**
- * The same program without characters beyond Latin-1, all of which are in strings, templates and comments: engines keep
- * the text of such a file in one byte per character, of others in two.
+ * Escapes characters beyond Latin-1, all of which are in strings, templates and comments: engines keep the text of
+ * a Latin-1 file in one byte per character, otherwise in two.
  */
 function escaped(code: string): string {
   return code.replace(
@@ -40,7 +40,7 @@ for (const name of readdirSync(dist, { recursive: true, encoding: 'utf8' })) {
 }
 writeDeclarations(compiled, dist);
 
-// What the command reads at run time.
+// Read by the command at run time.
 node(join(compiled, 'src/cli/run/write-realm-runtime.js'));
 const realm = 'src/cli/run/realm-runtime.txt';
 cpSync(join(compiled, realm), join(dist, realm));
@@ -52,7 +52,7 @@ const charts = join(root, 'node_modules/uplot/dist');
 const chartFiles = ['uPlot.iife.min.js', 'uPlot.min.css'];
 for (const name of chartFiles) cpSync(join(charts, name), join(page, name));
 
-// Programs to start from, as their readers would write them.
+// Example programs, as their readers would write them.
 const examples = join(root, 'examples');
 mkdirSync(join(dist, 'examples'));
 for (const name of readdirSync(examples).filter((file) => file.endsWith('.ts'))) {

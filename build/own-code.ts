@@ -11,19 +11,19 @@ import { transform } from '../src/plugin/transform.ts';
 import { childrenOf } from '../src/vm/syntax/children.ts';
 import { parse } from '../src/vm/syntax/parse.ts';
 
-/** What captures look into (`src/3-trace/state/framework-files.ts`). */
+/** Files that captures trace into (`src/3-trace/state/framework-files.ts`). */
 const captured = /^runtime\/(?:nn|optim|functional|control-flow|onnx)\//;
 
-/** What every program contains, with or without the compiler. */
+/** Part of every program, with or without the compiler. */
 const always = /^runtime\/nn\/module\//;
 
-/** Texts of instrumented modules by file, where these don't carry them. */
+/** Texts of instrumented modules by file, for modules that don't carry them. */
 export type OwnTexts = Map<string, ModuleText>;
 
 /**
- * Puts the probes of the build plugin into the functions of this package that captures follow, so that they can
- * be captured wherever they are bundled to, and nothing has to look into them. Texts of what every program contains
- * go to `texts`, if given: programs without the compiler need none.
+ * Inserts the build plugin's probes into the functions of this package that captures trace into, so that they can
+ * be captured wherever they are bundled. Texts of the modules that every program contains go to `texts`, if given:
+ * programs without the compiler need none.
  */
 export function ownProbes(
   compiled: string,
@@ -35,7 +35,7 @@ export function ownProbes(
     transform(code, id) {
       const path = relative(compiled, id);
       if (!captured.test(path)) return null;
-      // Positions in these files are shown to no user: what is captured needs no lines of its own.
+      // Users never see positions in these files, so captured code needs no lines.
       const plain = transformSync(code, {
         minifyWhitespace: true,
         legalComments: 'none',
@@ -48,7 +48,7 @@ export function ownProbes(
   };
 }
 
-/** The module without its own text. */
+/** Returns the module without its own text. */
 function movedText(code: string, texts: OwnTexts): string {
   const last = /\nfunction (\w+)\(\)\{return(\{.*\})\}\n$/.exec(code);
   if (!last) throw new Error('an instrumented module ends without its text');
@@ -60,7 +60,7 @@ function movedText(code: string, texts: OwnTexts): string {
 
 const textsPlaceholder = '__tostatic_texts__';
 
-/** Fills `own-texts.ts` with what `ownProbes` has put into `texts`. */
+/** Fills `own-texts.ts` with the texts that `ownProbes` collected. */
 export function ownTexts(compiled: string, texts: OwnTexts): Plugin {
   const module = join(compiled, 'src/1-capture/marked/own-texts.js');
   return {
@@ -69,7 +69,7 @@ export function ownTexts(compiled: string, texts: OwnTexts): Plugin {
       id === module ? code.replace("= '';", `= '${textsPlaceholder}';`) : null,
     renderChunk(code) {
       if (!code.includes(textsPlaceholder)) return null;
-      // Modules are instrumented in any order; what is published is the same from build to build.
+      // Modules are instrumented in any order, but builds have to be reproducible.
       const sorted = [...texts].sort(([a], [b]) => (a < b ? -1 : 1));
       const json = JSON.stringify(Object.fromEntries(sorted));
       return code.replace(textsPlaceholder, deflateRawSync(json, { level: 9 }).toString('base64'));
@@ -80,8 +80,8 @@ export function ownTexts(compiled: string, texts: OwnTexts): Plugin {
 const placeholder = '__tostatic_url__';
 
 /**
- * Keeps `import.meta.url` what it is in the sources, relative to the other files, wherever bundling
- * moves a module: files that are loaded by their URL keep their names.
+ * Keeps `import.meta.url` relative to the other files as in the sources, wherever bundling moves a module: files
+ * that are loaded by URL keep their names.
  */
 export function ownUrls(compiled: string): Plugin {
   return {
@@ -98,14 +98,14 @@ export function ownUrls(compiled: string): Plugin {
     renderChunk(code, { fileName }) {
       if (!code.includes(placeholder)) return null;
       const up = '../'.repeat(fileName.split('/').length - 1) || './';
-      // A function, and not `new URL('…', import.meta.url)`, which bundlers take for the name of an asset.
+      // A function rather than `new URL('…', import.meta.url)`, which bundlers treat as an asset.
       const helper = `const ${placeholder}=path=>{const here=import.meta.url;return here&&new URL(${JSON.stringify(up)}+path,here).href};`;
       return afterHashbang(code, helper);
     },
   };
 }
 
-/** The expressions `import.meta.url` of a module, and not what strings and comments say of them. */
+/** The expressions `import.meta.url` of a module, excluding strings and comments. */
 function ownUrlReads(code: string): readonly AnyNode[] {
   const found: AnyNode[] = [];
   const visit = (node: AnyNode): void => {
@@ -116,7 +116,7 @@ function ownUrlReads(code: string): readonly AnyNode[] {
   return found;
 }
 
-/** What a chunk takes of rolldown's own module to make the namespaces of its modules. */
+/** The import from rolldown's own module that creates namespaces. */
 const namespaceMaker = /^import \{ \w+ as __exportAll \} from "[^"]*rolldown-runtime[^"]*";$/m;
 
 const ownMaker = `const __exportAll = (all) => {
@@ -126,8 +126,8 @@ const ownMaker = `const __exportAll = (all) => {
 };`;
 
 /**
- * Lets chunks make the namespaces of their modules themselves: esbuild downloads a file that another one imports even
- * where nothing of it is used.
+ * Makes chunks create the namespaces of their modules themselves: esbuild downloads a file that another one imports
+ * even if none of it is used.
  */
 export const ownNamespaces: Plugin = {
   name: 'own-namespaces',
@@ -137,14 +137,14 @@ export const ownNamespaces: Plugin = {
 
 const registry = 'globalThis[Symbol.for("tostatic.code")]';
 
-/** Adds the statements by which a published file tells where it is (`runtime/errors/own-code.ts`). */
+/** Adds the statements by which a published file registers its location (`runtime/errors/own-code.ts`). */
 export function ownEdges(compiled: string): Plugin {
   const sources = join(compiled, 'src/');
   const lists = join(compiled, 'runtime/ops/families/');
   return {
     name: 'own-edges',
     renderChunk(code, { moduleIds }) {
-      // Lists of ops have no code that a stack could show.
+      // Lists of ops have no code that could occur in a stack.
       if (onlyImports.test(code) || moduleIds.every((id) => id.startsWith(lists))) return null;
       const part = moduleIds.some((id) => id.startsWith(sources)) ? 'runner' : 'runtime';
       const edge = (name: string) => `function ${name}(){return new Error}`;
@@ -155,7 +155,7 @@ export function ownEdges(compiled: string): Plugin {
   };
 }
 
-/** No function of such a file is ever called. */
+/** Matches files without functions. */
 const onlyImports = /^(?:import "[^"]*";\s*)*$/;
 
 function afterHashbang(code: string, statement: string): string {

@@ -6,14 +6,14 @@ import { childrenOf } from '../src/vm/syntax/children.ts';
 import { parse } from '../src/vm/syntax/parse.ts';
 
 /**
- * Modules whose constants have no effect but on themselves. What else has to happen on loading is a statement there,
- * not an initializer. Methods of tensors are all there is on the prototype, whether or not something refers to them.
+ * Modules whose constants have no other effects. Any other effect of loading is a statement there, not an
+ * initializer. Methods of tensors exist because they are on the prototype, whether or not something refers to them.
  */
 const declarative = /^runtime\/(?!tensor-methods\/)/;
 
 /**
- * Marks the initializers of such modules as pure, so that bundlers leave out the constants that a page doesn't use: of
- * an op, the record with its gradients and its kernel.
+ * Marks the initializers of such modules as pure, so that bundlers drop the constants that a page doesn't use: the
+ * record of an op, with its gradients and its kernel.
  */
 export function pureInitializers(compiled: string): Plugin {
   return {
@@ -27,7 +27,7 @@ export function pureInitializers(compiled: string): Plugin {
         if (found.length === 0) continue;
         text.appendLeft(init.start, '/* @__PURE__ */ ');
         if (found.length === 1 && found[0] === init && isCall(init)) continue;
-        // A mark is for one call, and not for those in its arguments, or for copies of other objects.
+        // A mark applies to one call, not to calls in its arguments, or to spreads of other objects.
         text.appendLeft(init.start, '(() => (').appendRight(init.end, '))()');
       }
       return { code: text.toString(), map: text.generateMap({ hires: true }) };
@@ -35,7 +35,7 @@ export function pureInitializers(compiled: string): Plugin {
   };
 }
 
-/** The initial values of the constants of a statement at the top of a module. */
+/** The initializers of the constants in a top-level statement. */
 function initializersOf(statement: AnyNode): readonly AnyNode[] {
   const exported = statement.type === 'ExportNamedDeclaration' ? statement.declaration : null;
   const declaration = exported ?? statement;
@@ -46,9 +46,9 @@ function initializersOf(statement: AnyNode): readonly AnyNode[] {
 const isCall = ({ type }: AnyNode): boolean =>
   type === 'CallExpression' || type === 'NewExpression';
 
-/** Nodes of an initializer that a bundler takes for effects on loading. */
+/** Nodes of an initializer that a bundler takes for effects of loading. */
 function effectsOf(node: AnyNode): readonly AnyNode[] {
-  // A body runs when it is called.
+  // A body runs only when it is called.
   if (/Function|Class/.test(node.type)) return [];
   const within = childrenOf(node).flatMap(effectsOf);
   return isCall(node) || node.type === 'SpreadElement' ? [node, ...within] : within;

@@ -18,7 +18,7 @@ const isVad = work.startsWith('silero');
 const [batch, length] = isVad ? [1, 576] : work.split('-')[1]!.split('x').map(Number);
 const shape = [batch!, length!];
 const ids = Int32Array.from({ length: batch! * length! }, (_, i) => (i * 7919) % 30000);
-/** A chunk of 32 ms with the end of the one before it, number after number. */
+/** The `number`th chunk of 32 ms, preceded by the end of the previous one. */
 const chunk = (number: number): Float32Array =>
   Float32Array.from({ length: 576 }, (_, i) => Math.sin((number * 512 + i) * 0.07) * 0.3);
 const chunks = Array.from({ length: 31 }, (_, i) => chunk(i));
@@ -52,7 +52,7 @@ async function ours(): Promise<() => number> {
     });
 }
 
-/** What is used here of the package. */
+/** The part of the package used here. */
 interface Ort {
   readonly env: { readonly wasm: { numThreads: number }; logLevel: string };
   readonly InferenceSession: {

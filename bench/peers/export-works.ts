@@ -1,4 +1,4 @@
-/** Writes works as ONNX models with their inputs, for engines that don't differentiate: DIR/W3.onnx, W3.json. */
+/** Writes works as ONNX models with their inputs, for engines without autograd: DIR/W3.onnx, W3.json. */
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { conv2d, grad, matmul, randn, seed, type Tensor, toStatic } from '../../
 import { Block, blockStep, mlp } from '../works/networks.ts';
 import { chained } from '../works/ops.ts';
 
-/** A function, and its arguments by their shapes. */
+/** A function, and its arguments by shape. */
 interface Exported {
   readonly name: string;
   readonly fn: (...args: Tensor[]) => unknown;

@@ -1,10 +1,10 @@
 /**
- * Works beside other libraries, each in processes of its own, interleaved. Install them first:
+ * The works compared with other libraries, each in its own processes, interleaved. Install them first:
  *
  *     (cd bench/peers && npm install --ignore-scripts)
  *     npx tsx bench/peers/main.ts [--rounds 3] [--steps 15] [--threads 1] [--only W3,W4] [--revectorize]
  *
- * Prints a table in Markdown of the least milliseconds of a step, and the load of the machine.
+ * Prints a Markdown table of the least milliseconds per step, and the load of the machine.
  */
 
 import { spawnSync } from 'node:child_process';
@@ -35,7 +35,7 @@ function output(args: readonly string[]): string {
 
 interface Contender {
   readonly name: string;
-  /** Least milliseconds of a step; null where the library can't do the work. */
+  /** Least milliseconds of a step; null if the library can't run the work. */
   readonly measure: (work: string) => readonly (number | null)[];
 }
 

@@ -1,4 +1,4 @@
-/** Training steps of small networks, for benches of what first calls take. */
+/** Training steps of small networks, for benches of first calls. */
 
 import { CharTransformer } from '../../examples/workloads/char-transformer.ts';
 import { CharLstm } from '../../examples/workloads/lstm.ts';

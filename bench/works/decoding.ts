@@ -19,7 +19,7 @@ export interface DecoderSizes {
   readonly tokens: number;
 }
 
-/** One layer with the keys and values of all tokens so far, [heads, tokens, features of a head]. */
+/** One layer with the keys and values of all tokens so far, [heads, tokens, head features]. */
 class Layer extends nn.Module {
   readonly first: nn.LayerNorm;
   readonly second: nn.LayerNorm;
@@ -45,7 +45,7 @@ class Layer extends nn.Module {
     this.values = zeros([heads, tokens, width / heads]);
   }
 
-  /** x [1, width]; later: 0 where a key counts, −∞ where it is of a later token, [1, 1, tokens]. */
+  /** x [1, width]; later: 0 where a key counts, −∞ where it belongs to a later token, [1, 1, tokens]. */
   override forward(x: Tensor, at: number, later: Tensor): Tensor {
     const { width, heads } = this.sizes;
     const all = this.project.forward(this.first.forward(x));

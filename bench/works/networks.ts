@@ -60,7 +60,7 @@ export interface BlockSizes {
   readonly heads: number;
 }
 
-/** A block of a transformer that normalizes first, with GELU's approximation. */
+/** A pre-norm transformer block with approximate GELU. */
 export class Block extends nn.Module {
   readonly first: nn.LayerNorm;
   readonly second: nn.LayerNorm;

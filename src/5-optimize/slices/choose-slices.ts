@@ -33,7 +33,7 @@ const largeShare = 1 / 20;
  * part by part along one dimension, so that its intermediate values exist only in parts.
  *
  * - Along the batch: forward and backward of some samples, then of the next; sums over the batch continue from part
- * to part in the order of the whole.
+ *   to part in the order of the whole.
  * - Along the rows of a weight: a part of its gradient, and the update of these rows.
  *
  * No op is computed twice. Programs that update nothing are returned unchanged. Unless the program `mayBeSlower`,
