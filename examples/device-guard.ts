@@ -1,4 +1,4 @@
-/** Shape → slice → crop: a few integers that JavaScript needs, computed where it can read them at once. */
+/** Shape → slice → crop: a few integers that JavaScript needs, computed where it can read them synchronously. */
 
 import {
   type Device,
@@ -11,13 +11,13 @@ import {
 } from '../src/index.ts';
 import { withSecondDevice } from './second-device.ts';
 
-/** The middle of an image, half as high and wide. Its sizes are computed by ops, as in a model's own code. */
+/** Crops the middle of an image, half as high and wide. Its sizes are computed by ops, as in a model's own code. */
 async function crop(image: Tensor, guard: string | null): Promise<Tensor> {
   const sizes = deviceGuard(guard, () => {
     const shape = tensor(Int32Array.from(image.shape));
     return shape.narrow(0, 2, 2).div(2, { roundingMode: 'floor' });
   });
-  // Data of a GPU has to be awaited: until it is there, no further op can be issued.
+  // Reading from a GPU is asynchronous: until the data arrives, no further op can be issued.
   const read = sizes.device.kind === 'gpu' ? await sizes.data() : sizes.dataSync();
   const [height, width] = [Number(read[0]), Number(read[1])];
   return image.narrow(2, height >> 1, height).narrow(3, width >> 1, width);

@@ -14,11 +14,11 @@ import {
 } from '../src/index.ts';
 import { withSecondDevice } from './second-device.ts';
 
-/** Rows of the table: those that the command names. */
+/** Rows of the table, from the command line. */
 const rows = Number(process.argv[2] ?? 200_000);
 const [width, batch] = [16, 64];
 
-/** Losses of some steps. The rows that a step looks up go to `device`, their gradients come back. */
+/** Returns the losses of some steps. The rows that a step looks up go to `device`; their gradients come back. */
 async function train(tablePlace: Device | string, device: Device): Promise<number[]> {
   seed(1);
   const table = deviceGuard(tablePlace, () => new nn.Embedding(rows, width));

@@ -46,19 +46,19 @@ export function readWav(file: Uint8Array): Recording {
   throw new Error('a WAV file without samples');
 }
 
-/** Where speech is likely, in seconds. */
+/** A range that probably contains speech, in seconds. */
 export interface Segment {
   readonly start: number;
   readonly end: number;
 }
 
-/** The probability of speech for every 32 ms of a recording. */
+/** Returns the probability of speech for every 32 ms of a recording. */
 export async function speechProbabilities(
   model: string | Uint8Array,
   { rate, samples }: Recording,
 ): Promise<number[]> {
   const vad = await importOnnx(model);
-  // The rate decides which of two networks runs, so it is a constant of the program.
+  // The rate selects one of two networks, so it is a constant of the program.
   const detect = toStatic(
     (chunk: Tensor, state: Tensor) => vad.forward(chunk, state, rate) as Tensor[],
     { fullGraph: true },
@@ -84,7 +84,7 @@ export async function speechProbabilities(
   return probabilities;
 }
 
-/** Joins chunks of speech, over pauses of up to `pause` seconds. */
+/** Joins chunks of speech across pauses of up to `pause` seconds. */
 export function segmentsOf(
   probabilities: readonly number[],
   { threshold = 0.5, pause = 0.1, seconds = 0.032 } = {},

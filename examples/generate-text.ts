@@ -21,7 +21,7 @@ interface Config {
   readonly vocab_size: number;
 }
 
-/** What the example needs of a tokenizer. */
+/** The part of a tokenizer that the example uses. */
 export interface Tokenizer {
   encode(text: string): { readonly ids: readonly number[] };
   decode(ids: readonly number[], options?: { readonly skip_special_tokens?: boolean }): string;
@@ -30,7 +30,7 @@ export interface Tokenizer {
 export interface LanguageModel {
   readonly model: GPT2;
   readonly tokenizer: Tokenizer;
-  /** The most tokens that the model reads. */
+  /** The most tokens that the model can read. */
   readonly positions: number;
 }
 
@@ -38,7 +38,7 @@ function readJson(path: string): object {
   return JSON.parse(readFileSync(path, 'utf8')) as object;
 }
 
-/** The package is loaded by a name that isn't written in the import, since it is optional. */
+/** Loads the optional package by a name that isn't written in the import. */
 async function loadTokenizer(folder: string): Promise<Tokenizer> {
   const packageName: string = '@huggingface/tokenizers';
   const { Tokenizer: Loaded } = (await import(packageName)) as {
@@ -63,13 +63,13 @@ export async function loadLanguageModel(folder: string): Promise<LanguageModel> 
   return { model: model.eval(), tokenizer: await loadTokenizer(folder), positions };
 }
 
-/** The text and the `count` most likely tokens after it, one after the other. */
+/** Returns the text followed by the `count` most likely tokens, one after another. */
 export function continueText(
   { model, tokenizer, positions }: LanguageModel,
   text: string,
   count: number,
 ): string {
-  // All tokens have one shape, so one program is compiled. What is behind the last token changes nothing before it.
+  // All tokens have one shape, so one program is compiled. Tokens after the last one don't affect earlier ones.
   const next = toStatic(
     (window: Tensor, last: Tensor) =>
       noGrad(() => model.forward(window).indexSelect(1, last).argmax(-1)),

@@ -133,6 +133,6 @@ export class GPT2 extends nn.Module {
   }
 }
 
-/** Hugging Face's name for what the module has. */
+/** Returns Hugging Face's name for a parameter of the module. */
 export const gpt2Name = (name: string): string =>
   name === 'lm_head.weight' ? name : `transformer.${name}`;

@@ -22,16 +22,16 @@ import {
 
 type Values = Program['values'];
 
-/** One result of an op: what it reads, how it is computed, and where it goes. */
+/** One result of an op: its operands, its expression, and where it is stored. */
 interface Part {
   readonly expr: Expr;
   /** Names of variables. */
   readonly operands: readonly string[];
-  /** In front of the names of its attributes. */
+  /** Prefix of its attributes' names. */
   readonly prefix: string;
 }
 
-/** What stands for an expression; null: it isn't computed exactly by JavaScript. */
+/** The expression as JavaScript; null if JavaScript doesn't compute it exactly. */
 function textOf(expr: Expr, part: Part): string | null {
   const inner = (...given: readonly Expr[]): readonly string[] | null => {
     const texts = given.map((each) => textOf(each, part));
@@ -75,7 +75,7 @@ function textOf(expr: Expr, part: Part): string | null {
 const sizeOf = ({ shape }: { readonly shape: readonly number[] }): number =>
   shape.reduce((size, each) => size * each, 1);
 
-/** Elements lie one after the other. */
+/** Whether the elements are contiguous in memory. */
 function isDense({ shape, strides }: Values[number]): boolean {
   let expected = 1;
   return shape.every((_, i) => {
@@ -86,7 +86,7 @@ function isDense({ shape, strides }: Values[number]): boolean {
   });
 }
 
-/** The parts of an op, and which of them goes to which value; null: it isn't a pointwise op. */
+/** The parts of an op, and the value that each computes; null if the op isn't pointwise. */
 function partsOf({ op, inputs, outputs }: ProgramOp) {
   const { kernel } = op;
   if (kernel.kind === 'pointwise') {
@@ -106,7 +106,7 @@ function partsOf({ op, inputs, outputs }: ProgramOp) {
   return { parts, stores: [...made, ...written] };
 }
 
-/** A loop for step number `index`; null: the device's kernel does it. */
+/** A loop for step number `index`; null if the device's kernel runs it. */
 function loopOf(op: ProgramOp, index: number, values: Values): string | null {
   const found = partsOf(op);
   if (!found) return null;
@@ -138,7 +138,7 @@ function loopOf(op: ProgramOp, index: number, values: Values): string | null {
   ].join('\n');
 }
 
-/** What was compiled, for the curious. */
+/** Counts of what was compiled. */
 export const counts = { programs: 0, loops: 0, kernels: 0, disposed: 0 };
 
 export const jsBackend: Backend = {

@@ -6,7 +6,7 @@ import { keepLoop, type Tensor, tensor, toStatic } from '../src/index.ts';
 function roots(x: Tensor, turns: number, kept: boolean): Tensor {
   let y = x;
   for (let turn = 0; turn < turns; turn++) {
-    // Eagerly the call does nothing.
+    // A no-op in eager execution.
     if (kept) keepLoop();
     y = y.add(x.div(y)).mul(0.5);
   }

@@ -1,4 +1,4 @@
-/** A kernel of your own: a plain JavaScript function that a GPU runs per element, with a gradient, in a captured step. */
+/** A kernel of your own: a JavaScript function that a GPU runs per element, with a gradient, in a captured step. */
 
 import {
   type Device,
@@ -48,7 +48,7 @@ const centres = place(zeros([4, 2]).add(randn([4, 2]).mul(0.1)))
   .requiresGrad_();
 const optimizer = new optim.Adam([centres], { lr: 0.1 });
 
-/** Soft k-means: each point pulls its nearest centres. */
+/** Soft k-means: each point attracts its nearest centres. */
 const step = toStatic(() => {
   optimizer.zeroGrad();
   const loss = distances(points, centres).neg().logsumexp(1).neg().mean();

@@ -1,4 +1,4 @@
-/** Captures a function of tensors, trains with it, and says what became of it and of the memory. */
+/** Captures a function of tensors, trains with it, and explains the result and its memory. */
 
 import { memory, noGrad, randn, seed, type Tensor, toStatic } from '../src/index.ts';
 

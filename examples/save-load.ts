@@ -1,4 +1,4 @@
-/** Trains a captured model, saves it, and goes on with the file as a process without compiler would. */
+/** Trains a captured model, saves it, and continues from the file as a process without the compiler would. */
 
 // A page or process that only runs the file imports all of this from 'tostatic/runtime'.
 import type { LoadedProgram } from '../runtime/index.ts';

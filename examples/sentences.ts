@@ -183,12 +183,12 @@ export class SentenceEncoder extends nn.Module {
   }
 }
 
-/** What the example needs of a tokenizer. */
+/** The part of a tokenizer that the example uses. */
 export interface Tokenizer {
   encode(text: string): { readonly ids: readonly number[] };
 }
 
-/** Hugging Face's names for what the module has. */
+/** Hugging Face's names for the module's parameters. */
 const bertName = (name: string) => torchName(name).replaceAll('layer_norm', 'LayerNorm');
 
 export async function loadEncoder(folder: string): Promise<SentenceEncoder> {
@@ -201,7 +201,7 @@ export async function loadEncoder(folder: string): Promise<SentenceEncoder> {
   return encoder.eval();
 }
 
-/** The package is loaded by a name that isn't written in the import, since it is optional. */
+/** Loads the optional package by a name that isn't written in the import. */
 export async function loadTokenizer(
   folder: string,
   packageName = '@huggingface/tokenizers',
@@ -213,7 +213,7 @@ export async function loadTokenizer(
   return new Loaded(json('tokenizer.json'), json('tokenizer_config.json'));
 }
 
-/** Ids of sentences and where they are, padded to the longest one. */
+/** Returns ids of sentences, padded to the longest one, and a mask of real tokens. */
 export function batchOf(tokenizer: Tokenizer, sentences: readonly string[]): [Tensor, Tensor] {
   const all = sentences.map((sentence) => tokenizer.encode(sentence).ids);
   const longest = Math.max(...all.map((ids) => ids.length));
@@ -222,7 +222,7 @@ export function batchOf(tokenizer: Tokenizer, sentences: readonly string[]): [Te
   return [tensor(padded, { dtype: 'int32' }), tensor(there, { dtype: 'bool' })];
 }
 
-/** Cosines of the first sentence with the others. */
+/** Cosine similarities of the first sentence to the others. */
 export function similarities(
   encoder: SentenceEncoder,
   tokenizer: Tokenizer,
@@ -235,10 +235,10 @@ export function similarities(
   });
 }
 
-/** Two sentences, and whether they should be alike: 1, or 0. */
+/** Two sentences, and their target similarity: 1 or 0. */
 export type Pair = readonly [string, string, number];
 
-/** Trains the last layer alone until the cosines of pairs are what they should be; returns the losses. */
+/** Trains only the last layer until the cosines of pairs match their targets; returns the losses. */
 export function tuneLastLayer(
   encoder: SentenceEncoder,
   tokenizer: Tokenizer,

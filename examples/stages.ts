@@ -1,4 +1,4 @@
-/** One small function, to be looked at in every stage: `npm run tostatic -- trace examples/stages.ts`. */
+/** A small function to print at every stage: `npm run tostatic -- trace examples/stages.ts`. */
 
 import { ones, randn, relu, seed, type Tensor } from '../src/index.ts';
 

@@ -4,15 +4,15 @@ import { recordTimeline, type Timeline } from '../../src/lab/timeline.ts';
 /** One step, event by event. */
 interface RecordedStep {
   readonly timeline: Timeline;
-  /** Calls between the end of the step before and its own, its batch included. */
+  /** Calls between the end of the previous step and its own end, its batch included. */
   readonly allocations: number;
   readonly frees: number;
 }
 
-/** Steps that are recorded; the fastest is shown, since slow ones measure what else the machine does. */
+/** Steps that are recorded; the fastest is shown, since slow ones measure other load on the machine. */
 const recordedSteps = 5;
 
-/** Marks in a step; compiled functions mark their runs as well. */
+/** Marks in a step; compiled functions also mark their runs. */
 const phases = ['forward', 'backward', 'update'];
 
 /**
@@ -22,7 +22,7 @@ const phases = ['forward', 'backward', 'update'];
 export class Account {
   readonly problems: string[] = [];
   readonly #device: Device;
-  /** Numbers of the steps to record, counted from 1. */
+  /** Numbers of the steps to record, starting at 1. */
   readonly #record: { readonly first: number; readonly last: number };
   readonly #times: number[] = [];
   #before: MemoryStats;
@@ -30,7 +30,7 @@ export class Account {
   #fastest: RecordedStep | null = null;
   #steady: number | null = null;
 
-  /** `last` is the last step to record; it should have a full batch. */
+  /** `last`: the last step to record, which should have a full batch. */
   constructor(device: Device, last: number) {
     this.#device = device;
     this.#record = { first: Math.max(1, last - recordedSteps + 1), last };
@@ -51,13 +51,13 @@ export class Account {
     return result;
   }
 
-  /** Call when everything of the step was given back, its batch included. */
+  /** Call this once everything of the step was freed, its batch included. */
   endStep(): void {
     const now = memory.stats(this.#device);
     if (this.#timeline) this.#keepFastest(this.#timeline, now);
     this.#before = now;
     const step = this.#times.length;
-    // The first step may make what all later ones use.
+    // The first step may create what all later ones use.
     if (step === 2) this.#steady = now.allocated;
     if (this.#steady === null || now.allocated === this.#steady) return;
     this.problems.push(

@@ -2,13 +2,13 @@ import type { ReportTable } from '../../src/lab/report.ts';
 import { type Promised, type StrategyName, strategies } from './strategies.ts';
 import type { TrainingResult } from './train.ts';
 
-/** The trainings of one model, in the order they are shown. */
+/** The trainings of one model, in display order. */
 export type Results = ReadonlyMap<StrategyName, TrainingResult>;
 
 /** Test accuracy that both models must reach on all images. */
 export const requiredAccuracy = 0.97;
 
-/** What the recorded step did, in bytes. */
+/** What the recorded step used, in bytes. */
 export function measured({ timeline }: TrainingResult): Promised {
   const phase = (label: string) => timeline.phases.find((one) => one.label === label)!;
   const [forward, backward] = [phase('forward'), phase('backward')];
@@ -26,13 +26,13 @@ const promiseNames: { readonly [K in keyof Promised]: string } = {
 };
 
 interface Expected {
-  /** With all images, models reach the required accuracy. */
+  /** Whether models reach the required accuracy, given all images. */
   readonly accuracy: boolean;
-  /** At their own batch size, models peak lower when compiled; never higher at any size. */
+  /** Whether models peak lower when compiled, given their own batch size; they never peak higher at any size. */
   readonly lowerPeak: boolean;
 }
 
-/** What contradicts the claims of this example; empty when all of them hold. */
+/** Returns what contradicts the claims of this example; empty if all of them hold. */
 export function findProblems(results: Results, expected: Expected): string[] {
   const problems: string[] = [];
   for (const [strategy, result] of results) {
@@ -56,7 +56,7 @@ export function findProblems(results: Results, expected: Expected): string[] {
   return problems;
 }
 
-/** Each strategy that differs from the first one, with the step where it does. */
+/** Each strategy that differs from the first one, with the step at which it does. */
 function differingLosses(results: Results): string[] {
   const [first, ...others] = results;
   if (!first) return [];
@@ -79,7 +79,7 @@ function brokenPromises(result: TrainingResult): string[] {
     .map((key) => `${promiseNames[key]}: ${actual[key]} bytes, predicted were ${promised[key]}`);
 }
 
-/** Index of the first pair that is not the same number to the last bit; null when there is none. */
+/** Index of the first pair of numbers that aren't bitwise equal; null if there is none. */
 function firstDifference(a: readonly number[], b: readonly number[]): number | null {
   const length = Math.max(a.length, b.length);
   for (let i = 0; i < length; i++) if (!Object.is(a[i], b[i])) return i;
@@ -120,7 +120,7 @@ export function tableOf(results: Results): ReportTable {
   };
 }
 
-/** The comparison in a sentence. */
+/** The comparison in one sentence. */
 export function summaryOf(results: Results): string {
   const [counted, compiled] = [results.get('refcount')!, results.get('static')!];
   const saved = 1 - compiled.peakAllocated / counted.peakAllocated;

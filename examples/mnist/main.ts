@@ -19,7 +19,7 @@ import { type StrategyName, strategies } from './strategies.ts';
 import { stepsOf, type TrainingOptions, type TrainingResult } from './train.ts';
 
 async function main(options: Options): Promise<void> {
-  // Read here first: a mistake in the path is found before anything starts.
+  // Read first: a wrong path is reported before anything starts.
   const { train, test } = loadMnist(options.data);
   const limit = Math.min(options.limit ?? train.length, train.length);
   console.log(`MNIST: ${train.length} images to train on, ${test.length} to test; uses ${limit}`);
@@ -116,7 +116,7 @@ function writeReport(sections: ReportSection[], options: Options, limit: number)
 try {
   await main(readOptions(process.argv.slice(2)));
 } catch (error) {
-  // A mistake of the user is said in the message; the stack of anything else is needed.
+  // The message of a user's mistake says everything; any other error needs its stack.
   const saysAll = error instanceof TostaticError || error instanceof TrainingFailed;
   console.error(saysAll ? error.message : error);
   process.exitCode = 1;

@@ -11,7 +11,7 @@ export class Mlp extends nn.Module {
   }
 }
 
-/** Two convolutions, each halved by pooling, and a linear layer: 11,274 parameters. */
+/** Two convolutions, each followed by pooling, and a linear layer: 11,274 parameters. */
 export class ConvNet extends nn.Module {
   first = new nn.Conv2d(1, 8, 5, { padding: 2 });
   second = new nn.Conv2d(8, 16, 5, { padding: 2 });
@@ -25,7 +25,7 @@ export class ConvNet extends nn.Module {
   }
 }
 
-/** How each model is made and trained, until it knows 97 % of the test digits. */
+/** How each model is created and trained until it recognizes 97 % of the test digits. */
 export const models = {
   mlp: { title: 'MLP', make: () => new Mlp(), batch: 500, epochs: 5, lr: 0.1, momentum: 0.9 },
   conv: {

@@ -5,7 +5,7 @@ export interface Options {
   readonly model: ModelName | 'all';
   /** Undefined: as many as the model needs. */
   readonly epochs?: number;
-  /** Undefined: the model's own. */
+  /** Undefined: the model's own batch size. */
   readonly batch?: number;
   /** Undefined: all images. */
   readonly limit?: number;
@@ -26,7 +26,7 @@ function defaults(option: 'epochs' | 'batch'): string {
     .join(', ');
 }
 
-/** Ends the process with a message for arguments that it does not know. */
+/** Parses the arguments. Ends the process with a message if it doesn't know one. */
 export function readOptions(args: readonly string[]): Options {
   return new Command('mnist')
     .description(

@@ -1,13 +1,13 @@
 import { fork } from 'node:child_process';
 import type { OnStep, TrainingOptions, TrainingResult } from './train.ts';
 
-/** What the training process tells. */
+/** A message from the training process. */
 export type Message =
   | { readonly kind: 'step'; readonly step: number; readonly loss: number }
   | { readonly kind: 'done'; readonly result: TrainingResult }
   | { readonly kind: 'failed'; readonly message: string };
 
-/** The other process failed; the message is all there is to say. */
+/** The other process failed; its message says everything. */
 export class TrainingFailed extends Error {}
 
 /**

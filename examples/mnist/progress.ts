@@ -1,10 +1,10 @@
 import cliProgress from 'cli-progress';
 
-/** Shows how far a training is. */
+/** Shows the progress of a training. */
 export interface Progress {
   step(step: number, loss: number): void;
   done(summary: string): void;
-  /** The training failed: leaves the line. */
+  /** The training failed: ends the line. */
   stop(): void;
 }
 

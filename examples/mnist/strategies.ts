@@ -3,22 +3,22 @@ import { refcounted, type Tensor, tidy, toStatic } from '../../src/index.ts';
 /** Forward pass and loss of one batch. */
 export type LossFunction = (images: Tensor, labels: Tensor) => Tensor;
 
-/** What the compiler promised, in bytes. */
+/** The compiler's predictions, in bytes. */
 export interface Promised {
-  /** Kept from forward to backward. */
+  /** Bytes kept from forward to backward. */
   readonly kept: number;
-  /** Most that is allocated at once, above what was there when the phase began. */
+  /** Peak bytes above those in use when the phase began. */
   readonly forwardPeak: number;
   readonly backwardPeak: number;
 }
 
 interface RunnableLoss {
   readonly run: LossFunction;
-  /** Compiles what is compiled, with its final plan, for batches such as this one. */
+  /** Compiles everything, with final plans, for batches like this one. */
   readonly warmUp: (images: Tensor, labels: Tensor) => Promise<void>;
-  /** Null where nobody promised anything. */
+  /** Null without predictions. */
   readonly promised: () => Promised | null;
-  /** What did not run as planned programs. */
+  /** Returns what did not run as planned programs. */
   readonly shortcomings: () => string[];
 }
 
@@ -30,14 +30,14 @@ interface Strategy {
 
 const unplanned = { warmUp: async () => {}, promised: () => null, shortcomings: () => [] };
 
-/** Three lifetimes for the values of one and the same function. */
+/** Three lifetimes for the values of the same function. */
 export const strategies = {
-  /** Op by op; each value is given back at its last use. */
+  /** Op by op; each value is freed after its last use. */
   refcount: {
     title: 'eager (refcount)',
     prepare: (loss) => ({ run: refcounted(loss), ...unplanned }),
   },
-  /** Op by op; all values are given back at the end: what JavaScript libraries do. */
+  /** Op by op; all values are freed at the end, as in other JavaScript libraries. */
   tidy: {
     title: 'eager (tidy)',
     prepare: (loss) => ({

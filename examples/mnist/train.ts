@@ -22,18 +22,18 @@ export interface TrainingOptions {
   readonly strategy: StrategyName;
   readonly epochs: number;
   readonly batch: number;
-  /** Images to train on, and at most as many to test on. */
+  /** The number of training images, and the most test images. */
   readonly limit: number;
   readonly device: string;
-  /** Of the idx files; undefined for those of the npm package. */
+  /** The folder of the idx files; undefined for those of the npm package. */
   readonly directory: string | undefined;
 }
 
-/** Plain data: it travels between processes. */
+/** Plain data, sent between processes. */
 export interface TrainingResult {
-  /** Of every step. */
+  /** The loss of every step. */
   readonly losses: readonly number[];
-  /** Share of the test images that were recognised. */
+  /** The share of test images recognized. */
   readonly accuracy: number;
   /** Bytes, over all steps. */
   readonly peakAllocated: number;
@@ -41,27 +41,27 @@ export interface TrainingResult {
   /** Calls in one step, its batch included. */
   readonly allocations: number;
   readonly frees: number;
-  /** Of one step. */
+  /** The timeline of one step. */
   readonly timeline: Timeline;
   readonly promised: Promised | null;
   /** Median over the steps: forward, backward and update, in milliseconds. */
   readonly stepTime: number;
-  /** What was not as it should be. */
+  /** What went wrong. */
   readonly problems: readonly string[];
 }
 
-/** Called after every step, numbered from 1. */
+/** Called after every step; steps are numbered from 1. */
 export type OnStep = (step: number, loss: number) => void;
 
 /** The last step whose memory is recorded: late enough that everything is compiled and warm. */
 const lastRecorded = 50;
 
-/** How many steps a training with these options has. */
+/** The number of steps of a training with these options. */
 export function stepsOf({ limit, batch, epochs }: TrainingOptions): number {
   return Math.ceil(limit / batch) * epochs;
 }
 
-/** One training from the seed on, with an exact account of its memory. */
+/** Trains once from the seed on, with an exact account of its memory. */
 export async function train(options: TrainingOptions, onStep: OnStep): Promise<TrainingResult> {
   const { limit, batch: batchSize, epochs } = options;
   const images = loadMnist(options.directory);
@@ -132,7 +132,7 @@ function firstOf(set: data.ImageDataset, count: number): data.ImageDataset {
   return new data.ImageDataset(images, set.labels.subarray(0, count), set.options);
 }
 
-/** Share of the images whose highest score is that of their label. */
+/** The share of images whose highest score is that of their label. */
 async function test(
   model: nn.Module & { forward(images: Tensor): Tensor },
   set: data.ImageDataset,

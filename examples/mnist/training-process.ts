@@ -1,10 +1,10 @@
-/** The other side of own-process.ts: takes options, trains, sends the result. */
+/** The child process of own-process.ts: receives options, trains, sends the result. */
 
 import { TostaticError } from '../../src/index.ts';
 import type { Message } from './own-process.ts';
 import { type TrainingOptions, train } from './train.ts';
 
-/** Steps between two messages: more would cost time. */
+/** Steps between two messages: sending more would cost time. */
 const interval = 10;
 
 function send(message: Message): void {
@@ -23,12 +23,12 @@ async function serve(options: TrainingOptions): Promise<void> {
   process.disconnect();
 }
 
-/** A mistake of the user is said in its message; anything else needs the stack. */
+/** The message of a user's mistake says everything; any other error needs its stack. */
 function describe(error: unknown): string {
   if (error instanceof TostaticError) return error.message;
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
 process.once('message', (options: TrainingOptions) => serve(options));
-// Nobody waits for the result any more.
+// The parent no longer waits for the result.
 process.once('disconnect', () => process.exit());

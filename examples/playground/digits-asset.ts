@@ -7,7 +7,7 @@ const counts = { train: 8000, test: 2000 };
 const pixels = 28 * 28;
 const fileName = 'digits.bin';
 
-/** Serves and emits a part of MNIST: few enough digits for a page. */
+/** Serves and emits a subset of MNIST, small enough for a page. */
 export function digitsAsset(): Plugin {
   return {
     name: 'digits',

@@ -1,4 +1,4 @@
-/** What page and worker tell each other: plain data. */
+/** Messages between page and worker: plain data. */
 
 import type { PrintedStage } from '../../src/explain/print-stages.ts';
 import type { Timeline } from '../../src/lab/timeline.ts';
@@ -7,10 +7,10 @@ export type Device = 'cpu' | 'webgpu' | 'webgl2';
 
 export interface InspectRequest {
   readonly kind: 'inspect';
-  /** The answer has the same number. */
+  /** The response has the same id. */
   readonly id: number;
   readonly text: string;
-  /** Of the program's planned peak without a budget; 1 for no budget. */
+  /** The share of the program's planned peak without a budget; 1 for no budget. */
   readonly budgetShare: number;
   readonly fullGraph: boolean;
 }
@@ -22,7 +22,7 @@ export interface TrainRequest {
   readonly device: Device;
   readonly captured: boolean;
   readonly steps: number;
-  /** Where the digits are. */
+  /** The URL of the digits. */
   readonly images: string;
 }
 
@@ -38,14 +38,14 @@ export interface PlacedText {
 export interface ShownBreak extends PlacedText {
   readonly why: string;
   readonly hint: string;
-  /** Lines of a patch that removes it; empty where none is known. */
+  /** Lines of a patch that removes it; empty if none is known. */
   readonly patch: readonly string[];
 }
 
-/** One way to run the step, and what it costs in memory. */
+/** One way to run the step, and its memory. */
 export interface MeasuredStep {
   readonly losses: readonly string[];
-  /** Bytes: parameters and state between steps, and the most during one. */
+  /** Bytes: parameters and state between steps, and the peak during one. */
   readonly held: number;
   readonly peak: number;
   readonly allocations: number;
@@ -57,19 +57,19 @@ export interface Inspection {
   readonly function: string;
   readonly eager: MeasuredStep;
   readonly compiled: MeasuredStep;
-  /** What the plan promises above `held`, where one program is the step; null for several. */
+  /** The peak predicted by the plan above `held`, if one program is the step; null for several. */
   readonly predicted: number | null;
   /** Milliseconds of a compiled step, the fastest of several. */
   readonly stepTime: number;
   readonly graphs: number;
   readonly ops: number;
-  /** Kernels of one step that run outside of graphs. */
+  /** Kernels of one step that run outside graphs. */
   readonly eagerKernels: number;
-  /** The peak that the program's plan has above the bytes at its start; null for several programs. */
+  /** The peak of the program's plan above the bytes at its start; null for several programs. */
   readonly planned: number | null;
-  /** The same without a budget: what the slider's shares are of. */
+  /** The same without a budget: the slider's shares refer to it. */
   readonly unlimited: number | null;
-  /** Budget in bytes, where there is one. */
+  /** The budget in bytes, if there is one. */
   readonly budget: number | null;
   readonly breaks: readonly ShownBreak[];
   /** Forward ops per line. */
@@ -94,7 +94,7 @@ export interface TrainingProgress {
 }
 
 export interface Trained {
-  /** Share of the test digits that are recognized. */
+  /** The share of test digits recognized. */
   readonly accuracy: number;
   readonly peak: number;
   readonly graphs: number;

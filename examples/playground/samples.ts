@@ -1,4 +1,4 @@
-/** What the editor offers to begin with. */
+/** Samples offered by the editor. */
 export interface Sample {
   readonly title: string;
   readonly text: string;

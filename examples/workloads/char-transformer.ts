@@ -1,4 +1,4 @@
-/** A transformer that learns to go on with a text, character by character. */
+/** A transformer that learns to continue a text, character by character. */
 
 import {
   arange,
@@ -26,7 +26,7 @@ export interface TransformerSize {
   readonly breaks?: boolean;
 }
 
-/** Attention to what came before, and two linear layers; each adds to what it reads. */
+/** Causal attention and two linear layers, each with a residual connection. */
 class Block extends nn.Module {
   norm1: nn.LayerNorm;
   qkv: nn.Linear;
@@ -61,7 +61,7 @@ class Block extends nn.Module {
     // [n, heads, length, size] each
     const parts = this.qkv.forward(x).reshape([n, length, 3, this.heads, size]);
     const [q, k, v] = parts.permute([2, 0, 3, 1, 4]).unbind(0) as [Tensor, Tensor, Tensor];
-    // The root is computed on the host.
+    // The root is computed in JavaScript.
     if (this.breaks) breakGraph();
     const scores = matmul(q, k.transpose(-1, -2)).mul(1 / Math.sqrt(size));
     const weights = softmax(scores.maskedFill(future, Number.NEGATIVE_INFINITY));
@@ -78,7 +78,7 @@ export class CharTransformer extends nn.Module {
   last: nn.Linear;
   /** int32 [length]: 0, 1, 2, … */
   places: Tensor;
-  /** bool [length, length]: true where a place would look ahead. */
+  /** bool [length, length]: true for future positions. */
   future: Tensor;
 
   constructor({ characters, length, width, heads, layers, breaks = false }: TransformerSize) {

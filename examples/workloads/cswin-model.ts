@@ -20,16 +20,16 @@ export interface CSWinConfig {
   readonly image: number;
   readonly channels: number;
   readonly classes: number;
-  /** Features of a token in the first stage; each next one has twice as many. */
+  /** Features of a token in the first stage; each later stage doubles them. */
   readonly embed: number;
   /** Per stage: blocks, width of the stripes, heads. */
   readonly depths: readonly number[];
   readonly stripes: readonly number[];
   readonly heads: readonly number[];
   readonly mlpRatio: number;
-  /** The last block is left out with this probability, the first never, those between in even steps. */
+  /** The last block is skipped with this probability, the first never, those between at even steps. */
   readonly dropPath: number;
-  /** Breaks the graph at the host's maths. */
+  /** Whether to break the graph at arithmetic in JavaScript. */
   readonly breaks: boolean;
 }
 
@@ -61,7 +61,7 @@ export const reduced: CSWinConfig = {
   breaks: false,
 };
 
-/** Leaves the whole branch of a sample out with a probability; what stays is larger. */
+/** Drops the whole branch of a sample with a probability; what remains is scaled up. */
 class DropPath extends nn.Module {
   readonly p: number;
   readonly breaks: boolean;
@@ -88,7 +88,7 @@ class StripeAttention extends nn.Module {
   readonly scale: number;
   readonly stripe: Stripe;
   readonly side: number;
-  /** Positional encoding: a convolution of each feature by itself. */
+  /** Positional encoding: a depthwise convolution. */
   lepe: nn.Conv2d;
   dropout = new nn.Dropout(0);
 
@@ -126,7 +126,7 @@ interface BlockSize {
 class CSWinBlock extends nn.Module {
   norm1: nn.LayerNorm;
   qkv: nn.Linear;
-  /** One where a stripe is the whole image. */
+  /** A single branch if a stripe is the whole image. */
   readonly branches: readonly StripeAttention[];
   projection: nn.Linear;
   dropPath: DropPath;
@@ -176,7 +176,7 @@ class CSWinBlock extends nn.Module {
   }
 }
 
-/** Four tokens become one, with twice the features. */
+/** Merges four tokens into one, with twice the features. */
 class Merge extends nn.Module {
   conv: nn.Conv2d;
   norm: nn.LayerNorm;
@@ -233,7 +233,7 @@ function stageOf(config: CSWinConfig, stage: number): (CSWinBlock | Merge)[] {
   const { depths, breaks, mlpRatio } = config;
   const total = depths.reduce((sum, depth) => sum + depth, 0);
   const before = depths.slice(0, stage).reduce((sum, depth) => sum + depth, 0);
-  // The patch takes a quarter of the side, each merge a half.
+  // The patch embedding divides the side by four, each merge by two.
   const side = Math.floor((config.image + 4 - 7) / 4 + 1) / 2 ** stage;
   const features = config.embed * 2 ** stage;
   const blocks = Array.from(

@@ -9,11 +9,11 @@ import { breakGraph, type Tensor } from '../../src/index.ts';
 export interface Stripe {
   readonly height: number;
   readonly width: number;
-  /** Breaks the graph at the host's maths. */
+  /** Whether to break the graph at arithmetic in JavaScript. */
   readonly breaks: boolean;
 }
 
-/** The side of the square that the tokens make. */
+/** The side of the square formed by the tokens. */
 export function sideOf(tokens: number, breaks: boolean): number {
   if (breaks) breakGraph();
   return Math.floor(Math.sqrt(tokens));

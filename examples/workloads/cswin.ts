@@ -6,7 +6,7 @@ import { base384, CSWinTransformer, reduced } from './cswin-model.ts';
 import { defineWorkload } from './define-workload.ts';
 import { countedBatch, digitBatch } from './digits.ts';
 
-/** AdamW with decay for matrices and kernels alone: not for biases, norms and other vectors. */
+/** AdamW with decay only for matrices and kernels: not for biases, norms and other vectors. */
 function optimizerOf(model: CSWinTransformer, lr: number): optim.AdamW {
   const all = model.parameters();
   const decayed = all.filter(({ rank }) => rank > 1);

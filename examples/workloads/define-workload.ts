@@ -1,24 +1,24 @@
 import { deviceGuard, type nn, type optim, type Tensor } from '../../src/index.ts';
 import type { BuiltWorkload, Workload, WorkloadOptions } from '../../src/lab/compare/workload.ts';
 
-/** What a test or a script needs beside what `tostatic compare` runs. */
+/** Members that tests and scripts need beyond those that `tostatic compare` uses. */
 export interface TrainedWorkload<M extends nn.Module> extends BuiltWorkload {
   readonly model: M;
   readonly optimizer: optim.Optimizer;
-  /** Between two steps: the next learning rate. */
+  /** Sets the next learning rate, between two steps. */
   readonly schedule: () => void;
 }
 
 interface Definition<M extends nn.Module> {
   readonly model: (options: WorkloadOptions) => M;
   readonly optimizer: (model: M, options: WorkloadOptions) => optim.Optimizer;
-  /** Null: the rate stays. */
+  /** Null for a constant rate. */
   readonly schedule?: (
     optimizer: optim.Optimizer,
     options: WorkloadOptions,
   ) => { step(): void } | null;
   readonly loss: (model: M, ...inputs: Tensor[]) => Tensor;
-  /** Fresh tensors on the current device. */
+  /** Creates tensors on the current device. */
   readonly inputs: (i: number, options: WorkloadOptions) => Tensor[];
 }
 
@@ -87,7 +87,7 @@ function builtOn<M extends nn.Module>(
   };
 }
 
-/** Batches of numbers; labels and characters stay integers. */
+/** Converts batches of numbers; labels and characters stay integers. */
 function inDtype(batch: Tensor, dtype: BuildOptions['dtype']): Tensor {
   if (batch.dtype !== 'float32' || dtype === 'float32') return batch;
   const cast = batch.to(dtype);

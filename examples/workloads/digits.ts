@@ -6,7 +6,7 @@ import { type data, type Tensor, zeros } from '../../src/index.ts';
 
 let digits: data.ImageDataset | undefined;
 
-/** Images float32 [n, 1, 28, 28] and labels int32 [n] of batch number `i`, in the order of the files. */
+/** Images float32 [n, 1, 28, 28] and labels int32 [n] of batch number `i`, in file order. */
 export function digitBatch(i: number, count: number): [images: Tensor, labels: Tensor] {
   digits ??= loadMnist(packagedDirectory([join(import.meta.dirname, 'package.json')])).train;
   const { length } = digits;
@@ -15,7 +15,7 @@ export function digitBatch(i: number, count: number): [images: Tensor, labels: T
   return [images, labels];
 }
 
-/** Of the same kind, without data: for a device that only counts. */
+/** A batch of the same form without data, for a device that only counts. */
 export function countedBatch(
   count: number,
   channels: number,

@@ -1,4 +1,4 @@
-/** Long short-term memory that learns to go on with a text, character by character. */
+/** Long short-term memory that learns to continue a text, character by character. */
 
 import { breakGraph, crossEntropy, nn, optim, type Tensor } from '../../src/index.ts';
 import type { WorkloadOptions } from '../../src/lab/compare/workload.ts';

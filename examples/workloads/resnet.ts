@@ -1,4 +1,4 @@
-/** ResNet-18 (He and others, 2015): pairs of convolutions with batch normalization and a shortcut. */
+/** ResNet-18 (He and others, 2015): pairs of convolutions with batch normalization and a residual connection. */
 
 import { breakGraph, crossEntropy, nn, optim, relu, type Tensor } from '../../src/index.ts';
 import type { WorkloadOptions } from '../../src/lab/compare/workload.ts';
@@ -8,7 +8,7 @@ import { countedBatch, digitBatch } from './digits.ts';
 const convolution = (from: number, to: number, kernel: number, stride = 1) =>
   new nn.Conv2d(from, to, kernel, { stride, padding: (kernel - 1) / 2, bias: false });
 
-/** A convolution 1×1 where the size or the channels change. */
+/** A 1×1 convolution where the size or the channels change. */
 class Shortcut extends nn.Module {
   conv: nn.Conv2d;
   norm: nn.BatchNorm2d;
@@ -50,9 +50,9 @@ class BasicBlock extends nn.Module {
 export interface ResNetSize {
   readonly channels: number;
   readonly classes: number;
-  /** Channels of the first stage; each next one has twice as many. */
+  /** Channels of the first stage; each later stage doubles them. */
   readonly width: number;
-  /** Images are large: the stem takes a quarter of each side. */
+  /** For large images: the stem divides each side by four. */
   readonly large: boolean;
 }
 

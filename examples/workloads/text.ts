@@ -9,7 +9,7 @@ import { type Tensor, tensor } from '../../src/index.ts';
 interface Text {
   /** Each character once, by code. */
   readonly alphabet: readonly string[];
-  /** The text as places in the alphabet. */
+  /** The text as indices into the alphabet. */
   readonly codes: Int32Array;
 }
 

@@ -1,13 +1,13 @@
 import type { Answer, Request, TrainingProgress } from '../messages.ts';
 
-/** So long may one request take before its worker is taken to hang. */
+/** How long one request may take before its worker is considered hung. */
 const patience = 60_000;
 
 type RequestWithoutId<R extends Request = Request> = R extends Request ? Omit<R, 'id'> : never;
 
 export type FinalAnswer = Exclude<Answer, { kind: 'progress' }>;
 
-/** One worker: a new request replaces the one that runs, and a worker that hangs is replaced as well. */
+/** One worker: a new request replaces the running one, and a hung worker is replaced. */
 export class Compute {
   #worker: Worker | undefined;
   #id = 0;
@@ -20,7 +20,7 @@ export class Compute {
     request: RequestWithoutId,
     progress: (report: TrainingProgress) => void = () => {},
   ): Promise<FinalAnswer | null> {
-    // A worker can't be interrupted: one that still computes is given up.
+    // A worker can't be interrupted: one that is still computing is terminated.
     if (this.#settle) this.stop();
     this.#worker ??= new Worker(new URL('../worker/main.ts', import.meta.url), { type: 'module' });
     const worker = this.#worker;

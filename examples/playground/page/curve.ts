@@ -29,7 +29,7 @@ export class Curve {
     this.#draw();
   }
 
-  /** Once per frame, however many values came. */
+  /** Draws once per frame, however many values arrived. */
   #draw(): void {
     if (this.#isDue) return;
     this.#isDue = true;

@@ -1,4 +1,4 @@
-/** The element of the page with this id. Throws when `index.html` has none of this kind. */
+/** Returns the page's element with this id. Throws if `index.html` has none of this kind. */
 export function byId<E extends HTMLElement>(id: string, kind: new () => E): E {
   const found = document.getElementById(id);
   if (found instanceof kind) return found;

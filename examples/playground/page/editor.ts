@@ -76,7 +76,7 @@ const colors = HighlightStyle.define([
   { tag: tags.function(tags.propertyName), color: 'var(--function)' },
 ]);
 
-/** TypeScript with line numbers, op counts and remarks. */
+/** A TypeScript editor with line numbers, op counts and diagnostics. */
 export class Editor {
   readonly #view: EditorView;
 

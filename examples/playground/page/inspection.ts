@@ -1,11 +1,11 @@
-/** What the right half shows of an inspection. */
+/** The right half of the page: the result of an inspection. */
 
 import type { Inspection, ShownBreak } from '../messages.ts';
 import { element, shownBytes, shownCount, shownTime } from './dom.ts';
 import { memoryChart } from './memory-chart.ts';
 import type { Tab } from './tabs.ts';
 
-/** Peaks, kernels, graphs and whether the bits are equal. */
+/** Peaks, kernels, graphs, and whether the results are bitwise equal. */
 export function figures(result: Inspection): Node[] {
   const { eager, compiled, predicted, graphs, ops, breaks, eagerKernels, stepTime } = result;
   const [before, after] = [eager.peak - eager.held, compiled.peak - compiled.held];

@@ -1,4 +1,4 @@
-/** The page: text goes to a worker, what comes back is shown. */
+/** The page: sends text to a worker and shows the results. */
 
 import { type SampleName, samples } from '../samples.ts';
 import { Compute } from './compute.ts';
@@ -20,7 +20,7 @@ const shownFigures = byId('figures', HTMLDListElement);
 const tabs = new Tabs(byId('tabs', HTMLDivElement), byId('panel', HTMLDivElement));
 const compute = new Compute();
 
-/** Milliseconds without a change before the text is captured. */
+/** Milliseconds without an edit before the text is captured. */
 const quietTime = 500;
 let timer = 0;
 let turn = 0;
@@ -46,7 +46,7 @@ async function inspect(): Promise<void> {
   if (mine !== turn || answer === null) return;
   const failed = answer.kind === 'failed';
   problem.hidden = !failed;
-  // What is still shown is of the function before.
+  // What is still shown belongs to the previous text.
   shownFigures.parentElement!.classList.toggle('stale', failed);
   readTitle.textContent = failed
     ? 'What became of the last captured function'

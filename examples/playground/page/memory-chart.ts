@@ -4,7 +4,7 @@ import { Chart } from '../../../src/lab/page/chart.js';
 import type { Inspection } from '../messages.ts';
 import { element } from './dom.ts';
 
-// The report's chart takes it as a script leaves it.
+// The report's chart expects uPlot as a global.
 Object.assign(globalThis, { uPlot });
 
 let shown: Chart | undefined;

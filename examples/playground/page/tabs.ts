@@ -6,7 +6,7 @@ export interface Tab {
   readonly content: () => Node;
 }
 
-/** A tab list by the WAI-ARIA pattern: arrow keys, Home and End move, and the panel shows the chosen tab. */
+/** A tab list by the WAI-ARIA pattern: arrow keys, Home and End move, and the panel shows the selected tab. */
 export class Tabs {
   readonly #list: HTMLElement;
   readonly #panel: HTMLElement;
@@ -20,7 +20,7 @@ export class Tabs {
     list.addEventListener('keydown', (event) => this.#move(event));
   }
 
-  /** Replaces all tabs; the one that was chosen stays chosen where it is still there. */
+  /** Replaces all tabs; the selected one stays selected if it still exists. */
   set(tabs: readonly Tab[]): void {
     const focused = this.#list.contains(document.activeElement);
     this.#tabs = tabs;
@@ -50,7 +50,7 @@ export class Tabs {
       if (!isChosen) return;
       this.#panel.setAttribute('aria-labelledby', button.id);
       this.#panel.replaceChildren();
-      // Charts measure the place that they are put into.
+      // Charts measure the element that they are placed in.
       this.#panel.append(tab.content());
     });
   }

@@ -3,7 +3,7 @@ import { Compute } from './compute.ts';
 import { Curve } from './curve.ts';
 import { byId, shownBytes, shownTime } from './dom.ts';
 
-/** The form below: trains in a worker of its own, and stops at a second click. */
+/** Sets up the training form: trains in a separate worker, and stops at a second click. */
 export function setUpTraining(): void {
   const form = byId('train-form', HTMLFormElement);
   const button = byId('train-button', HTMLButtonElement);

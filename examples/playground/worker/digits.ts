@@ -8,7 +8,7 @@ export interface Digits {
 
 const pixels = 28 * 28;
 
-/** The file that the build makes (`digits-asset.ts`): counts, then the training and test images with their labels. */
+/** Fetches the file made by the build (`digits-asset.ts`): counts, then training and test images with their labels. */
 export async function fetchDigits(address: string): Promise<Digits> {
   const response = await fetch(address);
   if (!response.ok) throw new Error(`${address}: ${response.status} ${response.statusText}`);

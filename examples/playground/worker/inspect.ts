@@ -12,11 +12,11 @@ import type { Inspection, InspectRequest, MeasuredStep, ShownBreak } from '../me
 import { TextError } from './text-places.ts';
 import { evaluate, fileName } from './user-module.ts';
 
-/** Enough for counters of optimizers to have become inputs, and for guards to be hit. */
+/** Enough for optimizer counters to have become inputs, and for guards to be hit. */
 const warmUps = 3;
 const timedSteps = 5;
 
-/** Runs the module's function eagerly and captured, each from the same seed with a module of its own. */
+/** Runs the module's function eagerly and captured, each from the same seed with a fresh module. */
 export function inspect(request: InspectRequest): Inspection {
   const { text, budgetShare, fullGraph } = request;
   const printed: string[] = [];
@@ -40,7 +40,7 @@ type Step = (...args: unknown[]) => unknown;
 interface Prepared {
   readonly fn: Step;
   readonly args: unknown[];
-  /** Bytes of earlier modules, which the collector has not yet taken. */
+  /** Bytes of earlier modules that haven't been collected yet. */
   readonly before: number;
 }
 
@@ -73,14 +73,14 @@ type CapturedInspection = Omit<Inspection, 'eager' | 'printed' | 'budget' | 'unl
 function measureCaptured(text: string, options: Options): CapturedInspection {
   const { fn, args, before } = prepare(text, () => {});
   const captured = new Captured(fn, options);
-  // Each program runs by its first plan once, and then by the final one, which is of interest.
+  // Each program runs once with its first plan, then with the final one, which is shown.
   const run: Step = (...given) => {
     const result = captured.call(undefined, given);
     void captured.ready();
     return result;
   };
   const compiled = measure(run, args, before);
-  // What the first calls needed alone is of no interest: counters become inputs, gradients are there.
+  // Ignore what only the first calls need: counters become inputs, gradients exist.
   const runs = captured.parts.map(({ record }) => record.runs);
   const { eager: eagerBefore } = captured.stats().kernels;
   release(run(...args));
@@ -117,13 +117,13 @@ function measureCaptured(text: string, options: Options): CapturedInspection {
   };
 }
 
-/** What the plan promises above the bytes between steps. */
+/** The peak that the plan predicts above the bytes between steps. */
 function predictedAbove({ record }: CompiledPart): number | null {
   const peak = predictedPeak(record);
   return peak === null ? null : Math.max(0, peak - record.releasedBytes);
 }
 
-/** Losses of the first steps, and the memory of the one after them. */
+/** Losses of the first steps, and the memory of the step after them. */
 function measure(run: Step, args: unknown[], before: number): MeasuredStep {
   const device = currentDevice();
   const losses: string[] = [];
@@ -147,7 +147,7 @@ function measure(run: Step, args: unknown[], before: number): MeasuredStep {
   return { losses, held, peak, allocations, kernels, timeline: above(before, timeline) };
 }
 
-/** The same timeline without bytes that were there before. */
+/** The same timeline without bytes that existed before. */
 function above(before: number, timeline: Timeline): Timeline {
   const points = timeline.points.map((point) => {
     return { ...point, allocated: point.allocated - before };
@@ -160,7 +160,7 @@ function above(before: number, timeline: Timeline): Timeline {
   };
 }
 
-/** Small results by their numbers, larger ones by shape and sum. */
+/** Prints small results as numbers, larger ones as shape and sum. */
 function shown(result: unknown): string {
   const [first] = tensorsOf(result);
   if (!first) return String(result);
@@ -178,7 +178,7 @@ function release(result: unknown): void {
   for (const tensor of tensorsOf(result)) tensor.dispose();
 }
 
-/** Which ops of the forward programs stand on which line of the text. */
+/** The ops of the forward programs by source line. */
 function opsByLine(parts: readonly CompiledPart[]): [number, string[]][] {
   const lines = new Map<number, string[]>();
   for (const { stages } of parts) {

@@ -1,4 +1,4 @@
-/** The worker: everything that computes, so that the page never waits. */
+/** The worker: does all computation, so that the page never blocks. */
 
 import { TostaticError } from '../../../runtime/errors/errors.ts';
 import type { Answer, PlacedText, Request } from '../messages.ts';
@@ -22,7 +22,7 @@ self.addEventListener('message', async ({ data }: MessageEvent<Request>) => {
   }
 });
 
-/** The message, and the place in the text that it is about. */
+/** The message, and its position in the text. */
 function problemOf(error: unknown): PlacedText {
   if (error instanceof TextError) {
     return { line: error.line, column: error.column, message: error.message };

@@ -1,4 +1,4 @@
-/** What a module's imports and exports say, so that its text can be the body of a function. */
+/** Rewrites a module's imports and exports, so that its text can be the body of a function. */
 
 import type { ExportNamedDeclaration, Identifier, ImportDeclaration } from 'acorn';
 import MagicString from 'magic-string';
@@ -6,14 +6,14 @@ import * as tostatic from '../../../src/index.ts';
 import { type Place, parsed, placeOf, TextError } from './text-places.ts';
 
 export interface ModuleBody {
-  /** The text without imports and `export`; offsets stay. */
+  /** The text without imports and `export`; offsets are unchanged. */
   readonly text: string;
-  /** What the imports name. */
+  /** The imported values by name. */
   readonly imported: Readonly<Record<string, unknown>>;
   readonly exported: readonly string[];
 }
 
-/** Throws TextError, at `original` of the place, for text that can't be read or linked. */
+/** Throws TextError, at the `original` position, for text that can't be parsed or linked. */
 export function moduleBody(script: string, original: (at: Place) => Place): ModuleBody {
   const program = parsed(script, 'module', original);
   const mistake: Mistake = (offset, message) =>

@@ -1,10 +1,10 @@
-/** Places in the text, and mistakes at them. */
+/** Positions in the text, and errors at them. */
 
 import { originalPositionFor, type TraceMap } from '@jridgewell/trace-mapping';
 import type { Program } from 'acorn';
 import { parse } from '../../../src/vm/syntax/parse.ts';
 
-/** A mistake in the text, at a place in it. */
+/** An error at a position in the text. */
 export class TextError extends Error {
   override readonly name = 'TextError';
   readonly line: number;
@@ -31,7 +31,7 @@ export function parsed(
   }
 }
 
-/** From acorn and sucrase: both put `(line:column)` into the message, from 0 and from 1. */
+/** Errors of acorn and sucrase: both put `(line:column)` into the message, counted from 0 and from 1. */
 export function syntaxError(error: unknown, original: (at: Place) => Place): unknown {
   if (!(error instanceof Error)) return error;
   const place = (error as { loc?: Place }).loc ?? { line: 1, column: 0 };

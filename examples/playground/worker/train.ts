@@ -23,7 +23,7 @@ let digits: Promise<Digits> | undefined;
 const batchSize = 100;
 const lr = 0.03;
 
-/** Trains one of the models of the main example, a report per step; gives up the thread between steps. */
+/** Trains one of the models of the main example, with a report per step; yields the thread between steps. */
 export async function train(
   request: TrainRequest,
   report: (progress: TrainingProgress) => void,
@@ -36,7 +36,7 @@ export async function train(
   try {
     return await trainOn(device, found, request, report);
   } finally {
-    // The next training may be over another API.
+    // The next training may use another API.
     await shutdown('gpu');
   }
 }

@@ -33,7 +33,7 @@ export function evaluate(text: string, print: (line: string) => void): UserModul
   const map = new TraceMap(sourceMap as never);
   const { text: body, imported, exported } = moduleBody(script, (at) => originalPlace(map, at));
   const results = exported.map((name) => `${JSON.stringify(name)}: ${name}`).join(', ');
-  // The wrapper has lines of its own, so that the user's keep their columns.
+  // The wrapper has separate lines, so that the user's keep their columns.
   const whole = `(function () {\n${body}\nreturn { ${results} };\n})`;
   const source = sourceText(whole, text, map);
   const code = lowerFunction(functionIn(whole, source), source, 'function', true, 'module');
@@ -78,7 +78,7 @@ function refusalError({ explanation, span }: LowerRefusal, source: SourceText): 
   return new TextError(explanation, source.position(span.start));
 }
 
-/** Positions lead through the map of the stripped text to what the user sees. */
+/** Maps positions through the stripped text to the text that the user sees. */
 function sourceText(whole: string, typed: string, map: TraceMap): SourceText {
   const lines = typed.split('\n');
   return {
