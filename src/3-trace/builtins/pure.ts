@@ -58,8 +58,7 @@ export const pure: ReadonlyMap<HostFunction, Signature> = new Map<HostFunction, 
   ...methods(Symbol.prototype),
   [descriptionOf, { arity: 0, objects: 'untraced', isMethod: true }],
   ...rows([Number.isFinite, Number.isInteger, Number.isNaN, Number.isSafeInteger], 'false', 1),
-  // biome-ignore lint/suspicious/noGlobalIsNan lint/suspicious/noGlobalIsFinite: these are the functions that
-  // users call.
+  // biome-ignore lint/suspicious/noGlobalIsNan lint/suspicious/noGlobalIsFinite: users call these.
   ...rows([Number, globalThis.isNaN, globalThis.isFinite, BigInt], 'number', 1),
   ...rows([BigInt.asIntN, BigInt.asUintN], 'number'),
   ...rows(

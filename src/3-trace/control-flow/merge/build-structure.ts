@@ -18,15 +18,15 @@ export class Mismatch extends Error {
   override readonly name = 'Mismatch';
 }
 
-/** The value that each path produces; null where it is dead. */
+/** The value that each path produces; null if it is dead. */
 export type Values = readonly (Variable | null)[];
 
-/** Builds a merged value; `made`: the values built so far, by their builders. */
+/** Builds a merged value. `made`: values built so far, by their builders. */
 export type Build = (joined: readonly Variable[], made: Map<Build, Variable>) => Variable;
 
 /**
- * How to make once more what every path has made of one kind, `first`'s: its parts come from `add`, which unifies
- * what the paths hold there. Throws Mismatch.
+ * Returns how to build a structure that every path has created, all of the kind of `first`. `add` merges the
+ * parts. Throws Mismatch.
  */
 export function buildStructure(
   t: Tracer,

@@ -9,7 +9,7 @@ import { patternOf } from '../../variables/text.ts';
 import type { CellReference, OwnPart, Variable } from '../../variables/variable.ts';
 import { formText } from '../lists/list-tree-spec.ts';
 
-/** `isOld`: it existed before the paths parted, so that only itself is the same. */
+/** `isOld`: the variable existed before the paths diverged, so that only the same object is in its class. */
 export function classOf(
   t: Tracer,
   variable: Variable,
