@@ -60,7 +60,7 @@ const indent = (text: string, by: string): string =>
 
 const list = (registers: readonly Reg[]): string => registers.map((r) => `r${r}`).join(' ');
 
-/** Without the place in the source. */
+/** Returns the instruction without its source position. */
 export function printInstruction(instruction: Instruction): string {
   const operands = (printers[instruction.op] as Printer<Opcode>)(instruction);
   const result = 'dst' in instruction ? `r${instruction.dst} = ` : '';
