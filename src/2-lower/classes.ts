@@ -8,7 +8,7 @@ import type { InnerFunction, Lowering } from './lowering.ts';
 import { privateKey } from './members.ts';
 import { spanOf, staticKey } from './syntax/nodes.ts';
 
-/** The class and the object that its methods are defined on. */
+/** A class, and the home object of its methods. */
 interface ClassParts {
   readonly value: Reg;
   readonly prototype: Reg;

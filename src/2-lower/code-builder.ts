@@ -53,7 +53,7 @@ export class CodeBuilder {
   /** Jumps whose targets are filled in once all labels are bound. */
   private readonly jumps: Jump[] = [];
   private readonly spans: Span[] = [];
-  /** The protection of each instruction. */
+  /** The exception handler of each instruction. */
   private readonly protections: (Protection | undefined)[] = [];
   private readonly names: (string | undefined)[] = [];
   private height = 0;

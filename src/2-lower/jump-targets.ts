@@ -8,9 +8,9 @@ interface JumpTarget {
   readonly end?: Label;
   /** For loops only. */
   readonly next?: Label;
-  /** Closes an iterator on every exit except its own end. */
+  /** Closes an iterator on every exit except its exhaustion. */
   readonly close?: Close;
-  /** A try's `finally`, which every exit runs. */
+  /** The `finally` block of a `try`, which every exit runs. */
   readonly finalizer?: Finalizer;
   /** The exception handler around the statement. */
   readonly protection: Protection | undefined;
@@ -27,7 +27,7 @@ export class JumpTargets {
 
   constructor(
     private readonly code: CodeBuilder,
-    /** Emits the return itself. */
+    /** Emits the return instruction. */
     readonly leaveFunction: (value: Reg, span: Span) => void,
   ) {}
 

@@ -87,7 +87,7 @@ export function lowerForEach(l: Lowering, node: ForEach): void {
     l.code.emit({ op: 'getIterator', dst: iterator, iterable: object }, spanOf(right));
   } else l.code.emit({ op: 'getKeyIterator', dst: iterator, object }, spanOf(right));
   l.code.release(mark);
-  l.code.temp(); // keeps the iterator's register until the end of the loop
+  l.code.temp(); // reserves the iterator's register until the end of the loop
 
   l.code.bind(next);
   const bodyMark = l.code.mark();

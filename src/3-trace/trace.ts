@@ -47,7 +47,7 @@ export interface TraceOptions extends ControlLimits {
   readonly traceLimit?: number;
   /** Called with each instruction before it is executed, for logs. */
   readonly onInstruction?: ((code: Code, pc: Pc) => void) | undefined;
-  /** The later phases' work on the programs of branches and loop bodies. */
+  /** The later phases that process the programs of branches and loop bodies. */
   readonly regions: RegionPhases;
 }
 
@@ -68,7 +68,7 @@ export function trace(
 ): TraceResult {
   const { result, gainsNothing } = traceUntilSettled(entryFrames, codeOf, options);
   if (options.controlPolicy === 'possible' && endsWithDecision(result)) {
-    // Lists and unions hold values of different structure; they pay off only if no graph break remains.
+    // Lists and unions represent values of different structure; they pay off only if no graph break remains.
     const whole = { ...options, controlPolicy: 'always' } as const;
     const { result: one } = traceUntilSettled(entryFrames, codeOf, whole);
     if (one.outcome.kind === 'return') return one;

@@ -84,7 +84,7 @@ const objectGroup = 'tostatic-capture';
 /** True once a session has not answered: sessions of this runtime never will. */
 let isMute = false;
 
-/** A connected inspector session. Synchronous throughout. */
+/** A connected inspector session. All of its methods are synchronous. */
 export class DebuggerSession {
   readonly #scripts = new Map<string, ScriptInfo>();
   readonly handover: Handover = {};
@@ -115,7 +115,7 @@ export class DebuggerSession {
       session.disconnect();
       return undefined;
     } catch {
-      return undefined; // not permitted (--permission), or not in this build
+      return undefined; // forbidden (--permission), or missing in this build
     }
   }
 

@@ -123,7 +123,7 @@ const isIn =
     from <= offset && offset <= to;
 
 function placesOf(script: Script, locations: readonly Location[]): Place[] {
-  const places = new Map<number, Place>(); // one place may be listed twice, but be set only once
+  const places = new Map<number, Place>(); // a position may be listed twice, but can only be set once
   for (const { scriptId, lineNumber, columnNumber } of locations) {
     const offset = script.text.offsetAt(lineNumber, columnNumber);
     places.set(offset, { offset, location: { scriptId, lineNumber, columnNumber } });

@@ -28,7 +28,7 @@ export function homeObjectInClass(
       if (typeof owner !== 'function') return undefined;
       return [owner.prototype, owner].find((object) => object && owns(object, fn));
     } catch {
-      return undefined; // the engine dropped the variable, as nothing in the class reads it
+      return undefined; // the engine dropped the variable, since nothing in the class reads it
     }
   }
   return undefined;

@@ -1,4 +1,4 @@
-const elementLimit = 64; // destructuring asks for as many as it names; a rest element asks for all
+const elementLimit = 64; // destructuring reads as many as it names; a rest element reads all
 
 /**
  * A valid argument for any parameter: it has every property, and can be called, constructed and iterated, so that

@@ -90,7 +90,7 @@ function hitOf(fn: AnyFunction, { parameters, generator, constructs }: Entry): H
   const before = probe.hit;
   let found: Hit | undefined;
   probe.hit = (source, start, scope, self) => {
-    probe.$tostatic = false; // nothing after the entry may stop as well
+    probe.$tostatic = false; // code after the entry must not stop, too
     found = { source, start, scope, self };
     return {};
   };

@@ -36,7 +36,7 @@ class OuterVariable implements VariablePlace {
       this.#write(sentinel);
       return read() === sentinel;
     } catch {
-      return false; // the other view is not initialised, so it shows another variable
+      return false; // the other view is uninitialized, so it refers to another variable
     } finally {
       this.#write(before);
     }
@@ -70,7 +70,7 @@ export function writtenVariable(
   try {
     write(read());
   } catch {
-    return undefined; // before its initialisation
+    return undefined; // uninitialized
   }
   const variable = new OuterVariable(read, write);
   variables = variables.filter((each) => each.deref());

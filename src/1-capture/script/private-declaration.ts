@@ -49,7 +49,7 @@ export function declaredAccess(
       try {
         return read(owner.id.name);
       } catch {
-        return undefined; // before the class is there
+        return undefined; // the class doesn't exist yet
       }
     },
   };

@@ -23,7 +23,7 @@ export interface FunctionEntry {
   readonly derived?: boolean;
 }
 
-/** The parts of the walk that `analyzeClass` needs. */
+/** The parts of the tree walk that `analyzeClass` needs. */
 export interface Walk {
   readonly builder: ScopeBuilder;
   visit(node: AnyNode | null | undefined, scope: LexicalScope): void;

@@ -129,7 +129,7 @@ export interface BlockFunction {
 
 export interface Analysis {
   readonly functions: ReadonlyMap<Node, FunctionScope>;
-  /** Scopes by the node that opens them: function, block, class, loop or switch. */
+  /** Scopes by the node that opens them: a function, block, class, loop or switch. */
   readonly scopes: ReadonlyMap<Node, LexicalScope>;
   /** The inner variable of a named function expression or a class. */
   readonly selfNames: ReadonlyMap<AnyNode, Binding>;

@@ -31,7 +31,7 @@ export function accumulate(
   gradient: Tensor,
   options: Accumulation,
 ): void {
-  // A tensor captured by a branch or loop has its own history outside, where it is not a leaf.
+  // A tensor captured by a branch or loop has a history outside, where it is not a leaf.
   if (t.control.depth > 0 && !leaf.source && !(leaf.traced && isMadeInside(t, leaf.traced))) {
     const what = 'the gradient of a tensor is assigned';
     if (!leaf.traced || !t.control.endsWith(t.frames[0]!))

@@ -26,8 +26,8 @@ import { flagsOf, seedOf, seedValue } from './options.ts';
 import { followRetaining } from './retained.ts';
 
 /**
- * `loss.backward(gradient, options)`: the backward ops become part of the program, and `.grad` of the
- * leaves is written after the run.
+ * `loss.backward(gradient, options)`. The backward ops become part of the program; `.grad` of the leaves is
+ * written after the run.
  */
 export function traceBackward(
   t: Tracer,

@@ -25,8 +25,8 @@ export interface Trial {
 }
 
 /**
- * Returns at least one trial; the call may reject the shapes of some sample runs. `given`: each operand's shapes in the
- * sample runs. Throws DrawsNumbers, or the break that `refused` creates if the call has no program.
+ * Returns at least one trial; the call may reject the shapes of some sample runs. `given`: the operands' shapes in
+ * the sample runs, by operand. Throws DrawsNumbers, or the break from `refused` if the call has no program.
  */
 export function trialsOf(
   traced: TracedCall,

@@ -96,7 +96,7 @@ export class EffectLog {
   /** Tensors that are disposed at the end: the user's tensors and graph values. */
   readonly disposed = new Map<Tensor, Disposal>();
 
-  /** Outer tensors that outlive the `tidy` around the call. */
+  /** Outer tensors on which `keep()` was called, so that they outlive the `tidy` around the call. */
   readonly kept = new Map<Tensor, Source>();
   /** Kept tensors of data-dependent shape. This field and the next may keep too much if a path isn't taken. */
   readonly keptOpen = new WeakSet<Tensor>();
@@ -163,7 +163,9 @@ export class EffectLog {
     }
   }
 
-  /** Called before a key is added or the keys are listed. Throws UnionMet if their order is data-dependent. */
+  /**
+   * Must be called before a key is added or the keys are listed. Throws UnionMet if their order is data-dependent.
+   */
   settleOrder(object: object): void {
     const order = this.#orders.get(object);
     if (order) this.setOrder(object, order.object, specialized(order.which));

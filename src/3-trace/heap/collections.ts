@@ -67,7 +67,7 @@ export function asPlainCollection(
   return asCollection(t, variable, type);
 }
 
-/** A `WeakMap` or `WeakSet`, which can't be iterated. */
+/** Returns true for a `WeakMap` or `WeakSet`, which can't be iterated. */
 export const isWeak = ({ type }: NewCollectionVariable): boolean => type.startsWith('Weak');
 
 type WeakType = 'WeakMap' | 'WeakSet' | 'WeakRef';

@@ -50,7 +50,7 @@ function valueAt(keyed: Keyed, key: unknown): Variable | undefined {
   return keyed.entries.get(key)?.value;
 }
 
-/** Called before the order is read. Throws UnionMet if it is data-dependent. */
+/** Must be called before the order is read. Throws UnionMet if it is data-dependent. */
 export function settleOrder(t: Tracer, keyed: Keyed): void {
   if (keyed.order) setOrder(t, keyed, specialized(keyed.order));
 }

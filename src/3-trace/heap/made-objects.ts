@@ -137,7 +137,7 @@ export function setPrototype(t: Tracer, object: NewObjectVariable, prototype: Va
   traits.prototype = isKnown ? prototype : null;
 }
 
-/** No property may come any more. */
+/** Makes the object non-extensible. */
 export function preventExtensions(t: Tracer, object: NewObjectVariable): void {
   const traits = changeTraits(t, object);
   t.journal.note(() => {

@@ -29,7 +29,7 @@ export interface OpenDim {
   readonly place: Source;
 }
 
-/** The sizes and numbers that differ between the programs of one trace. */
+/** Sizes and numbers in which the programs of one trace differ. */
 export class Sizes {
   /** Sizes of inputs, and numbers that determine shapes. */
   readonly keys = new Map<string, Source>();

@@ -20,7 +20,7 @@ export interface Execution {
     args: readonly Variable[],
     gradMode?: boolean,
   ): Variable;
-  /** Executes the frames above the given depth until the lowest of them returns. */
+  /** Runs the frames above the given depth until the lowest of them returns. */
   runAbove(depth: number): Variable;
   /** Traces the frame at the given depth until it returns or reaches one of the stops. */
   runPath(depth: number, stops: ReadonlySet<Pc>): PathEnd;

@@ -28,7 +28,7 @@ export class PathLimit {
     this.#limit = limit;
   }
 
-  /** Traces one path of the decision at the frame's position. Throws if that exceeds the limit of paths. */
+  /** Traces one path of the decision at the frame's position. Throws if the limit of paths is exceeded. */
   count<T>(t: Tracer, frame: TraceFrame, pc: Pc, body: () => T): T {
     if (this.#depth === 0) this.#reset();
     const site = this.#siteOf(t, frame, pc);

@@ -57,7 +57,7 @@ export function writtenElement(
   return written && stored(t, value as TypedArray, specialized(written));
 }
 
-/** `array[index] = value`: an index beyond the end is ignored. */
+/** `array[index] = value`. An index beyond the end is ignored. */
 export function writeOuterElement(
   t: Tracer,
   array: ObjectVariable,

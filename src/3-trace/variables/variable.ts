@@ -55,7 +55,7 @@ export interface TensorVariable {
   readonly source: Source | null;
   /** The user's tensor at the source. */
   readonly actual: Tensor | null;
-  /** Its value in the program under construction; an outer tensor gets one when it is first used. */
+  /** Its value in the program under construction; an outer tensor gets one on first use. */
   traced: Tensor | null;
   /** Cached, because `x.shape` returns the same array each time. */
   shape: NewArrayVariable | null;
@@ -69,7 +69,7 @@ export interface TensorVariable {
   mayBeKnown?: boolean;
   /** Positions of the branches and loops that merged it with other tensors, latest first. */
   mergedAt?: readonly UserPosition[];
-  /** Pre-existing tensors that it is identical to on some paths. */
+  /** Pre-existing tensors that it may alias: it is the same tensor on some paths. */
   mayAlias: readonly TensorVariable[];
 }
 
@@ -121,7 +121,7 @@ export interface UnionVariable {
   readonly kind: 'union';
   readonly selector: UnionTag;
   readonly options: readonly Variable[];
-  /** Where the options come from, for errors. */
+  /** Describes where the options come from, for errors. */
   readonly from: string;
 }
 

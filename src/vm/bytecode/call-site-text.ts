@@ -73,10 +73,10 @@ function expressionAt(code: Code, pc: Pc): Expression | undefined {
       allowSuperOutsideMethod: true,
       checkPrivateFields: false,
     });
-    if (node.end !== end) return undefined; // a property of a pattern, say
+    if (node.end !== end) return undefined; // for example, a property of a pattern
     return node.type === 'ChainExpression' ? node.expression : node;
   } catch {
-    return undefined; // not an expression by itself
+    return undefined; // not a complete expression
   }
 }
 

@@ -88,7 +88,7 @@ export type Instruction =
   | { op: 'binary'; dst: Reg; operator: BinaryOperator; left: Reg; right: Reg }
   /** ToNumeric, for `x++` in an expression, whose value is the old number. */
   | { op: 'toNumeric'; dst: Reg; src: Reg }
-  /** ToNumeric(src) + by, in the type of src: `x++` of a BigInt stays one. */
+  /** ToNumeric(src) + by, in the type of src: `x++` of a BigInt remains a BigInt. */
   | { op: 'increment'; dst: Reg; src: Reg; by: 1 | -1 }
   /** ToPropertyKey, if a computed key must be converted before a later expression runs. */
   | { op: 'toPropertyKey'; dst: Reg; src: Reg }
@@ -144,7 +144,7 @@ export type Instruction =
   | { op: 'callSpread'; dst: Reg; callee: Reg; receiver: Reg | null; args: Reg }
   | { op: 'construct'; dst: Reg; callee: Reg; args: readonly Reg[] }
   | { op: 'constructSpread'; dst: Reg; callee: Reg; args: Reg }
-  /** `super.key`: looked up on the home object's prototype, with the frame's `this` as receiver. */
+  /** `super.key`: looked up in the home object's prototype, with the frame's `this` as receiver. */
   | { op: 'getSuper'; dst: Reg; key: string }
   | { op: 'getSuperElem'; dst: Reg; key: Reg }
   /** An operation of the language that is too rare for its own opcode; `intrinsics.ts` lists them. */

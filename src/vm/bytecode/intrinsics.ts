@@ -17,7 +17,7 @@ export const intrinsics = {
   /** Runs the field initializer of the running constructor on a new instance. */
   initializeFields: 1,
   // Private names that the code itself declares
-  newPrivateName: 2, // description, who has it
+  newPrivateName: 2, // description, the objects that have it
   getPrivate: 2, // object, name
   setPrivate: 3, // object, name, value
   hasPrivate: 2, // object, name
@@ -49,8 +49,8 @@ export const intrinsics = {
   asyncReturn: 1, // iterator
   iteratorResult: 1, // checks that it is an object
   // using
-  disposer: 1, // value; gives its method, or undefined for null and undefined
-  suppressed: 2, // error of that method, error that was on its way
+  disposer: 1, // value; returns its method, or undefined for null and undefined
+  suppressed: 2, // error of that method, pending error
 } as const satisfies Record<string, number>;
 
 export type Intrinsic = keyof typeof intrinsics;

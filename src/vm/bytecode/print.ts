@@ -3,7 +3,7 @@ import type { Instruction, InstructionOf, Opcode, Pc, Primitive, Reg } from './i
 import { liveBefore } from './liveness.ts';
 
 /**
- * The text of a code. Deterministic: no ids, addresses or times.
+ * Returns the text of a code. Deterministic: no ids, addresses or times.
  *
  *   code        = header line* region* inner*
  *   header      = ['async'] ['generator'] kind name '(' parameterCount ')' ['registers' (register '=' name)*]

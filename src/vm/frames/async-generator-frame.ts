@@ -62,12 +62,12 @@ export function asyncDriver(begin: Begin, machine: Machine, pending?: Suspended)
             if (!Suspended.is(last)) return last;
             if (!isPending(frame, first)) {
               result = last;
-              continue all; // the body goes on as if nothing had been returned
+              continue all; // the body continues as if nothing had been returned
             }
             const { mode } = yieldAt(frame);
             completion = 'return';
             try {
-              // biome-ignore lint/correctness/noUnsafeFinally: the body returns something else, which the engine waits for
+              // biome-ignore lint/correctness/noUnsafeFinally: the body returns something else, which the engine awaits
               if (mode === 'return') return last.value;
               if (mode === 'await') value = await last.value;
               else if (mode === 'yield') value = yield last.value;

@@ -48,7 +48,7 @@ function expressionAt(text: string, from: number): AnyNode | undefined {
       checkPrivateFields: false,
     });
   } catch {
-    return undefined; // a statement, or a part of one
+    return undefined; // a statement, or part of one
   }
 }
 

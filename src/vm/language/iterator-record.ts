@@ -119,7 +119,7 @@ class KeyIterator extends IteratorRecord {
 
   advance(): boolean {
     if (this.done) return false;
-    this.done = true; // unless it goes well: a proxy's trap may throw
+    this.done = true; // unless the step succeeds: a proxy's trap may throw
     const { value, done } = apply(generatorNext, this.keys, []) as IteratorResult<string>;
     if (done) return false;
     this.current = value;

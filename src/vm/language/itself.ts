@@ -1,4 +1,4 @@
-/** Anything callable. */
+/** Any function. */
 // biome-ignore lint/complexity/noBannedTypes: any function
 export type AnyFunction = Function;
 

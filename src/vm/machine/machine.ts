@@ -81,7 +81,7 @@ function generated(code: Code, machineFor: MachineFor): Machine {
   const entries = resumePoints(code);
   const isEntry: Record<Pc, true> = Object.create(null);
   for (let i = 0; i < entries.length; i++) isEntry[entries[i]!] = true;
-  let first: Machine | undefined; // calls enter at 0, and are many
+  let first: Machine | undefined; // the most frequent entry: calls enter at 0
   const others: Record<Pc, Machine> = Object.create(null);
   return (frame) => {
     const { pc } = frame;

@@ -50,7 +50,7 @@ const printing = `(print) => {
 const stepName = '$$tostatic';
 const starting = `let ${stepName}; (begin) => { ${stepName} = (names) => { ${stepName} = begin(names); } }`;
 
-/** A name that a script declares for all scripts of its realm. */
+/** A name that a script declares for all scripts of its realm, with its kind. */
 export interface ScriptLexical {
   readonly kind: 'let' | 'const';
   readonly name: string;

@@ -39,15 +39,14 @@ import { expectNoneEarlier } from './earlier-iterations.ts';
 /** A location whose form changes more often than this never settles. */
 const maxChanges = 12;
 
-/** A tensor that has had more shapes than this is assumed to change its shape in every iteration. */
+/** A tensor with more shapes than this is assumed to change its shape in every iteration. */
 const maxShapes = 4;
 
 /** A value that is returned from inside the loop is carried as a separate location. */
 const returnKey = 'return';
 
 /**
- * `headed`: a single-exit loop, left only by a decision at its head, before which nothing changes. `flagged`: a
- * multi-exit loop, with flags that say where an iteration ended.
+ * `headed`: single-exit, left only by a decision at the head, before which nothing changes. `flagged`: multi-exit.
  */
 export type Form = 'headed' | 'flagged';
 

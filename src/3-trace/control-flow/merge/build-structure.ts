@@ -13,7 +13,7 @@ import {
 import { grownArray } from '../lists/list-elements.ts';
 import { describePaths } from './describe.ts';
 
-/** The paths produce values that one program cannot merge. */
+/** Thrown if the paths produce values that one program can't merge. */
 export class Mismatch extends Error {
   override readonly name = 'Mismatch';
 }
@@ -83,7 +83,7 @@ export function buildStructure(
     case 'newCollection': {
       const parts = [...first.entries].map(([id, { key }]) => {
         const value = part('newCollection', (path) => path.entries.get(id)?.value);
-        // A key that a path has made is its own identity.
+        // A key created on a path is its own identity.
         const own = id === key ? part('newCollection', (path) => path.entries.get(id)?.key) : null;
         return { id, key, own, value };
       });

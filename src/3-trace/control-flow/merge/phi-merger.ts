@@ -66,7 +66,7 @@ export class PhiMerger {
   /** True if arrays of different lengths become lists regardless of their earlier contents. */
   readonly #grows: boolean;
 
-  /** Builders of the regions of the paths. */
+  /** Builders of the paths' regions. */
   readonly #inner: ReadonlySet<object>;
 
   /**

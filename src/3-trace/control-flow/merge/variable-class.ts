@@ -1,4 +1,4 @@
-/** The classes of variables that can be merged: variables of one class differ only in data and contents. */
+/** Classes of mergeable variables: variables of one class differ only in data and contents. */
 
 import { formatSpec, formatStrides } from '../../../../runtime/device/tensor-meta.ts';
 import { labelOf } from '../../heap/key-order.ts';
