@@ -110,7 +110,7 @@ export class FunctionScope {
   }
 }
 
-/** What an identifier refers to. */
+/** The meaning of an identifier. */
 export interface Use {
   /** Undefined for a free name, which is resolved outside the captured function. */
   readonly binding: Binding | undefined;

@@ -38,7 +38,10 @@ export function mayBeSame(a: Merged, b: Merged): boolean {
   return a.leaves.every((leaf, i) => outerOf(leaf).length === outerOf(b.leaves[i]!).length);
 }
 
-/** Returns whether the operands have the same kinds, dtypes, shapes and numbers of options. */
+/**
+ * Returns whether the operands have the same kinds, dtypes, shapes and numbers of options, so that the last
+ * iteration's options are included.
+ */
 export function sameLeaves(a: Merged, b: Merged): boolean {
   if (a.leaves.length !== b.leaves.length || a.options !== b.options) return false;
   return a.leaves.every((leaf, i) => isAlike(leaf, b.leaves[i]!));

@@ -57,9 +57,7 @@ export interface Found {
   readonly carried: Map<string, Carried>;
   /** The number of form changes of each location. */
   readonly changes: Map<string, number>;
-  /**
-   * Variables whose identity matters, since more than one location refers to them before or after an iteration.
-   */
+  /** Variables whose identity matters: several locations refer to them before or after an iteration. */
   readonly held: Set<Variable>;
   /** Leaves that require gradients after an iteration but not before it. */
   readonly recorded: Set<string>;
@@ -409,8 +407,7 @@ export class LoopFixpoint {
   }
 
   /**
-   * Sets each location to the value built from its leaves: keys first, then their order. Returns the returned
-   * value.
+   * Sets each location to the value built from its leaves, keys before their order. Returns the returned value.
    */
   #setAll(variableOf: (leaf: Leaf) => Variable): Variable | null {
     const built = [...this.#carried.values()].map(({ location, merged }) => {

@@ -5,7 +5,7 @@ import type { DeviceScalar, Variable } from '../../variables/variable.ts';
 /** The target of a path through a function: an instruction where other paths continue, or the return. */
 export type Target = Pc | 'return';
 
-/** How a path through a separately traced part of a function ends. */
+/** The end of a path through a separately traced part of a function. */
 export interface PathEnd {
   readonly targets: readonly Target[];
   /** The target that was reached, encoded by `numberOf`, if there are several. */
