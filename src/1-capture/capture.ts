@@ -31,14 +31,14 @@ export {
   printRefusal,
 } from './script/refusal.ts';
 
-// Refusals are kept as well: a function that can't be captured is requested at every call.
+// Refusals are cached as well: a function that can't be captured is requested at every call.
 const captures = new WeakMap<AnyFunction, CapturedFunction | CaptureRefusal>();
 
 /**
- * In: any function. Out: its node in the parsed script, and live access to the variables around it;
- * or a refusal that says why not. The routes, in this order: the `scope` option, the build plugin's
- * marker, the inspector, its printed text if globals are all it uses. Guarantees: no user code runs; the result is kept per function
- * and doesn't keep the function alive. With `scope`, nothing is kept: the object may differ.
+ * In: any function. Out: its node in the parsed script, and live access to its outer variables; or a refusal with
+ * a reason. The routes, in this order: the `scope` option, the build plugin's marker, the inspector, and the
+ * printed text if it uses only globals. Guarantees: no user code runs; the result is cached per function and
+ * doesn't keep the function alive. With `scope`, nothing is cached, since the object may differ.
  */
 export function captureFunction(
   fn: AnyFunction,
@@ -57,12 +57,12 @@ export function captureFunction(
 }
 
 /**
- * A function of this package that uses nothing but its arguments and the language's globals: from its printed text. The
- * other routes would parse all of the file that it was bundled into, which takes longer than many a first call.
+ * Captures a function of this package that uses only its arguments and built-in globals, from its printed text.
+ * The other routes would parse the whole file that it was bundled into, which takes longer than many first calls.
  */
 export function captureOwnAlone(fn: AnyFunction): CapturedFunction | CaptureRefusal {
   const captured = capturePrinted(fn, undefined);
-  // Loaders of TypeScript may put names of their own into it.
+  // TypeScript loaders may insert names of their own.
   if (isRefusal(captured)) return captureFunction(fn);
   const { text, position } = captured.source;
   const placeOf = (offset: number) => ({ ...position(offset), file: ownFile });
@@ -103,7 +103,7 @@ function captureBound(
   if (!bound) return refuse('native', `${fn.name || 'The function'} is native code.`);
   const captured = captureFunction(bound.target);
   if (isRefusal(captured)) return captured;
-  // f.bind(a, 1).bind(b, 2): the innermost `this` stays, arguments line up from the inside.
+  // f.bind(a, 1).bind(b, 2): the innermost `this` is kept, and arguments are listed from the inside out.
   const thisValue = captured.bound ? captured.bound.thisValue : bound.thisValue;
   const args = [...(captured.bound?.args ?? []), ...bound.args];
   return { ...captured, bound: { thisValue, args } };

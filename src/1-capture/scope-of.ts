@@ -5,35 +5,38 @@ import { captureFunction } from './capture.ts';
 import { captureRefusals, isRefusal, remedyOf } from './script/refusal.ts';
 import type { AnyFunction, CaptureOptions, CaptureRoute } from './script/route.ts';
 
-/** The variables around a function, as `toStatic` sees them. */
+/** The outer variables of a function, as `toStatic` sees them. */
 export interface FunctionScope {
   readonly route: CaptureRoute;
   /** The function's position in the user's file; 1-based. */
   readonly at: { readonly file: string; readonly line: number; readonly column: number };
-  /** Every free name of the function and of those inside it. */
+  /** All free names of the function and its inner functions. */
   readonly names: readonly string[];
-  /** The present value. Throws the ReferenceError that the function's own code would get. */
+  /** Returns the current value. Throws the ReferenceError that the function's own code would get. */
   get(name: string): unknown;
-  /** Assigns the variable itself. Throws what an assignment in the function would throw. */
+  /** Assigns the variable. Throws what an assignment in the function would throw. */
   set(name: string, value: unknown): void;
-  /** True when nothing can assign the variable any more. */
+  /** Returns true if nothing can assign the variable any more. */
   isConstant(name: string): boolean;
-  /** The `this` around an arrow function that uses it. */
+  /** The `this` that an arrow function captures, if it uses one. */
   readonly thisValue?: { readonly value: unknown } | undefined;
 }
 
-/** A function whose source or variables can't be had: captured, it runs as ordinary JavaScript, op by op. */
+/**
+ * A function whose source or variables are unavailable: when captured, it runs as ordinary JavaScript, op by op.
+ */
 export interface UnknownScope {
   readonly route: 'co-execution';
-  /** The variables that can't be read, where it is they that are missing. */
+  /** The variables that can't be read, if these are the reason. */
   readonly names: readonly string[];
   readonly why: string;
   readonly remedy: string;
 }
 
 /**
- * Finds a function's source and the live variables around it, in the order of `docs/scope.md`: the option, the
- * build plugin's marker, the inspector live, its snapshot, globals only; else it is co-executed. The body never runs.
+ * Finds a function's source and its live outer variables, in the order of `docs/scope.md`: the option, the build
+ * plugin's marker, the inspector live, its snapshot, globals only; otherwise the function is co-executed. The body
+ * never runs.
  */
 export function scopeOf(
   fn: AnyFunction,

@@ -62,13 +62,13 @@ function plainAssignment(l: Lowering, node: AssignmentExpression, dst: Reg | und
     emitSet(l, node, place, value);
     return value;
   }
-  // A pattern: the value comes first, and is the value of the whole expression.
+  // A pattern: its value is evaluated first, and is the value of the whole expression.
   const value = l.stable(l.expression(right, dst), left, spanOf(right));
   l.target(left, 'assign')(value, spanOf(right), right);
   return value;
 }
 
-/** `a ??= b` reads a, and evaluates and stores b only when it has to. */
+/** `a ??= b` reads a, and evaluates and stores b only if needed. */
 function logicalAssignment(
   l: Lowering,
   node: AssignmentExpression,
@@ -92,7 +92,7 @@ function logicalAssignment(
   return dst;
 }
 
-/** `takesValue`: the value of the expression is used, the old one of `x++`. */
+/** `takesValue`: the value of the expression is used (for `x++`, the old value). */
 export function lowerUpdate(
   l: Lowering,
   node: UpdateExpression,
@@ -121,11 +121,11 @@ export function lowerUpdate(
   return old;
 }
 
-/** A variable or property that is read and then written: its parts are evaluated once. */
+/** A variable or property that is read and then written. Its parts are evaluated once. */
 interface Reference {
   get(dst?: Reg): Reg;
   set(value: Reg): void;
-  /** A variable's own register, when a value that uses `right` may be computed straight into it. */
+  /** Returns a variable's own register if a value that uses `right` may be computed directly into it. */
   destination(right?: Expression): Reg | undefined;
 }
 
@@ -155,7 +155,7 @@ function variableReference(
   return {
     get(dst) {
       const current = l.variables.read(target, dst);
-      // `x += (x = 2)` adds to the value before.
+      // `x += (x = 2)` adds to the old value.
       return 'right' in node ? l.stable(current, node.right, spanOf(target)) : current;
     },
     set: (value) => l.variables.assign(target, value, spanOf(node)),
@@ -163,7 +163,7 @@ function variableReference(
   };
 }
 
-/** The parts of a property that is written; nothing of it changes until `until`. */
+/** Evaluates the parts of a property that is written. They keep their values up to offset `until`. */
 export function lowerMemberTarget(l: Lowering, node: MemberExpression, until: number): Place {
   if (node.object.type === 'Super') return superPlace(l, node, until);
   return { object: lowerObject(l, node, until), key: memberKey(l, node, until) };

@@ -42,7 +42,7 @@ export function lowerCall(l: Lowering, node: CallExpression, dst = l.code.temp()
   return dst;
 }
 
-/** `super(…)`: the parent makes the instance, which then gets the fields of this class. */
+/** `super(…)`: the parent creates the instance, which then gets the fields of this class. */
 function lowerSuperCall(l: Lowering, node: CallExpression, callee: Super, dst: Reg): Reg {
   const mark = l.code.mark();
   const span = spanOf(node);
@@ -96,13 +96,13 @@ function lowerArguments(l: Lowering, args: readonly Argument[], until: number): 
   return args.map((argument) => l.operand(argument as Expression, until));
 }
 
-/** The function and its `this`; a member's object is evaluated once and serves as both. */
+/** Evaluates the function and its `this`. A member's object is evaluated once and serves as both. */
 function lowerCallee(l: Lowering, node: Expression, until: number): Callee {
   if (node.type === 'MemberExpression') return lowerMethod(l, node, until);
   if (node.type !== 'ChainExpression' || node.expression.type !== 'MemberExpression') {
     return { callee: l.operand(node, until), receiver: null };
   }
-  // `(a?.b)()`: the parentheses end the chain, but not the method's `this`.
+  // `(a?.b)()`: the parentheses end the chain, but the method keeps its `this`.
   const method = node.expression;
   const callee = l.code.temp();
   const receiver = l.code.temp();

@@ -8,15 +8,15 @@ import type { InnerFunction, Lowering } from './lowering.ts';
 import { privateKey } from './members.ts';
 import { spanOf, staticKey } from './syntax/nodes.ts';
 
-/** The class and the object that its methods are defined on. */
+/** A class, and the home object of its methods. */
 interface ClassParts {
   readonly value: Reg;
   readonly prototype: Reg;
 }
 
 /**
- * A class in the order of the language: what it extends, the class itself, its elements with their
- * keys; then its own name is there; then static fields and blocks run.
+ * Lowers a class in the language's order: its parent, the class itself, and its elements with their keys. Then the
+ * inner name is bound, and static fields and blocks run.
  */
 export function lowerClass(l: Lowering, node: Class, name: string | Reg, dst = l.code.temp()): Reg {
   const mark = l.code.mark();
@@ -71,9 +71,7 @@ function constructorOf(node: Class, name: string | Reg, parent: Reg | null): Inn
   return { ...constructionBy(node), ...naming, parent };
 }
 
-/**
- * Returns the functions that `new` runs for a pre-existing class: its constructor, and the one that makes the fields.
- */
+/** Returns the functions that `new` runs for a pre-existing class: its constructor, and the field initializer. */
 export function partsOfConstruction(
   node: Class,
   name: string,
@@ -88,7 +86,7 @@ function constructionBy(node: Class): Omit<InnerFunction, 'name'> {
   const written = node.body.body.find(
     (element) => element.type === 'MethodDefinition' && element.kind === 'constructor',
   );
-  // A new instance of a base class gets its fields before anything else happens.
+  // A new instance of a base class gets its fields before anything else runs.
   const prologue =
     isBase && hasInstanceElements(node.body)
       ? (inner: Lowering) => makeFields(inner, node)
@@ -141,7 +139,7 @@ function lowerMethod(l: Lowering, element: MethodDefinition, parts: ClassParts):
   const home = element.static ? parts.value : parts.prototype;
   const method = { node, kind: 'method', home } as const;
   const [define, definePrivate] = definitions[kind];
-  // An accessor is named by its definition.
+  // An accessor gets its name when it is defined.
   const isMethod = kind === 'method';
   if (key.type === 'PrivateIdentifier') {
     const { register } = privateKey(l, key);
@@ -168,7 +166,7 @@ function propertyKey(l: Lowering, key: Expression): Reg {
   return dst;
 }
 
-/** A computed key is evaluated with the class, and used when a field is made. */
+/** Stores a computed field key, which is evaluated with the class and used when an instance gets the field. */
 function keepFieldKey(l: Lowering, element: PropertyDefinition): void {
   const binding = l.analysis.fieldKeys.get(element);
   if (!binding) return;
@@ -176,7 +174,7 @@ function keepFieldKey(l: Lowering, element: PropertyDefinition): void {
   l.variables.store(binding, key, spanOf(element.key));
 }
 
-/** The function that gives a new instance, its `this`, its private methods and its fields. */
+/** The field initializer: gives a new instance, its `this`, its private methods and its fields. */
 function fieldsOf(node: ClassBody, home?: Reg): InnerFunction {
   const body = (l: Lowering): void => {
     const self = l.code.temp();
@@ -190,7 +188,7 @@ function fieldsOf(node: ClassBody, home?: Reg): InnerFunction {
   return { node, kind: 'method', name: '', home, body };
 }
 
-/** Private methods are there before all fields. */
+/** Private methods are added before all fields. */
 function brandPrivate(l: Lowering, { body }: ClassBody, object: Reg, isStatic: boolean): void {
   const done = new Set<string>();
   for (const element of body) {
@@ -222,14 +220,16 @@ function defineField(l: Lowering, element: PropertyDefinition, object: Reg): voi
     (computed ? l.variables.load(computed, span) : l.code.constant(name, span));
   const naming = computed ? register : name;
   const value = init ? l.named(init, naming) : l.code.constant(undefined, span);
-  // Of a pre-existing class, the names are known by their text.
+  // For a pre-existing class, private names are identified by their text.
   const add = privateName?.register === undefined ? 'addOwnPrivate' : 'addPrivate';
   const define = privateName ? add : 'defineField';
   l.code.intrinsic(define, [object, register, value], span);
   l.code.release(mark);
 }
 
-/** Static fields and blocks: each a function of its own, called immediately with the class as `this`. */
+/**
+ * Lowers static fields and blocks: each becomes a function, which is called immediately with the class as `this`.
+ */
 function lowerStaticElements(l: Lowering, node: ClassBody, { value }: ClassParts): void {
   brandPrivate(l, node, value, true);
   for (const element of node.body) {

@@ -13,26 +13,26 @@ import {
 import type { Intrinsic } from '../vm/bytecode/intrinsics.ts';
 import type { ProtectedRegion } from '../vm/bytecode/protection.ts';
 
-/** A place to jump to, bound once to the instruction that comes next. */
+/** A jump target, which is bound once to the next instruction. */
 export interface Label {
   at: Pc | undefined;
-  /** Some reachable jump goes there. */
+  /** True if a reachable jump leads here. */
   used: boolean;
 }
 
-/** Where throws go, and the register that gets what is thrown. */
+/** The handler of exceptions, and the register that receives the exception. */
 export interface Protection {
   readonly handler: Label;
   readonly error: Reg;
 }
 
-/** The facts that lowering adds to those known about a function beforehand. */
+/** The parts of a Code that lowering adds. */
 export type Text = Pick<
   Code,
   'registerCount' | 'registerNames' | 'instructions' | 'regions' | 'spans' | 'inner'
 >;
 
-/** A jump before its label is bound. */
+/** A jump whose label isn't bound yet. */
 interface Jump {
   readonly instruction: Extract<Instruction, { target: Pc } | { done: Pc }>;
   readonly label: Label;
@@ -46,14 +46,14 @@ export type ConditionalJump = Exclude<JumpOp, 'jump'>;
 /** A height of the stack of temporaries. */
 export type Mark = number & { readonly brand: 'Mark' };
 
-/** Unreachable instructions are dropped, so every instruction of a Code can run. */
+/** Builds a Code. Drops unreachable instructions, so that every instruction can run. */
 export class CodeBuilder {
   readonly inner: Code[] = [];
   private readonly instructions: Instruction[] = [];
-  /** Jumps whose targets stay open until all labels are bound. */
+  /** Jumps whose targets are filled in once all labels are bound. */
   private readonly jumps: Jump[] = [];
   private readonly spans: Span[] = [];
-  /** The protection of each instruction. */
+  /** The exception handler of each instruction. */
   private readonly protections: (Protection | undefined)[] = [];
   private readonly names: (string | undefined)[] = [];
   private height = 0;
@@ -85,7 +85,7 @@ export class CodeBuilder {
     this.append(instruction, false, span);
   }
 
-  /** `dst` gets what the generator is resumed with; `returned` is where its `return` continues. */
+  /** `dst` receives the value that the generator is resumed with; `returned` is where its `return` continues. */
   yield(mode: InstructionOf<'yield'>['mode'], dst: Reg, src: Reg, returned: Label, span: Span) {
     this.mayThrow();
     const instruction: Instruction = { op: 'yield', dst, src, mode, target: unbound };
@@ -121,12 +121,12 @@ export class CodeBuilder {
     if (this.reachable && this.current) this.current.handler.used = true;
   }
 
-  /** Where throws of the next instruction go. */
+  /** The handler of exceptions in the next instruction. */
   get protection(): Protection | undefined {
     return this.current;
   }
 
-  /** Throws by the instructions of `body` go to the handler; undefined: out of the function. */
+  /** Sets the handler of exceptions in the instructions of `body`; undefined if they leave the function. */
   within(protection: Protection | undefined, body: () => void): void {
     const outer = this.current;
     this.current = protection;
@@ -148,7 +148,7 @@ export class CodeBuilder {
     return this.reachable;
   }
 
-  /** A register for a variable. All of them are made before the first temporary. */
+  /** Allocates a register for a variable. All variables are allocated before the first temporary. */
   local(name: string): Reg {
     invariant(this.names.length === this.height, 'variables come before temporaries');
     this.names.push(name);
@@ -166,7 +166,7 @@ export class CodeBuilder {
     return this.height as Mark;
   }
 
-  /** Frees the temporaries made since `mark`. */
+  /** Frees the temporaries allocated since `mark`. */
   release(mark: Mark): void {
     this.height = mark;
   }
@@ -186,7 +186,7 @@ export class CodeBuilder {
     };
   }
 
-  /** Neighbouring instructions with one handler; what can't throw needs none. */
+  /** Groups adjacent instructions with the same handler. Instructions that can't throw need none. */
   private regions(): ProtectedRegion[] {
     const regions: ProtectedRegion[] = [];
     const { protections } = this;

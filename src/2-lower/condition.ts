@@ -3,14 +3,14 @@ import type { Label } from './code-builder.ts';
 import type { Lowering } from './lowering.ts';
 import { spanOf } from './syntax/nodes.ts';
 
-/** Jumps to `target` when the truth of the value is `sense`; `!`, `&&` and `||` become jumps. */
+/** Jumps to `target` if the value's truth equals `sense`. `!`, `&&` and `||` become jumps. */
 export function lowerCondition(l: Lowering, node: Expression, target: Label, sense: boolean): void {
   if (node.type === 'UnaryExpression' && node.operator === '!') {
     l.condition(node.argument, target, !sense);
     return;
   }
   if (node.type === 'LogicalExpression' && node.operator !== '??') {
-    // `a || b` is true as soon as a is; `a && b` is false as soon as a is not.
+    // `a || b` is true as soon as a is; `a && b` is false as soon as a is false.
     const decidedBy = node.operator === '||';
     if (decidedBy === sense) {
       l.condition(node.left, target, sense);

@@ -9,7 +9,7 @@ import type { ExpressionRule, Lowering } from './lowering.ts';
 import { lowerChain, lowerDelete, lowerMember, lowerThis, privateKey } from './members.ts';
 import { spanOf } from './syntax/nodes.ts';
 
-/** Rejected before lowering begins. */
+/** Rejected before lowering starts. */
 const refused = (_lowering: Lowering, node: AnyNode): never => {
   invariant(false, `${node.type} was refused`);
 };
@@ -127,7 +127,7 @@ export function lowerExpression(l: Lowering, node: Expression, dst?: Reg): Reg {
   return rule(l, node, dst);
 }
 
-/** An unused value. */
+/** Lowers an expression whose value is unused. */
 export function lowerEffect(l: Lowering, node: Expression): void {
   const mark = l.code.mark();
   if (node.type === 'UpdateExpression') lowerUpdate(l, node, undefined, false);

@@ -1,25 +1,25 @@
 import type { Reg, Span } from '../vm/bytecode/instructions.ts';
 import type { CodeBuilder, Label } from './code-builder.ts';
 
-/** A path through a `finally` block: a register holds its number until the block is done. */
+/** A path through a `finally` block. A register contains its number until the block is done. */
 interface Completion {
   readonly number: number;
   readonly span: Span;
-  /** Continues outside of the try statement; `value` is the kept completion value. */
+  /** Continues outside of the try statement. `value`: the register of the saved completion value. */
   readonly goOn: (value: Reg) => void;
 }
 
-/** The end of the try block, and a throw. */
+/** Completion numbers for the end of the try block, and for an exception. */
 const normal = 0;
 const thrown = 1;
 
 /**
- * A `finally` block. Its code exists once: every path into it puts a number into a register, and
- * after the block the numbers are distinguished. The state of a pending `return` or throw is thus in
- * registers like all other state.
+ * A `finally` block. Its code exists only once: every path into it stores a number in a register, by which the
+ * paths are separated after the block. The state of a pending `return` or exception is thus in registers, like all
+ * other state.
  */
 export class Finalizer {
-  /** The value that is returned or thrown. The lowest temporary of the statement. */
+  /** The value that is returned or thrown, in the statement's lowest temporary. */
   readonly value: Reg;
   /** The number of the pending completion. */
   private readonly completion: Reg;
@@ -36,7 +36,7 @@ export class Finalizer {
     code.emit({ op: 'const', dst: this.value, value: undefined }, span);
   }
 
-  /** Leaves the statement by `break`, `continue` or `return`: first the block, then `goOn`. */
+  /** Leaves the statement by `break`, `continue` or `return`: runs the block, then `goOn`. */
   passThrough(
     key: Label | 'return',
     value: Reg | undefined,
@@ -55,7 +55,7 @@ export class Finalizer {
     this.enter(completion.number, span);
   }
 
-  /** The block itself, at the end of what it belongs to; `onThrow` is where throws arrive. */
+  /** Emits the block after the code that it belongs to. `onThrow`: the target of exceptions. */
   lower(onThrow: Label, block: Span, body: () => void): void {
     const end = { start: block.end, end: block.end };
     this.enter(normal, { start: block.start, end: block.start });
@@ -71,7 +71,7 @@ export class Finalizer {
     }
   }
 
-  /** Within the block: runs `then`, with the register of what was thrown, where a throw is pending. */
+  /** Within the block: runs `then` if an exception is pending, with its register. */
   whenThrown(span: Span, then: (error: Reg) => void): void {
     this.when(thrown, span, () => then(this.value));
   }

@@ -5,8 +5,8 @@ import { spanOf } from './syntax/nodes.ts';
 import { disposeAfter, isUsing } from './using.ts';
 
 /**
- * `for await`: each step of the protocol waits, so closing on a throw is a handler in the code, where
- * the closing itself can wait.
+ * `for await`. Each protocol step awaits, so closing after an exception is a handler in the code, which can await
+ * as well.
  */
 export function lowerForAwait(
   l: Lowering,
@@ -56,7 +56,7 @@ export function lowerForAwait(
   l.code.release(mark);
 }
 
-/** Leaving early: what `return` returns is waited for, and must be an object. */
+/** Closes the iterator when the loop is left early. The result of `return` is awaited and must be an object. */
 function closeIterator(l: Lowering, iterator: Reg, span: Span): void {
   const mark = l.code.mark();
   const closed = l.code.label();
@@ -67,7 +67,7 @@ function closeIterator(l: Lowering, iterator: Reg, span: Span): void {
   l.code.release(mark);
 }
 
-/** A throw is pending; it takes precedence over what closing throws. */
+/** Closes the iterator while an exception is pending, which takes precedence over exceptions from closing. */
 function closeQuietly(l: Lowering, iterator: Reg, span: Span): void {
   const mark = l.code.mark();
   const closed = l.code.label();
@@ -81,7 +81,8 @@ function closeQuietly(l: Lowering, iterator: Reg, span: Span): void {
 }
 
 /**
- * Emits a call of the `return` method and returns its result's register; without such a method, control goes to `none`.
+ * Emits a call of the `return` method and returns its result's register. Without such a method, control continues
+ * at `none`.
  */
 function returnResult(
   l: Lowering,

@@ -3,14 +3,14 @@ import type { Reg, Span } from '../vm/bytecode/instructions.ts';
 import type { Lowering } from './lowering.ts';
 import { spanOf } from './syntax/nodes.ts';
 
-/** A generator that receives a `return` at a `yield` leaves from there: `finally` blocks run. */
+/** Lowers `yield`. A generator that receives a `return` there leaves the function, so `finally` blocks run. */
 export function lowerYield(l: Lowering, node: YieldExpression, dst = l.code.temp()): Reg {
   const span = spanOf(node);
   const mark = l.code.mark();
   const returned = l.code.label();
   const end = l.code.label();
   const src = node.argument ? l.expression(node.argument) : l.code.constant(undefined, span);
-  // The value of a return is not a value of the expression.
+  // The value of a `return` is not the value of the expression.
   const sent = l.code.temp();
   l.code.yield(node.delegate ? 'delegate' : 'yield', sent, src, returned, span);
   l.code.emit({ op: 'move', dst, src: sent }, span);
@@ -22,7 +22,7 @@ export function lowerYield(l: Lowering, node: YieldExpression, dst = l.code.temp
   return dst;
 }
 
-/** The returns of an async generator wait for their value before any enclosing `finally` runs. */
+/** Emits a return. An async generator awaits the value before any enclosing `finally` runs. */
 export function lowerReturn(l: Lowering, value: Reg, span: Span): void {
   if (!l.isAsync || !l.isGenerator) {
     l.targets.return(value, span);

@@ -6,32 +6,32 @@ import type { Finalizer } from './finalizer.ts';
 interface JumpTarget {
   readonly labels: readonly string[];
   readonly end?: Label;
-  /** Loops only. */
+  /** For loops only. */
   readonly next?: Label;
-  /** Closes an iterator on every exit except its own end. */
+  /** Closes an iterator on every exit except its exhaustion. */
   readonly close?: Close;
-  /** A try's `finally`, which every exit runs. */
+  /** The `finally` block of a `try`, which every exit runs. */
   readonly finalizer?: Finalizer;
-  /** Where throws go around the statement. */
+  /** The exception handler around the statement. */
   readonly protection: Protection | undefined;
-  /** A labelled block is left only by its name. */
+  /** A labelled block can only be left by its label. */
   readonly anonymous: boolean;
 }
 
 type Close = (span: Span) => void;
 
-/** The statements around the current one that `break`, `continue` and `return` leave. */
+/** The enclosing statements that `break`, `continue` and `return` leave. */
 export class JumpTargets {
   private readonly stack: JumpTarget[] = [];
   private pendingLabels: string[] = [];
 
   constructor(
     private readonly code: CodeBuilder,
-    /** Emits the return itself. */
+    /** Emits the return instruction. */
     readonly leaveFunction: (value: Reg, span: Span) => void,
   ) {}
 
-  /** The next loop or switch is known by this name as well. */
+  /** Adds a label to the next loop or switch. */
   addLabel(name: string): void {
     this.pendingLabels.push(name);
   }
@@ -44,12 +44,15 @@ export class JumpTargets {
     this.push({ end, labels: this.takeLabels(), anonymous: true }, body);
   }
 
-  /** Part of an expression that holds an iterator open: a generator may receive a `return` in it. */
+  /** Lowers a part of an expression that keeps an iterator open, in which a generator may receive a `return`. */
   withinIterator(close: Close, body: () => void): void {
     this.push({ close, labels: [], anonymous: true }, body);
   }
 
-  /** The statements whose throws `handler` gets, in `error`; exits are outside of them. */
+  /**
+   * Lowers statements whose exceptions go to `handler`, with the exception in `error`. Exits from them are outside
+   * of its protection.
+   */
   withinTry(handler: Label, error: Reg, finalizer: Finalizer | undefined, body: () => void): void {
     const target = finalizer ? { finalizer } : {};
     this.push({ ...target, labels: [], anonymous: true }, () =>
@@ -88,7 +91,7 @@ export class JumpTargets {
     this.leave(depth + 1, next, span, () => this.code.jump(next, span));
   }
 
-  /** The innermost iterators are closed and the innermost `finally` blocks run first. */
+  /** Returns from the function. Iterators are closed and `finally` blocks run from the inside out. */
   return(value: Reg, span: Span): void {
     this.leave(0, { returns: value }, span, (src) => this.leaveFunction(src, span));
   }
@@ -99,7 +102,7 @@ export class JumpTargets {
     return depth;
   }
 
-  /** Leaves the statements from the innermost to number `depth`, then jumps or returns by `go`. */
+  /** Leaves the statements from the innermost down to index `depth`, then jumps or returns by `go`. */
   private leave(depth: number, exit: Exit, span: Span, go: (value: Reg) => void): void {
     const outward = (from: number, value: Reg | undefined): void => {
       for (let i = from - 1; i >= depth; i--) {
@@ -111,7 +114,7 @@ export class JumpTargets {
           );
           return;
         }
-        // A throw by the iterator belongs to what is around the loop.
+        // Exceptions of the iterator belong to the code around the loop.
         if (close) this.code.within(protection, () => close(span));
       }
       go(value as Reg);
@@ -120,5 +123,5 @@ export class JumpTargets {
   }
 }
 
-/** The target of an exit: a label, or out of the function with a value. */
+/** The target of an exit: a label, or the function's return with a value. */
 type Exit = Label | { readonly returns: Reg };

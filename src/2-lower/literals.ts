@@ -23,7 +23,7 @@ export function lowerArray(l: Lowering, node: ArrayExpression, dst = l.code.temp
   return dst;
 }
 
-/** An array built element by element, for spreads and holes. */
+/** Builds an array element by element, for spreads and holes. */
 export function spreadArray(
   l: Lowering,
   elements: readonly (Expression | SpreadElement | null)[],
@@ -49,7 +49,7 @@ export function spreadArray(
   return array;
 }
 
-/** `[1, , 2]`: the array is one longer without an element. */
+/** `[1, , 2]`: makes the array longer by one without adding an element. */
 function addHole(l: Lowering, array: Reg, node: Node): void {
   const length = l.code.temp();
   const span = spanOf(node);
@@ -81,7 +81,7 @@ function lowerProperty(l: Lowering, object: Reg, node: Property): void {
   const name = node.computed ? undefined : staticKey(node.key);
   if (node.computed) {
     const computed = l.expression(node.key);
-    // A function takes its name from the key; else the key is converted before the value runs.
+    // A function takes its name from the key; otherwise the key is converted before the value is evaluated.
     l.code.emit({ op: 'toPropertyKey', dst: key, src: computed }, spanOf(node.key));
   } else {
     invariant(name !== undefined, 'a property is a name, a string or a number');
@@ -90,7 +90,7 @@ function lowerProperty(l: Lowering, object: Reg, node: Property): void {
   const { kind, value } = node;
   if (kind !== 'init') {
     invariant(value.type === 'FunctionExpression', 'an accessor is a function');
-    // The definition names it: by its kind and the key.
+    // The definition sets the name, from the kind and the key.
     const src = l.closure({ node: value, kind: 'method', name: '', home: object });
     l.code.emit({ op: 'defineAccessor', object, key, accessor: kind, src }, span);
     return;
@@ -99,7 +99,7 @@ function lowerProperty(l: Lowering, object: Reg, node: Property): void {
   l.code.emit({ op: 'defineProp', object, key, src }, span);
 }
 
-/** `__proto__: value`; not `['__proto__']: value`, `__proto__() {}` or `{ __proto__ }`. */
+/** True for `__proto__: value`, but not for `['__proto__']: value`, `__proto__() {}` or `{ __proto__ }`. */
 const setsPrototype = ({ computed, shorthand, method, kind, key }: Property): boolean =>
   !computed && !shorthand && !method && kind === 'init' && staticKey(key) === '__proto__';
 
@@ -117,7 +117,7 @@ export function lowerTemplate(l: Lowering, node: TemplateLiteral, dst = l.code.t
     const value = l.operand(expression, node.end);
     const later = node.expressions.slice(index + 1);
     if (later.every((next) => runsNothing(l, next))) return value;
-    // Each value becomes a string before the next expression runs.
+    // Each value is converted to a string before the next expression runs.
     const text = l.code.temp();
     const span = spanOf(expression);
     const strings = ['', ''];
@@ -133,7 +133,7 @@ export function lowerTemplate(l: Lowering, node: TemplateLiteral, dst = l.code.t
   return dst;
 }
 
-/** True when evaluating it can neither run user code nor see what user code did. */
+/** Returns true if evaluating the expression can neither run user code nor observe its effects. */
 function runsNothing(l: Lowering, node: Expression): boolean {
   if (node.type === 'Identifier') return l.variables.isLocal(node);
   return node.type === 'Literal' || node.type === 'ThisExpression';

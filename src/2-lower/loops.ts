@@ -46,12 +46,12 @@ export function lowerFor(l: Lowering, node: ForStatement): void {
   lowerRounds(l, node);
 }
 
-/** A `for` loop after its declarations. */
+/** Lowers a `for` loop after its declarations. */
 function lowerRounds(l: Lowering, node: ForStatement): void {
   const start = l.code.label();
   const next = l.code.label();
   const end = l.code.label();
-  // A closure in the head keeps the variables of the head, apart from those of the first round.
+  // A closure in the head captures the variables of the head, which are separate from the first iteration's.
   if (node.init && hasFunction(l, node.init)) l.variables.renewCells(node);
   l.code.bind(start);
   if (node.test) l.condition(node.test, end, false);
@@ -77,17 +77,17 @@ export function lowerForEach(l: Lowering, node: ForEach): void {
   const next = l.code.label();
   const end = l.code.label();
   const mark = l.code.mark();
-  // `for (const x of f(() => x))`: the iterable sees a variable that never gets a value.
+  // `for (const x of f(() => x))`: the iterable captures a variable that is never initialized.
   if (l.variables.areUsedEarly(node)) l.variables.enter(node);
   const iterator = l.code.temp();
-  // Sloppy code: `for (var x = 1 in o)`.
+  // Sloppy mode: `for (var x = 1 in o)`.
   if (left.type === 'VariableDeclaration' && left.declarations[0]!.init) l.statement(left);
   const object = l.expression(right);
   if (node.type === 'ForOfStatement') {
     l.code.emit({ op: 'getIterator', dst: iterator, iterable: object }, spanOf(right));
   } else l.code.emit({ op: 'getKeyIterator', dst: iterator, object }, spanOf(right));
   l.code.release(mark);
-  l.code.temp(); // keeps the iterator's register until the end of the loop
+  l.code.temp(); // reserves the iterator's register until the end of the loop
 
   l.code.bind(next);
   const bodyMark = l.code.mark();
@@ -108,12 +108,12 @@ export function lowerForEach(l: Lowering, node: ForEach): void {
   l.code.release(mark);
 }
 
-/** The body of `for (using x of …)`, which disposes of each element. */
+/** Lowers the body of `for (using x of …)`, which disposes each element. */
 function lowerUsingElement(l: Lowering, { left, body }: ForEach, value: Reg): void {
   disposeAfter(l, value, spanOf(left), () => l.statement(body));
 }
 
-/** The loop variable's own register, when nothing has to happen between. */
+/** Returns the loop variable's own register if elements can be written to it directly. */
 function directTarget(l: Lowering, node: ForEach): Reg | undefined {
   const { left } = node;
   const name = left.type === 'VariableDeclaration' ? left.declarations[0]!.id : left;

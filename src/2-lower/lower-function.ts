@@ -24,7 +24,7 @@ import { Variables } from './variables.ts';
 
 let nextId = 0;
 
-/** In: an analysed function. Out: its code, with the codes of the functions inside it. */
+/** In: an analyzed function. Out: its code, including the codes of its inner functions. */
 export function lowerAnalysed(fn: InnerFunction, source: SourceText, analysis: Analysis): Code {
   const { node, kind, name } = fn;
   const id = nextId++;
@@ -46,7 +46,7 @@ export function lowerAnalysed(fn: InnerFunction, source: SourceText, analysis: A
     lowerFunctionText(l, node, scope);
   }
   const { registerCount, registerNames, instructions, regions, spans, inner } = code.finish();
-  // Field by field: an object of this size that begins with a spread is made twenty times slower.
+  // Field by field, because creating an object of this size with a spread is twenty times slower.
   return {
     id,
     name,
@@ -88,7 +88,10 @@ function lowerFunctionText(l: Lowering, node: FunctionNode, scope: FunctionScope
   endOfBody(l, node.body.end);
 }
 
-/** Makes the variable `arguments`. True: the parameters are its elements, and are taken as well. */
+/**
+ * Creates the variable `arguments`. Returns true if the parameters share its elements, and are therefore bound as
+ * well.
+ */
 function takeArguments(l: Lowering, node: FunctionNode, scope: FunctionScope, span: Span): boolean {
   if (!scope.arguments) return false;
   const mark = l.code.mark();
@@ -185,7 +188,7 @@ class FunctionLowering implements Lowering {
   }
 }
 
-/** A constructor returns its `this` on every normal completion, outside of all handlers. */
+/** Emits a return. A constructor returns its `this` on every normal completion, outside of all handlers. */
 function leaveFunction(l: Lowering, value: Reg, span: Span): void {
   const { thisBinding } = l.variables.fn;
   const result = (given: Reg): Reg => {
@@ -228,7 +231,7 @@ function lowerClosure(
   const inner = lowerAnalysed(fn, source, l.analysis);
   const code = l.code.inner.push(inner) - 1;
   const mark = l.code.mark();
-  // A class keeps its name in a scope of its own.
+  // A class keeps its name in a separate scope.
   const self = isFunctionNode(node) ? l.analysis.selfNames.get(node) : undefined;
   const selfCell = self?.captured ? l.variables.cell(self) : undefined;
   if (selfCell !== undefined) l.code.emit({ op: 'newCell', dst: selfCell, name }, span);

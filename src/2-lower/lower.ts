@@ -16,14 +16,14 @@ export {
 } from './syntax/refusal.ts';
 
 /**
- * In: a function of a script, with its offsets in `source.text`; `name` when its place gives it one;
- * `privateNames`: the scope that it will run in has access to them.
- * Out: its bytecode, that of inner functions included; or a refusal with the construct and the reason.
- * Guarantees: the code passes `verify`; run by the interpreter it does what the function does, in the
- * same order and with the same errors; every instruction can be reached.
+ * In: a function of a script, with its offsets in `source.text`; `name`, if its location names it; `privateNames`:
+ * whether the scope that it will run in has access to private names. Out: its bytecode, including its inner
+ * functions'; or a refusal with the construct and the reason. Guarantees: the code passes `verify`; run by the
+ * interpreter, it does what the function does, in the same order and with the same errors; every instruction is
+ * reachable.
  *
- * Names of the function's surroundings stay free (`loadFree`), its own name among them. The function's
- * `this` is an instruction; an inner arrow takes it over from the frame that makes the arrow.
+ * Names outside the function, including its own name, stay free (`loadFree`). The function's `this` is an
+ * instruction; an inner arrow captures it from the frame that creates the arrow.
  */
 export function lowerFunction(
   node: FunctionNode,
@@ -40,16 +40,16 @@ export function lowerFunction(
   return analysis.refusal ?? lowerAnalysed({ node, kind, name }, source, analysis);
 }
 
-/** The code that `new` runs for a class whose surroundings are native. */
+/** The code that `new` runs for a class in a native scope. */
 export interface Construction {
   readonly constructor: Code;
-  /** Gives a new instance, its `this`, the fields. */
+  /** The field initializer, whose `this` is the new instance. */
   readonly fields: Code | null;
 }
 
 /**
- * In: a class of a script; `privateNames` as for functions. Out: what it runs for a new instance; or a
- * refusal, also of private elements and computed names of fields, which only the class itself can give.
+ * In: a class of a script; `privateNames` as for functions. Out: the code that creates an instance; or a refusal,
+ * also for private elements and computed field names, which only the class itself can add.
  */
 export function lowerConstruction(
   node: Class,
@@ -77,8 +77,8 @@ export function lowerConstruction(
 }
 
 /**
- * In: a script. Out: its text as the body of a function, whose variables and functions are global: names of
- * its scope, which has declared them.
+ * In: a script. Out: its text as a function body whose variables and functions are global: names of its scope,
+ * which has declared them.
  */
 export function lowerScript(program: Program, source: SourceText): Code | LowerRefusal {
   const { start, end } = program;

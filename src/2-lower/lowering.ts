@@ -8,34 +8,34 @@ import type { FunctionLike } from './syntax/nodes.ts';
 import type { Variables } from './variables.ts';
 
 /**
- * Takes a value into a variable, property or pattern whose own expressions have run already. A
- * default is put into the same register. `from`: the value's expression, or the parameter,
- * for error messages; omitted inside another pattern.
+ * Stores a value in a variable, property or pattern whose own expressions have already run. A default value is put
+ * into the same register. `from`: the value's expression, or the parameter, for error messages; omitted inside
+ * another pattern.
  */
 export type Store = (value: Reg, span: Span, from?: AnyNode) => void;
 
-/** How a function or class made by the code is called, and what its own code does. */
+/** A function or class that the code creates. */
 export interface InnerFunction {
   readonly node: FunctionLike;
   readonly kind: Code['kind'];
   readonly name: string;
-  /** The property key that names it, when only the running program knows it. */
+  /** The register of the property key that names it, if the name is only known at run time. */
   readonly nameFrom?: Reg | undefined;
-  /** The object that a method is defined on. */
+  /** The home object of a method. */
   readonly home?: Reg | undefined;
-  /** Classes: what it extends. */
+  /** For classes: the parent. */
   readonly parent?: Reg | null;
-  /** Emits the code that runs before the parameters are taken. */
+  /** Emits the code that runs before parameters are bound. */
   readonly prologue?: ((inner: Lowering) => void) | undefined;
-  /** Instead of the function's own text. */
+  /** Emits the body in place of the function's own text. */
   readonly body?: ((inner: Lowering) => void) | undefined;
-  /** `length` of the function, if the parameters don't determine it. */
+  /** The function's `length`, if the parameters don't determine it. */
   readonly parameterCount?: number;
 }
 
 /**
- * The lowering of one function, as its parts see it: each construct's file gets this and calls the
- * others through it, so the files don't import one another in a circle.
+ * The lowering of one function, as seen by its parts. Each construct's file gets this object and calls the others
+ * through it, which avoids import cycles.
  */
 export interface Lowering {
   readonly code: CodeBuilder;
@@ -45,32 +45,35 @@ export interface Lowering {
   readonly kind: Code['kind'];
   readonly isAsync: boolean;
   readonly isGenerator: boolean;
-  /** Where the optional chain around an expression goes when its object is null or undefined. */
+  /** Where the enclosing optional chain continues if its object is null or undefined. */
   chainEnd: Label | undefined;
 
-  /** The value's register: `dst` when given, else a variable's own register or a temporary. */
+  /**
+   * Evaluates the expression and returns its register: `dst` if given, else a variable's own register or a
+   * temporary.
+   */
   expression(node: Expression, dst?: Reg): Reg;
-  /** Like `expression`, in a register that nothing in the text up to `until` changes. */
+  /** Like `expression`, in a register that doesn't change up to offset `until`. */
   operand(node: Expression, until: number): Reg;
-  /** The register, or a copy of it when it is a variable's that is written in this text. */
+  /** Returns the register, or a copy if it belongs to a variable that is written within this text. */
   stable(register: Reg, within: Span, span: Span): Reg;
-  /** Like `expression`; a function or class without a name takes this one, or that of the key. */
+  /** Like `expression`. An anonymous function or class gets this name, or that of the key. */
   named(node: Expression, name: string | Reg | undefined, dst?: Reg): Reg;
   /** Runs the expression and drops its value. */
   effect(node: Expression): void;
-  /** Jumps to `target` when the truth of the value is `sense`, else continues. */
+  /** Jumps to `target` if the value's truth equals `sense`; otherwise continues. */
   condition(node: Expression, target: Label, sense: boolean): void;
   statement(node: Statement): void;
   statements(nodes: readonly Statement[]): void;
-  /** Runs the expressions inside a target, and tells how to store into it. */
+  /** Evaluates the expressions within a target, and returns how to store to it. */
   target(node: Pattern, how: 'assign' | 'declare'): Store;
-  /** Makes a function, or a class without elements. */
+  /** Creates a function, or a class without elements. */
   closure(fn: InnerFunction, dst?: Reg): Reg;
-  /** `name`: text, or the register of the key that names it. */
+  /** `name`: text, or the register of the key that names the class. */
   classOf(node: Class, name: string | Reg, dst?: Reg): Reg;
 }
 
-/** Lowers one type of expression; writes to `dst` when it is given. */
+/** Lowers one type of expression; writes to `dst` if it is given. */
 export type ExpressionRule<T extends AnyNode['type']> = (
   lowering: Lowering,
   node: Extract<Expression, { type: T }>,

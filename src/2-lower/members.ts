@@ -13,22 +13,22 @@ import type { Reg } from '../vm/bytecode/instructions.ts';
 import type { Lowering } from './lowering.ts';
 import { spanOf } from './syntax/nodes.ts';
 
-/** A property key: a name in the text, or a value of the program. */
+/** A property key: a name in the source, or a register. */
 export type Key = { readonly name: string } | { readonly register: Reg };
 
-/** `#name`, after a dot only; `register` holds it when the class is made by the code itself. */
+/** `#name`, which is only valid after a dot. `register` contains the name if the code itself creates the class. */
 export interface PrivateKey {
   readonly privateName: string;
   readonly register: Reg | undefined;
 }
 
-/** A property that is read or written once its parts are evaluated. */
+/** A property to read or write, whose parts have been evaluated. */
 export type Place =
   | { readonly object: Reg; readonly key: Key | PrivateKey }
-  /** `super.key`: looked up in `base`, on behalf of `receiver`. */
+  /** `super.key`, which is looked up in `base` with `receiver` as `this`. */
   | { readonly base: Reg; readonly receiver: Reg; readonly key: Reg };
 
-/** The key of a member expression; `until` is where the key must still hold. */
+/** Returns the key of a member expression, which stays valid up to offset `until`. */
 export function memberKey(l: Lowering, node: MemberExpression, until: number): Key | PrivateKey {
   const { property } = node;
   if (property.type === 'PrivateIdentifier') return privateKey(l, property);
@@ -36,7 +36,7 @@ export function memberKey(l: Lowering, node: MemberExpression, until: number): K
     invariant(property.type === 'Identifier', 'a name follows the dot');
     return { name: property.name };
   }
-  // `a['b']` is `a.b`; `a[0]` stays an element.
+  // `a['b']` is the same as `a.b`; `a[0]` remains an element access.
   if (property.type === 'Literal' && typeof property.value === 'string') {
     return { name: property.value };
   }
@@ -103,7 +103,7 @@ export function lowerSuperMember(l: Lowering, node: MemberExpression, dst: Reg):
   else l.code.emit({ op: 'getSuperElem', dst, key: key.register }, span);
 }
 
-/** `this` of the innermost function, which `node` (`this` or `super`) represents. */
+/** Returns the `this` of the innermost function, to which `node` (`this` or `super`) refers. */
 export function lowerThis(l: Lowering, node: Node, dst?: Reg): Reg {
   const span = spanOf(node);
   const binding = l.variables.thisBinding(node);
@@ -118,7 +118,7 @@ export function lowerThis(l: Lowering, node: Node, dst?: Reg): Reg {
   return dst;
 }
 
-/** `super[key]` with its parts in their order: `this`, the key, then where to look. */
+/** Evaluates the parts of `super[key]` in order: `this`, the key, then the object to look in. */
 export function superPlace(l: Lowering, node: MemberExpression, until: number): Place {
   const span = spanOf(node);
   const receiver = lowerThis(l, node.object);
@@ -129,19 +129,22 @@ export function superPlace(l: Lowering, node: MemberExpression, until: number): 
   return { base, receiver, key: register };
 }
 
-/** The object of a member expression, kept until `until`; leaves the chain at a `?.` of null or undefined. */
+/**
+ * Evaluates the object of a member expression, which stays valid up to `until`. Leaves the chain if a `?.` meets
+ * null or undefined.
+ */
 export function lowerObject(l: Lowering, node: MemberExpression, until: number): Reg {
   const object = l.operand(withoutSuper(node.object), until);
   leaveChain(l, node, object);
   return object;
 }
 
-/** The read itself, once the object is evaluated. */
+/** Emits the read, once the object has been evaluated. */
 export function lowerMemberOf(l: Lowering, node: MemberExpression, object: Reg, dst: Reg): void {
   emitGet(l, node, dst, { object, key: memberKey(l, node, node.end) });
 }
 
-/** `?.`: ends the whole chain when the value is null or undefined. */
+/** `?.`: leaves the whole chain if the value is null or undefined. */
 export function leaveChain(l: Lowering, node: { optional: boolean } & AnyNode, value: Reg): void {
   if (!node.optional) return;
   invariant(l.chainEnd, 'an optional access stands in a chain');
@@ -158,7 +161,7 @@ export function lowerChain(l: Lowering, node: ChainExpression, dst = l.code.temp
   return dst;
 }
 
-/** Runs `body`; where `?.` ends the chain, `cut` makes the result instead. */
+/** Runs `body`. If a `?.` leaves the chain, `cut` produces the result instead. */
 export function inChain(l: Lowering, node: AnyNode, body: () => void, cut: () => void): void {
   const outer = l.chainEnd;
   const chainEnd = l.code.label();
@@ -189,7 +192,7 @@ function deleteTarget(
 ): void {
   const span = spanOf(node);
   if (target.type === 'Identifier') {
-    // A declared variable can't be deleted; a global property can.
+    // A declared variable can't be deleted, but a global property can.
     if (!l.variables.isFree(target)) l.code.constant(false, span, dst);
     else l.code.intrinsic('deleteFree', [l.code.constant(target.name, span)], span, dst);
     return;
@@ -200,7 +203,7 @@ function deleteTarget(
     return;
   }
   if (target.object.type === 'Super') {
-    // `this` and the key are evaluated before it throws.
+    // `this` and the key are evaluated before the error is thrown.
     lowerThis(l, target.object);
     if (target.computed) l.operand(target.property as Expression, node.end);
     l.code.intrinsic('deleteSuper', [], span, dst);

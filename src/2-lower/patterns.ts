@@ -15,8 +15,8 @@ import { emitGet, emitSet, type Key } from './members.ts';
 import { isParenthesized, spanOf, staticKey } from './syntax/nodes.ts';
 
 /**
- * In: a target of a declaration or an assignment. Runs the expressions that come before its value
- * (objects and keys of properties), and returns how to take the value.
+ * In: a target of a declaration or an assignment. Evaluates the expressions that precede its value (objects and
+ * keys of properties), and returns how to store the value.
  */
 export function lowerTarget(
   l: Lowering,
@@ -56,20 +56,20 @@ export function lowerTarget(
   }
 }
 
-/** Where to compute a value for the target: the variable's own register, if that does no harm. */
+/** Returns where to compute a value for the target: in the variable's own register, if that is safe. */
 export function valueRegister(l: Lowering, node: Pattern): Reg {
   if (node.type === 'Identifier') return l.variables.destination(node, node, true) ?? l.code.temp();
   if (node.type !== 'AssignmentPattern' || node.left.type !== 'Identifier') return l.code.temp();
   return l.variables.destination(node.left, node.right, false) ?? l.code.temp();
 }
 
-/** Like `valueRegister`, for a value that is cleared before the iterator is called for it. */
+/** Like `valueRegister`, for a value that is cleared before the iterator is called. */
 function elementRegister(l: Lowering, node: Pattern): Reg {
   const isWatched = node.type === 'Identifier' && l.variables.isWatched(node);
   return isWatched ? l.code.temp() : valueRegister(l, node);
 }
 
-/** Through the iterator protocol: no more elements are requested than the pattern names. */
+/** Destructures with the iterator protocol, which requests no more elements than the pattern names. */
 function takeArray(
   l: Lowering,
   node: ArrayPattern,
@@ -156,7 +156,7 @@ function takeObject(
     const value = valueRegister(l, property.value);
     emitGet(l, property, value, { object: source, key });
     store(value, spanOf(property));
-    // Keys that the rest excludes are kept until it is taken.
+    // Excluded keys are kept until the rest element has been bound.
     if (!hasRest) l.code.release(mark);
     else l.code.release(propertyMark);
   }
@@ -170,7 +170,7 @@ function propertyKey(l: Lowering, node: AssignmentProperty, hasRest: boolean): K
     return { name };
   }
   const key = l.operand(node.key, node.end);
-  // Converted apart where it is read twice, or other code runs before it is read.
+  // Converted separately if the key is read twice, or if other code runs before it is read.
   if (!hasRest && !isProperty(node.value)) return { register: key };
   const register = l.code.temp();
   l.code.emit({ op: 'toPropertyKey', dst: register, src: key }, spanOf(node.key));
@@ -190,8 +190,8 @@ function keyRegister(l: Lowering, node: AssignmentProperty, key: Key): Reg {
 }
 
 /**
- * The first thing that the property does is a read, whose native error is V8's as well: inside
- * another pattern, and where the property is more than a name.
+ * Returns whether the property starts with a read, whose native error equals V8's: inside another pattern, or if
+ * the property is more than a name.
  */
 function readsAtOnce(node: AssignmentProperty | RestElement, nested: boolean): boolean {
   if (node.type === 'RestElement' || node.computed) return false;
@@ -200,14 +200,14 @@ function readsAtOnce(node: AssignmentProperty | RestElement, nested: boolean): b
   return target.type !== 'MemberExpression';
 }
 
-/** A parameter is named by its value, what is caught as V8 calls it. */
+/** Returns the source's name in V8's messages: a parameter is named by its value, a caught value by `.catch`. */
 function sourceName(from: AnyNode | undefined): string {
   if (from?.type === 'CatchClause') return '.catch';
   if (!from || from.type.endsWith('Pattern')) return 'undefined';
   return expressionText(from);
 }
 
-/** The property in V8's message, which names the first one if it is plain. */
+/** Returns the property part of V8's message, which names the first property if it is plain. */
 function propertyText(node: AssignmentProperty | RestElement | undefined): string {
   if (node?.type !== 'Property' || node.computed) return '';
   return `property '${staticKey(node.key)}' of `;

@@ -8,7 +8,7 @@ import { writesOnce } from './syntax/writes-once.ts';
 import { lowerTry } from './try.ts';
 import { isUsing, lowerUsing } from './using.ts';
 
-/** Rejected before lowering begins. */
+/** Rejected before lowering starts. */
 const refused = (_lowering: Lowering, node: AnyNode): never => {
   invariant(false, `${node.type} was refused`);
 };
@@ -18,7 +18,7 @@ const statementRules: { readonly [T in Statement['type']]: StatementRule<T> } = 
   EmptyStatement: () => {},
   DebuggerStatement: () => {},
   VariableDeclaration: lowerVariables,
-  // Made at the start of the block.
+  // Created at the start of the block.
   FunctionDeclaration(l, node) {
     const block = l.analysis.blockFunctions.get(node);
     if (!block) return;
@@ -133,7 +133,7 @@ export function lowerStatement(l: Lowering, node: Statement): void {
   (statementRules[node.type] as (l: Lowering, node: Statement) => void)(l, node);
 }
 
-/** A block's statements: functions are made first, wherever they stand. */
+/** Lowers a block's statements. Functions are created first, wherever they are declared. */
 export function lowerStatements(l: Lowering, nodes: readonly Statement[]): void {
   hoistFunctions(l, nodes);
   lowerFrom(l, nodes, 0);
@@ -168,7 +168,7 @@ function lowerVariables(l: Lowering, node: VariableDeclaration): void {
     const span = { start, end };
     if (id.type !== 'Identifier') {
       invariant(init, 'only loops declare a pattern without a value');
-      // The pattern comes before its value in the text, but reads it after.
+      // The pattern precedes its value in the text, but is evaluated after it.
       const value = l.stable(l.expression(init), id, spanOf(init));
       l.target(id, 'declare')(value, spanOf(init), init);
     } else if (init) {

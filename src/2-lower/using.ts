@@ -8,7 +8,7 @@ import { spanOf } from './syntax/nodes.ts';
 export const isUsing = (node: AnyNode): node is VariableDeclaration =>
   node.type === 'VariableDeclaration' && node.kind === 'using';
 
-/** `using a = …, b = …;` and the rest of its block: every exit from it disposes of `b`, then of `a`. */
+/** Lowers `using a = …, b = …;` and the rest of its block. Every exit from the block disposes `b`, then `a`. */
 export function lowerUsing(l: Lowering, node: VariableDeclaration, rest: () => void): void {
   const from = (index: number): void => {
     const declared = node.declarations[index];
@@ -32,8 +32,8 @@ export function lowerUsing(l: Lowering, node: VariableDeclaration, rest: () => v
 }
 
 /**
- * Runs the body, then disposes of the value, which stays in its register until then. The method is looked up before
- * the body; without one the value is rejected.
+ * Runs the body, then disposes the value, which stays in its register until then. The method is looked up before
+ * the body; a value without one is rejected.
  */
 export function disposeAfter(l: Lowering, value: Reg, span: Span, body: () => void): void {
   const mark = l.code.mark();
@@ -47,13 +47,13 @@ export function disposeAfter(l: Lowering, value: Reg, span: Span, body: () => vo
 
 interface Resource {
   readonly value: Reg;
-  /** Undefined where the value is null or undefined. */
+  /** Undefined if the value is null or undefined. */
   readonly dispose: Reg;
 }
 
 /**
- * Lowers the call of a resource's method. If the method throws, its error is thrown, with the body's error as
- * suppressed.
+ * Lowers the call of a resource's dispose method. If the method throws, its error is thrown, with the body's error
+ * as suppressed.
  */
 function lowerDisposal(
   l: Lowering,

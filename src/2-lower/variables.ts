@@ -6,8 +6,8 @@ import { type Analysis, type Binding, contains, type FunctionScope } from './sco
 import { spanOf } from './syntax/nodes.ts';
 
 /**
- * Reads and writes of names. A variable lives in a register of its own; one that inner functions
- * share lives in a cell, and its register holds the cell.
+ * Reads and writes names. A variable lives in its own register; if inner functions share it, it lives in a cell,
+ * and the register contains the cell.
  */
 export class Variables {
   private readonly registers = new Map<Binding, Reg>();
@@ -32,7 +32,7 @@ export class Variables {
     }
   }
 
-  /** Makes the variables of a scope again: at its start, and again for every iteration of a loop. */
+  /** Creates the variables of a scope: at its start, and again for every iteration of a loop. */
   enter(node: Node): void {
     const scope = this.analysis.scopes.get(node);
     if (!scope) return;
@@ -54,7 +54,7 @@ export class Variables {
     }
   }
 
-  /** `for (let …)`: the next iteration continues with cells of its own, holding the same values. */
+  /** `for (let …)`: gives the next iteration new cells with the same values. */
   renewCells(node: Node): void {
     const scope = this.analysis.scopes.get(node);
     if (!scope) return;
@@ -78,7 +78,7 @@ export class Variables {
     const span = spanOf(node);
     if (!binding) {
       const result = dst ?? this.code.temp();
-      // The global `undefined` can't be assigned, and no one names a variable like that.
+      // The global `undefined` can't be assigned, and is assumed not to be shadowed.
       if (name === 'undefined') {
         this.code.emit({ op: 'const', dst: result, value: undefined }, span);
       } else this.code.emit({ op: 'loadFree', dst: result, name }, span);
@@ -91,7 +91,7 @@ export class Variables {
       this.code.emit({ op: 'move', dst, src: register }, span);
       return dst;
     }
-    // Not into a variable that a handler may see: the check may throw.
+    // A variable that a handler may read is not written directly, because the check may throw.
     const direct = checked && this.code.protection ? undefined : dst;
     const result = direct ?? this.code.temp();
     this.code.emit({ op: 'loadCell', dst: result, cell: register, name }, span);
@@ -101,7 +101,7 @@ export class Variables {
     return dst;
   }
 
-  /** The value of a variable that no identifier of the source represents. */
+  /** Reads a variable without an identifier in the source. */
   load(binding: Binding, span: Span): Reg {
     const register = this.register(binding);
     if (!binding.captured) return register;
@@ -110,7 +110,7 @@ export class Variables {
     return dst;
   }
 
-  /** An assignment: the variable exists already. */
+  /** Assigns a variable that already exists. */
   assign(node: Identifier, src: Reg, span: Span): void {
     const { binding, checked, constant } = this.useOf(node);
     const { name } = node;
@@ -121,14 +121,14 @@ export class Variables {
     const mark = this.code.mark();
     if (checked) this.read(node);
     if (!constant) this.store(binding, src, span);
-    // Sloppy code ignores that a function's own name is assigned.
+    // In sloppy mode, assigning to a function's own name is ignored.
     else if (binding.kind !== 'self' || this.fn.strict) {
       this.code.intrinsic('assignToConstant', [this.code.constant(name, span)], span);
     }
     this.code.release(mark);
   }
 
-  /** The first value of a declared variable; what a script declares with `var` may have one already. */
+  /** Stores the first value of a declared variable. A `var` of a script may already have a value. */
   initialize(node: Identifier, src: Reg, span: Span): void {
     const { binding } = this.useOf(node);
     if (binding) this.store(binding, src, span);
@@ -136,7 +136,7 @@ export class Variables {
     else this.assign(node, src, span);
   }
 
-  /** The engine gives a name of the script its value: the code stops until that is done. */
+  /** Lets the engine initialize a name of the script: the code is suspended until that is done. */
   private handOver(src: Reg, span: Span): void {
     const mark = this.code.mark();
     const next = this.code.label();
@@ -145,7 +145,7 @@ export class Variables {
     this.code.release(mark);
   }
 
-  /** Sets a variable that no identifier of the source represents. */
+  /** Writes a variable without an identifier in the source. */
   store(binding: Binding, src: Reg, span: Span): void {
     const register = this.registers.get(binding);
     if (register === undefined) return; // unused
@@ -156,8 +156,8 @@ export class Variables {
   }
 
   /**
-   * The variable's own register, when the value of `node` can be computed straight into it. With
-   * `once`, the value writes its register as its very last act, so it may use the variable itself.
+   * Returns the variable's own register if the value of `node` can be computed directly into it. `once`: only the
+   * value's last instruction writes the register, so the value may read the variable itself.
    */
   destination(name: Identifier, node: AnyNode, once: boolean): Reg | undefined {
     const { binding, checked, constant } = this.useOf(name);
@@ -168,8 +168,8 @@ export class Variables {
   }
 
   /**
-   * True when a handler may see what the variable was before this write, so that the write must be
-   * the last thing that can't fail. A declaration in a `try` is out of its handler's sight.
+   * Returns true if a handler may read the variable's value from before this write, so that nothing after the
+   * write may fail. A variable declared in a `try` is out of its handler's scope.
    */
   isWatched(name: Identifier): boolean {
     const { binding } = this.useOf(name);
@@ -177,7 +177,7 @@ export class Variables {
     return binding.kind === 'var' || binding.initializedFrom !== name.end;
   }
 
-  /** True when the register is that of a variable which is written in this text. */
+  /** Returns true if the register belongs to a variable that is written in this text. */
   isWrittenWithin(register: Reg, text: Span): boolean {
     const binding = this.bindingOf.get(register);
     return binding?.writes.some((offset) => contains(text, offset)) ?? false;
@@ -188,19 +188,21 @@ export class Variables {
     return binding !== undefined && isUnused(binding);
   }
 
-  /** The `this` of a derived constructor; undefined elsewhere, where `this` belongs to the frame. */
+  /**
+   * Returns the `this` binding of a derived constructor; undefined elsewhere, where `this` belongs to the frame.
+   */
   thisBinding(node: Node): Binding | undefined {
     return this.analysis.thisUses.get(node);
   }
 
-  /** Like `load`, with a check that the variable is initialised. */
+  /** Like `load`, with a check that the variable is initialized. */
   loadChecked(binding: Binding, span: Span): Reg {
     const src = this.load(binding, span);
     this.code.emit({ op: 'checkInitialized', src, name: binding.name }, span);
     return src;
   }
 
-  /** The register with the cell of a variable, its own or an enclosing function's. */
+  /** Returns the register of a variable's cell, which may belong to an enclosing function. */
   cell(binding: Binding): Reg {
     invariant(binding.captured, 'only captured variables have cells');
     return this.register(binding);
@@ -216,13 +218,13 @@ export class Variables {
     return this.useOf(node).binding === undefined;
   }
 
-  /** A variable that no other function sees, read without a check. */
+  /** Returns true for a variable that no other function shares and that is read without a check. */
   isLocal(node: Identifier): boolean {
     const { binding, checked } = this.useOf(node);
     return binding !== undefined && !binding.captured && !checked;
   }
 
-  /** The parameters that live in cells of a mapped `arguments` object. */
+  /** Binds the parameters to the cells of a mapped `arguments` object. */
   shareWithArguments(node: Node, names: readonly string[], object: Reg, span: Span): void {
     for (const [name, binding] of this.analysis.scopes.get(node)?.bindings ?? []) {
       if (binding.kind !== 'parameter') continue;
@@ -244,7 +246,7 @@ export class Variables {
   }
 }
 
-/** A parameter's declaration is a use as well. */
+/** A parameter's declaration counts as a use. */
 function isUnused(binding: Binding): boolean {
   if (binding.captured) return false;
   return binding.uses.length <= (binding.kind === 'parameter' ? 1 : 0);

@@ -13,7 +13,7 @@ interface Traced {
   readonly effects: TraceResult['effects'];
 }
 
-/** Whether the trace depends on single elements of the arrays whose tensors it takes all together. */
+/** Returns whether the trace depends on individual elements of arrays whose tensors it takes as a whole. */
 export function namesElements({ inputs, tape, guards, effects }: Traced): boolean {
   const listed = inputs.filter(({ list }) => list);
   if (listed.length === 0) return false;
@@ -37,7 +37,7 @@ function changedBy(effect: Effect): readonly Source[] {
   });
 }
 
-/** Among operands or results, single or in arrays and objects. */
+/** Searches operands or results, including nested arrays and objects. */
 function holds(value: unknown, tensors: ReadonlySet<unknown>): boolean {
   if (tensors.has(value)) return true;
   if (Array.isArray(value)) return value.some((item) => holds(item, tensors));

@@ -22,25 +22,25 @@ import { namesElements } from './names-elements.ts';
 import { freedBelow, isDifferentiable } from './state/recorded-graph.ts';
 import { DoesNotFit, play, type TapeCall } from './state/tape.ts';
 
-/** The record of a trace that is needed to replay it for other sizes; it holds nothing of the user's. */
+/** The record of a trace that is needed to replay it for other sizes; it contains no user objects. */
 interface Recorded {
   readonly result: TraceResult;
   readonly inputs: readonly TraceInput[];
-  /** Arrays whose tensors are inputs all together. */
+  /** Arrays all of whose tensors are inputs. */
   readonly lists: readonly OuterTensors[];
   /** The program's outputs. */
   readonly outputs: readonly Tensor[];
   readonly tape: readonly TapeCall[];
   readonly sizes: Sizes;
-  /** Guards of the result that each program has again. */
+  /** Guards of the trace that every resized program repeats. */
   readonly ownGuards: readonly Guard[];
 }
 
-/** Null when the trace holds for its own sizes only. */
+/** Returns null if the trace holds for its own sizes only. */
 export function resizedOf(recorded: Recorded): Resized | null {
   const { sizes, inputs, result, ownGuards, tape } = recorded;
   if (sizes.fixed || !sizes.vary) return null;
-  // What an op rejected, it may take in other sizes.
+  // Other sizes may be valid for an op that rejected these.
   if (result.outcome.kind === 'break' && result.outcome.record.reason === 'op-error') return null;
   const lasting = result.guards.filter((guard) => !ownGuards.includes(guard));
   if (namesElements({ inputs, tape, guards: lasting, effects: result.effects })) return null;
@@ -57,7 +57,7 @@ export function resizedOf(recorded: Recorded): Resized | null {
   };
 }
 
-/** Asked again for each set of sizes. */
+/** True if the guard must be computed again for each set of sizes. */
 function dependsOnSizes(guard: Guard): boolean {
   return guard.kind === 'number' && hasResultSize(guard.expr);
 }
@@ -76,7 +76,7 @@ function anySize(guard: Guard, inputs: readonly TraceInput[], { dims }: Sizes): 
   };
 }
 
-/** The surroundings that a trace reads when it is replayed for other sizes. */
+/** The environment that a trace reads when it is replayed for other sizes. */
 interface Found {
   readonly frames: readonly Frame[];
   readonly readerOf: (source: Source) => Reader;
@@ -92,7 +92,7 @@ function inFrames(frames: readonly Frame[]): Found {
   };
 }
 
-/** Null where a key is not a size of a contiguous tensor. */
+/** Returns null if a key is not a size of a contiguous tensor. */
 function withSizes(
   frames: readonly Frame[],
   given: readonly number[],
@@ -101,7 +101,7 @@ function withSizes(
   const keys = [...sizes.keys.values()];
   if (!keys.every(isSize)) return null;
   const known = new Map(keys.map((source, i) => [sourceKey(source), given[i]!]));
-  // Numbers of a run are those of the trace here, on which nothing depends.
+  // Only data-dependent numbers keep their traced values: nothing here depends on them.
   const values = scalars.nodes.flatMap((node, id) => {
     return node.kind === 'input'
       ? [[sourceKey(numbers[node.index]!), scalars.values[id]!] as const]
@@ -127,8 +127,8 @@ function withSizes(
 }
 
 /**
- * The inputs of a call: those of the trace, and after them all that the arrays hold now. Null where that is not
- * only tensors any more.
+ * Returns the inputs of a call: the trace's inputs, followed by all tensors that the arrays contain now. Returns
+ * null if an array no longer contains only tensors.
  */
 function inputsNow(
   { inputs, lists }: Recorded,
@@ -146,7 +146,7 @@ function inputsNow(
   return all;
 }
 
-/** The mode of the calls that the trace is for; undefined: any. */
+/** Returns the grad mode of the calls that the trace is for; undefined if it holds for any mode. */
 function gradModeOf({ guards }: TraceResult): boolean | undefined {
   const mode = guards.find((guard) => guard.kind === 'gradMode');
   return mode?.kind === 'gradMode' ? mode.enabled : undefined;
@@ -166,7 +166,7 @@ function playAt({ frames, readerOf, layoutOf }: Found, recorded: Recorded): Trac
     return found.get(held.tensor)!;
   };
   const builder = new ProgramBuilder(capture, { replay: true });
-  // Of what a break took back nothing is found: guards that ask for it hold for no other sizes.
+  // A size read that was rolled back at a break can't be resolved: guards that need it hold for no other sizes.
   const sizeOf = ({ tensor, dim }: SizeRead) => {
     const there = found.get(tensor);
     return there ? sizeIn(there, dim) : Number.NaN;
@@ -181,21 +181,21 @@ function playAt({ frames, readerOf, layoutOf }: Found, recorded: Recorded): Trac
       const strides = isContiguous ? contiguousStrides(shape) : present;
       const input = builder.input({ dtype, shape, strides, offset: 0, device });
       const now = requireGrad(input, requiresGrad);
-      // The tape names no element of an array by itself.
+      // The tape refers to tensors in arrays by value, not by index.
       found.set(list ? now : tensor, now);
       if (list) lists.get(list)!.push(now);
     }
     const tensors = (list: OuterTensors) => lists.get(list)!;
     const number = (expr: NumberExpr) => numberFor(numbers, sizes, expr);
     const surroundings = { builder, capture, tape: [] };
-    // A file may be written where other gradients are recorded than in the calls.
+    // A file may be written in another grad mode than that of the calls.
     withGradMode(gradModeOf(result), () =>
       withRandomSource(stream, () => {
         play(tape, { found, number, tensors, surroundings });
       }),
     );
   } catch (error) {
-    // Other sizes led elsewhere, perhaps to an error of the user's: a trace of their own finds out.
+    // The trace takes another path for these sizes, perhaps to a user error, so they get their own trace.
     if (error instanceof DoesNotFit || error instanceof TostaticError) return null;
     throw error;
   }

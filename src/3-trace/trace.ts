@@ -39,15 +39,15 @@ import type { CodeOf } from './variables/code-of.ts';
 export interface TraceOptions extends ControlLimits {
   /** The numbers that earlier calls had at this point. */
   readonly history: NumberHistory;
-  /** Numbers that came out of a break are not guarded by value any more: they kept changing. */
+  /** Numbers that come out of a graph break are no longer guarded by value, because they kept changing. */
   readonly numbersAreVolatile?: boolean;
   /** Selects the data-dependent decisions that become part of the program. */
   readonly controlPolicy?: ControlPolicy;
-  /** More instructions than this end the graph. */
+  /** The maximum number of instructions before the graph ends. */
   readonly traceLimit?: number;
   /** Called with each instruction before it is executed, for logs. */
   readonly onInstruction?: ((code: Code, pc: Pc) => void) | undefined;
-  /** The later phases' work on the programs of branches and loop bodies. */
+  /** The later phases that process the programs of branches and loop bodies. */
   readonly regions: RegionPhases;
 }
 
@@ -57,9 +57,9 @@ export interface RegionPhases {
 }
 
 /**
- * Symbolic execution. In: the frames to continue with (one at pc 0 for a call). Out: the program of the
- * tensor ops up to the next break or the return, what it relies on, and how to continue from there.
- * Guarantees: no user code has run and nothing of the user's has changed.
+ * Symbolic execution. In: the frames to continue with (for a call: one frame at pc 0). Out: the program of the
+ * tensor ops up to the next graph break or return, the guards it relies on, and how to continue from there.
+ * Guarantees: no user code has run and no user state has changed.
  */
 export function trace(
   entryFrames: readonly Frame[],
@@ -68,7 +68,7 @@ export function trace(
 ): TraceResult {
   const { result, gainsNothing } = traceUntilSettled(entryFrames, codeOf, options);
   if (options.controlPolicy === 'possible' && endsWithDecision(result)) {
-    // Lists and unions hold values of different structure; they pay off only if no graph break remains.
+    // Lists and unions represent values of different structure; they pay off only if no graph break remains.
     const whole = { ...options, controlPolicy: 'always' } as const;
     const { result: one } = traceUntilSettled(entryFrames, codeOf, whole);
     if (one.outcome.kind === 'return') return one;
@@ -81,7 +81,10 @@ function endsWithDecision({ outcome }: TraceResult): boolean {
   return outcome.kind === 'break' && isDecision(outcome.record.reason);
 }
 
-/** Restarts the trace until it learns nothing that it should have known from its start. */
+/**
+ * Traces repeatedly until no restart is requested: a restart records what the trace should have known at its
+ * start.
+ */
 function traceUntilSettled(
   entryFrames: readonly Frame[],
   codeOf: CodeOf,
@@ -99,13 +102,13 @@ function traceUntilSettled(
 
 interface Traced {
   readonly result: TraceResult;
-  /** Numbers stayed in the program up to a break, and decided nothing. */
+  /** True if numbers stayed in the program up to a graph break without deciding anything. */
   readonly gainsNothing: boolean;
 }
 
 /**
- * If decisions may become part of the graph, but none has, the graph ends at the first read instead, as without
- * them. A loop that breaks later is then cut at the same position in every iteration.
+ * True if data-dependent decisions were allowed in the graph but none was captured. The graph then ends at the
+ * first read, as without them, so that a loop that breaks later is cut at the same instruction in every iteration.
  */
 function gainsNothing(
   { outcome, program }: TraceResult,
@@ -199,7 +202,7 @@ function traceOnce(
     codes: entryFrames.map((frame) => frame.closure.code),
     pcs: entryFrames.map((frame) => frame.pc),
   };
-  // Without the user's tensors: a trace must not keep them alive.
+  // Leaves out the user's tensors: a trace must not keep them alive.
   const places = inputs.map(({ source, tensor, list }) => ({ source, tensor, list }));
   const recorded = {
     result,
@@ -211,7 +214,7 @@ function traceOnce(
     ownGuards,
   };
   const resized = resizedOf(recorded);
-  // Numbers among its keys are as they are where the trace holds for its own sizes only.
+  // Numeric keys get value guards if the trace can't be replayed for other sizes.
   const own = resized
     ? result
     : { ...result, guards: [...result.guards, ...sizes.fixedNumbers(entryFrames)] };
@@ -222,7 +225,9 @@ function hasEffects({ builder, effects }: Tracer): boolean {
   return builder.hasEffect() || effects.changes > 0;
 }
 
-/** Runs nothing: under these guards eager execution throws, and reports the error itself. */
+/**
+ * Returns a result that runs no program: under these guards eager execution throws, and reports the error itself.
+ */
 function refusedTrace(tracer: Tracer, { cause }: RejectedEagerly): TraceResult {
   const { entryFrames } = tracer;
   const at = tracer.position();
@@ -268,7 +273,7 @@ function refusedTrace(tracer: Tracer, { cause }: RejectedEagerly): TraceResult {
   };
 }
 
-/** Its shapes follow from the sizes of this trace; other sizes are traced separately. */
+/** Its shapes follow from the sizes of this trace; each new size is traced separately. */
 function appendTraced(
   tracer: Tracer,
   { normalize, differentiate }: RegionPhases,
@@ -297,7 +302,8 @@ function appendRegions(
     builder: ProgramBuilder,
   ): Tensor[] => {
     const regions = given.map((program) => ({ program: normalize(program), joint: null }));
-    // The merge is not an op of the user's: inside `noGrad`, too, a result has the history of its path.
+    // The merge is not a user op: even inside `noGrad`, a result keeps the autograd history of the path that
+    // computed it.
     const mode = gradEnabled() || leavesHistory(operands, given) ? enableGrad : noGrad;
     return mode(() => appendControl(builder, op, operands, regions, differentiate)).slice(0, -1);
   };
@@ -317,7 +323,7 @@ function appendRegions(
   return results;
 }
 
-/** Whether a path may leave an operand that requires gradients, or what it has recorded of one. */
+/** True if a path may return an operand that requires gradients, or a result with autograd history. */
 function leavesHistory(operands: readonly Tensor[], programs: readonly Program[]): boolean {
   const records = ({ recordsGrad, regions = [] }: ProgramOp): boolean =>
     recordsGrad || regions.some(({ program }) => program.ops.some(records));
@@ -330,7 +336,10 @@ function leavesHistory(operands: readonly Tensor[], programs: readonly Program[]
   });
 }
 
-/** A region that overwrites what its own backward needs is not a mistake until that backward is requested. */
+/**
+ * Turns the error for overwriting a saved value into a graph break: it is a user error only once that backward
+ * runs.
+ */
 function overwritingBreaks<T>(append: () => T): T {
   try {
     return append();

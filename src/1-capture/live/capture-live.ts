@@ -26,7 +26,7 @@ export interface BoundTarget {
   readonly args: readonly unknown[];
 }
 
-/** Returns the function that `fn` was bound from, one `bind` at a time; undefined when it isn't a bound function. */
+/** Returns the function that `fn` was bound from, one `bind` at a time; undefined if it isn't a bound function. */
 export function boundTarget(session: DebuggerSession, fn: AnyFunction): BoundTarget | undefined {
   const objectId = session.remote(fn);
   const internal = (name: string): unknown => {
@@ -43,8 +43,8 @@ const valueNamed = (properties: readonly RemoteProperty[], name: string) =>
   properties.find((property) => property.name === name)?.value;
 
 /**
- * The route through the inspector: whole script, exact place, live scope. `fn` is not bound. `probe`: a call is begun even
- * where nothing around the function changes.
+ * The route through the inspector: whole script, exact location, live scope. `fn` is not bound. `probe`: a call is
+ * started even if no outer variable changes.
  */
 export function captureLive(
   session: DebuggerSession,
@@ -65,7 +65,7 @@ export function captureLive(
   const hidden = takeHidden(session, internal, facts);
   if (isRefusal(hidden)) return hidden;
 
-  // Nothing around it is used: no need to begin a call.
+  // It uses no outer variables, so no call needs to be started.
   const alone =
     facts.free.size === 0 &&
     facts.privateNames.size === 0 &&
@@ -115,7 +115,7 @@ export function captureLive(
   };
 }
 
-/** The scope of a function that was copied, in which variables can be assigned. */
+/** Returns the scope of a function that was captured as a copy, through which variables can be assigned. */
 function probed(fn: AnyFunction): Scope {
   return withCaptureSession(() => {
     const found = captureLive(currentSession()!, fn, 'probe');
@@ -160,9 +160,9 @@ function homeObjectOf(
 }
 
 /**
- * Free names that the function also declares somewhere, as in `f() { { let x = 1 } return x }`: the
- * evaluator may sit where the local one hides the outer. Constant ones are read from `[[Scopes]]`,
- * which is a copy; ones that change are rejected.
+ * Finds free names that the function also declares somewhere, as in `f() { { let x = 1 } return x }`: the
+ * evaluator may be where the local variable hides the outer one. Constant variables are read from `[[Scopes]]`,
+ * which is a copy; variables that change are rejected.
  */
 function takeHidden(
   session: DebuggerSession,

@@ -9,8 +9,8 @@ import { standardGlobals } from '../script/standard-globals.ts';
 import { parseScript } from './script.ts';
 
 /**
- * The route without the inspector: source from `toString`, outer variables from the `scope` option.
- * Without the option only functions that use nothing but standard globals can be captured.
+ * The route without the inspector: source from `toString`, outer variables from the `scope` option. Without the
+ * option, only functions that use nothing but standard globals can be captured.
  */
 export function capturePrinted(
   fn: AnyFunction,
@@ -31,7 +31,7 @@ export function capturePrinted(
   return captureGiven(fn, { ...facts, strict: facts.strict || !isSloppy(fn) }, source, scope);
 }
 
-/** A function of known source with the outer variables of the `scope` option. */
+/** Captures a function of known source, with outer variables from the `scope` option. */
 export function captureGiven(
   fn: AnyFunction,
   facts: FunctionFacts,
@@ -71,11 +71,11 @@ export function captureGiven(
 export interface Printed {
   readonly facts: FunctionFacts;
   readonly text: string;
-  /** Characters put before the printed text to make it an expression. */
+  /** The number of characters put before the printed text to make it an expression. */
   readonly before: number;
 }
 
-/** A method prints without its object or class, so it is read back inside one. */
+/** A method is printed without its object or class, so it is parsed inside one. */
 export function parsePrinted(printed: string): Printed | CaptureRefusal {
   let refusal: CaptureRefusal | undefined;
   for (const [before, after] of [
@@ -104,5 +104,5 @@ export function parsePrinted(printed: string): Printed | CaptureRefusal {
 export const isNativeText = (printed: string): boolean =>
   /\{\s*\[native code\]\s*\}\s*$/.test(printed);
 
-/** V8 gives only sloppy plain functions these own properties; everything else is taken as strict. */
+/** V8 gives these own properties to sloppy plain functions only; all other functions are taken as strict. */
 const isSloppy = (fn: AnyFunction): boolean => Object.hasOwn(fn, 'caller');

@@ -1,26 +1,27 @@
 import { DebuggerSession } from './debugger-session.ts';
 
 /**
- * An idle session stays open for this many times the time that enabling its debugger took. Enabling again costs that
- * time, so captures that keep coming share a session. But while a debugger is enabled the engine runs WebAssembly
- * in baseline code: kernels take two to three times as long. So no session outlasts the captures by more than one enabling.
+ * How long an idle session stays open, as a multiple of the time that enabling its debugger took. Enabling it
+ * again costs that time, so successive captures share a session. While a debugger is enabled, however, the engine
+ * runs WebAssembly in baseline code, which makes kernels two to three times slower. A session therefore outlasts
+ * captures by one enabling at most.
  */
 const worthKeeping = 1;
 
-// As they are at the start: users replace timers in tests.
+// Saved at the start, since users replace timers in tests.
 const { setTimeout, performance } = globalThis;
 
 let depth = 0;
 let current: DebuggerSession | undefined;
-/** The time at which the open session became idle; undefined while it captures, and without a session. */
+/** The time at which the open session became idle; undefined during a capture and without a session. */
 export let sessionIdleSince: number | undefined;
-/** Whether a timer, or the end of this iteration of the event loop, will end the session. */
+/** True if a timer or microtask is going to end the session. */
 let isScheduled = false;
 
 /**
- * Keeps one session for all captures inside `run` (which must be synchronous). It opens at the first need. A function
- * is traced piece by piece, and others are captured beside it: the session stays open but idle, invisible to user code,
- * until the pending microtasks run, or longer if its debugger was enabled.
+ * Shares one session between all captures inside `run`, which must be synchronous. The session is opened on first
+ * use. A function is traced piece by piece, with captures of other functions in between: the session stays open
+ * but idle, invisible to user code, until the pending microtasks run, or longer if its debugger was enabled.
  */
 export function withCaptureSession<T>(run: () => T): T {
   depth++;
@@ -39,7 +40,7 @@ export function withCaptureSession<T>(run: () => T): T {
 
 const longestIdle = (): number => worthKeeping * (current?.msToDebug ?? 0);
 
-/** A pending timer keeps no process alive. */
+/** The timer doesn't keep the process alive. */
 function scheduleEnd(ms: number): void {
   isScheduled = true;
   if (ms > 0) setTimeout(endIfIdle, ms).unref();
@@ -54,7 +55,7 @@ function endIfIdle(): void {
   else endCaptureSession();
 }
 
-/** Ends the session, if it is idle. */
+/** Ends the session if it is idle. */
 export function endCaptureSession(): void {
   if (sessionIdleSince === undefined) return;
   const open = current;
@@ -63,14 +64,17 @@ export function endCaptureSession(): void {
   open?.close();
 }
 
-/** For calls that capture nothing: in code that never returns to the event loop, no timer ends the session. */
+/**
+ * Called by calls that capture nothing: in code that never returns to the event loop, no timer could end the
+ * session.
+ */
 export function endLongCaptureSession(): void {
   if (sessionIdleSince === undefined || performance.now() - sessionIdleSince < longestIdle())
     return;
   endCaptureSession();
 }
 
-/** The session of the surrounding `withCaptureSession`; undefined where there is no inspector. */
+/** Returns the session of the surrounding `withCaptureSession`; undefined if there is no inspector. */
 export function currentSession(): DebuggerSession | undefined {
   if (depth === 0) throw new Error('invariant: currentSession outside withCaptureSession');
   if (current) current.wake();

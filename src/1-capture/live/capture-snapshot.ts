@@ -7,9 +7,9 @@ import { isOwnImport } from './scope-reads.ts';
 import { type FoundFunction, type Script, sourceOf } from './script.ts';
 
 /**
- * The route through `[[Scopes]]`, the engine's list of the variables around a function: needs no call and no
- * code generation, but what it gives is a copy. So it serves functions whose outer variables never change, and
- * none that needs the `this` of its place or private names. Undefined for others.
+ * The route through `[[Scopes]]`, the engine's list of a function's outer scopes. It needs no call and no code
+ * generation, but returns a copy. It therefore serves functions whose outer variables never change, and that need
+ * neither an outer `this` nor private names. Returns undefined for other functions.
  */
 export function captureSnapshot(
   session: DebuggerSession,
@@ -20,17 +20,18 @@ export function captureSnapshot(
   if (needsPlace || facts.written.size > 0) return undefined;
   if (![...facts.free.values()].every((binding) => isCopied(binding, script))) return undefined;
   const scopes = facts.free.size > 0 ? listScopes(session, internal) : [];
-  // Any name may be a property of such an object.
+  // Any name may be a property of the `with` object.
   if (scopes.some(isWith)) return undefined;
   const values: Record<string, unknown> = {};
   for (const [name, binding] of facts.free) {
     const found = findIn(scopes, name);
-    // Of the global object, which is read live; or a parameter of what is around the script, such as `require`.
+    // A name of the global object, which is read live; or a parameter of a wrapper around the script, such as
+    // `require`.
     if (!binding) {
       if (found) return undefined;
       continue;
     }
-    // Before its initialisation a variable shows as undefined.
+    // An uninitialized variable reads as undefined.
     if (!found || found.value === undefined) return undefined;
     if (binding.kind === 'import' && !isFixed(found.value)) return undefined;
     values[name] = found.value;
@@ -54,15 +55,15 @@ export function captureSnapshot(
 }
 
 /**
- * Whether the copy is all that there is to know: nothing around the function changes, not from another script either, and
- * it needs no class. Then no call has to begin, which takes the engine milliseconds in a large program.
+ * Returns whether a copy suffices: no outer variable changes, not even from another script, and the function needs
+ * no class. Then no call has to be started, which takes the engine milliseconds in a large program.
  */
 export function isUnchanging(
   fn: AnyFunction,
   { facts, script }: Pick<FoundFunction, 'facts' | 'script'>,
 ): boolean {
   if (facts.usesSuper || facts.kind === 'constructor' || facts.free.has('arguments')) return false;
-  // Globals are those of this realm.
+  // The globals must be those of this realm.
   if (!isOfThisRealm(fn)) return false;
   return [...facts.free.values()].every((binding) => {
     if (!binding || binding.kind === 'const') return true;
@@ -77,24 +78,24 @@ function isOfThisRealm(fn: object): boolean {
   return root === Object.prototype;
 }
 
-/** The engine doesn't list the name that a function expression or class has inside itself. */
+/** The engine doesn't list the inner name of a function expression or class. */
 const isCopied = (binding: Binding | undefined, script: Script): boolean =>
   binding === undefined ||
   isOwnImport(binding, script) ||
   (binding.kind !== 'self' && isNeverReassigned(binding));
 
-/** Functions and namespaces that this package exports stay what they are. */
+/** Functions and namespaces that this package exports never change. */
 const isFixed = (value: unknown): boolean =>
   typeof value === 'function' || Object.prototype.toString.call(value) === '[object Module]';
 
-/** Whether a variable that its script never assigns was assigned through a scope: copies may be of the past. */
+/** True once a variable that its script never assigns was assigned through a scope: copies may be outdated. */
 let isAnyAssigned = false;
 
 export function noteAssigned(binding: Binding | undefined): void {
   if (binding && isNeverReassigned(binding)) isAnyAssigned = true;
 }
 
-/** A copy whose variables can be assigned, through the scope that `probe` finds. */
+/** Returns a copy whose variables can be assigned, through the scope that `probe` finds. */
 export function assignedLater(copy: Scope, probe: () => Scope): Scope {
   let live: Scope | undefined;
   const now = (): Scope => {
@@ -116,15 +117,15 @@ export function assignedLater(copy: Scope, probe: () => Scope): Scope {
   };
 }
 
-/** One of `[[Scopes]]`: what kind it is, and its variables as an object that the engine made. */
+/** An element of `[[Scopes]]`: its kind, and its variables as an object that the engine created. */
 interface ListedScope {
   readonly description: string;
   readonly object: object;
 }
 
 /**
- * The value that `[[Scopes]]` has for a name, innermost first. Beyond a `with`, whose object is the user's and may be
- * a Proxy, nothing is found.
+ * Returns the value of a name in `[[Scopes]]`, searched from the innermost scope. The search ends at a `with`,
+ * whose object is the user's and may be a Proxy.
  */
 export function findInScopes(
   session: DebuggerSession,
@@ -134,14 +135,14 @@ export function findInScopes(
   return findIn(listScopes(session, internal), name);
 }
 
-/** Innermost first. */
+/** Returns the scopes, innermost first. */
 export function listScopes(
   session: DebuggerSession,
   internal: readonly RemoteProperty[],
 ): readonly ListedScope[] {
   const list = internal.find((property) => property.name === '[[Scopes]]')?.value?.objectId;
   if (list === undefined) return [];
-  // The list itself: asked for its properties, the inspector would print every function that it leads to.
+  // Reads the list itself: if asked for its properties, the inspector would print every reachable function.
   return Array.from(session.local(list, { objectId: list }) as ArrayLike<ListedScope>);
 }
 
@@ -160,7 +161,7 @@ function findIn(
 
 const isWith = ({ description }: ListedScope): boolean => description.startsWith('With');
 
-/** Before its initialisation a variable is undefined here; newer engines throw. */
+/** An uninitialized variable reads as undefined here; newer engines throw. */
 function initialized(scope: Readonly<Record<string, unknown>>, name: string): unknown {
   try {
     return scope[name];

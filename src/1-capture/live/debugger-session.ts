@@ -1,7 +1,7 @@
 import type { Session } from 'node:inspector';
 import { builtinModule } from '../script/builtin-module.ts';
 
-/** The part of the DevTools protocol that a capture uses. */
+/** The part of the DevTools protocol that captures use. */
 interface Protocol {
   'Debugger.enable': [{ maxScriptsCacheSize?: number }, unknown];
   'Debugger.disable': [undefined, unknown];
@@ -68,7 +68,9 @@ export interface ScriptInfo {
   readonly sourceMapURL?: string | undefined;
 }
 
-/** A table on the global object through which code inside the debugger reaches ours, there during a session. */
+/**
+ * A table on the global object through which code in the debugger reaches this module. It exists during a session.
+ */
 export interface Handover {
   /** Passes a value into the debugger (`handover.value`) and out of it. */
   value?: unknown;
@@ -79,10 +81,10 @@ export interface Handover {
 export const handoverName = '__tostaticCapture';
 const objectGroup = 'tostatic-capture';
 
-/** Set once a session has not answered: this runtime's never will. */
+/** True once a session has not answered: sessions of this runtime never will. */
 let isMute = false;
 
-/** A connected inspector session. Synchronous throughout. */
+/** A connected inspector session. All of its methods are synchronous. */
 export class DebuggerSession {
   readonly #scripts = new Map<string, ScriptInfo>();
   readonly handover: Handover = {};
@@ -105,7 +107,7 @@ export class DebuggerSession {
         opened.#scripts.set(params.scriptId, params);
       });
       opened.reachFrom(globalThis);
-      // The inspector evaluates in the main realm; test runners may load this file in another one.
+      // The inspector evaluates in the main realm, but test runners may load this file in another realm.
       opened.reachFrom(realmOf(inspector.Session));
       if (opened.#answersImmediately()) return opened;
       isMute = true;
@@ -113,11 +115,11 @@ export class DebuggerSession {
       session.disconnect();
       return undefined;
     } catch {
-      return undefined; // not permitted (--permission), or not in this build
+      return undefined; // forbidden (--permission), or missing in this build
     }
   }
 
-  /** A capture is synchronous: Deno's and Bun's sessions respond later, or never. */
+  /** Captures are synchronous, but sessions of Deno and Bun respond later or never. */
   #answersImmediately(): boolean {
     const expression = handoverName;
     const answer: { result?: RemoteObject } | undefined = this.post('Runtime.evaluate', {
@@ -140,20 +142,21 @@ export class DebuggerSession {
 
   /**
    * Enables the Debugger domain until the session ends. The engine then reports all its scripts with their inline
-   * source maps, which takes 4 ms in a small program and more than 100 ms in a large one. Functions of known scripts
-   * don't need it.
+   * source maps, which takes 4 ms in a small program and more than 100 ms in a large one. Functions of known
+   * scripts don't need it.
    */
   debug(): void {
     if (this.#isDebugging) return;
     this.#isDebugging = true;
     const start = performance.now();
     this.post('Debugger.enable', { maxScriptsCacheSize: 0 });
-    // Conditions of breakpoints are still evaluated; a `debugger` statement of the user is not for this session.
+    // Conditions of breakpoints are still evaluated, but a user's `debugger` statement must not pause this
+    // session.
     this.post('Debugger.setSkipAllPauses', { skip: true });
     this.#msToDebug = performance.now() - start;
   }
 
-  /** Time that enabling the debugger took; 0 while it is disabled. */
+  /** The time that enabling the debugger took; 0 while it is disabled. */
   get msToDebug(): number {
     return this.#msToDebug;
   }
@@ -163,14 +166,14 @@ export class DebuggerSession {
     return this.#scripts.get(scriptId);
   }
 
-  /** Makes the hand-over table visible to code that runs in this realm. */
+  /** Makes the hand-over table visible to code in this realm. */
   reachFrom(realm: object | undefined): void {
     if (realm === undefined || this.#realms.has(realm)) return;
     Object.defineProperty(realm, handoverName, { value: this.handover, configurable: true });
     this.#realms.add(realm);
   }
 
-  /** Takes the table off the global objects until `wake`. */
+  /** Removes the table from the global objects until `wake`. */
   rest(): void {
     for (const realm of this.#realms) Reflect.deleteProperty(realm, handoverName);
     this.#isResting = true;
@@ -192,7 +195,7 @@ export class DebuggerSession {
     return result.objectId ?? '';
   }
 
-  /** The value itself behind a description by the inspector. */
+  /** Returns the value that the inspector describes. */
   local(holder: string, remote: RemoteObject): unknown {
     const functionDeclaration = `function (v) { ${handoverName}.value = v }`;
     this.post('Runtime.callFunctionOn', {
@@ -210,7 +213,7 @@ export class DebuggerSession {
     return { own: found.result, internal: found.internalProperties ?? [] };
   }
 
-  /** Lets go of every object that the inspector holds for this session. */
+  /** Releases all objects that the inspector holds for this session. */
   release(): void {
     this.handover.value = undefined;
     this.handover.hit = () => {};
@@ -235,7 +238,7 @@ function argumentFor({ objectId, unserializableValue, value }: RemoteObject): Re
   return unserializableValue !== undefined ? { unserializableValue } : { value };
 }
 
-/** The global object of the realm that a function was made in, if it allows code generation. */
+/** Returns the global object of a function's realm, if the realm allows code generation. */
 export function realmOf(fn: object): object | undefined {
   try {
     let root = fn;

@@ -6,16 +6,16 @@ import { type DebuggerSession, handoverName, type Location, realmOf } from './de
 import type { Script } from './script.ts';
 import { universalValue } from './universal-value.ts';
 
-/** Evaluates text inside the scope of a function; always in sloppy mode. */
+/** Evaluates text in a function's scope, always in sloppy mode. */
 export type Evaluate = (source: string) => unknown;
 
-// The parameter must not hide a variable of the user.
+// The parameter must not hide a user's variable.
 const condition = `${handoverName}.hit(__tostaticSource => eval(__tostaticSource)), false`;
 
 /**
- * Takes an evaluator out of the scope of `fn` without running its body: breakpoints wherever a call
- * can begin have a condition that hands out `e => eval(e)` and is false, so nothing pauses; then the
- * call is terminated. Termination can't be caught and runs no `finally`.
+ * Gets an evaluator from the scope of `fn` without running its body. Breakpoints at all positions where a call can
+ * begin have a condition that passes out `e => eval(e)` and is false, so that nothing pauses; then the call is
+ * terminated. Termination can't be caught and runs no `finally`.
  */
 export function probeEntry(
   session: DebuggerSession,
@@ -29,7 +29,7 @@ export function probeEntry(
   const { classNode, node } = facts;
   const last = classNode && isImplicit(classNode) ? classNode.end : node.end;
   const first = classNode ? Math.min(classNode.start, node.start) : node.start;
-  // A long function has hundreds of places to stop: only those up to the end of the entry are requested.
+  // A long function has hundreds of possible breakpoints, so only those up to the end of the entry are requested.
   const possible = (to: number, restrictToFunction: boolean): readonly Place[] => {
     const start = restrictToFunction ? at : locate(script, at.scriptId, first);
     const end = locate(script, at.scriptId, Math.min(to, last) + 1);
@@ -40,7 +40,7 @@ export function probeEntry(
     });
     return placesOf(script, found.locations);
   };
-  // The engine looks for a place among all functions of the script: that takes milliseconds where there are many.
+  // The engine searches all functions of the script for a position, which takes milliseconds if there are many.
   const reached = firstStop(facts);
   const { ranges, unsafe } =
     reached === undefined
@@ -53,7 +53,7 @@ export function probeEntry(
 
   let evaluate: Evaluate | undefined;
   session.reachFrom(realmOf(fn));
-  // The function may represent one of the language's own: what calls it while breakpoints are set isn't stopped.
+  // The function may have replaced a built-in one: calls made while breakpoints are set must not be stopped.
   let isEntered = false;
   session.handover.hit = (found) => {
     if (!isEntered) return;
@@ -71,7 +71,7 @@ export function probeEntry(
   };
   const breakpoints: string[] = [];
   try {
-    // A class without a constructor has no entry of its own to stop at, only its fields.
+    // A class without a constructor has no entry to stop at, only its fields.
     if (!classNode || !isImplicit(classNode)) {
       const set = session.post('Debugger.setBreakpointOnFunctionCall', { objectId, condition });
       breakpoints.push(set.breakpointId);
@@ -91,7 +91,7 @@ export function probeEntry(
     try {
       session.post('Runtime.evaluate', { expression: `${handoverName}.run()`, silent: true });
     } catch {
-      // "Execution was terminated": what was asked for.
+      // "Execution was terminated", as requested.
     }
   } finally {
     for (const breakpointId of breakpoints) {
@@ -123,7 +123,7 @@ const isIn =
     from <= offset && offset <= to;
 
 function placesOf(script: Script, locations: readonly Location[]): Place[] {
-  const places = new Map<number, Place>(); // one place may be listed twice, but be set only once
+  const places = new Map<number, Place>(); // a position may be listed twice, but can only be set once
   for (const { scriptId, lineNumber, columnNumber } of locations) {
     const offset = script.text.offsetAt(lineNumber, columnNumber);
     places.set(offset, { offset, location: { scriptId, lineNumber, columnNumber } });
@@ -141,14 +141,14 @@ interface Call {
   restore(): void;
 }
 
-/** A call that reaches the armed places. Undefined when only running user code would. */
+/** Returns a call that reaches the breakpoints; undefined if only running user code would. */
 function callThatStops(fn: AnyFunction, facts: FunctionFacts): Call | undefined {
   const args = Array.from({ length: facts.node.params.length + 16 }, () => universalValue);
   const { classNode } = facts;
   if (!classNode) {
     const run = () => {
       const result: unknown = Reflect.apply(fn, universalValue, args);
-      // A generator has only bound its parameters so far.
+      // The call of a generator has only bound its parameters.
       if (facts.node.generator) (result as Generator).next();
     };
     return { run, restore: () => {} };
@@ -156,7 +156,8 @@ function callThatStops(fn: AnyFunction, facts: FunctionFacts): Call | undefined 
   const newTarget = function target() {};
   const run = () => void Reflect.construct(fn, args, newTarget);
   if (!classNode.superClass || !isImplicit(classNode)) return { run, restore: () => {} };
-  // The implicit constructor calls the parent's before the fields: put a harmless parent there.
+  // The implicit constructor calls the parent's constructor before the fields, so a harmless parent is
+  // substituted.
   const parent = Object.getPrototypeOf(fn);
   if (!Reflect.setPrototypeOf(fn, newTarget)) return undefined;
   return { run, restore: () => Object.setPrototypeOf(fn, parent) };

@@ -2,9 +2,8 @@ import type { AnyFunction, ClassNode, FunctionNode } from '../script/captured-fu
 import type { Evaluate } from './entry-probe.ts';
 
 /**
- * Finds the object that a method was defined on, along the prototypes of a receiver. The engine
- * doesn't show it, so a tracer that meets `super` in a method without `homeObject` asks here, with
- * the `this` of the call.
+ * Finds a method's home object along the prototypes of a receiver. The engine doesn't expose it, so a tracer that
+ * reaches `super` in a method without `homeObject` calls this with the `this` of the call.
  */
 export function findHomeObject(fn: AnyFunction, receiver: unknown): object | undefined {
   let object = receiver === null || receiver === undefined ? null : Object(receiver);
@@ -12,7 +11,7 @@ export function findHomeObject(fn: AnyFunction, receiver: unknown): object | und
   return undefined;
 }
 
-/** The home object of a method of a named class, through the class's own name. */
+/** Returns the home object of a method of a named class, found by the class's name. */
 export function homeObjectInClass(
   fn: AnyFunction,
   node: FunctionNode,
@@ -29,7 +28,7 @@ export function homeObjectInClass(
       if (typeof owner !== 'function') return undefined;
       return [owner.prototype, owner].find((object) => object && owns(object, fn));
     } catch {
-      return undefined; // the engine dropped the variable, as nothing in the class reads it
+      return undefined; // the engine dropped the variable, since nothing in the class reads it
     }
   }
   return undefined;

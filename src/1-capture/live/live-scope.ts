@@ -9,11 +9,11 @@ import type { Script } from './script.ts';
 type Reader = () => unknown;
 
 /**
- * The variables around a function, through an evaluator that runs inside its scope. Readers are
- * made once for all free names, as closures inside that scope: a read is then a call of `() => name`.
+ * Returns the outer variables of a function, through an evaluator that runs in its scope. Readers are created once
+ * for all free names, as closures in that scope: a read is then a call of `() => name`.
  *
- * `hidden` holds free names that a local variable hides at the place of the evaluator; they never
- * change, so their values were taken once.
+ * `hidden`: free names that a local variable hides at the evaluator's location. They never change, so their values
+ * were read once.
  */
 export function liveScope(
   evaluate: Evaluate,
@@ -50,7 +50,7 @@ export function liveScope(
   const scope: Scope = {
     ...reads,
     set(name, value, strict = facts.strict) {
-      // A function, or a class, inside sloppy code may be strict.
+      // A function or class inside sloppy code may be strict.
       const key = `${strict} ${name}`;
       let write = writers.get(key);
       if (write === undefined) {
@@ -74,7 +74,7 @@ export function liveScope(
       if (binding === undefined) return frozenGlobals.has(name);
       if (isOwnFunction(binding, script, reader)) return true;
       if (!isNeverReassigned(binding) || isExposed(binding, script)) return false;
-      // Before its initialisation a variable is about to change.
+      // An uninitialized variable is still going to change.
       return isReadable(name) && (binding.kind !== 'var' || reader(name)() !== undefined);
     },
   };
@@ -83,7 +83,7 @@ export function liveScope(
   return { ...scope, place: placesOf(scope, facts, exposed) };
 }
 
-/** Inside the debugger an uninitialised variable looks like a missing one; the user's code differs. */
+/** Inside the debugger, an uninitialized variable looks like a missing one, unlike in the user's code. */
 export function guardUninitialized(
   name: string,
   read: Reader,
@@ -103,7 +103,10 @@ export function guardUninitialized(
   };
 }
 
-/** Top-level variables of a classic script or of evaluated text can be assigned from elsewhere. */
+/**
+ * Returns whether the variable can be assigned from elsewhere, as top-level variables of classic scripts and of
+ * evaluated text can.
+ */
 function isExposed(binding: Binding, script: Script): boolean {
   if (script.isModule || binding.scope.kind !== 'program') return false;
   if (binding.kind === 'const') return false;
@@ -117,7 +120,7 @@ function isExposed(binding: Binding, script: Script): boolean {
   }
 }
 
-/** Names come from the parser, but nothing else may be evaluated should one not. */
+/** Names come from the parser; this makes sure that nothing else is ever evaluated. */
 function checkName(name: string): void {
   if (/^[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*$/u.test(name)) return;
   throw new Error(`invariant: ${JSON.stringify(name)} is not a variable's name`);
@@ -127,7 +130,7 @@ export function privateAccess(evaluate: Evaluate, name: string): PrivateAccess {
   checkName(name);
   const get = evaluate(`o => o.#${name}`) as PrivateAccess['get'];
   const has = evaluate(`o => #${name} in o`) as PrivateAccess['has'];
-  // Made at the first write: a private method has no setter to compile.
+  // Created on the first write, since a private method has no setter to compile.
   let set: PrivateAccess['set'] | undefined;
   return {
     get,

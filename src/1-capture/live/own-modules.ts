@@ -1,13 +1,13 @@
 import { ownPartOfFile, publishedScheme } from '../../../runtime/errors/own-code.ts';
 
 /**
- * Whether an import names a module of this package. These assign none of the functions that they export, so
+ * Returns whether an import refers to a module of this package, which never reassigns exported functions, so that
  * such an import needs no guard.
  */
 export function isOwnModule(from: string, importer: string): boolean {
   if (from === 'tostatic' || from.startsWith('tostatic/')) return true;
   if (!from.startsWith('.')) return false;
-  // What is relative to a published module is beside it.
+  // A relative import of a published module refers to a published module.
   if (importer.startsWith(publishedScheme)) return true;
   return ownPartOfFile(new URL(from, `file://${importer}`).href) !== null;
 }

@@ -5,11 +5,11 @@ import { isOwnModule } from './own-modules.ts';
 import type { Script } from './script.ts';
 
 interface ScopeReads extends Pick<Scope, 'has' | 'get' | 'reader'> {
-  /** False before the initialisation of the variable, and where there is none of the name. */
+  /** Returns false if the variable is uninitialized or doesn't exist. */
   isReadable(name: string): boolean;
 }
 
-/** The part of a live scope that doesn't depend on how it reaches the variables. */
+/** The part of a live scope that doesn't depend on how variables are accessed. */
 export function scopeReads(reader: Scope['reader'], { free }: FunctionFacts): ScopeReads {
   const isReadable = (name: string): boolean => {
     try {
@@ -27,20 +27,20 @@ export function scopeReads(reader: Scope['reader'], { free }: FunctionFacts): Sc
   };
 }
 
-/** An import of a function of this package: other modules may assign what they export. */
+/** Returns whether the binding imports a function of this package. (Other modules may assign what they export.) */
 export const isOwnFunction = (binding: Binding, script: Script, reader: Scope['reader']): boolean =>
   isOwnImport(binding, script) && typeof reader(binding.name)() === 'function';
 
 export const isOwnImport = ({ kind, from }: Binding, { text }: Script): boolean =>
   kind === 'import' && from !== undefined && isOwnModule(from, text.file);
 
-/** `Scope.place` of live scopes. `isExposed`: the variable is a property of the global object, too. */
+/** `Scope.place` of live scopes. `isExposed`: the variable is also a property of the global object. */
 export function placesOf(
   { reader, set }: Pick<Scope, 'reader' | 'set'>,
   { free }: FunctionFacts,
   isExposed: (binding: Binding) => boolean,
 ): NonNullable<Scope['place']> {
-  // The places live as long as a scope that knows them.
+  // Places live as long as a scope that refers to them.
   const places = new Map<string, VariablePlace>();
   return (name, write) => {
     const binding = free.get(name);

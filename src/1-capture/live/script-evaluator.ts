@@ -9,17 +9,17 @@ interface Inside {
   readonly evaluate: Evaluate;
   /** Names that the function hides. */
   readonly hidden: ReadonlySet<string>;
-  /** An object that each run of the script makes again, in a variable that never changes. */
+  /** An object that each run of the script creates anew, in a variable that never changes. */
   readonly witness: { readonly name: string; readonly value: unknown } | undefined;
 }
 
 const inside = new WeakMap<Script, Inside>();
 
 /**
- * Returns a reader of the top-level variables of a function's script, where the function uses no others: the evaluator
- * of a function captured before it. To take one out of each function, the engine parses the whole file again. Of an ES
- * module there is one instance per script. Another script may have run several times: there the witness of the
- * evaluator has to be among the variables around the function.
+ * Returns an evaluator for the top-level variables of a function's script, if the function uses no others: that of
+ * a function captured before. Getting a new evaluator from each function would make the engine parse the whole
+ * file again. An ES module has a single instance. Another script may have run several times, so the evaluator's
+ * witness must be among the function's outer variables.
  */
 export function scriptEvaluator(
   session: DebuggerSession,
@@ -39,7 +39,7 @@ export function scriptEvaluator(
   return found && found.value === witness.value ? known.evaluate : undefined;
 }
 
-/** Keeps the evaluator, if nothing but classes stands between its function and the top of the script. */
+/** Remembers the evaluator, if only classes are between its function and the top level of the script. */
 export function rememberEvaluator(script: Script, facts: FunctionFacts, evaluate: Evaluate): void {
   if (inside.has(script) || facts.kind === 'constructor') return;
   const hidden = new Set([...facts.declared, ...facts.bodyNames]);
@@ -66,13 +66,13 @@ function findWitness(
       const value = evaluate(name);
       if (Object(value) === value) return { name, value };
     } catch {
-      // Not there yet, or a variable that no function uses: the engine has none for it.
+      // Not initialized yet, or a variable that no function uses, which the engine omits.
     }
   }
   return undefined;
 }
 
-/** Variables that a statement fills with objects of its own. */
+/** Returns the variables that a statement initializes with newly created objects. */
 function definedBy(statement: NonNullable<Script['body']>[number]): string[] {
   if (statement.type === 'FunctionDeclaration' || statement.type === 'ClassDeclaration') {
     return [statement.id.name];

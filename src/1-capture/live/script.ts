@@ -15,50 +15,50 @@ import { type CaptureRefusal, refuse } from '../script/refusal.ts';
 import { makeScriptText, type ScriptText } from '../script/script-text.ts';
 import type { DebuggerSession, Location, RemoteProperty, ScriptInfo } from './debugger-session.ts';
 
-/** A parsed and analysed script; all functions that come from it share this. */
+/** A parsed and analyzed script, shared by all of its functions. */
 export interface Script {
   readonly text: ScriptText;
   readonly facts: ScriptFacts;
-  /** Only where the engine may know functions by other names. */
+  /** Set only if the engine may know functions by other names. */
   readonly names?: ReadonlyMap<FunctionNode, string>;
-  /** Its top-level names may be those of another script: evaluated text has no file of its own. */
+  /** True for evaluated text, which has no file: its top-level names may be those of another script. */
   readonly evaluated: boolean;
   readonly isModule: boolean;
-  /** Its statements and its URL, if the engine reported the script. */
+  /** Its statements and URL, if the engine reported the script. */
   readonly body?: Program['body'];
   readonly url?: string;
 }
 
-/** The engine's description of a function, with its place in a script. */
+/** The engine's description of a function, and the function's script. */
 export interface FoundFunction {
   readonly script: Script;
   readonly facts: FunctionFacts;
   readonly internal: readonly RemoteProperty[];
 }
 
-// Weak: a script stays parsed as long as a captured function of it lives (they refer to it).
+// Weak: a script is kept as long as one of its captured functions lives, because they refer to it.
 const scripts = new Map<string, WeakRef<Script>>();
 const forgotten = new FinalizationRegistry<string>((id) => {
   if (scripts.get(id)?.deref() === undefined) scripts.delete(id);
 });
 
-/** A script that a captured function of is live: nothing has to be asked about it. */
+/** Returns a script of which a captured function is alive, without any requests to the engine. */
 export const knownScript = (scriptId: string): Script | undefined => scripts.get(scriptId)?.deref();
 
-/** The file that a script was loaded from, unchanged since. Undefined where that can't be told. */
+/** Returns the unmodified file that a script was loaded from; undefined if that is unknown. */
 export type FindScriptFile = (
   session: DebuggerSession,
   scriptId: string,
   internal: readonly RemoteProperty[],
 ) => (ScriptInfo & { readonly text: string }) | undefined;
 
-/** Finds scripts without the debugger; there is none in pages (`src/node/script-files.ts`). */
+/** Finds scripts without the debugger; not available in pages (`src/node/script-files.ts`). */
 export let findScriptFile: FindScriptFile = () => undefined;
 export const provideScriptFiles = (find: FindScriptFile): void => {
   findScriptFile = find;
 };
 
-/** `source`: its text, if it is known. */
+/** `source`: the script's text, if it is known. */
 export function loadScript(
   session: DebuggerSession,
   info: ScriptInfo,
@@ -79,15 +79,16 @@ export function loadScript(
 }
 
 /**
- * The text as the source of one function. In published files of tostatic, which users bundle with their own,
- * it is the place that tells whose function it is, and the file's name says so.
+ * Returns the text as the source of one function. In published files of tostatic, which users bundle with their
+ * own, the position tells who owns the function, and the file's name says so.
  */
 export function sourceOf({ text, url }: Script, { node }: FunctionFacts): SourceText {
   if (url === undefined) return text;
   const { line, column } = text.lineAndColumnAt(node.start);
   const part =
     ownPartAt({ file: url, line: line + 1, column: column + 1 }) ??
-    // Where stacks are led through source maps (tsx rewrites published files and maps them back), the original place.
+    // If stacks are mapped by source maps (tsx rewrites published files and maps them back), the original position
+    // decides.
     (sourceFolder === null ? ownPartAt(text.position(node.start)) : null);
   if (part === null || ownPartOfFile(text.file)) return text;
   return {
@@ -107,7 +108,7 @@ export function parseScript(text: string, isModule: boolean): Program | CaptureR
         sourceType,
         ecmaVersion: 'latest',
         allowHashBang: true,
-        // CommonJS bodies return, and evaluated text may stand inside a method or class.
+        // CommonJS bodies contain `return`, and evaluated text may be inside a method or class.
         allowReturnOutsideFunction: true,
         allowSuperOutsideMethod: true,
         checkPrivateFields: false,
@@ -120,8 +121,8 @@ export function parseScript(text: string, isModule: boolean): Program | CaptureR
 }
 
 /**
- * The function at V8's location, which is its `(` (functions, methods, explicit constructors), its
- * first character (arrows), or the beginning of the class (classes without a constructor).
+ * Returns the function at V8's location: its `(` (functions, methods, explicit constructors), its first character
+ * (arrows), or the start of the class (classes without a constructor).
  */
 export function findFunction(
   script: Script,
@@ -145,7 +146,7 @@ export function findFunction(
 
 const implicitConstructors = new WeakMap<ClassNode, FunctionFacts>();
 
-/** Returns the facts about the constructor that the language gives a class without one. */
+/** Returns the facts about the implicit constructor of a class. */
 function implicitConstructor(
   classNode: ClassNode,
   fieldNames: ReadonlyMap<string, Binding | undefined>,

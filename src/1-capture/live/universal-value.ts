@@ -1,8 +1,8 @@
-const elementLimit = 64; // destructuring asks for as many as it names; a rest element asks for all
+const elementLimit = 64; // destructuring reads as many as it names; a rest element reads all
 
 /**
- * A value for any parameter: every property is there, it can be called, constructed and iterated,
- * so no default value, pattern or coercion in a parameter list runs user code.
+ * A valid argument for any parameter: it has every property, and can be called, constructed and iterated, so that
+ * no default value, pattern or coercion in a parameter list runs user code.
  */
 export const universalValue: object = new Proxy(() => {}, {
   get: (_target, key) => {

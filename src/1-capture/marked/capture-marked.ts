@@ -5,7 +5,7 @@ import { markedScope } from './marked-scope.ts';
 import type { PrivateFunctions, ScopeTable } from './probe.ts';
 import type { Marked } from './read-marker.ts';
 
-/** The route through the build plugin: the module's source as it was, scope by getters and setters. */
+/** The route through the build plugin: the module's original source, with a scope of getters and setters. */
 export function captureMarked(fn: AnyFunction, marked: Marked): CapturedFunction {
   const { script, facts, self } = marked;
   const homeObject = facts.usesSuper ? homeObjectOf(fn, marked) : undefined;
@@ -52,7 +52,7 @@ function privateAccess(table: ScopeTable, name: string) {
 
 function homeObjectOf(fn: AnyFunction, { facts, script, table }: Marked): object | undefined {
   if (facts.kind === 'constructor') return fn.prototype as object;
-  // The plugin adds the name of the class to the getters of methods that use `super`.
+  // The plugin adds the class name to the getters of methods that use `super`.
   const read = (name: string): unknown => (table as Record<string, unknown>)[name];
   return homeObjectInClass(fn, facts.node, script.facts.classes.keys(), read);
 }

@@ -1,12 +1,12 @@
 import type { AnyNode, BlockStatement } from 'acorn';
 import type { FunctionNode } from '../script/captured-function.ts';
 
-/** The property whose read at the very beginning of a function says that the build plugin was here. */
+/** The property that an instrumented function reads at its very beginning. */
 export const markerProperty = '$tostatic';
 
 /**
- * True when the first thing that the body of a function does is to read the marker. Minifiers turn
- * the plugin's `if` into conditions, sequences and returns; what runs first stays the leftmost part.
+ * Returns true if the body of a function starts with a read of the marker. Minifiers turn the plugin's `if` into
+ * conditions, sequences and returns, but the part that runs first remains leftmost.
  */
 export function beginsWithMarker({ body }: FunctionNode): boolean {
   let node = body.type === 'BlockStatement' ? firstExpression(body) : (body as AnyNode);
@@ -41,7 +41,7 @@ const isMarker = (property: AnyNode): boolean =>
   (property.type === 'Identifier' && property.name === markerProperty) ||
   (property.type === 'Literal' && property.value === markerProperty);
 
-/** Returns the expression that is evaluated first by the first statement that does anything. */
+/** Returns the expression that the first statement with an effect evaluates first. */
 function firstExpression(block: BlockStatement): AnyNode | undefined {
   for (const statement of block.body) {
     switch (statement.type) {

@@ -7,8 +7,8 @@ import type { ScopeTable } from './probe.ts';
 import type { Marked } from './read-marker.ts';
 
 /**
- * The variables around an instrumented function: the getters and setters that stand inside its
- * scope. Names without one are globals. Setters exist only for what the function itself assigns.
+ * Returns the outer variables of an instrumented function, through getters and setters in its scope. Names without
+ * a getter are globals. Setters exist only for variables that the function itself assigns.
  */
 export function markedScope(
   table: ScopeTable,
@@ -44,7 +44,7 @@ export function markedScope(
       if (binding === undefined) return frozenGlobals.has(name);
       if (isOwnFunction(binding, script, reader)) return true;
       if (!isNeverReassigned(binding)) return false;
-      // An uninitialised variable will still change. Bundlers turn `const` into `var`.
+      // An uninitialized variable will still change. Bundlers turn `const` into `var`.
       return isReadable(name) && reader(name)() !== undefined;
     },
   };

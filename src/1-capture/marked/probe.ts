@@ -1,28 +1,31 @@
 /**
- * State shared by instrumented modules and a capture. The build plugin imports this file into every module it touches
- * (`tostatic/probe`), so it depends on nothing. The object itself lives behind a global symbol: a page may hold two
- * copies of this file and still has one probe.
+ * State shared by instrumented modules and captures. The build plugin imports this file into every module that it
+ * instruments (`tostatic/probe`), so it has no dependencies. The object is stored under a global symbol: a page
+ * may contain two copies of this file, but has a single probe.
  */
 
-/** A module as the build plugin found it, before it put probes in. */
+/** A module as it was before the build plugin inserted probes. */
 export interface EmbeddedSource {
   readonly file: string;
-  /** `ModuleText` as JSON, or deflated and in base64 where that is shorter; neither: in `own-texts.ts`. */
+  /**
+   * `ModuleText` as JSON, or deflated and in base64 if that is shorter. If both are missing, it is in
+   * `own-texts.ts`.
+   */
   readonly text?: ModuleText;
   readonly packed?: string;
 }
 
 export interface ModuleText {
   readonly code: string;
-  /** The source map from `code` to what the user wrote, where they differ. */
+  /** The source map from `code` to the user's source, if they differ. */
   readonly map?: string;
-  /** The code is sloppy unless it says otherwise, unlike an ES module. */
+  /** True if the code is sloppy by default, unlike an ES module. */
   readonly commonJs?: boolean;
 }
 
 /**
- * Getters for the outer variables of a function, and setters for those it assigns. For private names,
- * under `#name`, functions that read, test (`in`) and, where it can be, write it.
+ * Getters for a function's outer variables, and setters for those that it assigns. For private names, under
+ * `#name`: functions that read, test (`in`) and, if possible, write it.
  */
 export type ScopeTable = object;
 
@@ -33,11 +36,11 @@ export type PrivateFunctions = readonly [
 ];
 
 export interface Probe {
-  /** True only while a capture calls a function for its scope. Its name is the marker. */
+  /** True only while a capture calls a function to get its scope. The name is the marker. */
   $tostatic: boolean;
   /**
-   * Returns the object that an instrumented function returns instead of running. `start`: its offset in the module's
-   * text. `self`: the `this` of the place of an arrow.
+   * Returns the object that an instrumented function returns instead of running. `start`: the function's offset in
+   * the module's text. `self`: the `this` that an arrow captures.
    */
   hit(
     source: () => EmbeddedSource,

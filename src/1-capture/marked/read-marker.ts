@@ -11,7 +11,7 @@ import { beginsWithMarker, markerProperty } from './entry-marker.ts';
 import { type EmbeddedSource, probe, type ScopeTable } from './probe.ts';
 import { unpack } from './unpack.ts';
 
-/** The information that the build plugin left in a function. */
+/** The information that the build plugin has put into a function. */
 export interface Marked {
   readonly script: Script;
   readonly facts: FunctionFacts;
@@ -23,8 +23,8 @@ export interface Marked {
 const scripts = new WeakMap<() => EmbeddedSource, Script>();
 
 /**
- * Reads the marker of an instrumented function by calling it while the probe is on: the entry passes
- * out the scope and returns. Undefined for other functions, which are not called.
+ * Reads the marker of an instrumented function by calling it while the probe is active: the entry passes out the
+ * scope and returns. Returns undefined for other functions, which are not called.
  */
 export function readMarker(fn: AnyFunction): Marked | undefined {
   const printed = Function.prototype.toString.call(fn);
@@ -37,18 +37,20 @@ export function readMarker(fn: AnyFunction): Marked | undefined {
   return script && facts && { script, facts, table: hit.scope?.() ?? {}, self: hit.self };
 }
 
-/** How a function with a marker is called. */
+/** How to call a function with a marker. */
 interface Entry {
   readonly parameters: number;
   readonly generator: boolean;
   readonly constructs: boolean;
 }
 
-/** Entries by printed text, since one place has many closures; the oldest are dropped when there are more. */
+/**
+ * Entries by printed text, since one location has many closures. The oldest entries are dropped above the limit.
+ */
 const entries = new Map<string, Entry | undefined>();
 const entryLimit = 200;
 
-/** A function without default values, as the plugin leaves it: its text needs no parser. */
+/** Matches a function without default values, in the plugin's form, so that its text needs no parser. */
 const plainEntry =
   /^(?:async\s)?(?:function\s*)?(\*?)[\s\w$]*\(([\w\s,.:$[\]{}]*)\)\s*(?:=>\s*)?\{?\s*(?:if\s*\()?\s*[\w$]+\.\$tostatic\b/;
 
@@ -88,11 +90,11 @@ function hitOf(fn: AnyFunction, { parameters, generator, constructs }: Entry): H
   const before = probe.hit;
   let found: Hit | undefined;
   probe.hit = (source, start, scope, self) => {
-    probe.$tostatic = false; // nothing after the entry may stop as well
+    probe.$tostatic = false; // code after the entry must not stop, too
     found = { source, start, scope, self };
     return {};
   };
-  // No parameter default runs: every argument exists, and has every property.
+  // No parameter default runs: every argument exists and has every property.
   const args = Array.from({ length: parameters + 16 }, () => universalValue);
   probe.$tostatic = true;
   try {
@@ -102,7 +104,7 @@ function hitOf(fn: AnyFunction, { parameters, generator, constructs }: Entry): H
       if (generator && !found) void (result as Generator).next();
     }
   } catch {
-    // Something in the parameters threw: there is no hit, and other routes are tried.
+    // If the parameters threw, there is no hit, and other routes are tried.
   } finally {
     probe.$tostatic = false;
     probe.hit = before;

@@ -5,7 +5,7 @@ import type { EmbeddedSource, ModuleText } from './probe.ts';
 
 let own: Readonly<Record<string, ModuleText>> | undefined;
 
-/** The text of an instrumented module. Browsers decompress only asynchronously by themselves. */
+/** Returns the text of an instrumented module. Browsers have only asynchronous decompression. */
 export function unpack({ file, text, packed }: EmbeddedSource): ModuleText {
   if (text) return text;
   if (packed !== undefined) return inflated(packed) as ModuleText;

@@ -3,7 +3,7 @@ import { type Binding, type FunctionFacts, LexicalScope } from './binding.ts';
 import type { ClassNode, FunctionNode } from './captured-function.ts';
 import { declareLocal, type Place } from './place.ts';
 
-/** The parts of the script's analysis that the analysis of a class needs. */
+/** The parts of the script analysis that analyzing a class needs. */
 export interface ClassWalk {
   readonly functions: readonly FunctionFacts[];
   readonly classes: Map<ClassNode, ReadonlyMap<string, Binding | undefined>>;
@@ -16,7 +16,7 @@ export interface ClassWalk {
   ): void;
 }
 
-/** A class: its name inside itself, its elements, and the outer names that its fields use. */
+/** Analyzes a class: its inner name, its members, and the outer names that its fields use. */
 export function analyzeClass(walk: ClassWalk, node: ClassNode, place: Place): void {
   const { functions, classes, visit } = walk;
   const scope = new LexicalScope('class', place.scope);
@@ -34,7 +34,7 @@ export function analyzeClass(walk: ClassWalk, node: ClassNode, place: Place): vo
     inLoop: false,
   };
   for (const member of node.body.body) analyzeMember(walk, member, node, inner, fields);
-  // Fields are initialised by the constructor, so their names are read through its scope.
+  // The constructor initializes the fields, so their names are read through its scope.
   const explicit = functions.find((facts) => facts.classNode === node);
   for (const [name, binding] of free) explicit?.free.set(name, binding);
   for (const name of written) explicit?.written.add(name);
@@ -57,13 +57,13 @@ function analyzeMember(
   else if (member.kind === 'constructor') {
     visitFunction(member.value, 'constructor', place, owner);
   } else {
-    // Where the constructor is followed, so are private methods: their names are read where it stands.
+    // Private methods are traced along with the constructor: their names are read in its scope.
     const isOwn = !member.static && member.key.type === 'PrivateIdentifier';
     visitFunction(member.value, 'method', isOwn ? fields : place);
   }
 }
 
-/** Names of the private elements that the constructor gives an instance. */
+/** Returns the names of the private elements that the constructor adds to an instance. */
 export function privateElements({ body }: ClassNode): string[] {
   return body.body.flatMap((member) => {
     if (member.type === 'StaticBlock' || member.static) return [];

@@ -15,15 +15,15 @@ import {
 
 export interface ScriptFacts {
   readonly program: LexicalScope;
-  /** In source order of their beginnings, outer functions before inner ones. */
+  /** In source order, outer functions before inner ones. */
   readonly functions: readonly FunctionFacts[];
-  /** Every class, with the outer names that its field initialisers use. */
+  /** All classes, with the outer names that their field initializers use. */
   readonly classes: ReadonlyMap<ClassNode, ReadonlyMap<string, Binding | undefined>>;
 }
 
 /**
- * In: a whole script. Out: for every function its free names, each resolved to the variable that it
- * means, with all assignments that the script makes to that variable counted.
+ * In: a whole script. Out: for every function its free names, each resolved to its variable, with all assignments
+ * of the script to that variable counted.
  */
 export function analyzeScript(ast: Program): ScriptFacts {
   const functions: FunctionFacts[] = [];
@@ -167,7 +167,7 @@ export function analyzeScript(ast: Program): ScriptFacts {
     for (const declarator of node.declarations) {
       visit(declarator.init, place);
       const initialized = declarator.init || init === 'loop';
-      // A `var` that a loop initialises is one variable with many values.
+      // A `var` initialized in a loop is one variable with many values.
       const repeated = node.kind === 'var' && (place.inLoop || init === 'loop');
       const how = !initialized ? 'declare' : repeated ? 'assign' : 'bind';
       write(declarator.id, place, how);
@@ -255,7 +255,7 @@ export function analyzeScript(ast: Program): ScriptFacts {
     for (const statement of block) visit(statement, { ...inner, scope: body });
   }
 
-  /** Visits a target of assignment or declaration; nested defaults and keys are ordinary reads. */
+  /** Visits the target of an assignment or declaration. Nested defaults and keys are ordinary reads. */
   function write(
     target: Pattern | AnyNode,
     place: Place,

@@ -1,7 +1,7 @@
 import type { ClassNode, FunctionNode } from './captured-function.ts';
 
 export type BindingKind =
-  /** Shows a variable of another module, which that module may assign. */
+  /** Refers to a variable of another module, which that module may assign. */
   | 'import'
   /** `import * as name` */
   | 'namespace'
@@ -12,32 +12,32 @@ export type BindingKind =
   | 'catch'
   | 'function'
   | 'class'
-  /** The name of a function expression or class inside itself. */
+  /** The inner name of a function expression or class. */
   | 'self';
 
-/** One variable of a script, with what the whole script does to it. */
+/** A variable of a script, with the script's writes to it. */
 export interface Binding {
   readonly name: string;
   readonly kind: BindingKind;
   readonly scope: LexicalScope;
-  /** Only for imports: the module, as the import names it. */
+  /** For imports: the module specifier. */
   from?: string;
-  /** Declarations with a value; one that is repeated by a loop counts twice for `var`. */
+  /** The number of declarations with a value. For `var`, a declaration in a loop counts twice. */
   initializations: number;
   assignments: number;
 }
 
 export class LexicalScope {
   readonly bindings = new Map<string, Binding>();
-  /** A direct `eval` sees this scope, so it may assign any of its variables. */
+  /** True if the scope is visible to a direct `eval`, which may assign any of its variables. */
   seesEval = false;
-  /** Sloppy `arguments`, whose elements are the parameters. */
+  /** True if sloppy `arguments` aliases the parameters. */
   aliasesArguments = false;
 
   constructor(
     readonly kind: 'program' | 'function' | 'body' | 'block' | 'class',
     readonly parent: LexicalScope | undefined,
-    /** Set on the outermost scope of a function: names found further out are free in it. */
+    /** Set on the outermost scope of a function. Names found further out are free in the function. */
     readonly facts?: Pick<FunctionFacts, 'free' | 'written' | 'kind' | 'strict'>,
   ) {}
 
@@ -51,20 +51,22 @@ export class LexicalScope {
   }
 }
 
-/** The facts about names in one function of a script. */
+/** Facts about the names in a function of a script. */
 export interface FunctionFacts {
   readonly node: FunctionNode;
   readonly kind: 'function' | 'arrow' | 'method' | 'constructor';
   readonly classNode?: ClassNode;
   readonly strict: boolean;
   readonly enclosing: FunctionFacts | undefined;
-  /** Its position. */
+  /** The scope that contains the function. */
   readonly around: LexicalScope;
-  /** Outer names that it or a function inside it uses; undefined when no scope of the script has it. */
+  /**
+   * Outer names that it or one of its inner functions uses; undefined if no scope of the script declares the name.
+   */
   readonly free: Map<string, Binding | undefined>;
-  /** Those of the free names that it or a function inside it assigns. */
+  /** The free names that it or one of its inner functions assigns. */
   readonly written: Set<string>;
-  /** Names that its body declares for the whole body: at the entry they hide outer ones. */
+  /** Names declared for the whole body, which hide outer ones at the entry. */
   readonly bodyNames: Set<string>;
   /** Names declared in it, outside inner functions. A free name among them is hidden somewhere. */
   readonly declared: Set<string>;
@@ -74,8 +76,8 @@ export interface FunctionFacts {
 }
 
 /**
- * True when no code of the script can change the variable after its initialisation. Doesn't cover
- * whether it has been initialised yet, or whether other scripts see it (`exposed` scopes).
+ * Returns true if no code of the script can change the variable after its initialization. Doesn't cover whether it
+ * has been initialized yet, or whether other scripts see it (`exposed` scopes).
  */
 export function isNeverReassigned(binding: Binding): boolean {
   const { kind, scope } = binding;

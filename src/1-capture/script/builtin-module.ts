@@ -8,8 +8,8 @@ interface BuiltinModules {
 }
 
 /**
- * A module of Node, or undefined where there is none. Asked for at run time, since a static import
- * would keep this file from loading in a browser.
+ * Returns a Node module; undefined if there is none. Loaded at run time, since a static import would keep this
+ * file from loading in a browser.
  */
 export function builtinModule<K extends keyof BuiltinModules>(
   id: K,

@@ -9,31 +9,31 @@ export type { AnyFunction, CaptureRoute } from './route.ts';
 
 export type ClassNode = ClassDeclaration | AnonymousClassDeclaration | ClassExpression;
 
-/** A function as the compiler sees it: what it says, and the variables that surround it, live. */
+/** A function as the compiler sees it: its source, and its live outer variables. */
 export interface CapturedFunction {
-  /** Never a bound function: the target behind all `bind` calls. */
+  /** Never a bound function, but the target of all `bind` calls. */
   readonly fn: AnyFunction;
   readonly route: CaptureRoute;
-  /** The name in the user's text; a minifier may have left another in `fn.name`. */
+  /** The name in the user's source; a minifier may have changed `fn.name`. */
   readonly name: string;
   /**
-   * For methods, getters and setters the FunctionExpression that is the value of the definition.
-   * A class without a constructor has a synthetic one that says what the language says.
+   * For methods, getters and setters, the FunctionExpression that is the definition's value. A class without a
+   * constructor has a synthetic node that equals the language's implicit constructor.
    */
   readonly node: FunctionNode;
   readonly kind: 'function' | 'arrow' | 'method' | 'constructor';
-  /** Only for constructors: the class itself (fields, super class). */
+  /** For constructors: the class itself (fields, superclass). */
   readonly classNode?: ClassNode;
   readonly source: SourceText;
   readonly scope: Scope;
-  /** Every free name of the function and of those inside it. */
+  /** All free names of the function and its inner functions. */
   readonly freeNames: readonly string[];
-  /** For arrows that use `this`: the `this` of the place where the arrow was made. */
+  /** The `this` that an arrow captures, if it uses one. */
   readonly thisValue?: { readonly value: unknown };
-  /** For methods that use `super`, where it can be found; else see `findHomeObject`. */
+  /** For methods that use `super`, if it can be found; otherwise see `findHomeObject`. */
   readonly homeObject?: object;
   readonly bound?: { readonly thisValue: unknown; readonly args: readonly unknown[] };
   readonly strict: boolean;
-  /** `name` without `#`. Undefined where only the printed text is known. */
+  /** `name` without `#`. Omitted if only the printed text is known. */
   privateName?(name: string): PrivateAccess;
 }

@@ -9,18 +9,18 @@ export interface OffsetRange {
 }
 
 export interface EntryRanges {
-  /** A break at every position in here stops a call before any effect of the body. */
+  /** Breaks at all positions in these ranges stop a call before any effect of its body. */
   readonly ranges: readonly OffsetRange[];
-  /** Set when something runs before the first possible break. */
+  /** Set if code with effects runs before the first possible break. */
   readonly unsafe?: AnyNode;
 }
 
 /**
- * The places that a call can reach first. Not simply the first place in the text: defaults of
- * parameters are skipped, `for (;; i++) { … }` runs its body first, and a class in the body runs
- * its static blocks. Breaking everywhere would be right too, but costs 0.4 ms a place.
+ * Returns the positions that a call can reach first. This isn't simply the first position in the text: parameter
+ * defaults are skipped, `for (;; i++) { … }` runs its body first, and a class in the body runs its static blocks.
+ * Breaking everywhere would be correct too, but costs 0.4 ms per position.
  *
- * `breaks(range)`: whether the engine can stop in the range, in the function itself.
+ * `breaks(range)`: whether the engine can stop within the range, in the function itself.
  */
 export function entryRanges(
   facts: FunctionFacts,
@@ -29,7 +29,7 @@ export function entryRanges(
   const { node } = facts;
   const ranges: OffsetRange[] = [];
   const arm = (part: AnyNode): void => void ranges.push(rangeOf(part));
-  // Parts that may run, in whole or in part, before the engine can stop.
+  // Parts that may run, wholly or partly, before the engine can stop.
   const passed: AnyNode[] = [];
 
   for (const field of fieldInitializers(facts)) arm(field);
@@ -43,7 +43,7 @@ export function entryRanges(
   const unsafe = passed.map(effectWithoutBreak).find((effect) => effect !== undefined);
   return unsafe ? { ranges, unsafe } : { ranges };
 
-  /** True when a statement is certain to stop. */
+  /** Returns true if a statement is certain to stop. */
   function armStatements(statements: readonly Statement[]): boolean {
     return statements.some(armStatement);
   }
@@ -66,8 +66,9 @@ export function entryRanges(
 }
 
 /**
- * Whether the engine's breakpoint on a function's calls may lie after its entry. V8 gives an optional chain the place
- * 0; where a loop tests one, or one stands after a comma, that is a place to stop, and the first in the text.
+ * Returns whether the engine's breakpoint on calls of a function may come after its entry. V8 gives an optional
+ * chain the position 0. If a loop tests such a chain, or if one follows a comma, that is a possible breakpoint,
+ * and the first in the text.
  */
 const mayStopLate = ({ node }: FunctionFacts): boolean => childrenOf(node).some(hasChain);
 
@@ -77,9 +78,10 @@ function hasChain(node: AnyNode): boolean {
 }
 
 /**
- * Where a call stops first, as far as the text tells: at the first of the function's places in the text (`'first'`),
- * where a breakpoint on its calls is, or at an offset. V8 stops where a statement begins before it runs any of it, and
- * gives a method call the place of the method's name. Undefined where something may run earlier.
+ * Returns where a call stops first, as far as the text shows: at the function's first position in the text
+ * (`'first'`), where a breakpoint on its calls is, or at an offset. V8 stops at the start of a statement before
+ * running any of it, and gives a method call the position of the method's name. Undefined if something may run
+ * earlier.
  */
 export function firstStop(facts: FunctionFacts): 'first' | number | undefined {
   const { node, classNode } = facts;
@@ -97,7 +99,7 @@ export function firstStop(facts: FunctionFacts): 'first' | number | undefined {
   return isSimple ? 'first' : undefined;
 }
 
-/** Returns the first stop of an expression that is returned: its place may lie after those of its parts. */
+/** Returns the first stop of a returned expression, whose position may come after those of its parts. */
 function firstStopOf(value: Expression): 'first' | number | undefined {
   if (value.type === 'ArrayExpression' || value.type === 'ObjectExpression') return 'first';
   if (value.type !== 'CallExpression') return undefined;
@@ -107,7 +109,7 @@ function firstStopOf(value: Expression): 'first' | number | undefined {
   return isPath(callee.object) ? 'first' : callee.property.start;
 }
 
-/** Names and properties, where nothing stops. */
+/** Returns true for names and property reads, where nothing stops. */
 function isPath(node: AnyNode): boolean {
   if (node.type === 'Identifier' || node.type === 'ThisExpression') return true;
   return (
@@ -117,7 +119,7 @@ function isPath(node: AnyNode): boolean {
 
 const rangeOf = (node: AnyNode): OffsetRange => ({ from: node.start, to: node.end });
 
-/** The part of a statement that runs first, whenever the statement runs. */
+/** Returns the part of a statement that always runs first. */
 function firstPart(statement: Statement): AnyNode | undefined {
   switch (statement.type) {
     case 'ExpressionStatement':
@@ -140,7 +142,7 @@ function firstPart(statement: Statement): AnyNode | undefined {
   }
 }
 
-/** A base class initialises its fields before its constructor runs. */
+/** A base class initializes its fields before its constructor runs. */
 function fieldInitializers({ classNode }: FunctionFacts): AnyNode[] {
   if (!classNode || (classNode.superClass && !isImplicit(classNode))) return [];
   return classNode.body.body.flatMap((member) =>
@@ -154,8 +156,8 @@ export const isImplicit = (classNode: NonNullable<FunctionFacts['classNode']>): 
   );
 
 /**
- * Computed keys of patterns and classes are evaluated without a place to stop, unless they call
- * something. An assignment there would happen, a property could be a getter.
+ * Finds effects without a possible breakpoint: computed keys of patterns and classes are evaluated without one
+ * unless they contain a call. An assignment there would take place, and a property could be a getter.
  */
 function effectWithoutBreak(node: AnyNode): AnyNode | undefined {
   if (isFunctionNode(node)) return undefined;
@@ -182,6 +184,6 @@ function findEffect(node: AnyNode): AnyNode | undefined {
   return undefined;
 }
 
-/** `Symbol.iterator` and its like. */
+/** `Symbol.iterator` and other well-known symbols. */
 const isSymbolConstant = ({ object, computed }: MemberExpression): boolean =>
   !computed && object.type === 'Identifier' && object.name === 'Symbol';

@@ -4,8 +4,8 @@ import type { FunctionNode } from './captured-function.ts';
 import { isFunctionNode } from './hoist.ts';
 
 /**
- * The names that functions have by their place in the text, as the language gives them; minifiers leave others
- * in `fn.name`. Computed keys give none here.
+ * Returns the names that the language infers for functions from their location; minifiers may have changed
+ * `fn.name`. Computed keys give no names here.
  */
 export function functionNames(ast: Program): ReadonlyMap<FunctionNode, string> {
   const names = new Map<FunctionNode, string>();

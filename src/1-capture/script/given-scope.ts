@@ -1,7 +1,7 @@
 import type { Scope } from '../../vm/bytecode/frame.ts';
 import { frozenGlobals } from './standard-globals.ts';
 
-/** A scope out of an object: its properties are the outer variables (read live), then globals. */
+/** Returns a scope whose outer variables are the properties of an object (read live), followed by globals. */
 export function givenScope(values: Readonly<Record<string, unknown>>): Scope {
   const globals = globalThis as unknown as Record<string, unknown>;
   const holder = (name: string): Record<string, unknown> | undefined => {

@@ -2,7 +2,7 @@ import type { AnyNode, Node, Pattern } from 'acorn';
 import { statementsIn } from '../../vm/syntax/children.ts';
 import type { LexicalScope } from './binding.ts';
 
-/** Names that a pattern binds, in order. */
+/** Returns the names that a pattern binds, in order. */
 export function patternNames(pattern: Pattern | AnyNode): string[] {
   switch (pattern.type) {
     case 'Identifier':
@@ -27,14 +27,14 @@ export const isFunctionNode = (node: Node): boolean =>
   node.type === 'FunctionExpression' ||
   node.type === 'ArrowFunctionExpression';
 
-/** Declares `var`s of a function body or program: they are visible from its start on. */
+/** Declares the `var`s of a function body or program, which are visible from its start. */
 export function hoistVars(statements: readonly AnyNode[], scope: LexicalScope): void {
   for (const statement of statements) hoistVarsOf(statement, scope, true);
 }
 
 function hoistVarsOf(node: AnyNode, scope: LexicalScope, topLevel: boolean): void {
   if (isFunctionNode(node)) {
-    // Sloppy mode lifts a function out of its block; treated as a variable that changes.
+    // In sloppy mode, a function is hoisted out of its block. It is treated as a variable that changes.
     if (node.type === 'FunctionDeclaration' && !topLevel && node.id) {
       if (!isVisible(scope, node.id.name)) scope.declare(node.id.name, 'var').assignments++;
     }
@@ -43,7 +43,7 @@ function hoistVarsOf(node: AnyNode, scope: LexicalScope, topLevel: boolean): voi
   if (node.type === 'VariableDeclaration' && node.kind === 'var') {
     for (const { id } of node.declarations) {
       for (const name of patternNames(id)) {
-        // `function f(a) { var a; }`: the same variable as the parameter.
+        // `function f(a) { var a; }`: the `var` is the parameter.
         if (!isVisible(scope, name)) scope.declare(name, 'var');
       }
     }
@@ -56,7 +56,7 @@ function hoistVarsOf(node: AnyNode, scope: LexicalScope, topLevel: boolean): voi
 const isVisible = (scope: LexicalScope, name: string): boolean =>
   scope.bindings.has(name) || (scope.kind === 'body' && scope.parent?.bindings.has(name) === true);
 
-/** Declares `let`, `const`, classes, functions and imports that stand directly in a block. */
+/** Declares `let`, `const`, classes, functions and imports directly in a block. */
 export function hoistLexical(statements: readonly AnyNode[], scope: LexicalScope): void {
   for (const statement of statements) {
     const node =
@@ -91,7 +91,7 @@ export function declareVariables(
   declarations: readonly { id: Pattern }[],
   scope: LexicalScope,
 ): void {
-  // `using` and `await using` bind like const.
+  // `using` and `await using` bind names like const.
   const binding = kind === 'let' ? 'let' : 'const';
   for (const { id } of declarations) {
     for (const name of patternNames(id)) scope.declare(name, binding);

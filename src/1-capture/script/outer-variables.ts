@@ -2,10 +2,10 @@ import type { VariablePlace } from '../../vm/bytecode/frame.ts';
 import type { Binding } from './binding.ts';
 
 /**
- * Finds the views that lead to one variable. Every scope has a view of its own, and an effect must know that two of
- * them show the same variable. The engine tells no identity of variables, so it is tried: what is written through one
- * view is looked for through the other, and put back. That is not observable: plain variables have no setters, and no
- * other code runs in between.
+ * A variable outside of captured functions. Every scope has its own view of a variable, and effects must know
+ * whether two views refer to the same variable. The engine doesn't expose the identity of variables, so it is
+ * tested: a value is written through one view, read through the other, and restored. That is not observable: plain
+ * variables have no setters, and no other code runs in between.
  */
 class OuterVariable implements VariablePlace {
   readonly key = 'value';
@@ -36,7 +36,7 @@ class OuterVariable implements VariablePlace {
       this.#write(sentinel);
       return read() === sentinel;
     } catch {
-      return false; // the other view is not initialised, so it shows another variable
+      return false; // the other view is uninitialized, so it refers to another variable
     } finally {
       this.#write(before);
     }
@@ -44,12 +44,12 @@ class OuterVariable implements VariablePlace {
 }
 
 /**
- * All that were written so far. One may have other names elsewhere (imports, minified text), and
- * closures of one place have a variable each, so nothing but trying tells.
+ * All variables written so far. A variable may have other names elsewhere (imports, minified text), and closures
+ * of one location have separate variables, so only a test can identify them.
  */
 let variables: WeakRef<OuterVariable>[] = [];
 
-/** The variable behind a view, when it is one that was written. */
+/** Returns the variable behind a view, if it has been written. */
 export function knownVariable(read: () => unknown): VariablePlace | undefined {
   for (const reference of variables) {
     const variable = reference.deref();
@@ -58,7 +58,7 @@ export function knownVariable(read: () => unknown): VariablePlace | undefined {
   return undefined;
 }
 
-/** The variable behind a view that is about to be written. Undefined where that would throw. */
+/** Returns the variable behind a view that is about to be written; undefined if writing it would throw. */
 export function writtenVariable(
   binding: Binding,
   read: () => unknown,
@@ -70,7 +70,7 @@ export function writtenVariable(
   try {
     write(read());
   } catch {
-    return undefined; // before its initialisation
+    return undefined; // uninitialized
   }
   const variable = new OuterVariable(read, write);
   variables = variables.filter((each) => each.deref());
@@ -78,6 +78,6 @@ export function writtenVariable(
   return variable;
 }
 
-/** Elements of sloppy `arguments` are parameters as well: two places that are one. */
+/** Excludes parameters that alias elements of sloppy `arguments`, which are two places for one value. */
 const isAssignable = ({ kind, scope }: Binding): boolean =>
   !['const', 'import', 'namespace', 'self'].includes(kind) && !scope.aliasesArguments;

@@ -1,10 +1,10 @@
 import { type FunctionFacts, LexicalScope } from './binding.ts';
 
-/** Where a name stands: its scope, and what matters to the meaning of `this` and `var`. */
+/** The location of a name: its scope, and what determines the meaning of `this` and `var`. */
 export interface Place {
   readonly scope: LexicalScope;
   readonly fn: FunctionFacts | undefined;
-  /** Field initialisers and static blocks have a `this` of their own. */
+  /** True in field initializers and static blocks, which have their own `this`. */
   readonly ownThis: boolean;
   readonly strict: boolean;
   readonly inLoop: boolean;

@@ -30,8 +30,8 @@ export function privateDeclaration(
 }
 
 /**
- * The access to a private name, with what is known of its declaration. `read` gives the value of a name where
- * the function stands: the class itself, by the name that it has there.
+ * Returns the access to a private name, with the known facts of its declaration. `read` reads a name in the
+ * function's scope: here, the class by its name there.
  */
 export function declaredAccess(
   access: PrivateAccess,
@@ -49,7 +49,7 @@ export function declaredAccess(
       try {
         return read(owner.id.name);
       } catch {
-        return undefined; // before the class is there
+        return undefined; // the class doesn't exist yet
       }
     },
   };

@@ -1,4 +1,4 @@
-/** Why a function can't be captured: a closed set, each with an explanation and a remedy. */
+/** Why a function can't be captured: a closed set, each with an explanation and a hint. */
 export type CaptureRefusalReason = keyof typeof captureRefusals;
 
 export const captureRefusals = {
@@ -48,9 +48,9 @@ export const captureRefusals = {
 export interface CaptureRefusal {
   readonly refused: true;
   readonly reason: CaptureRefusalReason;
-  /** The details of this function's case: names, the parser's message. */
+  /** The details of this case: names, the parser's message. */
   readonly detail: string;
-  /** Only for 'no-scope' and 'shadowed-name': the outer names that can't be read. */
+  /** For 'no-scope' and 'shadowed-name': the outer names that can't be read. */
   readonly names?: readonly string[];
 }
 
@@ -68,13 +68,13 @@ export function isRefusal<T extends object>(result: T | CaptureRefusal): result 
   return 'refused' in result;
 }
 
-/** Detail, explanation and remedy as one text. */
+/** Returns detail, explanation and hint as one text. */
 export function printRefusal(refusal: CaptureRefusal): string {
   const { explanation } = captureRefusals[refusal.reason];
   return `${refusal.detail}\n${explanation}\n${remedyOf(refusal)}`;
 }
 
-/** The remedy, with the function's own names in it. */
+/** Returns the hint, with the function's own names. */
 export function remedyOf({ reason, names = [] }: CaptureRefusal): string {
   const { remedy } = captureRefusals[reason];
   if (names.length === 0) return remedy;

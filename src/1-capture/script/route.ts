@@ -1,15 +1,15 @@
-/** The public types of captures, which need none of the parser's. */
+/** Public types of captures, which don't depend on the parser's. */
 
-/** biome-ignore lint/complexity/noBannedTypes: a capture takes whatever can be called. */
+/** biome-ignore lint/complexity/noBannedTypes: any callable value can be captured. */
 export type AnyFunction = Function;
 
 /**
  * How the scope of a function was found: the `scope` option, the build plugin's marker, the inspector (live, or
- * the copy that the engine lists), or its printed text, when that uses nothing but globals.
+ * the engine's copy), or the printed text if it uses only globals.
  */
 export type CaptureRoute = 'option' | 'plugin' | 'inspector' | 'snapshot' | 'globals';
 
 export interface CaptureOptions {
-  /** Values of the outer variables, by name (`this` for an arrow's); then no inspector is needed. */
+  /** Values of the outer variables by name (`this` for an arrow's); no inspector is needed then. */
   readonly scope?: Readonly<Record<string, unknown>> | undefined;
 }

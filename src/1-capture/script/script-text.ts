@@ -8,20 +8,20 @@ export interface ScriptTextInput {
   /** The URL that V8 reports: a file URL, a path, or '' for evaluated text. */
   readonly url: string;
   readonly sourceMapURL?: string | undefined;
-  /** The map itself, as JSON, where it came with the text; its sources are final. */
+  /** The source map itself, as JSON, if it came with the text; its sources are final. */
   readonly map?: string | undefined;
-  /** Where `text` begins in the coordinates of V8 and of the source map (wrappers shift it). */
+  /** The start of `text` in the coordinates of V8 and the source map, which wrappers shift. */
   readonly startLine?: number;
   readonly startColumn?: number;
 }
 
-/** SourceText of a script, plus offsets for V8's 0-based line and column. */
+/** The SourceText of a script, with offsets for V8's 0-based line and column. */
 export interface ScriptText extends SourceText {
   offsetAt(line: number, column: number): number;
   lineAndColumnAt(offset: number): { line: number; column: number };
 }
 
-/** The source map is decoded at the first `position`, `line` or `file`: most scripts never need it. */
+/** The source map is decoded on the first use of `position`, `line` or `file`, which most scripts never need. */
 export function makeScriptText(input: ScriptTextInput): ScriptText {
   const { text, url, startLine = 0, startColumn = 0 } = input;
   const starts = lineStarts(text);
@@ -51,12 +51,12 @@ export function makeScriptText(input: ScriptTextInput): ScriptText {
     lineAndColumnAt,
     position(offset) {
       const { line, column } = lineAndColumnAt(offset);
-      // Columns before the start of a wrapped text would be negative; they have no original.
+      // Columns before the start of wrapped text would be negative; they have no original position.
       const generated = { file: scriptFile, line: line + 1, column: Math.max(column, 0) + 1 };
       return (column >= 0 && originals().position(line + 1, column)) || generated;
     },
     line(file, line) {
-      // Every call that is traced asks for its text: the files are split once.
+      // Every traced call requests its text, so the files are split only once.
       if (!lines.has(file)) {
         const content = originals().content(file) ?? readText(file);
         lines.set(file, content === undefined ? undefined : splitLines(content));
@@ -70,7 +70,7 @@ export function makeScriptText(input: ScriptTextInput): ScriptText {
 }
 
 interface OriginalFiles {
-  /** The file, when the script was made from one. */
+  /** The original file, if the script has only one. */
   readonly only: string | undefined;
   position(line: number, column: number): SourcePosition | undefined;
   content(file: string): string | undefined;
@@ -87,7 +87,7 @@ function openOriginals(input: ScriptTextInput, scriptFile: string): OriginalFile
   try {
     map = openMap(input);
   } catch {
-    // A broken map must not keep a function from being captured.
+    // A broken source map must not prevent a capture.
   }
   return map === undefined ? noOriginals : originalsOf(map, scriptFile);
 }
@@ -142,7 +142,7 @@ function pathOf(url: string | null): string {
   }
 }
 
-// What ECMAScript calls LineTerminatorSequence; V8 counts its lines the same way.
+// ECMAScript's LineTerminatorSequence; V8 counts lines in the same way.
 const lineEnd = /\r\n|[\n\r\u2028\u2029]/g;
 
 const splitLines = (text: string): string[] => text.split(lineEnd);
@@ -153,7 +153,7 @@ function lineStarts(text: string): number[] {
   return starts;
 }
 
-/** Index of the last line that starts at or before `offset`. */
+/** Returns the index of the last line that starts at or before `offset`. */
 function lineIndex(starts: readonly number[], offset: number): number {
   let low = 0;
   let high = starts.length - 1;

@@ -1,7 +1,7 @@
 /**
- * Names that a function may take from the global object when nothing else is known of its
- * surroundings. Only what every realm has: `name`, `status` or `data` are globals of a page too, but
- * in user code they are far more likely to be the user's own variables.
+ * Names that a function may take from the global object if nothing else is known of its environment. They exist in
+ * every realm: `name`, `status` or `data` are globals of pages, too, but in user code they are far more likely to
+ * be variables.
  */
 export const standardGlobals: ReadonlySet<string> = new Set([
   ...['undefined', 'NaN', 'Infinity', 'globalThis', 'Object', 'Function', 'Boolean', 'Symbol'],
@@ -16,5 +16,5 @@ export const standardGlobals: ReadonlySet<string> = new Set([
   ...['console', 'structuredClone', 'queueMicrotask', 'setTimeout', 'clearTimeout'],
 ]);
 
-/** Non-writable, non-configurable properties of the global object: they can't change. */
+/** Non-writable, non-configurable properties of the global object, which can't change. */
 export const frozenGlobals: ReadonlySet<string> = new Set(['undefined', 'NaN', 'Infinity']);

@@ -3,15 +3,15 @@ import type { Walk } from './analyze.ts';
 import type { LexicalScope } from './bindings.ts';
 
 /**
- * A class: its name inside itself and its private names are variables of the function around it; so
- * are the computed keys of fields, which are evaluated once, and used when a field is made.
+ * Analyzes a class. Its inner name and its private names are variables of the enclosing function, and so are
+ * computed field keys, which are evaluated once and used whenever a field is created.
  */
 export function analyzeClass(walk: Walk, node: Class, around: LexicalScope): void {
   const { builder } = walk;
   const { owner } = around;
   const outer = builder.openScope(node, owner, around, true);
   if (node.id) {
-    // Methods can't be called, and the name isn't there, before the class is.
+    // Neither the methods nor the name can be used before the class exists.
     builder.selfNames.set(node as AnyNode, builder.declare(outer, 'const', node.id.name, node.end));
   }
   walk.visit(node.superClass, outer);
@@ -50,7 +50,7 @@ export function analyzeClass(walk: Walk, node: Class, around: LexicalScope): voi
   if (!hasConstructor) builder.openFunction(node, scope, node.end, true);
 }
 
-/** Analyses the parts of a pre-existing class that run when an instance is made; all names around it stay free. */
+/** Analyzes the parts of a pre-existing class that run when an instance is created. All outer names stay free. */
 export function analyzeConstruction(walk: Walk, node: Class): void {
   const { builder } = walk;
   const fields = builder.openFunction(node.body, undefined, node.end, true);
@@ -90,7 +90,7 @@ function analyzeField(
   visit(node.value, used);
 }
 
-/** The scope of what makes an instance's fields has no node of its own. */
+/** The scope of the field initializer has no node of its own. */
 const fieldScopeKey = ({ body }: Class) => ({
   type: 'ClassBody',
   start: body.start,

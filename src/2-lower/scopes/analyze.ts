@@ -8,22 +8,22 @@ import { boundNames, scriptLexicals, varNames } from './declarations.ts';
 import { declareLexical, declareVars } from './declare-variables.ts';
 import { ScopeBuilder } from './scope-builder.ts';
 
-/** Facts about the analysed function that its location decides. */
+/** Facts about the analyzed function that depend on its location. */
 export interface AnalysisPlace {
   readonly strict: boolean;
-  /** Its variables and functions are global ones: the text of a script. */
+  /** True for the text of a script, whose variables and functions are global. */
   readonly script: boolean;
 }
 
-/** How a function is entered, as far as its text doesn't show it. */
+/** How a function is entered, apart from what its text shows. */
 export interface FunctionEntry {
-  /** Nothing can call it before this offset. */
+  /** The offset before which nothing can call the function. */
   readonly callableFrom?: number;
-  /** The constructor of a class that extends another. */
+  /** True for the constructor of a class that extends another. */
   readonly derived?: boolean;
 }
 
-/** The parts of the walk that `analyzeClass` needs. */
+/** The parts of the tree walk that `analyzeClass` needs. */
 export interface Walk {
   readonly builder: ScopeBuilder;
   visit(node: AnyNode | null | undefined, scope: LexicalScope): void;
@@ -32,13 +32,13 @@ export interface Walk {
 }
 
 /**
- * In: a function without rejected constructs, or a class of which only the making of instances is of
- * interest. Out: what every identifier in it means, which variables inner functions share, and which uses
- * may come before the variable's initialisation.
+ * In: a function without rejected constructs, or a class of which only instance creation matters. Out: what each
+ * identifier refers to, which variables inner functions share, and which uses may precede the variable's
+ * initialization.
  */
 export function analyze(root: FunctionNode | Class, place: AnalysisPlace): Analysis {
   const builder = new ScopeBuilder();
-  /** Functions in blocks that are variables of their function, or global ones. */
+  /** Functions in blocks that are also variables of their function, or global variables. */
   const hoisted = new Map<FunctionDeclaration, Binding | undefined>();
   const walk: Walk = { builder, visit, visitFunction, visitBody };
   if ('params' in root) visitFunction(root, undefined, {});
@@ -50,7 +50,7 @@ export function analyze(root: FunctionNode | Class, place: AnalysisPlace): Analy
     around: LexicalScope | undefined,
     entry: FunctionEntry,
   ): void {
-    // A declared function can be called from the start of its block on.
+    // A function declaration can be called from the start of its block.
     const start = node.type === 'FunctionDeclaration' ? (around?.start ?? 0) : node.start;
     const strict = (around?.strict ?? place.strict) || hasUseStrict(node);
     const owner = builder.openFunction(node, around, entry.callableFrom ?? start, strict);
@@ -80,7 +80,7 @@ export function analyze(root: FunctionNode | Class, place: AnalysisPlace): Analy
     if (owner.arguments && !strict) shareParameters(node, parameters);
   }
 
-  /** A named function expression sees its name, as a variable that belongs to the outer function. */
+  /** Opens the scope of a named function expression's own name, which is a variable of the outer function. */
   function selfScope(
     node: FunctionNode,
     around: LexicalScope | undefined,
@@ -92,7 +92,7 @@ export function analyze(root: FunctionNode | Class, place: AnalysisPlace): Analy
     return scope;
   }
 
-  /** Sloppy code. The copies themselves are noted where the declarations stand. */
+  /** For sloppy mode. The copies themselves are noted at the declarations. */
   function declareBlockFunctions(
     node: FunctionNode,
     statements: readonly Statement[],
@@ -110,7 +110,7 @@ export function analyze(root: FunctionNode | Class, place: AnalysisPlace): Analy
     }
   }
 
-  /** Elements of `arguments` are the parameters themselves: these live in cells. */
+  /** In a mapped `arguments` object, elements and parameters share cells. */
   function shareParameters(node: FunctionNode, parameters: LexicalScope): void {
     if (!node.params.every(({ type }) => type === 'Identifier')) return;
     for (const binding of parameters.bindings.values()) {
@@ -165,7 +165,7 @@ export function analyze(root: FunctionNode | Class, place: AnalysisPlace): Analy
         analyzeClass(walk, node, scope);
         return;
       case 'CallExpression':
-        // `super()` reads `this`, which must not be there yet, and sets it.
+        // `super()` reads `this`, which must not be bound yet, and binds it.
         if (node.callee.type === 'Super') builder.useThis(node.callee, scope.owner, true);
         else visit(node.callee, scope);
         visitAll(node.arguments, scope);
@@ -239,7 +239,7 @@ export function analyze(root: FunctionNode | Class, place: AnalysisPlace): Analy
         visit(node.discriminant, scope);
         const inner = builder.openScope(node, scope.owner, scope);
         for (const branch of node.cases) {
-          // A jump into a later case passes by the declarations of the earlier ones.
+          // A jump to a later case skips the declarations of earlier ones.
           const later = { start: branch.end, end: node.end };
           declareLexical(builder, branch.consequent, inner, [later]);
         }
@@ -251,7 +251,7 @@ export function analyze(root: FunctionNode | Class, place: AnalysisPlace): Analy
     }
   }
 
-  /** A pattern: its names are written, its defaults, keys and objects are read. */
+  /** Visits a pattern: its names are written; its defaults, keys and objects are read. */
   function visitTarget(node: AnyNode | null, scope: LexicalScope, how: 'assign' | 'declare'): void {
     switch (node?.type) {
       case undefined:

@@ -9,7 +9,7 @@ import type {
 import type { FunctionLike } from '../syntax/nodes.ts';
 import type { LowerRefusal } from '../syntax/refusal.ts';
 
-/** `self` is a function expression's own name; `this`, `private` and `key` are not names of the source's. */
+/** `self` is a function expression's own name; `this`, `private` and `key` are not names in the source. */
 export type BindingKind =
   | 'parameter'
   | 'var'
@@ -17,11 +17,11 @@ export type BindingKind =
   | 'let'
   | 'const'
   | 'self'
-  /** The `this` of a derived constructor, which `super()` initialises. */
+  /** The `this` of a derived constructor, which `super()` initializes. */
   | 'this'
-  /** `#name` of a class made here. */
+  /** The private name `#name` of a class that the code creates. */
   | 'private'
-  /** The computed key of a field, until the field is made. */
+  /** The computed key of a field, stored until the field is created. */
   | 'key';
 
 export interface Range {
@@ -32,13 +32,16 @@ export interface Range {
 export const contains = (range: Range, offset: number): boolean =>
   range.start <= offset && offset < range.end;
 
-/** A variable of the function that is being lowered, or of a function inside it. */
+/** A variable of the function being lowered, or of one of its inner functions. */
 export class Binding {
-  /** Shared with an inner function: lives in a cell. */
+  /** True if an inner function shares it, so that it lives in a cell. */
   captured = false;
-  /** Some use may come before the initialisation: it must be marked at the start of its scope. */
+  /**
+   * True if a use may precede its initialization, so that it must be marked as uninitialized at the start of its
+   * scope.
+   */
   usedEarly = false;
-  /** Offsets of all uses in the owner itself; a write is a use as well. */
+  /** Offsets of all uses in the owner itself, including writes. */
   readonly uses: number[] = [];
   readonly writes: number[] = [];
 
@@ -46,7 +49,7 @@ export class Binding {
     readonly name: string,
     readonly kind: BindingKind,
     readonly owner: FunctionScope,
-    /** From this offset on, outside `except`, the binding is initialised. */
+    /** The offset from which the binding is initialized, except within `except`. */
     readonly initializedFrom: number,
     readonly except: readonly Range[],
   ) {}
@@ -59,7 +62,7 @@ export class Binding {
 
 export class LexicalScope {
   readonly bindings = new Map<string, Binding>();
-  /** A class is strict code, even inside a sloppy function. */
+  /** A class is in strict mode even inside a sloppy function. */
   readonly strict: boolean;
 
   constructor(
@@ -81,17 +84,17 @@ export class LexicalScope {
 }
 
 export class FunctionScope {
-  /** Variables of enclosing functions that it, or a function inside it, uses: its outer cells. */
+  /** Variables of enclosing functions that it or one of its inner functions uses: its outer cells. */
   readonly outer: Binding[] = [];
-  /** Everything declared in it, in the order of declaration. */
+  /** All of its bindings, in declaration order. */
   readonly bindings: Binding[] = [];
-  /** The variable `arguments`, when it is used. */
+  /** The variable `arguments`, if it is used. */
   arguments: Binding | undefined;
-  /** The text of a script: it has no `arguments` of its own. */
+  /** True for a script, which has no `arguments` of its own. */
   isScript = false;
-  /** Derived constructors. */
+  /** The `this` binding of a derived constructor. */
   thisBinding: Binding | undefined;
-  /** Body variables that begin with the value of the parameter of the same name. */
+  /** Body variables that are initialized with the parameter of the same name. */
   readonly copies: { readonly from: Binding; readonly to: Binding }[] = [];
 
   constructor(
@@ -107,37 +110,39 @@ export class FunctionScope {
   }
 }
 
-/** The meaning of one identifier. */
+/** The meaning of an identifier. */
 export interface Use {
-  /** Undefined: a free name, found in the surroundings of the captured function. */
+  /** Undefined for a free name, which is resolved outside the captured function. */
   readonly binding: Binding | undefined;
-  /** The variable may not be initialised yet when this use runs. */
+  /** True if the variable may not be initialized yet when this use runs. */
   readonly checked: boolean;
-  /** An assignment to what can't be assigned: it throws, or does nothing (`self` in sloppy code). */
+  /** True for an assignment to a constant: it throws, or does nothing (`self` in sloppy mode). */
   readonly constant?: boolean;
 }
 
-/** Sloppy code: a function in a block is also a variable of the function around it. */
+/** In sloppy mode, a function in a block, which is also a variable of the enclosing function. */
 export interface BlockFunction {
   readonly from: Binding;
-  /** Undefined: a global variable of this name. */
+  /** Undefined for a global variable of this name. */
   readonly to: Binding | undefined;
 }
 
 export interface Analysis {
   readonly functions: ReadonlyMap<Node, FunctionScope>;
-  /** Scopes by the node that opens them: function, block, class, loop or switch. */
+  /** Scopes by the node that opens them: a function, block, class, loop or switch. */
   readonly scopes: ReadonlyMap<Node, LexicalScope>;
-  /** The variable that holds a named function expression, or a class, inside itself. */
+  /** The inner variable of a named function expression or a class. */
   readonly selfNames: ReadonlyMap<AnyNode, Binding>;
   readonly uses: ReadonlyMap<Identifier, Use>;
-  /** Bindings of a derived constructor's `this`, by the `this` and `super` nodes that mean it. */
+  /** Bindings of a derived constructor's `this`, by the `this` and `super` nodes that refer to it. */
   readonly thisUses: ReadonlyMap<Node, Binding>;
-  /** Private names of classes made here; the others belong to the surroundings. */
+  /** Private names of classes that the code creates; other private names are outside the function. */
   readonly privateUses: ReadonlyMap<PrivateIdentifier, Binding>;
   readonly fieldKeys: ReadonlyMap<PropertyDefinition, Binding>;
   readonly blockFunctions: ReadonlyMap<FunctionDeclaration, BlockFunction>;
-  /** Names that a script declares with `let`, `const` and `class`: all scripts of its realm see them. */
+  /**
+   * Names that a script declares with `let`, `const` and `class`, which are visible to all scripts of its realm.
+   */
   readonly scriptNames: ReadonlySet<string>;
   readonly refusal: LowerRefusal | undefined;
 }

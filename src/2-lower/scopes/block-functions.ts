@@ -4,8 +4,8 @@ import { clause, declaredFunction, isClass, isFunctionNode } from '../syntax/nod
 import { boundNames } from './declarations.ts';
 
 /**
- * In: the body of a sloppy function. Out: the functions in its blocks that are variables of the
- * function as well (ECMAScript, annex B.3.2): those for which a `var` of their name would be no error.
+ * In: the body of a sloppy function. Out: the functions in its blocks that are also variables of the function
+ * (ECMAScript, annex B.3.2): those for which a `var` of the same name would not be an error.
  */
 export function hoistedFunctions(
   body: readonly Statement[],
@@ -47,7 +47,7 @@ export function hoistedFunctions(
         return;
       }
       case 'CatchClause': {
-        // The name of a simple parameter may be that of a `var`.
+        // A simple parameter may have the same name as a `var`.
         const names = node.param && node.param.type !== 'Identifier' ? boundNames(node.param) : [];
         const parameter = names.map(({ identifier }) => identifier.name);
         visit(node.body, new Set([...blocked, ...parameter]));

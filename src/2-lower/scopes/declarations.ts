@@ -4,10 +4,10 @@ import { statementsIn } from '../../vm/syntax/children.ts';
 import { isFunctionNode, spanOf } from '../syntax/nodes.ts';
 import type { Range } from './bindings.ts';
 
-/** A name that a pattern binds, and where in the text it can't be initialised yet. */
+/** A name that a pattern binds, and the text in which it can't be initialized yet. */
 export interface BoundName {
   readonly identifier: Identifier;
-  /** Text after the name that nevertheless runs before it gets its value: defaults, the value. */
+  /** Text after the name that runs before the name gets its value: defaults, and the value itself. */
   readonly except: readonly Range[];
 }
 
@@ -32,11 +32,11 @@ export function boundNames(pattern: Pattern, except: readonly Range[] = []): Bou
 
 /** A `var` of a function body. */
 export interface VarName extends BoundName {
-  /** It gets a value in a statement of the body itself, which runs before all text after it. */
+  /** True if it gets its value in a top-level statement of the body, which runs before all later text. */
   readonly topLevel: boolean;
 }
 
-/** The `var`s of a function body, wherever they stand. */
+/** Returns the `var`s of a function body, including nested ones. */
 export function varNames(body: readonly AnyNode[]): VarName[] {
   const names: VarName[] = [];
   const visit = (node: AnyNode, topLevel: boolean): void => {
@@ -54,10 +54,7 @@ export function varNames(body: readonly AnyNode[]): VarName[] {
   return names;
 }
 
-/**
- * Returns the names that a script declares with `let`, `const` and `class`, in the order in which they get their
- * values.
- */
+/** Returns the names that a script declares with `let`, `const` and `class`, in initialization order. */
 export function scriptLexicals(body: readonly AnyNode[]): ScriptLexical[] {
   return body.flatMap((node): ScriptLexical[] => {
     if (node.type === 'ClassDeclaration')

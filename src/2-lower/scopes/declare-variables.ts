@@ -9,7 +9,7 @@ import type { Binding, LexicalScope, Range } from './bindings.ts';
 import { boundNames, varNames } from './declarations.ts';
 import type { ScopeBuilder } from './scope-builder.ts';
 
-/** The variables that `var` declares anywhere in the function. */
+/** Declares the variables of all `var`s in the function. */
 export function declareVars(
   builder: ScopeBuilder,
   node: FunctionNode,
@@ -23,7 +23,7 @@ export function declareVars(
     const { name } = bound.identifier;
     const parameter = parameters.bindings.get(name);
     if (body.bindings.has(name) || (parameter && !separate)) continue;
-    // `var arguments` is the variable that is there anyway.
+    // `var arguments` refers to the existing variable.
     if (name === 'arguments' && !isArrow && !parameter) continue;
     if (parameter) copyParameter(builder, node, parameter, body);
     else if (bound.topLevel) builder.declareName(body, 'var', bound);
@@ -42,7 +42,7 @@ function copyParameter(
   body.owner.copies.push({ from: parameter, to: binding });
 }
 
-/** `let`, `const`, classes, and functions that stand directly in a block. */
+/** Declares `let`, `const`, classes, and functions directly in a block. */
 export function declareLexical(
   builder: ScopeBuilder,
   statements: readonly AnyNode[],

@@ -20,7 +20,7 @@ import {
 } from './bindings.ts';
 import type { BoundName } from './declarations.ts';
 
-/** Collects scopes, and what the names used in them mean; `analyze` walks the tree. */
+/** Collects scopes, and resolves the names used in them; `analyze` walks the tree. */
 export class ScopeBuilder implements Analysis {
   readonly functions = new Map<Node, FunctionScope>();
   readonly scopes = new Map<Node, LexicalScope>();
@@ -89,7 +89,7 @@ export class ScopeBuilder implements Analysis {
     this.note(binding, from, node.start, how !== 'read' && !constant);
   }
 
-  /** `this`, and the receiver of `super`, in a derived constructor and in its arrows. */
+  /** Notes a use of `this`, or of `super`'s receiver, in a derived constructor or its arrows. */
   useThis(node: Node, from: FunctionScope, writes = false): void {
     let owner = from;
     while (owner.isArrow && owner.parent) owner = owner.parent;
@@ -107,7 +107,7 @@ export class ScopeBuilder implements Analysis {
     this.note(binding, scope.owner, node.start, false);
   }
 
-  /** A use of a variable that no identifier of the source represents. */
+  /** Notes a use of a variable without an identifier in the source. */
   note(binding: Binding, from: FunctionScope, offset: number, writes: boolean): void {
     if (from !== binding.owner) {
       capture(binding, from);
@@ -122,8 +122,8 @@ export class ScopeBuilder implements Analysis {
   }
 
   /**
-   * `arguments` is a variable of the function around the arrows, declared by its first use unless it
-   * has one of that name; that of a function further out is out of sight.
+   * Returns the `arguments` variable of the function around the arrows. It is declared on first use, unless that
+   * function has a variable of this name; variables of functions further out are shadowed.
    */
   private argumentsOf(from: FunctionScope, found: Binding | undefined): Binding | undefined {
     let owner = from;
@@ -146,7 +146,7 @@ function capture(binding: Binding, by: FunctionScope): void {
   }
 }
 
-/** True when a use of `binding` at `offset`, in the function `from`, always comes after its value. */
+/** Returns true if a use of `binding` at `offset` in the function `from` always runs after its initialization. */
 function isInitializedBefore(offset: number, binding: Binding, from: FunctionScope): boolean {
   if (from === binding.owner) return binding.isInitializedAt(offset);
   let child = from;

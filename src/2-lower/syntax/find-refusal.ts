@@ -3,20 +3,20 @@ import { childrenOf } from '../../vm/syntax/children.ts';
 import { type FunctionNode, isClass, isFunctionNode } from './nodes.ts';
 import { type LowerRefusal, type LowerRefusalReason, refuse } from './refusal.ts';
 
-/** The surroundings of a node that decide what is supported. */
+/** The context of a node that determines what is supported. */
 interface Surroundings {
-  /** `this`, `arguments` and `new.target` are those of the place where the captured arrow stands. */
+  /** True if `this`, `arguments` and `new.target` belong to the function around the captured arrow. */
   readonly outside: boolean;
-  /** In the captured method itself or its arrows: its home object is found when it is captured. */
+  /** True in the captured method itself and its arrows, whose home object is found when it is captured. */
   readonly ownSuper: boolean;
-  /** Private names of classes inside; undefined: the scope has access to all of them. */
+  /** Private names of inner classes; undefined if the scope has access to all private names. */
   readonly privateNames: ReadonlySet<string> | undefined;
 }
 
 /**
- * The first construct, in source order, of the function or of a function inside it that lowering
- * doesn't know. An inner function that isn't lowerable rejects the outer one: it shares variables
- * with it, which live in registers and cells that native code can't reach.
+ * Returns the first unsupported construct, in source order, of the function or an inner function. An inner
+ * function that can't be lowered rejects the outer one, because it shares variables in registers and cells, which
+ * native code can't reach.
  */
 export function findRefusal(
   root: FunctionNode,
@@ -32,8 +32,8 @@ export function findRefusal(
 }
 
 /**
- * Finds the first unsupported construct in the text of a constructor, where `super()` has its class, or of a field's
- * value.
+ * Returns the first unsupported construct in the text of a constructor, where `super()` is allowed, or of a
+ * field's value.
  */
 export function findConstructionRefusal(
   node: AnyNode,
@@ -60,7 +60,7 @@ function visitChildren(node: AnyNode, place: Surroundings): LowerRefusal | undef
   return undefined;
 }
 
-/** The child nodes without names that aren't variables: `x.arguments` is harmless. */
+/** Returns the child nodes other than property names: `x.arguments` is harmless. */
 function expressionChildren(node: AnyNode): Iterable<AnyNode> {
   if (node.type === 'MemberExpression' && !node.computed) {
     return node.property.type === 'PrivateIdentifier'

@@ -21,8 +21,8 @@ import type { FunctionNode } from '../../vm/syntax/function-node.ts';
 export type { FunctionNode } from '../../vm/syntax/function-node.ts';
 
 /**
- * A node that becomes a code of its own: a function; a class without a constructor in its text (its default one); a
- * class body (the code that makes the fields of an instance); a static field; a static block.
+ * A node that becomes a separate Code: a function; a class without an explicit constructor (its default
+ * constructor); a class body (the field initializer); a static field; a static block.
  */
 export type FunctionLike = FunctionNode | Class | ClassBody | PropertyDefinition | StaticBlock;
 
@@ -42,7 +42,7 @@ export function isClass(node: AnyNode): node is AnyNode & Class {
   return node.type === 'ClassDeclaration' || node.type === 'ClassExpression';
 }
 
-/** `() => 1`, `function () {}`, `class {}`: what takes its name from the place that it is written in. */
+/** True for `() => 1`, `function () {}` and `class {}`, which are named by the place where they are written. */
 export function isAnonymousDefinition(
   node: AnyNode,
 ): node is FunctionExpression | ArrowFunctionExpression | ClassExpression {
@@ -57,7 +57,7 @@ export function hasUseStrict(node: FunctionNode): boolean {
   );
 }
 
-/** The function that a statement declares, also after labels. */
+/** Returns the function that a statement declares, possibly after labels. */
 export function declaredFunction(node: AnyNode): FunctionDeclaration | undefined {
   if (node.type === 'LabeledStatement') return declaredFunction(node.body);
   return node.type === 'FunctionDeclaration' && node.id ? node : undefined;
@@ -65,7 +65,7 @@ export function declaredFunction(node: AnyNode): FunctionDeclaration | undefined
 
 const blocks = new WeakMap<Node, BlockStatement>();
 
-/** Sloppy code: `if (x) function f() {}` is `if (x) { function f() {} }`. */
+/** Sloppy mode: `if (x) function f() {}` means `if (x) { function f() {} }`. */
 export function clause(node: Statement): Statement {
   if (!declaredFunction(node)) return node;
   let block = blocks.get(node);
@@ -76,10 +76,10 @@ export function clause(node: Statement): Statement {
   return block;
 }
 
-/** `(x) = value` gives no name to the value. */
+/** True for `(x) = value`, where the value doesn't get the name. */
 export const isParenthesized = (outer: Node, target: Node): boolean => outer.start < target.start;
 
-/** True when the parameter list runs code, so that it has variables apart from the body's. */
+/** Returns true if the parameter list runs code, so that its variables are separate from the body's. */
 export function hasParameterExpressions(params: readonly Pattern[]): boolean {
   const hasExpression = (pattern: Pattern | null): boolean => {
     switch (pattern?.type) {
@@ -102,7 +102,7 @@ export function hasParameterExpressions(params: readonly Pattern[]): boolean {
   return params.some(hasExpression);
 }
 
-/** `function.length`: the parameters before the first default or rest. */
+/** Returns `function.length`: the number of parameters before the first default or rest. */
 export function expectedArguments(params: readonly Pattern[]): number {
   const first = params.findIndex(
     (param) => param.type === 'AssignmentPattern' || param.type === 'RestElement',
@@ -110,7 +110,7 @@ export function expectedArguments(params: readonly Pattern[]): number {
   return first === -1 ? params.length : first;
 }
 
-/** The key of a property that isn't computed, as the language converts it. */
+/** Returns a non-computed property key, converted as the language does. */
 export function staticKey(key: AnyNode): string | undefined {
   if (key.type === 'Identifier') return key.name;
   if (key.type !== 'Literal') return undefined;

@@ -2,7 +2,7 @@ import type { Node } from 'acorn';
 import type { Span } from '../../vm/bytecode/instructions.ts';
 import { spanOf } from './nodes.ts';
 
-/** Why a function can't be lowered: a closed set, each with an explanation and a remedy. */
+/** Why a function can't be lowered: a closed set, each with an explanation and a hint. */
 export type LowerRefusalReason = keyof typeof lowerRefusals;
 
 export const lowerRefusals = {

@@ -1,8 +1,8 @@
 import type { Expression } from 'acorn';
 
 /**
- * True for expressions whose last instruction, and no other, writes the result: then `x = f(x)` can
- * be computed straight into the register of x.
+ * Returns true if only the last instruction of the expression writes the result. `x = f(x)` can then be computed
+ * directly into the register of x.
  */
 export function writesOnce(node: Expression): boolean {
   switch (node.type) {

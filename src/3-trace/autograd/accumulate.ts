@@ -20,7 +20,7 @@ import { siteOf } from './hooks.ts';
 import { gradientVariable } from './optional-gradient.ts';
 
 interface Accumulation {
-  /** The first value that this backward has made. */
+  /** The first value that this backward created. */
   readonly first: ValueId;
   readonly createGraph: boolean;
 }
@@ -31,12 +31,12 @@ export function accumulate(
   gradient: Tensor,
   options: Accumulation,
 ): void {
-  // A tensor captured by a branch or loop has its own history outside, where it is not a leaf.
+  // A tensor captured by a branch or loop has a history outside, where it is not a leaf.
   if (t.control.depth > 0 && !leaf.source && !(leaf.traced && isMadeInside(t, leaf.traced))) {
     const what = 'the gradient of a tensor is assigned';
     if (!leaf.traced || !t.control.endsWith(t.frames[0]!))
       throw new GraphBreak('object-write', what);
-    // It is there until the function returns: the caller must not get the leaf.
+    // The gradient lives until the function returns, so the caller must not get the leaf.
     t.autograd.watched.set(leaf.traced, siteOf(t, what));
   }
   const earlier = resolved(readTensorProperty(t, leaf, 'grad'));
@@ -54,7 +54,7 @@ export function accumulate(
     );
     return;
   }
-  // The sum has a history of its own.
+  // The sum has an autograd history of its own.
   const sum = t.perform<Tensor>([target, gradient], ([before, part]) =>
     enableGrad(() => add(before as Tensor, part as Tensor)),
   );
@@ -63,7 +63,7 @@ export function accumulate(
   writeTensorGrad(t, leaf, t.result(sum));
 }
 
-/** `.grad` is written in place later: its memory must be its own, as in eager execution. */
+/** Returns a gradient with memory of its own, as in eager execution, because `.grad` is written in place later. */
 function ownMemory(t: Tracer, gradient: Tensor, { first, createGraph }: Accumulation): Tensor {
   const root = t.builder.rootOf(gradient);
   const whole = t.perform<boolean>([gradient], ([part], builder) => {
@@ -71,7 +71,7 @@ function ownMemory(t: Tracer, gradient: Tensor, { first, createGraph }: Accumula
     const isAll = tensor.numel() === builder.sizeOf(builder.rootOf(tensor));
     return isAll && isContiguousMeta(tensor) && !builder.isHandedThrough(tensor);
   });
-  // What a recorded backward has saved of the gradient must not be written with it.
+  // Writing to the gradient must not overwrite values that a recorded backward has saved.
   if (whole && root >= first && !createGraph && !t.gradients.has(root)) {
     t.gradients.add(root);
     return gradient;

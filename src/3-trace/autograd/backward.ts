@@ -26,15 +26,15 @@ import { flagsOf, seedOf, seedValue } from './options.ts';
 import { followRetaining } from './retained.ts';
 
 /**
- * `loss.backward(gradient, options)`: the backward ops become part of the program, and `.grad` of the
- * leaves is written after the run.
+ * `loss.backward(gradient, options)`. The backward ops become part of the program; `.grad` of the leaves is
+ * written after the run.
  */
 export function traceBackward(
   t: Tracer,
   receiver: Variable | undefined,
   args: readonly Variable[],
 ): Variable {
-  // A break on the path finds the graph as it was.
+  // A graph break during the walk leaves the autograd graph unchanged.
   return t.attempt(() => backwardInTrace(t, receiver, args));
 }
 
@@ -48,7 +48,7 @@ function backwardInTrace(
   const { createGraph = false, retainGraph = createGraph } = flags;
   const loss = t.use(root);
   if (requiresGradAlways(t, loss) === null) {
-    // Eager execution rejects it where the loss has no graph.
+    // Eager execution rejects a loss that has no graph.
     check(t, requiresGradFlag(t, loss).tensor, true);
   }
   const seed = gradient ? seedOf(t, gradient) : null;
@@ -83,7 +83,7 @@ function backwardInTrace(
   return undefinedVariable;
 }
 
-/** The tensors of `{ inputs }`; results among them keep their gradient. Null: all leaves. */
+/** Returns the tensors of `{ inputs }`; null for all leaves. Op results among them retain their gradients. */
 function inputsOf(t: Tracer, options: Variable): Tensor[] | null {
   const given = specialized(options);
   if (given.kind === 'constant') return null;
@@ -93,18 +93,19 @@ function inputsOf(t: Tracer, options: Variable): Tensor[] | null {
   return (array ? arrayElements(t, array) : [inputs]).map((element) => {
     const input = expectTensor(element, 'backward');
     const tensor = t.use(input);
-    // An outer result has its graph from before: the walk back rejects it. Others are told by their record.
+    // An outer op result has a pre-existing graph, which the walk rejects. For other tensors, the recorded graph
+    // tells whether they are results.
     if (!input.source && tensor.requiresGrad) traceRetainGrad(t, input);
     return tensor;
   });
 }
 
-/** Settles which optional gradients of leaves are there, before anything is added to them. */
+/** Determines which optional gradients of leaves exist, before anything is added to them. */
 function settleGradients(t: Tracer, loss: Tensor): void {
   for (const place of placesBelow(loss)) {
     if (!isLeaf(place)) continue;
     const variable = t.result(place);
-    // What a loop passes from iteration to iteration is not a leaf eagerly: its .grad is not asked for.
+    // A loop-carried value is not a leaf in eager execution: its .grad is not read.
     if (variable.source || variable.grad) specialized(readTensorProperty(t, variable, 'grad'));
   }
 }

@@ -15,8 +15,8 @@ import type { Tracer } from '../state/tracer.ts';
 import { undefinedVariable, type Variable } from '../variables/variable.ts';
 
 /**
- * The body is followed once, and its ops are marked. Which of their results backward makes again is decided when the
- * program has its backward (`recomputeCheckpoints`).
+ * Traces the body once and marks its ops. Which results backward recomputes is decided when the program gets its
+ * backward (`recomputeCheckpoints`).
  */
 export function traceCheckpoint(t: Tracer, [body, ...inputs]: readonly Variable[]): Variable {
   if (!body) throw new GraphBreak('throw', 'checkpoint() of nothing');
@@ -28,7 +28,7 @@ export function traceCheckpoint(t: Tracer, [body, ...inputs]: readonly Variable[
     const [outer, firstOp, changes] = [builder.checkpointed, builder.opCount, effects.changes];
     const run = () => t.execution.callInside(body, undefinedVariable, inputs);
     const given = inputs.flatMap((input) => (input.kind === 'tensor' ? [t.use(input)] : []));
-    // What is made again with an outer checkpoint is as it was then.
+    // A nested checkpoint needs no frame: when the outer one is recomputed, its tensors are as they were.
     const frame = outer === undefined ? new CheckpointFrame(t, given) : null;
     builder.checkpointed ??= builder.checkpointCalls++;
     try {
@@ -36,7 +36,7 @@ export function traceCheckpoint(t: Tracer, [body, ...inputs]: readonly Variable[
       if (output.kind !== 'tensor') {
         throw new GraphBreak('framework-call', 'checkpoint() of a function that returns no tensor');
       }
-      // Eager execution runs the body a second time, and its effects with it.
+      // Eager execution runs the body a second time and repeats its effects.
       const ops = builder.opsFrom(firstOp);
       if (effects.changes > changes || writesOutside(ops)) {
         throw new GraphBreak('framework-call', 'checkpoint() of a function with effects');
@@ -55,14 +55,14 @@ export function traceCheckpoint(t: Tracer, [body, ...inputs]: readonly Variable[
 }
 
 /**
- * One checkpointed call. Eager backward runs the body again on what its tensors are by then: where that isn't what
- * they were, it throws, or computes something else, so the call has to run eagerly.
+ * A checkpointed call. Eager backward reruns the body on the current values of its tensors. If these have changed,
+ * eager execution throws or computes something else, so the call must run eagerly.
  */
 class CheckpointFrame {
   readonly #tracer: Tracer;
   readonly #versions: (() => boolean)[];
   readonly #switches: number;
-  /** Backward will read something that the body has saved: no backward inside the graph has so far. */
+  /** True if the body has saved a value that no backward inside the graph has read yet. */
   #isAwaited = false;
 
   constructor(t: Tracer, inputs: readonly Tensor[]) {
@@ -73,13 +73,13 @@ class CheckpointFrame {
     this.#switches = t.autograd.switches;
   }
 
-  /** Values that the body reads without being given them. */
+  /** Watches values that the body reads without receiving them as arguments. */
   watch(values: readonly ValueId[]): void {
     const { builder } = this.#tracer;
     for (const id of values) this.#versions.push(changeOf(() => builder.versionOf(id)));
   }
 
-  /** For what ops of the body save; a leaf is kept itself, and checked by itself. */
+  /** Defers values that ops of the body save. A leaf is saved and checked on its own. */
   defer(value: Tensor): Deferred | null {
     if (!value.traced || (value.requiresGrad && value.isLeaf)) return null;
     this.#isAwaited = true;
@@ -94,7 +94,7 @@ class CheckpointFrame {
     };
   }
 
-  /** At the end of the graph: a backward that comes later would throw, or compute something else. */
+  /** Called at the end of the graph. Throws if a later backward would throw or compute something else. */
   expectAsItWas(): void {
     if (this.#isAwaited && this.#isStale) throw new RejectedEagerly(changed());
   }
@@ -114,13 +114,13 @@ function changeOf(version: () => number): () => boolean {
 
 const changed = () => changedInPlace('checkpoint', 'a tensor that its function reads');
 
-/** Values that ops read and have not made. */
+/** Returns the values that the ops read but didn't create. */
 function readFromOutside(ops: readonly ProgramOp[]): ValueId[] {
   const made = new Set(ops.flatMap(({ outputs }) => outputs));
   return [...new Set(ops.flatMap(({ inputs }) => inputs))].filter((id) => !made.has(id));
 }
 
-/** Whether ops write to memory that others have made. */
+/** Returns whether the ops write to memory that they didn't create. */
 function writesOutside(ops: readonly ProgramOp[]): boolean {
   return writtenInputs({ inputs: readFromOutside(ops), ops }).length > 0;
 }

@@ -41,8 +41,8 @@ export function traceSaveForBackward(
 }
 
 /**
- * A call of what `customFunction` returns: the runtime's own, over a forward and a backward that the
- * tracer follows. A gradient that the trace hasn't computed can't be traced: then the call runs natively.
+ * Traces a call of a `customFunction`: the runtime's own implementation runs with a traced forward and backward.
+ * If its gradient is requested after the trace, the call runs natively.
  */
 export function traceCustomFunction(
   t: Tracer,
@@ -74,7 +74,7 @@ export function traceCustomFunction(
       return gradientsOf(t, follow(backward, given));
     },
   };
-  // What is not a tensor is known to `forward` alone.
+  // Arguments that are not tensors are visible to `forward` only.
   const inputs = args.map((arg) => (arg.kind === 'tensor' ? t.use(arg) : arg));
   const outputs = asEagerly(() => t.attempt(() => t.runOnce(() => applyRules(traced, inputs))));
   const tensors = outputs instanceof Tensor ? [outputs] : outputs;

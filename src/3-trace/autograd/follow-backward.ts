@@ -1,4 +1,4 @@
-/** The engine's walk back over a traced graph, whose ops become part of the program. */
+/** The engine's backward walk over a traced graph. Its ops become part of the program. */
 
 import type { gradWith } from '../../../runtime/backward/grad.ts';
 import type { ProgramBuilder } from '../../../runtime/program/builder.ts';
@@ -16,7 +16,7 @@ import { expectLeaf, outerHooks, siteOf } from './hooks.ts';
 
 type Watch = NonNullable<Parameters<typeof gradWith>[3]>;
 
-/** Nodes that have run are freed, unless the graph is retained. */
+/** Runs a backward and marks the visited nodes as freed, unless the graph is retained. */
 export function watched<T>(
   builder: ProgramBuilder,
   { retainGraph, onFreed }: { retainGraph: boolean; onFreed: OnFreed },
@@ -47,7 +47,9 @@ export function watched<T>(
 
 type OnFreed = (nodes: readonly GradNode[]) => void;
 
-/** A graph that one path has freed cannot be differentiated where the path taken is unknown. */
+/**
+ * Watches nodes that a branch or loop frees: the caller can't differentiate a graph that only one path has freed.
+ */
 export function watchFreed(t: Tracer): OnFreed {
   if (!t.isInRegion) return () => {};
   const site = siteOf(t, 'a branch or loop uses a graph up that is left to the caller');
@@ -56,7 +58,7 @@ export function watchFreed(t: Tracer): OnFreed {
   };
 }
 
-/** A backward can't be traced if it is data-dependent whether an earlier one has freed the graph. */
+/** Throws a graph break if it is data-dependent whether an earlier backward has freed the graph. */
 function expectNotFreed(t: Tracer, roots: readonly Tensor[]): void {
   if (!roots.some((root) => mayBeFreedBelow(root, t.builder))) return;
   throw new GraphBreak(
@@ -65,7 +67,7 @@ function expectNotFreed(t: Tracer, roots: readonly Tensor[]): void {
   );
 }
 
-/** Runs the engine: again for other sizes, or once for all where it calls the user's hooks. */
+/** Runs the engine, which is replayed for other sizes unless it calls user hooks. */
 export function follow(
   t: Tracer,
   roots: readonly Tensor[],
@@ -91,7 +93,7 @@ export function follow(
   }
 }
 
-/** Where a recorded backward meets a branch or loop, the function is traced again without one there, if that can be. */
+/** If a recorded backward reaches a branch or loop, restarts the trace without that region, if possible. */
 function throughRegions<T>(t: Tracer, body: () => T): T {
   try {
     return body();
@@ -102,7 +104,7 @@ function throughRegions<T>(t: Tracer, body: () => T): T {
   }
 }
 
-/** The outer tensors that gradients come to: none of them may lead further. */
+/** Returns the outer tensors that receive gradients, all of which must be leaves. */
 function leavesBelow(
   t: Tracer,
   roots: readonly Tensor[],

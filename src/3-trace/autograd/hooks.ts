@@ -1,4 +1,4 @@
-/** The side effects of backward: hooks of the user, and gradients of results that are kept. */
+/** Side effects of backward: user hooks, and retained gradients of op results. */
 
 import { gradEnabled } from '../../../runtime/autograd/grad-mode.ts';
 import { registerHook, retainGrad } from '../../../runtime/backward/hooks.ts';
@@ -26,12 +26,12 @@ import {
 import { expectTensor } from './expect-tensor.ts';
 import { expectThere } from './optional-gradient.ts';
 
-/** `remove` of the handle of a hook that was registered inside; only the tracer performs it. */
+/** `remove` of the handle of a hook that was registered in the trace; only the tracer performs it. */
 export function removeHook(): void {
   throw new InvariantError('the handle of a hook has left its graph');
 }
 
-/** `x.registerHook(hook)` on a result: backward inside the trace follows the hook. */
+/** `x.registerHook(hook)` on an op result: a backward inside the trace traces the hook. */
 export function traceRegisterHook(
   t: Tracer,
   receiver: Variable,
@@ -64,7 +64,7 @@ export function traceRemoveHook(t: Tracer, receiver: Variable): Variable {
   return undefinedVariable;
 }
 
-/** `x.retainGrad()` on a result. */
+/** `x.retainGrad()` on an op result. */
 export function traceRetainGrad(t: Tracer, receiver: Variable): Variable {
   const { variable, tensor } = inside(t, receiver, 'retainGrad');
   const site = siteOf(t, 'a gradient is kept after the graph has ended');
@@ -101,14 +101,14 @@ function inside(t: Tracer, receiver: Variable, use: string) {
   return { variable, tensor: t.use(variable) };
 }
 
-/** The call in progress; where an earlier trace has found out that it must run natively, the graph ends. */
+/** Returns the call in progress. Breaks the graph if an earlier trace found that the call must run natively. */
 export function siteOf(t: Tracer, why: string): Site {
   const { closure, pc } = t.top;
   if (t.control.plans.breaksAt(closure.code, pc)) throw new GraphBreak('framework-call', why);
   return { code: closure.code, pc };
 }
 
-/** A gradient that the caller may ask for must come through nothing that only this trace knows of. */
+/** Requires that no gradient which the caller may request flows through nodes that only this trace knows about. */
 export function expectKnown(t: Tracer, outputs: readonly Tensor[], made: Iterable<Variable>): void {
   const { watched, handles } = t.autograd;
   for (const variable of handles.size > 0 ? made : []) {
@@ -124,7 +124,7 @@ export function expectKnown(t: Tracer, outputs: readonly Tensor[], made: Iterabl
       breakAtSite(t, place);
       leadsToLeaf ||= isLeaf(place);
     }
-    // All of it was written since: that it had a history before is known to this trace alone.
+    // The output has been overwritten completely: only this trace knows that it had a history before.
     if (!leadsToLeaf) for (const place of watched.keys()) breakAtSite(t, place);
   }
 }
@@ -148,7 +148,7 @@ function callHook(t: Tracer, hook: Variable, gradient: Tensor): Tensor | null {
   throw new GraphBreak('throw', 'a gradient hook returns no tensor');
 }
 
-/** No gradient flows on from this outer tensor. */
+/** Requires that the outer tensor is a leaf, so that no gradient flows beyond it. */
 export function expectLeaf(t: Tracer, { source, actual }: TensorVariable): void {
   if (!actual!.isLeaf) {
     throw new GraphBreak(
@@ -161,7 +161,7 @@ export function expectLeaf(t: Tracer, { source, actual }: TensorVariable): void 
   } else t.guard(`leaf ${sourceKey(source!)}`, { kind: 'leaf', source: source! });
 }
 
-/** The hooks that an outer leaf has, as functions that are followed. */
+/** Returns the hooks of an outer leaf as functions that trace them. */
 export function outerHooks(t: Tracer, { source, actual }: TensorVariable): HookEntry[] {
   const { hooks } = actual!;
   if (!hooks?.length) return [];

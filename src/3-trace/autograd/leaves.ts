@@ -1,4 +1,4 @@
-/** Where graphs begin: `requiresGrad_()` and `detach()`. */
+/** `requiresGrad_()` and `detach()`, where autograd graphs begin. */
 
 import { noGrad } from '../../../runtime/autograd/grad-mode.ts';
 import { bind1 } from '../../../runtime/ops/core/bind.ts';
@@ -17,7 +17,7 @@ import { type TensorVariable, undefinedVariable, type Variable } from '../variab
 import { expectTensor } from './expect-tensor.ts';
 import { expectLeaf } from './hooks.ts';
 
-/** A handle of its own on the same memory: in a program that is a view of everything. */
+/** Returns another handle on the same memory: in a program, a view of the whole tensor. */
 export function traceDetach(t: Tracer, receiver: Variable): Variable {
   if (receiver.kind === 'dynamic') {
     return callDynamically(t, detach, undefinedVariable, [receiver])!;
@@ -29,7 +29,7 @@ function detach(x: Tensor): Tensor {
   return noGrad(() => bind1(aliasOp, [x]));
 }
 
-/** `x.requiresGrad_(value)`: from here on the variable represents another value of the program. */
+/** `x.requiresGrad_(value)`: from here on, the variable represents another graph value. */
 export function traceRequiresGrad(t: Tracer, of: Variable, [given]: readonly Variable[]): Variable {
   const receiver = expectTensor(of, 'requiresGrad_');
   const asked = given ? constantOf(t, given) : undefined;
@@ -47,7 +47,7 @@ export function traceRequiresGrad(t: Tracer, of: Variable, [given]: readonly Var
   }
   if (tensor.requiresGrad === value) return receiver;
   expectOneName(t, receiver);
-  // Eager execution does not freeze a result.
+  // Eager execution rejects op results, which can't be frozen.
   if (!tensor.isLeaf) asEagerly(() => requireGrad(tensor, value));
   if (receiver.source) switchOuter(t, receiver, value);
   else t.replace(receiver, value ? alias(t, tensor, 'own') : alias(t, tensor));
@@ -55,7 +55,7 @@ export function traceRequiresGrad(t: Tracer, of: Variable, [given]: readonly Var
 }
 
 /**
- * In a branch or loop: a tensor that was made there becomes a leaf, whose graph and `.grad` stay inside of it.
+ * In a branch or loop, makes a tensor that was created there a leaf. Its graph and `.grad` stay inside the region.
  */
 function beginInside(
   t: Tracer,
@@ -70,7 +70,7 @@ function beginInside(
     );
   }
   if (tensor.requiresGrad === value) return receiver;
-  // Eager execution does not freeze a result.
+  // Eager execution rejects op results, which can't be frozen.
   if (!tensor.isLeaf) asEagerly(() => requireGrad(tensor, value));
   const leaf = alias(t, tensor, value ? 'own' : null);
   if (value) t.autograd.leavesInside.set(leaf, t.position());
@@ -78,7 +78,9 @@ function beginInside(
   return receiver;
 }
 
-/** A pre-existing tensor is as it was before, or the same memory with the other `requiresGrad`. */
+/**
+ * Represents a pre-existing tensor by its input, or by an alias of the same memory with the other `requiresGrad`.
+ */
 function switchOuter(t: Tracer, variable: TensorVariable, value: boolean): void {
   const actual = variable.actual!;
   const input = t.inputOf(variable);

@@ -1,4 +1,4 @@
-/** Gradients that exist on some paths only: whether a tensor or null is data-dependent. */
+/** Optional gradients: whether they are a tensor or null depends on the path taken. */
 
 import { noGrad } from '../../../runtime/autograd/grad-mode.ts';
 import { bind1 } from '../../../runtime/ops/core/bind.ts';
@@ -13,7 +13,7 @@ import { known, type Variable } from '../variables/variable.ts';
 
 const why = 'a gradient that exists on some paths only';
 
-/** Returns the variable for a gradient: a tensor, or a union of null and one. */
+/** Returns the variable for a gradient: a tensor, or a union of null and a tensor. */
 export function gradientVariable(t: Tracer, gradient: Tensor): Variable {
   if (!isOptional(t, gradient)) return t.result(gradient);
   if (t.control.policy !== 'always') throw new GraphBreak('branch-gradient', why);
@@ -22,7 +22,9 @@ export function gradientVariable(t: Tracer, gradient: Tensor): Variable {
   return chosenBy(t, index, [known(null), t.result(value)], why);
 }
 
-/** The gradient of an input that must have one: where the run finds none, it throws what eager execution throws. */
+/**
+ * Returns the gradient of an input that must have one. If a run has none, it throws the error of eager execution.
+ */
 export function neededGradient(t: Tracer, gradient: Tensor): Variable {
   if (!isOptional(t, gradient)) return t.result(gradient);
   const [there, value] = look(t, gradient);
@@ -30,7 +32,10 @@ export function neededGradient(t: Tracer, gradient: Tensor): Variable {
   return t.result(value);
 }
 
-/** Code of the user's runs for the gradient: eagerly only where there is one. */
+/**
+ * Breaks the graph before user code gets an optional gradient: eager execution runs that code only if the gradient
+ * exists.
+ */
 export function expectThere(t: Tracer, gradient: Tensor): void {
   if (t.builder.isOptional(gradient)) {
     throw new GraphBreak('branch-gradient', `a function is called with ${why}`);
@@ -41,7 +46,7 @@ function isOptional(t: Tracer, gradient: Tensor): boolean {
   return t.perform<boolean>([gradient], ([part], builder) => builder.isOptional(part as Tensor));
 }
 
-/** Whether it is there, and its value where it is. */
+/** Returns whether the gradient exists, and its value if it does. */
 function look(t: Tracer, gradient: Tensor): readonly [Tensor, Tensor] {
   return t.perform<readonly [Tensor, Tensor]>([gradient], ([part]) =>
     noGrad(() => [bind1(isThere, [part as Tensor]), bind1(fillMissing, [part as Tensor])]),

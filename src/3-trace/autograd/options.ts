@@ -1,4 +1,4 @@
-/** The arguments of `backward()` and `grad()` besides the tensors to walk back from. */
+/** The arguments of `backward()` and `grad()` other than the roots of the walk. */
 
 import { noGrad } from '../../../runtime/autograd/grad-mode.ts';
 import { bind1 } from '../../../runtime/ops/core/bind.ts';
@@ -20,8 +20,8 @@ export function seedOf(t: Tracer, variable: Variable): Tensor | null {
 }
 
 /**
- * Returns the flags that are set, with the defaults of eager execution. `others`: further names of options. What eager
- * execution rejects is left to it.
+ * Returns the flags that are set; the rest have eager execution's defaults. `others`: further option names.
+ * Invalid options are left to eager execution.
  */
 export function flagsOf<F extends string>(
   t: Tracer,
@@ -47,7 +47,7 @@ export function flagsOf<F extends string>(
   return found;
 }
 
-/** A value of its own, so that what is computed from it has no part in its history. */
+/** Returns the seed without its autograd history, so that the gradients computed from it record none. */
 export function seedValue(seed: Tensor | null, createGraph: boolean): Tensor | null {
   if (!seed?.requiresGrad || createGraph) return seed;
   return noGrad(() => bind1(aliasOp, [seed]));

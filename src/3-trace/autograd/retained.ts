@@ -1,4 +1,4 @@
-/** `.grad` of results for which `retainGrad()` was called: a backward inside of the trace fills it. */
+/** `.grad` of op results on which `retainGrad()` was called: a backward inside the trace sets it. */
 
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { Perform } from '../state/tape.ts';
@@ -8,7 +8,7 @@ import { resolved, specialized } from '../variables/unions.ts';
 import { follow } from './follow-backward.ts';
 import { gradientVariable } from './optional-gradient.ts';
 
-/** Runs the engine as `follow` does, and writes the gradients that results have kept. */
+/** Runs the engine as `follow` does, and writes the retained gradients. */
 export function followRetaining<T>(
   t: Tracer,
   roots: readonly Tensor[],

@@ -1,4 +1,4 @@
-/** The functions of the tensor API that are traced, and how they are called with variables. */
+/** The traced functions of the tensor API, and how they are called on variables. */
 
 import { writeToLeaf } from '../../../runtime/autograd/in-place-node.ts';
 import { backward } from '../../../runtime/backward/backward.ts';
@@ -67,7 +67,7 @@ function functionsOf(module: object): Callable[] {
   return Object.values(module).filter((value): value is Callable => typeof value === 'function');
 }
 
-/** Functions of tensors and plain values alone: each call can be appended to a program. */
+/** Functions of tensors and plain values: each call can be appended to a program. */
 const traced: ReadonlySet<unknown> = new Set<unknown>([
   ...[ops, inPlace, pointwiseInPlace, movement].flatMap(functionsOf),
   quantize,
@@ -80,7 +80,7 @@ const traced: ReadonlySet<unknown> = new Set<unknown>([
   ...layoutMethods,
 ]);
 
-/** Reads of a tensor's data: nothing of what they return is known before the graph has run. */
+/** Functions that read a tensor's data, whose results are unknown until the graph has run. */
 const reads: ReadonlySet<unknown> = new Set<unknown>(tensorMethods.reads);
 
 const creators: ReadonlySet<unknown> = new Set<unknown>([
@@ -99,7 +99,7 @@ const creators: ReadonlySet<unknown> = new Set<unknown>([
   ranges.linspace,
 ]);
 
-/** Functions that draw random numbers: each is called once, in program order. */
+/** Functions that draw random numbers. They are called only once, in program order. */
 const draws: ReadonlySet<unknown> = new Set<unknown>([
   ...functionsOf(dropout),
   ...functionsOf(random),
@@ -108,19 +108,19 @@ const draws: ReadonlySet<unknown> = new Set<unknown>([
   ...tensorMethods.draws,
 ]);
 
-/** Those of them that hand their number on. */
+/** Random functions that forward their numbers to op attributes. */
 const scaledDraws: ReadonlySet<unknown> = new Set<unknown>([
   ...functionsOf(dropout),
   random.randint,
 ]);
 
-/** Writes in place are done once, too: their numbers are operands, or factors of operands. */
+/** In-place functions are also called only once: their numbers are operands, or factors of operands. */
 function symbolsOf(fn: Callable): NumberUse['symbols'] {
   if (fn.name.endsWith('_') || scaledDraws.has(fn)) return 'yes';
   return draws.has(fn) ? 'no' : 'tried';
 }
 
-/** Functions whose lists of numbers are sizes and places, not attributes that a run may compute. */
+/** Functions whose number lists are sizes or positions rather than attributes that a run can compute. */
 const takesSizes: ReadonlySet<unknown> = new Set<unknown>(
   [movement, joining, rearrange, splitting, views, ranges, indexing, { full, ones, zeros }, random]
     .flatMap((module) => Object.entries(module))
@@ -132,7 +132,7 @@ const takesSizes: ReadonlySet<unknown> = new Set<unknown>(
     .filter((fn) => fn !== undefined),
 );
 
-/** All of them, in an order that is the same in every process. */
+/** All traced functions, in an order that is the same in every process. */
 export function tracedFunctions(): Iterable<unknown> {
   return [...traced, ...reads, ...creators, ...draws];
 }
@@ -146,14 +146,17 @@ export function isTensorFunction(fn: unknown): boolean {
   return traced.has(fn) || reads.has(fn);
 }
 
-/** They share the seeds that they are given, and hand out no operand. */
+/** These share the given seeds, but return no operand. */
 const differentiations: ReadonlySet<unknown> = new Set<unknown>([
   Tensor.prototype.backward,
   backward,
   grad,
 ]);
 
-/** After a call of `fn` nothing but the caller holds its operands; a tensor that it returns is new, or an operand. */
+/**
+ * Returns whether only the caller holds the operands after a call of `fn`. A tensor that the call returns is new
+ * or an operand.
+ */
 export function keepsNoOperand(fn: unknown): boolean {
   return isTensorFunction(fn) || differentiations.has(fn);
 }
@@ -162,7 +165,7 @@ export function isDataRead(fn: Callable): boolean {
   return reads.has(fn);
 }
 
-/** Appends the ops of one API call to the program; a leaf that it creates begins there. */
+/** Appends the ops of an API call to the program. A created leaf starts a new autograd graph. */
 export function callApi(
   t: Tracer,
   fn: Callable,
@@ -182,7 +185,7 @@ export function callApi(
   const compared = integersCompared(t, fn, receiver, args);
   if (compared) return callApi(t, compared.fn, known(undefined), compared.args);
   const call = fn as (...args: unknown[]) => unknown;
-  // Only methods of tensors have a `this`.
+  // Only tensor methods have a `this`.
   const self = receiver.kind === 'tensor' ? t.use(receiver) : undefined;
   const inGraph =
     rowsAt(t, fn, receiver, args) ??
@@ -228,7 +231,7 @@ export function callApi(
   }
 }
 
-/** The result of a call, as a leaf if its options have `requiresGrad: true`. */
+/** Returns the result of a call, as a leaf if its options contain `requiresGrad: true`. */
 function begun(t: Tracer, result: Variable): Variable {
   const isLeaf = result.kind === 'tensor' && result.traced !== null && beginsLeaf(result.traced);
   return isLeaf ? traceRequiresGrad(t, result, []) : result;
@@ -239,7 +242,7 @@ const isTensorVariable = (given: Variable): boolean => {
   return kind === 'tensor' || kind === 'dynamic';
 };
 
-/** Eager execution rejects a recorded write to a leaf. */
+/** Returns the error of eager execution for a recorded write to a leaf. */
 function refusedOfLeaf(
   t: Tracer,
   variable: Variable | undefined,
@@ -252,7 +255,7 @@ function refusedOfLeaf(
   return new GraphBreak('op-error', error.message, error);
 }
 
-/** A plain object that existed before, such as the options of a module, as a new one with its entries. */
+/** Returns a pre-existing plain object, such as module options, as a new object with its entries. */
 function opened(t: Tracer, given: Variable): Variable {
   const variable = specialized(given);
   if (variable.kind !== 'object' || !isPlainObject(variable.value)) return given;
@@ -261,7 +264,7 @@ function opened(t: Tracer, given: Variable): Variable {
   return { kind: 'newObject', entries: new Map(entries) };
 }
 
-/** The value that the API gets: traced tensors, and plain data that the trace then depends on. */
+/** Returns the value that is passed to the API: traced tensors, and plain data that the trace then depends on. */
 function apiValue(t: Tracer, given: Variable, numbers: ChangingNumbers, inArray: boolean): unknown {
   const variable = specialized(given);
   if (variable.kind === 'tensor') return t.use(variable);
@@ -294,7 +297,7 @@ function variableOf(t: Tracer, value: unknown): Variable {
   throw new GraphBreak('framework-call', 'the result is neither a tensor nor plain data');
 }
 
-/** `isTensor(value)`: another call may pass another kind of value. */
+/** `isTensor(value)`. Guarded, since another call may pass a value of another type. */
 function asTensorTest(t: Tracer, value: Variable = undefinedVariable): Variable {
   if (isPrimitiveVariable(specialized(value))) {
     guardPrimitive(t, value);

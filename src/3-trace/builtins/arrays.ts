@@ -1,4 +1,4 @@
-/** Methods of arrays that call nothing back. */
+/** Array methods without callbacks. */
 
 import { isProxy } from '../../guards/plain.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
@@ -41,35 +41,35 @@ import { newElements } from './construct.ts';
 
 type Body = (t: Tracer, array: ArrayVariable, args: readonly Variable[]) => Variable | undefined;
 
-/** On arrays of the built-in kind only. */
+/** Restricts a builtin to arrays. */
 function onArray(body: Body): Builtin {
   return (t, receiver, args) => {
     const array = asArray(t, receiver);
     if (!array) return undefined;
     const result = body(t, array, args);
-    // A pre-existing one is not its content.
+    // For a pre-existing array, the result is the array itself, not its content.
     return result === array ? receiver : result;
   };
 }
 
-/** Where only the program knows the length, others do it: see `equivalents/lists.ts`. */
+/** Excludes arrays of data-dependent length, which `polyfills/lists.ts` handles. */
 function onKnownArray(body: Body): Builtin {
   return onArray((t, array, args) => (isGrown(array) ? undefined : body(t, array, args)));
 }
 
-/** The result is another array: one of a user's class is made by its constructor, in `polyfills/array-classes.ts`. */
+/** Excludes arrays of user classes, whose constructors create the result (`polyfills/array-classes.ts`). */
 const makingPlain =
   (builtin: Builtin): Builtin =>
   (t, receiver, args) =>
     [receiver, ...args].some(isOfArrayClass) ? undefined : builtin(t, receiver, args);
 
-/** Where only the program can compare the elements, `polyfills/array-likes.ts` does. */
+/** Excludes comparisons that only the program can make, which `polyfills/array-likes.ts` handles. */
 function onNumbersKnown(body: Body): Builtin {
   return (t, receiver, args) =>
     comparesScalars(t, receiver, args) ? undefined : onKnownArray(body)(t, receiver, args);
 }
 
-/** Whether an element of the array, or the item that is looked for, is a number of the program. */
+/** Returns whether an element of the array, or the item searched for, is a device scalar. */
 export function comparesScalars(
   t: Tracer,
   receiver: Variable,
@@ -87,7 +87,7 @@ function integer(t: Tracer, variable: Variable | undefined, otherwise: number): 
   return value === undefined ? otherwise : Math.trunc(Number(value)) || 0;
 }
 
-/** A place counted from the end when negative. */
+/** Returns a position, which is counted from the end if negative. */
 function place(
   t: Tracer,
   variable: Variable | undefined,
@@ -98,7 +98,7 @@ function place(
   return index < 0 ? Math.max(length + index, 0) : Math.min(index, length);
 }
 
-/** The places from `first` on in steps of `step`; a missing element is not found, though it reads as undefined. */
+/** Searches from `first` in steps of `step`. A hole is never found, although it reads as undefined. */
 function search(
   t: Tracer,
   array: ArrayVariable,
@@ -113,14 +113,14 @@ function search(
   return -1;
 }
 
-/** Counted from the end when negative; given at all, also as undefined, it is a number. */
+/** Returns the start of a backward search, counted from the end if negative. An explicit undefined counts as 0. */
 function lastPlace(t: Tracer, args: readonly Variable[], length: number): number {
   if (args.length < 2) return length - 1;
   const index = integer(t, args[1], 0);
   return index < 0 ? length + index : Math.min(index, length - 1);
 }
 
-/** Arrays whose text is being made: inside of itself an array has none. */
+/** Arrays that are being joined: an array nested in itself contributes no text. */
 const joining = new WeakSet<object>();
 
 function join(t: Tracer, array: ArrayVariable, [separator]: readonly Variable[]): Variable {
@@ -154,7 +154,7 @@ function flatten(t: Tracer, array: ArrayVariable, depth: number): Variable[] {
   });
 }
 
-/** A method that visits elements one by one; not for arrays of data-dependent length. */
+/** A method that visits elements one by one; breaks the graph for arrays of data-dependent length. */
 function elementwise(method: string, body: Body): Builtin {
   return onArray((t, array, args) => {
     if (isGrown(array)) throw needsElements(method);
@@ -162,7 +162,7 @@ function elementwise(method: string, body: Body): Builtin {
   });
 }
 
-/** Without a comparator: by text. Undefined ones come last, and after them holes. */
+/** Sorts by text, as without a comparator. Undefined elements come last, followed by holes. */
 function sortedByText(t: Tracer, elements: readonly Variable[]): Variable[] {
   const there = elements.filter((item) => item !== hole);
   const isMissing = (item: Variable) => isPrimitiveVariable(item) && isUndefined(t, item);
@@ -178,7 +178,7 @@ function sortedByText(t: Tracer, elements: readonly Variable[]): Variable[] {
   return [...texts.map(({ item }) => item), ...missing, ...holes];
 }
 
-/** Writes what has changed places; with holes, the whole of it. */
+/** Writes the elements in their new order; with holes, replaces the whole content. */
 function replaceElements(t: Tracer, array: ArrayVariable, next: readonly Variable[]): void {
   if (next.includes(hole)) {
     const elements = changeElements(t, array);
@@ -188,14 +188,14 @@ function replaceElements(t: Tracer, array: ArrayVariable, next: readonly Variabl
   for (const [i, element] of next.entries()) setElement(t, array, i, element);
 }
 
-/** Where `splice` begins, and how many elements it takes away. */
+/** Returns where `splice` starts, and how many elements it removes. */
 function cut(t: Tracer, length: number, args: readonly Variable[]): readonly [number, number] {
   const start = place(t, args[0], 0, length);
   const count = args.length === 1 ? length - start : integer(t, args[1], 0);
   return [start, args.length === 0 ? 0 : Math.min(Math.max(count, 0), length - start)];
 }
 
-/** An iterator over an array; also over instances of the user's own array types, and typed arrays. */
+/** Creates an iterator over an array, including instances of user array classes, or over a typed array. */
 export function iterated(what: IteratorVariable['what']): Builtin {
   return (t, receiver) => {
     const array = asArray(t, receiver);
@@ -206,7 +206,10 @@ export function iterated(what: IteratorVariable['what']): Builtin {
   };
 }
 
-/** Each element is guarded by itself: long ones are left to the native function. */
+/**
+ * The maximum length of arrays whose elements are guarded one by one; longer arrays are left to the native
+ * function.
+ */
 export const maxGuarded = 256;
 
 export function isSmallArray(value: object): boolean {
@@ -214,7 +217,7 @@ export function isSmallArray(value: object): boolean {
   return (value as { readonly length?: number }).length! <= maxGuarded;
 }
 
-/** `Array.from(items)`, also of what only has a length. */
+/** `Array.from(items)`, including array-likes. */
 function arrayFrom(t: Tracer, receiver: Variable, args: readonly Variable[]): Variable | undefined {
   if (!makesArrays(t, receiver)) return undefined;
   const [items] = args;
@@ -238,7 +241,7 @@ const iteratedDirectly: ReadonlySet<Variable['kind']> = new Set([
   'generator',
 ]);
 
-/** Returns `ToLength` of a constant size, for arrays that the trace creates whole. */
+/** Returns `ToLength` of a constant size, for arrays that are created whole in the trace. */
 function lengthIn(t: Tracer, size: Variable): number {
   const length = Math.trunc(Number(constantOf(t, size))) || 0;
   if (length > 2 ** 16) throw new GraphBreak('native-call', `an array of length ${length} is made`);

@@ -18,10 +18,10 @@ import type { Builtin, BuiltinTable, HostFunction } from './builtin.ts';
 
 type AnyFunction = (...args: unknown[]) => unknown;
 
-/** Larger ones are left to the native function. */
+/** Larger buffers are left to the native function. */
 const maxBytes = 2 ** 22;
 
-/** The buffer behind a variable, if it was created in the trace. */
+/** Returns the buffer of a variable if it was created in the trace. */
 function asBuffer(given: Variable | undefined): ArrayBuffer | undefined {
   const variable = given && specialized(given);
   return variable?.kind === 'newHost' && variable.type === 'ArrayBuffer'
@@ -35,7 +35,9 @@ function asView(given: Variable): DataView | undefined {
   return isView ? (variable.value as DataView) : undefined;
 }
 
-/** `new ArrayBuffer(n)`, `new DataView(buffer)` and `new Float32Array(buffer)`; undefined for anything else. */
+/**
+ * `new ArrayBuffer(n)`, `new DataView(buffer)` and `new Float32Array(buffer)`; undefined for other constructors.
+ */
 export function newBuffer(
   t: Tracer,
   callee: FunctionVariable,

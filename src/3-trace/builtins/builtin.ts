@@ -3,7 +3,10 @@ import type { Variable } from '../variables/variable.ts';
 
 export type HostFunction = (...args: never[]) => unknown;
 
-/** A host function on variables; undefined: not for these operands. A break takes everything back. */
+/**
+ * Performs a host function on variables; undefined if it doesn't support these operands. A graph break rolls
+ * everything back.
+ */
 export type Builtin = (
   t: Tracer,
   receiver: Variable,

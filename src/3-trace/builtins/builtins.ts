@@ -1,4 +1,4 @@
-/** The native functions that are understood: pure ones, and those performed on variables. */
+/** The native functions that the tracer models: functions performed on variables, and pure functions. */
 
 import { textCall } from '../control-flow/numbers/text.ts';
 import { orRaise } from '../state/exceptions.ts';
@@ -28,7 +28,7 @@ import { symbolBuiltins } from './symbols.ts';
 import { tagBuiltins } from './tags.ts';
 import { typedArrayBuiltins } from './typed-arrays.ts';
 
-/** Looked up in this order: performed on variables first, then run on constants. */
+/** Functions performed on variables. They take precedence over running a pure function on constants. */
 const performed: ReadonlyMap<HostFunction, Builtin> = new Map<HostFunction, Builtin>([
   ...arrayBuiltins,
   ...collectionBuiltins,
@@ -46,7 +46,7 @@ const performed: ReadonlyMap<HostFunction, Builtin> = new Map<HostFunction, Buil
   ...hostBuiltins,
 ]);
 
-/** The result of a host function, or undefined when it is not understood for these operands. */
+/** Returns the result of a host function; undefined if it is not modeled for these operands. */
 export function callBuiltin(
   t: Tracer,
   fn: HostFunction,
@@ -69,7 +69,7 @@ export function callBuiltin(
   if (objects === 'false' || objects === 'untraced') {
     if (used.every(isPrimitiveVariable)) return ofPrimitives(t, fn, receiver, used);
     if (objects === 'untraced') return undefined;
-    // Another call may pass a number there.
+    // Another call may pass a number.
     for (const value of used) typeOf(t, value);
     return known(false);
   }
@@ -97,7 +97,7 @@ function ofPrimitives(
 
 type AnyFunction = (...args: unknown[]) => unknown;
 
-/** The variable of a primitive, or of an array of primitives. */
+/** Returns the variable for a primitive or an array of primitives. */
 function variableOf(result: unknown): Variable {
   if (Array.isArray(result)) return newArray(result.map((item: string) => known(item)));
   return known(result as string | number | boolean);

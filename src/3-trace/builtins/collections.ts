@@ -47,7 +47,7 @@ const set: Body = (t, map, [key = undefinedVariable, value = undefinedVariable],
   setEntry(t, map, 'set', { key, value });
   return receiver;
 };
-/** A primitive as key is rejected before anything is written. */
+/** Rejects a primitive key before anything is written. */
 const heldWeakly =
   (type: 'WeakMap' | 'WeakSet', body: Body): Body =>
   (t, collection, args, receiver) => {
@@ -69,7 +69,7 @@ const iterated =
   (t, collection) =>
     iteratorOver(t, collection, what);
 
-/** `ref.deref()`: in the job that made it, its target is there. */
+/** `ref.deref()`: the target is alive in the job that created the reference. */
 const deref: Builtin = (_t, receiver) => {
   if (receiver.kind !== 'newCollection' || receiver.type !== 'WeakRef') return undefined;
   const [target] = receiver.entries.values();

@@ -26,14 +26,16 @@ export function concat(t: Tracer, receiver: Variable, args: readonly Variable[])
   return newArray(parts.flat());
 }
 
-/** `Symbol.isConcatSpreadable` may tell otherwise of objects, and of arrays that existed before. */
+/**
+ * Returns whether `Symbol.isConcatSpreadable` may change how an object or a pre-existing array is concatenated.
+ */
 function isSpreadSpecially(t: Tracer, part: Variable): boolean {
   const key = Symbol.isConcatSpreadable;
   if (part.kind === 'newObject') return constantOf(t, hasProperty(t, part, key, false)) === true;
   return part.kind === 'object' && (!Array.isArray(part.value) || key in part.value);
 }
 
-/** The concatenation where some of the arrays have a data-dependent length. */
+/** Concatenates parts of which some have a data-dependent length. */
 function concatLists(t: Tracer, parts: readonly Variable[]): Variable {
   const result = newArray([]);
   for (const part of parts) {

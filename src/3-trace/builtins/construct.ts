@@ -1,4 +1,4 @@
-/** `new`: the built-in containers and instances of the user's classes are created in the trace. */
+/** `new`: built-in containers and instances of user classes are created in the trace. */
 
 import { TostaticError } from '../../../runtime/errors/errors.ts';
 import type { CollectionType } from '../../guards/collection-slots.ts';
@@ -44,7 +44,7 @@ import { newHost } from './host-objects.ts';
 import { asObject, entryOf } from './objects.ts';
 import { raiseWhatConstructorThrows } from './thrown-by-host.ts';
 
-/** The object; undefined when a frame was pushed whose return gives it. */
+/** Returns the object; undefined if a frame was pushed, whose return provides it. */
 export function construct(
   t: Tracer,
   callee: Variable,
@@ -110,7 +110,7 @@ function constructKnown(
   throw new GraphBreak('constructor', `new ${nameAt(t.top)}()`);
 }
 
-/** Pushes the constructor of a class that the trace has made. */
+/** Pushes the constructor of a class created in the trace. */
 export function enterMadeConstructor(
   t: Tracer,
   type: ClassVariable,
@@ -124,7 +124,7 @@ export function enterMadeConstructor(
   return pushConstructor(t, callee, args, newTarget, returnTo);
 }
 
-/** The instance of a base class is there from the start. */
+/** Pushes a constructor. The instance of a base class exists from the start. */
 function pushConstructor(
   t: Tracer,
   callee: Pick<TraceFrame, 'closure' | 'cells' | 'home' | 'made'>,
@@ -151,9 +151,8 @@ function pushConstructor(
 }
 
 /**
- * Pushes the constructor of a class of the user's. The instance of a base class is there from its start;
- * it inherits from `newTarget`, the class that stands after `new`. Where that extends an error of the
- * language's, the instance is returned.
+ * Pushes the constructor of a user class. The instance of a base class exists from the start and inherits from
+ * `newTarget`, the class after `new`. If the class extends a built-in error, returns the instance.
  */
 export function enterConstructor(
   t: Tracer,
@@ -186,7 +185,7 @@ export function enterConstructor(
   const { closure } = found;
   const { file } = closure.code.source;
   if (isFrameworkFile(file)) {
-    // A module of this package makes one only to throw it.
+    // This package's modules construct errors only to throw them.
     const isThrown =
       type.value.prototype instanceof TostaticError &&
       isFrameworkFile(t.top.closure.code.source.file);
@@ -197,7 +196,7 @@ export function enterConstructor(
   return pushConstructor(t, { closure, cells: [] }, args, newTarget, returnTo);
 }
 
-/** `super()` of a class that extends an array, a Map or their like; undefined for other parents. */
+/** `super()` of a class that extends a built-in container such as Array or Map; undefined for other parents. */
 function newContainer(
   t: Tracer,
   type: FunctionVariable,
@@ -213,7 +212,7 @@ function newContainer(
   return { ...newElements(t, args), own };
 }
 
-/** Empty, and an heir of the class: its `prototype` is fixed. */
+/** Creates an empty instance of the class, whose `prototype` must be read-only. */
 function newInstance(t: Tracer, newTarget: Variable): NewObjectVariable {
   if (newTarget.kind === 'class') return newObject(t, newTarget.prototype);
   const type = newTarget.kind === 'function' ? newTarget : undefined;
@@ -228,16 +227,16 @@ function newInstance(t: Tracer, newTarget: Variable): NewObjectVariable {
   return { kind: 'newObject', entries: new Map(), prototype, madeIn: t.builder };
 }
 
-/** `Error(message)` makes one, too. */
+/** `Error(message)` without `new` creates an error, too. */
 export const errorBuiltins: BuiltinTable = [...errorTypes].map((type) => [
   type as HostFunction,
   (t, _receiver, args) => newError(t, type as ErrorConstructor, args),
 ]);
 
-/** With a message that the trace knows; each run makes another error. */
+/** Creates an error with a known message; each run creates its own error. */
 function newError(t: Tracer, type: ErrorConstructor, args: readonly Variable[]): NewObjectVariable {
   if (isAggregate(type)) {
-    // The errors are iterated after the rest, and are another array each time.
+    // The errors are iterated after the other arguments, into a new array.
     const [errors = undefinedVariable, ...rest] = args;
     const error = errorOf(t, type, rest);
     error.entries.set('errors', newArray([...expand(t, errors)]));
@@ -301,7 +300,7 @@ function newCollection(
   return made;
 }
 
-/** The target of the reference stays as long as the run, as natively until the job ends. */
+/** Creates a WeakRef. Its target lives as long as the run; natively, until the end of the job. */
 function newWeakRef(t: Tracer, target: Variable): NewCollectionVariable {
   expectHeldWeakly(t, 'WeakRef', target);
   const made: NewCollectionVariable = {
@@ -314,7 +313,7 @@ function newWeakRef(t: Tracer, target: Variable): NewCollectionVariable {
   return made;
 }
 
-/** Each entry is put in by a method, which may be the class's own. */
+/** Adds each entry with the `add` or `set` method, which a subclass may override. */
 function filled(t: Tracer, made: NewCollectionVariable, content: Variable): NewCollectionVariable {
   const isSet = made.type === 'Set' || made.type === 'WeakSet';
   const method = readProperty(t, made, isSet ? 'add' : 'set');
@@ -324,7 +323,7 @@ function filled(t: Tracer, made: NewCollectionVariable, content: Variable): NewC
   return made;
 }
 
-/** `new Array(n)` has n holes, `new Array(a, b)` two elements. */
+/** `new Array(n)` has n holes; `new Array(a, b)` has two elements. */
 export function newElements(t: Tracer, args: readonly Variable[]): NewArrayVariable {
   const [only] = args;
   if (args.length !== 1 || only === undefined) return newArray(args);

@@ -1,4 +1,4 @@
-/** Dates at a time that the trace knows. What depends on the time zone is guarded. */
+/** Dates whose time is known while tracing. Results that depend on the time zone are guarded. */
 
 import { askDate, dateMethodNames } from '../../guards/host-types.ts';
 import { isProxy } from '../../guards/plain.ts';
@@ -22,7 +22,10 @@ const methods = Date.prototype as unknown as Readonly<Record<string, HostFunctio
 const isUniversal = (name: string): boolean =>
   /^(get|set)UTC|^(to|get)?(valueOf|Time|ISOString|UTCString|GMTString)$/.test(name);
 
-/** Returns the result of a method without arguments; the time zone may be another one at the next call. */
+/**
+ * Returns the result of a method without arguments, guarded if it depends on the time zone, which may differ in
+ * the next call.
+ */
 function ask(t: Tracer, date: object, name: string): Variable {
   const value = byHost(t, () => askDate(date, name));
   if (isUniversal(name)) return known(value);
@@ -30,12 +33,12 @@ function ask(t: Tracer, date: object, name: string): Variable {
   return t.read({ kind: 'query', base, query: 'date', key: name }, value);
 }
 
-/** The time zone has the same rules at that time. */
+/** Guards that the time zone has the same rules at this time. */
 export function guardZone(t: Tracer, date: Date): void {
   constantOf(t, ask(t, date, 'toString'));
 }
 
-/** Each method of a pre-existing date is read again by itself, since the time may have changed. */
+/** Guards each method of a pre-existing date separately, since the date may change. */
 const asks =
   (name: string): Builtin =>
   (t, receiver, args) => {
@@ -47,7 +50,7 @@ const asks =
     t.effects.met.touchContent(value, source);
     const read = (key: string): Variable =>
       t.read({ kind: 'query', base: source, query: 'date', key }, askDate(value, key));
-    // Throws while the time is invalid.
+    // Throws if the date is invalid.
     if (name === 'toISOString' && Number.isNaN(askDate(value, 'getTime'))) {
       constantOf(t, read('getTime'));
       return known(byHost(t, () => askDate(value, name)));
@@ -95,7 +98,7 @@ const changes =
     return result === undefined ? undefined : known(result);
   };
 
-/** `new Date(…)` of something; without arguments it depends on the clock. */
+/** `new Date(…)` with arguments; without arguments, the date depends on the clock. */
 export function newDate(
   t: Tracer,
   callee: FunctionVariable,
@@ -114,7 +117,7 @@ export function newDate(
   return { kind: 'newHost', type: 'Date', value };
 }
 
-/** `OrdinaryToPrimitive`, whose methods may be the user's. */
+/** `OrdinaryToPrimitive`, whose methods user code may override. */
 const asPrimitive: Builtin = (t, receiver, [hint]) => {
   const value = specialized(receiver);
   if (value.kind !== 'newHost' && value.kind !== 'object') return undefined;

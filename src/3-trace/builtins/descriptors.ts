@@ -1,4 +1,4 @@
-/** Own properties with their attributes: read, defined, fixed. */
+/** Reads, defines and fixes own properties and their attributes. */
 
 import { isProxy } from '../../guards/plain.ts';
 import { ask, type Query } from '../../guards/query.ts';
@@ -41,7 +41,7 @@ type Outer = ObjectVariable | FunctionVariable;
 const isOuter = (variable: Variable): variable is Outer =>
   (variable.kind === 'object' || variable.kind === 'function') && !isProxy(variable.value);
 
-/** Returns the result of a query about a pre-existing object, guarded if the trace depends on it. */
+/** Returns the result of a query about a pre-existing object, which is guarded if the trace depends on it. */
 function askOuter(t: Tracer, object: Outer, query: Query, key?: Key): Variable {
   if (t.effects.isWritten(object.value)) {
     throw new GraphBreak('native-call', `${query} of an object that was changed before`);
@@ -50,7 +50,7 @@ function askOuter(t: Tracer, object: Outer, query: Query, key?: Key): Variable {
   return t.read({ kind: 'query', base, query, key }, ask(query, object.value, key));
 }
 
-/** The names and symbols of all own properties, listed or not. */
+/** Returns the names and symbols of all own properties, enumerable or not. */
 export function ownKeys(t: Tracer, given: Variable): Key[] {
   const object = specialized(given);
   if (object.kind === 'newObject') return [...ownNames(t, object), ...ownSymbols(object)];
@@ -157,7 +157,7 @@ interface Fields {
   readonly set?: Variable | null;
 }
 
-/** In the order of the language, since they may be getters. */
+/** Reads the fields in the language's order, since they may be getters. */
 function fieldsOf(t: Tracer, descriptor: Variable): Fields {
   const fields: Record<string, unknown> = {};
   const has = (name: string) => constantOf(t, hasProperty(t, descriptor, name, false)) === true;
@@ -181,7 +181,7 @@ function fieldsOf(t: Tracer, descriptor: Variable): Fields {
 
 export type Integrity = 'isFrozen' | 'isSealed' | 'isExtensible';
 
-/** `Object.isFrozen(value)` and its like. */
+/** `Object.isFrozen(value)` and similar functions. */
 export function hasIntegrity(t: Tracer, given: Variable, query: Integrity): Variable {
   const object = specialized(given);
   if (isOuter(object)) return askOuter(t, object, query);
@@ -212,7 +212,7 @@ const reached = {
   preventExtensions: 'isExtensible',
 } as const;
 
-/** `Object.freeze(value)` and its like; of a pre-existing object where it is so already. */
+/** `Object.freeze(value)` and similar functions. A pre-existing object must already be in the requested state. */
 export function fix(t: Tracer, given: Variable, how: keyof typeof reached): Variable {
   const object = specialized(given);
   if (object.kind === 'constant' || object.kind === 'symbolic' || object.kind === 'text')
@@ -249,7 +249,7 @@ function freezeArray(t: Tracer, array: NewArrayVariable): Variable {
   return array;
 }
 
-/** `names` and symbols as an array created in the trace. */
+/** Returns names and symbols as an array created in the trace. */
 export function keysArray(keys: readonly Key[]): Variable {
   return newArray(keys.map((key) => known(key)));
 }

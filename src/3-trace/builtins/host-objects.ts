@@ -1,4 +1,4 @@
-/** Host objects that act on nothing but themselves and their arguments: `URL`, text encoders, `Intl`. */
+/** Host objects that affect only themselves and their arguments: `URL`, text encoders, `Intl`. */
 
 import type { HostTypeName } from '../../guards/host-types.ts';
 import { isProxy } from '../../guards/plain.ts';
@@ -20,7 +20,7 @@ import { guardZone, newDate } from './dates.ts';
 type Type = (new (...args: never[]) => object) & { readonly prototype: object };
 type AnyFunction = (...args: unknown[]) => unknown;
 
-/** Built-in types whose instances hold nothing that changes. */
+/** Built-in types whose instances are immutable. */
 const fixedTypes = (
   [
     TextEncoder,
@@ -41,7 +41,10 @@ const statefulTypes: ReadonlyMap<unknown, HostTypeName> = new Map<unknown, HostT
   [URLSearchParams, 'URLSearchParams'],
 ]);
 
-/** `new URL(…)`; undefined for types that are not made so, and arguments that the trace doesn't know. */
+/**
+ * `new URL(…)` and similar constructors; undefined for other types, and for arguments that are not known while
+ * tracing.
+ */
 export function newHost(
   t: Tracer,
   callee: FunctionVariable,
@@ -61,7 +64,7 @@ export function newHost(
   return type ? { kind: 'newHost', type, value } : { kind: 'newHost', type: null, value, build };
 }
 
-/** The instance behind a variable, if it is of the type. */
+/** Returns the instance of a variable if it has the given type. */
 function fixedHost(t: Tracer, given: Variable, { prototype }: Type): object | undefined {
   const variable = specialized(given);
   if (variable.kind !== 'newHost' && variable.kind !== 'object') return undefined;
@@ -86,7 +89,7 @@ const ofFixed =
     );
   };
 
-/** Methods and getters of the prototype. */
+/** Returns methods and getters of the prototype. */
 function functionsOf(prototype: object, names: readonly string[]): AnyFunction[] {
   return names.flatMap((name) => {
     const own = Object.getOwnPropertyDescriptor(prototype, name);
@@ -98,20 +101,20 @@ function functionsOf(prototype: object, names: readonly string[]): AnyFunction[]
 const namesOf = (prototype: object, except: readonly string[]): string[] =>
   Object.getOwnPropertyNames(prototype).filter((name) => !except.includes(name));
 
-/** Functions that write to their arguments, or return objects of other types. */
+/** Methods that write to their arguments or return objects of other types. */
 const otherMethods = ['constructor', 'encodeInto', 'segment'];
 
-/** Getters of functions that are bound to their instance. */
+/** Getters that return functions bound to their instance. */
 const boundGetters: readonly (readonly [Type, string])[] = [
   [Intl.NumberFormat as unknown as Type, 'format'],
   [Intl.DateTimeFormat as unknown as Type, 'format'],
   [Intl.Collator as unknown as Type, 'compare'],
 ];
 
-/** The functions that they returned. */
+/** The bound functions that were returned. */
 const boundFunctions = new WeakMap<object, Builtin>();
 
-/** The builtin of a native function that was made for one object. */
+/** Returns the builtin for a native function that is bound to an object. */
 export const boundBuiltin = (fn: object): Builtin | undefined => boundFunctions.get(fn);
 
 const bound =
@@ -131,7 +134,7 @@ const bound =
     return { kind: 'function', value: fn as FunctionVariable['value'], source: null };
   };
 
-/** Dates are formatted at the present time by default. */
+/** By default, dates are formatted at the current time. */
 const isAskedForNow = (type: Type, [date]: readonly unknown[]): boolean =>
   (type as unknown) === Intl.DateTimeFormat && date === undefined;
 
@@ -149,7 +152,7 @@ const boundRows: BuiltinTable = boundGetters.map(([type, name]) => {
   return [get as HostFunction, bound(type, name)] as const;
 });
 
-/** Native functions that depend on plain data alone. */
+/** Native functions that depend only on plain data. */
 const statics: readonly unknown[] = [
   ...[atob, btoa, Intl.getCanonicalLocales, Intl.supportedValuesOf],
   ...[Reflect.get(URL, 'canParse'), Reflect.get(URL, 'parse')],

@@ -1,4 +1,4 @@
-/** JSON of primitives, and of text that the trace knows; the rest is traced: `equivalents/json.ts`. */
+/** JSON of primitives and of known text. Other values are traced: `polyfills/json.ts`. */
 
 import { newObject, setOwnProperty } from '../heap/made-objects.ts';
 import { orRaise } from '../state/exceptions.ts';
@@ -14,7 +14,7 @@ import {
 } from '../variables/variable.ts';
 import type { BuiltinTable } from './builtin.ts';
 
-/** Another object each time, like the native function's. */
+/** Creates a new object each time, as the native function does. */
 function parsedVariable(t: Tracer, value: unknown): Variable {
   if (isPrimitive(value)) return known(value);
   if (Array.isArray(value)) return newArray(value.map((item) => parsedVariable(t, item)));

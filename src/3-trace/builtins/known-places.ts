@@ -1,4 +1,4 @@
-/** Places of arrays and numbers of elements that a run decides, as arguments of methods. */
+/** Device scalars as positions and counts in the arguments of array methods. */
 
 import { noGrad } from '../../../runtime/autograd/grad-mode.ts';
 import { clamp } from '../../../runtime/ops/pointwise/combining.ts';
@@ -13,12 +13,15 @@ import { unionOfIndex } from '../values/element-at.ts';
 import { specialized } from '../variables/unions.ts';
 import type { DeviceScalar, Variable } from '../variables/variable.ts';
 
-/** A place is counted from the end where it is negative; both are limited to the length. */
+/**
+ * The role of an argument. Positions count from the end if negative; positions and counts are clamped to the
+ * length.
+ */
 type Counted = 'place' | 'count' | null;
 
 const { splice, toSpliced, slice, fill, copyWithin, indexOf, includes } = Array.prototype;
 
-/** The roles of the arguments of methods that count elements. */
+/** Argument roles of methods that take positions or counts. */
 const counting = new Map<unknown, readonly Counted[]>([
   [splice, ['place', 'count']],
   [toSpliced, ['place', 'count']],
@@ -30,8 +33,8 @@ const counting = new Map<unknown, readonly Counted[]>([
 ]);
 
 /**
- * The arguments, with places and counts of an array of known length that are known on each path. Throws UnionMet
- * where a run decides one: the call is followed for each that it may be.
+ * Returns the arguments with known positions and counts, for an array of known length. Throws UnionMet for a
+ * device scalar: the call is traced for each value that it may have.
  */
 export function withKnownPlaces(
   t: Tracer,
@@ -65,18 +68,18 @@ function limited(
   const x = asNumber(t, number);
   const tensor = t.runApi(() => noGrad(() => within(x, what, length)));
   const made = { kind: 'scalar', type: 'number', tensor } as const;
-  // It is a value of the branch or iteration that it is asked in.
+  // The scalar is valid only in the branch or loop that requested it.
   t.journal.note(() => known.delete(key));
   known.set(key, made);
   return made;
 }
 
 function within(x: Tensor, what: 'place' | 'count', length: number): Tensor {
-  // NaN counts as 0.
+  // NaN is converted to 0.
   const whole = trunc(where(eq(x, x), x, 0));
   const place = what === 'place' ? where(lt(whole, 0), add(whole, length), whole) : whole;
   return clamp(place, 0, length);
 }
 
-/** The paths that follow from one number meet the same union. */
+/** Clamped numbers by original: paths that depend on one number meet the same union. */
 const limits = new WeakMap<DeviceScalar, Map<string, DeviceScalar>>();

@@ -1,4 +1,4 @@
-/** `Math.random()` and the clock, which return another number at each call. */
+/** `Math.random()` and the clock, which return a different number on each call. */
 
 import { bind1 } from '../../../runtime/ops/core/bind.ts';
 import type { NumberCall } from '../../../runtime/ops/numbers/number-calls.ts';
@@ -11,8 +11,8 @@ import type { DeviceScalar, Variable } from '../variables/variable.ts';
 import type { Builtin, BuiltinTable } from './builtin.ts';
 
 /**
- * In a branch or loop, and where its number decides something there, the program makes the call; after such a call all
- * others, too: a run makes its own calls before the program or behind it.
+ * Adds the call to the program in a branch or loop, if its number decides something there, or if an earlier call
+ * is already part of the program. Otherwise each run makes the call before or after the program.
  */
 function call(t: Tracer, fn: NumberCall): Variable {
   const { builder, control, journal, top } = t;

@@ -35,7 +35,7 @@ import {
 
 type Body = (t: Tracer, object: Variable, args: readonly Variable[]) => Variable | undefined;
 
-/** The first argument, which null and undefined can't be. */
+/** Takes the first argument, which must not be null or undefined. */
 function onObject(body: Body): Builtin {
   return (t, _receiver, [given = undefinedVariable, ...rest]) => {
     const object = specialized(given);
@@ -46,7 +46,7 @@ function onObject(body: Body): Builtin {
   };
 }
 
-/** The first argument, where it is not a primitive; `Object` and `Reflect` differ in what they do with others. */
+/** Takes the first argument if it isn't a primitive, since `Object` and `Reflect` treat primitives differently. */
 function onObjectOnly(body: Body): Builtin {
   return (t, _receiver, [given = undefinedVariable, ...rest]) => {
     const object = specialized(given);
@@ -59,8 +59,8 @@ function onObjectOnly(body: Body): Builtin {
 const [nothing] = [undefinedVariable];
 
 /**
- * `Object.defineProperty(closure, 'name', { value, configurable: true })`: tools that shorten names write
- * it around every function. Other properties of functions are defined natively.
+ * `Object.defineProperty(closure, 'name', { value, configurable: true })`, which minifiers wrap around every
+ * function. Other properties of functions are defined natively.
  */
 function nameByTool(t: Tracer, target: Variable, key: Variable, descriptor: Variable): boolean {
   if (target.kind !== 'closure' && target.kind !== 'class') return false;
@@ -92,7 +92,7 @@ const defineProperty: Body = (t, target, [key = nothing, descriptor = nothing]) 
 };
 
 const defineProperties: Body = (t, target, [descriptors]) => {
-  // Of nothing it throws.
+  // Throws for undefined or null.
   if (!descriptors || !isObjectVariable(target) || isNullish(t, descriptors)) return undefined;
   for (const key of copiedKeys(t, descriptors)) {
     defineByDescriptor(t, target, key, readKey(t, descriptors, key));
@@ -110,7 +110,7 @@ const create: Builtin = (t, _receiver, [prototype = nothing, descriptors = nothi
   return isPlain ? made : defineProperties(t, made, [descriptors]);
 };
 
-/** Key and value of an entry, as `new Map()` and `Object.fromEntries()` take it. */
+/** Returns key and value of an entry, as `new Map()` and `Object.fromEntries()` expect it. */
 export function entryOf(t: Tracer, item: Variable): readonly [key: Variable, value: Variable] {
   if (isPrimitiveVariable(specialized(item))) {
     const value = constantOf(t, item);
@@ -163,7 +163,7 @@ const is: Builtin = (t, _receiver, [a = nothing, b = nothing]) => {
   if (a.kind !== 'constant' || b.kind !== 'constant') {
     const isSame = sameValueZero(t, a, b);
     const areNumbers = a.kind === 'symbolic' || b.kind === 'symbolic';
-    // Zeros have a sign.
+    // `Object.is` distinguishes 0 from -0.
     if (!isSame || !areNumbers || !sameValueZero(t, a, known(0))) return known(isSame);
   }
   return known(Object.is(constantOf(t, a), constantOf(t, b)));
@@ -182,7 +182,7 @@ export const asObject: Builtin = (t, _receiver, [value = nothing]) => {
 const protoGetter = Object.getOwnPropertyDescriptor(Object.prototype, '__proto__')!
   .get as HostFunction;
 
-/** True: as `Reflect` says that it worked. */
+/** Returns true for success, as functions of `Reflect` do. */
 const worked =
   (body: Body): Body =>
   (t, object, args) =>
@@ -264,7 +264,7 @@ export const objectBuiltins: BuiltinTable = [
   [
     Reflect.set,
     onObjectOnly((t, object, [key = nothing, value = nothing, receiver]) => {
-      // A failing assignment is a break: natively it is false, and throws nothing.
+      // With a receiver, a failed assignment would have to return false instead of throwing.
       if (receiver) return undefined;
       withPropertyKey(t, key, (name) => writeProperty(t, object, name, value));
       return known(true);

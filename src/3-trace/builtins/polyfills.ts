@@ -1,6 +1,6 @@
 /**
- * Host functions that call back: traced through a function of the same meaning, as its bytecode. So a
- * break in a callback stops in the middle of it like anywhere else.
+ * Host functions that take callbacks: traced through an equivalent JavaScript function, by its bytecode. A graph
+ * break in a callback can therefore stop in the middle of the function.
  */
 
 import { typedArrayTypes } from '../../guards/types/typed-array-types.ts';
@@ -42,7 +42,7 @@ type AnyFunction = (...args: never[]) => unknown;
 
 interface Equivalent {
   readonly body: AnyFunction;
-  /** Whether it represents the native function with this receiver. */
+  /** Returns whether the body represents the native function for this receiver and these arguments. */
   readonly fits: (t: Tracer, receiver: Variable, args: readonly Variable[]) => boolean;
 }
 
@@ -60,24 +60,24 @@ function isArrayLike(variable: Variable): boolean {
 const onArray: Equivalent['fits'] = (t, receiver, [callback]) =>
   isCallable(callback) && asArray(t, receiver) !== undefined;
 
-/** Methods that only read elements accept any object that has a length. */
+/** Methods that only read elements accept any array-like object. */
 const onAnyArray: Equivalent['fits'] = (t, receiver, args) =>
   onArray(t, receiver, args) || (isCallable(args[0]) && isArrayLike(receiver));
 
-/** The result is an array of the built-in kind, but of a subclass. */
+/** Accepts array-likes other than subclass instances: the result is a built-in array. */
 const onNoSubclass: Equivalent['fits'] = (t, receiver, args) =>
   onArray(t, receiver, args) ||
   (isCallable(args[0]) && isArrayLike(receiver) && !isArray(t, receiver));
 
-/** Others are performed on what the trace knows: `builtins/arrays.ts`. */
+/** Accepts array-likes that aren't arrays, which `builtins/arrays.ts` handles. */
 const onArrayLike: Equivalent['fits'] = (t, receiver) =>
   isArrayLike(receiver) && asArray(t, receiver) === undefined;
 
-/** Whether the arguments fit, also if the program compares the elements. */
+/** Also accepts arrays whose elements the program compares. */
 const onCompared: Equivalent['fits'] = (t, receiver, args) =>
   onArrayLike(t, receiver, args) || comparesScalars(t, receiver, args);
 
-/** Longer lists are merged from runs, by comparisons in another order. */
+/** V8 merges runs of longer lists, which compares elements in another order. */
 const maxInserted = 63;
 
 const onShortArray: Equivalent['fits'] = (t, receiver, [callback]) => {
@@ -92,7 +92,7 @@ const onCollection: Equivalent['fits'] = (t, receiver, [callback]) =>
     (specialized(readProperty(t, receiver, 'entries')) as { value?: unknown }).value,
   );
 
-/** The native iterators, which a class may replace. */
+/** The native iteration methods, which a subclass may override. */
 const nativeEntries: ReadonlySet<unknown> = new Set([Map.prototype.entries, Set.prototype.entries]);
 
 const onObject: Equivalent['fits'] = (_t, receiver) => isObjectVariable(receiver);
@@ -183,14 +183,14 @@ const onTypedArray: Equivalent['fits'] = (_t, receiver, [callback]) =>
       ArrayBuffer.isView(receiver.value) &&
       isSmallArray(receiver.value)));
 
-/** Whether the receiver is a pre-existing typed array, whose writes are replayed after the run. */
+/** Accepts pre-existing typed arrays, whose writes are replayed after the run. */
 const onOuterTypedArray: Equivalent['fits'] = (_t, receiver, args) =>
   receiver.kind === 'object' &&
   isOuterTypedArray(receiver) &&
   isSmallArray(receiver.value) &&
   args.every(isPrimitiveVariable);
 
-/** Items of a list, or of another typed array. */
+/** Accepts the items of a list or of another typed array. */
 const ofItems: Equivalent['fits'] = (t, receiver, [items, ...rest]) =>
   items !== undefined &&
   onOuterTypedArray(t, receiver, rest) &&
@@ -202,7 +202,7 @@ const { forEach, some, every, find, findIndex, findLast, findLastIndex } = array
 const { reduce, reduceRight } = arrays;
 const { indexOf, lastIndexOf, includes, at, join } = arrayLikes;
 
-/** Those of arrays do for typed arrays, where they make no other one. */
+/** Typed arrays share the array polyfills that don't create an array. */
 const typedRows: readonly Row[] = [
   ...Object.entries({
     ...{ forEach, some, every, find, findIndex, findLast, findLastIndex },
@@ -246,7 +246,7 @@ const ofLists = new Map<unknown, AnyFunction>([
   [Array.prototype.toSorted, lists.toSorted],
 ] as [AnyFunction, AnyFunction][]);
 
-/** Polyfills for arrays of a user's class. */
+/** Polyfills for arrays of user classes. */
 const ofClasses = new Map<unknown, { readonly body: AnyFunction; readonly callsBack: boolean }>(
   Object.entries(arrayClasses).map(([name, body]) => [
     name === 'of' || name === 'from' ? Array[name] : Array.prototype[name as 'map'],
@@ -266,7 +266,7 @@ function ofClass(t: Tracer, fn: AnyFunction, receiver: Variable, args: readonly 
   return found.body;
 }
 
-/** A class that is a primitive throws in the middle of a method. */
+/** Breaks the graph if an array's class is a primitive, for which the native method throws midway. */
 function expectClass(t: Tracer, given: Variable): void {
   const type = specialized(given);
   if (isPrimitiveVariable(type) && !isUndefined(t, type)) {
@@ -300,7 +300,7 @@ function isRanked(t: Tracer, receiver: Variable): boolean {
   return !isRatherList(t, arrayLength(t, asArray(t, receiver)!));
 }
 
-/** The protocols that a polyfill's body looks up, though the native function doesn't. */
+/** Protocols that a polyfill's body looks up, although the native function doesn't. */
 const lookedUp = new Map<unknown, readonly Protocol[]>([
   [arrays.filter, ['callback', 'list']],
   [arrays.flatMap, ['callback', 'list']],

@@ -1,4 +1,4 @@
-/** Promises that captured code makes. What waits for them runs when the graph has ended. */
+/** Promises created by captured code. Their reactions run after the graph has ended. */
 
 import { arrayElements, asArray } from '../values/arrays.ts';
 import { isOfArrayClass } from '../values/makes-arrays.ts';
@@ -8,13 +8,15 @@ import { specialized } from '../variables/unions.ts';
 import type { PromiseMethod, Variable } from '../variables/variable.ts';
 import type { Builtin, BuiltinTable, HostFunction } from './builtin.ts';
 
-/** Whether awaiting the value calls no user code: it is a promise created by the trace, or not a thenable. */
+/**
+ * Returns whether awaiting the value calls no user code: it is a promise created in the trace, or not a thenable.
+ */
 function isPlain(given: Variable): boolean {
   const value = specialized(given);
   return ['constant', 'symbolic', 'tensor', 'newPromise'].includes(value.kind);
 }
 
-/** `Promise.all([…])` and its like. */
+/** `Promise.all([…])` and similar methods. */
 const ofSeveral =
   (by: PromiseMethod): Builtin =>
   (t, receiver, [items]) => {

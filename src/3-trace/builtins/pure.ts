@@ -1,15 +1,18 @@
-/** Native functions that depend on primitives alone: run while tracing, on what the trace knows. */
+/** Native functions that depend only on primitives. They run while tracing, on known values. */
 
 import type { Hint } from '../values/to-primitive.ts';
 import type { HostFunction } from './builtin.ts';
 
-/** How a function takes its arguments. */
+/** How a function treats its arguments. */
 export interface Signature {
-  /** How many of them it looks at, at most. */
+  /** The maximum number of arguments that are used. */
   readonly arity: number;
-  /** The treatment of objects: converted to primitives; false, as their type is another one; or not traced. */
+  /**
+   * The treatment of objects: converted to a primitive with this hint; `false` as the result, since the type
+   * differs; or not traced.
+   */
   readonly objects: Hint | 'false' | 'untraced';
-  /** It is called on a primitive. */
+  /** True for methods of primitives. */
   readonly isMethod: boolean;
 }
 
@@ -29,7 +32,7 @@ function rows(functions: readonly unknown[], objects: Signature['objects'], arit
   });
 }
 
-/** An object as argument may have a method of the user's that does the work. */
+/** Methods of a primitive type. Object arguments are untraced, since a user-defined method may do the work. */
 function methods(prototype: object, except: readonly string[] = []): Row[] {
   const signature = { arity: Infinity, objects: 'untraced', isMethod: true } as const;
   return functionsOf(prototype, ['constructor', ...except]).map((fn) => [fn, signature]);
@@ -38,7 +41,7 @@ function methods(prototype: object, except: readonly string[] = []): Row[] {
 const anyNumber = Infinity;
 const variadic: readonly unknown[] = [Math.max, Math.min, Math.hypot];
 
-/** Methods that free an iterator, or whose argument decides which code runs. */
+/** Methods that return an iterator, or whose argument decides which code runs. */
 const notOfText = ['match', 'matchAll'];
 
 const descriptionOf = Object.getOwnPropertyDescriptor(Symbol.prototype, 'description')!
@@ -55,7 +58,7 @@ export const pure: ReadonlyMap<HostFunction, Signature> = new Map<HostFunction, 
   ...methods(Symbol.prototype),
   [descriptionOf, { arity: 0, objects: 'untraced', isMethod: true }],
   ...rows([Number.isFinite, Number.isInteger, Number.isNaN, Number.isSafeInteger], 'false', 1),
-  // biome-ignore lint/suspicious/noGlobalIsNan lint/suspicious/noGlobalIsFinite: the user's calls are meant.
+  // biome-ignore lint/suspicious/noGlobalIsNan lint/suspicious/noGlobalIsFinite: users call these.
   ...rows([Number, globalThis.isNaN, globalThis.isFinite, BigInt], 'number', 1),
   ...rows([BigInt.asIntN, BigInt.asUintN], 'number'),
   ...rows(

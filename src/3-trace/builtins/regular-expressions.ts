@@ -1,4 +1,4 @@
-/** Methods of strings and regular expressions that find places in known text. */
+/** Methods of strings and regular expressions that search known text. */
 
 import { newObject, setOwnProperty } from '../heap/made-objects.ts';
 import { orRaise } from '../state/exceptions.ts';
@@ -71,7 +71,7 @@ function matchVariable(t: Tracer, match: RegExpExecArray | null): Variable {
   return { ...newArray(Array.from(match, (part) => known(part))), named };
 }
 
-/** Where the match and its groups begin and end. */
+/** Returns the start and end indices of the match and its groups. */
 function indicesVariable(t: Tracer, indices: RegExpIndicesArray): Variable {
   const places = (place: readonly number[] | undefined): Variable =>
     place ? newArray(place.map((each) => known(each))) : undefinedVariable;
@@ -99,7 +99,7 @@ const matchAll: Searched = (t, text, expression) => {
   return allMatches(t, () => text.matchAll(regexp));
 };
 
-/** `expression[Symbol.matchAll](text)`, also without the flag g. */
+/** `expression[Symbol.matchAll](text)`, which doesn't require the flag g. */
 const matchAllBySymbol: Searched = (t, text, expression) => {
   const regexp = copyOf(t, expression);
   regexp.lastIndex = lastIndexOf(t, expression);
@@ -111,7 +111,7 @@ function allMatches(t: Tracer, search: () => Iterable<RegExpExecArray>): Variabl
   return iteratorOver(t, newArray(found.map((each) => matchVariable(t, each))), 'values');
 }
 
-/** `text.replace(pattern, replacement)`; a function is called for each match, in their order. */
+/** `text.replace(pattern, replacement)`. A replacement function is called for each match, in order. */
 function replaced(method: 'replace' | 'replaceAll'): Builtin {
   return (t, receiver, [pattern = undefinedVariable, given = undefinedVariable]) => {
     const text = receiver.kind === 'constant' ? constantOf(t, receiver) : undefined;
@@ -156,7 +156,7 @@ function replacedByCalls(
   return textOfPrimitives(t, [...pieces, known(text.slice(end))]);
 }
 
-/** A part of a match, its place, the text, or the groups with names. */
+/** Returns an argument of the replacement function: part of a match, an index, the text, or the named groups. */
 function operandOf(t: Tracer, value: unknown): Variable {
   if (typeof value !== 'object' || value === null) return known(value as string | number);
   const groups = newObject(t, null);
@@ -200,7 +200,7 @@ const getters = fields.flatMap((field): (readonly [HostFunction, Builtin])[] => 
   ];
 });
 
-/** `expression[Symbol.match](text, …)`, as `text.match(expression, …)`. */
+/** `expression[Symbol.match](text, …)`, which equals `text.match(expression, …)`. */
 function bySymbol(symbol: symbol, builtin: Builtin): readonly [HostFunction, Builtin] {
   const fn = (RegExp.prototype as unknown as Readonly<Record<symbol, HostFunction>>)[symbol]!;
   return [

@@ -1,4 +1,4 @@
-/** Functions that the language looks up by its symbols, called by the user. */
+/** Functions under well-known symbols, when user code calls them. */
 
 import { constantOf, isUndefined } from '../state/facts.ts';
 import { isInstance } from '../values/objects/instances.ts';
@@ -6,7 +6,7 @@ import { isPrimitiveVariable, joinedText } from '../values/to-primitive.ts';
 import { known, undefinedVariable } from '../variables/variable.ts';
 import type { Builtin, BuiltinTable, HostFunction } from './builtin.ts';
 
-/** `Array[Symbol.species]` is the receiver. */
+/** `Array[Symbol.species]` returns its receiver. */
 const species: BuiltinTable = [
   ...[Array, Map, Set, RegExp, Promise, ArrayBuffer],
   Object.getPrototypeOf(Int32Array) as object,
@@ -25,7 +25,7 @@ const symbolItself: Builtin = (t, receiver) => {
   return typeof value === 'symbol' ? known(value) : undefined;
 };
 
-/** `Symbol(description)`: equal to no other one, and another one in each run. */
+/** `Symbol(description)`: unique, and a different symbol in each run. */
 const newSymbol: Builtin = (t, _receiver, [given = undefinedVariable]) => {
   if (t.isInRegion || !isPrimitiveVariable(given)) return undefined;
   const text = isUndefined(t, given) ? undefined : constantOf(t, joinedText(t, [given]));

@@ -1,4 +1,4 @@
-/** `Object.prototype.toString`, which most objects become text with. */
+/** `Object.prototype.toString`, the default text conversion of objects. */
 
 import { isProxy } from '../../guards/plain.ts';
 import { sourceKey } from '../../guards/source-key.ts';
@@ -11,7 +11,7 @@ import { specialized } from '../variables/unions.ts';
 import { known, type ObjectVariable, type Variable } from '../variables/variable.ts';
 import type { BuiltinTable } from './builtin.ts';
 
-/** The word for a value without a tag of its own; undefined where it isn't traced. */
+/** Returns the tag of a value without `Symbol.toStringTag`; undefined if it isn't traced. */
 function builtinTag(t: Tracer, value: Variable): string | undefined {
   switch (value.kind) {
     case 'newArray':
@@ -36,7 +36,7 @@ function builtinTag(t: Tracer, value: Variable): string | undefined {
   }
 }
 
-/** Types whose instances have a word of their own, whatever their prototype. */
+/** Types whose instances have a built-in tag, whatever their prototype. */
 const marked = [Error, Date, RegExp, Number, String, Boolean];
 
 function tagOfOuter(t: Tracer, variable: ObjectVariable): string | undefined {

@@ -1,4 +1,6 @@
-/** Native functions that aren't traced for their operands, but throw for them: what they throw is the user's. */
+/**
+ * Native functions that aren't traced for these operands, but throw for them: the error is thrown into user code.
+ */
 
 import { isPlainArray, isProxy } from '../../guards/plain.ts';
 import { sourceKey } from '../../guards/source-key.ts';
@@ -34,8 +36,8 @@ const constructors: readonly unknown[] = [
 ];
 
 /**
- * Functions that are not called on known data at trace time. All others have no effect on plain data, whether they
- * throw or not: no callback, no promise, no random number.
+ * Functions that are never called while tracing. The remaining ones have no side effect on plain data, whether
+ * they throw or not: no callback, no promise, no random number.
  */
 const excluded: ReadonlySet<unknown> = new Set<unknown>([
   Math.random,
@@ -48,7 +50,7 @@ function functionsOf(holder: object): unknown[] {
     .filter((value) => typeof value === 'function' && !excluded.has(value));
 }
 
-/** Static functions, by the object that they are called on. */
+/** Static functions, by the object they are called on. */
 const statics: ReadonlyMap<unknown, unknown> = new Map(
   [Reflect, JSON, Math, ...constructors].flatMap((holder) =>
     functionsOf(holder as object).map((fn) => [fn, holder] as const),
@@ -62,12 +64,14 @@ const called: ReadonlySet<unknown> = new Set<unknown>([
   Promise,
 ]);
 
-/** A promise and a proxy of plain data are never made: both take functions or objects that are their own. */
+/**
+ * Plain data never produces a promise or proxy, since both constructors need functions or objects with identity.
+ */
 const constructed: ReadonlySet<unknown> = new Set<unknown>([...constructors, Promise, Proxy]);
 
 /**
- * Throws what the native function throws, if the trace knows every operand; otherwise has no effect and leaves the call
- * to the native function.
+ * Throws the native function's error if all operands are known; otherwise has no effect and leaves the call to the
+ * native function.
  */
 export function raiseWhatHostThrows(
   t: Tracer,
@@ -93,12 +97,15 @@ export function raiseWhatHostThrows(
 
 const { push, pop, shift, unshift, splice, reverse, fill, copyWithin } = Array.prototype;
 
-/** Methods that change an array, and call nothing back. */
+/** Methods that change an array without calling callbacks. */
 const changing: ReadonlySet<unknown> = new Set([
   ...[push, pop, shift, unshift, splice, reverse, fill, copyWithin],
 ]);
 
-/** A frozen array rejects a change with the same words, whatever its elements and the new ones are. */
+/**
+ * Throws the error for changing a frozen array, whose message doesn't depend on the array's elements or the
+ * arguments.
+ */
 function raiseOfFrozen(
   t: Tracer,
   fn: FunctionVariable['value'],
@@ -111,7 +118,7 @@ function raiseOfFrozen(
   trial(t, given, (values) => apply(fn, sample, values));
 }
 
-/** A frozen array of the same length; undefined for arrays that may change, or lack an element. */
+/** Returns a frozen array of the same length; undefined for arrays that may change or have holes. */
 function frozenLike(t: Tracer, array: Variable): readonly undefined[] | undefined {
   if (array.kind === 'newArray') {
     const { fixed, elements } = array;
@@ -144,7 +151,7 @@ export function raiseWhatConstructorThrows(
   });
 }
 
-/** Runs it on copies; unless it throws, the guards that this added are rolled back. */
+/** Runs `body` on copies of the operands. Unless it throws, the guards that this added are rolled back. */
 function trial(
   t: Tracer,
   operands: readonly Variable[],
@@ -167,8 +174,8 @@ function trial(
 const maxDepth = 3;
 
 /**
- * Whether the function can't tell a copy of the own enumerable properties from the operand. Lengths that take long
- * to fill are omitted.
+ * Returns whether a function can't distinguish a copy of the own enumerable properties from the operand. Excludes
+ * lengths that take long to fill.
  */
 function isCopied(t: Tracer, given: Variable, depth = 0): boolean {
   const variable = specialized(given);

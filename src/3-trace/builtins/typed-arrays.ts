@@ -1,4 +1,4 @@
-/** Methods of typed arrays: run on those that the trace has made, whose numbers it knows. */
+/** Typed array methods, run on arrays created in the trace, whose numbers are known. */
 
 import type { TypedArray } from '../../../runtime/spec/dtype.ts';
 import { isProxy } from '../../guards/plain.ts';
@@ -34,7 +34,7 @@ type Body = (
   values: readonly (string | number | boolean | null | undefined)[],
 ) => Variable | undefined;
 
-/** A method of typed arrays whose arguments are primitives; a comparator isn't one. */
+/** A method with primitive arguments, on a typed array created in the trace. */
 function onMade(body: Body): Builtin {
   return (t, receiver, args) => {
     if (receiver.kind !== 'newTypedArray' || !args.every(isPrimitiveVariable)) return undefined;
@@ -43,7 +43,7 @@ function onMade(body: Body): Builtin {
   };
 }
 
-/** Also takes pre-existing arrays, each element of which is guarded: `body` must not change the array. */
+/** Also accepts pre-existing arrays, each element of which is guarded; `body` must not change the array. */
 function onAny(body: Body): Builtin {
   const onNew = onMade(body);
   return (t, receiver, args) => {
@@ -69,7 +69,7 @@ const changes = (name: string): Builtin =>
     return array;
   });
 
-/** Returns an array of the numbers of a pre-existing one, each behind a guard; undefined for any other object. */
+/** Returns a copy of a pre-existing typed array, each element of which is guarded; undefined for other objects. */
 function copyOfOuter(t: Tracer, variable: ObjectVariable): NewTypedArrayVariable | undefined {
   const { value } = variable;
   if (isProxy(value) || !ArrayBuffer.isView(value)) return undefined;
@@ -107,14 +107,14 @@ const isView: Builtin = (t, _receiver, [given = undefinedVariable]) => {
   const is = variable.kind === 'newTypedArray' || ArrayBuffer.isView(value);
   const base = sourceOf(variable);
   if (isMade || !base) return known(is);
-  // Another call may pass another kind of value.
+  // Another call may pass a value of another type.
   return t.read({ kind: 'query', base, query: 'isView', key: undefined }, is);
 };
 
 const getterOf = (name: string): HostFunction =>
   Object.getOwnPropertyDescriptor(prototype, name)!.get as HostFunction;
 
-/** Getters, also of pre-existing arrays, where they are guarded. */
+/** Getters, which are guarded for pre-existing arrays. */
 const measures =
   (name: 'length' | 'byteLength' | 'byteOffset'): Builtin =>
   (t, receiver) => {

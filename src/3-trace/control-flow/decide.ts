@@ -1,4 +1,4 @@
-/** Reads and decisions that stay in the program. */
+/** Reads and decisions that become part of the program. */
 
 import { eq } from '../../../runtime/ops/pointwise/pointwise.ts';
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
@@ -20,20 +20,25 @@ import { sortByRanks } from './sort-order.ts';
 import { type Start, startAt, startWith } from './trace-branch.ts';
 import { isProtected, traceCond } from './trace-cond.ts';
 
-/** More decisions than this inside one another: a loop is followed iteration by iteration and doesn't end. */
+/**
+ * The maximum nesting of decisions: deeper nesting means that a loop is traced iteration by iteration and doesn't
+ * end.
+ */
 const maxNesting = 64;
 
-/** More decisions than this are not followed to the end inside one another: each doubles the paths. */
+/**
+ * The maximum nesting of decisions that are traced to the end of the function: each doubles the number of paths.
+ */
 const maxTails = 8;
 
-/** Reads whose values stay in the program where decisions belong to it. */
+/** Reads whose values stay in the program if data-dependent decisions do. */
 const readers = new OwnMap<unknown, (t: Tracer, x: TensorVariable) => Variable | undefined>([
   [Tensor.prototype.itemSync, readScalar],
   [Tensor.prototype.toArraySync, readArray],
   [Tensor.prototype.tolist, readArray],
 ]);
 
-/** `x.itemSync()` or `x.toArraySync()` where decisions belong to the program; undefined for what reads elsewhere. */
+/** `x.itemSync()` or `x.toArraySync()` as part of the program; undefined if the read is not captured. */
 export function readInGraph(t: Tracer, fn: unknown, receiver: Variable): Variable | undefined {
   const read = readers.get(fn);
   if (!read || receiver.kind !== 'tensor') return undefined;
@@ -44,7 +49,7 @@ export function readInGraph(t: Tracer, fn: unknown, receiver: Variable): Variabl
   return found;
 }
 
-/** A jump that depends on a value of the program. Returns where the trace continues. */
+/** Captures a jump on a data-dependent condition. Returns where the trace continues. */
 export function decide(
   t: Tracer,
   frame: TraceFrame,
@@ -75,7 +80,7 @@ export function decide(
   const stops = new Set(t.control.stopsIn(frame));
   if (typeof merge === 'number') stops.add(merge);
   try {
-    // Rolled back on a break after the first branch, whose in-place writes would otherwise remain.
+    // A break after the first branch must roll back that branch, whose in-place writes would otherwise remain.
     return t.attempt(() => {
       const end = traceCond(t, frame, test, [
         startAt(t, frame, whenTrue, stops, () => learn(t, test, true)),
@@ -90,12 +95,17 @@ export function decide(
   }
 }
 
-/** In a loop, the paths of a decision meet at the end of the iteration at the latest. */
+/**
+ * Returns whether the paths of a decision may stay separate to the end. In a loop, they merge by the end of the
+ * iteration.
+ */
 function mayBeLeft(t: Tracer): boolean {
   return t.control.policy === 'always' && !t.control.isInLoop && t.control.tails < maxTails;
 }
 
-/** Where the path that is being followed ends: at the return of the captured function, or where it meets others. */
+/**
+ * The end of the path that is being traced: the return of the captured function, or the merge with other paths.
+ */
 interface Tail {
   readonly frame: TraceFrame;
   readonly depth: number;
@@ -103,7 +113,7 @@ interface Tail {
   readonly isWhole: boolean;
 }
 
-/** Null: between here and the end lies a call that the tracer makes from inside of an instruction. */
+/** Returns the end of the current path; null if a call made from inside an instruction lies in between. */
 function tailOf(t: Tracer): Tail | null {
   if (t.control.tails === maxTails) {
     const what = `a gradient of a gradient goes through more than ${maxTails} branches inside one another`;
@@ -117,8 +127,8 @@ function tailOf(t: Tracer): Tail | null {
 }
 
 /**
- * Traces each path to the end of the function or region that is being traced, as a region with all of its ops: gradients
- * that are differentiated there pass through no branch.
+ * Traces each path to the end of the function or region as a region that contains all remaining ops, so that
+ * gradients computed there pass through no branch.
  */
 function followToEnd(
   t: Tracer,
@@ -151,8 +161,8 @@ function followToEnd(
 }
 
 /**
- * Where one path can do nothing but throw, the program checks that it isn't taken. When it is, the run ends
- * without an effect, and the user's own code throws the user's own error.
+ * If one path can only throw, the program checks that it isn't taken. If it is, the run ends without effects, and
+ * the user's own code throws its own error.
  */
 function checkInstead(
   t: Tracer,
@@ -169,7 +179,7 @@ function checkInstead(
   return throws[0] ? whenFalse : whenTrue;
 }
 
-/** A decision that may leave a loop makes the loop's end the program's. */
+/** Plans a `while` for each loop that the decision may leave. */
 function planLoops(
   t: Tracer,
   frame: TraceFrame,
@@ -184,10 +194,7 @@ function planLoops(
   }
 }
 
-/**
- * An instruction needs to know which option of a union it has: it is followed with each. Returns where
- * the trace continues.
- */
+/** Traces an instruction once per option of a union. Returns where the trace continues. */
 export function followOptions(t: Tracer, frame: TraceFrame, { selector, options }: Met): Pc {
   const { pc } = frame;
   const structure = structureOf(frame.closure.code);
@@ -215,7 +222,7 @@ export function followOptions(t: Tracer, frame: TraceFrame, { selector, options 
 
 type Met = UnionMet['union'];
 
-/** Throws a break where the decision is nested too deeply, or is known to take too many paths. */
+/** Throws a graph break if the decision is nested too deeply or known to have too many paths. */
 function expectFewPaths(t: Tracer, frame: TraceFrame): void {
   t.control.expectFewPaths(frame);
   if (t.control.depth < maxNesting) return;
@@ -225,7 +232,9 @@ function expectFewPaths(t: Tracer, frame: TraceFrame): void {
   throw new GraphBreak(why.reason, `${why.detail}; ${followed}`);
 }
 
-/** Brings the trace to the end of what was followed. Returns the pc; a return or a path's end is noted. */
+/**
+ * Continues at the end of what was traced. Returns the pc; a return or the end of the current path is recorded.
+ */
 export function settle(t: Tracer, frame: TraceFrame, end: PathEnd): Pc {
   const [target] = end.targets;
   if (end.targets.length === 1 && target !== undefined) {
@@ -241,11 +250,11 @@ export function settle(t: Tracer, frame: TraceFrame, end: PathEnd): Pc {
   return settle(t, frame, dispatch(t, frame, end));
 }
 
-/** Goes on at one of several places, chosen by the program. */
+/** Continues at one of several targets, chosen by the program. */
 function dispatch(t: Tracer, frame: TraceFrame, end: PathEnd): PathEnd {
   const [first, ...others] = end.targets as [Target, ...Target[]];
   const stops = new Set(t.control.stopsIn(frame));
-  // A path that has come to a stop waits there. The others don't merge where one of them stands alone.
+  // A path at a stop waits there. If only one path remains, there is nothing to merge.
   const open = end.targets.filter((target) => target === 'return' || !stops.has(target));
   const merge = open.length > 1 ? commonMerge(structureOf(frame.closure.code), open) : undefined;
   if (merge !== undefined) stops.add(merge);
@@ -264,7 +273,7 @@ function dispatch(t: Tracer, frame: TraceFrame, end: PathEnd): PathEnd {
   return traceCond(t, frame, test, [startOf(first), rest]);
 }
 
-/** The first instruction on all paths from the targets to the return. */
+/** Returns the first instruction that all paths from the targets to the return have in common. */
 function commonMerge({ merges }: Structure, targets: readonly Target[]): Pc | undefined {
   const chains = targets.map((target) => {
     const chain: Pc[] = [];

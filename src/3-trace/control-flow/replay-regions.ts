@@ -7,8 +7,8 @@ import { capturedByAny, type FinishedRegion, RegionBuilder } from '../state/regi
 import { DoesNotFit, play, type Replay } from '../state/tape.ts';
 
 /**
- * Branches and loop bodies again, for other sizes: what was asked of the tensor API in each is asked again
- * in a region of the other program.
+ * Rebuilds branches and loop bodies for other sizes, by replaying their tensor API calls in regions of the other
+ * program.
  */
 export function replayRegions(
   op: OpRecord,
@@ -35,7 +35,7 @@ export function replayRegions(
   return { captured, programs };
 }
 
-/** Paths that were equal for the recorded sizes need not be for others. */
+/** Paths that were equal for the recorded sizes may differ for others. */
 function expectAlike(op: OpRecord, [first, second]: readonly Program[]): void {
   const isLoop = op === whileOp;
   const results = second!.outputs;

@@ -1,4 +1,4 @@
-/** The order of a sort whose comparisons are values of the program. */
+/** The order of a sort whose comparisons are data-dependent. */
 
 import { noGrad } from '../../../runtime/autograd/grad-mode.ts';
 import { deviceGuard } from '../../../runtime/device/current.ts';
@@ -35,17 +35,23 @@ import { isSame } from './merge/is-same.ts';
 import { check } from './numbers/check.ts';
 import { constantTensor, scalarBinary } from './numbers/scalars.ts';
 
-/** Longer arrays are sorted by loops of the program where they can be lists: it is as long for any length. */
+/**
+ * The maximum length for ranking. Longer arrays are sorted by loops of the program if they can be lists, whose
+ * program doesn't grow with the length.
+ */
 const mostRanked = 16;
 
-/** Whether an array of the length is rather a list; in a loop of the program its length may change with every iteration. */
+/**
+ * Returns whether an array of this length should be a list. In a loop of the program, the length may change in
+ * every iteration.
+ */
 export function isRatherList({ control }: Tracer, length: number): boolean {
   return control.listsGrow && (control.isInLoop || length > mostRanked);
 }
 
 /**
- * A comparison of `insertionSort` is decided by the run: where the comparator does nothing but compare, the trace begins
- * again and orders by ranks.
+ * Called when a comparison of `insertionSort` is data-dependent. If the comparator does nothing but compare,
+ * restarts the trace, which then sorts by ranks.
  */
 export function sortByRanks(t: Tracer, frame: TraceFrame): void {
   const { code } = frame.closure;
@@ -62,7 +68,7 @@ function codeOfInsertion(t: Tracer): Code | undefined {
   return isRefused(found) ? undefined : found.closure.code;
 }
 
-/** Returns the argument of `sortByRank`. Only traces know it. */
+/** The `orderOf` argument of `sortByRank`, which only the tracer performs. */
 export function orderOf(_items: readonly unknown[], _compare: unknown): readonly number[] {
   throw new InvariantError('orderOf() is called outside of a trace');
 }
@@ -70,9 +76,9 @@ export function orderOf(_items: readonly unknown[], _compare: unknown): readonly
 export const orderVariable: FunctionVariable = { kind: 'function', value: orderOf, source: null };
 
 /**
- * The places of the items in their order. Every pair is compared as V8's insertion compares it, the later item with the
- * earlier one; an item's rank is the number of items before it. Where the comparator contradicts itself, as one does
- * with NaN, ranks are equal: the run ends without an effect, and the call runs as it is written.
+ * Returns the indices of the items in sorted order. Every pair is compared as in V8's insertion sort, the later
+ * item with the earlier one; an item's rank is the number of items before it. If the comparator is inconsistent,
+ * for example because of NaN, ranks coincide: the run ends without effects, and the call runs natively.
  */
 export function traceOrder(t: Tracer, [items, compare]: readonly Variable[]): Variable {
   const array = asArray(t, items!)!;
@@ -97,21 +103,27 @@ export function traceOrder(t: Tracer, [items, compare]: readonly Variable[]): Va
   );
 }
 
-/** Whether all ranks differ, and the item of each rank, from a strictly lower triangle of booleans. */
+/**
+ * Returns whether all ranks differ, and the item of each rank, from a strictly lower triangular matrix of
+ * booleans.
+ */
 function orderFrom(isBefore: readonly (readonly (Tensor | null)[])[], never: Tensor): Tensor[] {
   const count = isBefore.length;
   const rows = isBefore.map((row) => stack(row.map((each) => each ?? never)));
   const matrix = stack(rows);
   const places = deviceGuard(never.device, () => arange(count, { dtype: 'float64' }));
   const ranks = add(sub(places, sum(matrix, 1)), sum(matrix, 0));
-  // The squares of ranks have their largest sum where no two are equal.
+  // The sum of squared ranks is largest if all ranks differ.
   const expected = ((count - 1) * count * (2 * count - 1)) / 6;
   const differ = eq(sum(mul(ranks, ranks)), expected);
   const isAt = eq(reshape(ranks, [1, count]), reshape(places, [count, 1]));
   return [differ, sum(mul(cast(isAt, 'float64'), places), 1)];
 }
 
-/** The comparator's result. Where it does more than compare, or rejects, it is called as often as natively. */
+/**
+ * Returns the comparator's result. A comparator that does more than compare, or throws, is called as often as
+ * natively.
+ */
 function compareOnly(t: Tracer, compare: Variable, later: Variable, earlier: Variable): Variable {
   const made = madeObjects(t);
   const before = stateOf(t, t.top, made);

@@ -20,11 +20,11 @@ export interface TracedBranch {
   readonly region: RegionBuilder;
   readonly end: PathEnd;
   readonly state: State;
-  /** Tensors that are freed on it. */
+  /** Tensors that the path disposes. */
   readonly disposed: ReadonlySet<Tensor>;
 }
 
-/** Starts a path of a branch at `pc`; `before` notes the facts that hold on it. */
+/** Starts a path of a branch at `pc`. `before` records the facts that hold on it. */
 export function startAt(
   t: Tracer,
   frame: TraceFrame,
@@ -45,7 +45,7 @@ export const startWith =
   () =>
     endWith(value);
 
-/** Traces a path into a region and rolls back its effects on the trace: only its result stays. */
+/** Traces a path into a region, and rolls back its effects on the trace. Only its result remains. */
 export function traceBranch(
   t: Tracer,
   frame: TraceFrame,
@@ -53,7 +53,7 @@ export function traceBranch(
   made: ReadonlySet<Variable>,
   start: Start,
 ): TracedBranch {
-  // A path that is followed to its end leaves the frames above.
+  // A path that is traced to the end of the function pops the frames above.
   const depth = t.frames.indexOf(frame);
   const frames = t.frames.slice(depth).map((own) => ({
     own,
@@ -81,7 +81,7 @@ export function traceBranch(
   }
 }
 
-/** Whether the location is live where the path continues. */
+/** Returns whether the location is live where the path continues. */
 export function isRead(
   t: Tracer,
   frame: TraceFrame,
@@ -98,12 +98,12 @@ export function isRead(
     return isIt && isReadAt(code, targets, register as Reg);
   });
   if (isInRegister || iteration.kind === 'iteratorRecord') return isInRegister;
-  // User code may hold it elsewhere: in an object, a closure, a caller.
+  // User code may refer to the value from elsewhere: an object, a closure or a caller.
   const pcs = targets.filter((target) => target !== 'return');
   return reachedFrom(t, frame, pcs, value).found.has(iteration);
 }
 
-/** Whether the register is live at one of the instructions where the path continues. */
+/** Returns whether the register is live at one of the instructions where the path continues. */
 function isReadAt(code: Code, targets: readonly Target[], register: Reg): boolean {
   const live = liveBefore(code);
   return targets.some((target) => target !== 'return' && live[target]!.has(register));

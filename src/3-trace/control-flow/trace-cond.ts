@@ -27,10 +27,9 @@ import { numberOf, type PathEnd } from './plans/path.ts';
 import { isRead, type Start, type TracedBranch, traceBranch } from './trace-branch.ts';
 
 /**
- * Traces both paths of a data-dependent decision, and appends one `cond` whose results are all
- * that they leave different: registers that are read later, contents of objects, what is to be written
- * after the run. Afterwards the trace continues where both paths end. Where one path can do nothing but throw,
- * the program checks that it isn't taken.
+ * Traces both paths of a data-dependent decision and appends a `cond`. Its results are the values in which the
+ * paths differ: registers that are read later, contents of objects, and pending effects. The trace then continues
+ * where both paths end. If one path can only throw, the program checks that it isn't taken.
  */
 export function traceCond(
   t: Tracer,
@@ -90,14 +89,15 @@ function traceCondAs(
   };
 }
 
-/** A throw would be caught. */
+/** Returns whether an exception would be caught. */
 export function isProtected({ closure, pc }: TraceFrame): boolean {
   return protectionAt(closure.code, pc) !== undefined;
 }
 
 /**
- * The code continues at a `catch` or `finally` of its own. Where an op rejects its operands, all is to be one program
- * nevertheless: a run that comes there ends without an effect, and the call runs as it is written.
+ * Returns whether the code has a `catch` or `finally` around the decision. If an op rejects its operands,
+ * everything becomes one program nevertheless: a run that gets there ends without effects, and the call runs
+ * natively.
  */
 function mayBeCaught(t: Tracer, error: unknown): boolean {
   if (!t.frames.some(isProtected)) return false;
@@ -105,14 +105,14 @@ function mayBeCaught(t: Tracer, error: unknown): boolean {
   return isThrown || t.control.policy !== 'always';
 }
 
-/** Whether the error is thrown by the code, or by an op that rejects its operands. */
+/** Returns whether the error is thrown by user code, or by an op that rejects its operands. */
 function isThrow(error: unknown): boolean {
   if (error instanceof RejectedEagerly) return true;
   if (!(error instanceof GraphBreak)) return false;
   return error.reason === 'throw' || (error.reason === 'op-error' && error.cause instanceof Error);
 }
 
-/** Where the other path throws as well, nothing else can follow the decision. */
+/** If the other path throws as well, nothing can follow the decision. */
 function orOnlyThrows(other: Start): PathEnd {
   try {
     return other();
@@ -122,7 +122,7 @@ function orOnlyThrows(other: Start): PathEnd {
   }
 }
 
-/** The graph ends at the decision, and the other path may not throw. */
+/** Ends the graph at the decision, since the other path may not throw. */
 function uncertain(error: unknown): unknown {
   if (error instanceof GraphBreak) error.isCertain = false;
   return error;
@@ -132,7 +132,7 @@ function whichOf({ end }: TracedBranch): Variable {
   return end.which ?? known(numberOf(end.targets[0]!));
 }
 
-/** Locations that a path changes, with the values that each path produces where they are live. */
+/** Returns the locations that a path changes, with each path's live values. */
 function changedLocations(
   t: Tracer,
   frame: TraceFrame,
@@ -155,7 +155,7 @@ function changedLocations(
       return held?.value ?? (location.part ? absent : (first ?? null));
     });
     if (location.array && location.part === undefined && !original) {
-      // It became a list on one of the paths: it is to be one before.
+      // The array became a list on one of the paths, so it must be one before them.
       if (location.form) throw new Grows(location.array, location.form);
       continue;
     }
@@ -176,13 +176,13 @@ function changedLocations(
     }
     changed.push([location, values]);
   }
-  // Structures are found first where all paths have them; keys are put in order when all are there.
+  // Structures that all paths have come first. Keys are put in order once all of them exist.
   const rank = ([{ agreed }, values]: [Location, Values]) =>
     agreed ? 2 : values.includes(null) ? 1 : 0;
   return changed.sort((a, b) => rank(a) - rank(b));
 }
 
-/** Collects the values that differ between paths. */
+/** Collects the values in which the paths differ. */
 class Join {
   readonly #merger: PhiMerger;
   readonly #t: Tracer;
@@ -234,7 +234,7 @@ class Join {
     return () => this.#paths.map(({ end }) => givenAt(this.#frame, location, end));
   }
 
-  /** Puts the results into their locations; returns how to have the other parts. */
+  /** Stores the results in their locations; returns a function that builds the other parts. */
   finish(results: readonly Tensor[]): (part: Build) => Variable {
     const variables = this.leaves.map((leaf, i) => {
       const isNumber =
@@ -249,7 +249,7 @@ class Join {
   }
 }
 
-/** Without leaves, no live value differs between the paths, but one of them may have an effect. */
+/** Without results, the paths differ in no live value, but one of them may have effects. */
 function appendCond(
   t: Tracer,
   truth: Tensor,

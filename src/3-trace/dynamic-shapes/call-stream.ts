@@ -3,7 +3,7 @@ import { full } from '../../../runtime/ops/movement/create.ts';
 import { PlacedOffset, type RandomSource, type RandomState } from '../../../runtime/random/seed.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 
-/** Thrown where a call draws random numbers unexpectedly. */
+/** Thrown if a call draws random numbers unexpectedly. */
 export class DrawsNumbers extends Error {
   override readonly name = 'DrawsNumbers';
 }
@@ -15,8 +15,8 @@ const notCounted = (): never => {
 export const drawsNothing: RandomSource = { take: notCounted, state: notCounted, goTo: notCounted };
 
 /**
- * The stream of random numbers inside a call, from the program's position before it. How many are drawn follows
- * from the shapes of the run: a result of the call gives the number to the surrounding program.
+ * The random stream inside a call, which starts at the program's position before the call. The count of drawn
+ * numbers follows from the shapes of the run; the call returns it to the surrounding program as a result.
  */
 export class CallStream implements RandomSource {
   readonly #start: PlacedOffset;
@@ -47,7 +47,7 @@ export class CallStream implements RandomSource {
     this.#drawn = this.#drawnAt.get(state)!;
   }
 
-  /** How many numbers were drawn, as a value of the program of the call. */
+  /** Returns the count of drawn numbers as a value of the call's program. */
   count(): Tensor {
     return noGrad(() => full([], this.#furthest, { dtype: 'float64' }));
   }

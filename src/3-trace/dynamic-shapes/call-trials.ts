@@ -1,4 +1,4 @@
-/** Results of a call in the sample runs, and the properties that these results share. */
+/** Results of a call in the sample runs, and the properties that they share. */
 
 import { sameSpec } from '../../../runtime/device/tensor-meta.ts';
 import { TostaticError } from '../../../runtime/errors/errors.ts';
@@ -16,17 +16,17 @@ import {
   tryCall,
 } from './traced-call.ts';
 
-/** A sample run that the call takes. */
+/** A sample run that the call accepts. */
 export interface Trial {
-  /** The number of the sample run. */
+  /** The index of the sample run. */
   readonly world: number;
   readonly given: readonly GivenOperand[];
   readonly tried: TriedCall;
 }
 
 /**
- * Returns at least one trial; the call may reject the shapes of some sample runs. `given`: each operand's shapes in the
- * sample runs. Throws DrawsNumbers, or the break that `refused` creates if the call has no program.
+ * Returns at least one trial; the call may reject the shapes of some sample runs. `given`: the operands' shapes in
+ * the sample runs, by operand. Throws DrawsNumbers, or the break from `refused` if the call has no program.
  */
 export function trialsOf(
   traced: TracedCall,
@@ -50,7 +50,7 @@ export function trialsOf(
   if (!first) {
     const [refusal = new Error('numbers that it never gets'), ...more] = refusals;
     const isSame = (error: unknown) => (error as Error).message === (refusal as Error).message;
-    // In these words whatever the numbers and sizes are.
+    // The call fails with the same message for all sample sizes.
     const isOwn = refusal instanceof TostaticError && !(refusal instanceof ShapeDependsOnData);
     if (isOwn && more.length > 0 && more.every(isSame)) {
       throw new GraphBreak('op-error', refusal.message, refusal);
@@ -61,7 +61,7 @@ export function trialsOf(
     if (!traced.stream && elementOf(trials)) return [first, ...others];
     throw refused('returns another number of tensors for other sizes');
   }
-  // A result of another rank is one for special sizes, as that of `squeeze` for 1.
+  // Results of another rank belong to special sizes, as with `squeeze` and size 1.
   return [first, ...others.filter(({ tried }) => formOf(tried) === formOf(first.tried))];
 }
 
@@ -70,7 +70,10 @@ function isOneLength(trials: readonly Trial[]): boolean {
   return trials.every(({ tried }) => tried.results.length === length);
 }
 
-/** One of the tensors of results that are arrays of several lengths, all of tensors of one shape. */
+/**
+ * Returns one of the result tensors, if the results are arrays of several lengths whose tensors all have the same
+ * shape; otherwise null.
+ */
 export function elementOf(trials: readonly Trial[]): Tensor | null {
   if (isOneLength(trials)) return null;
   const [element, ...others] = trials.flatMap(({ tried }) => tried.results);
@@ -80,7 +83,7 @@ export function elementOf(trials: readonly Trial[]): Tensor | null {
   return isFlat && element && others.every((other) => sameSpec(other, element)) ? element : null;
 }
 
-/** Sizes in which the sample runs agree are fixed. */
+/** Returns a result's sizes. Sizes that are equal in all sample runs are fixed. */
 export function sizesOf(trials: readonly Trial[], result: number): ResultSizes {
   const [{ dtype, shape }, ...others] = trials.map(({ tried }) => tried.results[result]!) as [
     Tensor,
@@ -92,7 +95,7 @@ export function sizesOf(trials: readonly Trial[], result: number): ResultSizes {
   return { dtype, sizes };
 }
 
-/** Returns the structure of an answer, up to the sizes. */
+/** Returns the structure of an answer, ignoring sizes. */
 function formOf({ answer }: TriedCall): string {
   const formOfPart = (part: unknown): string =>
     Array.isArray(part) ? `[${part.map(formOfPart).join()}]` : String((part as Tensor).rank);

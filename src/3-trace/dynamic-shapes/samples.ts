@@ -1,20 +1,20 @@
 /**
- * Sample values for data-dependent numbers. What a call returns for several of them says
- * which sizes of its results depend on them, and which are fixed: nothing has to be known about the function.
- * The sizes of each run are checked against that.
+ * Sample values for data-dependent numbers. The results of a call for several samples show which of their sizes
+ * depend on the numbers and which are fixed, so nothing needs to be known about the function. Each run checks its
+ * sizes against this.
  */
 
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 
 /**
- * For every number that nothing is known of; one that is computed of others has what is computed of these. Small
- * ones are among them for tensors that have few rows; they come last, since a size of 1 or 0 is often special.
+ * The values of unknown numbers; a computed number has the values computed from these. Small values are included
+ * for tensors with few rows; they come last, since sizes of 1 and 0 are often special.
  */
 export const samples: readonly number[] = [3, 5, 8, 2, 1, 0];
 
 const computed = new WeakMap<Tensor, readonly number[]>();
 
-/** The sample values of a device scalar. */
+/** Returns the sample values of a device scalar. */
 export function samplesOf(number: Tensor): readonly number[] {
   return computed.get(number) ?? samples;
 }

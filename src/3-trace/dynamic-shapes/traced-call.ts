@@ -14,10 +14,10 @@ import { beginCall, type CallOperand, type CallSite, endCall } from '../../regio
 
 import { CallStream, drawsNothing } from './call-stream.ts';
 
-/** Among the arguments of a call: one of its operands. */
+/** A placeholder for an operand in the arguments of a call. */
 export class OperandPlace {
   readonly index: number;
-  /** The operand is a number that represents a boolean. */
+  /** True if the operand is a number that represents a boolean. */
   readonly isBoolean: boolean;
   constructor(index: number, isBoolean: boolean) {
     this.index = index;
@@ -25,7 +25,7 @@ export class OperandPlace {
   }
 }
 
-/** The argument with operands in their places. */
+/** Returns the argument with its placeholders replaced by operands. */
 export function placed(value: unknown, operands: readonly unknown[]): unknown {
   if (value instanceof OperandPlace) {
     const operand = operands[value.index];
@@ -38,28 +38,31 @@ export function placed(value: unknown, operands: readonly unknown[]): unknown {
   return Object.fromEntries(entries.map(([key, each]) => [key, placed(each, operands)]));
 }
 
-/** One call of the tensor API in the code. */
+/** A call of the tensor API in the traced code. */
 export interface TracedCall extends Pick<CallSite, 'name' | 'forms' | 'metas'> {
-  /** Gets, per operand: a tensor, the tensors of a list, or a number; returns what the function returns. */
+  /** Calls the function. Each operand is a tensor, the tensors of a list, or a number. */
   readonly call: (operands: readonly CallOperand[]) => unknown;
   readonly gradMode: boolean;
-  /** The state of the random stream before a call that draws numbers, and the operands that hold it. */
+  /**
+   * The random stream before a call that draws numbers: the operands that hold its state, and the count drawn
+   * since.
+   */
   readonly stream: { readonly operands: readonly number[]; readonly drawn: number } | null;
   readonly device: Device;
   readonly at: UserPosition | undefined;
 }
 
-/** A call's result for some shapes. */
+/** The result of a call for particular shapes. */
 export interface TriedCall {
-  /** The function's result: tensors, and arrays of tensors. */
+  /** The function's result: tensors and arrays of tensors. */
   readonly answer: unknown;
-  /** The tensors in it, each once; after them how many random numbers were drawn, where it draws some. */
+  /** The distinct tensors in the answer, followed by the count of random numbers if the call draws any. */
   readonly results: readonly Tensor[];
-  /** Some result is a view of an operand eagerly; here it may be a copy. */
+  /** True if a result is a view of an operand in eager execution; here it may be a copy. */
   readonly isView: boolean;
 }
 
-/** Why a call has no program, whatever its shapes are. */
+/** Thrown if a call has no program, whatever its shapes are. */
 export class NotDynamic extends Error {
   override readonly name = 'NotDynamic';
 }
@@ -68,7 +71,7 @@ const noOther = (): never => {
   throw new NotDynamic('takes a tensor that is not one of its operands');
 };
 
-/** Throws what the function throws for these shapes. */
+/** Calls the function for these shapes, and throws what it throws. */
 export function tryCall(traced: TracedCall, given: readonly GivenOperand[]): TriedCall {
   const { builder, operands } = beginCall(traced, given, noOther);
   const made = withInterceptor(builder, () => answered(traced, operands, builder));
@@ -79,7 +82,7 @@ export function tryCall(traced: TracedCall, given: readonly GivenOperand[]): Tri
   return { ...made, isView };
 }
 
-/** The function called as it stands there, its ops in the program that is being built. */
+/** Calls the function, whose ops are appended to the program under construction. */
 function answered(
   { call, gradMode, stream, device, at }: TracedCall,
   operands: readonly CallOperand[],
@@ -107,13 +110,16 @@ function tensorsIn(answer: unknown): Tensor[] {
   throw new NotDynamic('returns something other than tensors');
 }
 
-/** The known facts about a result: null for sizes that depend on a run's data. */
+/** Known facts about a result; data-dependent sizes are null. */
 export interface ResultSizes {
   readonly dtype: TensorMeta['dtype'];
   readonly sizes: readonly (number | null)[];
 }
 
-/** The call for any operands that a run has; `expected`: of its results, or of each of any number. Throws FailedCheck, with what the function says to it. */
+/**
+ * Returns a function that performs the call on the operands of any run. `expected`: the sizes of its results, or
+ * of each result if their number varies. Throws FailedCheck with the function's own message.
+ */
 export function performing(
   traced: TracedCall,
   expected: readonly ResultSizes[] | ResultSizes,

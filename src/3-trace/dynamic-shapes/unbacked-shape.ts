@@ -1,4 +1,4 @@
-/** Tensors of several known shapes as one value of data-dependent shape. */
+/** Represents tensors of several known shapes as one value of data-dependent shape. */
 
 import { contiguousMeta } from '../../../runtime/device/tensor-meta.ts';
 import { contiguous } from '../../../runtime/ops/movement/movement.ts';
@@ -12,8 +12,8 @@ import { performing } from './traced-call.ts';
 type Sizes = UnbackedTensor['sizes'];
 
 /**
- * Returns the sizes that such tensors share: null for sizes that differ. Null: they are of several dtypes or ranks, or
- * none.
+ * Returns the sizes that the tensors share, with null for sizes that differ. Returns null if dtypes, devices or
+ * ranks differ, or if there are none.
  */
 export function commonSizes(t: Tracer, variables: readonly Variable[]): Sizes | null {
   const known = variables.map((each) => {
@@ -35,7 +35,7 @@ export function commonSizes(t: Tracer, variables: readonly Variable[]): Sizes | 
   );
 }
 
-/** The tensor as a value of which only these sizes are known. */
+/** Returns the tensor as a value of which only these sizes are known. */
 export function unbackedShape(
   t: Tracer,
   variable: TensorVariable | UnbackedTensor,
@@ -80,7 +80,7 @@ export function unbackedShape(
   return opened!;
 }
 
-/** The variable for such a value. */
+/** Returns the variable for a value of data-dependent shape. */
 export function openVariable(tensor: Tensor, sizes: Sizes): UnbackedTensor {
   const shapes = samples.map((sample) => sizes.map((size) => size ?? sample));
   return { kind: 'dynamic', tensor, sizes, shapes };

@@ -18,17 +18,17 @@ import type { Journal } from './journal.ts';
 import { asVariable, lastKeysIn } from './last-keys.ts';
 import { ObjectsMet } from './objects-met.ts';
 
-/** One place that the trace has written to. */
+/** A property that the trace has written. */
 export interface Write {
   readonly object: Source;
   readonly key: string | symbol;
-  /** `absent`: the property is deleted; it may be so on some paths only. */
+  /** `absent` if the property is deleted; a union may be absent on some paths only. */
   readonly value: Variable;
-  /** Deleted before it is written, so that it becomes the last key. */
+  /** True if the property is deleted before it is written, so that it becomes the last key. */
   readonly anew: boolean;
 }
 
-/** The order of keys of a pre-existing object, where paths have left several. */
+/** The key order of a pre-existing object, if paths leave different orders. */
 export interface KeyOrderWrite {
   readonly object: Source;
   readonly which: Variable;
@@ -37,34 +37,34 @@ export interface KeyOrderWrite {
 /** A pre-existing array that the trace changes as a whole. */
 export interface OuterArray {
   readonly source: Source;
-  /** The array's future content: appended to the present one, or instead of it. */
+  /** The array's future content, which is appended to the present content or replaces it. */
   readonly content: NewArrayVariable;
-  /** Its elements are known one by one: `content` are all of them. */
+  /** True if all elements are known: `content` then replaces the array's elements. */
   whole: boolean;
 }
 
-/** A pre-existing Map or Set all of whose entries the trace has taken over. */
+/** A pre-existing Map or Set whose entries the trace has all taken over. */
 export interface TakenCollection {
   readonly source: Source;
   /** The collection's future content. */
   readonly content: NewCollectionVariable;
 }
 
-/** An instance of a built-in type that the trace changes, with the state that it gets. */
+/** An instance of a built-in type that the trace changes, with its new state. */
 export interface ChangedHost {
   readonly source: Source;
   readonly type: HostTypeName;
   readonly value: object;
 }
 
-/** A tensor that is freed: always, or where a boolean of the program says so. */
+/** A tensor that is disposed: always, or if a device boolean is true. */
 export interface Disposal {
   readonly variable: TensorVariable;
   readonly source: Source | null;
   readonly when: Variable | null;
 }
 
-/** A change of a Map or Set after the run. */
+/** A change of a Map or Set that is made after the run. */
 export interface CollectionChange {
   readonly object: object;
   readonly collection: Source;
@@ -74,9 +74,9 @@ export interface CollectionChange {
 }
 
 /**
- * The traced code's changes of objects that existed before: nothing happens until the run, where the last value of each
- * place is written after the graph. Objects are distinguished by identity, so a write through one path is seen through
- * another.
+ * The traced code's changes of pre-existing objects. They happen in the run, which writes the last value of each
+ * property after the graph. Objects are distinguished by identity, so that a write through one path is visible
+ * through another.
  */
 export class EffectLog {
   readonly #writes = new OwnMap<object, Map<string | symbol, Write>>();
@@ -87,23 +87,23 @@ export class EffectLog {
   readonly #journal: Journal;
   /** Number of changes so far, including changes that were rolled back. */
   changes = 0;
-  /** The variables around functions that were assigned: module namespaces show them as properties. */
+  /** Assigned variables around functions, which module namespaces expose as properties. */
   readonly variables = new OwnSet<VariablePlace>();
-  /** In the order of the user's code. */
+  /** In program order. */
   readonly collectionChanges: CollectionChange[] = [];
-  /** The objects that a later call must not confuse. */
+  /** The objects whose aliasing later calls must repeat. */
   readonly met = new ObjectsMet();
-  /** Tensors that are freed at the end: the user's own, and values of the program. */
+  /** Tensors that are disposed at the end: the user's tensors and graph values. */
   readonly disposed = new Map<Tensor, Disposal>();
 
-  /** Outer tensors that outlive the `tidy` around the call. */
+  /** Outer tensors on which `keep()` was called, so that they outlive the `tidy` around the call. */
   readonly kept = new Map<Tensor, Source>();
-  /** Kept tensors of data-dependent shape. Here and below a path that is not taken keeps too much at most. */
+  /** Kept tensors of data-dependent shape. This field and the next may keep too much if a path isn't taken. */
   readonly keptOpen = new WeakSet<Tensor>();
-  /** Kept tensors have become elements of arrays of any length, which then are kept whole. */
+  /** True if kept tensors have become elements of arrays of any length, which are then kept as a whole. */
   keepsElements = false;
 
-  /** Outer tensors that gradients flow to from now on, or no more. */
+  /** Outer tensors whose `requiresGrad` has been changed. */
   readonly switched = new Map<Tensor, { readonly source: Source; readonly value: boolean }>();
 
   constructor(journal: Journal) {
@@ -111,8 +111,7 @@ export class EffectLog {
   }
 
   /**
-   * Returns the value that the trace itself has written there, `absent` included; call it for every read of the
-   * property.
+   * Returns the value that the trace has written, `absent` included. Must be called for every read of a property.
    */
   written(object: object, source: Source, key: string | symbol): Variable | undefined {
     this.met.touch(object, source, key);
@@ -124,12 +123,14 @@ export class EffectLog {
     const earlier = places.get(key);
     const isGone = earlier !== undefined && resolved(earlier.value) === absent;
     const anew = earlier?.anew === true || (isGone && value !== absent);
-    // A key that was deleted comes back as the last one.
+    // A deleted key that is written again becomes the last key.
     if (isGone) places.delete(key);
     places.set(key, { object: source, key, value, anew });
   }
 
-  /** Where the keys of the object stand that are new or were deleted before, as computed by `last-keys.ts`. */
+  /**
+   * Returns the order of keys that are new or were deleted before being written, as computed by `last-keys.ts`.
+   */
   orderOf(object: object): Variable {
     const order = this.#orders.get(object);
     if (order) return resolved(order.which);
@@ -142,7 +143,7 @@ export class EffectLog {
     return asVariable({ last: keys!, gone: gone! });
   }
 
-  /** Known, or one that the program chooses. */
+  /** Sets an order that is either known or data-dependent. */
   setOrder(object: object, source: Source, order: Variable): void {
     this.#journal.keepMap(this.#orders);
     const keys = lastKeysIn(order);
@@ -162,18 +163,20 @@ export class EffectLog {
     }
   }
 
-  /** Called before a key is added or the keys are listed. Throws UnionMet if their order is data-dependent. */
+  /**
+   * Must be called before a key is added or the keys are listed. Throws UnionMet if their order is data-dependent.
+   */
   settleOrder(object: object): void {
     const order = this.#orders.get(object);
     if (order) this.setOrder(object, order.object, specialized(order.which));
   }
 
-  /** Orders that the program chooses. */
+  /** Returns the data-dependent key orders. */
   orders(): Iterable<KeyOrderWrite> {
     return this.#orders.values();
   }
 
-  /** The keys that the object has after the writes, in their order. Throws UnionMet. */
+  /** Returns the object's keys after the writes, in order. Throws UnionMet if the order is data-dependent. */
   keysOf(object: object, before: readonly string[]): string[] {
     this.settleOrder(object);
     const sketch = Object.create(null) as Record<string, true>;
@@ -189,13 +192,13 @@ export class EffectLog {
     return Object.keys(sketch);
   }
 
-  /** Whether a property with a symbol as key was written or deleted. */
+  /** Returns whether a property with a symbol key was written or deleted. */
   hasSymbols(object: object): boolean {
     const keys = [...(this.#writes.get(object)?.keys() ?? [])];
     return keys.some((key) => typeof key === 'symbol');
   }
 
-  /** Whether anything of the object was changed. */
+  /** Returns whether the object was changed at all. */
   isWritten(object: object): boolean {
     return (
       this.#writes.has(object) ||
@@ -224,7 +227,7 @@ export class EffectLog {
     for (const places of this.#writes.values()) yield* places.values();
   }
 
-  /** With the objects themselves. */
+  /** Iterates over the writes together with their objects. */
   *entries(): Generator<readonly [object, Write]> {
     for (const [object, places] of this.#writes) {
       for (const write of places.values()) yield [object, write];
@@ -235,7 +238,7 @@ export class EffectLog {
     return this.#arrays.get(object);
   }
 
-  /** The record of an array that is about to be changed as a whole. */
+  /** Returns the record of an array that is about to be changed as a whole. */
   changeArray(outer: ObjectVariable): OuterArray {
     const { value, source } = outer;
     this.changes++;
@@ -248,7 +251,7 @@ export class EffectLog {
     return array;
   }
 
-  /** From now on its content is the whole of it: single writes to elements are part of that. */
+  /** Makes the record's content the array's whole content, which includes earlier writes to single elements. */
   takeWhole(object: object, array: OuterArray): void {
     const places = this.#writes.get(object);
     if (places) {
@@ -282,7 +285,7 @@ export class EffectLog {
     return this.#collections.values();
   }
 
-  /** From now on `content` is the Map or Set, with what was done to it before. */
+  /** Replaces the Map or Set by `content`, which includes its earlier changes. */
   takeCollection({ value, source }: ObjectVariable, content: NewCollectionVariable): void {
     this.changes++;
     this.met.change(value, source);
@@ -298,7 +301,7 @@ export class EffectLog {
     return this.#hosts.get(object);
   }
 
-  /** From now on `content` is the object. */
+  /** Replaces the object's state by `content`. */
   takeHost({ value, source }: ObjectVariable, content: NewHostVariable): void {
     this.changes++;
     this.met.change(value, source);
@@ -316,7 +319,7 @@ export class EffectLog {
     this.disposeWhen(variable, null);
   }
 
-  /** `when`: the boolean of the program that says whether it is freed; null: it is. */
+  /** `when`: the device boolean that decides whether the tensor is disposed; null for always. */
   disposeWhen(variable: TensorVariable, when: Variable | null): void {
     const tensor = (variable.actual ?? variable.traced)!;
     this.#journal.keepMap(this.disposed);
@@ -349,5 +352,5 @@ export class EffectLog {
   }
 }
 
-/** The orders of keys are those of names; symbols stand after them. */
+/** Orders contain names only; symbol keys come after them. */
 const nameOf = ({ key }: Write): string[] => (typeof key === 'string' ? [key] : []);

@@ -1,4 +1,4 @@
-/** The order that all of them are parts of, if there is one. */
+/** Returns an order that contains each given order as a subsequence; undefined if there is none. */
 export function joinOrders(orders: readonly (readonly string[])[]): string[] | undefined {
   const rest = orders.map((order) => [...order]);
   const joined: string[] = [];

@@ -1,14 +1,14 @@
 import { OwnMap } from '../../vm/language/primordials.ts';
 
-/** Rolls back the changes that a trace has made to its own state, youngest first. */
+/** Rolls back the changes that a trace has made to its own state, latest first. */
 export class Journal {
   readonly #undos: (() => void)[] = [];
-  /** Where the attempts in progress begin. */
+  /** The start of each attempt in progress. */
   readonly #marks: number[] = [];
-  /** The latest copy of each collection, and its place among the undos. */
+  /** The latest copy of each collection, with its position among the undo functions. */
   readonly #kept = new OwnMap<object, { readonly at: number; readonly undo: () => void }>();
 
-  /** From now on changes are noted; pass the result to `undo`. */
+  /** Starts recording changes. Pass the result to `undo`. */
   open(): number {
     this.#marks.push(this.#undos.length);
     return this.#undos.length;
@@ -25,12 +25,12 @@ export class Journal {
     while (this.#undos.length > to) this.#undos.pop()!();
   }
 
-  /** Called before a change, with what takes it back. */
+  /** Must be called before a change, with a function that undoes it. */
   note(undo: () => void): void {
     if (this.#marks.length > 0) this.#undos.push(undo);
   }
 
-  /** Called before a list is changed. */
+  /** Must be called before a list is changed. */
   keepList<T>(list: T[]): void {
     this.#keep(list, () => {
       const before = [...list];
@@ -40,7 +40,7 @@ export class Journal {
     });
   }
 
-  /** Called before a set is changed. */
+  /** Must be called before a set is changed. */
   keepSet<T>(set: Set<T>): void {
     this.#keep(set, () => {
       const before = [...set];
@@ -51,7 +51,7 @@ export class Journal {
     });
   }
 
-  /** Called before a map is changed; its order comes back, too. */
+  /** Must be called before a map is changed; undoing restores its order, too. */
   keepMap<K, V>(map: Map<K, V>): void {
     this.#keep(map, () => {
       const before = [...map];
@@ -62,7 +62,7 @@ export class Journal {
     });
   }
 
-  /** One copy per attempt: the first holds what the collection was when the attempt began. */
+  /** Copies a collection once per attempt: the first copy has the content from before the attempt. */
   #keep(collection: object, copy: () => () => void): void {
     const mark = this.#marks.at(-1);
     if (mark === undefined) return;

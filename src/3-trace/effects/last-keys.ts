@@ -1,4 +1,4 @@
-/** The keys that a pre-existing object gets last, as a value that may differ between paths. */
+/** The last keys of a pre-existing object, as a value that may differ between paths. */
 
 import { known, type Variable } from '../variables/variable.ts';
 import { joinOrders } from './join-orders.ts';
@@ -13,12 +13,15 @@ export function asVariable(keys: LastKeys): Variable {
   return known(JSON.stringify(keys));
 }
 
-/** Undefined where the program chooses. */
+/** Returns undefined if the order is data-dependent. */
 export function lastKeysIn(order: Variable): LastKeys | undefined {
   return order.kind === 'constant' ? (JSON.parse(order.value as string) as LastKeys) : undefined;
 }
 
-/** A key that the object had already, and that moves on one path, stays where it was on no other. */
+/**
+ * Merges the paths' orders. Returns undefined if they conflict, or if a pre-existing key moves to the end on some
+ * paths but stays in place on others.
+ */
 export function agreedLastKeys(orders: readonly Variable[], object: object): Variable | undefined {
   const all = orders.map(lastKeysIn);
   if (!all.every((each) => each !== undefined)) return undefined;

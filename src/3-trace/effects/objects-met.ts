@@ -8,12 +8,12 @@ const content = Symbol('content');
 type Key = string | symbol;
 
 /**
- * The pre-existing objects that the trace has looked into, and how it reached them. Where one of them
- * is changed it matters which paths lead to one object: were that different in a later call, a write
- * through one path would show, or not show, through another.
+ * The pre-existing objects that the trace has accessed, with the paths that led to them. If an object is changed,
+ * its aliasing matters: were it different in a later call, a write through one path might or might not be visible
+ * through another.
  */
 export class ObjectsMet {
-  /** For each key, the objects of which it was read or written, with every path to them. */
+  /** For each key, the objects on which it was read or written, with every path to them. */
   readonly #touched = new Map<Key, OwnMap<object, Set<Source>>>();
   readonly #changed = new Map<Key, OwnSet<object>>();
 
@@ -22,12 +22,12 @@ export class ObjectsMet {
     if (Array.isArray(object)) this.#add(content, object, source);
   }
 
-  /** The content of a Map or Set is read. */
+  /** Records that the content of a Map or Set was read. */
   touchContent(object: object, source: Source): void {
     this.#add(content, object, source);
   }
 
-  /** The paths to an object whose content was read or changed. */
+  /** Returns the paths to an object whose content was read or changed. */
   pathsToContent(object: object): readonly Source[] {
     return [...(this.#touched.get(content)?.get(object) ?? [])];
   }
@@ -36,7 +36,7 @@ export class ObjectsMet {
     this.#change(key, object);
   }
 
-  /** Elements or entries come or go. */
+  /** Records that elements or entries were added or removed. */
   change(object: object, source: Source): void {
     this.#add(content, object, source);
     this.#change(content, object);

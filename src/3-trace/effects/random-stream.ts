@@ -3,17 +3,17 @@ import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { NumberExpr } from '../../guards/number-expr.ts';
 import type { Variable } from '../variables/variable.ts';
 
-/** The stream of random numbers as the program sees it (`control-flow/numbers/random-stream.ts`). */
+/** The random number stream as the program sees it (`control-flow/numbers/random-stream.ts`). */
 export interface RandomStream extends RandomSource {
-  /** The furthest offset so far, as long as the trace counts: where the stream stands after a run. */
+  /** The furthest offset so far, if it is known while tracing: the stream's position after a run. */
   readonly count: number;
-  /** Where the stream stands, as values of the program. */
+  /** The stream's position as graph values. */
   readonly placed: PlacedOffset;
-  /** How many numbers have been drawn: branches and iterations may leave different counts. */
+  /** The number of random numbers drawn, which may differ between branches or iterations. */
   position: Variable;
-  /** An op has drawn this many numbers, a value of the program. */
+  /** Records that an op has drawn a data-dependent count of numbers. */
   moveBy(count: Tensor): void;
-  /** The seed that the code has set, null for that of the run. */
+  /** The seed that the code has set; null for the run's own seed. */
   readonly reseeded: NumberExpr | null;
   seed(value: NumberExpr): void;
 }

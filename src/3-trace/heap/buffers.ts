@@ -10,10 +10,10 @@ interface Memory {
   readonly madeIn: ProgramBuilder;
 }
 
-/** The memory of buffers that the code may reach; buffers of other typed arrays belong to these alone. */
+/** Memory of buffers that user code can reach. Any other buffer belongs to a single typed array. */
 const reached = new WeakMap<ArrayBufferLike, Memory>();
 
-/** The variable of a buffer that was made while `madeIn` was traced. */
+/** Returns the variable for a buffer created while `madeIn` was traced. */
 export function bufferVariable(buffer: ArrayBufferLike, madeIn: ProgramBuilder): NewHostVariable {
   const known = reached.get(buffer);
   if (known) return known.variable;
@@ -29,8 +29,8 @@ export const madeBufferIn = (t: Tracer, buffer: ArrayBufferLike): ProgramBuilder
   reached.get(buffer)?.madeIn ?? t.builder;
 
 /**
- * Before a change of these bytes, which is rolled back with the attempt that it belongs to. A branch or loop changes only
- * memory that it has made: paths can't be told apart by the numbers of other memory.
+ * Snapshots the bytes before they change, so that the change can be rolled back. A branch or loop may only change
+ * memory that it has created itself, because bytes are not merged between paths.
  */
 export function keepBytes(t: Tracer, view: ArrayBufferView, madeIn: ProgramBuilder): void {
   if (t.isInRegion) {

@@ -1,7 +1,9 @@
 import type { Tracer } from '../state/tracer.ts';
 import type { CellVariable, NewArrayVariable, Variable } from '../variables/variable.ts';
 
-/** Writes a cell created in the trace; a parameter of sloppy code is an element of `arguments` too. */
+/**
+ * Writes a cell created in the trace. In sloppy mode, a parameter's cell also writes its element of `arguments`.
+ */
 export function setCell(t: Tracer, cell: CellVariable, value: Variable): void {
   const { content, element } = cell;
   t.journal.note(() => {

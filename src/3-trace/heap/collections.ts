@@ -1,4 +1,4 @@
-/** Maps and Sets created while tracing and pre-existing ones, read and changed alike. */
+/** Reads and changes Maps and Sets, both pre-existing ones and those created in the trace. */
 
 import {
   type CollectionType,
@@ -36,7 +36,7 @@ import { makeRoom, settleOrder } from './key-order.ts';
 
 export type CollectionVariable = NewCollectionVariable | ObjectVariable;
 
-/** The variable as a Map or Set, of a user's class too. */
+/** Returns the variable as a Map or Set, including instances of user subclasses. */
 export function asCollection(
   t: Tracer,
   given: Variable,
@@ -55,7 +55,7 @@ export function asCollection(
   return variable;
 }
 
-/** The variable as a Map or Set of the language's own class, whose methods are looked up nowhere else. */
+/** Returns the variable as a Map or Set of the built-in class itself, whose methods can't be overridden. */
 export function asPlainCollection(
   t: Tracer,
   given: Variable,
@@ -67,7 +67,7 @@ export function asPlainCollection(
   return asCollection(t, variable, type);
 }
 
-/** A `WeakMap` or `WeakSet`, which can't be iterated. */
+/** Returns true for a `WeakMap` or `WeakSet`, which can't be iterated. */
 export const isWeak = ({ type }: NewCollectionVariable): boolean => type.startsWith('Weak');
 
 type WeakType = 'WeakMap' | 'WeakSet' | 'WeakRef';
@@ -78,7 +78,7 @@ const holdWeakly: Readonly<Record<WeakType, (value: WeakKey) => unknown>> = {
   WeakRef: (value) => new WeakRef(value),
 };
 
-/** Raises what a weak collection throws for a key that is a primitive. */
+/** Throws the error of a weak collection whose key is a primitive. */
 export function expectHeldWeakly(t: Tracer, type: WeakType, given: Variable): void {
   const key = specialized(given);
   if (key.kind !== 'constant' && key.kind !== 'symbolic') return;
@@ -86,7 +86,9 @@ export function expectHeldWeakly(t: Tracer, type: WeakType, given: Variable): vo
   orRaise(t, () => holdWeakly[type](value));
 }
 
-/** Returns the variable for a pre-existing Map or Set after the trace has taken it over. */
+/**
+ * Returns the content of a pre-existing Map or Set that the trace has taken over; otherwise the collection itself.
+ */
 function taken(t: Tracer, collection: CollectionVariable): CollectionVariable {
   if (collection.kind === 'newCollection') return collection;
   const { value, source } = collection;
@@ -94,7 +96,10 @@ function taken(t: Tracer, collection: CollectionVariable): CollectionVariable {
   return t.effects.collection(value)?.content ?? collection;
 }
 
-/** Like `taken`, for a change: in a branch or iteration all paths must have the collection from before it begins. */
+/**
+ * Like `taken`, before a change. In a branch or loop, the collection must have been taken over before the region
+ * begins, so that all paths start from the same content.
+ */
 function changeable(t: Tracer, collection: CollectionVariable): CollectionVariable {
   const content = taken(t, collection);
   if (content.kind === 'newCollection' || !t.isInRegion) return content;
@@ -136,7 +141,7 @@ export function hasEntry(t: Tracer, given: CollectionVariable, key: Variable): V
   return t.read({ kind: 'mapHas', base: source, key: id }, callNative(value, 'has', id));
 }
 
-/** Undefined: only the collection itself knows. */
+/** Returns undefined if the trace doesn't know and the collection itself must be read. */
 function writtenEntry(
   t: Tracer,
   collection: CollectionVariable,
@@ -150,7 +155,7 @@ function writtenEntry(
   if (state?.all) return state.all.get(id) ?? null;
   const written = state?.written.get(id);
   if (written !== undefined) return written;
-  // What the trace has made is in nothing that existed before.
+  // No pre-existing collection can contain a key that was created in the trace.
   return isMadeInside(id) ? null : undefined;
 }
 
@@ -184,7 +189,7 @@ export function setEntry(
   change(t, collection, operation, entry.key, operation === 'set' ? entry.value : null);
 }
 
-/** `isAsked`: the code reads whether it was present. */
+/** `isAsked`: the code reads whether the entry was present. */
 export function deleteEntry(
   t: Tracer,
   given: CollectionVariable,
@@ -232,7 +237,7 @@ export function sizeOf(t: Tracer, given: CollectionVariable): Variable {
 
 const nothingPutIn: readonly unknown[] = [];
 
-/** The keys that the trace has put in so far. */
+/** Returns the keys that the trace has added so far. */
 export function putInto(t: Tracer, given: CollectionVariable): readonly unknown[] {
   const collection = taken(t, given);
   if (collection.kind === 'newCollection') return collection.putIn;
@@ -246,12 +251,12 @@ function putIn(t: Tracer, into: { readonly putIn: unknown[] }, id: unknown): voi
 
 const nothing = new Map<unknown, never>();
 
-/** Visits a Map or Set by none of its iterators, and no pair: the user may have replaced what iterates these. */
+/** Visits the entries without iterators or pairs, whose iteration the user may have overridden. */
 function forEachEntry<V>(collection: object, visit: (value: V, key: unknown) => void): void {
   callNative(collection, 'forEach', visit);
 }
 
-/** All entries in their order. */
+/** Returns all entries in insertion order. */
 export function entriesOf(
   t: Tracer,
   given: CollectionVariable,
@@ -297,14 +302,14 @@ function outerEntry(t: Tracer, { value, source }: ObjectVariable, key: unknown):
 
 const isNumber = (key: Variable) => key.kind === 'constant' || key.kind === 'symbolic';
 
-/** A Map or Set has one key for both zeros. */
+/** Normalizes -0 to 0, as a Map or Set does. */
 function keptKey(key: Variable, id: unknown): Variable {
   return id === 0 && isNumber(key) && Object.is(key.value, -0) ? known(0) : key;
 }
 
 /**
- * Returns the identity by which a Map compares a key: the primitive, the pre-existing object, or the variable of one
- * created in the trace.
+ * Returns the identity by which a Map compares a key: the primitive, the pre-existing object, or the variable of
+ * an object created in the trace.
  */
 function keyIdentity(t: Tracer, given: Variable): unknown {
   const key = specialized(given);

@@ -1,4 +1,4 @@
-/** The order in which objects, Maps and Sets created in the trace hold their keys: it may differ from path to path. */
+/** Key order of objects, Maps and Sets created in the trace, which may differ between paths. */
 
 import { isIndex } from '../../vm/language/index-key.ts';
 import { joinOrders } from '../effects/join-orders.ts';
@@ -16,14 +16,14 @@ import {
 
 export type Keyed = NewObjectVariable | NewCollectionVariable;
 
-/** Returns a key's label in an order, as JSON: equal for equal keys. */
+/** Returns the label that represents a key in an order, as JSON. Equal keys have equal labels. */
 export function labelOf(key: unknown): string {
   if (typeof key === 'string') return JSON.stringify(key);
   const isObject = (typeof key === 'object' && key !== null) || typeof key === 'function';
   return JSON.stringify([typeof key, isObject ? idOf(key as object) : String(key)]);
 }
 
-/** An order as a value: the labels of the keys that may be there. */
+/** Returns the key order as a variable: the labels of the keys that may be present. */
 export function orderOf(keyed: Keyed): Variable {
   if (keyed.order) return resolved(keyed.order);
   return orderFrom([...keyed.entries.keys()].filter((key) => isPlaced(keyed, key)).map(labelOf));
@@ -39,7 +39,7 @@ function labelsOf(order: Variable): readonly string[] | undefined {
   return labels.map((label) => JSON.stringify(label));
 }
 
-/** Keys that are indices of an object come first, whatever the code does. */
+/** False for index keys of objects: they always come first. */
 function isPlaced(keyed: Keyed, key: unknown): boolean {
   if (keyed.kind === 'newObject' && isIndex(key as string)) return false;
   return resolved(valueAt(keyed, key)!) !== absent;
@@ -50,12 +50,12 @@ function valueAt(keyed: Keyed, key: unknown): Variable | undefined {
   return keyed.entries.get(key)?.value;
 }
 
-/** Called before the order is read. Throws UnionMet if it is data-dependent. */
+/** Must be called before the order is read. Throws UnionMet if it is data-dependent. */
 export function settleOrder(t: Tracer, keyed: Keyed): void {
   if (keyed.order) setOrder(t, keyed, specialized(keyed.order));
 }
 
-/** Before a key is given a value: what isn't there yet is going to be the last. Throws UnionMet. */
+/** Prepares the insertion of a key: a key that may be absent must end up last. Throws UnionMet. */
 export function makeRoom(t: Tracer, keyed: Keyed, key: unknown): void {
   const value = valueAt(keyed, key);
   if (value && resolved(value) !== absent && !mayBeAbsent(value)) return;

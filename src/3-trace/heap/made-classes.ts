@@ -1,6 +1,7 @@
 /**
- * Classes that captured code defines. A class created in the trace, and its instances, stay in it: where one would
- * leave, the function is traced again and the class is made natively, since each run defines another class.
+ * Classes that captured code defines. A class created in the trace must not escape it, and neither must its
+ * instances: if one would, the function is traced again and the class is created natively, because each run
+ * defines a new class.
  */
 
 import { isProxy } from '../../guards/plain.ts';
@@ -30,7 +31,7 @@ import {
   setOwnProperty,
 } from './made-objects.ts';
 
-/** The class without its elements; `parent`: what is written after `extends`. */
+/** Creates a class without members. `parent`: the value of the `extends` clause. */
 export function makeClass(
   t: Tracer,
   frame: TraceFrame,
@@ -58,7 +59,10 @@ export function makeClass(
   return made;
 }
 
-/** Another class of the user's, or a container of the language's; what extends another built-in class is made natively. */
+/**
+ * Returns the parent: a user class or a built-in container. A class that extends any other built-in is created
+ * natively.
+ */
 function parentOf(t: Tracer, given: Variable): NonNullable<ClassVariable['parent']> {
   const parent = specialized(given);
   if (parent.kind === 'class') return parent;
@@ -76,7 +80,7 @@ function parentOf(t: Tracer, given: Variable): NonNullable<ClassVariable['parent
 
 const containers: ReadonlySet<unknown> = new Set([Array, Map, Set, WeakMap, WeakSet]);
 
-/** The object that the prototype of an heir inherits from. */
+/** Returns the object that the prototype of a subclass inherits from. */
 function prototypeFor(
   t: Tracer,
   type: NonNullable<ClassVariable['parent']>,
@@ -91,7 +95,7 @@ function prototypeFor(
 /** Methods, accessors and `constructor` aren't enumerable. */
 const hidden = { ...plainAttributes, enumerable: false };
 
-/** A method, or one half of an accessor, of the class or of its prototype. */
+/** Defines a method, or one half of an accessor, on the class or its prototype. */
 export function defineMember(
   t: Tracer,
   home: Variable,
@@ -107,7 +111,7 @@ export function defineMember(
   else defineAccessor(t, object, key, { [kind]: member }, false);
 }
 
-/** An own property of a class; undefined: it has none of the key. */
+/** Returns the value of a class's own property; undefined if there is no such property. */
 export function readStatic(
   t: Tracer,
   type: ClassVariable,
@@ -125,7 +129,7 @@ export function readStatic(
   return key === 'length' ? known(type.code.parameterCount) : undefined;
 }
 
-/** Whether the class or one above it says itself what its instances are. */
+/** Returns whether the class or a superclass overrides `Symbol.hasInstance`. */
 export function tellsInstances(type: NonNullable<ClassVariable['parent']>): boolean {
   if (type.kind === 'class') {
     if (ownAttributes(type.statics, Symbol.hasInstance)) return true;
@@ -134,7 +138,10 @@ export function tellsInstances(type: NonNullable<ClassVariable['parent']>): bool
   return !isOrdinary(type.value);
 }
 
-/** The language decides what its instances are. No trap runs of a Proxy that it is, or inherits from. */
+/**
+ * Returns whether `instanceof` has its built-in meaning for the type. Proxies are rejected first, so that no trap
+ * runs.
+ */
 export function isOrdinary(type: object): boolean {
   for (let at: object | null = type; at; at = Object.getPrototypeOf(at) as object | null) {
     if (isProxy(at)) return false;
@@ -144,12 +151,12 @@ export function isOrdinary(type: object): boolean {
   return false;
 }
 
-/** Gives the class a name, as tools that shorten names do in a static block of it. */
+/** Sets the class's name, as minifiers do in a static block. */
 export function nameClass(t: Tracer, { statics }: ClassVariable, name: string): void {
   setOwnProperty(t, statics, 'name', known(name), { ...hidden, writable: false });
 }
 
-/** Assigns a data property that the class has, or that nothing above it has. */
+/** Assigns a data property that the class itself has, or that no superclass has. */
 export function writeStatic(t: Tracer, type: ClassVariable, key: Key, value: Variable): void {
   const refused = () => new GraphBreak('object-write', `the property ${String(key)} is assigned`);
   if (key === 'prototype' || key === 'name' || key === 'length' || key === '__proto__') {

@@ -1,4 +1,4 @@
-/** Objects created in the trace: their own properties as the language sees them, attributes and accessors included. */
+/** Own properties of objects created in the trace, including attributes and accessors. */
 
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { isHiddenOfError } from '../state/exceptions.ts';
@@ -19,7 +19,7 @@ import { makeRoom } from './key-order.ts';
 
 export type Key = string | symbol;
 
-/** Those of a property that an assignment makes. */
+/** Attributes of a property created by assignment. */
 export const plainAttributes: Attributes = {
   enumerable: true,
   configurable: true,
@@ -27,7 +27,7 @@ export const plainAttributes: Attributes = {
   accessor: null,
 };
 
-/** `prototype`: omitted, that of object literals. */
+/** `prototype`: by default that of object literals. */
 export function newObject(
   t: Tracer,
   prototype?: ObjectVariable | NewObjectVariable | null,
@@ -39,24 +39,24 @@ export function newObject(
   return made;
 }
 
-/** Returns the attributes of an own property; undefined when there is none. */
+/** Returns the attributes of an own property; undefined if there is no such property. */
 export function ownAttributes(object: NewObjectVariable, key: Key): Attributes | undefined {
   if (!present(ownContent(object, key))) return undefined;
   if (isHiddenOfError(object, key)) return { ...plainAttributes, enumerable: false };
   return object.traits?.attributes.get(key) ?? plainAttributes;
 }
 
-/** The value of the own data property; undefined when there is none. */
+/** Returns the value of an own data property; undefined if there is no such property. */
 export function ownContent(object: NewObjectVariable, key: Key): Variable | undefined {
   return typeof key === 'string' ? object.entries.get(key) : object.traits?.symbols.get(key);
 }
 
-/** The symbols among the own keys, in their order. */
+/** Returns the own symbol keys in insertion order. */
 export function ownSymbols({ traits }: NewObjectVariable): symbol[] {
   return traits ? [...traits.symbols.keys()].filter((key) => !isPrivateKey(key)) : [];
 }
 
-/** Puts a property there, or in the place of the one that is there. An accessor has no content. */
+/** Adds or replaces an own property. An accessor has no content. */
 export function setOwnProperty(
   t: Tracer,
   object: NewObjectVariable,
@@ -120,7 +120,7 @@ export function deleteOwn(t: Tracer, object: NewObjectVariable, key: Key): void 
   attributes.delete(key);
 }
 
-/** `prototype`: an object that existed before, one created in the trace, or null. */
+/** `prototype`: a pre-existing object, an object created in the trace, or null. */
 export function setPrototype(t: Tracer, object: NewObjectVariable, prototype: Variable): void {
   const isKnown = prototype.kind === 'object' || prototype.kind === 'newObject';
   if (!isKnown && prototype.kind !== 'constant') {
@@ -137,7 +137,7 @@ export function setPrototype(t: Tracer, object: NewObjectVariable, prototype: Va
   traits.prototype = isKnown ? prototype : null;
 }
 
-/** No property may come any more. */
+/** Makes the object non-extensible. */
 export function preventExtensions(t: Tracer, object: NewObjectVariable): void {
   const traits = changeTraits(t, object);
   t.journal.note(() => {
@@ -150,8 +150,8 @@ export const isExtensible = ({ traits }: NewObjectVariable): boolean =>
   traits?.extensible !== false;
 
 /**
- * To be changed. What a branch or loop of the program does to them is not merged: there, only those of
- * objects that it has made itself can change.
+ * Returns the traits for modification. Changes of traits are not merged, so a branch or loop may only change those
+ * of objects that it has created itself.
  */
 function changeTraits(t: Tracer, object: NewObjectVariable): ObjectTraits {
   if (t.isInRegion && object.madeIn !== t.builder) {

@@ -1,6 +1,7 @@
 /**
- * Functions that a call is given: `g(x, (y) => y.mul(2))` makes another one each time, of the same code. They are
- * guarded by their code and by what it reads around it; where the function itself matters, by identity.
+ * Functions passed as arguments: `g(x, (y) => y.mul(2))` creates a new closure of the same code on each call. Such
+ * a closure is guarded by its code and by the outer variables that it reads; it is guarded by identity if the
+ * function object itself matters.
  */
 
 import { isPlainArray, isPlainObject, isProxy, readsPlainly } from '../../guards/plain.ts';
@@ -18,7 +19,10 @@ import type { Tracer } from '../state/tracer.ts';
 import { isRefused } from '../variables/code-of.ts';
 import type { FunctionVariable } from '../variables/variable.ts';
 
-/** The closure to follow, once its code is guarded; undefined: the function is guarded by identity. */
+/**
+ * Guards the function's code and returns the closure to trace; undefined if the function must be guarded by
+ * identity.
+ */
 export function passedFunction(
   t: Tracer,
   { value, source }: FunctionVariable,
@@ -37,13 +41,16 @@ export function passedFunction(
   return closure;
 }
 
-/** An argument, what plain objects and arrays among the arguments contain, or a variable around such a function. */
+/**
+ * True for an argument, for a value in plain objects or arrays among the arguments, and for a variable that such a
+ * function captures.
+ */
 function isPassed(t: Tracer, source: Source): boolean {
   if (source.kind === 'closureName') return true;
   return source.kind === 'argument' || containerOf(t, source) !== undefined;
 }
 
-/** The plain object or array, an argument or inside one, of which the source is a property. */
+/** Returns the plain object or array that has the source as a property, if it is an argument or nested in one. */
 function containerOf({ entryFrames }: Tracer, source: Source): Container | undefined {
   const keys: (string | symbol)[] = [];
   let place = source;
@@ -66,7 +73,7 @@ function isContainer(value: unknown): value is Container {
   return isPlainObject(value) || isPlainArray(value);
 }
 
-/** The code, or a function that it makes, assigns a variable around it or uses a private name. */
+/** Returns whether the code, or a function that it creates, assigns an outer variable or uses a private name. */
 function reachesOut({ instructions, inner }: Code): boolean {
   return instructions.some(({ op }) => outside.has(op)) || inner.some(reachesOut);
 }
@@ -78,7 +85,7 @@ const outside: ReadonlySet<Opcode> = new Set<Opcode>([
   'hasPrivate',
 ]);
 
-/** Where the code reads a variable around it: of whichever function is passed. */
+/** Returns the source of an outer variable that the code reads, relative to whichever function is passed. */
 export function variableAround(
   t: Tracer,
   closure: Omit<Closure, 'cells'>,
@@ -88,7 +95,7 @@ export function variableAround(
   return base && { kind: 'closureName', base, name };
 }
 
-/** A frame or a function keeps the closure beyond the trace: the function is traced again, guarded by identity. */
+/** Called if a frame or function keeps the closure beyond the trace. Restarts the trace with an identity guard. */
 export function expectNotPassed(t: Tracer, closure: Omit<Closure, 'cells'>): void {
   const source = t.passed.get(closure);
   if (!source) return;
@@ -96,7 +103,7 @@ export function expectNotPassed(t: Tracer, closure: Omit<Closure, 'cells'>): voi
   throw new RestartTrace();
 }
 
-/** A variable is assigned that may be one of theirs. */
+/** Called if the trace assigns a variable that a passed function may capture. */
 export function expectNonePassed(t: Tracer): void {
   if (t.passed.size === 0) return;
   for (const source of t.passed.values()) t.control.plans.guardByIdentity(sourceKey(source));

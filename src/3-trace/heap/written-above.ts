@@ -7,7 +7,10 @@ import { present } from '../variables/unions.ts';
 import type { Variable } from '../variables/variable.ts';
 import type { Key } from './made-objects.ts';
 
-/** Returns the property that the trace has written to a prototype of the object, if it is the first to have it. */
+/**
+ * Returns the property that the trace has written to a prototype, if that prototype is the first in the chain to
+ * have it.
+ */
 export function writtenAbove(
   t: Tracer,
   object: object,
@@ -28,7 +31,7 @@ export function writtenAbove(
   return undefined;
 }
 
-/** Returns what the trace has written to this prototype. */
+/** Returns the value that the trace has written to this prototype. */
 export function writtenThere(
   t: Tracer,
   prototype: object,

@@ -1,4 +1,4 @@
-/** Calls of `Math.random()` and of the clock: each run makes them again. */
+/** Calls of `Math.random()` and of the clock, which every run repeats. */
 
 import type { NumberCall } from '../../../runtime/ops/numbers/number-calls.ts';
 import type { ProgramBuilder } from '../../../runtime/program/builder.ts';
@@ -13,13 +13,13 @@ import type { ProgramNumbers } from './sizes.ts';
 interface MadeCall {
   readonly source: CalledNumber;
   readonly site: CallSite;
-  /** The ops that the program had. */
+  /** The number of ops in the program at the call. */
   readonly opCount: number;
 }
 
 /**
- * The calls that a trace has met. A run makes those of the clock that precede all ops before it, and those that follow
- * all ops behind it; of `Math.random()` only the order of its numbers can be told.
+ * The number calls of a trace. A run makes clock calls before all ops or after all ops, as in the trace; calls of
+ * `Math.random()` must only keep their order.
  */
 export class CalledNumbers {
   readonly #calls: MadeCall[] = [];
@@ -28,7 +28,7 @@ export class CalledNumbers {
     return this.#calls.map(({ source }) => source);
   }
 
-  /** The result of a call. */
+  /** Records a call and returns its result. */
   add(fn: NumberCall, site: CallSite, builder: ProgramBuilder, journal: Journal): SymbolicVariable {
     const index = this.#calls.filter(({ source }) => source.fn === fn).length;
     const after = fn !== 'Math.random' && builder.computes();
@@ -39,7 +39,10 @@ export class CalledNumbers {
     return { kind: 'symbolic', expr: { kind: 'source', source }, value, source: null };
   }
 
-  /** A call that a run can make neither before nor after it: of the clock between two ops, or an op depends on its value. */
+  /**
+   * Returns a call that a run can make neither before nor after the program: a clock call between two ops, or a
+   * call whose value an op depends on.
+   */
   misplaced(builder: ProgramBuilder, { scalars, sources }: ProgramNumbers): CallSite | undefined {
     if (this.#calls.length === 0) return undefined;
     const between = this.#calls.find(
@@ -54,7 +57,7 @@ export class CalledNumbers {
     return undefined;
   }
 
-  /** The sites of the calls that the number is computed from. */
+  /** Returns the sites of the calls that the number is computed from. */
   sitesOf(expr: NumberExpr): CallSite[] {
     const sources = new Set(numberSources(expr));
     return this.#calls.flatMap(({ source, site }) => (sources.has(source) ? [site] : []));

@@ -6,18 +6,18 @@ import {
 import type { NumberExpr } from '../../guards/number-expr.ts';
 import type { ProgramNumbers } from './sizes.ts';
 
-/** A place from which numbers are counted: its seed and its offset. */
+/** The origin of relative stream positions: a seed and an offset. */
 export type StreamOrigin = readonly [seed: NumberExpr, offset: NumberExpr];
 
-/** Where the stream stands when a run begins. */
+/** The position of the stream when a run begins. */
 export const runBegins: StreamOrigin = [
   { kind: 'source', source: { kind: 'random', field: 'seed' } },
   { kind: 'source', source: { kind: 'random', field: 'offset' } },
 ];
 
 /**
- * A place in the stream as attributes of an op: so many numbers behind the origin. They are symbolic, and go wherever
- * numbers go.
+ * Returns the position `drawn` numbers after the origin. Its fields are symbolic, so that they can be attributes
+ * of an op.
  */
 export function placeBehind(
   numbers: ProgramNumbers,
@@ -30,12 +30,15 @@ export function placeBehind(
   return { seed, offset } as unknown as RandomState;
 }
 
-/** The stream while a trace is played for other sizes: an element takes one number, so places are others. */
+/**
+ * The random stream while a trace is replayed for other sizes: each element draws one number, so positions depend
+ * on sizes.
+ */
 export class CountedStream implements RandomSource {
   readonly #numbers: ProgramNumbers;
   readonly #drawnAt = new WeakMap<RandomState, number>();
   #drawn = 0;
-  /** The furthest place so far: where the stream stands after a run. */
+  /** The furthest position so far, which is the stream's position after a run. */
   count = 0;
 
   constructor(numbers: ProgramNumbers) {

@@ -7,8 +7,8 @@ import { sourceKey } from '../../guards/source-key.ts';
 import type { TensorInput, TraceInput } from './trace-input.ts';
 
 /**
- * Guards that inputs with several gradient contributions are distinct tensors. If two were one tensor, eager
- * execution would sum the contributions of both in another order, which shows in the last bit.
+ * Returns guards that inputs with several gradient contributions are distinct tensors. If two of them were the
+ * same tensor, eager execution would sum the contributions in another order, which changes the last bit.
  */
 export function distinctInputs(
   inputs: readonly TraceInput[],
@@ -31,8 +31,8 @@ export function distinctInputs(
 }
 
 /**
- * Returns guards for a tensor that the function frees or switches: in later calls it must be the same used tensors as
- * here, or none of them.
+ * Returns guards for tensors that the function disposes or whose `requiresGrad` it changes: each must alias the
+ * same inputs in later calls.
  */
 export function disposedInputs(
   inputs: readonly TensorInput[],
@@ -52,7 +52,10 @@ export function disposedInputs(
   return [...guards, { kind: 'distinct', sources, others }];
 }
 
-/** The elements of an array that gradients flow to are known by their places alone: none is another input as well. */
+/**
+ * Returns a guard that no array element that receives gradients is also another input: such elements are
+ * identified by index alone.
+ */
 export function distinctElements(inputs: readonly TraceInput[]): Guard[] {
   const differentiable = inputs.filter(({ tensor }) => gradEnabled() && tensor.requiresGrad);
   const sources = differentiable.flatMap(({ source, list }) => (list ? [source] : []));

@@ -2,7 +2,7 @@ import { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { Guard } from '../../guards/guard.ts';
 import { sourceKey } from '../../guards/source-key.ts';
 
-/** Returns the guards that no other guard implies: a tensor's guard implies that it is a `Tensor`. */
+/** Drops guards that another guard implies: a tensor's guard implies that it is a `Tensor`. */
 export function withoutImplied(guards: ReadonlyMap<string, Guard>): Guard[] {
   const isImplied = (guard: Guard): boolean => {
     const source = 'source' in guard ? guard.source : null;

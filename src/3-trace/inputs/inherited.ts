@@ -5,15 +5,14 @@ import { sourceKey } from '../../guards/source-key.ts';
 import { OwnMap } from '../../vm/language/primordials.ts';
 
 /**
- * The properties that a trace has read from prototypes that the user may change: methods of tensors and the language's
- * own look-ups. There is one guard for each prototype, and one for each pre-existing tensor that a method was called
- * on.
+ * Properties that a trace has read from prototypes that users can modify: tensor methods and built-in lookups.
+ * There is one guard per prototype, and one per pre-existing tensor on which a method was called.
  */
 export class InheritedProperties {
   readonly #prototypes = new OwnMap<object, Map<PropertyKey, InheritedProperty>>();
   readonly #tensors = new Map<string, { source: Source; keys: Set<PropertyKey> }>();
 
-  /** Returns the property that the name leads to on the prototype; the trace depends on it from now on. */
+  /** Returns the property that the key resolves to on the prototype, and makes the trace depend on it. */
   read(prototype: object, key: string | symbol): InheritedProperty {
     let properties = this.#prototypes.get(prototype);
     if (!properties) {
@@ -28,7 +27,7 @@ export class InheritedProperties {
     return found;
   }
 
-  /** The tensor there has nothing of its own by this name, and is of no class of the user's. */
+  /** Requires that the tensor has no own property of this name and is not an instance of a user subclass. */
   expectBare(source: Source, key: PropertyKey): void {
     const place = sourceKey(source);
     let found = this.#tensors.get(place);

@@ -1,10 +1,13 @@
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { Source } from '../../guards/source.ts';
 
-/** Among operands, inside of an array: all tensors of an array from outside, of which another call may have more. */
+/**
+ * A placeholder in op operands for all tensors of a pre-existing array, which may contain more tensors in another
+ * call.
+ */
 export class OuterTensors {
   readonly source: Source;
-  /** Those of the trace. */
+  /** The array's tensors at trace time. */
   readonly recorded: readonly Tensor[];
 
   constructor(source: Source, recorded: readonly Tensor[]) {
@@ -13,7 +16,7 @@ export class OuterTensors {
   }
 }
 
-/** The source in which the programs of one trace differ besides sizes: the tensors of an array. */
+/** Returns the source of an array's tensors, in which programs of one trace may differ besides sizes. */
 export function layoutSource(base: Source): Source {
   return { kind: 'query', base, query: 'tensors', key: undefined };
 }

@@ -7,11 +7,11 @@ import { uninitialized } from '../../vm/bytecode/frame.ts';
 import { isPrimitive, tensorVariable, type Variable } from '../variables/variable.ts';
 import { symbolicFrom } from './symbolic.ts';
 
-/** The variables of what existed before, by the place where it is read. */
+/** Variables for pre-existing values, by the source from which they are read. */
 export class OuterVariables {
   readonly #bySource = new Map<string, Variable>();
   readonly #history: NumberHistory;
-  /** All places that were read. */
+  /** All sources that were read. */
   readonly places: Source[] = [];
 
   constructor(history: NumberHistory) {
@@ -19,8 +19,8 @@ export class OuterVariables {
   }
 
   /**
-   * The variable for a value read from a source; reading the same place twice gives the same one. `changes`: a number
-   * there is known to be another one at the next call.
+   * Returns the variable for a value read from a source. Reading a source twice returns the same variable.
+   * `changes`: the number is known to differ in the next call.
    */
   read(source: Source, value: unknown, changes = false): Variable {
     const key = sourceKey(source);
@@ -48,8 +48,8 @@ export class OuterVariables {
   }
 
   /**
-   * Returns the variable for a number. One that came out of a break differs from run to run; for other numbers, history
-   * tells.
+   * Returns the variable for a number: symbolic if it came out of a graph break or if its history shows that it
+   * changes.
    */
   #numberFrom(source: Source, value: number, changes: boolean): Variable {
     const symbolic =

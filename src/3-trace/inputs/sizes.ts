@@ -14,31 +14,31 @@ import { sourceKey } from '../../guards/source-key.ts';
 import type { Frame } from '../../vm/bytecode/frame.ts';
 import { isLayout } from './symbolic.ts';
 
-/** A size of a result that the user's code asked for. */
+/** A size of an op result that user code has read. */
 export interface SizeRead {
   readonly tensor: Tensor;
-  /** Null: the number of elements. */
+  /** Null for the number of elements. */
   readonly dim: number | null;
 }
 
-/** A dimension of an input that may have another size. */
+/** A dynamic dimension of an input. */
 export interface OpenDim {
-  /** Null: from 2 on, without 0 and 1. */
+  /** Null for sizes of at least 2, which exclude 0 and 1. */
   readonly size: null | 'any';
-  /** Where the size is read. */
+  /** The source of the size. */
   readonly place: Source;
 }
 
-/** The sizes and numbers that differ between the programs of one trace. */
+/** Sizes and numbers in which the programs of one trace differ. */
 export class Sizes {
-  /** Sizes of inputs, and numbers that decide shapes. */
+  /** Sizes of inputs, and numbers that determine shapes. */
   readonly keys = new Map<string, Source>();
   readonly reads: SizeRead[] = [];
-  /** The dimensions of each input that may have other sizes. */
+  /** The dynamic dimensions of each input. */
   readonly dims = new Map<Tensor, ReadonlyMap<number, OpenDim>>();
-  /** Expressions that the sizes have decided, by their keys. */
+  /** Expressions whose values the sizes have determined, by their keys. */
   readonly decided = new Map<string, NumberExpr>();
-  /** Something was done that can't be done again: the sizes are as they are. */
+  /** True if the trace did something that can't be replayed, so that it holds for its own sizes only. */
   fixed = false;
 
   get vary(): boolean {
@@ -53,22 +53,22 @@ export class Sizes {
     return this.keys.has(sourceKey(source));
   }
 
-  /** Guards on the numbers among the keys, for a program that holds for these alone. */
+  /** Returns value guards on the numeric keys, for a program that holds for these numbers only. */
   fixedNumbers(frames: readonly Frame[]): Guard[] {
     return [...this.keys.values()].flatMap((source): Guard[] => {
-      // Of tensors, the guards on inputs say sizes and strides.
+      // Guards on input tensors already cover sizes and strides.
       if (isLayout(source)) return [];
       return [{ kind: 'value', source, value: compileReader(source)(frames) as number }];
     });
   }
 
-  /** Whether the number follows from the sizes alone. */
+  /** Returns whether the keys alone determine the number. */
   decide(expr: NumberExpr): boolean {
     for (const source of numberSources(expr)) if (!this.isKey(source)) return false;
     return true;
   }
 
-  /** The number of a size of a result, as a leaf of expressions. */
+  /** Returns the size of a result as a leaf of expressions. */
   read(tensor: Tensor, dim: number | null): NumberExpr {
     let index = this.reads.findIndex((read) => read.tensor === tensor && read.dim === dim);
     if (index < 0) index = this.reads.push({ tensor, dim }) - 1;
@@ -80,7 +80,7 @@ export function sizeIn(tensor: Tensor, dim: number | null): number {
   return dim === null ? tensor.numel() : tensor.shape[dim]!;
 }
 
-/** The number as an operand of the tensor API: plain if the sizes determine it, else symbolic. */
+/** Returns the number as an operand of the tensor API: plain if the sizes determine it, else symbolic. */
 export function numberFor(numbers: ProgramNumbers, sizes: Sizes, expr: NumberExpr): number {
   if (sizes.decide(expr)) sizes.decided.set(numberKey(expr), expr);
   return numbers.operand(sizes, expr) as number;
@@ -90,10 +90,10 @@ const comparisons: ReadonlySet<string> = new Set(
   [...scalarFunctions].flatMap(([name, fn]) => (typeof fn(1, 1) === 'boolean' ? [name] : [])),
 );
 
-/** JavaScript numbers as one program takes them: those of the key are plain, others scalar inputs. */
+/** JavaScript numbers as seen by one program: keys are plain numbers, other numbers are scalar inputs. */
 export class ProgramNumbers {
   readonly scalars = new ScalarTable();
-  /** Where the program's scalar inputs come from. */
+  /** Sources of the program's scalar inputs. */
   readonly sources: Source[] = [];
   readonly #inputs = new Map<string, SymbolicNumber>();
   readonly #frames: readonly Frame[];
@@ -114,12 +114,12 @@ export class ProgramNumbers {
     this.#sizeOf = sizeOf;
   }
 
-  /** The number at present. */
+  /** Returns the number's current value. */
   value(expr: NumberExpr): number | boolean {
     return compileNumber(expr, this.#sizes.reads.map(this.#sizeOf), this.#readerOf)(this.#frames);
   }
 
-  /** Plain where the sizes decide it, else symbolic. */
+  /** Returns a plain number if the sizes determine it, else a symbolic number. */
   operand(sizes: Sizes, expr: NumberExpr): number | SymbolicNumber {
     return (sizes.decide(expr) ? this.value(expr) : this.attribute(expr)) as
       | number
@@ -127,8 +127,8 @@ export class ProgramNumbers {
   }
 
   /**
-   * The number as an attribute of an op: symbolic unless the sizes determine it; undefined if it contains a
-   * comparison.
+   * Returns the number as an attribute of an op: symbolic unless the sizes determine it; undefined if it contains
+   * a comparison.
    */
   attribute(expr: NumberExpr): number | SymbolicNumber | undefined {
     switch (expr.kind) {

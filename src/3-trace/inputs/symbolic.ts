@@ -1,4 +1,4 @@
-/** Symbolic numbers, and where their sources are read. */
+/** Symbolic numbers and predicates on their sources. */
 
 import { numberSources } from '../../guards/number-expr.ts';
 import type { Source } from '../../guards/source.ts';
@@ -9,23 +9,23 @@ export function symbolicFrom(source: Source, value: number): SymbolicVariable {
   return { kind: 'symbolic', expr: { kind: 'source', source }, value, source };
 }
 
-/** True when a number of the expression came out of a break. */
+/** True if a number of the expression came out of a graph break. */
 export function comesFromBreak({ expr }: SymbolicVariable): boolean {
   for (const source of numberSources(expr)) if (rootOf(source).kind === 'register') return true;
   return false;
 }
 
-/** A size, or computed from sizes alone. */
+/** True for a size, or a number computed from sizes alone. */
 export function isOfSizes({ expr }: SymbolicVariable): boolean {
   return [...numberSources(expr)].every(isSize);
 }
 
-/** A size of a tensor that is an input: a number in any case. */
+/** True for a size of an input tensor, which is always a number. */
 export function isSize(source: Source): boolean {
   return isEntryOf('shape', source);
 }
 
-/** A size or a stride of a tensor that is an input. */
+/** True for a size or stride of an input tensor. */
 export function isLayout(source: Source): boolean {
   return isSize(source) || isEntryOf('strides', source);
 }

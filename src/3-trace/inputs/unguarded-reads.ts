@@ -4,8 +4,8 @@ import type { Source } from '../../guards/source.ts';
 import { sourceKey } from '../../guards/source-key.ts';
 
 /**
- * Properties whose value goes through the trace without being asked for, to the result for instance: were
- * one a getter in a later call, eager execution would run it, once and in program order.
+ * Returns a guard for properties whose values the trace forwards, for example to the result, without inspecting
+ * them. If one became a getter in a later call, eager execution would run it, once and in program order.
  */
 export function unguardedReads(read: readonly Source[], guards: readonly Guard[]): Guard[] {
   const guarded = new Set<string>();

@@ -1,4 +1,4 @@
-/** `yield*` in a generator that was created in the trace: it yields what another iterator yields. */
+/** `yield*` in a generator created in the trace, which yields the values of another iterator. */
 
 import { GraphBreak } from '../../traces/graph-break.ts';
 import type { InstructionOf } from '../../vm/bytecode/instructions.ts';
@@ -12,8 +12,8 @@ import type { TraceFrame } from '../variables/trace-frame.ts';
 import { undefinedVariable, type Variable } from '../variables/variable.ts';
 
 /**
- * Takes the next value of the other iterator, which is yielded. At its end the frame continues after the
- * instruction: then there is no value.
+ * Takes the next value of the delegate iterator and returns it for yielding. At its end, returns undefined and
+ * continues after the instruction.
  */
 export function stepDelegate(
   t: Tracer,

@@ -25,7 +25,7 @@ import { objectHandlers } from './handlers/objects.ts';
 import { operatorHandlers } from './handlers/operators.ts';
 import { valueHandlers } from './handlers/values.ts';
 
-/** One for each opcode: a missing one fails to compile. */
+/** One handler per opcode; a missing one fails to compile. */
 const handlers: Handlers<Exclude<Opcode, 'return'>> = {
   ...valueHandlers,
   ...operatorHandlers,
@@ -44,7 +44,7 @@ export type End =
       readonly onlyThrows: boolean;
     };
 
-/** How the tracer continues from inside an instruction; the ops with programs inside are given. */
+/** The tracer's functions for continuing from inside an instruction. The ops with regions are passed in. */
 export function executionOf(
   tracer: Tracer,
   append: Pick<Execution, 'appendControl' | 'appendCall'>,
@@ -80,7 +80,7 @@ export function execute(tracer: Tracer): End {
   }
 }
 
-/** Something that is thrown from here may be caught, or passes a `finally`. */
+/** Returns whether an exception thrown here may be caught or pass a `finally`. */
 function catches(frames: readonly TraceFrame[]): boolean {
   return frames.some(({ closure: { code }, pc }, depth) => {
     // A caller's pc is already past its call.
@@ -89,7 +89,7 @@ function catches(frames: readonly TraceFrame[]): boolean {
   });
 }
 
-/** Executes one instruction of the top frame; returns what it returns, if it does. */
+/** Executes one instruction of the top frame. Returns a value if the instruction returns or yields. */
 function step(tracer: Tracer): { readonly value: Variable } | undefined {
   tracer.tick();
   const frame = tracer.top;
@@ -123,7 +123,10 @@ function step(tracer: Tracer): { readonly value: Variable } | undefined {
   return { value: returning };
 }
 
-/** Returns the next pc. Where it matters which option of a union a value is, each of them is followed. */
+/**
+ * Executes an instruction and returns the next pc. If the instruction needs a union's option, every option is
+ * traced.
+ */
 function perform(tracer: Tracer, frame: TraceFrame, instruction: Instruction): Pc {
   const handler = handlers[instruction.op as Exclude<Opcode, 'return'>] as Handler<Opcode>;
   try {
@@ -135,13 +138,15 @@ function perform(tracer: Tracer, frame: TraceFrame, instruction: Instruction): P
   }
 }
 
-/** The frame above is done: its result is in the caller's register. */
+/** Pops the top frame and stores its result in the caller's register. */
 function popFrame(tracer: Tracer, value: Variable): void {
   const { returnTo } = tracer.frames.pop()!;
   if (returnTo !== undefined) set(tracer.top, returnTo, value);
 }
 
-/** Until the frame at `depth` returns. The outermost one stays: it has no caller. */
+/**
+ * Runs until the frame at index `depth` returns. The outermost frame stays on the stack because it has no caller.
+ */
 function runAbove(tracer: Tracer, depth: number): Variable {
   for (;;) {
     const returned = step(tracer);
@@ -157,8 +162,8 @@ function runAbove(tracer: Tracer, depth: number): Variable {
 }
 
 /**
- * Until the frame at `depth` returns or comes to a stop; when `entering`, not at the instruction where it
- * stands. The frame stays.
+ * Runs until the frame at `depth` returns or reaches a stop, and leaves the frame on the stack. With `entering`,
+ * the current instruction is not a stop.
  */
 function runPath(
   tracer: Tracer,
@@ -168,7 +173,7 @@ function runPath(
 ): PathEnd {
   const { control } = tracer;
   return control.inPath(tracer.frames[depth - 1]!, stops, () => {
-    // Of `cond` and its like: where the user's function returned what they return.
+    // For `cond` and similar functions: the position where the user's function returned their result.
     let given: UserPosition | undefined;
     const isOurs = isFrameworkFile(tracer.top.closure.code.source.file);
     for (let first = entering; ; first = false) {
@@ -192,7 +197,7 @@ function runPath(
   });
 }
 
-/** Where a generator continues is known while tracing: no path of a decision may leave it suspended. */
+/** A generator must continue at a known pc: no path of a decision may leave it suspended. */
 function expectNoYield({ closure, pc }: TraceFrame): void {
   if (closure.code.instructions[pc]!.op !== 'yield') return;
   throw new GraphBreak(

@@ -1,4 +1,4 @@
-/** The changes after a run of the graph, in the order in which the code made them. */
+/** The changes that follow a run of the graph, in program order. */
 
 import { hostType } from '../../guards/host-types.ts';
 import type { Effect, Recipe } from '../../traces/trace-result.ts';
@@ -9,7 +9,7 @@ import { resolved } from '../variables/unions.ts';
 import { absent, known } from '../variables/variable.ts';
 import type { Reconstruction } from './reconstruct.ts';
 
-/** The changes to make after the run. */
+/** Returns the changes to make after the run. */
 export function effectRecipes({ effects, random }: Tracer, recipes: Reconstruction): Effect[] {
   const changes: Effect[] = [
     ...[...effects.writes()].flatMap((write) => propertyEffects(recipes, write)),
@@ -40,7 +40,7 @@ export function effectRecipes({ effects, random }: Tracer, recipes: Reconstructi
   for (const [index, { kind }] of lists) {
     if (kind === 'list') kept.push({ kind: 'keep', tensor: { kind: 'made', index } });
   }
-  // First, since a gradient lives as long as its tensor.
+  // Kept tensors come first, since a gradient lives as long as its tensor.
   return [...recipes.kept, ...kept, ...changes];
 }
 
@@ -69,7 +69,7 @@ function draws(recipes: Reconstruction, { position, reseeded, count }: RandomStr
   return [{ kind: 'seed', value: { kind: 'number', expr: reseeded } }, drawn];
 }
 
-/** A value that stays inside the program has no handle to dispose of. */
+/** Returns no effect for a value that stays inside the program: it has no handle to dispose. */
 function disposalOf(recipes: Reconstruction, { variable, source, when }: Disposal): Effect[] {
   const { traced } = variable;
   const condition = when && recipes.recipe(when);

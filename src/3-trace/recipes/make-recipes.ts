@@ -24,7 +24,10 @@ import {
 } from '../variables/variable.ts';
 import type { Reconstruction } from './reconstruct.ts';
 
-/** Returns how a run makes an object that the trace has created; its contents are recipes of the reconstruction. */
+/**
+ * Returns how a run creates an object that was created in the trace. Its contents are recipes of the
+ * reconstruction.
+ */
 export function makeOf(to: Reconstruction, variable: Variable): Make {
   switch (variable.kind) {
     case 'newArray':
@@ -103,7 +106,7 @@ export function makeOf(to: Reconstruction, variable: Variable): Make {
     }
     case 'generator': {
       const { frame, state } = variable;
-      // The recipe can't describe the iterator that it has begun, so the `yield*` becomes a break.
+      // Recipes can't describe an iterator in progress, so the `yield*` becomes a graph break.
       if (frame.delegate) to.tracer.control.plans.breakAt(frame.closure.code, frame.pc);
       return { kind: 'generator', state, frame: to.frame(frame, frame.pc, undefined) };
     }
@@ -153,7 +156,7 @@ function arrayMake(to: Reconstruction, variable: NewArrayVariable): Make {
   return { kind: 'arguments', elements: items, named, shared };
 }
 
-/** Uses no iterator: the user may have replaced the protocol that destructuring uses. */
+/** Avoids iterators: user code may have replaced the protocol that destructuring uses. */
 function entriesOf(to: Reconstruction, { entries }: NewObjectVariable): [string, Recipe][] {
   const recipes: [string, Recipe][] = [];
   entries.forEach((value, key) => {
@@ -221,7 +224,7 @@ function elementRecipe(to: Reconstruction, form: ListTreeSpec): ElementRecipe {
   }
 }
 
-/** How to make a view of memory that other objects share; undefined if the memory belongs to the view alone. */
+/** Returns how to create a view of shared memory; undefined if no other object uses the memory. */
 function viewMake(to: Reconstruction, view: ArrayBufferView): Make | undefined {
   const buffer = reachedBuffer(view.buffer);
   if (!buffer) return undefined;
@@ -236,7 +239,10 @@ function viewMake(to: Reconstruction, view: ArrayBufferView): Make | undefined {
   };
 }
 
-/** How many steps bring a new iterator there: steps to keys that were deleted on the path don't count. */
+/**
+ * Returns how many steps advance a new iterator to this position. Steps over keys that were deleted since don't
+ * count.
+ */
 function stepsOf({ over, next, passed }: IteratorVariable): number {
   if (over.kind === 'newArray' || over.kind === 'newTypedArray' || passed.size === 0) return next;
   const keys =

@@ -4,12 +4,12 @@ import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { freedBelow, isDifferentiable } from '../state/recorded-graph.ts';
 import type { ListVariable } from '../variables/growable-list.ts';
 
-/** The values of the program that are requested after the run, in the order of the requests. */
+/** The graph values that are needed after the run, in the order in which they were requested. */
 export class ProgramOutputs {
   readonly values: ValueId[] = [];
   readonly tensors: Tensor[] = [];
   readonly #builder: ProgramBuilder;
-  /** The output number of each tensor of the trace. */
+  /** The output index of each traced tensor. */
   readonly #numbers = new Map<Tensor, number>();
   readonly #scalars = new Map<Tensor, number>();
 
@@ -17,7 +17,7 @@ export class ProgramOutputs {
     this.#builder = builder;
   }
 
-  /** This tensor is reachable after the run. */
+  /** Returns whether the tensor is reachable after the run. */
   has(tensor: Tensor): boolean {
     return this.#numbers.has(tensor);
   }
@@ -30,12 +30,12 @@ export class ProgramOutputs {
     return this.values.push(this.#builder.valueOf(tensor)) - 1;
   }
 
-  /** Numbers of the outputs that are read and freed. */
+  /** Indices of the outputs that are read as numbers and freed. */
   reads(): number[] {
     return [...this.#scalars.values()];
   }
 
-  /** An output of its own, since it is freed when it is read. */
+  /** Returns a separate output, because it is freed when it is read. */
   ofScalar(tensor: Tensor): number {
     const known = this.#scalars.get(tensor);
     if (known !== undefined) return known;
@@ -45,18 +45,18 @@ export class ProgramOutputs {
     return index;
   }
 
-  /** An output of its own, which is taken apart. */
+  /** Returns a separate output, because it is split into its elements. */
   ofList({ tensor }: ListVariable): number {
     this.tensors.push(tensor);
     return this.values.push(this.#builder.valueOf(tensor)) - 1;
   }
 
-  /** Whether each output has a graph that no backward has freed. */
+  /** Returns for each output whether it has an autograd graph that no backward has freed. */
   differentiable(): boolean[] {
     return this.tensors.map((tensor) => isDifferentiable(tensor, this.#builder));
   }
 
-  /** For each output, the op at which a backward finds that its graph is freed. */
+  /** Returns for each output the op at which backward finds its graph freed. */
   lost(): (string | null)[] {
     return this.tensors.map((tensor) => freedBelow(tensor, this.#builder));
   }

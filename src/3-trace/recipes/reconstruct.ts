@@ -36,20 +36,20 @@ import { makeOf } from './make-recipes.ts';
 import { ProgramOutputs } from './program-outputs.ts';
 
 /**
- * Turns variables into recipes that give the same values after a run of the graph. One object has one
- * recipe, however often it is reached, so identities and cycles stay.
+ * Turns variables into recipes that produce the same values after a run of the graph. Each object has a single
+ * recipe, however often it is reached, so that identities and cycles are preserved.
  */
 export class Reconstruction {
   readonly makes: Make[] = [];
   readonly outputs: ProgramOutputs;
   readonly tracer: Tracer;
   readonly #made = new Map<Variable, number>();
-  /** The effects on outputs' gradients after the run. */
+  /** Effects on the gradients of outputs after the run. */
   readonly gradients: Effect[] = [];
-  /** Outputs that outlive the `tidy` around the call. */
+  /** Keeps outputs alive beyond the `tidy` around the call. */
   readonly kept: Effect[] = [];
 
-  /** The recipes of tensors that require gradients on some paths only. */
+  /** Recipes of tensors that require gradients on some paths only. */
   readonly #unions = new Map<Tensor, Recipe>();
 
   constructor(tracer: Tracer) {
@@ -96,7 +96,7 @@ export class Reconstruction {
           ? { kind: 'source', source: variable.source }
           : { kind: 'held', value: variable.value };
       case 'tensor':
-        // An outer tensor is that very tensor again.
+        // An outer tensor is returned as the same object.
         return variable.source
           ? { kind: 'source', source: variable.source }
           : this.#tensorOutput(variable);
@@ -139,7 +139,7 @@ export class Reconstruction {
     }
   }
 
-  /** The symbol that a run makes in the place of one that the trace has made. */
+  /** Returns the recipe for a symbol that was created in the trace; each run creates its own. */
   madeSymbol(value: unknown): Recipe | undefined {
     if (typeof value === 'symbol') expectNoPrivate(this.tracer, [value]);
     const variable = typeof value === 'symbol' ? this.tracer.symbols.get(value) : undefined;
@@ -157,12 +157,12 @@ export class Reconstruction {
     return order ? { which: this.recipe(order), labels: [...entries.keys()].map(labelOf) } : null;
   }
 
-  /** The objects that are made after the run. */
+  /** The objects that are created after the run. */
   get made(): Iterable<Variable> {
     return this.#made.keys();
   }
 
-  /** A handle of its own for each tensor of the trace, with what it knows of gradients. */
+  /** Creates one handle per traced tensor, with its gradient state. */
   #tensorOutput(variable: TensorVariable): Recipe {
     const tensor = variable.traced!;
     const isNew = !this.outputs.has(tensor);
@@ -183,7 +183,7 @@ export class Reconstruction {
     return recipe;
   }
 
-  /** Where the run's path has recorded no graph for it, the same tensor without one. */
+  /** Selects the same tensor without a graph if the run took a path that recorded none. */
   #withOrWithoutGraph(tensor: Tensor, own: Recipe & { kind: 'output' }): Recipe {
     const known = this.#unions.get(tensor);
     if (known) return known;
@@ -204,7 +204,7 @@ export class Reconstruction {
     return variable === hole ? null : this.recipe(variable);
   }
 
-  /** The frame at its present instruction, with the registers that are read from there on. */
+  /** Returns the frame at the current instruction, with its live registers. */
   frame(frame: TraceFrame, pc: Pc, awaited: Reg | undefined): FrameRecipe {
     const { closure, cells, entry, returnTo } = frame;
     expectNotPassed(this.tracer, closure);
@@ -212,7 +212,7 @@ export class Reconstruction {
     const { plans } = this.tracer.control;
     if (frame.made) plans.makeNatively(frame.made.code);
     if (frame.home) plans.makeNatively(closure.code);
-    // A frame that waits for its call may continue after it, or at the handler of a throw.
+    // A frame that awaits a call may continue after the call, or at an exception handler.
     const live = [
       ...(awaited === undefined ? liveBefore(closure.code)[pc]! : liveDuring(closure.code, pc - 1)),
     ];
@@ -245,7 +245,7 @@ export class Reconstruction {
     if (existing !== undefined) return existing;
     const index = this.makes.length;
     this.#made.set(variable, index);
-    // Takes its place before its contents are requested: an object may contain itself.
+    // Reserves its slot before its contents are requested: an object may contain itself.
     this.makes.push({ kind: 'array', elements: [], named: [], isFrozen: false, own: null });
     this.makes[index] = makeOf(this, variable);
     return index;

@@ -6,33 +6,33 @@ import type { Code } from '../../vm/bytecode/code.ts';
 import type { Pc } from '../../vm/bytecode/instructions.ts';
 import type { TensorVariable, Variable } from '../variables/variable.ts';
 
-/** The call that made something which a trace can hold only as long as it lasts. */
+/** The call that created state which must not outlive the trace. */
 export interface Site {
   readonly code: Code;
   readonly pc: Pc;
 }
 
-/** A trace's knowledge of the gradients inside it, beyond the graph of its tensors. */
+/** Autograd state of a trace, beyond the graph that its tensors have recorded. */
 export class AutogradState {
-  /** Results whose `.grad` backward fills. */
+  /** Op results whose `.grad` backward sets. */
   readonly retained: TensorVariable[] = [];
   /**
-   * Nodes and leaves at which backward does more than the ops of the program say. The phase that differentiates the
-   * program later knows nothing of it: such a graph is freed inside, or the call runs natively.
+   * Nodes and leaves at which backward does more than the program's ops. The differentiation phase can't know
+   * about it, so such a graph must be freed inside the trace; otherwise the call runs natively.
    */
   readonly watched = new Map<GradNode | Tensor, Site>();
-  /** Backward may come to code of the user's. */
+  /** True if backward may call user code. */
   callsUser = false;
-  /** Pre-existing tensors whose `requiresGrad` was changed, as values with the new one. */
+  /** Pre-existing tensors whose `requiresGrad` was changed, with the graph values that have the new flag. */
   readonly switched = new Map<Tensor, Tensor>();
-  /** How often the trace has made an outer tensor a leaf, or frozen one. */
+  /** The number of `requiresGrad` changes of outer tensors. */
   switches = 0;
   /** Calls of `checkpoint` so far. */
   readonly checkpoints: { expectAsItWas(): void }[] = [];
-  /** Leaves that a branch or loop makes for itself, and where. */
+  /** Leaves that a branch or loop creates for itself, with their positions. */
   readonly leavesInside = new WeakMap<Tensor, UserPosition | undefined>();
-  /** The objects that `registerHook` has returned. */
+  /** Handles returned by `registerHook`. */
   readonly handles = new Map<Variable, { readonly handle: HookHandle; readonly site: Site }>();
-  /** The tensors that `forward` of a custom function has saved, by its context. */
+  /** Tensors that the `forward` of a custom function has saved, by its context. */
   readonly saved = new Map<Variable, readonly Tensor[]>();
 }

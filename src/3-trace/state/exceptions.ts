@@ -1,4 +1,4 @@
-/** Exceptions that the trace follows: from where they are thrown to the handler that catches them. */
+/** Exceptions within the trace, from the throw to the handler that catches them. */
 
 import { GraphBreak } from '../../traces/graph-break.ts';
 import type { Pc } from '../../vm/bytecode/instructions.ts';
@@ -14,7 +14,7 @@ import {
 import { framesOf } from './position.ts';
 import type { Tracer } from './tracer.ts';
 
-/** Error types whose objects are made by the trace: each run makes another error. */
+/** Error types whose instances the trace creates; each run creates its own error. */
 export const errorTypes: ReadonlySet<unknown> = new Set<unknown>([
   Error,
   TypeError,
@@ -26,7 +26,7 @@ export const errorTypes: ReadonlySet<unknown> = new Set<unknown>([
   AggregateError,
 ]);
 
-/** Whether a property of an error comes from its constructor: it is not listed. */
+/** Returns whether a property of an error was set by its constructor, so that it is not enumerable. */
 export const isHiddenOfError = (
   { errorType, hasCause }: NewObjectVariable,
   key: string | symbol,
@@ -39,13 +39,13 @@ export const isHiddenOfError = (
 export const isAggregate = (type: unknown): boolean => type === AggregateError;
 
 /**
- * Thrown by a builtin where the language throws an error: the trace continues
- * at the user's handler. Never leaves the instruction that called the builtin.
+ * Thrown by a builtin for an exception of the language: the trace continues at the user's handler. Never escapes
+ * the instruction that called the builtin.
  */
 export class Raised extends Error {
   override readonly name = 'Raised';
   readonly thrown: Variable;
-  /** Whether earlier effects of the instruction stand; otherwise they are rolled back. */
+  /** True if earlier effects of the instruction persist; otherwise they are rolled back. */
   readonly keepsEffects: boolean;
 
   constructor(thrown: Variable, message: string, keepsEffects = false) {
@@ -59,7 +59,7 @@ export class Raised extends Error {
   }
 }
 
-/** Converts an error that JavaScript threw for known operands to one that is thrown in the trace. */
+/** Converts an error that JavaScript threw for known operands into an exception of the trace. */
 export function raised(t: Tracer, error: unknown): Raised | GraphBreak {
   if (!(error instanceof Error) || !errorTypes.has(error.constructor)) {
     return new GraphBreak('throw', String(error));
@@ -68,7 +68,7 @@ export function raised(t: Tracer, error: unknown): Raised | GraphBreak {
   return new Raised(made, error.message);
 }
 
-/** Runs JavaScript on known operands; an error that it throws is thrown in the trace. */
+/** Runs JavaScript code on known operands. An error that it throws becomes an exception of the trace. */
 export function orRaise<T>(t: Tracer, body: () => T): T {
   try {
     return body();
@@ -77,7 +77,7 @@ export function orRaise<T>(t: Tracer, body: () => T): T {
   }
 }
 
-/** A `TypeError` with this message, to be thrown in the trace. */
+/** Returns a `TypeError` with this message as an exception of the trace. */
 export function typeError(t: Tracer, message: string): Raised {
   return new Raised(makeError(t, TypeError, message), message);
 }
@@ -97,7 +97,7 @@ export function makeError(
   return { kind: 'newObject', entries, prototype, errorType: type, thrownIn: framesOf(t.frames) };
 }
 
-/** Returns the handler of an exception at that place of the frame; undefined: it leaves the frame. */
+/** Returns the handler for an exception at this pc of the frame; undefined if the exception leaves the frame. */
 export function handlerAt(frame: TraceFrame, pc: Pc): ProtectedRegion | undefined {
   const region = protectionAt(frame.closure.code, pc);
   if (closesForeignIterator(frame, pc, region)) {
@@ -123,7 +123,7 @@ export function goToHandler(t: Tracer, error: Variable): Pc {
   throw new GraphBreak('throw', 'an exception is thrown');
 }
 
-/** The language's own iterators have no `return` method; of any other, closing is the user's code. */
+/** Built-in iterators have no `return` method; closing any other iterator runs user code. */
 function closesForeignIterator(
   frame: TraceFrame,
   pc: Pc,

@@ -11,28 +11,28 @@ import type { PathEnd } from '../control-flow/plans/path.ts';
 import type { TraceFrame } from '../variables/trace-frame.ts';
 import type { Variable } from '../variables/variable.ts';
 
-/** How a trace continues from inside an instruction. */
+/** Continues a trace from inside an instruction. */
 export interface Execution {
-  /** Follows a call to its return, in the middle of an instruction (`invoke.ts`). */
+  /** Traces a call to its return, within an instruction (`invoke.ts`). */
   callInside(
     callee: Variable,
     receiver: Variable,
     args: readonly Variable[],
     gradMode?: boolean,
   ): Variable;
-  /** Executes the frames above the given depth until the lowest of them returns. */
+  /** Runs the frames above the given depth until the lowest of them returns. */
   runAbove(depth: number): Variable;
-  /** Follows the frame at the given depth until it returns or comes to one of the stops. */
+  /** Traces the frame at the given depth until it returns or reaches one of the stops. */
   runPath(depth: number, stops: ReadonlySet<Pc>): PathEnd;
-  /** Follows a frame as `runPath` does, but the instruction where the frame stands is not a stop yet. */
+  /** Like `runPath`, but the frame's current instruction is not a stop. */
   runFrom(depth: number, stops: ReadonlySet<Pc>): PathEnd;
-  /** Follows one iteration of a loop, from its header or from after its head. */
+  /** Traces one iteration of a loop, from its header or from after its head. */
   runLoopBody(frame: TraceFrame, loop: Loop, from: Pc): PathEnd;
-  /** Follows a loop from its header to the first decision that may leave it. */
+  /** Traces a loop from its header to the first decision that may leave it. */
   runLoopHead(frame: TraceFrame, loop: Loop): PathEnd;
-  /** Appends an op with programs inside; returns its results. */
+  /** Appends an op with regions; returns its results. */
   appendControl(op: OpRecord, inputs: readonly Tensor[], programs: readonly Program[]): Tensor[];
-  /** Appends a call with data-dependent shapes; returns its results, which are like `results`. */
+  /** Appends a call with data-dependent shapes; returns its results, which have the specs of `results`. */
   appendCall(
     site: CallSite,
     sample: readonly GivenOperand[],

@@ -1,4 +1,4 @@
-/** Facts that the trace relies on when it asks something of a variable: an answer, and its guard. */
+/** Facts about variables that the trace relies on: each query returns an answer and adds its guard. */
 
 import type { Change } from '../../guards/plain.ts';
 import type { Source } from '../../guards/source.ts';
@@ -19,7 +19,7 @@ import { expectIdentity } from './listed.ts';
 import { expectNoCall, guardNumbers, guardValue, isPositive } from './symbolic-guards.ts';
 import type { Tracer } from './tracer.ts';
 
-/** The value of a primitive. */
+/** Returns the value of a primitive. */
 export function constantOf(t: Tracer, given: Variable): Primitive | symbol {
   const variable = specialized(given);
   if (variable.kind === 'symbolic') {
@@ -46,8 +46,9 @@ function changingNumber(): GraphBreak {
 }
 
 /**
- * Text of a number that differs from call to call is made natively, once several values have had an entry: more would
- * be traced again and again. Sizes have few values, and their texts are keys.
+ * Breaks the graph before a changing number is converted to text, once several of its values have had an entry:
+ * each further value would be traced again. Sizes are exempt: they have few values, and their texts are used as
+ * keys.
  */
 export function expectFewTexts(t: Tracer, values: readonly Variable[]): void {
   if (!t.numbersAreVolatile || t.control.policy === 'always') return;
@@ -56,11 +57,11 @@ export function expectFewTexts(t: Tracer, values: readonly Variable[]): void {
   if (values.some(isChanging)) throw changingNumber();
 }
 
-/** Whether the value counts as true. */
+/** Returns whether the value is truthy. */
 export function truthiness(t: Tracer, given: Variable): boolean {
   const variable = specialized(given);
   if (variable.kind === 'symbolic' && !variable.source) {
-    // Decided natively while the graph is empty: entries would multiply with every such decision.
+    // Decided natively while the graph is empty, since entries would multiply with every such decision.
     if (t.builder.opCount === 0 && comesFromBreak(variable)) throw changingNumber();
     expectNoCall(t, variable.expr);
     return Boolean(guardValue(t, variable));
@@ -85,7 +86,7 @@ export function typeOf(t: Tracer, given: Variable): string {
   return type;
 }
 
-/** Guards that what is a primitive now stays one. */
+/** Guards that a primitive remains a primitive. */
 export function guardPrimitive(t: Tracer, given: Variable): void {
   const variable = specialized(given);
   if (variable.kind === 'constant' && variable.value === null) constantOf(t, variable);
@@ -111,7 +112,7 @@ function typeName(variable: Variable): string {
   }
 }
 
-/** Null or undefined; when it is neither, which value it is doesn't matter yet. */
+/** Returns whether the value is null or undefined. If it is neither, its exact value isn't guarded. */
 export function isNullish(t: Tracer, given: Variable): boolean {
   const variable = specialized(given);
   if (variable.kind === 'symbolic') {
@@ -145,7 +146,7 @@ function guardDefined(t: Tracer, { source }: ConstantVariable): void {
   if (source) t.guard(`defined ${sourceKey(source)}`, { kind: 'defined', source });
 }
 
-/** Guards that what is an object or function now stays one. */
+/** Guards that an object or function remains one. */
 export function guardObject(t: Tracer, object: Variable): void {
   if (typeOf(t, object) === 'object') truthiness(t, object);
 }
@@ -160,16 +161,16 @@ export function isInitialized(t: Tracer, given: Variable): boolean {
   return true;
 }
 
-/** Only registers and cells hold the mark of an uninitialised variable. */
+/** Only registers and cells can contain the marker of an uninitialized variable. */
 function mayBeUninitialized(source: Source): boolean {
   const { kind } = source.kind === 'property' ? source.base : source;
   return kind === 'register' || kind === 'outerCell' || kind === 'closureCell';
 }
 
-/** `===` of two values that are not primitives. */
+/** `===` of two non-primitive values. */
 export function isSame(t: Tracer, a: Variable, b: Variable): boolean {
   const [x, y] = [existing(a), existing(b)];
-  // What was created in the trace is nothing else.
+  // A value created in the trace is identical only to itself.
   if (!x || !y) {
     if (a !== b && mayBeOne(a, b)) {
       expectIdentity(a);
@@ -196,7 +197,7 @@ export function guardIdentity(
 const mayBeOne = (a: Variable, b: Variable): boolean =>
   a.kind === b.kind && (a.kind === 'newArray' || a.kind === 'newObject' || a.kind === 'tensor');
 
-/** The change is made after the run: there it must not run the user's code, nor be rejected. */
+/** Guards a change that is made after the run: it must neither run user code nor be rejected. */
 export function guardChange(t: Tracer, source: Source, change: Change, key: string | symbol): void {
   const guard = { kind: 'change', source, change, key } as const;
   t.guard(`${change} ${sourceKey(source)} ${keyText(key)}`, guard);
@@ -207,7 +208,7 @@ interface Existing {
   readonly source: Source | null;
 }
 
-/** The object of a variable that existed before the call. */
+/** Returns the object of a pre-existing value. */
 function existing(variable: Variable): Existing | undefined {
   switch (variable.kind) {
     case 'tensor':

@@ -15,9 +15,9 @@ import { PathLimit } from './path-limit.ts';
 import { RequiredGradients } from './required-gradients.ts';
 
 /**
- * Where decisions on values of the program become part of it. `always`: wherever they stand, and writes to
- * the console, too. `possible`: wherever both paths produce mergeable values; else the graph
- * breaks. `functions`: only in `cond`, `whileLoop` and their like.
+ * Where data-dependent decisions become part of the program. `always`: everywhere, and so do writes to the
+ * console. `possible`: wherever both paths produce mergeable values; otherwise the graph breaks. `functions`: only
+ * in `cond`, `whileLoop` and similar functions.
  */
 export type ControlPolicy = 'always' | 'possible' | 'functions';
 
@@ -32,13 +32,13 @@ interface Path {
 }
 
 export interface ControlLimits {
-  /** JavaScript loops that take more iterations are to be loops of the program. */
+  /** JavaScript loops with more iterations become loops of the program. */
   readonly unrollLimit?: number;
-  /** No more paths are traced for one decision. */
+  /** The maximum number of paths that are traced for one decision. */
   readonly pathLimit?: number;
 }
 
-/** How far the trace is in the control flow that becomes part of the program. */
+/** The state of control-flow capture: the loops and paths that are being traced. */
 export class GraphControl {
   readonly policy: ControlPolicy;
   readonly plans: LoopPlans;
@@ -46,24 +46,24 @@ export class GraphControl {
   readonly tensorConditions = new TensorConditions();
   readonly required = new RequiredGradients();
   readonly paths: PathLimit;
-  /** Branches and loops whose results may be a tensor. */
+  /** Positions of the branches and loops whose result may be the tensor. */
   readonly mergedInto = new WeakMap<Tensor, UserPosition[]>();
   readonly #loops: ActiveLoop[] = [];
   readonly #paths: Path[] = [];
-  /** The head of a loop is being followed: a decision that may leave the loop ends it. */
+  /** The loop whose head is being traced: a decision that may leave the loop ends the head. */
   #head: (ActiveLoop & { readonly depth: number }) | null = null;
-  /** Plans for branches and loops through which a gradient of a gradient would go. */
+  /** For branches and loops through which a higher-order gradient would flow: plans a trace without them. */
   readonly #avoided = new WeakMap<GradNode, () => void>();
-  /** How many decisions, one inside the other, are being followed to the end. */
+  /** The nesting depth of decisions that are being traced to the end of the function. */
   tails = 0;
-  /** A number was read of a tensor and stayed in the program. */
+  /** True if a number was read from a tensor and stayed in the program. */
   hasRead = false;
-  /** Set by an instruction that the path being followed ends with. */
+  /** Set by an instruction that ends the current path. */
   ended: PathEnd | null = null;
-  /** Set by an instruction with which the top frame returns. */
+  /** Set by an instruction that makes the top frame return. */
   returning: Variable | null = null;
 
-  /** Iterations that unrolled loops have made since they were entered. */
+  /** Iterations of unrolled loops since each loop was entered. */
   readonly #iterations = new WeakMap<TraceFrame, Map<Pc, number>>();
   readonly #unrollLimit: number;
 
@@ -82,13 +82,13 @@ export class GraphControl {
     return this.policy === 'always' && this.#unrollLimit < Number.POSITIVE_INFINITY;
   }
 
-  /** `avoid`: the function is traced again, and the node is not on the way of what asks for such a gradient. */
+  /** `avoid`: restarts the trace, so that higher-order gradients don't pass through the node. */
   noteRegion(results: readonly Tensor[], avoid: () => void): void {
     const node = results.find(({ gradEdge }) => gradEdge)?.gradEdge?.node;
     if (node) this.#avoided.set(node, avoid);
   }
 
-  /** Returns where nothing more can be done. */
+  /** Restarts the trace without the node's region; returns if that is impossible. */
   avoid(node: GradNode): void {
     if (this.policy === 'always') this.#avoided.get(node)?.();
   }
@@ -99,7 +99,9 @@ export class GraphControl {
     else this.mergedInto.set(tensor, [at]);
   }
 
-  /** The frame is at the header. With more iterations than are unrolled it is to be a loop of the program. */
+  /**
+   * Counts an iteration at the loop header. A loop that exceeds the unroll limit becomes a loop of the program.
+   */
   countIteration(frame: TraceFrame, loop: Loop, isFirst: boolean): void {
     const iterations = this.#iterations.get(frame) ?? new Map<Pc, number>();
     const count = isFirst ? 0 : (iterations.get(loop.header) ?? 0) + 1;
@@ -109,7 +111,7 @@ export class GraphControl {
     this.plans.keep(frame.closure.code, loop, why);
   }
 
-  /** Throws a break at a decision that is known to take too many paths. */
+  /** Throws a graph break at a decision that is known to exceed the path limit. */
   expectFewPaths({ closure: { code }, pc }: TraceFrame): void {
     const stop = this.depth === 0 ? this.plans.stopsAt(code, pc) : undefined;
     if (!stop) return;
@@ -118,17 +120,17 @@ export class GraphControl {
     throw found;
   }
 
-  /** Arrays whose length differs from path to path become lists of the program. */
+  /** True if arrays whose length differs between paths become lists of the program. */
   get listsGrow(): boolean {
     return this.policy === 'always' && this.plans.withoutLists === null;
   }
 
-  /** The body of the loop is being followed in this activation. */
+  /** Returns whether the loop's body is being traced in this frame. */
   isActive(frame: TraceFrame, { header }: Loop): boolean {
     return this.#loops.some((each) => each.frame === frame && each.loop.header === header);
   }
 
-  /** The body of some loop of the program is being followed. */
+  /** True while the body of a program loop is being traced. */
   get isInLoop(): boolean {
     return this.#loops.length > 0;
   }
@@ -152,7 +154,7 @@ export class GraphControl {
     }
   }
 
-  /** The loop whose head ends with a decision of this activation between the two paths. */
+  /** Returns the loop whose head ends with this frame's decision between the two paths. */
   endsHead(frame: TraceFrame, whenTrue: Pc, whenFalse: Pc): Loop | undefined {
     const head = this.#head;
     if (head?.frame !== frame || head.depth !== this.depth) return undefined;
@@ -169,23 +171,26 @@ export class GraphControl {
     }
   }
 
-  /** Where the innermost path of this activation ends; empty outside of any. */
+  /** Returns the stops of the innermost path, if it belongs to this frame; otherwise an empty set. */
   stopsIn(frame: TraceFrame): ReadonlySet<Pc> {
     const path = this.#paths[this.#paths.length - 1];
     return path?.frame === frame ? path.stops : noStops;
   }
 
-  /** The frame that the innermost path belongs to, and where it ends; null outside of any. */
+  /** The innermost path, with its frame and stops; null outside of any path. */
   get innermost(): Path | null {
     return this.#paths.at(-1) ?? null;
   }
 
-  /** Every path that is being followed ends with the captured function: nothing is merged after it but what is returned. */
+  /**
+   * Returns whether every active path runs to the end of the captured function, so that only return values are
+   * merged after it.
+   */
   endsWith(captured: TraceFrame): boolean {
     return this.#paths.every(({ frame, stops }) => frame === captured && stops.size === 0);
   }
 
-  /** How many decisions deep the trace is. */
+  /** The nesting depth of decisions. */
   get depth(): number {
     return this.#paths.length;
   }

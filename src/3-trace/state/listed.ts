@@ -1,11 +1,11 @@
-/** Objects that are elements of arrays of data-dependent length: the arrays hold their parts. */
+/** Objects that are elements of arrays of data-dependent length, which store the objects' parts. */
 
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { resolved } from '../variables/unions.ts';
 import type { NewArrayVariable, NewObjectVariable, Variable } from '../variables/variable.ts';
 import type { Tracer } from './tracer.ts';
 
-/** The value and what is in it: a change of it would have to be seen in the array, too. */
+/** Marks the value and everything in it: changing it would also have to change the array. */
 export function markListed(t: Tracer, given: Variable): void {
   const value = resolved(given);
   if (value.kind === 'union') for (const option of value.options) markListed(t, option);
@@ -22,7 +22,7 @@ export function isListed(variable: Variable): boolean {
   return isStructure(variable) && variable.listed === true;
 }
 
-/** Before an object is changed. */
+/** Must be called before an object is changed. */
 export function expectUnlisted(variable: Variable): void {
   if (!isListed(variable)) return;
   throw new GraphBreak(
@@ -31,7 +31,7 @@ export function expectUnlisted(variable: Variable): void {
   );
 }
 
-/** Before it matters which object it is. */
+/** Must be called before an object's identity matters. */
 export function expectIdentity(variable: Variable): void {
   if (variable.kind === 'tensor' && variable.mayBeKnown) {
     throw new GraphBreak(

@@ -3,33 +3,33 @@ import type { ListTreeSpec } from '../variables/growable-list.ts';
 import type { NewArrayVariable, Variable } from '../variables/variable.ts';
 import type { Tracer } from './tracer.ts';
 
-/** Something that holds a variable and may hold another one later. */
+/** A place that holds a variable and can be reassigned. */
 export interface Location {
   readonly key: string;
-  /** For errors: the variable's name, or what it belongs to. */
+  /** A name for errors: the variable's name, or the owner of the location. */
   readonly name: string;
-  /** The register, if the location is one: code that doesn't read it afterwards doesn't need its value. */
+  /** The register, if the location is one: its value is needed only if later code reads it. */
   readonly register: Reg | null;
-  /** An iteration is the language's own: it matters only as long as a register holds it. */
+  /** A language-level iteration, which matters only while a register holds it. */
   readonly iteration?: Variable;
   set(t: Tracer, value: Variable): void;
-  /** The value where the trace has written none: of something that existed before. */
+  /** Returns the pre-existing value of a location that the trace hasn't written. */
   outside?(t: Tracer): Variable;
-  /** One value for what several paths leave, where they don't contradict one another. */
+  /** Returns one value for the values of several paths, if they don't conflict. */
   agreed?(values: readonly Variable[]): Variable | undefined;
-  /** `.grad` of a pre-existing tensor. */
+  /** True for `.grad` of a pre-existing tensor. */
   readonly isGradient?: boolean;
-  /** An element, property or entry: it may be missing on some paths. */
+  /** Set for an element, property or entry, which may be absent on some paths. */
   readonly part?: 'element' | 'property' | 'entry';
-  /** The array that it is an element of, or whose content only the program knows. */
+  /** The array that contains the element, or the array whose content is data-dependent. */
   readonly array?: NewArrayVariable;
-  /** The list tree spec of its elements, where only the program knows how many there are. */
+  /** The list tree spec of the elements, if their number is data-dependent. */
   readonly form?: ListTreeSpec;
 }
 
 export type Add = (location: Location, value: Variable) => void;
 
-/** A location whose change can't be told as a value. */
+/** Marks a location whose changes can't be expressed as values. */
 export const fixed: Location['set'] = () => {
   throw new Error('a fixed location is set');
 };

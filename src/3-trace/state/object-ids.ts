@@ -1,7 +1,7 @@
 const ids = new WeakMap<object, number>();
 let nextId = 0;
 
-/** A number of its own for each object. */
+/** Returns a number that is unique to the object. */
 export function idOf(object: object): number {
   let id = ids.get(object);
   if (id === undefined) {

@@ -4,7 +4,7 @@ import { GraphBreak } from '../../traces/graph-break.ts';
 import { errorPositionIn } from './position.ts';
 import type { Tracer } from './tracer.ts';
 
-/** Asks what an op asks of its operands: what it rejects is thrown where eager execution throws it. */
+/** Runs an op's check of its operands. A rejection is thrown where eager execution throws it. */
 export function asOp(t: Tracer, check: () => unknown): void {
   try {
     withPositionProvider(() => errorPositionIn(t.frames), check);

@@ -5,7 +5,7 @@ import type { Pc } from '../../vm/bytecode/instructions.ts';
 import type { TraceFrame } from '../variables/trace-frame.ts';
 import type { Tracer } from './tracer.ts';
 
-/** A decision at which paths part, and how many paths it has begun. */
+/** A decision with several paths, and the number of paths that started there. */
 interface Site {
   readonly code: Code;
   readonly pc: Pc;
@@ -14,8 +14,8 @@ interface Site {
 }
 
 /**
- * How many paths are traced for one decision: those of decisions nested in it count, too, so decisions that multiply
- * are noticed, and any number of decisions in a row is fine.
+ * Limits the number of paths traced for one decision. Paths of nested decisions count as well, so that multiplying
+ * decisions are noticed, while any number of consecutive decisions is allowed.
  */
 export class PathLimit {
   readonly #limit: number;
@@ -28,7 +28,7 @@ export class PathLimit {
     this.#limit = limit;
   }
 
-  /** Traces one path of the decision at the frame's position. Throws if that exceeds the limit of paths. */
+  /** Traces one path of the decision at the frame's position. Throws if the limit of paths is exceeded. */
   count<T>(t: Tracer, frame: TraceFrame, pc: Pc, body: () => T): T {
     if (this.#depth === 0) this.#reset();
     const site = this.#siteOf(t, frame, pc);
@@ -60,7 +60,7 @@ export class PathLimit {
     return site;
   }
 
-  /** Names the decision that multiplies: most paths begin there. */
+  /** Describes the exceeded limit by the lines where most paths begin. */
   #describe({ at: start }: Site): BreakRecord {
     const byLine = new Map<string, { at: UserPosition; count: number }>();
     for (const { at, count } of [...this.#sites.values()].flatMap((each) => [...each.values()])) {

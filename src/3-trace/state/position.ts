@@ -7,7 +7,7 @@ import type { TraceFrame } from '../variables/trace-frame.ts';
 import { prototypeOf } from '../variables/variable.ts';
 import { isFrameworkFile } from './framework-files.ts';
 
-/** The line of a user's file that some frame's code is in. */
+/** Returns the line of a user's file, if it contains the code of one of the frames. */
 export function lineIn(
   frames: readonly TraceFrame[],
   { file, line }: UserPosition,
@@ -19,13 +19,13 @@ export function lineIn(
   return undefined;
 }
 
-/** The frames as an engine would list them, the innermost first. */
+/** Returns the frames in the order of a stack trace, innermost first. */
 export function framesOf(frames: readonly TraceFrame[]): CapturedFrame[] {
   const top = frames.length - 1;
   return frames
     .flatMap(({ closure: { code }, pc, thisVariable }, depth) => {
       if (isPolyfill(code)) return [];
-      // An instance created in the trace is named by what it inherits from.
+      // An instance created in the trace is named after its prototype.
       const named = thisVariable.kind === 'newObject' ? prototypeOf(thisVariable) : thisVariable;
       const self = named && 'value' in named ? named.value : undefined;
       return capturedFrame(code, depth === top ? pc : pc - 1, self) ?? [];
@@ -33,11 +33,11 @@ export function framesOf(frames: readonly TraceFrame[]): CapturedFrame[] {
     .reverse();
 }
 
-/** The place in the user's own files, not in the modules of this package that were inlined. */
+/** Returns the position in the user's own files, skipping inlined modules of this package. */
 export const positionIn = (frames: readonly TraceFrame[]): UserPosition | undefined =>
   placeIn(frames, ({ source, spans }, pc) => source.position(spans[pc]!.start));
 
-/** The position that an error thrown now reports, which is eager execution's. */
+/** Returns the position that an error thrown now would report, which equals eager execution's. */
 export const errorPositionIn = (frames: readonly TraceFrame[]): UserPosition | undefined =>
   placeIn(frames, raisingPosition);
 

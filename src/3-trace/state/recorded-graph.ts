@@ -1,10 +1,10 @@
-/** Walks over the graph that the tensors of a trace have recorded. */
+/** Walks over the autograd graph that a trace's tensors have recorded. */
 
 import type { ProgramBuilder } from '../../../runtime/program/builder.ts';
 import type { GradNode } from '../../../runtime/tensor/grad-node.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 
-/** Everything that a gradient of `root` comes through, in the order in which backward looks at it. */
+/** Yields all nodes and leaves that a gradient of `root` reaches, in the order of backward. */
 export function* placesBelow(root: Tensor): Generator<GradNode | Tensor> {
   if (!root.requiresGrad) return;
   const edge = root.gradEdge;
@@ -31,7 +31,7 @@ export function isLeaf(place: GradNode | Tensor): place is Tensor {
   return 'holderFor' in place;
 }
 
-/** The op at which a backward would find that an earlier one has used the graph up; null: none has. */
+/** Returns the op at which backward would find a freed node; null if the graph is intact. */
 export function freedBelow(root: Tensor, builder: ProgramBuilder): string | null {
   for (const place of placesBelow(root)) {
     if (!isLeaf(place) && builder.freedNodes.isFreed(place)) return place.name;
@@ -39,7 +39,7 @@ export function freedBelow(root: Tensor, builder: ProgramBuilder): string | null
   return null;
 }
 
-/** A backward in a branch or loop may have freed the graph: that is data-dependent. */
+/** Returns whether a backward in a branch or loop may have freed the graph, which is data-dependent. */
 export function mayBeFreedBelow(root: Tensor, builder: ProgramBuilder): boolean {
   for (const place of placesBelow(root)) {
     if (!isLeaf(place) && builder.freedNodes.mayBeFreed(place)) return true;
@@ -47,7 +47,7 @@ export function mayBeFreedBelow(root: Tensor, builder: ProgramBuilder): boolean 
   return false;
 }
 
-/** A gradient can flow from here: there is a graph, and no backward has used it up. */
+/** Returns whether a gradient can flow from here: a graph exists, and no backward has freed it. */
 export function isDifferentiable(tensor: Tensor, builder: ProgramBuilder): boolean {
   return tensor.gradEdge !== null && freedBelow(tensor, builder) === null;
 }

@@ -7,7 +7,7 @@ import type { Surroundings } from './surroundings.ts';
 import type { TapeCall } from './tape.ts';
 import type { Tracer } from './tracer.ts';
 
-/** A region that is done, so that it can be built again for other sizes. */
+/** A finished region, with the data for rebuilding it for other sizes. */
 export interface FinishedRegion {
   readonly region: RegionBuilder;
   /** Values of the surrounding program. */
@@ -17,14 +17,14 @@ export interface FinishedRegion {
 
 const regionOf = new WeakMap<object, RegionBuilder>();
 
-/** The region that a tensor is a value of; undefined for the outermost program. */
+/** Returns the region that the tensor is a value of; undefined for the outermost program. */
 export function regionWith({ traced }: Tensor): RegionBuilder | undefined {
   return traced ? regionOf.get(traced.builder) : undefined;
 }
 
 const finished = new WeakMap<Program, FinishedRegion>();
 
-/** How the program of a region came to be. */
+/** Returns how a region's program was built. */
 export function finishedRegion(program: Program): FinishedRegion {
   const found = finished.get(program);
   invariant(found, 'a program that is no region');
@@ -32,8 +32,8 @@ export function finishedRegion(program: Program): FinishedRegion {
 }
 
 /**
- * A branch or loop body under construction. What it reads of its surroundings becomes an input when it is
- * first read; first come the inputs that it was given.
+ * A branch or loop body under construction. A value of the surroundings becomes an input when it is first read;
+ * explicitly given inputs come first.
  */
 export class RegionBuilder implements Surroundings {
   readonly builder: ProgramBuilder;
@@ -43,11 +43,11 @@ export class RegionBuilder implements Surroundings {
   readonly #outerOfInput = new Map<ValueId, Tensor>();
   /** Inputs that are not captured values. */
   readonly given: Tensor[] = [];
-  /** The tensors of the surrounding program for which they were given. */
+  /** The tensors of the surrounding program that the given inputs represent. */
   readonly givenFor: Tensor[] = [];
   readonly tape: TapeCall[] = [];
 
-  /** `stand`: what is there instead of a tensor of a program that is built again. */
+  /** `stand`: returns the replacement of a tensor when a program is rebuilt. */
   constructor(outer: Surroundings, stand = (tensor: Tensor): Tensor => tensor) {
     this.#outer = outer;
     this.builder = new ProgramBuilder((tensor) => this.capture(stand(tensor)), {
@@ -64,24 +64,24 @@ export class RegionBuilder implements Surroundings {
     regionOf.set(this.builder, this);
   }
 
-  /** It belongs to this program, or to one around it. */
+  /** Returns whether the builder is this region's or that of an enclosing program. */
   reaches(builder: object): boolean {
     if (builder === this.builder) return true;
     const outer = this.#outer;
     return outer instanceof RegionBuilder ? outer.reaches(builder) : outer.builder === builder;
   }
 
-  /** The value of the surrounding program that an input represents. */
+  /** Returns the value of the surrounding program that an input represents. */
   outerOf(input: ValueId): Tensor | undefined {
     return this.#outerOfInput.get(input);
   }
 
-  /** The value of the surrounding program that the tensor is, if it was captured. */
+  /** Returns the captured value of the surrounding program that the tensor represents, if any. */
   capturedAs(input: Tensor): Tensor | undefined {
     return this.outerOf(this.builder.valueOf(input));
   }
 
-  /** Where the path is left: nothing of it has happened, until the op with the region is appended. */
+  /** Called when a path has been traced: its writes take effect only once the op with the region is appended. */
   takeBackWrites(): void {
     this.builder.forgetWrites(this.builder.writeCount);
   }
@@ -93,7 +93,7 @@ export class RegionBuilder implements Surroundings {
 
   #mayShare(one: ValueId, other: ValueId): boolean {
     const [from, to] = [this.outerOf(one), this.outerOf(other)];
-    // What a loop carries may be anything that came before it.
+    // A loop-carried value may be any pre-existing value.
     if (!from || !to) return true;
     const { builder } = this.#outer;
     return builder.mayShare(from, to);
@@ -103,7 +103,10 @@ export class RegionBuilder implements Surroundings {
     if (this.outerOf(input)) this.#outer.builder.forgetWrites(1);
   }
 
-  /** An input like `outer` that the control op is given explicitly; it may require gradients later only. */
+  /**
+   * Adds an explicit input of the control op with the meta of `outer`. It may require gradients although `outer`
+   * doesn't yet.
+   */
   give(outer: Tensor, requiresGrad = outer.requiresGrad): Tensor {
     const input = requireGrad(this.builder.input(outer), requiresGrad);
     this.given.push(input);
@@ -124,7 +127,7 @@ export class RegionBuilder implements Surroundings {
     return input;
   }
 
-  /** Results that are values of the surroundings are captured, too. */
+  /** Captures results that are values of the surroundings. */
   captureAll(results: readonly Tensor[]): void {
     for (const result of results) this.builder.valueOf(result);
   }
@@ -134,7 +137,9 @@ export class RegionBuilder implements Surroundings {
     return [...this.#captured.values()].map(({ outer }) => outer);
   }
 
-  /** The program with the given inputs first, then one for each of `captured`, read or not. */
+  /**
+   * Returns the program, whose inputs are the given inputs followed by one per value of `captured`, read or not.
+   */
   finish(captured: readonly Tensor[], outputs: readonly Tensor[]): Program {
     const inputs = [...this.given, ...captured.map((tensor) => this.capture(tensor))];
     const ids = outputs.map((tensor) => this.builder.valueOf(tensor));
@@ -150,21 +155,21 @@ export class RegionBuilder implements Surroundings {
   }
 }
 
-/** Whether an op of the region under construction has made the tensor. */
+/** Returns whether an op of the region under construction created the tensor. */
 export function isMadeInside({ surroundings }: Tracer, tensor: Tensor): boolean {
   if (!(surroundings instanceof RegionBuilder)) return false;
   if (tensor.traced?.builder !== surroundings.builder) return false;
   return !surroundings.given.includes(tensor) && surroundings.capturedAs(tensor) === undefined;
 }
 
-/** Whether the tensor is a value of the program under construction, or of one around it. */
+/** Returns whether the tensor is a value of the program under construction or of an enclosing one. */
 export function isAround(surroundings: Surroundings, { traced }: Tensor): boolean {
   const builder = traced!.builder;
   if (surroundings instanceof RegionBuilder) return surroundings.reaches(builder);
   return surroundings.builder === builder;
 }
 
-/** Several regions of one op read the same operands: those that any of them captures. */
+/** Returns the values that at least one region captures: all regions of an op have the same operands. */
 export function capturedByAny(outer: ProgramBuilder, regions: readonly RegionBuilder[]): Tensor[] {
   const all = new Map<ValueId, Tensor>();
   for (const region of regions) {

@@ -1,8 +1,8 @@
 import { TostaticError } from '../../../runtime/errors/errors.ts';
 
 /**
- * Eager execution throws this error in the middle of what was traced, where nothing of the graph is left to
- * continue with natively: the call runs eagerly from the start of the trace.
+ * Thrown if eager execution would throw this error in the middle of traced code, where no graph remains to
+ * continue from natively: the call runs eagerly from the start of the trace.
  */
 export class RejectedEagerly extends Error {
   override readonly name = 'RejectedEagerly';
@@ -14,7 +14,7 @@ export class RejectedEagerly extends Error {
   }
 }
 
-/** Runs a part of the framework over traced tensors; what it rejects, eager execution rejects. */
+/** Runs framework code on traced tensors. An error that it throws is one that eager execution throws. */
 export function asEagerly<T>(body: () => T): T {
   try {
     return body();

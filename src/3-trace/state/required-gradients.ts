@@ -1,28 +1,28 @@
-/** A trace's knowledge of whether tensors require gradients, where paths differ in it. */
+/** Whether tensors require gradients, if paths differ in it. */
 
 import type { GradNode } from '../../../runtime/tensor/grad-node.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { regionWith } from './region-builder.ts';
 
-/** Paths differ in it, and no boolean is kept of it. */
+/** Paths differ, and no boolean records which of them was taken. */
 export const unknown = 'unknown';
 
 /**
- * True, or true where one of these is: booleans of a program, or carried values of the loop in progress that
- * have none yet. Empty: false.
+ * True, or true if any element is: a boolean of a program, or a carried value of the loop in progress that has no
+ * boolean yet. The empty set is false.
  */
 export type Requires = true | ReadonlySet<Tensor | typeof unknown>;
 
 export const never: Requires = new Set();
 
-/** Whether results of branches and loops, and loop-carried values, require gradients. */
+/** Tracks whether results of branches and loops, and loop-carried values, require gradients. */
 export class RequiredGradients {
   readonly #results = new WeakMap<GradNode, Map<number, Requires>>();
-  /** The results for nodes that were visited. */
+  /** Results for visited nodes. */
   readonly #nodes = new WeakMap<GradNode, Requires>();
   readonly #carried = new WeakMap<Tensor, Requires>();
 
-  /** A carried value, inside of its loop; `flag`: the boolean that is carried with it. */
+  /** Records a loop-carried value inside its loop. `flag`: the boolean that is carried with it. */
   noteCarried(given: Tensor, flag: Tensor | null): void {
     this.#carried.set(given, new Set([flag ?? given]));
   }

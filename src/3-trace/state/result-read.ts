@@ -1,7 +1,7 @@
 import { liveBefore } from '../../vm/bytecode/liveness.ts';
 import type { TraceFrame } from '../variables/trace-frame.ts';
 
-/** Whether the result of the instruction is used: without a use no guard is needed for it. */
+/** Returns whether the instruction's result is used. An unused result needs no guard. */
 export function isResultRead({ closure, pc }: TraceFrame): boolean {
   const instruction = closure.code.instructions[pc]!;
   const after = liveBefore(closure.code)[pc + 1];

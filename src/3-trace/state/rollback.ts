@@ -2,12 +2,12 @@ import type { TensorInputs } from './tensor-inputs.ts';
 import type { Tracer } from './tracer.ts';
 
 /**
- * Returns a function that restores the program, tape, inputs, frames and registers of a trace to their present state.
+ * Returns a function that restores a trace's program, tape, inputs, frames and registers to their current state.
  */
 export function rollback(t: Tracer, inputs: TensorInputs): () => void {
   const frames = [...t.frames];
   const pcs = frames.map(({ pc }) => pc);
-  // Paths that an attempt follows are the top frame's: so are the registers that their results go to.
+  // Paths that an attempt traces belong to the top frame, and so do the registers of their results.
   const { top } = t;
   const [registers, last] = [[...top.registers], top.last];
   const { builder, tape } = t.surroundings;

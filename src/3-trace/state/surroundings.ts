@@ -2,16 +2,16 @@ import type { ProgramBuilder } from '../../../runtime/program/builder.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { TapeCall } from './tape.ts';
 
-/** A program under construction, as a region in it finds its values. */
+/** A program under construction, as seen by a region nested in it. */
 export interface Surroundings {
   readonly builder: ProgramBuilder;
-  /** The calls of the tensor API for this program. */
+  /** The tensor API calls of this program. */
   readonly tape: TapeCall[];
-  /** The value of this program that represents a tensor of a program further out, or one with data. */
+  /** Returns this program's value for a tensor of an enclosing program, or for a tensor with data. */
   capture(tensor: Tensor): Tensor;
 }
 
-/** The program that is being followed at present, out of those around it. */
+/** Tracks which of the nested programs is currently being built. */
 export class NestedSurroundings {
   readonly root: Surroundings;
   #current: Surroundings;

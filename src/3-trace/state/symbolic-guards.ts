@@ -1,4 +1,4 @@
-/** A trace's guards on symbolic numbers, and the comparisons that bounds on sizes decide without a guard. */
+/** Guards on symbolic numbers, and comparisons that size bounds decide without a guard. */
 
 import { type NumberExpr, numberKey, numberSources } from '../../guards/number-expr.ts';
 import { decidedByBounds, rangeOf } from '../../guards/number-range.ts';
@@ -9,13 +9,15 @@ import { isSize } from '../inputs/symbolic.ts';
 import type { SymbolicVariable } from '../variables/variable.ts';
 import type { Tracer } from './tracer.ts';
 
-/** Where a size of a pre-existing tensor is read: dimensions that the bounds declare equal at one place. */
+/**
+ * Returns the source of a pre-existing tensor's size. Dimensions that the bounds declare equal share one source.
+ */
 export function sizeSource(t: Tracer, tensor: Source, dim: number): Source {
   const source = dimSource(tensor, dim);
   return t.bounds.get(sourceKey(source))?.place ?? source;
 }
 
-/** A guard that each number the expression is computed from is one. */
+/** Guards that all sources of the expression are numbers. */
 export function guardNumbers(t: Tracer, { expr }: SymbolicVariable): void {
   for (const source of numberSources(expr)) {
     if (source.kind === 'called' || (t.sizes.isKey(source) && isSize(source))) continue;
@@ -23,7 +25,7 @@ export function guardNumbers(t: Tracer, { expr }: SymbolicVariable): void {
   }
 }
 
-/** A guard that the number, or the comparison, has its present value: where no bounds say so already. */
+/** Guards that the number or comparison keeps its current value, unless the bounds already imply it. */
 export function guardValue(t: Tracer, variable: SymbolicVariable): number | boolean {
   const { expr, value, source } = variable;
   if (decidedByBounds(expr, t.bounds) === value) return value;
@@ -33,19 +35,19 @@ export function guardValue(t: Tracer, variable: SymbolicVariable): number | bool
 }
 
 /**
- * Throws where JavaScript needs a number that a call of `Math.random()` or the clock returns: a break, or where decisions belong
- * to the program the trace begins again.
+ * Throws if JavaScript needs the result of `Math.random()` or the clock: the trace restarts if decisions can be
+ * part of the program; otherwise the graph breaks.
  */
 export function expectNoCall(t: Tracer, expr: NumberExpr): void {
   const sites = t.called.sitesOf(expr);
   if (sites.length === 0) return;
   if (t.control.policy !== 'functions') t.control.plans.computeAt(sites);
-  // Without an op before it the break costs no graph.
+  // Without a preceding op, the break costs no graph.
   const reason = t.builder.opCount === 0 ? 'host-value' : 'changing-call';
   throw new GraphBreak(reason, 'a number that is another one in each run');
 }
 
-/** For all sizes within the bounds. */
+/** Returns whether the number is positive for all sizes within the bounds. */
 export function isPositive(t: Tracer, { expr }: SymbolicVariable): boolean {
   const range = rangeOf(expr, t.bounds);
   return range !== undefined && range.low > 0;

@@ -1,6 +1,6 @@
 /**
- * A trace's calls of the tensor API, in order, so that they can be replayed for other sizes. Every decision of the API
- * on shapes is then made again: nothing has to be known about its functions.
+ * A trace's tensor API calls, in order, recorded so that they can be replayed for other sizes. A replay repeats
+ * all decisions of the API on shapes, so nothing needs to be known about its functions.
  */
 
 import { withGradMode } from '../../../runtime/autograd/grad-mode.ts';
@@ -15,7 +15,7 @@ import type { NumberExpr } from '../../guards/number-expr.ts';
 import { OuterTensors } from '../inputs/outer-tensors.ts';
 import type { Surroundings } from './surroundings.ts';
 
-/** Among operands: a number that may be another one for other sizes. */
+/** An operand: a number that may differ for other sizes. */
 export class PutOff {
   readonly expr: NumberExpr;
   constructor(expr: NumberExpr) {
@@ -24,8 +24,8 @@ export class PutOff {
 }
 
 /**
- * Binds ops to the operands; all that it decides must follow from them and from the program so far. For
- * other sizes it is told what stands there for what was recorded.
+ * Binds ops to the operands. Every decision must follow from the operands and the program so far. In a replay,
+ * `replay` provides the replacements of recorded tensors.
  */
 export type Perform<T = unknown> = (
   operands: readonly unknown[],
@@ -34,7 +34,7 @@ export type Perform<T = unknown> = (
 ) => T;
 
 export interface TapeCall {
-  /** Tensors, numbers put off, plain data, and arrays and objects of these. */
+  /** Tensors, deferred numbers, plain data, and arrays and objects of these. */
   readonly operands: readonly unknown[];
   readonly perform: Perform;
   readonly result: unknown;
@@ -43,7 +43,7 @@ export interface TapeCall {
   readonly at: UserPosition | undefined;
 }
 
-/** The operands of a tape in one program. */
+/** Resolves the operands of a tape in one program. */
 export interface Stand {
   tensor(recorded: Tensor): Tensor;
   number(expr: NumberExpr): number;
@@ -64,21 +64,21 @@ export function resolve(value: unknown, stand: Stand): unknown {
   return Object.fromEntries(entries.map(([key, item]) => [key, resolve(item, stand)]));
 }
 
-/** Thrown when a tape doesn't lead to the same results for other sizes; such sizes are traced again. */
+/** Thrown if a tape doesn't lead to the same results for other sizes, which are then traced separately. */
 export class DoesNotFit extends Error {
   override readonly name = 'DoesNotFit';
 }
 
-/** A program that is built again for other sizes. */
+/** A program that is rebuilt for other sizes. */
 export interface Replay {
-  /** The replacements of recorded tensors, the inputs first. */
+  /** The replacements of recorded tensors, inputs first. */
   readonly found: Map<Tensor, Tensor>;
   readonly number: Stand['number'];
   readonly tensors: Stand['tensors'];
   readonly surroundings: Surroundings;
 }
 
-/** Plays a tape into another program. */
+/** Replays a tape into another program. */
 export function play(tape: readonly TapeCall[], replay: Replay): void {
   const { found, number, tensors, surroundings } = replay;
   const { builder } = surroundings;
@@ -102,7 +102,7 @@ export function play(tape: readonly TapeCall[], replay: Replay): void {
   }
 }
 
-/** The results must be equal in everything that the trace relied on: all but the sizes. */
+/** Requires that the results match in everything that the trace relied on, which excludes sizes. */
 function match(
   recorded: unknown,
   now: unknown,
@@ -130,7 +130,7 @@ function matchTensor(
 ): void {
   if (!isAlike(recorded, now)) throw new DoesNotFit();
   const known = found.get(recorded);
-  // Two results of the trace may not have become one tensor.
+  // Distinct results of the trace must not become one tensor.
   if (known ? known !== now : used.has(now)) throw new DoesNotFit();
   found.set(recorded, now);
   used.add(now);

@@ -1,4 +1,4 @@
-/** The user's tensors that are inputs of the program, and the variables of its values. */
+/** The user's tensors that are inputs of the program, and the variables of graph values. */
 
 import { invariant } from '../../../runtime/errors/invariant.ts';
 import type { ProgramBuilder } from '../../../runtime/program/builder.ts';
@@ -22,11 +22,11 @@ export class TensorInputs {
   /** In the order of the program's inputs. */
   readonly list: TensorInput[] = [];
   readonly #byTraced = new Map<Tensor, TensorVariable>();
-  /** The user's tensors that are inputs already. */
+  /** The user's tensors that are already inputs. */
   readonly #inputOf = new Map<Tensor, TensorVariable>();
-  /** All variables that lead to one tensor of the user's. */
+  /** All variables that refer to the same user tensor. */
   readonly #variablesOf = new Map<Tensor, TensorVariable[]>();
-  /** Tensors in pre-existing arrays, by the place of the array. */
+  /** Tensors in pre-existing arrays, by the array's source. */
   readonly #lists = new Map<string, OuterTensors>();
   readonly #t: Tracer;
   readonly #builder: ProgramBuilder;
@@ -44,7 +44,7 @@ export class TensorInputs {
     });
   }
 
-  /** The value in the program; an outer tensor becomes an input with a guard on its meta. */
+  /** Returns the graph value; an outer tensor becomes an input with a guard on its meta. */
   use(variable: TensorVariable): Tensor {
     const { actual, source, traced: made } = variable;
     const disposal = this.#t.effects.disposed.get((actual ?? made)!);
@@ -55,19 +55,19 @@ export class TensorInputs {
     if (made) return made;
     invariant(actual && source, 'a tensor is traced or has a source');
     if (!actual.holder) {
-      // Another call may pass one with data: then the op doesn't throw.
+      // Another call may pass a tensor with data, for which the op doesn't throw.
       constantOf(this.#t, this.#t.read({ kind: 'property', base: source, key: 'disposed' }, true));
       this.#refuse(actual);
     }
     const known = this.#inputOf.get(actual);
     if (known) {
-      // One tensor is one input, so that its gradient is summed as eager execution sums it.
+      // Each tensor is a single input, so that its gradient is summed in eager execution's order.
       const key = `same ${sourceKey(source)} ${sourceKey(known.source!)}`;
       this.#t.guard(key, { kind: 'same', source, other: known.source!, same: true });
       this.#t.journal.note(() => {
         variable.traced = null;
       });
-      // What is done to one element can't be done again for another number of them.
+      // An op on a single element can't be replayed for another number of elements.
       if (this.#isOfList(actual)) this.#t.sizes.fixed = true;
       variable.traced = known.traced;
       this.#variablesOf.get(actual)!.push(variable);
@@ -83,8 +83,9 @@ export class TensorInputs {
   }
 
   /**
-   * All tensors of an array from outside as inputs, of which another call may have more or fewer: no guards, since
-   * `listLayout` of the array is to be a key of the programs. Undefined where one of them is an input by itself.
+   * Makes all tensors of a pre-existing array inputs, whose number may vary between calls. No guards are added,
+   * since the array's layout (`layoutSource`) is a key of the programs. Returns undefined if one of the tensors
+   * already is an input.
    */
   useAll(source: Source, actuals: readonly Tensor[]): OuterTensors | undefined {
     const key = sourceKey(source);
@@ -105,7 +106,7 @@ export class TensorInputs {
     return list;
   }
 
-  /** The arrays whose tensors are inputs all together. */
+  /** The arrays all of whose tensors are inputs. */
   get lists(): readonly OuterTensors[] {
     return [...this.#lists.values()];
   }
@@ -136,7 +137,7 @@ export class TensorInputs {
     return traced;
   }
 
-  /** From here on the variable, and every other that leads to the same tensor, represents `next`. */
+  /** Makes the variable, and all others that refer to the same tensor, represent `next`. */
   replace(variable: TensorVariable, next: Tensor): void {
     const { actual } = variable;
     for (const each of actual ? this.#variablesOf.get(actual)! : [variable]) {
@@ -149,14 +150,14 @@ export class TensorInputs {
     if (!this.#byTraced.has(next)) this.#byTraced.set(next, variable);
   }
 
-  /** The value with which an outer tensor came in. */
+  /** Returns the input value of an outer tensor. */
   of({ actual }: TensorVariable): Tensor {
     const input = this.list.find((each) => each.actual === actual);
     invariant(input, 'a pre-existing tensor is an input');
     return input.tensor;
   }
 
-  /** The variable for a result of an op; an op may return one of its operands. */
+  /** Returns the variable for an op result, which may be one of the op's operands. */
   result(tensor: Tensor): TensorVariable {
     const existing = this.#byTraced.get(tensor);
     if (existing) return existing;
@@ -165,7 +166,7 @@ export class TensorInputs {
     return variable;
   }
 
-  /** Inputs that were found on a path stay, though its changes are rolled back. */
+  /** Keeps inputs that were found on a path, although the path's changes are rolled back. */
   keep(): void {
     for (const { tensor } of this.list) {
       const variable = this.#byTraced.get(tensor)!;
@@ -175,8 +176,8 @@ export class TensorInputs {
   }
 
   /**
-   * Dimensions that had other sizes before are symbolic; of tensors that are not contiguous only those that
-   * were promised. With such a size the strides differ, too.
+   * Makes dimensions symbolic that had other sizes before; for non-contiguous tensors, only dimensions with
+   * declared bounds. Their strides vary with the sizes.
    */
   #findSizes(source: Source, tensor: Tensor): void {
     const dims = tensor.shape.flatMap((size, dim) => {

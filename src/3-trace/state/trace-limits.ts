@@ -1,14 +1,17 @@
-/** How far a trace goes before its graph ends. */
+/** Limits on the extent of a trace, which end its graph. */
 
 import { GraphBreak } from '../../traces/graph-break.ts';
 import type { Tracer } from './tracer.ts';
 
-/** Calls that wait for others: of each, a break keeps the frame. */
+/** The maximum number of waiting calls, whose frames a graph break keeps. */
 const maxDepth = 1024;
-/** Limit of nesting: tracing inside an instruction, or one of several paths, takes stack of JavaScript's. */
+/**
+ * The maximum nesting depth: tracing within an instruction, or along one of several paths, uses JavaScript's
+ * stack.
+ */
 const maxNested = 64;
 
-/** The option `traceLimit` ends the graph: a long JavaScript loop was unrolled, for instance. */
+/** Returns the break for an exceeded `traceLimit`, for example after unrolling a long JavaScript loop. */
 export function tooLong(t: Tracer, limit: number): GraphBreak {
   const condition = t.control.tensorConditions.describe(t.frames);
   const why = `more than ${limit} instructions (traceLimit)`;
@@ -19,7 +22,7 @@ export function expectDepth(calls: number): void {
   if (calls >= maxDepth) throw new GraphBreak('call-depth', `more than ${maxDepth} calls`);
 }
 
-/** Getters, callbacks of native functions, and branches and loops of the program, one inside the other. */
+/** Limits the nesting of getters, callbacks of native functions, branches and loops. */
 export function expectNesting(nested: number): void {
   if (nested < maxNested) return;
   throw new GraphBreak(

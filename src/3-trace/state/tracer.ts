@@ -56,39 +56,39 @@ import { TensorInputs } from './tensor-inputs.ts';
 import { expectDepth, expectNesting, tooLong } from './trace-limits.ts';
 
 /**
- * The state of one trace: frames of variables, the program that grows, the guards and inputs found so
- * far. Handlers of instructions read and write it; it knows nothing of single instructions.
+ * The state of one trace: frames of variables, the program under construction, and the guards and inputs found so
+ * far. Instruction handlers read and write it; it knows nothing about individual instructions.
  */
 export class Tracer {
   readonly frames: TraceFrame[];
   readonly control: GraphControl;
   readonly #places: NestedSurroundings;
   readonly guards = new Map<string, Guard>();
-  /** The changes after the run. */
+  /** The changes that are made after the run. */
   readonly effects: EffectLog;
   readonly collections = new OwnMap<object, WrittenEntries>();
-  /** Symbols that the trace has made: each run makes others. */
+  /** Symbols created in the trace; each run creates its own. */
   readonly symbols = new OwnMap<symbol, ConstantVariable>();
-  /** The prototypes of classes that the trace has made, and the code of these. */
+  /** Prototypes of classes created in the trace, with the classes' code. */
   readonly classes = new OwnMap<NewObjectVariable, Code>();
-  /** The private names that these declare, by the keys of the elements. */
+  /** The private names that these classes declare, by element key. */
   readonly privateNames = new OwnMap<symbol, MadePrivateName>();
-  /** Private fields that were written, by their object. */
+  /** Private fields that were written, by object. */
   readonly privateSlots = new OwnMap<object, readonly PrivateSlot[]>();
-  /** Values whose memory is some tensor's `.grad`. */
+  /** Values whose memory belongs to the `.grad` of a tensor. */
   readonly gradients = new Set<ValueId>();
   readonly #inputs: TensorInputs;
   readonly autograd = new AutogradState();
   readonly sizes = new Sizes();
-  /** JavaScript arithmetic that ends in attributes of ops. */
+  /** JavaScript arithmetic that is used in op attributes. */
   readonly numbers: ProgramNumbers;
   readonly random: RandomStream;
   readonly called = new CalledNumbers();
-  /** How many promises it has made. */
+  /** The number of promises created so far. */
   promises = 0;
-  /** The calls of the tensor API. */
+  /** The tensor API calls. */
   readonly tape: TapeCall[] = [];
-  /** Closures of functions that are guarded by their code, and where those come from. */
+  /** Closures of functions that are guarded by their code, with the functions' sources. */
   readonly passed = new OwnMap<object, Source>();
   readonly inherited = new InheritedProperties();
   readonly variables: OuterVariables;
@@ -96,18 +96,18 @@ export class Tracer {
   #instructions = 0;
   readonly #traceLimit: number;
   readonly journal = new Journal();
-  /** The source texts of the functions that were traced. */
+  /** The source texts of the traced functions. */
   readonly sources = new Set<SourceText>();
-  /** Frames below this depth wait for a nested execution: no throw continues in them. */
+  /** Frames below this depth wait for a nested execution: no exception may continue in them. */
   floor = 0;
   execution: Execution = notBegun;
   #nested = 0;
-  /** Told of each instruction before it is executed. */
+  /** Called with each instruction before it is executed. */
   onInstruction: ((code: Code, pc: Pc) => void) | undefined;
 
-  /** Numbers that came out of a break are computed natively, not guarded by their value. */
+  /** True if numbers from a graph break are computed natively instead of being guarded by value. */
   readonly numbersAreVolatile: boolean;
-  /** Sizes that every call is held against before it comes here. */
+  /** Size bounds that every call has been checked against. */
   readonly bounds: ShapeBounds;
   readonly codeOf: CodeOf;
 
@@ -155,7 +155,7 @@ export class Tracer {
     );
   }
 
-  /** The program that ops are appended to: a region's while a branch or loop body is followed. */
+  /** The program that ops are appended to: the region's program while a branch or loop body is being traced. */
   get builder(): ProgramBuilder {
     return this.#places.current.builder;
   }
@@ -164,22 +164,22 @@ export class Tracer {
     return this.#places.current;
   }
 
-  /** A branch or loop body is being followed. */
+  /** True while a branch or loop body is being traced. */
   get isInRegion(): boolean {
     return this.#places.isNested;
   }
 
-  /** Inside `body`, ops are appended to the region. */
+  /** Runs `body` so that ops are appended to the region. */
   inRegion<T>(region: RegionBuilder, body: () => T): T {
     return this.#places.within(region, body);
   }
 
-  /** Inside `body`, ops are appended to the outermost program, before what is being followed. */
+  /** Runs `body` so that ops are appended to the outermost program, before the code being traced. */
   inRoot<T>(body: () => T): T {
     return this.#places.within(this.#places.root, body);
   }
 
-  /** Follows one path of several inside a region; its changes of the objects of the trace are rolled back. */
+  /** Traces one of several paths inside a region; its changes to traced objects are rolled back. */
   speculate<T>(region: RegionBuilder, body: () => T): T {
     const { floor } = this;
     const mark = this.journal.open();
@@ -199,7 +199,7 @@ export class Tracer {
     return this.#inputs.list;
   }
 
-  /** The arrays whose tensors are inputs all together. */
+  /** The arrays all of whose tensors are inputs. */
   get lists(): readonly OuterTensors[] {
     return this.#inputs.lists;
   }
@@ -209,8 +209,8 @@ export class Tracer {
   }
 
   /**
-   * Runs `body` so that a break rolls back its changes: to the program, the log of effects and
-   * the objects that the trace has made. Guards stay; they are true anyway.
+   * Runs `body`. A graph break rolls back its changes to the program, the effect log and traced objects. Guards
+   * are kept, since they hold in any case.
    */
   attempt<T>(body: () => T): T {
     const takeBack = rollback(this, this.#inputs);
@@ -230,12 +230,12 @@ export class Tracer {
     }
   }
 
-  /** Counts an instruction. */
+  /** Counts an instruction against the trace limit. */
   tick(): void {
     if (++this.#instructions > this.#traceLimit) throw tooLong(this, this.#traceLimit);
   }
 
-  /** Follows frames from inside an instruction. */
+  /** Runs `body`, which traces frames from inside an instruction. */
   nested<T>(body: () => T): T {
     expectNesting(this.#nested);
     this.#nested++;
@@ -256,39 +256,39 @@ export class Tracer {
     if (!this.guards.has(key)) this.guards.set(key, guard);
   }
 
-  /** The variable for a value read from a source; reading the same place twice gives the same one. */
+  /** Returns the variable for a value read from a source. Reading a source twice returns the same variable. */
   read(source: Source, value: unknown, changes = false): Variable {
     return this.variables.read(source, value, changes);
   }
 
-  /** The value in the program; an outer tensor becomes an input with a guard on its meta. */
+  /** Returns the graph value; an outer tensor becomes an input with a guard on its meta. */
   use(variable: TensorVariable): Tensor {
     return this.#inputs.use(variable);
   }
 
-  /** All tensors of an array from outside as inputs whose number is not a part of the trace, where that can be. */
+  /** Makes all tensors of a pre-existing array inputs, independently of their number, if possible. */
   useAll(source: Source, tensors: readonly Tensor[]): OuterTensors | undefined {
     return this.#inputs.useAll(source, tensors);
   }
 
-  /** From here on an outer tensor, or one created in the trace, is this value of the program. */
+  /** Makes a tensor represent another graph value from here on. */
   replace(variable: TensorVariable, next: Tensor): void {
     this.#inputs.replace(variable, next);
   }
 
-  /** The value with which an outer tensor came in. */
+  /** Returns the input value of an outer tensor. */
   inputOf(variable: TensorVariable): Tensor {
     return this.#inputs.of(variable);
   }
 
-  /** The variable for a result of an op; an op may return one of its operands. */
+  /** Returns the variable for an op result, which may be one of the op's operands. */
   result(tensor: Tensor): TensorVariable {
     return this.#inputs.result(tensor);
   }
 
   /**
-   * Runs a function of the tensor API so that its ops are appended, all or nothing. What it decides must
-   * follow from its operands: it is done again for other sizes.
+   * Runs a function of the tensor API so that either all of its ops are appended or none. Its decisions must
+   * follow from its operands, because it is run again for other sizes.
    */
   perform<T>(operands: readonly unknown[], perform: Perform): T {
     const stand: Stand = {
@@ -302,18 +302,18 @@ export class Tracer {
     return result as T;
   }
 
-  /** Done again for other sizes as it is; so `body` may look at the shapes of scalars only. */
+  /** Runs `body`, also again for other sizes; so it must not depend on shapes other than those of scalars. */
   runApi<T>(body: () => T): T {
     return this.perform([], body);
   }
 
-  /** Runs `body` without recording it for other sizes: the sizes of this trace are as they are. */
+  /** Runs `body` without recording it, so that the trace holds for its own sizes only. */
   runOnce<T>(body: () => T): T {
     this.sizes.fixed = true;
     return this.append(body);
   }
 
-  /** Records how to repeat what was appended for other sizes. */
+  /** Records how to repeat the appended ops for other sizes. */
   record(operands: readonly unknown[], perform: Perform, result: unknown): void {
     const { gradMode, guard } = this.top;
     const { tape, builder } = this.#places.current;
@@ -340,7 +340,7 @@ export class Tracer {
     }
   }
 
-  /** Returns the error that a function of the tensor API would throw, undefined for none. The calls leave no trace. */
+  /** Returns the error that a function of the tensor API would throw, or undefined. Appends nothing. */
   tried(body: () => unknown): unknown {
     return this.builder.trial(() => {
       try {
@@ -352,35 +352,35 @@ export class Tracer {
     });
   }
 
-  /** Runs `body` in the modes that `noGrad`, `enableGrad` and `deviceGuard` around the traced code set. */
+  /** Runs `body` in the modes set by `noGrad`, `enableGrad` and `deviceGuard` in the traced code. */
   #inModes<T>(body: () => T): T {
     const { guard, gradMode } = this.top;
     return withGuard(guard, () => withGradMode(gradMode, body));
   }
 
-  /** Where ops without inputs are made. */
+  /** The device of ops without inputs. */
   get device(): Device {
     this.guardDevice();
     return this.currentDevice;
   }
 
-  /** The device where ops without inputs are made, without making the program depend on it. */
+  /** The device of ops without inputs; reading it doesn't add a guard. */
   get currentDevice(): Device {
     return this.top.guard ?? currentDevice();
   }
 
-  /** Ops without inputs are made on the current device: one of the function's own, or that of the call. */
+  /** Guards the current device, unless the traced code itself sets the device of ops without inputs. */
   guardDevice(): void {
     if (this.top.guard) return;
     this.guard('device', { kind: 'device', device: currentDevice() });
   }
 
-  /** The guard around the call decides where ops are computed. */
+  /** Guards the device guard around the call, which decides where ops are computed. */
   #guardOpDevice(): void {
     this.guard('op device', { kind: 'opDevice', device: guardingDevice() });
   }
 
-  /** The line of a user's file that some frame's code is in. */
+  /** Returns the line of a user's file, if it contains the code of one of the frames. */
   lineAt(position: UserPosition): string | undefined {
     return lineIn(this.frames, position);
   }
@@ -389,7 +389,7 @@ export class Tracer {
     return positionIn(this.frames);
   }
 
-  /** A tensor with data met traced ones without coming through a variable: held by the program. */
+  /** Returns the value for a tensor with data that an op uses without a variable: it becomes a constant input. */
   #foreign(tensor: Tensor): Tensor {
     const source: Source = { kind: 'held', value: tensor, name: 'a tensor of the framework' };
     return this.use(this.read(source, tensor) as TensorVariable);

@@ -1,4 +1,4 @@
-/** Adding and removing elements: immediately in arrays created while tracing, after the run in pre-existing ones. */
+/** Adds and removes elements: immediately in arrays created in the trace, after the run in pre-existing ones. */
 
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { expectForm, grow, isGrown } from '../control-flow/lists/growable-array.ts';
@@ -24,7 +24,7 @@ import {
 } from './arrays.ts';
 import { clearGrown, popGrown, pushGrown, setGrownElement } from './lists.ts';
 
-/** `push`: of a pre-existing array not even the length has to be known. */
+/** `push`. The length of a pre-existing array is guarded only if the result is read. */
 export function append(t: Tracer, array: ArrayVariable, items: readonly Variable[]): Variable {
   if (growsHere(t, array, items[0])) grow(t, array, expectForm(t, items[0]!));
   if (isGrown(array)) return pushGrown(t, array, items);
@@ -33,7 +33,7 @@ export function append(t: Tracer, array: ArrayVariable, items: readonly Variable
   return isResultRead(t.top) ? lengthOf(t, array) : undefinedVariable;
 }
 
-/** In a branch or iteration, of an array that is a list there, as an earlier trace has found out. */
+/** True in a branch or loop if an earlier trace found that the array must be a list there. */
 function growsHere(
   t: Tracer,
   array: ArrayVariable,
@@ -79,7 +79,7 @@ export function deleteElement(t: Tracer, array: ArrayVariable, index: number): v
   if (index < arrayLength(t, array)) changeElements(t, array)[index] = hole;
 }
 
-/** Longer arrays are made natively. */
+/** Longer arrays are created natively. */
 const maxLength = 2 ** 16;
 
 /** `array.length = length` */

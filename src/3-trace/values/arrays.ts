@@ -1,6 +1,6 @@
 /**
- * Arrays created while tracing and pre-existing ones, read and changed alike. A pre-existing one is
- * changed after the run: appended to, or filled again.
+ * Reads and changes arrays, both pre-existing ones and those created in the trace. A pre-existing array is changed
+ * after the run, by appending to it or by refilling it.
  */
 
 import { isChangingRate } from '../../../runtime/optim/changing-rates.ts';
@@ -33,8 +33,8 @@ import { countedOn, putOffOperator } from './numbers.ts';
 export type ArrayVariable = NewArrayVariable | ObjectVariable;
 
 /**
- * Returns the variable as an array, subclasses included; undefined for anything else. If the program appends any number
- * of elements to a pre-existing array, the earlier elements are known one by one, unless only the end matters.
+ * Returns the variable as an array, including subclasses; undefined for anything else. If the program appends a
+ * data-dependent number of elements to a pre-existing array, the array is taken as a whole, unless `use` is `end`.
  */
 export function asArray(
   t: Tracer,
@@ -66,14 +66,14 @@ export function isArray(t: Tracer, given: Variable): boolean {
   return isArray;
 }
 
-/** The elements that exist. Throws UnionMet if that is data-dependent. */
+/** Returns the elements that exist. Throws UnionMet if that is data-dependent. */
 export function itemsOf({ elements }: NewArrayVariable): readonly Variable[] {
   const isSure = elements.every((each) => each.kind !== 'union' && each !== absent);
   if (isSure) return elements;
   return elements.filter((each) => present(each) !== undefined);
 }
 
-/** The length as a value, on which nothing depends yet. */
+/** Returns the length as a value that hasn't been guarded yet. */
 export function lengthOf(t: Tracer, array: ArrayVariable): Variable {
   if (isGrown(array)) return array.grown.length;
   if (array.kind === 'newArray') return known(itemsOf(array).length);
@@ -90,7 +90,7 @@ export function lengthOf(t: Tracer, array: ArrayVariable): Variable {
   );
 }
 
-/** Both together, without a guard on the first. */
+/** Returns the sum without guarding the first length. */
 function behind(t: Tracer, length: Variable, more: DeviceScalar): Variable {
   const source = length.kind === 'constant' ? length.source : null;
   const value = length.kind === 'constant' ? length.value : 0;
@@ -105,7 +105,7 @@ export function arrayLength(t: Tracer, array: ArrayVariable): number {
   return constantOf(t, lengthOf(t, array)) as number;
 }
 
-/** The length of the array as it was before the trace. */
+/** Returns the array's length before the trace. */
 export function lengthBefore(t: Tracer, { value, source }: ObjectVariable): Variable {
   t.effects.met.touch(value, source, 'length');
   const { length } = value as readonly unknown[];
@@ -141,7 +141,7 @@ export function arrayElements(t: Tracer, array: ArrayVariable): Variable[] {
   return Array.from({ length: arrayLength(t, array) }, (_, i) => arrayElement(t, array, i));
 }
 
-/** Whether `index in array`. */
+/** Returns whether `index in array`. */
 export function hasElement(t: Tracer, array: ArrayVariable, index: number): boolean {
   if (isGrown(array)) return isInGrown(t, array, index);
   if (index >= arrayLength(t, array)) return false;
@@ -150,7 +150,9 @@ export function hasElement(t: Tracer, array: ArrayVariable, index: number): bool
   return index >= (array.value as readonly unknown[]).length || hasOuterElement(t, array, index);
 }
 
-/** Whether an array had the element before the trace, not counting writes to single places of it. */
+/**
+ * Returns whether a pre-existing array has the element, taking single-element writes and deletions into account.
+ */
 function hasOuterElement(t: Tracer, { value, source }: ObjectVariable, index: number): boolean {
   const key = String(index);
   const written = t.effects.written(value, source, key);
@@ -159,13 +161,13 @@ function hasOuterElement(t: Tracer, { value, source }: ObjectVariable, index: nu
   return constantOf(t, t.read(place, Object.hasOwn(value, key))) as boolean;
 }
 
-/** The elements for a copy that keeps holes. */
+/** Returns the elements, with holes, for a copy. */
 export function elementsWithHoles(t: Tracer, array: ArrayVariable): Variable[] {
   const elements = arrayElements(t, array);
   return elements.map((element, i) => (hasElement(t, array, i) ? element : hole));
 }
 
-/** The elements of the array, to be changed in place. */
+/** Returns the array's elements for in-place changes. */
 export function changeElements(t: Tracer, array: ArrayVariable): Variable[] {
   if (array.kind === 'newArray') {
     expectUnlisted(array);
@@ -179,8 +181,8 @@ export function changeElements(t: Tracer, array: ArrayVariable): Variable[] {
 }
 
 /**
- * All that the pre-existing array will hold, to be read and changed instead of it. In a branch or iteration it is taken
- * before that begins: then all paths have it.
+ * Returns the whole future content of a pre-existing array, which is read and changed in its place. In a branch or
+ * loop, the content must have been taken before the region begins, so that all paths have it.
  */
 export function takeWhole(t: Tracer, outer: ObjectVariable): NewArrayVariable {
   expectChangeable(t, outer);
@@ -208,7 +210,7 @@ export function takeWhole(t: Tracer, outer: ObjectVariable): NewArrayVariable {
   return content;
 }
 
-/** Returns the content that comes after all elements of a pre-existing array. */
+/** Returns the content that is appended to a pre-existing array. */
 export function takeEnd(t: Tracer, outer: ObjectVariable): NewArrayVariable {
   expectChangeable(t, outer);
   const isNew = !t.effects.array(outer.value);
@@ -216,7 +218,7 @@ export function takeEnd(t: Tracer, outer: ObjectVariable): NewArrayVariable {
   return t.effects.changeArray(outer).content;
 }
 
-/** A hole reads as undefined. */
+/** Reads a hole as undefined. */
 export function solid(element: Variable | undefined): Variable {
   return element === undefined || element === hole ? undefinedVariable : element;
 }

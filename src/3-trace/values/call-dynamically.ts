@@ -1,4 +1,4 @@
-/** Calls of the tensor API on tensors of data-dependent shape, and at numbers that decide one. */
+/** Tensor API calls on tensors of data-dependent shape, or with device scalars that determine a shape. */
 
 import { gradEnabled, noGrad } from '../../../runtime/autograd/grad-mode.ts';
 import {
@@ -41,7 +41,10 @@ import { arrayElements, asArray } from './arrays.ts';
 
 type Callable = (...args: never[]) => unknown;
 
-/** Undefined for calls whose shapes the trace knows. `opened`: an argument with the entries of a pre-existing object. */
+/**
+ * Returns undefined for calls whose shapes are known. `opened`: replaces a pre-existing options object by its
+ * entries.
+ */
 export function callDynamically(
   t: Tracer,
   fn: Callable,
@@ -65,7 +68,9 @@ export function callDynamically(
   return new Call(t, fn, takes).answer(receiver, args.map(opened));
 }
 
-/** A call with numbers of the program where the function takes no tensors: a run makes it with its numbers. */
+/**
+ * Appends a call with device scalars of a function that takes no tensors: each run calls it with its own numbers.
+ */
 export function callWithNumbers(
   t: Tracer,
   fn: Callable,
@@ -78,15 +83,15 @@ export function callWithNumbers(
   return new Call(t, fn, false).answer(receiver, args);
 }
 
-/** One call that is being appended to the program. */
+/** A call that is being appended to the program. */
 class Call {
   readonly #t: Tracer;
   readonly #fn: Callable;
-  /** Numbers, other than options, are operands like tensors, and decide no shape. */
+  /** True if numbers, apart from options, are operands like tensors and determine no shape. */
   readonly #takesNumbers: boolean;
   readonly #forms: OperandForm[] = [];
   readonly #tensors: Tensor[] = [];
-  /** The values of each operand in the sample runs; null where they don't get that far. */
+  /** The value of each operand in each sample run; undefined if the run doesn't get that far. */
   readonly #given: (readonly (GivenOperand | undefined)[])[] = [];
   #like: Tensor | undefined;
 
@@ -136,7 +141,7 @@ class Call {
     }
   }
 
-  /** The call with the place in the stream of random numbers among its operands. */
+  /** Adds the position in the random stream to the call's operands. */
   #drawing(traced: TracedCall): TracedCall {
     const { numbers, drawn } = this.#t.random.placed;
     const operands = numbers.map((tensor) => this.#known(tensor).index);
@@ -195,7 +200,10 @@ class Call {
     return variableOf(first.tried.answer);
   }
 
-  /** A call that returns as many tensors as the shapes say, all of one spec: an array of data-dependent length. */
+  /**
+   * Appends a call whose number of results depends on shapes, all with the same spec: an array of data-dependent
+   * length.
+   */
   #appendList(traced: TracedCall, trials: readonly Trial[], element: Tensor): Variable {
     const t = this.#t;
     const { dtype, shape, device } = element;
@@ -255,7 +263,7 @@ class Call {
     return new OperandPlace(this.#forms.push(form) - 1, isBoolean);
   }
 
-  /** The argument with its operands taken out. */
+  /** Returns the argument with its operands replaced by placeholders. */
   #value(given: Variable): unknown {
     const t = this.#t;
     const variable = specialized(given);
@@ -301,7 +309,7 @@ class Call {
     return this.#known(operand);
   }
 
-  /** A tensor of one shape in all runs. */
+  /** Adds an operand whose shape is the same in all runs. */
   #known(tensor: Tensor): OperandPlace {
     return this.#operand(
       'tensor',

@@ -8,27 +8,27 @@ import { type Perform, PutOff, resolve, type Stand } from '../state/tape.ts';
 import type { Tracer } from '../state/tracer.ts';
 import type { SymbolicVariable } from '../variables/variable.ts';
 
-/** A tensor API function's use of numbers. */
+/** How a tensor API function uses numbers. */
 export interface NumberUse {
   /**
-   * `no`: it gets their values. `tried`: it may hand them on to attributes of ops, which is found out by
-   * calling it. `yes`: it passes them on.
+   * `no`: it needs their values. `tried`: it may forward them to op attributes; a trial call decides. `yes`: it
+   * forwards them.
    */
   readonly symbols: 'no' | 'tried' | 'yes';
-  /** Numbers in a list are sizes, whose values it asks for. */
+  /** True if numbers in a list are sizes, whose values the function needs. */
   readonly sizesInArrays: boolean;
 }
 
 /**
- * The symbolic numbers among the operands of one call of the tensor API. Those that the call passes on to
- * attributes of ops stay symbolic: a run computes them. Those whose value it asks for are plain.
+ * The symbolic numbers among the operands of a tensor API call. Numbers that the call forwards to op attributes
+ * stay symbolic and are computed by each run. Numbers whose values it needs become plain.
  */
 export class ChangingNumbers {
   readonly #t: Tracer;
   readonly #use: NumberUse;
-  /** Symbolic as far as is known. */
+  /** Operands that are still symbolic. */
   readonly #open = new Map<PutOff, SymbolicVariable>();
-  /** Plain after all. */
+  /** Operands that turned out to be plain. */
   readonly #specialized = new Map<PutOff, unknown>();
 
   constructor(t: Tracer, use: NumberUse) {
@@ -36,7 +36,7 @@ export class ChangingNumbers {
     this.#use = use;
   }
 
-  /** `inArray`: one of several, such as the sizes of a shape. */
+  /** `inArray`: the number is an array element, such as a size in a shape. */
   operand(variable: SymbolicVariable, inArray: boolean): unknown {
     const { expr, value } = variable;
     const { sizes, numbers } = this.#t;
@@ -51,7 +51,7 @@ export class ChangingNumbers {
     return operand;
   }
 
-  /** The call with these operands, recorded on the tape. */
+  /** Performs the call with these operands and records it on the tape. */
   perform(given: readonly unknown[], body: Perform): unknown {
     const t = this.#t;
     let operands = given;
@@ -69,7 +69,10 @@ export class ChangingNumbers {
     return t.perform(operands, body);
   }
 
-  /** Its value, for this program: a key of the programs of this trace, which is played again for another value. */
+  /**
+   * Returns the number's value for this program. The value becomes a key of the trace's programs: the trace is
+   * replayed for other values.
+   */
   #plain(variable: SymbolicVariable): unknown {
     const t = this.#t;
     const { expr } = variable;
@@ -80,8 +83,8 @@ export class ChangingNumbers {
   }
 
   /**
-   * The open operands whose value the call asks for. Throws what it throws for their values: then the
-   * comparisons that led there are what the trace depends on.
+   * Returns the open operands whose values the call needs. If the call throws for these values, throws its error:
+   * the comparisons that led there become dependencies of the trace.
    */
   #askedFor(operands: readonly unknown[], body: Perform): readonly PutOff[] {
     const { numbers, sizes } = this.#t;
@@ -100,14 +103,14 @@ export class ChangingNumbers {
       });
       return reached.length > 0 ? reached : open;
     }
-    // It may have rejected a symbol for not being a number.
+    // The call may have rejected a symbolic operand only because it isn't a plain number.
     const refusal = this.#failure(operands, body, (operand) => numbers.value(operand.expr));
     if (refusal === undefined) return open;
     scalars.dependOn(after);
     throw refusal;
   }
 
-  /** Returns the error that the call throws; the call leaves no trace. */
+  /** Returns the error that the call throws. Appends nothing. */
   #failure(
     operands: readonly unknown[],
     body: Perform,
@@ -117,7 +120,7 @@ export class ChangingNumbers {
     const numbers = new Map([...this.#open.keys()].map((operand) => [operand, number(operand)]));
     const stand: Stand = {
       tensor: (tensor) => {
-        // What comes into a branch or loop from around it stays an operand of that.
+        // In a branch or loop, captures a value of the surroundings as an operand of the region.
         t.builder.valueOf(tensor);
         return tensor;
       },
@@ -129,7 +132,7 @@ export class ChangingNumbers {
   }
 }
 
-/** Whether the error comes from the trace itself, whatever the numbers are. */
+/** Returns whether the error comes from tracing itself, regardless of the numbers. */
 function isOfTrace(error: unknown): boolean {
   return error instanceof GraphBreak || error instanceof RecordedWriteInPlace;
 }

@@ -11,10 +11,10 @@ import type { Tracer } from '../state/tracer.ts';
 import { known, newArray, type UnbackedTensor, type Variable } from '../variables/variable.ts';
 import { callDynamically } from './call-dynamically.ts';
 
-/** Fields that each tensor has by itself; all others come from its prototype. */
+/** Own fields of tensors; all other properties are inherited from the prototype. */
 const fields = new Set(['shape', 'dtype', 'device']);
 
-/** `x.key` of a tensor of data-dependent shape: its sizes are numbers of the program. */
+/** `x.key` for a tensor of data-dependent shape, whose sizes are device scalars. */
 export function readDynamicProperty(t: Tracer, variable: UnbackedTensor, key: string): Variable {
   const { tensor, sizes } = variable;
   if (!fields.has(key)) {
@@ -56,12 +56,12 @@ function unknownProperty(key: string): GraphBreak {
   return new GraphBreak('unbacked-shape', `the property ${key} of a tensor of unknown shape`);
 }
 
-/** The number of elements. */
+/** Returns the number of elements. */
 export function dynamicElementCount(t: Tracer, variable: UnbackedTensor): Variable {
   return dimension(t, variable, -1);
 }
 
-/** A size, or (−1) the number of elements. */
+/** Returns a size, or for −1 the number of elements. */
 function dimension(t: Tracer, { tensor, shapes }: UnbackedTensor, dim: number): Variable {
   const number = t.runApi(() => noGrad(() => bind1(dimensionOp, [tensor], { dim })));
   const read = (shape: readonly number[]) => (dim < 0 ? sizeOf(shape) : shape[dim]!);

@@ -1,4 +1,4 @@
-/** Arrays at a number of the program. */
+/** Arrays indexed by device scalars. */
 
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { isGrown } from '../control-flow/lists/growable-array.ts';
@@ -18,7 +18,7 @@ import {
 import { arrayElement, arrayLength, asArray } from './arrays.ts';
 import { grownElement, setGrownElement } from './lists.ts';
 
-/** `array[index]`: one of the elements, or undefined. Throws UnionMet; on each path the index is known. */
+/** `array[index]`: an element, or undefined. Throws UnionMet, after which each path knows the index. */
 export function elementAt(t: Tracer, base: Variable, index: DeviceScalar): Variable {
   const array = expectArray(t, base, index);
   if (isGrown(array)) return grownElement(t, array, index);
@@ -28,7 +28,7 @@ export function elementAt(t: Tracer, base: Variable, index: DeviceScalar): Varia
     : arrayElement(t, array, constantOf(t, found) as number);
 }
 
-/** `array[index] = value` where only the program knows the length; false for other arrays. */
+/** `array[index] = value` for an array of data-dependent length; returns false for other arrays. */
 export function setGrownAt(
   t: Tracer,
   base: Variable,
@@ -41,13 +41,16 @@ export function setGrownAt(
   return true;
 }
 
-/** The index as one of those that the array has, or its end. Throws UnionMet; on each path it is known. */
+/**
+ * Returns the index as one of the array's indices, or its end. Throws UnionMet, after which each path knows the
+ * index.
+ */
 export function indexIn(t: Tracer, base: Variable, index: DeviceScalar): Variable {
-  // At its end it grows.
+  // Writing at the end makes the array grow.
   const count = arrayLength(t, expectArray(t, base, index)) + 1;
   const found = specialized(unionOfIndex(t, count, index));
   if (found !== outside) return found;
-  // As where the language throws: the run ends without an effect, and the call runs as it is written.
+  // As for an exception: the run ends without effects, and the call runs natively.
   throw new GraphBreak('throw', 'an array is written past its end');
 }
 
@@ -57,13 +60,13 @@ export function unionOfIndex(t: Tracer, count: number, index: DeviceScalar): Uni
   const options = Array.from({ length: count }, (_, i) => known(i));
   const union = chosenBy(t, asNumber(t, index), [...options, outside], 'an index');
   const counts = indices.get(index) ?? new Map<number, UnionVariable>();
-  // It is a value of the branch or iteration that it is asked in.
+  // The union is valid only in the branch or loop that requested it.
   t.journal.note(() => counts.delete(count));
   indices.set(index, counts.set(count, union));
   return union;
 }
 
-/** Unions by index and option: paths that depend on the same question get the same answer. */
+/** Unions by index and option count: paths that ask the same question get the same answer. */
 const indices = new WeakMap<DeviceScalar, Map<number, UnionVariable>>();
 const outside = known('outside');
 

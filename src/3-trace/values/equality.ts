@@ -18,8 +18,8 @@ export function strictlyEqual(t: Tracer, x: Variable, y: Variable): boolean {
 }
 
 /**
- * Whether the two differ in type for every value they can have: text made from device scalars never equals a primitive
- * of another type, nor does a number that changes from call to call.
+ * Returns whether two variables differ in type whatever their values are: text with device scalars never equals a
+ * primitive of another type, and neither does a number that changes between calls.
  */
 function differInType(t: Tracer, a: Variable, b: Variable): boolean {
   if (a.kind === 'symbolic' || b.kind === 'symbolic') {
@@ -49,7 +49,7 @@ export function looselyEqual(t: Tracer, x: Variable, y: Variable): boolean {
   if (right.kind === 'symbolic' && isNullishConstant(left)) return isNullish(t, right);
   const [a, b] = [comparable(t, x), comparable(t, y)];
   if (a.kind === 'constant' && b.kind === 'constant') {
-    // biome-ignore lint/suspicious/noDoubleEquals: it is what is requested.
+    // biome-ignore lint/suspicious/noDoubleEquals: user code compares loosely.
     return constantOf(t, a) == constantOf(t, b);
   }
   if (a.kind !== 'constant' && b.kind !== 'constant') return isSame(t, a, b);
@@ -59,7 +59,7 @@ export function looselyEqual(t: Tracer, x: Variable, y: Variable): boolean {
 const isNullishConstant = (variable: Variable): boolean =>
   variable.kind === 'constant' && !variable.source && (variable.value ?? null) === null;
 
-/** A primitive and an object. */
+/** Compares a primitive with an object. */
 function mixed(t: Tracer, a: Variable, b: Variable, strict: boolean): boolean {
   const [constant, other] = a.kind === 'constant' ? [a, b] : [b, a];
   const value = constantOf(t, constant);
@@ -67,7 +67,7 @@ function mixed(t: Tracer, a: Variable, b: Variable, strict: boolean): boolean {
     truthiness(t, other);
     return false;
   }
-  // An object equals a primitive only loosely, through conversion that user code may define.
+  // A primitive equals an object only loosely, after a conversion that user code may define.
   if (!strict) return withPrimitive(t, other, 'default', (own) => looselyEqual(t, own, constant));
   typeOf(t, other);
   return false;

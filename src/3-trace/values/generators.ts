@@ -1,4 +1,4 @@
-/** Generators whose function has source: their frames are followed from one `yield` to the next. */
+/** Generators of captured functions: their frames are traced from one `yield` to the next. */
 
 import { GraphBreak } from '../../traces/graph-break.ts';
 import type { InstructionOf } from '../../vm/bytecode/instructions.ts';
@@ -8,19 +8,19 @@ import type { GeneratorVariable } from '../variables/iterator-variables.ts';
 import type { TraceFrame } from '../variables/trace-frame.ts';
 import { undefinedVariable, type Variable } from '../variables/variable.ts';
 
-/** The call of a generator function ends where its parameters are there. */
+/** Ends the call of a generator function once its parameters are bound. */
 export function startGenerator(frame: TraceFrame): GeneratorVariable {
   frame.pc++;
   return { kind: 'generator', frame, state: 'start' };
 }
 
-/** The result of `next`. */
+/** An iterator result. */
 export interface Step {
   readonly value: Variable;
   readonly done: boolean;
 }
 
-/** `generator.next(sent)`. A break inside takes it back: then the generator continues natively. */
+/** `generator.next(sent)`. A graph break inside rolls the call back; the generator then continues natively. */
 export function nextOf(t: Tracer, generator: GeneratorVariable, sent: Variable): Step {
   const { state, frame } = generator;
   if (state === 'done') return { value: undefinedVariable, done: true };
@@ -35,7 +35,7 @@ export function nextOf(t: Tracer, generator: GeneratorVariable, sent: Variable):
   });
 }
 
-/** `generator.return(value)`: at a `yield`, what `finally` blocks do comes first. */
+/** `generator.return(value)`. At a `yield`, enclosing `finally` blocks run first. */
 export function returnOf(t: Tracer, generator: GeneratorVariable, value: Variable): Step {
   const { state, frame } = generator;
   if (state !== 'yield') {
@@ -53,7 +53,9 @@ export function returnOf(t: Tracer, generator: GeneratorVariable, value: Variabl
   });
 }
 
-/** `generator.throw(error)`: continues at the handler around the `yield`; without one the generator has ended. */
+/**
+ * `generator.throw(error)`: continues at the handler around the `yield`. Without a handler, the generator ends.
+ */
 export function throwInto(t: Tracer, generator: GeneratorVariable, error: Variable): Step {
   const { state, frame } = generator;
   if (state === 'running') throw new GraphBreak('throw', 'the generator is running');
@@ -69,7 +71,7 @@ export function throwInto(t: Tracer, generator: GeneratorVariable, error: Variab
   });
 }
 
-/** The generator whose values a `yield*` passes on; undefined for other iterators. */
+/** Returns the generator that a `yield*` delegates to; undefined for other iterators. */
 function innerOf({ delegate }: TraceFrame): GeneratorVariable | undefined {
   const iterator = delegate?.iteration.iterator;
   if (iterator === undefined || iterator.kind === 'iterator') return undefined;

@@ -1,4 +1,4 @@
-/** Getters that existed before: of the user's objects and of the language's. */
+/** Pre-existing getters, both the user's and built-in ones. */
 
 import { isSizeGetter, isSpeciesGetter } from '../../guards/collection-slots.ts';
 import type { Source } from '../../guards/source.ts';
@@ -13,7 +13,7 @@ import {
   type Variable,
 } from '../variables/variable.ts';
 
-/** The getter is the same function, which is a guard; it is followed like any call. */
+/** Calls a getter. Its identity is guarded, and it is traced like any other call. */
 export function callGetter(
   t: Tracer,
   holder: ObjectVariable | FunctionVariable,
@@ -37,7 +37,7 @@ export function callGetter(
   }
 }
 
-/** Getters of the language that the trace can answer; undefined for others. */
+/** Returns the result of a built-in getter that the trace models; undefined for other getters. */
 function nativeGetter(t: Tracer, receiver: Variable, get: () => unknown): Variable | undefined {
   if (isSpeciesGetter(get)) return receiver;
   const counted = isSizeGetter(get) ? asCollection(t, receiver, 'Map', 'Set') : undefined;

@@ -1,4 +1,4 @@
-/** Iteration: over arrays, strings, Maps and Sets directly; over the user's iterators by their methods. */
+/** Iteration. Arrays, strings, Maps and Sets are iterated directly, user-defined iterators by their methods. */
 
 import { unbind } from '../../../runtime/ops/arranging/splitting.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
@@ -57,12 +57,12 @@ export function iteratorOver(
   return { kind: 'iterator', over, what, ...position, done: false };
 }
 
-/** The value as an array of no class of the user's, which may be iterated otherwise. */
+/** Returns the value as an array, unless it is an instance of a user class, whose iteration may differ. */
 function asPlainArray(t: Tracer, given: Variable): ArrayVariable | undefined {
   return isOfArrayClass(given) ? undefined : asArray(t, given);
 }
 
-/** `for (… of iterable)` begins. */
+/** Begins `for (… of iterable)`. */
 export function openIteration(t: Tracer, given: Variable): IteratorRecordVariable {
   const iterable = specialized(given);
   const array = asPlainArray(t, iterable);
@@ -92,7 +92,7 @@ export function openIteration(t: Tracer, given: Variable): IteratorRecordVariabl
   return openUserIteration(t, iterable);
 }
 
-/** `for (const key in object)`: of an object whose prototypes add no names. */
+/** Begins `for (const key in object)`, for objects whose prototypes have no enumerable names. */
 export function openKeyIteration(t: Tracer, given: Variable): IteratorRecordVariable {
   const object = specialized(given);
   if (object.kind === 'constant') {
@@ -108,7 +108,7 @@ export function openKeyIteration(t: Tracer, given: Variable): IteratorRecordVari
   return { ...record(names, null, true), namesOf: object };
 }
 
-/** The prototypes have no names to visit, and get none later. */
+/** Requires that the prototypes have no enumerable names, and guards that they get none. */
 function expectNoNames(t: Tracer, object: ObjectVariable | null): void {
   if (object && isProxy(object.value)) throw inheritedNames();
   const root: Source = { kind: 'held', value: Object.prototype, name: 'Object.prototype' };
@@ -128,7 +128,9 @@ const inheritedNames = () => new GraphBreak('unsupported-iterable', 'inherited n
 
 const namesList = (names: readonly string[]) => newArray(names.map((name) => known(name)));
 
-/** Views of the entries of the first dimension, all of them at once: they share the tensor's memory. */
+/**
+ * Iterates over the entries of the first dimension, which are all created at once as views of the tensor's memory.
+ */
 function overRows(t: Tracer, variable: TensorVariable): IteratorRecordVariable {
   const x = t.use(variable);
   if (x.rank === 0) throw new GraphBreak('throw', 'a scalar is iterated');
@@ -149,13 +151,13 @@ function openUserIteration(t: Tracer, iterable: Variable): IteratorRecordVariabl
   });
 }
 
-/** Its `next` is the built-in one. */
+/** Returns whether `next` is the built-in one. */
 function advancesItself(t: Tracer, iterator: IteratorVariable | GeneratorVariable): boolean {
   if (iterator.kind === 'generator') return isPristine(t, 'generator');
   return isPristine(t, iteratedBy(iterator));
 }
 
-/** It has no `return` but the built-in one. */
+/** Returns whether the iterator has no `return` method other than the built-in one. */
 function leavesItself(t: Tracer, iterator: Variable): boolean {
   if (iterator.kind === 'generator') return isPristine(t, 'generator return');
   return iterator.kind === 'iterator' && isPristine(t, `${iteratedBy(iterator)} return`);
@@ -169,7 +171,7 @@ function record(
   return { kind: 'iteratorRecord', iterator, next, direct, done: false };
 }
 
-/** The next element; null at the end. */
+/** Returns the next element; null at the end. */
 export function advance(
   t: Tracer,
   iteration: IteratorRecordVariable,
@@ -181,7 +183,7 @@ export function advance(
   while (namesOf && element && hasLost(t, namesOf, constantOf(t, element) as string)) {
     element = nextElement(t, iterator, next, read);
   }
-  // The end of a list of the program is met by a decision, which may be made again.
+  // The end of a data-dependent list is decided by the program, possibly more than once.
   const isCounted = iterator.kind === 'iterator' && iterator.position !== undefined;
   if (element === null && !isCounted) {
     t.journal.note(() => {
@@ -192,7 +194,7 @@ export function advance(
   return element;
 }
 
-/** Like `advance`, for a place in a pattern that takes no value: `value` isn't read. */
+/** Like `advance`, for an elision in a pattern: `value` isn't read. */
 export function skip(t: Tracer, iteration: IteratorRecordVariable): void {
   advance(t, iteration, () => undefinedVariable);
 }
@@ -214,7 +216,7 @@ function nextElement(
   return done ? null : value;
 }
 
-/** `iterator.next()` of the built-in iterators, without the result object. */
+/** `iterator.next()` of built-in iterators, without the result object. */
 export function advanceIterator(t: Tracer, iterator: IteratorVariable): Variable | null {
   if (iterator.done) return null;
   const { next, over, what } = iterator;
@@ -230,7 +232,10 @@ export function advanceIterator(t: Tracer, iterator: IteratorVariable): Variable
   return element;
 }
 
-/** Whether there is another element is a decision of the program. Throws UnionMet. */
+/**
+ * Advances over a list of data-dependent length. Throws UnionMet, since the program decides whether there is
+ * another element.
+ */
 function advanceGrown(
   t: Tracer,
   iterator: IteratorVariable,
@@ -239,7 +244,7 @@ function advanceGrown(
   const { position, what, next } = iterator;
   const at = position ?? startOf(t, next);
   t.journal.note(() => Object.assign(iterator, { position }));
-  // A decision on it is met again: it must be the same number then.
+  // The instruction runs again after the decision and must see the same position.
   iterator.position = at;
   const step = stepGrown(t, array, at);
   if (!step) return null;
@@ -284,7 +289,7 @@ function collectionStep(
   return what === 'keys' ? entry.key : entry.value;
 }
 
-/** Uses no Map iterator: the user may have replaced its methods. */
+/** Avoids Map iterators, whose methods user code may have replaced. */
 function firstOf(entries: ReadonlyMap<unknown, unknown>, fits: (key: unknown) => boolean): unknown {
   let first: unknown = nothing;
   entries.forEach((_, key) => {
@@ -293,7 +298,7 @@ function firstOf(entries: ReadonlyMap<unknown, unknown>, fits: (key: unknown) =>
   return first;
 }
 
-/** No key of the user's. */
+/** Differs from all user keys. */
 const nothing = Symbol('nothing');
 
 function callNext(
@@ -312,13 +317,15 @@ function callNext(
 export const iteratorResult = (result: Variable): Variable =>
   expectObject(result, 'an iterator result');
 
-/** Methods have run by then, so it is thrown natively. */
+/** User methods have already run, so the error is thrown natively. */
 function expectObject(value: Variable, what: string): Variable {
   if (!isPrimitiveVariable(specialized(value))) return value;
   throw new GraphBreak('throw', `${what} is not an object`);
 }
 
-/** Leaving a loop early. The language's own iterators have no method for it. */
+/**
+ * Closes an iterator when a loop is left early. Built-in iterators other than generators have no `return` method.
+ */
 export function closeIteration(t: Tracer, iteration: IteratorRecordVariable): void {
   const { iterator, done } = iteration;
   if (done) return;
@@ -341,7 +348,7 @@ export function closeIteration(t: Tracer, iteration: IteratorRecordVariable): vo
   });
 }
 
-/** All elements, as for `[...iterable]`. */
+/** Returns all elements, as for `[...iterable]`. */
 export function expand(t: Tracer, iterable: Variable): Variable[] {
   const array = asPlainArray(t, iterable);
   if (array && isPristine(t, 'array')) return arrayElements(t, array);
@@ -350,7 +357,7 @@ export function expand(t: Tracer, iterable: Variable): Variable[] {
   return elements;
 }
 
-/** For what takes one element after the other, and closes the iterator when it rejects one. */
+/** Passes the elements to `take` one by one, and closes the iterator if `take` throws. */
 export function eachElement(
   t: Tracer,
   iterable: Variable,

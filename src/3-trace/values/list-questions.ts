@@ -1,4 +1,7 @@
-/** A data-dependent question about a list (is there an element?) is a union: each path continues with its own answer. */
+/**
+ * Data-dependent questions about a list, such as whether an element exists. The answer is a union, so that each
+ * path continues with its own answer.
+ */
 
 import { noGrad } from '../../../runtime/autograd/grad-mode.ts';
 import { where } from '../../../runtime/ops/pointwise/comparison.ts';
@@ -16,12 +19,12 @@ import {
   type Variable,
 } from '../variables/variable.ts';
 
-/** Whether `i` is the index of one of `n` elements. */
+/** Returns whether `i` is a valid index for `n` elements. */
 export function inRange(t: Tracer, i: Tensor, n: Tensor): Tensor {
   return t.runApi(() => noGrad(() => logicalAnd(logicalAnd(ge(i, 0), lt(i, n)), eq(i, trunc(i)))));
 }
 
-/** Throws UnionMet; on each path it is known. */
+/** Returns whether the element exists. Throws UnionMet, after which each path knows the answer. */
 export function isThere(
   t: Tracer,
   grown: GrowableList,
@@ -41,18 +44,18 @@ export function isThere(
   );
 }
 
-/** Whether it was asked before, and this is the path on which there is an element. */
+/** Returns whether the current path already knows that the index is valid. */
 export function isKnownIndex({ length }: GrowableList, index: DeviceScalar): boolean {
   const asked = questions.get(length)?.get(index);
   return asked !== undefined && resolved(asked) === there;
 }
 
-/** Questions by length: paths that depend on the same question get the same answer. */
+/** Questions by length: paths that ask the same question get the same answer. */
 const questions = new WeakMap<DeviceScalar, Map<string | DeviceScalar, UnionVariable>>();
 export const [there, last, none] = [known('there'), known('at the end'), known('none')];
 export const paths = [there, last, none];
 
-/** The answer on the path that is followed. Throws UnionMet where the question is asked for the first time. */
+/** Returns the answer on the current path. Throws UnionMet when a question is first asked. */
 export function answerTo(
   t: Tracer,
   { length }: GrowableList,
@@ -65,7 +68,7 @@ export function answerTo(
   throw new UnionMet(() => {
     const union = chosenBy(t, which(), answers, 'an element of an array');
     const asked = questions.get(length) ?? new Map<string | DeviceScalar, UnionVariable>();
-    // It is a value of the branch or iteration that it is asked in.
+    // The union is valid only in the branch or loop that requested it.
     t.journal.note(() => asked.delete(key));
     questions.set(length, asked.set(key, union));
     return union;

@@ -57,7 +57,7 @@ export function pushGrown(t: Tracer, array: GrowableArray, items: readonly Varia
 }
 
 /**
- * Returns the contribution of the element to each list. An array that needs a wider form after all becomes a list
+ * Returns the element's value for each list. If the array needs a wider form, throws so that it becomes a list
  * again.
  */
 function leavesFor(t: Tracer, array: GrowableArray, item: Variable): Tensor[] {
@@ -70,7 +70,7 @@ function leavesFor(t: Tracer, array: GrowableArray, item: Variable): Tensor[] {
   return leavesOf(t, form, item);
 }
 
-/** The lists of the array become others. */
+/** Replaces the array's lists. */
 function changeLists(
   t: Tracer,
   array: GrowableArray,
@@ -86,7 +86,7 @@ function counted(t: Tracer, length: DeviceScalar, by: number): DeviceScalar {
   return scalarBinary(t, '+', length, known(by)) as DeviceScalar;
 }
 
-/** `pop`. Throws UnionMet: on each path it is known whether there is an element. */
+/** `pop`. Throws UnionMet, after which each path knows whether there is an element. */
 export function popGrown(t: Tracer, array: GrowableArray): Variable {
   expectUnlisted(array);
   const { grown } = array;
@@ -100,7 +100,7 @@ export function popGrown(t: Tracer, array: GrowableArray): Variable {
   return element;
 }
 
-/** `array[index]`, counted from the end where `fromEnd`. Throws UnionMet as `popGrown` does. */
+/** `array[index]`, counted from the end if `fromEnd`. Throws UnionMet, as `popGrown` does. */
 export function grownElement(
   t: Tracer,
   { grown }: GrowableArray,
@@ -116,7 +116,7 @@ export function grownElement(
   return elementAtPlace(t, grown, place());
 }
 
-/** `array[index] = value`; at its end it grows. */
+/** `array[index] = value`; grows the array if the index is its end. */
 export function setGrownElement(
   t: Tracer,
   array: GrowableArray,
@@ -163,7 +163,7 @@ export function clearGrown(t: Tracer, array: GrowableArray): void {
   setGrown(t, array, grownOf(t, [], array.grown.form));
 }
 
-/** The elements of another array go to the end. */
+/** Appends the elements of another array. */
 export function appendGrown(t: Tracer, array: NewArrayVariable, other: GrowableArray): void {
   expectUnlisted(array);
   if (!array.grown && array.elements.length === 0) {
@@ -186,7 +186,7 @@ export function appendGrown(t: Tracer, array: NewArrayVariable, other: GrowableA
   );
 }
 
-/** Whether an iteration continues; then its next element. Throws UnionMet. */
+/** Returns the next element and position; null at the end. Throws UnionMet. */
 export function stepGrown(
   t: Tracer,
   { grown }: GrowableArray,
@@ -196,12 +196,12 @@ export function stepGrown(
   return { element: elementAtPlace(t, grown, position), next: counted(t, position, 1) };
 }
 
-/** The position of an iteration that has taken this many steps. */
+/** Returns the position of an iteration after this many steps. */
 export function startOf(t: Tracer, steps: number): DeviceScalar {
   return lengthScalar(t, steps);
 }
 
-/** The element at an index that the array has. */
+/** Returns the element at an index that is known to be valid. */
 function elementAtPlace(t: Tracer, grown: GrowableList, index: DeviceScalar): Variable {
   const at = asNumber(t, index);
   const leaves = grown.lists.map(({ tensor }) =>

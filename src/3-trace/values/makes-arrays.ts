@@ -4,7 +4,10 @@ import type { Tracer } from '../state/tracer.ts';
 import { specialized } from '../variables/unions.ts';
 import type { Variable } from '../variables/variable.ts';
 
-/** Whether `receiver.of` and `receiver.from` make arrays of the language's own: a constructor makes objects of its own. */
+/**
+ * Returns whether `receiver.of` and `receiver.from` create built-in arrays; other constructors create their own
+ * objects.
+ */
 export function makesArrays(t: Tracer, receiver: Variable): boolean {
   if (['closure', 'class', 'bound'].includes(receiver.kind)) return false;
   if (receiver.kind !== 'function') return receiver.kind !== 'object';
@@ -12,7 +15,10 @@ export function makesArrays(t: Tracer, receiver: Variable): boolean {
   return (receiver.value as unknown) === Array;
 }
 
-/** Whether the value is an array of a user's class, whose constructor makes the arrays that methods return. */
+/**
+ * Returns whether the value is an instance of a user's array class, whose constructor creates the results of array
+ * methods.
+ */
 export function isOfArrayClass(given: Variable): boolean {
   const array = specialized(given);
   if (array.kind === 'newArray') {
@@ -22,7 +28,7 @@ export function isOfArrayClass(given: Variable): boolean {
   return !isPlainArray(array.value);
 }
 
-/** Whether the value is such a class. */
+/** Returns whether the value is a class that extends `Array`. */
 export function isArrayClass(given: Variable): boolean {
   const type = specialized(given);
   if (type.kind === 'class') {

@@ -1,4 +1,4 @@
-/** Numbers that a run computes again, as the tracer sees them. */
+/** Numbers whose computation is deferred to the run. */
 
 import { hostScalarNames, scalarFunctions } from '../../../runtime/ops/numbers/scalar-functions.ts';
 import type { NumberExpr } from '../../guards/number-expr.ts';
@@ -10,7 +10,7 @@ import type { Tracer } from '../state/tracer.ts';
 import type { ConstantVariable, SymbolicVariable, Variable } from '../variables/variable.ts';
 import { ChangingNumbers } from './changing-numbers.ts';
 
-/** More operands than this in one expression: its value is taken instead. */
+/** The maximum size of an expression; the value of a larger expression is guarded instead. */
 const maxSize = 160;
 
 /** Defers `fn` to the run if one of its numbers is symbolic; undefined if it can't be deferred. */
@@ -27,7 +27,7 @@ export function putOff(
   return { kind: 'symbolic', expr: { kind: 'apply', fn, args: exprs }, value, source: null };
 }
 
-/** Puts an operator off until the run; undefined for one that is not a function of numbers alone. */
+/** Defers an operator to the run; undefined if it isn't a function of numbers alone. */
 export function putOffOperator(
   t: Tracer,
   operator: BinaryOperator,
@@ -37,7 +37,7 @@ export function putOffOperator(
   return scalarFunctions.has(strict) ? putOff(t, strict, args) : undefined;
 }
 
-/** Puts the call of a native function off until the run. */
+/** Defers the call of a native function to the run. */
 export function putOffCall(
   t: Tracer,
   fn: unknown,
@@ -67,7 +67,7 @@ function sizeOf(expr: NumberExpr): number {
   return expr.args.reduce((size, arg) => size + sizeOf(arg), 1);
 }
 
-/** `variable + number` of a count that goes up with every call: symbolic from its first value on. */
+/** `variable + number` for a counter that increases with every call: symbolic from its first value on. */
 export function countedOn(
   t: Tracer,
   variable: Variable,
@@ -80,7 +80,7 @@ export function countedOn(
   return putOff(t, '+', [symbolicFrom(source, value), by]);
 }
 
-/** The number as an operand of the tensor API, which decides a shape by it. */
+/** Returns the number as an operand of the tensor API that determines a shape. */
 export function sizeOperand(t: Tracer, variable: SymbolicVariable): unknown {
   return new ChangingNumbers(t, { symbols: 'no', sizesInArrays: true }).operand(variable, false);
 }

@@ -1,4 +1,4 @@
-/** Elements of pre-existing typed arrays: read behind guards, and written after the run. */
+/** Elements of pre-existing typed arrays: reads are guarded, writes happen after the run. */
 
 import type { TypedArray } from '../../../runtime/spec/dtype.ts';
 import { isProxy } from '../../guards/plain.ts';
@@ -23,7 +23,10 @@ import {
 } from '../variables/variable.ts';
 import { putOffCall, putOffOperator } from './numbers.ts';
 
-/** A typed array of the built-in kind, not of BigInts, over memory of its own realm's `ArrayBuffer`. */
+/**
+ * Returns whether the value is an instance of a built-in typed array other than BigInt ones, over an `ArrayBuffer`
+ * of its own realm.
+ */
 export function isOuterTypedArray(variable: ObjectVariable | FunctionVariable): boolean {
   const { value } = variable;
   if (!ArrayBuffer.isView(value) || isProxy(value)) return false;
@@ -32,7 +35,7 @@ export function isOuterTypedArray(variable: ObjectVariable | FunctionVariable): 
   return typedArrayTypes.has(type) && Object.getPrototypeOf(buffer) === ArrayBuffer.prototype;
 }
 
-/** Called for every read of an element: memory that another array shares may have been written. */
+/** Must be called for every read of an element: another array that shares the memory may have been written. */
 export function touchMemory(t: Tracer, array: ObjectVariable | FunctionVariable): void {
   const { source } = array;
   if (!source || !isOuterTypedArray(array)) return;
@@ -41,7 +44,10 @@ export function touchMemory(t: Tracer, array: ObjectVariable | FunctionVariable)
   expectUnshared(t, view);
 }
 
-/** Returns the number that the trace has written to an element, as the array stores it; undefined where it has written none. */
+/**
+ * Returns the number that the trace has written to an element, as the array stores it; undefined if it has written
+ * none.
+ */
 export function writtenElement(
   t: Tracer,
   { value, source }: ObjectVariable,
@@ -51,7 +57,7 @@ export function writtenElement(
   return written && stored(t, value as TypedArray, specialized(written));
 }
 
-/** `array[index] = value`: an index beyond the end is ignored. */
+/** `array[index] = value`. An index beyond the end is ignored. */
 export function writeOuterElement(
   t: Tracer,
   array: ObjectVariable,
@@ -79,7 +85,10 @@ export function writeOuterElement(
 
 const bufferOf = (source: Source): Source => ({ kind: 'property', base: source, key: 'buffer' });
 
-/** Effects are known by their array: a write through another one to the same memory would not show. */
+/**
+ * Breaks the graph if another array over the same memory was written: effects are recorded per array, so the write
+ * would not be visible here.
+ */
 function expectUnshared(t: Tracer, view: TypedArray): void {
   for (const [object] of t.effects.entries()) {
     if (object === view || !ArrayBuffer.isView(object) || object.buffer !== view.buffer) continue;
@@ -96,7 +105,7 @@ function guardType(t: Tracer, { value, source }: ObjectVariable): void {
   guardOn(memory, ArrayBuffer.prototype);
 }
 
-/** As the engine converts it when it is assigned. */
+/** Converts a value to a number, as the engine does on assignment. */
 function numberIn(t: Tracer, value: Variable): Variable {
   if (value.kind === 'scalar' || value.kind === 'symbolic') return value;
   const constant = value.kind === 'constant' ? constantOf(t, value) : undefined;
@@ -105,7 +114,7 @@ function numberIn(t: Tracer, value: Variable): Variable {
   return known(Number(constant));
 }
 
-/** Converts a number as an integer array does: to its low bits, with their sign. */
+/** Convert a number as integer arrays do: to its low bits, with their sign. */
 const integers = new Map<unknown, (t: Tracer, value: Variable) => Variable>([
   [Int8Array, (t, value) => signed(t, value, 24)],
   [Int16Array, (t, value) => signed(t, value, 16)],
@@ -128,7 +137,7 @@ function combine(t: Tracer, operator: BinaryOperator, value: Variable, by: numbe
   );
 }
 
-/** The number that the array stores for one that was assigned. */
+/** Returns the number that the array stores when the value is assigned. */
 function stored(t: Tracer, array: TypedArray, value: Variable): Variable {
   const type = (Object.getPrototypeOf(array) as { readonly constructor: TypedArrayConstructor })
     .constructor;

@@ -1,4 +1,4 @@
-/** Reading properties of what the tracer knows. Getters with source are called. */
+/** Reads properties of variables. Getters with source are traced. */
 
 import { isChangingRate } from '../../../runtime/optim/changing-rates.ts';
 import { collectionPrototypes, isSizeGetter } from '../../guards/collection-slots.ts';
@@ -92,7 +92,7 @@ export function readProperty(t: Tracer, object: Variable, key: string): Variable
       return inheritedByBuiltin(t, base, key);
     case 'constant': {
       const value = constantOf(t, base);
-      // null and undefined throw; the native step does it with the right message.
+      // null and undefined throw: the native step produces the right message.
       if (value === null || value === undefined)
         throw new GraphBreak('throw', `${key} of ${value}`);
       return typeof value === 'string' && (key === 'length' || /^\d+$/.test(key))
@@ -117,7 +117,7 @@ export function readSymbol(t: Tracer, object: Variable, key: symbol): Variable {
       return readMade(t, base, base, key);
     case 'newArray':
       if (base.own) return readMade(t, base.own, base, key);
-      // Its own property, with the method of arrays.
+      // An `arguments` object has its own `Symbol.iterator`, which is that of arrays.
       if (base.isArguments && key !== Symbol.iterator)
         return inherited(t, Object.prototype, key, base);
       return inherited(t, Array.prototype, key, base);
@@ -214,7 +214,7 @@ function readArrayProperty(
   return inherited(t, base.isArguments ? Object.prototype : Array.prototype, key, base);
 }
 
-/** A property of a class created in the trace, its own or one above. */
+/** Reads a property of a class created in the trace, including its superclasses. */
 function readClass(t: Tracer, type: ClassVariable, receiver: Variable, key: Key): Variable {
   const own = readStatic(t, type, receiver, key);
   if (own) return own;
@@ -222,7 +222,7 @@ function readClass(t: Tracer, type: ClassVariable, receiver: Variable, key: Key)
   return inherited(t, Function.prototype, key, receiver);
 }
 
-/** `base[key]`, where a getter sees another receiver. */
+/** Reads `base[key]` where a getter gets `receiver` as its `this`. */
 export function readFor(t: Tracer, base: Variable, receiver: Variable, key: Key): Variable {
   if (base.kind === 'newObject') return readMade(t, base, receiver, key);
   if (base.kind === 'class') return readClass(t, base, receiver, key);
@@ -233,7 +233,7 @@ export function readFor(t: Tracer, base: Variable, receiver: Variable, key: Key)
   return readKey(t, base, key);
 }
 
-/** Reads a property of an object created in the trace, from its own properties and its prototypes. */
+/** Reads a property of an object created in the trace, including its prototypes. */
 function readMade(t: Tracer, holder: NewObjectVariable, receiver: Variable, key: Key): Variable {
   const own = ownAttributes(holder, key);
   if (own?.accessor) {
@@ -250,7 +250,7 @@ function readMade(t: Tracer, holder: NewObjectVariable, receiver: Variable, key:
   return readOuterProperty(t, prototype, key);
 }
 
-/** Properties of the built-in prototypes, which may be replaced; a getter there sees the receiver. */
+/** Reads a property of a built-in prototype, which users may have replaced. A getter gets the receiver. */
 function inherited(
   t: Tracer,
   prototype: object,
@@ -274,7 +274,7 @@ function inherited(
   const value: unknown = (prototype as Record<string | symbol, unknown>)[key];
   if (typeof value === 'function') {
     noteFunctionRead(key, value);
-    // It represents a native function, which looks nothing up.
+    // A polyfill represents a native function, which makes no lookups.
     const original = isPolyfill(t.top.closure.code) && originalFunction(prototype, key);
     if (typeof original === 'function') {
       return { kind: 'function', value: original as FunctionVariable['value'], source: null };
@@ -283,7 +283,7 @@ function inherited(
   return t.read({ kind: 'property', base, key }, value);
 }
 
-/** Getters of the language that tell a part of what the value is. */
+/** Built-in getters that only return a part of the value. */
 const nativeFields: ReadonlySet<unknown> = new Set(
   [
     [Symbol.prototype, 'description'] as const,
@@ -335,7 +335,7 @@ function readOuterProperty(
   return t.read({ kind: 'property', base: source, key }, value, isChangingRate(object, key));
 }
 
-/** Returns the value that the trace assigned to the variable that a module exports as `key`. */
+/** Returns the value that the trace assigned to the variable exported by a module as `key`. */
 function assignedExport(t: Tracer, object: object, key: string | symbol): Variable | undefined {
   if (t.effects.variables.size === 0 || !isModuleNamespace(object)) return undefined;
   const read = (): unknown => Reflect.get(object, key);
@@ -345,13 +345,16 @@ function assignedExport(t: Tracer, object: object, key: string | symbol): Variab
   return t.effects.written(place.object, source, place.key);
 }
 
-/** Elements of `arguments` that are parameters of sloppy code: the variables are places of their own. */
+/**
+ * Breaks the graph for elements of `arguments` that alias parameters in sloppy mode: the parameters are separate
+ * locations.
+ */
 export function expectNoParameters(object: object, key: string | symbol): void {
   if (!sharesParameters(object)) return;
   throw new GraphBreak('unsupported-value', `${String(key)} of arguments that shares its elements`);
 }
 
-/** Lengths, elements and sizes, which the trace may have changed. */
+/** Reads lengths, elements and sizes, which the trace may have changed. */
 function readContainerProperty(
   t: Tracer,
   base: ObjectVariable | FunctionVariable,
@@ -371,7 +374,7 @@ function readContainerProperty(
   return collection && sizeOf(t, collection);
 }
 
-/** An own property that the trace has deleted: what the prototype has. */
+/** Reads the inherited value of an own property that the trace has deleted. */
 function readDeleted(
   t: Tracer,
   receiver: ObjectVariable | FunctionVariable,

@@ -1,4 +1,4 @@
-/** The properties of an object, and their keys. */
+/** Properties of an object, and their keys. */
 
 import { isProxy, listsPlainly } from '../../guards/plain.ts';
 import { sourceKey } from '../../guards/source-key.ts';
@@ -25,7 +25,7 @@ import { heldFunction } from './getters.ts';
 import { isOfArrayClass } from './makes-arrays.ts';
 import { expectNoParameters, readProperty } from './properties.ts';
 
-/** `key in base`, or whether it is an own property. */
+/** Returns whether `key in base`, or with `own` whether it is an own property. */
 export function hasProperty(t: Tracer, object: Variable, key: Key, own: boolean): Variable {
   const base = specialized(object);
   switch (base.kind) {
@@ -79,7 +79,7 @@ export function hasProperty(t: Tracer, object: Variable, key: Key, own: boolean)
   throw new GraphBreak('unsupported-value', `the keys of a ${base.kind}`);
 }
 
-/** Ordinary functions and generators have one. */
+/** Ordinary functions and generators have a `prototype`. */
 function hasPrototype(made: ClosureVariable | BoundVariable): boolean {
   if (made.kind === 'bound') return false;
   const { kind, isAsync, isGenerator } = made.code;
@@ -94,7 +94,7 @@ function hasMade(t: Tracer, object: NewObjectVariable, key: Key, own: boolean): 
   return hasProperty(t, prototype, key, false);
 }
 
-/** Whether the built-in prototype has the key; it may change, so the trace depends on it. */
+/** Returns whether the built-in prototype has the key. Since users may change it, the trace depends on it. */
 function hasInherited(t: Tracer, prototype: object, key: Key): Variable {
   t.inherited.read(prototype, key);
   return known(key in prototype);
@@ -123,7 +123,7 @@ function hasOuterProperty(
   return t.read({ kind: 'hasProperty', base: source, key, own }, has);
 }
 
-/** The own enumerable string keys. */
+/** Returns the own enumerable string keys. */
 export function plainKeys(t: Tracer, object: Variable): string[] {
   const base = specialized(object);
   if (base.kind === 'newObject') {
@@ -158,10 +158,10 @@ export function plainKeys(t: Tracer, object: Variable): string[] {
   return t.effects.keysOf(value, keys);
 }
 
-/** The names of all own properties of an object created in the trace. */
+/** Returns the names of all own properties of an object created in the trace. */
 export function ownNames(t: Tracer, object: NewObjectVariable): string[] {
   settleOrder(t, object);
-  // Of these the language knows the order.
+  // JavaScript puts index keys first.
   const there = Object.create(null) as Record<Key, true>;
   object.entries.forEach((value, key) => {
     if (present(value)) there[key] = true;
@@ -169,7 +169,7 @@ export function ownNames(t: Tracer, object: NewObjectVariable): string[] {
   return Object.keys(there);
 }
 
-/** Whether the trace has deleted the property since the object's keys were listed, which was guarded. */
+/** Returns whether the trace has deleted the property since the object's keys were listed and guarded. */
 export function hasLost(t: Tracer, object: Variable, name: string): boolean {
   if (object.kind === 'newObject') return !present(object.entries.get(name));
   if (object.kind !== 'object') return false;
@@ -178,8 +178,8 @@ export function hasLost(t: Tracer, object: Variable, name: string): boolean {
 }
 
 /**
- * The own enumerable string properties. A getter may change or remove later ones. Not as pairs, which would be taken
- * apart by an iterator that the user may have replaced.
+ * Returns the own enumerable string properties. A getter may change or remove later ones. Entries are objects,
+ * since user code may have replaced the iterator that destructures pairs.
  */
 export function plainEntries(
   t: Tracer,
@@ -192,7 +192,7 @@ export function plainEntries(
   return entries;
 }
 
-/** The own enumerable keys, which a spread copies: symbols stand after the others. */
+/** Returns the own enumerable keys that a spread copies, symbols last. */
 export function copiedKeys(t: Tracer, given: Variable): Key[] {
   const base = specialized(given);
   const names = plainKeys(t, base);

@@ -1,6 +1,6 @@
 /**
- * The methods that the language itself looks up where it iterates or fills a collection. The tracer does the same
- * without calling anything, as long as they have not been replaced.
+ * Methods that the language itself looks up to iterate or to fill a collection. The tracer performs them without
+ * calling anything, as long as they have not been replaced.
  */
 
 import type { InheritedProperty } from '../../guards/guard.ts';
@@ -24,18 +24,18 @@ const places = {
   string: iteration(String.prototype, ''[Symbol.iterator]()),
   map: iteration(Map.prototype, new Map()[Symbol.iterator]()),
   set: iteration(Set.prototype, new Set()[Symbol.iterator]()),
-  /** Iterators of the language's own, which are iterated themselves. */
+  /** Built-in iterators, when they are iterated themselves. */
   iterator: [[anyIterator, Symbol.iterator]],
   generator: [
     [anyIterator, Symbol.iterator],
     [generator, 'next'],
   ],
-  /** Where loops are left early. */
+  /** Called when a loop is left early. */
   'array return': [[prototypeOf([][Symbol.iterator]()), 'return']],
   'map return': [[prototypeOf(new Map()[Symbol.iterator]()), 'return']],
   'set return': [[prototypeOf(new Set()[Symbol.iterator]()), 'return']],
   'generator return': [[generator, 'return']],
-  /** Used by `polyfills/`: they represent native functions, which look nothing up. */
+  /** Used by `polyfills/`, which represent native functions that make no lookups. */
   callback: [[Function.prototype, 'call']],
   sorted: [[Array.prototype, 'sort']],
   /** Called by `toString` of arrays. */
@@ -53,7 +53,7 @@ const places = {
     [Map.prototype, 'get'],
     [Set.prototype, 'values'],
   ],
-  /** Used by `Promise.all` and its like. */
+  /** Used by `Promise.all` and similar methods. */
   promise: [
     [Promise, 'resolve'],
     [Promise.prototype, 'then'],
@@ -73,7 +73,7 @@ const pristine = new Map<Protocol, readonly InheritedProperty[]>(
   ]),
 );
 
-/** Whether the language does what it always did; the trace depends on that from now on. */
+/** Returns whether the protocol is unmodified; the trace depends on that from now on. */
 export function isPristine(t: Tracer, protocol: Protocol): boolean {
   const known = pristine.get(protocol)!;
   return places[protocol].every(([holder, key], i) => {

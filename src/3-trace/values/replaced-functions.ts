@@ -1,7 +1,7 @@
 /**
- * Functions that the user has put in the place of the language's own. This package calls them too while it traces, so
- * none is captured: it runs natively, like what it replaces. A clock or a generator of random numbers of the user's is
- * captured: the calls of this package are of no effect on the trace.
+ * User functions that have replaced built-in ones. This package calls them too while it traces, so they are never
+ * captured and run natively, like the originals. Replaced clocks and random number generators are captured, since
+ * this package's own calls of them don't affect the trace.
  */
 
 import { numberCalls } from '../../../runtime/ops/numbers/number-calls.ts';
@@ -44,7 +44,7 @@ for (const holder of [...holders, ...others]) {
 
 const replacements = new WeakSet<object>();
 
-/** Told of each function that is read as a property. */
+/** Called with each function that is read as a property. */
 export function noteFunctionRead(key: PropertyKey, fn: object): void {
   for (const [holder, original] of places.get(key) ?? []) {
     if (fn !== original && Object.getOwnPropertyDescriptor(holder, key)?.value === fn) {
@@ -53,7 +53,9 @@ export function noteFunctionRead(key: PropertyKey, fn: object): void {
   }
 }
 
-/** Returns the function that the built-in object had by the name, or inherited, when this file was loaded. */
+/**
+ * Returns the built-in object's original function of this name, own or inherited, as of when this file was loaded.
+ */
 export function originalFunction(object: object, key: PropertyKey): unknown {
   for (
     let holder: object | null = object;

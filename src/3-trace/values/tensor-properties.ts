@@ -28,7 +28,7 @@ import {
 import { callGetter } from './getters.ts';
 import { putOff } from './numbers.ts';
 
-/** Facts that the guard on the tensor fixes. */
+/** Properties that the guard on the tensor covers. */
 const metaProperties = new Set([
   'dtype',
   'rank',
@@ -38,10 +38,10 @@ const metaProperties = new Set([
   'isContiguous',
 ]);
 
-/** Fields that each tensor has by itself and that a trace knows. */
+/** Own fields of tensors that a trace knows. */
 const fields = new Set(['shape', 'dtype', 'device', 'grad']);
 
-/** The others, which `Tensor.prototype` doesn't have either. */
+/** The remaining own fields, which `Tensor.prototype` doesn't have either. */
 const otherFields: ReadonlySet<string> = new Set<string & keyof Tensor>([
   'strides',
   'offset',
@@ -57,14 +57,14 @@ export function readTensorProperty(t: Tracer, variable: TensorVariable, key: str
   return (fields.has(key) ? undefined : readMember(t, variable, key)) ?? readOwn(t, variable, key);
 }
 
-/** `x[symbol]` for a tensor: `x[Symbol.dispose]`, and what users put on tensors or `Tensor.prototype`. */
+/** `x[symbol]` for a tensor: `x[Symbol.dispose]`, and user-defined properties of tensors or `Tensor.prototype`. */
 export function readTensorSymbol(t: Tracer, variable: TensorVariable, key: symbol): Variable {
   return readMember(t, variable, key) ?? undefinedVariable;
 }
 
 const methods = { kind: 'held', value: Tensor.prototype, name: 'Tensor.prototype' } as const;
 
-/** Undefined: what this package's own field or getter returns. */
+/** Reads an inherited or user-defined member. Returns undefined for this package's own fields and getters. */
 function readMember(t: Tracer, variable: TensorVariable, key: Key): Variable | undefined {
   const { source, actual } = variable;
   if (source && actual) {
@@ -82,7 +82,7 @@ function readMember(t: Tracer, variable: TensorVariable, key: Key): Variable | u
   const { getter, value } = t.inherited.read(Tensor.prototype, key);
   if (isTensorGetter(getter)) return undefined;
   if (typeof value === 'function') {
-    // Disposing twice is allowed.
+    // A tensor may be disposed twice.
     if (key === 'dispose' || key === Symbol.dispose) readDisposed(t, variable);
     else t.use(variable);
     return { kind: 'function', value: value as (...args: never[]) => unknown, source: null };
@@ -91,7 +91,7 @@ function readMember(t: Tracer, variable: TensorVariable, key: Key): Variable | u
   return readByPlace(t, variable, prototype, key);
 }
 
-/** A property of the user's own: on the tensor, its class or `Tensor.prototype`. */
+/** Reads a user-defined property of the tensor, its class or `Tensor.prototype`. */
 function readByPlace(
   t: Tracer,
   receiver: TensorVariable,
@@ -113,7 +113,7 @@ function readByPlace(
   return t.read({ kind: 'property', base, key }, value);
 }
 
-/** Reading it asks for no data, which a tensor that is disposed of no longer has. */
+/** Reads `disposed` without needing the data, which a disposed tensor no longer has. */
 function readDisposed(t: Tracer, variable: TensorVariable): Variable {
   const { source, actual, traced } = variable;
   const disposal = t.effects.disposed.get((actual ?? traced)!);
@@ -131,14 +131,14 @@ function readDisposed(t: Tracer, variable: TensorVariable): Variable {
 const isOuterLeaf = ({ actual }: TensorVariable): boolean =>
   actual?.isLeaf === true && actual.requiresGrad;
 
-/** Returns this package's own property of the name. */
+/** Reads one of this package's own properties. */
 function readOwn(t: Tracer, variable: TensorVariable, key: string): Variable {
   if (key === 'shape') {
     variable.shape ??= newArray(t.use(variable).shape.map((_, dim) => sizeOf(t, variable, dim)));
     return variable.shape;
   }
   if (key === 'isLeaf' && variable.source && variable.actual) {
-    // The guard on the tensor says nothing of its history, which no op of a program depends on.
+    // The tensor guard doesn't cover autograd history, since no op of a program depends on it.
     const source = { kind: 'property', base: variable.source, key } as const;
     return t.read(source, variable.actual.isLeaf);
   }
@@ -148,7 +148,7 @@ function readOwn(t: Tracer, variable: TensorVariable, key: string): Variable {
   if (key === 'disposed') return readDisposed(t, variable);
   if (key === 'requiresGrad' || key === 'isLeaf') {
     const tensor = t.use(variable);
-    // Where it requires none it is a leaf.
+    // A tensor that requires no gradients is a leaf.
     if (requiresGradAlways(t, tensor) === null) {
       const flag = requiresGradFlag(t, tensor);
       return key === 'requiresGrad' ? flag : scalarUnary(t, '!', flag)!;
@@ -163,7 +163,7 @@ function readOwn(t: Tracer, variable: TensorVariable, key: string): Variable {
     const itemsize = known(t.use(variable).itemsize);
     return putOff(t, '*', [count, itemsize]) ?? known(t.use(variable).nbytes);
   }
-  // Strides of a result follow from the sizes of this run.
+  // Strides of a result are constant if no sizes vary.
   if ((key === 'strides' || key === 'offset') && !t.sizes.vary) {
     const layout = t.use(variable)[key];
     return typeof layout === 'number' ? known(layout) : newArray(layout.map(known));
@@ -186,17 +186,17 @@ function readOwn(t: Tracer, variable: TensorVariable, key: string): Variable {
   return t.result(t.perform([x], ([operand]) => computed(operand as Tensor)));
 }
 
-/** The number of elements. */
+/** Returns the number of elements. */
 export function elementCount(t: Tracer, variable: TensorVariable): Variable {
   return sizeOf(t, variable, null);
 }
 
-/** A dimension, or the number of elements: a constant unless sizes may differ from run to run. */
+/** Returns a dimension, or the number of elements: a constant unless it may differ between runs. */
 function sizeOf(t: Tracer, variable: TensorVariable, dim: number | null): Variable {
   const tensor = t.use(variable);
   const value = sizeIn(tensor, dim);
   const { sizes } = t;
-  // Several sources may lead to the tensor: its sizes are keys by the first.
+  // If several sources lead to the tensor, its size keys use the first.
   const { source } = t.result(tensor);
   if (source && dim !== null) {
     return sizes.dims.get(tensor)?.has(dim)
@@ -207,14 +207,14 @@ function sizeOf(t: Tracer, variable: TensorVariable, dim: number | null): Variab
   return { kind: 'symbolic', expr: sizes.read(tensor, dim), value, source: null };
 }
 
-/** `x.grad = value`: of a pre-existing tensor after the run. */
+/** `x.grad = value`, which is written after the run for a pre-existing tensor. */
 export function writeTensorGrad(t: Tracer, variable: TensorVariable, value: Variable): void {
   expectOneTensor(t, variable);
   const { actual, source } = variable;
   const mayBe = (option: Variable): boolean =>
     option.kind === 'tensor' || (option.kind === 'constant' && constantOf(t, option) === null);
   const isGradient = optionsOf(resolved(value)).every(mayBe);
-  // Of a tensor from before a branch or loop it would have to be merged with what was there.
+  // The gradient of a tensor from before a branch or loop would have to be merged with its earlier value.
   const isOwn =
     t.control.depth === 0 ||
     t.control.endsWith(t.frames[0]!) ||

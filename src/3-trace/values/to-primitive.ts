@@ -1,4 +1,4 @@
-/** The conversions that the language makes inside an instruction: of objects to primitives, of values to text. */
+/** Conversions that the language makes within an instruction: objects to primitives, and values to text. */
 
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { textOfAll } from '../control-flow/numbers/text.ts';
@@ -11,14 +11,14 @@ import { readProperty, readSymbol } from './properties.ts';
 
 export type Hint = 'default' | 'number' | 'string';
 
-/** Nothing has to be called to have its number or text. */
+/** Returns whether the value converts to a number or text without calling anything. */
 export function isPrimitiveVariable({ kind }: Variable): boolean {
   return kind === 'constant' || kind === 'symbolic' || kind === 'scalar' || kind === 'text';
 }
 
 /**
- * `ToPrimitive` of the language: `Symbol.toPrimitive`, `valueOf` and `toString` are looked up and called like
- * any method. A break in one of them takes everything back.
+ * `ToPrimitive` of the language: `Symbol.toPrimitive`, `valueOf` and `toString` are looked up and called like any
+ * method. A graph break in one of them rolls everything back.
  */
 export function toPrimitive(t: Tracer, given: Variable, hint: Hint): Variable {
   const value = specialized(given);
@@ -48,12 +48,12 @@ function expectPrimitive(result: Variable): Variable {
   throw notPrimitive();
 }
 
-/** The methods have run by then, so it is thrown natively. */
+/** User methods have already run, so the error is thrown natively. */
 const notPrimitive = () => new GraphBreak('throw', 'an object without a primitive value');
 
 /**
- * `body` of the values as primitives, which are had in their order. Where that calls something, a break in it,
- * or in `body`, takes all of it back.
+ * Calls `body` with the values converted to primitives, in order. If a conversion calls user code, a graph break
+ * in it or in `body` rolls everything back.
  */
 export function withPrimitives<T>(
   t: Tracer,
@@ -68,7 +68,7 @@ export function withPrimitives<T>(
     try {
       return body(primitives);
     } catch (error) {
-      // What their methods did stays.
+      // Effects of the conversions persist.
       throw error instanceof Raised ? error.keeping() : error;
     }
   });
@@ -84,7 +84,7 @@ export function withPrimitive<T>(
   return withPrimitives(t, [value], hint, ([primitive]) => body(primitive!));
 }
 
-/** The text of the values, one after the other; that of numbers of the program is made after the run. */
+/** Returns the concatenated text of the values. Text with device scalars is formatted after the run. */
 export function joinedText(t: Tracer, values: readonly Variable[]): Variable {
   return withPrimitives(t, values, 'string', (pieces) => textOfPrimitives(t, pieces));
 }
@@ -102,7 +102,7 @@ export function textOfPrimitive(t: Tracer, primitive: Variable): string {
   return String(value);
 }
 
-/** `body` of the key that a value is made to. */
+/** Calls `body` with the value converted to a property key. */
 export function withPropertyKey<T>(t: Tracer, key: Variable, body: (key: string | symbol) => T): T {
   return withPrimitive(t, key, 'string', (primitive) => {
     const value = constantOf(t, primitive);

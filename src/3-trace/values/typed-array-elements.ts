@@ -1,4 +1,4 @@
-/** Elements of typed arrays that were created in the trace. */
+/** Elements of typed arrays created in the trace. */
 
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { keepBytes } from '../heap/buffers.ts';

@@ -1,4 +1,4 @@
-/** Typed arrays made inside of numbers that the trace knows; pre-existing ones are opaque. */
+/** Typed arrays created in the trace from known numbers. Pre-existing typed arrays are opaque. */
 
 import type { TypedArray } from '../../../runtime/spec/dtype.ts';
 import {
@@ -17,7 +17,7 @@ export function typedArrayVariable(t: Tracer, data: unknown): NewTypedArrayVaria
 
 const typedArrayBase = Object.getPrototypeOf(Int32Array) as TypedArrayConstructor;
 
-/** `new Float32Array(n)`, or of an iterable. */
+/** `new Float32Array(n)`, or from an iterable. */
 export function newTypedArray(
   t: Tracer,
   type: unknown,
@@ -48,7 +48,7 @@ export function typedArrayMade(
   return filled(t, type as TypedArrayConstructor, args);
 }
 
-/** A typed array of numbers that are known at trace time. */
+/** Creates a typed array from numbers that are known while tracing. */
 export function filled(
   t: Tracer,
   type: TypedArrayConstructor,

@@ -1,6 +1,6 @@
 /**
- * An array of tensors that grows from call to call, as an operand of the tensor API: `cat(cache)`. One trace serves
- * any number of elements, as long as the code only passes on all of them together.
+ * Arrays of tensors that grow between calls, as operands of the tensor API: `cat(cache)`. One trace serves any
+ * number of elements, as long as the code only passes all of them on together.
  */
 
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
@@ -13,11 +13,11 @@ import { type ArrayVariable, itemsOf, lengthBefore } from './arrays.ts';
 
 interface VaryingTensors {
   readonly tensors: OuterTensors;
-  /** The values that the trace has appended. */
+  /** Values that the trace has appended. */
   readonly appended: readonly Variable[];
 }
 
-/** Undefined where the number of elements is constant so far, or the trace knows more of one than of the others. */
+/** Returns undefined if the number of elements has been constant so far, or if the trace uses single elements. */
 export function outerTensors(t: Tracer, array: ArrayVariable): VaryingTensors | undefined {
   if (array.kind !== 'object' || t.isInRegion) return undefined;
   const { value, source } = array;

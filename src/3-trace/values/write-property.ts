@@ -1,4 +1,4 @@
-/** Writing and deleting properties: immediately where the object was created in the trace, else after the run. */
+/** Writes and deletes properties: immediately for objects created in the trace, otherwise after the run. */
 
 import { accessorOf, allows, isProxy, writesPlainly } from '../../guards/plain.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
@@ -95,7 +95,7 @@ export function writeProperty(t: Tracer, target: Variable, key: Key, value: Vari
   throw new GraphBreak('object-write', `the property ${String(key)} is assigned`);
 }
 
-/** `receiver`: what a setter sees. */
+/** `receiver`: the `this` of a setter. */
 function writeMade(
   t: Tracer,
   object: NewObjectVariable,
@@ -113,7 +113,7 @@ function writeMade(
       t.execution.callInside(attributes.accessor.set, receiver, [value]);
       return;
     }
-    // A failing assignment is silent or an error, by the mode of the code.
+    // A failed assignment is silent or throws, depending on strict mode.
     if (!attributes.writable) throw refused();
     if (above === object) {
       setOwnProperty(t, object, key, value, attributes);
@@ -130,7 +130,10 @@ function writeMade(
   setOwnProperty(t, object, key, value);
 }
 
-/** Whether a property comes from an error's constructor, and so is not listed; a field of that name would be. */
+/**
+ * Returns whether the error constructor sets the property, which is then not enumerable; a field of that name
+ * would be.
+ */
 const isOfError = ({ errorType }: NewObjectVariable, key: Key): boolean =>
   errorType !== undefined &&
   (key === 'message' ||
@@ -138,13 +141,13 @@ const isOfError = ({ errorType }: NewObjectVariable, key: Key): boolean =>
     key === 'stack' ||
     (key === 'errors' && isAggregate(errorType)));
 
-/** The properties with names of an array, Map or Set of a user's class. */
+/** Returns the object part with the named properties, for an array, Map or Set of a user class. */
 const ownPart = (object: Variable): OwnPart | undefined =>
   object.kind === 'newArray' || object.kind === 'newCollection' ? object.own : undefined;
 
-/** An own data property, past all setters: of literals and fields. */
+/** Defines an own data property without calling setters, as literals and class fields do. */
 export function defineProperty(t: Tracer, object: Variable, key: Key, value: Variable): void {
-  // A literal that was begun before a break.
+  // An object literal that was begun before a graph break.
   const isOuter = object.kind === 'object' && !isProxy(object.value);
   if (isOuter && !accessorOf(object.value, key)) {
     writeProperty(t, object, key, value);
@@ -196,7 +199,7 @@ function writeOuterProperty(
   }
   const source = object.source ?? heldFunction(object);
   guardChange(t, source, 'write', key);
-  // What may have been deleted has its place among the keys by whether it was.
+  // If the key may have been deleted, its place in the key order depends on that.
   const written = t.effects.written(object.value, source, key);
   if (written ? !present(written) : !Object.hasOwn(object.value, key)) {
     t.effects.settleOrder(object.value);
@@ -204,7 +207,7 @@ function writeOuterProperty(
   t.effects.write(object.value, source, key, value);
 }
 
-/** Effects are known by their keys, and each run makes another symbol. */
+/** Writes are recorded by key, but each run creates a new symbol. */
 const isMadeSymbol = (t: Tracer, key: Key): boolean =>
   typeof key === 'symbol' && t.symbols.has(key);
 

@@ -1,6 +1,6 @@
 import type { Closure } from '../../vm/bytecode/frame.ts';
 
-/** A function as the tracer needs it; phases 1 and 2 provide it. */
+/** Code and scope of a function, provided by phases 1 and 2. */
 export interface CapturedCode {
   readonly closure: Closure;
   readonly boundThis: { readonly value: unknown } | undefined;
@@ -9,30 +9,33 @@ export interface CapturedCode {
 
 export interface RejectedCode {
   readonly refused: true;
-  /** The host's or Node's own function, which can't be traced. */
+  /** True for native functions of the engine or Node, which can't be traced. */
   readonly native: boolean;
   readonly why: string;
 }
 
-/** Source, scope and bytecode of a function; the same object for the same function. */
+/** Returns the source, scope and bytecode of a function; always the same object for one function. */
 export interface CodeOf {
-  // biome-ignore lint/complexity/noBannedTypes: whatever is called.
+  // biome-ignore lint/complexity/noBannedTypes: any function.
   (fn: Function): CapturedCode | RejectedCode;
-  /** A function of this package that uses nothing but its arguments and the language's globals. */
-  // biome-ignore lint/complexity/noBannedTypes: whatever is called.
+  /** Returns the code of a package function that uses nothing but its arguments and built-in globals. */
+  // biome-ignore lint/complexity/noBannedTypes: any function.
   ownAlone(fn: Function): CapturedCode | RejectedCode;
-  /** The constructor of a class, with the function that gives an instance its fields. */
-  // biome-ignore lint/complexity/noBannedTypes: whatever stands after `new`.
+  /** Returns the constructor of a class, with the function that initializes instance fields. */
+  // biome-ignore lint/complexity/noBannedTypes: any constructor.
   construction(type: Function): CapturedCode | RejectedCode;
-  /** A private method, getter or setter that a class declares, as its text says; undefined when it has none. */
+  /** Returns a private method, getter or setter that the class source declares; undefined if there is none. */
   privateMember(
-    // biome-ignore lint/complexity/noBannedTypes: whatever stands after `new`.
+    // biome-ignore lint/complexity/noBannedTypes: any constructor.
     type: Function,
     name: string,
     kind: PrivateMemberKind,
   ): CallableFunction | undefined;
-  /** For `super`: the object on the receiver's chain of prototypes that the method was defined on. */
-  // biome-ignore lint/complexity/noBannedTypes: whatever is called.
+  /**
+   * Returns a method's home object for `super`: the object in the receiver's prototype chain that defines the
+   * method.
+   */
+  // biome-ignore lint/complexity/noBannedTypes: any function.
   homeObject(method: Function, receiver: object): object | undefined;
 }
 

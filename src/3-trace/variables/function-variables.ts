@@ -2,51 +2,51 @@ import type { Code } from '../../vm/bytecode/code.ts';
 import type { Closure } from '../../vm/bytecode/frame.ts';
 import type { CellReference, FunctionVariable, NewObjectVariable, Variable } from './variable.ts';
 
-/** Functions and classes as the tracer knows them. */
+/** Variables for functions and classes. */
 
-/** A function created in the trace: code and the cells that it shares with its surroundings. */
+/** A function created in the trace: its code and the cells it captures. */
 export interface ClosureVariable {
   readonly kind: 'closure';
   readonly code: Code;
-  /** The closure that made it: its free names, and for arrows `super`, are those of its surroundings. */
+  /** The closure that created it, which provides its free variables and, for arrows, `super`. */
   readonly outer: Omit<Closure, 'cells'>;
   readonly cells: readonly CellReference[];
-  /** Given by Object.defineProperty, as bundlers do to keep the names of functions. */
+  /** Set by `Object.defineProperty`, which bundlers use to preserve function names. */
   name?: string;
-  /** Arrows see the `this` of the place where they were made. */
+  /** The `this` value that an arrow captures. */
   readonly thisVariable: Variable;
-  /** The object that a method with `super` is defined on, of a class or literal created in the trace. */
+  /** The home object of a method that uses `super`, if its class or literal was created in the trace. */
   readonly home?: Variable;
-  /** The `new.target` that an arrow in a constructor sees. */
+  /** The `new.target` that an arrow in a constructor captures. */
   readonly newTarget?: Variable;
 }
 
 /**
- * A class created in the trace, which doesn't leave it: where the class or an instance would, it is made natively
- * (`made-classes.ts`).
+ * A class created in the trace. It must not escape: if the class or an instance would, the class is created
+ * natively (`made-classes.ts`).
  */
 export interface ClassVariable {
   readonly kind: 'class';
-  /** Its constructor. */
+  /** The constructor. */
   readonly code: Code;
   readonly outer: Omit<Closure, 'cells'>;
   readonly cells: readonly CellReference[];
   readonly name: string;
-  /** The class that it extends; null: none. */
+  /** The superclass; null if there is none. */
   readonly parent: FunctionVariable | ClassVariable | null;
   readonly prototype: NewObjectVariable;
-  /** Its own properties. */
+  /** The class's own properties. */
   readonly statics: NewObjectVariable;
-  /** Gives a new instance its fields. */
+  /** Initializes the fields of a new instance. */
   fields?: ClosureVariable;
 }
 
-/** `#name` of a class created in the trace. */
+/** The private name `#name` of a class created in the trace. */
 export interface MadePrivateName {
   readonly description: string;
-  /** The objects that have it, in V8's words: `an instance of class A`. */
+  /** The objects that have the name, in V8's words: `an instance of class A`. */
   readonly owner: string;
-  /** The method, or the halves of the accessor, that all instances share; null: a field. */
+  /** The method, or the accessor's halves, that all instances share; null for a field. */
   shared: {
     readonly value: Variable | null;
     readonly get: Variable | null;

@@ -14,21 +14,21 @@ import type {
 } from './variable.ts';
 
 /**
- * A value of the program with any number of elements, which are tensors of one dtype and shape, numbers or
- * booleans: an array of data-dependent length, or what its elements hold in one place.
+ * A graph value with any number of elements, which are tensors of one dtype and shape, numbers or booleans. It
+ * represents an array of data-dependent length, or one leaf of all its elements.
  */
 export interface ListVariable {
   readonly kind: 'list';
   readonly tensor: Tensor;
   readonly of: 'tensor' | 'number' | 'boolean';
-  /** How many lists there are between this one and such elements: 0, or more of lists of lists. */
+  /** The number of list levels between this list and its elements: 0 unless it is a list of lists. */
   readonly depth: number;
 }
 
-/** The structure common to all elements of such an array. */
+/** The structure that all elements of an array of data-dependent length share. */
 export type ListTreeSpec =
   | LeafForm
-  /** The same in all of them. */
+  /** A value that is the same in all elements. */
   | { readonly kind: 'same'; readonly value: ConstantVariable | ObjectVariable | FunctionVariable }
   | { readonly kind: 'array'; readonly parts: readonly ListTreeSpec[] }
   | {
@@ -36,30 +36,30 @@ export type ListTreeSpec =
       readonly entries: readonly (readonly [string, ListTreeSpec])[];
       readonly prototype: NewObjectVariable['prototype'];
     }
-  /** An array of any number of elements. */
+  /** A nested array of any length. */
   | { readonly kind: 'list'; readonly of: ListTreeSpec };
 
-/** The content of a list of its own. */
+/** A leaf that is stored in a list of its own. */
 export interface LeafForm {
   readonly kind: 'leaf';
   readonly of: ListVariable['of'];
   readonly spec: TensorSpec;
-  /** Where the element came from that the others must be like. */
+  /** The position of the element that the others must match. */
   readonly at: UserPosition | undefined;
 }
 
-/** An instruction that makes a call. */
+/** The location of a call instruction. */
 export interface CallSite {
   readonly code: Code;
   readonly pc: Pc;
 }
 
-/** An array literal of the code. */
+/** The location of an array literal. */
 export interface AllocationSite extends CallSite {
   readonly grows: boolean;
 }
 
-/** The content of such an array: parallel lists, one for each leaf of the form, in its order. */
+/** The content of an array of data-dependent length: parallel lists, one per leaf of `form`, in order. */
 export interface GrowableList {
   readonly form: ListTreeSpec;
   readonly lists: readonly ListVariable[];

@@ -1,4 +1,4 @@
-/** Iterations and generators, as the tracer knows them. */
+/** Variables for iterations and generators. */
 
 import type { TraceFrame } from './trace-frame.ts';
 import type {
@@ -10,7 +10,7 @@ import type {
   Variable,
 } from './variable.ts';
 
-/** The object that an iterator created in the trace goes through. */
+/** The object that an iterator created in the trace iterates over. */
 export type IteratedVariable =
   | NewArrayVariable
   | ObjectVariable
@@ -22,31 +22,31 @@ export interface IteratorVariable {
   readonly kind: 'iterator';
   readonly over: IteratedVariable;
   readonly what: 'keys' | 'values' | 'entries';
-  /** Steps taken. The length of an array is read at each step, as in JavaScript. */
+  /** The number of steps taken. An array's length is read at each step, as in JavaScript. */
   next: number;
-  /** The keys of a Map or Set that the iterator has passed, except those that were put in again since. */
+  /** Keys of a Map or Set that the iterator has passed, except keys that were inserted again since. */
   readonly passed: Set<unknown>;
-  /** How many of the keys put in it has heard of. */
+  /** The number of inserted keys (`putIn`) that the iterator has processed. */
   heard: number;
-  /** The position as a value of the program, for an array of data-dependent length. */
+  /** The position as a device scalar, for an array of data-dependent length. */
   position?: DeviceScalar | undefined;
   done: boolean;
 }
 
-/** An iteration of the language in progress: what an iterator register holds. */
+/** A language-level iteration in progress: the content of an iterator register. */
 export interface IteratorRecordVariable {
   readonly kind: 'iteratorRecord';
-  /** An iterator of the user's has a method `next`. */
+  /** A user-defined iterator has a `next` method. */
   readonly iterator: Variable;
   readonly next: Variable | null;
-  /** `for … of` an array itself, whose iterator user code can't reach. */
+  /** True for `for … of` over an array itself, whose iterator user code can't reach. */
   readonly direct: boolean;
-  /** The object of a `for … in`: names that it loses meanwhile aren't visited. */
+  /** The object of a `for … in` loop. Names deleted during the loop are not visited. */
   readonly namesOf?: Variable;
   done: boolean;
 }
 
-/** A generator created in the trace, with the frame that it continues with. */
+/** A generator created in the trace, with its suspended frame. */
 export interface GeneratorVariable {
   readonly kind: 'generator';
   readonly frame: TraceFrame;

@@ -2,7 +2,7 @@ import { formatPosition } from '../../../runtime/errors/position.ts';
 import { type BreakReason, GraphBreak } from '../../traces/graph-break.ts';
 import type { DeviceScalar } from './variable.ts';
 
-/** JavaScript needs a data-dependent number; `use`: what for. */
+/** Reports that JavaScript needs a data-dependent number. `use`: what it is needed for. */
 export function numberNeeded(
   scalar: DeviceScalar,
   use: string,
@@ -11,7 +11,7 @@ export function numberNeeded(
   return new GraphBreak(reason, `${nameOfNumber(scalar)} ${use}`);
 }
 
-/** For messages: the kind of number, and where it was read from a tensor. */
+/** Describes a number for messages: its kind, and where it was read from a tensor. */
 export function nameOfNumber({ type, at }: DeviceScalar): string {
   const what = type === 'boolean' ? 'a data-dependent boolean' : 'a data-dependent number';
   return `${what}${at ? ` (read at ${formatPosition(at)})` : ''}`;

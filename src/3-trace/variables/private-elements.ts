@@ -1,20 +1,20 @@
 /**
- * Private elements of instances created in the trace. They are properties of the instance with keys that the user
- * never sees: no one but the constructor of a class can give an object its private names, so such an
- * instance lives in the trace only. Where it would leave, its class is constructed natively instead.
+ * Private elements of instances created in the trace, stored as properties with keys that user code never sees.
+ * Only a class's own constructor can add its private names to an object, so such an instance exists in the trace
+ * only. If it would escape, its class is constructed natively instead.
  */
 
 import type { Code } from '../../vm/bytecode/code.ts';
 import type { Attributes } from './variable.ts';
 
-/** A pre-existing class, or the code of one that the trace makes. */
+/** A pre-existing class, or the code of a class created in the trace. */
 // biome-ignore lint/complexity/noBannedTypes: a class.
 type Owner = Function | Code;
 
 const keys = new WeakMap<Owner, Map<string, symbol>>();
 const names = new Map<symbol, WeakRef<Owner>>();
 
-/** No listing shows it, and freezing the object leaves it as it is. */
+/** Hides a private element from enumeration and protects it from `Object.freeze`. */
 export const hiddenAttributes: Attributes = {
   enumerable: false,
   configurable: false,
@@ -22,7 +22,7 @@ export const hiddenAttributes: Attributes = {
   accessor: null,
 };
 
-/** The key of `#name` of a class, or of the brand that its methods ask for: the empty name. */
+/** Returns the key for a class's `#name`, or for the brand that its methods check, whose name is empty. */
 export function privateKey(owner: Owner, name: string): symbol {
   let known = keys.get(owner);
   if (!known) {
@@ -41,5 +41,5 @@ export function privateKey(owner: Owner, name: string): symbol {
 export const isPrivateKey = (key: PropertyKey): boolean =>
   typeof key === 'symbol' && names.has(key);
 
-/** The class whose private name the key is. */
+/** Returns the class that declares the private name. */
 export const ownerOf = (key: symbol): Owner | undefined => names.get(key)?.deref();

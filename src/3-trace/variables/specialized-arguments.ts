@@ -5,7 +5,10 @@ interface Arguments {
   readonly args: readonly Variable[];
 }
 
-/** A native function that looks at its arguments is called for each option of a union. */
+/**
+ * Specializes union arguments of a native function that inspects its arguments, so that the call is traced once
+ * per option.
+ */
 export function withSpecializedArguments<C extends Arguments>(fn: unknown, call: C): C {
   const isKnown = call.args.every((arg) => resolved(arg).kind !== 'union');
   if (isKnown || typeof fn !== 'function' || keepsArguments.has(fn)) return call;
@@ -13,7 +16,7 @@ export function withSpecializedArguments<C extends Arguments>(fn: unknown, call:
   return isNative ? { ...call, args: call.args.map(specialized) } : call;
 }
 
-/** Functions that put their arguments somewhere as they are. */
+/** Native functions that store their arguments without inspecting them. */
 const keepsArguments: ReadonlySet<unknown> = new Set<unknown>([
   Array.prototype.push,
   Array.prototype.unshift,

@@ -7,34 +7,34 @@ import type { ClassVariable } from './function-variables.ts';
 import type { IteratorRecordVariable } from './iterator-variables.ts';
 import type { CellReference, Variable } from './variable.ts';
 
-/** One activation as the tracer follows it. */
+/** A stack frame of the traced code. */
 export interface TraceFrame {
   readonly closure: Omit<Closure, 'cells'>;
   readonly cells: readonly CellReference[];
-  /** Number among the frames the trace was entered with; null for an inlined call. */
+  /** The index among the frames that the trace was entered with; null for an inlined call. */
   readonly entry: number | null;
   readonly thisVariable: Variable;
   readonly args: readonly Variable[];
   readonly registers: (Variable | undefined)[];
   readonly returnTo: Reg | undefined;
-  /** The object that the running method is defined on, where the trace has made that. */
+  /** The home object of the running method, if it was created in the trace. */
   readonly home?: Variable | undefined;
-  /** The class whose constructor runs, where the trace has made it. */
+  /** The class whose constructor is running, if it was created in the trace. */
   readonly made?: ClassVariable;
-  /** `new.target`, in a call by `new`. */
+  /** `new.target` of a call with `new`. */
   readonly newTarget?: Variable;
-  /** Inside `noGrad` or `enableGrad`; undefined: what held at the entry. */
+  /** The grad mode set by an enclosing `noGrad` or `enableGrad`; undefined for the mode at entry. */
   readonly gradMode: boolean | undefined;
-  /** Inside `deviceGuard`: its device, or null; undefined: what held at the entry. */
+  /** The device (or null) of an enclosing `deviceGuard`; undefined for the guard at entry. */
   readonly guard: Device | null | undefined;
-  /** The iterator whose values a generator at a `yield*` yields, and what it is sent. */
+  /** The iteration that a generator's `yield*` delegates to, and the value sent to it. */
   delegate?: { readonly iteration: IteratorRecordVariable; readonly sent: Variable } | null;
   pc: Pc;
-  /** The instruction before; null at the start. */
+  /** The previous instruction; null at the start. */
   last: Pc | null;
 }
 
-/** The frame that a trace is entered with, its values by their places. */
+/** Returns the frame that a trace is entered with; its values are read through their sources. */
 export function enteredFrame(
   frame: Frame,
   entry: number,

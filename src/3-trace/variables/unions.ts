@@ -1,13 +1,13 @@
-/** Unions, of whose options the program chooses one, as operands of instructions. */
+/** Unions as operands of instructions. */
 
 import { absent, type UnionVariable, type Variable } from './variable.ts';
 
-/** Thrown where an instruction needs to know which option was chosen, before it has changed anything. */
+/** Thrown when an instruction needs to know a union's option. The instruction has changed nothing yet. */
 export class UnionMet extends Error {
   override readonly name = 'UnionMet';
   readonly #union: UnionVariable | (() => UnionVariable);
 
-  /** A union that isn't there yet is made where the instruction begins. */
+  /** A function creates the union where the instruction begins. */
   constructor(union: UnionVariable | (() => UnionVariable)) {
     super('a union is met');
     this.#union = union;
@@ -18,21 +18,21 @@ export class UnionMet extends Error {
   }
 }
 
-/** The value itself on a path on which it is known which one it is; else still the union. */
+/** Returns the chosen option if the current path assumes one; otherwise the union itself. */
 export function resolved(variable: Variable): Variable {
   let at = variable;
   while (at.kind === 'union' && at.selector.chosen !== null) at = at.options[at.selector.chosen]!;
   return at;
 }
 
-/** A value whose kind matters: throws UnionMet where it isn't known. */
+/** Returns a value whose kind is known. Throws UnionMet for an undecided union. */
 export function specialized(variable: Variable): Exclude<Variable, UnionVariable> {
   const value = resolved(variable);
   if (value.kind === 'union') throw new UnionMet(value);
   return value;
 }
 
-/** An element or property that may be missing: undefined where it is. Throws UnionMet. */
+/** Returns the element or property; undefined if it is absent. Throws UnionMet if that is undecided. */
 export function present(variable: Variable | undefined): Variable | undefined {
   if (!variable) return undefined;
   const value = resolved(variable);

@@ -19,8 +19,8 @@ import type {
 } from './iterator-variables.ts';
 
 /**
- * A value as the tracer knows it. A pre-existing value has a source; it costs a guard only when the
- * trace depends on it. What was created in the trace has none and is made again on every run.
+ * A value during tracing. A pre-existing value has a source, and is guarded only once the trace depends on it. A
+ * value created in the trace has no source and is created again on every run.
  */
 export type Variable =
   | TensorVariable
@@ -51,68 +51,68 @@ export type Variable =
 
 export interface TensorVariable {
   readonly kind: 'tensor';
-  /** Where it came from; null for results of ops. */
+  /** Where it was read from; null for op results. */
   readonly source: Source | null;
-  /** The user's tensor behind a source. */
+  /** The user's tensor at the source. */
   readonly actual: Tensor | null;
-  /** Its value in the program under construction; an outer tensor gets one when it is first used. */
+  /** Its value in the program under construction; an outer tensor gets one on first use. */
   traced: Tensor | null;
-  /** `x.shape` is the same array each time. */
+  /** Cached, because `x.shape` returns the same array each time. */
   shape: NewArrayVariable | null;
-  /** `x.grad` of a tensor created in the trace. Of a pre-existing one it is a place like others. */
+  /** `x.grad` of a tensor created in the trace. For a pre-existing tensor, `grad` is an ordinary property. */
   grad: Variable | null;
-  /** A result whose `.grad` backward fills too. */
+  /** True if backward also sets the `.grad` of this op result. */
   retainsGrad: boolean;
-  /** The `tidy` around the call doesn't free it: `keep()`. */
+  /** True after `keep()`: the enclosing `tidy` doesn't free it. */
   isKept?: boolean;
-  /** It may be one of those that the code has met already: an element read, or what a path left. */
+  /** True if it may be a tensor that the code already has: an element that was read, or a result of a path. */
   mayBeKnown?: boolean;
-  /** Where branches and loops have left it as one of several, the last one first. */
+  /** Positions of the branches and loops that merged it with other tensors, latest first. */
   mergedAt?: readonly UserPosition[];
-  /** Pre-existing tensors that it is identical to on some paths. */
+  /** Pre-existing tensors that it may alias: it is the same tensor on some paths. */
   mayAlias: readonly TensorVariable[];
 }
 
 export interface ConstantVariable {
   readonly kind: 'constant';
   readonly value: Primitive | symbol;
-  /** Null when it follows from what is guarded already. */
+  /** Null if existing guards imply the value. */
   readonly source: Source | null;
 }
 
-/** A number, or a comparison of numbers, on whose value nothing depends yet: each run computes it again. */
+/** A number or comparison whose value the trace doesn't depend on yet: each run computes it again. */
 export interface SymbolicVariable {
   readonly kind: 'symbolic';
   readonly expr: NumberExpr;
-  /** At present. */
+  /** The current value. */
   readonly value: number | boolean;
-  /** Where the number is read; null for a computed one. */
+  /** Where the number was read; null for a computed number. */
   readonly source: Source | null;
 }
 
-/** A number or boolean that the program computes; decisions on it are the program's, too. */
+/** A number or boolean that the program computes. Decisions on it are part of the program, too. */
 export interface DeviceScalar {
   readonly kind: 'scalar';
   readonly type: 'number' | 'boolean';
-  /** One element, no dimensions. */
+  /** A tensor with one element and no dimensions. */
   readonly tensor: Tensor;
-  /** Where the number was read, or one that it is made of. */
+  /** Where the number, or one it was computed from, was read. */
   readonly at?: UserPosition | undefined;
-  /** The options for which it is true, if the boolean tells which option of a union was chosen. */
+  /** Set if the boolean tests which option of a union was chosen: its value for each option. */
   readonly tells?: { readonly selector: UnionTag; readonly holds: readonly boolean[] };
 }
 
-/** Text that holds numbers of the program: made of them after the run, or when the program writes it. */
+/** Text that contains data-dependent numbers. It is formatted after the run, or when the program prints it. */
 export interface TextVariable {
   readonly kind: 'text';
   readonly parts: readonly TextPart<DeviceScalar>[];
 }
 
-/** The program's choice of one of several values; values that were chosen together share one tag. */
+/** The program's choice among several values. Values that were chosen together share one tag. */
 export interface UnionTag {
-  /** The number of the option. */
+  /** The index of the chosen option. */
   readonly which: DeviceScalar;
-  /** The number of the option that the current path assumes. */
+  /** The index of the option that the current path assumes. */
   chosen: number | null;
 }
 
@@ -121,29 +121,32 @@ export interface UnionVariable {
   readonly kind: 'union';
   readonly selector: UnionTag;
   readonly options: readonly Variable[];
-  /** Where the options come from, for errors. */
+  /** Describes where the options come from, for errors. */
   readonly from: string;
 }
 
-/** A tensor of data-dependent shape: what is made of such an array, or at a number of the program. */
+/**
+ * A tensor of data-dependent shape: computed from an array of data-dependent length, or with a data-dependent
+ * size.
+ */
 export interface UnbackedTensor {
   readonly kind: 'dynamic';
-  /** A value without bytes of its own. */
+  /** The graph value. Its spec has no bytes, since sizes are unknown. */
   readonly tensor: Tensor;
   /** Null for data-dependent sizes. */
   readonly sizes: readonly (number | null)[];
-  /** Its shape in the sample runs (`dynamic-shapes/samples.ts`); null: they don't come so far. */
+  /** Its shape in each sample run (`dynamic-shapes/samples.ts`); null if the run doesn't get that far. */
   readonly shapes: readonly (Shape | null)[];
 }
 
-/** An object that existed before: read through its source, never changed by the tracer. */
+/** A pre-existing object, read through its source and never changed by the tracer. */
 export interface ObjectVariable {
   readonly kind: 'object';
   readonly value: object;
   readonly source: Source;
 }
 
-/** A function that existed before. Without a source it can't change. */
+/** A pre-existing function. It can't change if it has no source. */
 export interface FunctionVariable {
   readonly kind: 'function';
   readonly value: (...args: never[]) => unknown;
@@ -161,58 +164,64 @@ export interface BoundVariable {
 export interface NewArrayVariable {
   readonly kind: 'newArray';
   readonly elements: Variable[];
-  /** Set where only the program knows how many there are; `elements` must not be read then. */
+  /** Set if the number of elements is data-dependent; `elements` must not be read then. */
   grown?: GrowableList | undefined;
-  /** The literal that it is, and whether it is known to grow in branches and loops. */
+  /** The array literal that created it, and whether the array is known to grow in branches and loops. */
   readonly born?: AllocationSite;
   /** An `arguments` object, which is iterated like an array but is not one. */
   readonly isArguments?: true;
-  /** In sloppy code, the parameters' variables by the elements that they share. */
+  /** In sloppy mode, the parameters that share elements with `arguments`, by index. */
   readonly parameters?: Map<number, CellVariable>;
-  /** The function whose `arguments` it is, if that existed before. */
+  /** The function whose `arguments` it is, if that function is pre-existing. */
   readonly callee?: FunctionVariable | undefined;
-  /** The pre-existing array whose content after the run it is. */
+  /** The pre-existing array that gets this content after the run. */
   readonly outer?: ObjectVariable;
-  /** It is, or was, an element of such an array, which holds its parts and not itself. */
+  /**
+   * True if it is or was an element of an array of data-dependent length, which stores its parts instead of the
+   * array itself.
+   */
   listed?: boolean;
-  /** Frozen: nothing of it changes any more. */
+  /** True if it is frozen. */
   fixed?: boolean;
-  /** Properties with names, as the matches of a regular expression have. */
+  /** Named properties, such as those of a regular expression match. */
   readonly named?: ReadonlyMap<string, Variable>;
   readonly own?: OwnPart | undefined;
 }
 
-/** The part of an instance of a user's class that extends a container of the language's: its prototype, and its properties with names. */
+/**
+ * The object part of an instance whose user class extends a built-in container: its prototype and named
+ * properties.
+ */
 export type OwnPart = NewObjectVariable;
 
 export interface NewObjectVariable {
   readonly kind: 'newObject';
   readonly entries: Map<string, Variable>;
-  /** Left out: `Object.prototype`. */
+  /** By default `Object.prototype`. */
   readonly prototype?: ObjectVariable | null;
-  /** The traits that it has beyond data properties with names. */
+  /** Everything beyond string-keyed data properties. */
   traits?: ObjectTraits | undefined;
-  /** The program, or the branch or loop of it, that was followed when it was made. */
+  /** The program, branch or loop body that was being traced when it was created. */
   readonly madeIn?: ProgramBuilder;
-  /** Where paths leave other orders of its keys: which one, numbered as in `key-order.ts`. */
+  /** The key order (see `key-order.ts`), if paths leave the keys in different orders. */
   order?: Variable | undefined;
-  /** The built-in constructor of an error. */
+  /** The built-in constructor, if it is an error. */
   readonly errorType?: ErrorConstructor;
-  /** The frames of captured code that made an error, innermost first. */
+  /** The frames of captured code in which an error was created, innermost first. */
   readonly thrownIn?: readonly CapturedFrame[];
-  /** Set if an error was made with a cause, which is not among its keys. */
+  /** Set if the error was created with a cause, which is not among its keys. */
   hasCause?: true;
-  /** As for an array: set if it is, or was, an element of an array whose list holds its parts. */
+  /** Set if it is or was an element of an array of data-dependent length, as for arrays. */
   listed?: boolean;
 }
 
-/** Properties of an object created in the trace that aren't plain data, or have symbols as keys. */
+/** Properties of an object created in the trace that have symbol keys or aren't plain data. */
 export interface ObjectTraits {
-  /** The attributes of properties that differ from what an assignment makes. */
+  /** Attributes that differ from those of a property created by assignment. */
   readonly attributes: Map<string | symbol, Attributes>;
   readonly symbols: Map<symbol, Variable>;
   extensible: boolean;
-  /** Another prototype than the one that it was made with. */
+  /** The prototype, if it was changed after creation. */
   prototype?: ObjectVariable | NewObjectVariable | null;
 }
 
@@ -221,64 +230,70 @@ export interface Attributes {
   readonly configurable: boolean;
   /** False for accessors. */
   readonly writable: boolean;
-  /** The functions of an accessor. The property then has no content. */
+  /** The functions of an accessor, which has no content. */
   readonly accessor: { readonly get: Variable | null; readonly set: Variable | null } | null;
 }
 
-/** A regular expression literal: another object each time. */
+/** A regular expression literal, which creates a new object each time. */
 export interface RegExpVariable {
   readonly kind: 'regexp';
   readonly pattern: string;
   readonly flags: string;
-  /** Where the next search begins, of one with the flag g or y. */
+  /** The index where the next search begins, for the flags g and y. */
   lastIndex: number;
 }
 
-/** A typed array made inside of known numbers. */
+/** A typed array created in the trace, whose numbers are known. */
 export interface NewTypedArrayVariable {
   readonly kind: 'newTypedArray';
-  /** The elements as they are now; each run gets a copy. */
+  /** The current elements; each run gets a copy. */
   readonly data: TypedArray;
-  /** The program, or the branch or loop of it, that was traced when it was made. */
+  /** The program, branch or loop body that was being traced when it was created. */
   readonly madeIn: ProgramBuilder;
 }
 
-/** An instance of another built-in type: created in the trace, or what the trace knows of a pre-existing one. */
+/** An instance of another built-in type: created in the trace, or the traced state of a pre-existing instance. */
 export interface NewHostVariable {
   readonly kind: 'newHost';
   /** Null for types whose instances never change. */
   readonly type: HostTypeName | null;
-  /** With the state that it has now. */
+  /** An object in the current state. */
   readonly value: object;
-  /** Makes another one, of a type whose instances never change. */
+  /** Creates another instance, for types whose instances never change. */
   readonly build?: () => object;
   /** The pre-existing object that it represents. */
   readonly outer?: ObjectVariable;
 }
 
-/** A promise created in the trace, in the place of one of an async function, or by a method of `Promise`. */
+/** A promise created in the trace: the result of an async function or of a `Promise` method. */
 export interface NewPromiseVariable {
   readonly kind: 'newPromise';
-  /** `new`: resolved with the only value; else the method that is called with it, or with an array of all. */
+  /**
+   * `new`: resolved with the only value. Otherwise the method that is called with that value, or with an array of
+   * all.
+   */
   readonly by: 'new' | PromiseMethod;
   readonly values: readonly Variable[];
-  /** Its number among the promises of the trace: each run makes them in this order. */
+  /** The index among the trace's promises, which each run creates in this order. */
   readonly sequence: number;
 }
 
 export type PromiseMethod = 'all' | 'allSettled' | 'any' | 'race' | 'resolve';
 
-/** A Map or Set created in the trace, or a weak one; of a Set, key and value are the same. A WeakRef is a set of its target. */
+/**
+ * A Map or Set created in the trace, weak ones included. In a Set, key and value are the same. A WeakRef is a set
+ * that contains its target.
+ */
 export interface NewCollectionVariable {
   readonly kind: 'newCollection';
   readonly type: CollectionType | 'WeakRef';
-  /** Entries by the identity of their keys. */
+  /** Entries by key identity. */
   readonly entries: Map<unknown, CollectionEntry>;
-  /** Keys put in, in their order: iterations in progress come to them, whether or not they were there before. */
+  /** Inserted keys in order: iterations in progress visit them, whether or not they were present before. */
   readonly putIn: unknown[];
-  /** The order of the keys, as for an object. */
+  /** The key order, as for an object. */
   order?: Variable | undefined;
-  /** The pre-existing Map or Set whose content after the run it is. */
+  /** The pre-existing Map or Set that gets this content after the run. */
   readonly outer?: ObjectVariable;
   readonly own?: OwnPart | undefined;
 }
@@ -292,31 +307,31 @@ export interface CollectionEntry {
 export interface CellVariable {
   readonly kind: 'cell';
   content: Variable;
-  /** A parameter of sloppy code: which element of `arguments` it is. */
+  /** For a parameter in sloppy mode: the element of `arguments` that it shares. */
   readonly element?: { readonly of: NewArrayVariable; readonly index: number };
 }
 
-/** A cell created in the trace, or one that existed before. */
+/** A cell created in the trace, or a pre-existing one. */
 export type CellReference = CellVariable | ObjectVariable;
 
-/** Before the initialisation of a let, const or class. */
+/** A let, const or class binding before its initialization. */
 export interface UninitializedVariable {
   readonly kind: 'uninitialized';
-  /** Null when the trace made it so; elsewhere the next call may find it initialised. */
+  /** Null if the trace created it. Otherwise the next call may find it initialized. */
   readonly source: Source | null;
 }
 
 export const uninitializedVariable: UninitializedVariable = { kind: 'uninitialized', source: null };
 
-/** Creates a value that follows from known facts and needs no guard. */
+/** Returns a constant that follows from known facts and needs no guard. */
 export function known(value: Primitive | symbol): ConstantVariable {
   return { kind: 'constant', value, source: null };
 }
 
-/** An element that an array created in the trace lacks. */
+/** A missing element of an array created in the trace. */
 export const hole: ConstantVariable = { kind: 'constant', value: undefined, source: null };
 
-/** An element, property or entry that isn't there, where it may be. */
+/** Marks an element, property or entry as absent where other paths may have it. */
 export const absent: ConstantVariable = {
   kind: 'constant',
   value: Symbol('absent'),
@@ -329,7 +344,7 @@ export function newArray(elements: readonly Variable[]): NewArrayVariable {
   return { kind: 'newArray', elements: [...elements] };
 }
 
-/** An outer tensor, or a value of the program. */
+/** Returns the variable for an outer tensor or a graph value. */
 export function tensorVariable(
   from: Partial<Pick<TensorVariable, 'source' | 'actual' | 'traced'>>,
 ): TensorVariable {
@@ -338,7 +353,7 @@ export function tensorVariable(
   return { kind: 'tensor', source, actual, traced, ...own };
 }
 
-/** The result of an op. */
+/** Returns the variable for an op result. */
 export function tracedTensor(traced: Tensor): TensorVariable {
   return tensorVariable({ traced });
 }
@@ -347,7 +362,7 @@ export function isPrimitive(value: unknown): value is Primitive | symbol {
   return value === null || (typeof value !== 'object' && typeof value !== 'function');
 }
 
-/** Returns the object that the object inherits from; undefined: `Object.prototype`. */
+/** Returns the object's prototype; undefined means `Object.prototype`. */
 export function prototypeOf({
   prototype,
   traits,

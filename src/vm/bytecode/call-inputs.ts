@@ -8,8 +8,8 @@ const readsArguments: ReadonlySet<Opcode> = new Set<Opcode>(['arg', 'restArgs', 
 const known = new WeakMap<Code, Map<Pc, boolean>>();
 
 /**
- * Whether an activation at `pc` may still need the arguments it was called with. Usually not, since
- * parameters are taken into registers at the start; then the arguments need not be kept.
+ * Returns whether an activation at `pc` may still need its arguments. Usually it doesn't, since parameters are
+ * moved into registers at the start; the arguments need not be kept then.
  */
 export function needsArguments(code: Code, pc: Pc): boolean {
   let byPc = known.get(code);
@@ -26,8 +26,8 @@ export function needsArguments(code: Code, pc: Pc): boolean {
 }
 
 /**
- * The instructions reachable by jumps and throws, including throws of the call before `pc` that the activation may be
- * waiting for.
+ * Returns the opcodes reachable by jumps and exceptions, including exceptions from the call before `pc` that the
+ * activation may be waiting for.
  */
 function reachable(code: Code, from: Pc): Opcode[] {
   const seen = new Set<Pc>([from]);

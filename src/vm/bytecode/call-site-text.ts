@@ -4,7 +4,7 @@ import type { Code } from './code.ts';
 import { expressionText } from './expression-text.ts';
 import type { Pc, Reg } from './instructions.ts';
 
-/** Messages that V8 words by the source of the failing expression. Asked for on failure only. */
+/** Messages that V8 words after the source of the failing expression. Computed on failure only. */
 
 export function notCallableText(code: Code, pc: Pc): string {
   const node = expressionAt(code, pc);
@@ -16,7 +16,7 @@ export function notCallableText(code: Code, pc: Pc): string {
   return `${callee ?? 'The value'} is not a ${kind}`;
 }
 
-/** The result of the call is what the next instruction takes the elements of. */
+/** Returns whether the next instruction iterates over the call's result. */
 function isIteratedNext(code: Code, pc: Pc): boolean {
   const [call, next] = [code.instructions[pc]!, code.instructions[pc + 1]];
   if (call.op !== 'call' || !next || !('iterable' in next)) return false;
@@ -24,7 +24,7 @@ function isIteratedNext(code: Code, pc: Pc): boolean {
   return next.op !== 'arraySpread' || !spreadsArguments(code, next.array);
 }
 
-/** V8 has this message for `[...f()]`, and not for `g(...f())`. */
+/** V8 uses this message for `[...f()]`, but not for `g(...f())`. */
 const spreadsArguments = (code: Code, array: Reg): boolean =>
   code.instructions.some(
     (each) => (each.op === 'callSpread' || each.op === 'constructSpread') && each.args === array,
@@ -35,7 +35,7 @@ function calledText(node: Expression): string | undefined {
   return node.type === 'TaggedTemplateExpression' ? calleeText(node.tag) : undefined;
 }
 
-/** `(a?.b)()` in parentheses has no name in V8. */
+/** `(a?.b)()` with parentheses has no name in V8. */
 const calleeText = (callee: Expression | Super): string =>
   callee.type === 'ChainExpression' ? '(intermediate value)' : expressionText(callee);
 
@@ -58,11 +58,11 @@ export function notIterableText(
   }
 }
 
-/** The message for a pattern inside a pattern or parameter list, which has no expression for its value. */
+/** The message for a pattern inside a pattern or parameter list, where no expression provides the value. */
 const notIterableValue = (value: unknown): string =>
   `${valueText(value)} is not iterable (cannot read property Symbol(Symbol.iterator))`;
 
-/** Reads the instruction's own text again: the bytecode keeps offsets, not trees. */
+/** Parses the instruction's source text again: bytecode contains offsets, not trees. */
 function expressionAt(code: Code, pc: Pc): Expression | undefined {
   const { start, end } = code.spans[pc]!;
   const { text } = code.source;
@@ -73,14 +73,14 @@ function expressionAt(code: Code, pc: Pc): Expression | undefined {
       allowSuperOutsideMethod: true,
       checkPrivateFields: false,
     });
-    if (node.end !== end) return undefined; // a property of a pattern, say
+    if (node.end !== end) return undefined; // for example, a property of a pattern
     return node.type === 'ChainExpression' ? node.expression : node;
   } catch {
-    return undefined; // not an expression by itself
+    return undefined; // not a complete expression
   }
 }
 
-/** V8's words for `yield*` of what can't be iterated. */
+/** V8's message for `yield*` of a value that can't be iterated. */
 export const notDelegableText = (value: unknown, isAsync: boolean): string =>
   isAsync
     ? `yield* ${'(intermediate value)'.repeat(4)} is not async iterable`

@@ -3,43 +3,43 @@ import { addDispatchers, functionEntry, type Route } from './dispatchers.ts';
 import { effectOf, handlerOf, successors, suspends } from './effects.ts';
 import type { Pc } from './instructions.ts';
 
-/** Instructions that always run one after the other; or a dispatcher, which has none. */
+/** A basic block; or a dispatcher, which contains no instructions. */
 export interface Block {
-  /** Dispatchers have negative ones. */
+  /** Negative for dispatchers. */
   readonly start: Pc;
   /** The last instruction. */
   readonly last: Pc;
   /**
-   * Starts of the blocks that may come next: one per edge, so a block may stand there twice. The last
-   * is the handler's when something in the block may throw into one.
+   * Starts of the successor blocks, one per edge, so that a block may occur twice. The last one is the handler if
+   * an instruction of the block may throw into it.
    */
   readonly next: readonly Pc[];
-  /** Where a throw in the block goes. */
+  /** The handler of exceptions in the block. */
   readonly handler: Pc | undefined;
-  /** Position in reverse postorder: an edge to a block with the same or a lower one goes back. */
+  /** The position in reverse postorder. An edge to a block of the same or a lower order is a back edge. */
   readonly order: number;
-  /** The blocks that this one, and no other, dominates directly; in reverse postorder. */
+  /** The blocks that it immediately dominates, in reverse postorder. */
   readonly dominates: readonly Block[];
-  /** Some edge goes back to it. */
+  /** True if a back edge leads to it. */
   readonly isLoop: boolean;
-  /** More than one forward edge comes in, or a throw. */
+  /** True if several forward edges or an exception edge lead to it. */
   readonly isMerge: boolean;
-  /** A dispatcher's routes to the entries; all else continues at `next[0]`. */
+  /** A dispatcher's routes to the entries; all other paths continue at `next[0]`. */
   readonly routes?: readonly Route[];
 }
 
-/** The part of a code that can be reached from the instructions at which it is entered. */
+/** The part of a code that is reachable from its entries. */
 export interface ControlGraph {
   readonly entry: Block;
   readonly blocks: ReadonlyMap<Pc, Block>;
   /**
-   * Every cycle is entered at one block only, and throws go forward, so the graph can be written as nested
-   * loops and blocks.
+   * True if every cycle has a single entry block and exceptions go forward, so that the graph can be written as
+   * nested loops and blocks.
    */
   readonly isReducible: boolean;
-  /** Some block throws into a handler. */
+  /** True if a block throws into a handler. */
   readonly catches: boolean;
-  /** The immediate dominator of a block: the nearest block through which all paths to it go. */
+  /** Dispatchers by the header of the loop that they precede. */
   readonly dispatchers: ReadonlyMap<Pc, Pc>;
 }
 
@@ -57,9 +57,9 @@ interface Draft {
 }
 
 /**
- * With several entries the graph is irreducible: none of them dominates the others. Unless it `dispatches`:
- * then it is entered at a block that sends on to the entry asked for, and so does one before each loop
- * around entries, so that every loop is still entered at one block.
+ * With several entries, the graph is irreducible, since no entry dominates the others. With `dispatches`, the
+ * graph is entered at a dispatcher, which leads to the requested entry. Each loop that contains an entry gets a
+ * dispatcher, too, so that every loop still has a single entry block.
  */
 export function controlGraph(code: Code, entries: readonly Pc[], dispatches = false): ControlGraph {
   const plain = draftsOf(code, entries);
@@ -109,7 +109,7 @@ function predecessors(drafts: Drafts, order: readonly Draft[]): Map<Draft, Draft
 function reversePostorder(drafts: Drafts, entries: readonly Pc[]): Draft[] {
   const order: Draft[] = [];
   const seen = new Set<Pc>();
-  // An explicit stack: the depth is the length of the code.
+  // An explicit stack, since the depth grows with the length of the code.
   const stack: { draft: Draft | undefined; pending: Pc[] }[] = [
     { draft: undefined, pending: [...entries].reverse() },
   ];
@@ -130,7 +130,7 @@ function reversePostorder(drafts: Drafts, entries: readonly Pc[]): Draft[] {
   return order;
 }
 
-/** All that may be reached; `through`: also across suspensions, which leave the function. */
+/** Returns all reachable blocks. `through`: continue across suspensions, which leave the function. */
 function draftsOf(code: Code, entries: readonly Pc[], through = true): Drafts {
   const leaders = findLeaders(code, entries);
   const drafts: Drafts = new Map();
@@ -144,7 +144,9 @@ function draftsOf(code: Code, entries: readonly Pc[], through = true): Drafts {
   return drafts;
 }
 
-/** The body of each loop by its header; undefined where an entry can't be reached, or loops have several. */
+/**
+ * Returns the body of each loop by its header; undefined if an entry is unreachable or a loop has several entries.
+ */
 function naturalLoops(drafts: Drafts, entry: Pc): Map<Pc, Set<Pc>> | undefined {
   const order = reversePostorder(drafts, [entry]);
   if (order.length < drafts.size) return undefined;
@@ -173,7 +175,7 @@ function findLeaders(code: Code, entries: readonly Pc[]): ReadonlySet<Pc> {
     if (goesOn(code, pc)) continue;
     for (const target of successors(code, pc)) leaders.add(target);
   }
-  // A block lies in one region at most.
+  // A block lies in at most one region.
   for (const { start, end, target } of code.regions) leaders.add(start).add(end).add(target);
   return leaders;
 }
@@ -205,7 +207,7 @@ function handlerIn(code: Code, start: Pc, last: Pc): Pc | undefined {
 
 const goesOn = (code: Code, pc: Pc): boolean => effectOf(code.instructions[pc]!).flow === 'next';
 
-/** The simple fixed point of Cooper, Harvey and Kennedy. */
+/** Computes dominators with the simple fixed-point algorithm of Cooper, Harvey and Kennedy. */
 function findDominators(order: readonly Draft[], before: ReadonlyMap<Draft, Draft[]>): void {
   for (let changed = true; changed; ) {
     changed = false;

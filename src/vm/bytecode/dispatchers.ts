@@ -1,13 +1,13 @@
 import type { Pc } from './instructions.ts';
 
-/** From a dispatcher towards an entry: `arrives` there, or at the next dispatcher. */
+/** A route from a dispatcher towards an entry. `arrives`: `next` is the entry rather than the next dispatcher. */
 export interface Route {
   readonly entry: Pc;
   readonly next: Pc;
   readonly arrives: boolean;
 }
 
-/** Where a graph with dispatchers begins. */
+/** The entry block of a graph with dispatchers. */
 export const functionEntry: Pc = -1;
 
 interface Edges {
@@ -18,9 +18,9 @@ interface Edges {
 type Make<B> = (start: Pc, next: readonly Pc[], routes: readonly Route[]) => B;
 
 /**
- * Several entries, the first of which is the function's start, and the bodies of the loops. Puts a
- * dispatcher before the start and before each loop with an entry in its body: all paths to the loop lead
- * there. The path to an entry goes through the dispatchers of the loops around it, the outermost first.
+ * Adds a dispatcher before the start and before each loop that contains an entry; all paths to the loop lead
+ * through it. The path to an entry goes through the dispatchers of the loops around it, outermost first. In: the
+ * entries, the first of which is the function's start, and the bodies of the loops.
  */
 export function addDispatchers<B extends Edges>(
   blocks: Map<Pc, B>,

@@ -2,13 +2,16 @@ import type { Code } from './code.ts';
 import type { Instruction, InstructionOf, Opcode, Pc, Reg } from './instructions.ts';
 import { type ProtectedRegion, protectionAt } from './protection.ts';
 
-/** The kind of a register's content; the verifier keeps the kinds apart. */
+/** The kind of a register's content. The verifier keeps the kinds separate. */
 export type RegisterKind = 'value' | 'cell' | 'iterator';
 
-/** Where control goes: on, on or to the target, only to the target, or out of the function. */
+/**
+ * Where control continues: at the next instruction, there or at the target, only at the target, or outside of the
+ * function.
+ */
 export type Flow = 'next' | 'branch' | 'jump' | 'leave';
 
-/** The facts about one opcode that analyses need; the interpreter defines what it computes. */
+/** The facts about an opcode that analyses need. The interpreter defines what it computes. */
 export interface Effect<O extends Opcode> {
   /** Registers read as values, in evaluation order. */
   values(instruction: InstructionOf<O>): readonly Reg[];
@@ -22,7 +25,7 @@ export interface Effect<O extends Opcode> {
   readonly writesBeforeJump?: boolean;
   readonly flow: Flow;
   readonly throws: boolean;
-  /** Calls, getters, setters, `valueOf`, iterators, proxies: anything that may run user code. */
+  /** True for anything that may run user code: calls, getters, setters, `valueOf`, iterators, proxies. */
   readonly runsUserCode: boolean;
 }
 
@@ -109,7 +112,7 @@ export const effects: { readonly [O in Opcode]: Effect<O> } = {
   yield: { values: (i) => [i.src], ...value, ...open, flow: 'branch', writesBeforeJump: true },
   await: { values: (i) => [i.src], ...value, ...open },
   getIterator: { values: (i) => [i.iterable], result: 'iterator', ...open },
-  // A proxy's traps.
+  // May call the traps of a proxy.
   getKeyIterator: { values: (i) => [i.object], result: 'iterator', ...open },
   iteratorNext: { values: none, iterator: (i) => i.iterator, ...value, ...open, flow: 'branch' },
   iteratorSkip: { values: none, iterator: (i) => i.iterator, ...open },
@@ -123,12 +126,12 @@ export const effects: { readonly [O in Opcode]: Effect<O> } = {
   throw: { values: (i) => [i.src], ...throwing, flow: 'leave' },
 };
 
-/** The row of an instruction, typed so that it can be applied to it. */
+/** Returns the effect of an instruction, typed so that it can be applied to it. */
 export function effectOf(instruction: Instruction): Effect<Opcode> {
   return effects[instruction.op] as Effect<Opcode>;
 }
 
-/** Every register that the instruction reads: values, cells, then the iterator. */
+/** Returns every register that the instruction reads: values, cells, then the iterator. */
 export function reads(instruction: Instruction): readonly Reg[] {
   const effect = effectOf(instruction);
   const read = [...effect.values(instruction)];
@@ -137,23 +140,23 @@ export function reads(instruction: Instruction): readonly Reg[] {
   return read;
 }
 
-/** The register that the instruction writes; `iteratorNext` only when it doesn't jump. */
+/** Returns the register that the instruction writes; `iteratorNext` writes it only if it doesn't jump. */
 export function writes(instruction: Instruction): Reg | undefined {
   return 'dst' in instruction ? instruction.dst : undefined;
 }
 
-/** Where the instruction may jump to. */
+/** Returns the jump target of the instruction. */
 export function jumpTarget(instruction: Instruction): Pc | undefined {
   if ('target' in instruction) return instruction.target;
   return instruction.op === 'iteratorNext' ? instruction.done : undefined;
 }
 
-/** Where a throw of the instruction goes; undefined when it can't throw or the throw leaves. */
+/** Returns the handler of the instruction's exceptions; undefined if it can't throw or has no handler. */
 export function handlerOf(code: Code, pc: Pc): ProtectedRegion | undefined {
   return effectOf(code.instructions[pc]!).throws ? protectionAt(code, pc) : undefined;
 }
 
-/** Where control may go after the instruction at `pc`, the next instruction first; throws apart. */
+/** Returns the pcs that may follow the instruction at `pc`, the next instruction first. Excludes exceptions. */
 export function successors(code: Code, pc: Pc): readonly Pc[] {
   const instruction = code.instructions[pc]!;
   const target = jumpTarget(instruction);
@@ -169,6 +172,6 @@ export function successors(code: Code, pc: Pc): readonly Pc[] {
   }
 }
 
-/** The frame is suspended at the instruction; its driver continues. */
+/** True if the frame is suspended at the instruction; its driver resumes it. */
 export const suspends = ({ op }: Instruction): boolean =>
   op === 'await' || op === 'yield' || op === 'generatorStart';

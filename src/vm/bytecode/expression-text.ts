@@ -2,7 +2,7 @@ import type { AnyNode, MemberExpression } from 'acorn';
 
 const unnamed = '(intermediate value)';
 
-/** An expression as V8 names it in `… is not a function`, so that messages are the native ones. */
+/** Returns an expression as V8 names it in `… is not a function`, so that messages equal the native ones. */
 export function expressionText(node: AnyNode): string {
   switch (node.type) {
     case 'Identifier':

@@ -1,78 +1,83 @@
 import type { Code } from './code.ts';
 import type { Pc, Reg } from './instructions.ts';
 
-/** A local variable that closures share. `undefined` holder state before initialisation is `uninitialized`. */
+/** A local variable that closures share. Contains `uninitialized` before its initialization. */
 export interface Cell {
   value: unknown;
 }
 
-/** The content of a register or cell before a `let`, `const` or `class` binding is initialised. */
+/** The content of a register or cell before its `let`, `const` or `class` binding is initialized. */
 export const uninitialized: unique symbol = Symbol('uninitialized');
 
-/** Live access to the names that surround a function. Reads and writes go to the user's own variables. */
+/** Live access to the names outside a function. Reads and writes go to the user's own variables. */
 export interface Scope {
   has(name: string): boolean;
-  /** Throws the ReferenceError that the user's code would get (unknown name, or before initialisation). */
+  /** Throws the ReferenceError that the user's code would get (unknown name, or uninitialized). */
   get(name: string): unknown;
-  /** `strict`: the assignment is in strict code, where a name that doesn't exist is an error. */
+  /** `strict`: the assignment is in strict mode, where a name that doesn't exist is an error. */
   set(name: string, value: unknown, strict?: boolean): void;
-  /** A reader that resolves the name once; for guards. */
+  /** Returns a reader that resolves the name once; for guards. */
   reader(name: string): () => unknown;
-  /** Like `set`, resolved once, for code that writes the name often. */
+  /** Like `set`, but resolves the name once, for code that writes it often. */
   writer?(name: string, strict: boolean): (value: unknown) => void;
-  /** True when the name can't change any more: const, import, function or class that is never assigned. */
+  /**
+   * Returns true if the name can't change any more: const, import, or a function or class that is never assigned.
+   */
   isConstant(name: string): boolean;
   /**
-   * Where a variable that traced code writes is kept: two scopes return the same object exactly when they
-   * show the same variable. `write`: whether it is about to be written; for reads only the places of
-   * variables that were written are of interest. Undefined: not such a variable, or unknown.
+   * Returns the identity of a variable that traced code writes: two scopes return the same object exactly if they
+   * refer to the same variable. `write`: the variable is about to be written; for reads, only variables that were
+   * written matter. Undefined if it isn't such a variable, or if that is unknown.
    */
   place?(name: string, write: boolean): VariablePlace | undefined;
-  /** `typeof name`, where that is more than the type of `get(name)`. */
+  /** `typeof name`, if that differs from the type of `get(name)`. */
   typeOf?(name: string): string;
-  /** `delete name` of sloppy code; without it, names can't be deleted. */
+  /** `delete name` in sloppy mode. Without this method, names can't be deleted. */
   delete?(name: string): boolean;
-  /** `#name` with the rights of the function; only where lowering knows that it exists. */
+  /** `#name` with the function's access rights; only called if lowering knows that it exists. */
   privateName?(name: string): PrivateAccess;
 }
 
-/** A variable as a property: reading and writing it goes to the variable. */
+/** A variable as a property: reads and writes of the property go to the variable. */
 export interface VariablePlace {
   readonly object: object;
   readonly key: string;
-  /** Whether a read shows this variable; absent where only the scope's own names do. */
+  /** Returns whether a read refers to this variable; omitted if only the scope's own names do. */
   isReadBy?(read: () => unknown): boolean;
 }
 
-/** Access to `#name` of an object, with the rights of the captured function. */
+/** Access to `#name` of an object, with the captured function's access rights. */
 export interface PrivateAccess {
-  /** The class's declaration of the name; undefined where that is not known. */
+  /** The kind of the class's declaration; undefined if it is unknown. */
   readonly kind?: 'field' | 'method' | 'accessor' | undefined;
   readonly isStatic?: boolean;
-  /** The class that declares the name, where that is known. */
+  /** The class that declares the name, if it is known. */
   owner?(): unknown;
   get(object: object): unknown;
   set(object: object, value: unknown): void;
   has(object: object): boolean;
 }
 
-/** The code that a frame runs, with its surroundings. */
+/** The code of a frame, with its environment. */
 export interface Closure {
   readonly code: Code;
   readonly scope: Scope;
   /** Cells captured from the enclosing function; empty for captured functions. */
   readonly cells: readonly Cell[];
-  /** For `super`: the object that the method was defined on. */
+  /** The home object of a method, for `super`. */
   homeObject?: object | undefined;
-  /** Arrows: the `this` of the place where the arrow was made. */
+  /** For arrows: the captured `this`. */
   readonly lexicalThis?: LexicalThis | undefined;
-  /** The function object, once there is one: `arguments.callee`, and a class for its constructor. */
+  /** The function object, once it exists: `arguments.callee`, and for a constructor the class. */
   fn?: object | undefined;
-  /** Classes: makes the fields of a new instance, which is its `this`. */
+  /** For classes: the field initializer, whose `this` is the new instance. */
   fields?: (() => void) | undefined;
 }
 
-/** With every field of its own: what user code has put on the prototype of objects isn't taken for one. */
+/**
+ * Creates a closure with all fields as own properties, so that properties that user code adds to
+ * `Object.prototype` have no effect.
+ */
 export function newClosure({
   code,
   scope,
@@ -84,28 +89,31 @@ export function newClosure({
   return { code, scope, cells, homeObject, lexicalThis, fn, fields: undefined };
 }
 
-/** The values that an arrow shares with the function around it. */
+/** The values that an arrow shares with the enclosing function. */
 export interface LexicalThis {
   readonly value: unknown;
   readonly newTarget?: unknown;
-  /** The closure of that function: `super()` in an arrow is that of its constructor. */
+  /** The closure of that function: `super()` in an arrow belongs to its constructor. */
   readonly closure?: Closure | undefined;
 }
 
-/** One activation of a function, as data: it can be suspended and resumed at any instruction. */
+/** An activation of a function, as data. It can be suspended and resumed at any instruction. */
 export interface Frame {
   readonly closure: Closure;
   pc: Pc;
-  /** Empty in a frame at its start: they are allocated on first use. */
+  /** Empty in a frame at its start; allocated on first use. */
   registers: unknown[];
   readonly thisValue: unknown;
   readonly args: readonly unknown[];
   readonly newTarget: unknown;
-  /** Set in a frame that `noGrad` or `enableGrad` called, and in those that it calls. */
+  /** Set in a frame that `noGrad` or `enableGrad` called, and in its callees. */
   readonly gradMode?: boolean | undefined;
-  /** Set in a frame that `deviceGuard` called, and in those that it calls: its device, which the VM only passes on, or null for none. */
+  /**
+   * Set in a frame that `deviceGuard` called, and in its callees: its device, which the VM only passes on, or
+   * null.
+   */
   readonly guard?: object | null | undefined;
-  /** The caller's register that gets the result; undefined in the outermost frame. */
+  /** The caller's register for the result; undefined in the outermost frame. */
   readonly returnTo?: Reg | undefined;
 }
 
@@ -131,15 +139,15 @@ const nothing = {
   configurable: true,
 } as PropertyDescriptor;
 
-/** Arguments lie on the engine's stack. */
+/** The maximum number of call arguments, which lie on the engine's stack. */
 const mostListed = 5000;
 
 /**
- * Registers before anything is in them. The list of a call is a new array in which nothing that user
- * code has put on prototypes is seen, and of one kind for the engine.
+ * Returns empty registers. The rest array of a call is a new array that is unaffected by properties that user code
+ * has added to prototypes, and of a single elements kind for the engine.
  */
 export function blankRegisters(count: number): unknown[] {
-  // A literal is made several times faster than the list of a call, and most functions are small.
+  // A literal is several times faster than the rest array of a call, and most functions are small.
   const u = undefined;
   switch (count) {
     case 1:

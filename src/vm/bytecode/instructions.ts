@@ -1,19 +1,19 @@
 /**
- * The register bytecode: what a user function becomes after lowering.
+ * The register bytecode that a user function is lowered to.
  *
- * Temporaries are registers, loops are jumps. Every instruction has the offsets of the expression it
- * came from, so that an error, a guard or a graph break can name file, line and column. The state of
- * a suspended function is `(code, pc, registers)`, which is why a graph break needs no special case.
+ * Temporaries are registers; loops are jumps. Every instruction has the offsets of its source expression, so that
+ * an error, a guard or a graph break can report file, line and column. The state of a suspended function is
+ * `(code, pc, registers)`, which is why a graph break needs no special case.
  */
 
 import type { Intrinsic } from './intrinsics.ts';
 
 declare const regBrand: unique symbol;
-/** Index of a register in a frame. */
+/** The index of a register in a frame. */
 export type Reg = number & { readonly [regBrand]: 'Reg' };
 export const reg = (index: number): Reg => index as Reg;
 
-/** Index of an instruction in `Code.instructions`. */
+/** The index of an instruction in `Code.instructions`. */
 export type Pc = number;
 
 export type Primitive = string | number | bigint | boolean | null | undefined;
@@ -26,44 +26,43 @@ export type BinaryOperator =
   | 'in' | 'instanceof';
 
 /**
- * One instruction. Operand fields are registers unless they are typed otherwise; `dst` is written,
- * all other registers are read. `effects.ts` states reads, writes and effect per opcode.
+ * An instruction. Operand fields are registers unless they have another type; `dst` is written, all other
+ * registers are read. `effects.ts` states reads, writes and effects per opcode.
  */
 export type Instruction =
   // Values
   | { op: 'const'; dst: Reg; value: Primitive }
   | { op: 'regexp'; dst: Reg; pattern: string; flags: string }
   | { op: 'move'; dst: Reg; src: Reg }
-  /** Marks a `let`, `const` or parameter as not initialised; only where a `checkInitialized` may see it. */
+  /** Marks a `let`, `const` or parameter as uninitialized; only if a `checkInitialized` may see it. */
   | { op: 'uninitialized'; dst: Reg }
-  /** Throws the ReferenceError of a `let`/`const`/`class` read before its initialisation. */
+  /** Throws the ReferenceError for reading a `let`, `const` or `class` before its initialization. */
   | { op: 'checkInitialized'; src: Reg; name: string }
   // The call's own inputs
   | { op: 'arg'; dst: Reg; index: number }
   | { op: 'restArgs'; dst: Reg; from: number }
   | { op: 'this'; dst: Reg }
   | { op: 'newTarget'; dst: Reg }
-  /** The `arguments` object, made once, at the start: `mapped` shares its elements with the parameters. */
+  /** The `arguments` object, created once at the start. A mapped one shares its elements with the parameters. */
   | { op: 'arguments'; dst: Reg; mapped: boolean }
-  /** The variable of parameter number `index`, which a mapped `arguments` object shares: a cell. */
+  /** The cell of parameter number `index`, which a mapped `arguments` object shares. */
   | { op: 'parameterCell'; dst: Reg; arguments: Reg; index: number }
-  // Names of the function's surroundings: closure variables, imports, globals (through the live scope)
+  // Names outside the function: closure variables, imports, globals (through the live scope)
   | { op: 'loadFree'; dst: Reg; name: string }
   | { op: 'storeFree'; name: string; src: Reg }
   /** `typeof name` of a free name: 'undefined' instead of a ReferenceError. */
   | { op: 'typeofFree'; dst: Reg; name: string }
-  // Local variables that an inner closure captures live in cells; a loop makes a fresh one per iteration.
-  // A new cell holds `uninitialized`; `loadCell` doesn't check, a `checkInitialized` follows where needed.
+  // Local variables that an inner closure captures live in cells; a loop creates a new cell per iteration. A new
+  // cell contains `uninitialized`; `loadCell` doesn't check, so a `checkInitialized` follows if needed.
   | { op: 'newCell'; dst: Reg; name: string }
   | { op: 'loadCell'; dst: Reg; cell: Reg; name: string }
   | { op: 'storeCell'; cell: Reg; src: Reg; name: string }
-  /** Cell number `index` of those that this closure captured from the enclosing function. */
+  /** The cell number `index` of those that this closure captured from the enclosing function. */
   | { op: 'outerCell'; dst: Reg; index: number }
   /**
-   * Makes a function from `Code.inner[code]`; `cells[i]` becomes its outer cell number i. An arrow also
-   * takes the running frame's `this` and home object. `nameFrom`: a property key that names the
-   * function at run time (`{ [key]: () => 1 }`). `home`: the object that a method is defined on, where
-   * it needs that for `super`.
+   * Creates a function from `Code.inner[code]`; `cells[i]` becomes its outer cell number i. An arrow also captures
+   * the running frame's `this` and home object. `nameFrom`: a property key that names the function at run time (`{
+   * [key]: () => 1 }`). `home`: the home object of a method that needs it for `super`.
    */
   | {
       op: 'closure';
@@ -74,7 +73,7 @@ export type Instruction =
       nameFrom?: Reg;
       home?: Reg;
     }
-  /** Makes a class from its constructor's code, without elements; a derived one extends `parent`. */
+  /** Creates a class without members from its constructor's code; a derived class extends `parent`. */
   | {
       op: 'class';
       dst: Reg;
@@ -87,15 +86,15 @@ export type Instruction =
   // Operators
   | { op: 'unary'; dst: Reg; operator: UnaryOperator; src: Reg }
   | { op: 'binary'; dst: Reg; operator: BinaryOperator; left: Reg; right: Reg }
-  /** ToNumeric, for `x++` whose value is the old number. */
+  /** ToNumeric, for `x++` in an expression, whose value is the old number. */
   | { op: 'toNumeric'; dst: Reg; src: Reg }
-  /** ToNumeric(src) + by, in the type of src: `x++` of a BigInt stays one. */
+  /** ToNumeric(src) + by, in the type of src: `x++` of a BigInt remains a BigInt. */
   | { op: 'increment'; dst: Reg; src: Reg; by: 1 | -1 }
-  /** ToPropertyKey, where a computed key is converted before a later expression runs. */
+  /** ToPropertyKey, if a computed key must be converted before a later expression runs. */
   | { op: 'toPropertyKey'; dst: Reg; src: Reg }
   /**
-   * Template string: strings[0] + values[0] + strings[1] + … with ToString of each value. `inner`: the text of one
-   * value, of which a template makes its own.
+   * Template string: strings[0] + values[0] + strings[1] + … with ToString of each value. `inner`: the text of a
+   * single value, which an enclosing template converts.
    */
   | {
       op: 'template';
@@ -104,7 +103,9 @@ export type Instruction =
       values: readonly Reg[];
       inner?: true;
     }
-  /** The strings of a tagged template: the same object each time. Invalid escapes are undefined. */
+  /**
+   * The strings object of a tagged template, which is the same object each time. Invalid escapes are undefined.
+   */
   | {
       op: 'templateObject';
       dst: Reg;
@@ -127,14 +128,14 @@ export type Instruction =
   /** `[...iterable]`: appends every element. */
   | { op: 'arraySpread'; array: Reg; iterable: Reg }
   | { op: 'newObject'; dst: Reg }
-  /** An own data property of an object literal (no setter runs). */
+  /** Defines an own data property of an object literal, without calling setters. */
   | { op: 'defineProp'; object: Reg; key: Reg; src: Reg }
-  /** A getter or setter of an object literal; names the function by the key. */
+  /** Defines a getter or setter of an object literal, and names the function after the key. */
   | { op: 'defineAccessor'; object: Reg; key: Reg; accessor: 'get' | 'set'; src: Reg }
-  /** `__proto__: src` in an object literal: does nothing unless it is an object or null. */
+  /** `__proto__: src` in an object literal: has no effect unless the value is an object or null. */
   | { op: 'setPrototype'; object: Reg; src: Reg }
   | { op: 'objectSpread'; object: Reg; source: Reg }
-  /** `{ a, ...rest } = source`: a new object without the keys in `excluded`. */
+  /** `{ a, ...rest } = source`: creates an object without the keys in `excluded`. */
   | { op: 'objectRest'; dst: Reg; source: Reg; excluded: readonly Reg[] }
   /** Destructuring null or undefined: throws `Cannot destructure ${what} as it is undefined.` */
   | { op: 'requireObject'; src: Reg; what: string }
@@ -143,40 +144,39 @@ export type Instruction =
   | { op: 'callSpread'; dst: Reg; callee: Reg; receiver: Reg | null; args: Reg }
   | { op: 'construct'; dst: Reg; callee: Reg; args: readonly Reg[] }
   | { op: 'constructSpread'; dst: Reg; callee: Reg; args: Reg }
-  /** `super.key`: looked up on the home object's prototype, with the frame's `this` as receiver. */
+  /** `super.key`: looked up in the home object's prototype, with the frame's `this` as receiver. */
   | { op: 'getSuper'; dst: Reg; key: string }
   | { op: 'getSuperElem'; dst: Reg; key: Reg }
-  /** A step of the language that is too rare for an opcode of its own; `intrinsics.ts` lists them. */
+  /** An operation of the language that is too rare for its own opcode; `intrinsics.ts` lists them. */
   | { op: 'intrinsic'; dst: Reg; name: Intrinsic; args: readonly Reg[] }
-  // Generators: the frame is suspended at these, and what drives it continues at the next instruction.
-  /** The end of the parameter list: the call returns, the body begins with the first `next`. */
+  // Generators: these instructions suspend the frame; its driver resumes it at the next instruction.
+  /** The end of the parameter list: the call returns, and the body starts with the first `next`. */
   | { op: 'generatorStart' }
   /**
-   * Hands `src` out; `dst` gets what `next` is called with. `throw` throws here, and `return` continues at
-   * `target`, with a value in `dst` to return. `delegate`: yields what iterating `src` yields, `dst`
-   * gets its result. `return`: the return of an async generator, which waits for `src`, then goes to
-   * `target`.
+   * Yields `src`; `dst` receives the argument of `next`. `throw` throws here; `return` continues at `target` with
+   * the value in `dst`, to return it. `delegate`: yields the values of iterating `src`, and `dst` receives the
+   * result. `return`: the return of an async generator, which awaits `src` and then goes to `target`.
    */
   | { op: 'yield'; dst: Reg; src: Reg; mode: 'yield' | 'delegate' | 'return'; target: Pc }
-  /** Only in async code: the frame is suspended here until the value is there or the promise rejected. */
+  /** Only in async code: suspends the frame until the promise is settled. */
   | { op: 'await'; dst: Reg; src: Reg }
-  // Iteration. The iterator register holds an iterator record. `iteratorNext` jumps when it is done, and
-  // then leaves `dst` as it was; on a record that is done already it jumps without calling `next`.
-  // `iteratorClose` does nothing to a record that is done. A throw that leaves a frame closes the
-  // records that are still open in it, the innermost (highest register) first; one that is caught, those
-  // that the try statement opened (`ProtectedRegion`).
+  // Iteration. The iterator register contains an iterator record. `iteratorNext` jumps when the iterator is done,
+  // and then leaves `dst` unchanged; on a record that is already done, it jumps without calling `next`.
+  // `iteratorClose` does nothing to a record that is done. An exception that leaves the frame closes the records
+  // that are still open in it, the innermost (highest register) first; an exception that is caught closes those
+  // that its try statement opened (`ProtectedRegion`).
   | { op: 'getIterator'; dst: Reg; iterable: Reg }
-  /** The names that `for (… in object)` visits; none of null and undefined. */
+  /** Iterates over the names that `for (… in object)` visits; none for null and undefined. */
   | { op: 'getKeyIterator'; dst: Reg; object: Reg }
   | { op: 'iteratorNext'; dst: Reg; iterator: Reg; done: Pc }
-  /** Steps over an element whose value is not asked for; does nothing to a record that is done. */
+  /** Skips an element whose value isn't needed; does nothing to a record that is done. */
   | { op: 'iteratorSkip'; iterator: Reg }
   | { op: 'iteratorClose'; iterator: Reg }
   // Control
   | { op: 'jump'; target: Pc }
   | { op: 'jumpIf'; test: Reg; target: Pc }
   | { op: 'jumpIfNot'; test: Reg; target: Pc }
-  /** Jumps when the value is null or undefined (`??`, `?.`, defaults use `jumpIfNotUndefined`). */
+  /** Jumps if the value is null or undefined (for `??` and `?.`; defaults use `jumpIfNotUndefined`). */
   | { op: 'jumpIfNullish'; test: Reg; target: Pc }
   | { op: 'jumpIfNotUndefined'; test: Reg; target: Pc }
   | { op: 'return'; src: Reg }
@@ -185,7 +185,7 @@ export type Instruction =
 export type Opcode = Instruction['op'];
 export type InstructionOf<O extends Opcode> = Extract<Instruction, { op: O }>;
 
-/** Half-open range of offsets in the script that a function came from. */
+/** A half-open range of offsets in the script that contains a function. */
 export interface Span {
   readonly start: number;
   readonly end: number;

@@ -4,32 +4,32 @@ import type { Pc, Reg } from './instructions.ts';
 import { openIterators } from './open-iterators.ts';
 import { RegisterSet } from './register-set.ts';
 
-/** Live registers: those that may still be read. */
+/** Live registers, which may still be read. */
 export type LiveSet = Pick<RegisterSet, 'has' | typeof Symbol.iterator>;
 
 const known = new WeakMap<Code, readonly RegisterSet[]>();
 
 /**
  * Returns, for each instruction, the registers that it or a later instruction may still read: a frame that stops
- * before the instruction has to keep them. An open iterator counts as read by every instruction until it is closed,
- * because a throw closes it.
+ * before the instruction must keep them. An open iterator is live until it is closed, because an exception closes
+ * it.
  */
 export function liveBefore(code: Code): readonly LiveSet[] {
   return computeLiveBefore(code);
 }
 
 /**
- * Returns the registers that a frame has to keep while a frame above it runs the call at `pc`: those that later code
- * needs, or the handler of a throw does. The call's result is written after it.
+ * Returns the registers that a frame must keep while a frame above it runs the call at `pc`: those that later code
+ * or an exception handler needs. The call's result is written afterwards.
  */
 export function liveDuring(code: Code, pc: Pc): LiveSet {
   return neededAround(code, pc, computeLiveBefore(code));
 }
 
 /**
- * The registers whose values end when control goes from `pc` to `next` (undefined: out of the
- * function): kept before or just written, and not needed there. Includes values that die only because
- * a branch takes the path that doesn't read them.
+ * Returns the registers whose values die when control passes from `pc` to `next` (undefined: out of the function):
+ * they were live before or just written, and aren't needed there. Includes values that die because a branch takes
+ * the path that doesn't read them.
  */
 export function dyingBetween(code: Code, pc: Pc, next: Pc | undefined): readonly Reg[] {
   const before = computeLiveBefore(code);
@@ -50,7 +50,7 @@ function computeLiveBefore(code: Code): readonly RegisterSet[] {
 
 function solve(code: Code): readonly RegisterSet[] {
   const live = openIterators(code).map((open) => open.copy());
-  // Backward over the code until nothing grows: loops take a second round, nested ones a third.
+  // Iterates backward to a fixed point: loops need a second pass, nested loops a third.
   for (let grew = true; grew; ) {
     grew = false;
     for (let pc = code.instructions.length - 1; pc >= 0; pc--) {
@@ -66,7 +66,7 @@ function neededBy(code: Code, pc: Pc, live: readonly RegisterSet[]): RegisterSet
   return needed;
 }
 
-/** Returns the registers that any later code may need, except those that the instruction itself provides. */
+/** Returns the registers that later code may need, except those that the instruction itself provides. */
 function neededAround(code: Code, pc: Pc, live: readonly RegisterSet[]): RegisterSet {
   const instruction = code.instructions[pc]!;
   const needed = new RegisterSet(code.registerCount);
@@ -76,9 +76,9 @@ function neededAround(code: Code, pc: Pc, live: readonly RegisterSet[]): Registe
   if (target !== undefined && writesBeforeJump) needed.addAll(live[target]!);
   const written = writes(instruction);
   if (written !== undefined) needed.delete(written);
-  // `iteratorNext` writes only when it continues, so what the jump needs was there before.
+  // `iteratorNext` doesn't write before the jump, so what the target needs is live before it.
   if (target !== undefined && !writesBeforeJump) needed.addAll(live[target]!);
-  // A throw leaves `dst` as it was.
+  // An exception leaves `dst` unchanged.
   const handler = handlerOf(code, pc);
   if (handler) {
     const caught = live[handler.target]!.copy();

@@ -5,8 +5,8 @@ import type { ProtectedRegion } from './protection.ts';
 import { RegisterSet } from './register-set.ts';
 
 /**
- * Returns, for each instruction, the registers whose iterators may be open before it: taken by `getIterator`, neither
- * exhausted nor closed. A throw at the instruction has to close them.
+ * Returns, for each instruction, the registers whose iterators may be open before it: opened by `getIterator`, and
+ * neither exhausted nor closed. An exception at the instruction must close them.
  */
 export function openIterators(code: Code): readonly RegisterSet[] {
   const open = code.instructions.map(() => new RegisterSet(code.registerCount));
@@ -24,7 +24,7 @@ export function openIterators(code: Code): readonly RegisterSet[] {
   return open;
 }
 
-/** Those of the try statement itself are closed before. */
+/** The try statement's own iterators are already closed in its handler. */
 function openInHandler({ error }: ProtectedRegion, before: RegisterSet): RegisterSet {
   const after = before.copy();
   for (let r = error + 1; r < after.registerCount; r++) after.delete(reg(r));
@@ -43,7 +43,7 @@ function openOnWayTo(code: Code, pc: Pc, next: Pc, before: RegisterSet): Registe
       after.delete(instruction.iterator);
       break;
     case 'iteratorNext':
-      // If the exhausted and the ordinary path meet immediately, it stays open on the ordinary one.
+      // If the exhausted and the ordinary path join immediately, the iterator stays open on the ordinary one.
       if (next === instruction.done && next !== pc + 1) after.delete(instruction.iterator);
       break;
     default:

@@ -1,7 +1,7 @@
 import { assertNever } from '../../../runtime/errors/invariant.ts';
 import type { BinaryOperator, UnaryOperator } from './instructions.ts';
 
-/** The language's operators as functions, for whichever engine executes an instruction. */
+/** The language's operators as functions, for any executor. */
 
 export function unary(operator: UnaryOperator, value: unknown): unknown {
   switch (operator) {
@@ -23,15 +23,15 @@ export function unary(operator: UnaryOperator, value: unknown): unknown {
 }
 
 export function binary(operator: BinaryOperator, left: unknown, right: unknown): unknown {
-  // Any value may be on either side: these are the built-in operators.
+  // Either operand may be any value: these are the built-in operators.
   const a = left as number;
   const b = right as number;
   switch (operator) {
     case '==':
-      // biome-ignore lint/suspicious/noDoubleEquals: it is the user's operator
+      // biome-ignore lint/suspicious/noDoubleEquals: the user's operator
       return a == b;
     case '!=':
-      // biome-ignore lint/suspicious/noDoubleEquals: it is the user's operator
+      // biome-ignore lint/suspicious/noDoubleEquals: the user's operator
       return a != b;
     case '===':
       return a === b;

@@ -3,7 +3,7 @@ import type { Instruction, InstructionOf, Opcode, Pc, Primitive, Reg } from './i
 import { liveBefore } from './liveness.ts';
 
 /**
- * The text of a code. Deterministic: no ids, addresses or times.
+ * Returns the text of a code. Deterministic: no ids, addresses or times.
  *
  *   code        = header line* region* inner*
  *   header      = ['async'] ['generator'] kind name '(' parameterCount ')' ['registers' (register '=' name)*]
@@ -60,7 +60,7 @@ const indent = (text: string, by: string): string =>
 
 const list = (registers: readonly Reg[]): string => registers.map((r) => `r${r}`).join(' ');
 
-/** Without the place in the source. */
+/** Returns the instruction without its source position. */
 export function printInstruction(instruction: Instruction): string {
   const operands = (printers[instruction.op] as Printer<Opcode>)(instruction);
   const result = 'dst' in instruction ? `r${instruction.dst} = ` : '';

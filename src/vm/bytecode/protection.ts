@@ -2,9 +2,9 @@ import type { Code } from './code.ts';
 import type { Pc, Reg } from './instructions.ts';
 
 /**
- * Instructions of a `try`: a throw by one of [start, end) continues at `target`, with what was thrown in
- * `error`. `error` is the lowest temporary of its try statement: iterators in the registers above it
- * were opened inside, and are closed first. The thrower's own `dst` is left as it was.
+ * The protected instructions of a `try`: an exception in [start, end) continues at `target`, with the thrown value
+ * in `error`. `error` is the lowest temporary of its try statement: iterators in higher registers were opened
+ * inside, and are closed first. The throwing instruction's `dst` is unchanged.
  */
 export interface ProtectedRegion {
   readonly start: Pc;
@@ -14,9 +14,9 @@ export interface ProtectedRegion {
 }
 
 /**
- * The region around an instruction; undefined: a throw leaves the frame. Regions are disjoint: around
- * an inner `try` the outer one is split, so where a throw goes follows from the pc alone and a
- * suspended frame needs no stack of handlers.
+ * Returns the region around an instruction; undefined if exceptions leave the frame. Regions are disjoint: the
+ * outer region is split around an inner `try`, so that the handler follows from the pc alone and a suspended frame
+ * needs no handler stack.
  */
 export function protectionAt(code: Code, pc: Pc): ProtectedRegion | undefined {
   const { regions } = code;

@@ -20,7 +20,7 @@ export class RegisterSet implements Iterable<Reg> {
     this.words[register >> 5]! &= ~(1 << (register & 31));
   }
 
-  /** True when it grew. */
+  /** Adds all registers; returns true if the set has grown. */
   addAll(other: RegisterSet): boolean {
     let grew = false;
     for (let i = 0; i < this.words.length; i++) {

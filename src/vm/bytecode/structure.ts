@@ -2,19 +2,19 @@ import type { Code } from './code.ts';
 import { successors } from './effects.ts';
 import type { Pc } from './instructions.ts';
 
-/** Instructions from which control can come back to the header. */
+/** A natural loop. `body`: the instructions from which control can return to the header. */
 export interface Loop {
   readonly header: Pc;
   readonly body: ReadonlySet<Pc>;
-  /** Where control goes when it leaves, ascending. */
+  /** Where control continues after the loop, ascending. */
   readonly exits: readonly Pc[];
 }
 
-/** The shape of a function's control flow; throws are omitted, since they leave it. */
+/** The structure of a function's control flow, without exceptions that leave it. */
 export interface Structure {
   /**
-   * For each instruction, the first point that all paths from it to the `return`s reach. Null if that is only after
-   * the return, undefined if no return can be reached.
+   * For each instruction, the first instruction that all paths from it to the `return`s reach. Null if there is
+   * none before the return, undefined if no return is reachable.
    */
   readonly merges: readonly (Pc | null | undefined)[];
   /** Loops by header, inner loops after outer ones. */
@@ -48,7 +48,7 @@ function graphOf(code: Code): Graph {
   return { next, before, returns };
 }
 
-/** Postdominators: the dominators of the reversed graph, by Cooper, Harvey and Kennedy. */
+/** Computes postdominators: the dominators of the reversed graph, by Cooper, Harvey and Kennedy. */
 function findMerges({ next, before, returns }: Graph): (Pc | null | undefined)[] {
   const end = next.length;
   const order = [end, ...reachedFrom(returns, before)];
@@ -80,7 +80,7 @@ function findMerges({ next, before, returns }: Graph): (Pc | null | undefined)[]
   });
 }
 
-/** Everything that leads to the starts, in reverse postorder of the reversed edges. */
+/** Returns everything that leads to the starts, in reverse postorder of the reversed edges. */
 function reachedFrom(starts: readonly Pc[], before: readonly (readonly Pc[])[]): Pc[] {
   const order: Pc[] = [];
   const seen = new Set<Pc>();
@@ -103,7 +103,9 @@ function reachedFrom(starts: readonly Pc[], before: readonly (readonly Pc[])[]):
   return order.reverse();
 }
 
-/** The natural loop of each header: an edge back to an instruction that is still being visited marks one. */
+/**
+ * Finds the natural loop of each header, which is marked by an edge back to an instruction on the current path.
+ */
 function findLoops(graph: Graph): Map<Pc, Loop> {
   const bodies = new Map<Pc, Set<Pc>>();
   const done = new Set<Pc>();

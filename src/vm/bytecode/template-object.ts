@@ -1,12 +1,12 @@
 import type { InstructionOf } from './instructions.ts';
 
-// As they were when this file was loaded: user code may replace them.
+// Saved when this file is loaded, since user code may replace them.
 const { apply, defineProperty } = Reflect;
 const { freeze } = Object;
 const { get: getFrom, set: setIn } = WeakMap.prototype;
 const objects = new WeakMap<object, readonly (string | undefined)[]>();
 
-/** Returns the object that a tagged template passes to its tag: one frozen object per place in the source. */
+/** Returns the object that a tagged template passes to its tag: one frozen object per source location. */
 export function templateObject(
   site: InstructionOf<'templateObject'>,
 ): readonly (string | undefined)[] {

@@ -5,7 +5,7 @@ import { writes } from './effects.ts';
 import { expressionText } from './expression-text.ts';
 import type { Pc, Reg } from './instructions.ts';
 
-/** More lines than this are not read for one expression. */
+/** The maximum number of lines read for one expression. */
 const maxLines = 20;
 const maxLength = 48;
 
@@ -15,8 +15,8 @@ interface Parsed {
 }
 
 /**
- * The text of the instruction's expression in the user's own file. If that is not JavaScript (types
- * inside) or is unavailable, the text in the running script.
+ * Returns the instruction's expression in the user's own file; if that isn't JavaScript (because of types) or is
+ * unavailable, the text in the running script.
  */
 function userExpression(code: Code, pc: Pc): Parsed | undefined {
   const span = code.spans[pc];
@@ -50,8 +50,9 @@ function parse(text: string, from: number): Parsed | undefined {
 }
 
 /**
- * The original continues to the right as far as it is an expression: of what begins at the same place, the
- * part that is like the one that runs, with as many calls in it.
+ * Finds the counterpart of the running expression. The original text is parsed as far to the right as it is an
+ * expression: of the nodes that start at the same position, the counterpart has the same type and the same number
+ * of calls.
  */
 function counterpart({ node, text }: Parsed, run: Parsed): Parsed | undefined {
   const like = leftmost(run.node);
@@ -62,7 +63,7 @@ function counterpart({ node, text }: Parsed, run: Parsed): Parsed | undefined {
     .at(-1);
 }
 
-/** The node and those inside it that begin where it begins. */
+/** Returns the node and its descendants that start at the same position. */
 function leftmost(node: AnyNode): AnyNode[] {
   const first = firstPart(node);
   return first ? [node, ...leftmost(first)] : [node];
@@ -102,7 +103,7 @@ export function calleeText(code: Code, pc: Pc): string | undefined {
 }
 
 /**
- * Returns the text of the expression that wrote the register last before `pc`: a variable, or an expression short
+ * Returns the text of the expression that last wrote the register before `pc`: a variable, or an expression short
  * enough to print.
  */
 export function registerText(code: Code, pc: Pc, register: Reg): string | undefined {

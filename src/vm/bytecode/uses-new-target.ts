@@ -2,7 +2,7 @@ import type { Code } from './code.ts';
 
 const known = new WeakMap<Code, boolean>();
 
-/** Whether the code, or an arrow in it, reads `new.target`. */
+/** Returns whether the code, or an arrow in it, reads `new.target`. */
 export function usesNewTarget(code: Code): boolean {
   let uses = known.get(code);
   if (uses === undefined) {

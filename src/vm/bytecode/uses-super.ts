@@ -3,7 +3,7 @@ import type { Instruction } from './instructions.ts';
 
 const known = new WeakMap<Code, boolean>();
 
-/** Whether the code, or an arrow in it, looks a property up above its home object. */
+/** Returns whether the code, or an arrow in it, uses `super`. */
 export function usesSuper(code: Code): boolean {
   let uses = known.get(code);
   if (uses === undefined) {

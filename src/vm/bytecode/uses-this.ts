@@ -3,7 +3,7 @@ import { usesSuper } from './uses-super.ts';
 
 const known = new WeakMap<Code, boolean>();
 
-/** Whether the code, or an arrow in it, reads what it is called on. */
+/** Returns whether the code, or an arrow in it, reads `this`. */
 export function usesThis(code: Code): boolean {
   let uses = known.get(code);
   if (uses === undefined) {

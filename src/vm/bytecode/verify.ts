@@ -6,17 +6,18 @@ import { intrinsics } from './intrinsics.ts';
 import { liveBefore } from './liveness.ts';
 import { printInstruction } from './print.ts';
 
-/** The possible contents of a register; the first: nothing, or not the same on all paths. */
+/** The possible contents of a register. The first means none, or not the same on all paths. */
 const kinds = ['', 'value', 'cell', 'iterator'] as const;
 
-/** The contents of the registers before an instruction: a position in `kinds` for each. */
+/** The contents of the registers before an instruction: an index in `kinds` for each. */
 type Contents = Uint8Array;
 
 /**
- * Checks a code and the codes inside it: registers and jumps in range, no fall-through at the end, protected
- * regions apart and in order, every register written before it is read on all paths, cells and iterators used
- * as such, what liveness says that a resumed frame carries there on all paths, inner codes given the cells
- * they ask for. Throws an invariant error that names the function and the instruction.
+ * Verifies a code and its inner codes: registers and jumps are in range, the end is not reached by falling
+ * through, protected regions are disjoint and ordered, every register is written before it is read on all paths,
+ * cells and iterators are used as such, the registers that liveness says a resumed frame needs are written on all
+ * paths, and inner codes get the cells that they require. Throws an invariant error that names the function and
+ * the instruction.
  */
 export function verify(code: Code): void {
   const fail = (pc: Pc, problem: string): never => {
@@ -73,7 +74,7 @@ function checkContents(code: Code, fail: (pc: Pc, problem: string) => never): vo
   };
   for (let start = pending.pop(); start !== undefined; start = pending.pop()) {
     const contents = before.get(start)!.slice();
-    // The instructions up to the next place that control may come to from elsewhere.
+    // The instructions up to the next pc that control may reach from elsewhere.
     for (let pc = start; ; pc++) {
       reached[pc] = 1;
       const instruction = code.instructions[pc]!;
@@ -135,7 +136,7 @@ function withKind(contents: Contents, register: Reg, kind: RegisterKind): Conten
   return copy;
 }
 
-/** Keeps in `known` what both paths agree on. True when that is less than it was. */
+/** Keeps in `known` what both paths have in common. Returns true if that reduces it. */
 function meet(known: Contents, other: Contents): boolean {
   let changed = false;
   for (let register = 0; register < known.length; register++) {

@@ -6,8 +6,8 @@ import { Suspended } from './suspended.ts';
 import { catchIn } from './unwind.ts';
 
 /**
- * An async function whose calls run frames. At an `await` the machine returns and the frame is data; the call waits
- * in its place, so that microtasks run in the native order. Never a constructor.
+ * Returns an async function whose calls run frames. At an `await`, the machine returns and the frame is data; the
+ * call awaits in its place, so that microtasks run in the native order. Never a constructor.
  */
 export const asyncCallable = (begin: Begin, machine: Machine): AnyFunction =>
   ({
@@ -28,14 +28,14 @@ export const asyncCallable = (begin: Begin, machine: Machine): AnyFunction =>
     },
   }).call;
 
-/** Gives the frame the value of its pending `await`, and moves past it. */
+/** Stores the value of the frame's pending `await`, and moves past it. */
 export function resumeWith(frame: Frame, value: unknown): void {
   const instruction = frame.closure.code.instructions[frame.pc]!;
   if (instruction.op === 'await') frame.registers[instruction.dst] = value;
   frame.pc++;
 }
 
-/** Returns the value that the `await` at which the frame stands waits for; undefined if it stands elsewhere. */
+/** Returns the value that the frame's current `await` waits for; undefined if the frame is elsewhere. */
 export function awaitedBy(frame: Frame): { readonly value: unknown } | undefined {
   const instruction = frame.closure.code.instructions[frame.pc]!;
   return instruction.op === 'await' ? { value: frame.registers[instruction.src] } : undefined;

@@ -14,16 +14,17 @@ import type { Machine } from './machine.ts';
 import { Suspended } from './suspended.ts';
 
 /**
- * As `driver`, for async generators, whose frames also stop where they wait. Each yield and wait is the engine's
- * own, for its turns: also those of a `finally` that a `return` has entered. Only where yet another `return` is pending when
- * the body yields again, a generator inside represents it. `pending`: how the machine has stopped already.
+ * Like `driver`, for async generators, whose frames are also suspended at `await`. Each yield and await is the
+ * engine's own, so that microtasks keep their native order; also in a `finally` that a `return` has entered. Only
+ * if the body yields again while a further `return` is pending, an inner generator represents it. `pending`: the
+ * suspension at which the machine has already stopped.
  */
 export function asyncDriver(begin: Begin, machine: Machine, pending?: Suspended) {
   return async function* (
     this: unknown,
     ...{
       length: frame,
-      // biome-ignore lint/complexity/noArguments: the arguments are what the frame is made of
+      // biome-ignore lint/complexity/noArguments: the frame is created from the arguments
       [taken(begin(this, listOf(arguments)), (made) => {
         frame = made;
       })]: _length,
@@ -32,7 +33,7 @@ export function asyncDriver(begin: Begin, machine: Machine, pending?: Suspended)
     let result: unknown = pending ?? machine(frame);
     all: for (;;) {
       if (!Suspended.is(result)) {
-        // Returning a value waits for it, which the body has done.
+        // Returning a value awaits it, which the body has already done.
         if (result === undefined) return;
         return result;
       }
@@ -61,12 +62,12 @@ export function asyncDriver(begin: Begin, machine: Machine, pending?: Suspended)
             if (!Suspended.is(last)) return last;
             if (!isPending(frame, first)) {
               result = last;
-              continue all; // the body goes on as if nothing had been returned
+              continue all; // the body continues as if nothing had been returned
             }
             const { mode } = yieldAt(frame);
             completion = 'return';
             try {
-              // biome-ignore lint/correctness/noUnsafeFinally: the body returns something else, which the engine waits for
+              // biome-ignore lint/correctness/noUnsafeFinally: the body returns something else, which the engine awaits
               if (mode === 'return') return last.value;
               if (mode === 'await') value = await last.value;
               else if (mode === 'yield') value = yield last.value;
@@ -95,7 +96,7 @@ export function asyncDriver(begin: Begin, machine: Machine, pending?: Suspended)
                 }
                 if (Suspended.is(end) && !isPending(frame, second)) {
                   last = end;
-                  // biome-ignore lint/correctness/noUnsafeFinally: the body continues with what was returned first
+                  // biome-ignore lint/correctness/noUnsafeFinally: the body continues with the first return
                   continue;
                 }
                 if (Suspended.is(end)) {
@@ -105,7 +106,7 @@ export function asyncDriver(begin: Begin, machine: Machine, pending?: Suspended)
                     [],
                   );
                 }
-                // biome-ignore lint/correctness/noUnsafeFinally: what was returned first counts after all
+                // biome-ignore lint/correctness/noUnsafeFinally: the first return applies after all
                 if (end === first) break;
                 // biome-ignore lint/correctness/noUnsafeFinally: the body ends without a value
                 if (end === undefined) return;
@@ -124,7 +125,7 @@ export function asyncDriver(begin: Begin, machine: Machine, pending?: Suspended)
   };
 }
 
-/** Whether the frame, where it stands, may still return what represents a `return`: no `break` has dropped it. */
+/** Returns whether the frame may still return the placeholder of a `return`, which a `break` may have dropped. */
 function isPending({ closure, pc, registers }: Frame, returned: symbol): boolean {
   for (const register of liveDuring(closure.code, pc)) {
     if (registers[register] === returned) return true;

@@ -1,4 +1,4 @@
-/** The frames of captured code as the engine would list them: function, file, line and column. */
+/** Frames of captured code as the engine would list them: function, file, line and column. */
 
 import type { AnyNode } from 'acorn';
 import { ownPartOfFile } from '../../../runtime/errors/own-code.ts';
@@ -9,7 +9,7 @@ import { parseExpressionAt } from '../syntax/parse.ts';
 
 const offsets = new WeakMap<Code, Map<Pc, number>>();
 
-/** Undefined for code of this package, and for code without a file. */
+/** Returns undefined for code of this package, and for code without a file. */
 export function capturedFrame(code: Code, pc: Pc, thisValue: unknown): CapturedFrame | undefined {
   if (!code.spans[pc] || ownPartOfFile(code.source.file) !== null) return undefined;
   const place = raisingPosition(code, pc);
@@ -18,7 +18,7 @@ export function capturedFrame(code: Code, pc: Pc, thisValue: unknown): CapturedF
   return name === '' ? place : { ...place, name };
 }
 
-/** The place that V8 reports for an instruction that calls or throws: `b` of `a.b()`. */
+/** The position that V8 reports for an instruction that calls or throws: `b` in `a.b()`. */
 export const raisingPosition = (code: Code, pc: Pc): SourcePosition =>
   code.source.position(raisingOffset(code, pc));
 
@@ -48,11 +48,11 @@ function expressionAt(text: string, from: number): AnyNode | undefined {
       checkPrivateFields: false,
     });
   } catch {
-    return undefined; // a statement, or a part of one
+    return undefined; // a statement, or part of one
   }
 }
 
-/** The position of a call is the name that is called, of a read the name that is read, of an assignment its operator. */
+/** Returns the position of a node: the name for a call or a read, the operator for an assignment. */
 function placeIn(node: AnyNode, text: string): number {
   switch (node.type) {
     case 'ChainExpression':
@@ -78,7 +78,7 @@ function placeIn(node: AnyNode, text: string): number {
   }
 }
 
-/** The next place of `sign` from `offset` on, after parentheses that close. */
+/** Returns the next position of `sign` from `offset` on, after closing parentheses. */
 function following(text: string, offset: number, sign: string): number {
   const at = text.indexOf(sign, offset);
   return at < 0 ? offset : at;
@@ -91,7 +91,7 @@ function nameOf({ name, kind, isAsync }: Code, thisValue: unknown): string {
   return type === undefined ? name : `${type}.${name}`;
 }
 
-/** The name that an error's stack has for the receiver of a method. Runs no user code. */
+/** Returns the receiver's type name in stack traces. Runs no user code. */
 function typeName(value: unknown): string | undefined {
   if (typeof value === 'function') return 'Function';
   if (typeof value !== 'object' || value === null || value === globalThis) return undefined;

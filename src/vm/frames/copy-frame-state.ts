@@ -1,6 +1,9 @@
 import type { Frame } from '../bytecode/frame.ts';
 
-/** The driver of a frame knows `to`: it continues where `from`, another frame of the same call, stands. */
+/**
+ * Copies the state of a frame. A driver refers to `to`, which continues where `from`, another frame of the same
+ * call, stopped.
+ */
 export function copyFrameState(from: Frame, to: Frame): void {
   to.pc = from.pc;
   to.registers = from.registers;

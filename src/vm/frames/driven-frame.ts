@@ -4,27 +4,27 @@ import type { InstructionOf } from '../bytecode/instructions.ts';
 import { Suspended } from './suspended.ts';
 import { catchIn } from './unwind.ts';
 
-/** Makes the frame of a call. */
+/** Creates the frame of a call. */
 export type Begin = (thisValue: unknown, args: readonly unknown[]) => Frame;
 
-/** How the engine continues with a generator. */
+/** How the engine resumes a generator. */
 export type Completion = 'next' | 'throw' | 'return';
 
 /**
- * The argument list of a generator function. Its parameter takes a length and is given the frame, in the key of a
- * pattern: so only what every list has of its own is read.
+ * The rest parameter of a generator function. It is destructured into a length, whose variable receives the frame
+ * from a computed key of the pattern: thus only own properties of every list are read.
  */
 export type Arguments = unknown[] & { readonly length: Frame };
 
-/** Gives the frame to the parameter, and returns a key that every list has. */
+/** Passes the frame to the parameter, and returns a key that every list has. */
 export function taken(frame: Frame, give: (frame: Arguments['length']) => void): 'length' {
   give(frame as Arguments['length']);
   return 'length';
 }
 
 /**
- * Returns the suspension at which the frame of a generator stands: a value that it yields, or waits for; undefined if
- * it stands elsewhere.
+ * Returns the suspension of a generator's frame: a value that it yields or awaits; undefined if the frame is
+ * elsewhere.
  */
 export function suspensionOf(frame: Frame): Suspended | undefined {
   const instruction = frame.closure.code.instructions[frame.pc]!;
@@ -41,7 +41,7 @@ export function yieldAt({ closure, pc }: Frame): {
   return { mode: 'await' };
 }
 
-/** The engine's side of a `yield` or `await` is done. */
+/** Resumes the frame after the engine has completed a `yield` or `await`. */
 export function goOn(frame: Frame, completion: Completion, value: unknown): void {
   if (completion === 'throw') {
     if (!catchIn(frame, frame.pc, value)) throw value;

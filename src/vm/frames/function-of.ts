@@ -18,12 +18,12 @@ class Marked extends Itself {
     #closure in fn ? (fn as Marked).#closure : undefined;
 }
 
-/** The closure behind a function that a `closure` instruction made. */
+/** Returns the closure of a function that a `closure` instruction created. */
 export function closureOf(fn: unknown): Closure | undefined {
   return typeof fn === 'function' ? Marked.closureOf(fn) : undefined;
 }
 
-/** The frame of a call, with the `this` that the function sees. */
+/** Returns the frame of a call, with the `this` that the function sees. */
 export function activate(
   closure: Closure,
   thisValue: unknown,
@@ -38,13 +38,13 @@ export function activate(
 function thisSeenBy({ code, lexicalThis }: Closure, thisValue: unknown): unknown {
   if (code.kind === 'arrow') return lexicalThis ? lexicalThis.value : thisValue;
   if (code.strict) return thisValue;
-  // Sloppy code sees an object.
+  // In sloppy mode, `this` is an object.
   return thisValue === undefined || thisValue === null ? globalThis : toObject(thisValue);
 }
 
 /**
- * A real function for a closure: the name and length of the user's, `new` rejected by arrows and
- * methods. `name` is given when a computed key names it; `parent` is what a derived class extends.
+ * Creates a real function for a closure, with the name and length of the user's function; arrows and methods
+ * reject `new`. `name`: given if a computed key names it. `parent`: the parent of a derived class.
  */
 export function functionOf(
   closure: Closure,
@@ -61,7 +61,7 @@ export function functionOf(
   return fn;
 }
 
-/** A class without elements; its constructor runs the closure. */
+/** Creates a class without members, whose constructor runs the closure. */
 export function classOf(
   closure: Closure,
   machineFor: MachineFor,
@@ -78,7 +78,7 @@ function callable(closure: Closure, machineFor: MachineFor, parent: unknown): An
   const make = machineFor.functionsFor?.(code);
   if (make) return make(closure);
   const machine = machineFor(code);
-  // No register lives at the entry, so none is laid out; frames that are suspended later are new ones.
+  // No register is live at the entry, so none is allocated; frames that are suspended later are new ones.
   const execute = (thisValue: unknown, args: readonly unknown[], newTarget?: unknown): unknown =>
     machine({ closure, pc: 0, registers: [], thisValue, args, newTarget, returnTo: undefined });
   if (code.isGenerator || code.isAsync) {
@@ -117,7 +117,7 @@ function callable(closure: Closure, machineFor: MachineFor, parent: unknown): An
         // @ts-expect-error: the code itself calls the parent
         // biome-ignore lint/correctness/noUnreachableSuper: so there is no `super()` here
         constructor(...args: unknown[]) {
-          // biome-ignore lint/correctness/noConstructorReturn: it has made the object
+          // biome-ignore lint/correctness/noConstructorReturn: the code has created the object
           return execute(undefined, args, new.target) as object;
         }
       };
@@ -133,8 +133,8 @@ const FunctionConstructor = Function;
 let sloppy: SloppyCallable | null | undefined;
 
 /**
- * Functions of sloppy code have a `caller` and an `arguments` of their own, which only the engine can give them.
- * Undefined where the page forbids code generation.
+ * Returns a factory of sloppy functions, whose own `caller` and `arguments` only the engine can create. Undefined
+ * if the page forbids code generation.
  */
 function sloppyCallable(): SloppyCallable | undefined {
   if (sloppy === undefined) {
@@ -148,7 +148,7 @@ function sloppyCallable(): SloppyCallable | undefined {
   return sloppy ?? undefined;
 }
 
-/** The name that a property key gives to a function. */
+/** Returns the name that a property key gives to a function. */
 export function functionName(key: PropertyKey): string {
   if (typeof key !== 'symbol') return String(key);
   const description = descriptionOf(key);

@@ -19,21 +19,21 @@ import { Suspended } from './suspended.ts';
 const placeholder = Symbol('what the engine returns');
 
 /**
- * Generators are native generator functions that drive a frame. The engine keeps the protocol (who is
- * running, requests in a queue, turns of promises, `yield*`), the frame keeps the state of the body.
+ * Returns a native generator function that drives a frame. The engine implements the protocol (which generator is
+ * running, queued requests, promise jobs, `yield*`); the frame contains the state of the body.
  *
- * The parameters are taken by the call itself, in a pattern, as natively they are. When the engine
- * lets a `yield` return, what it returns is visible only to the engine: the body continues with a
- * placeholder, and if that is what it returns in the end, the engine's own return is made.
+ * The call itself binds the parameters, in a pattern, as a native call does. If the engine makes a `yield` return,
+ * the returned value is visible to the engine only: the body continues with a placeholder, and if it finally
+ * returns the placeholder, the engine's own return takes effect.
  */
 export const generatorCallable = (begin: Begin, machine: Machine): AnyFunction =>
   driver((thisValue, args) => started(begin(thisValue, args), machine), machine);
 
-/** Like `generatorCallable`; the engine also waits where the frame stops at an `await`. */
+/** Like `generatorCallable`; the engine also awaits when the frame is suspended at an `await`. */
 export const asyncGeneratorCallable = (begin: Begin, machine: Machine): AnyFunction =>
   asyncDriver((thisValue, args) => started(begin(thisValue, args), machine), machine);
 
-/** A new generator, of either kind, over a frame at the start of its body. */
+/** Returns a new generator, sync or async, over a frame at the start of its body. */
 export function generatorOver(frame: Frame, machine: Machine): Generator | AsyncGenerator {
   const make = frame.closure.code.isAsync ? asyncDriver : driver;
   return apply(
@@ -43,7 +43,7 @@ export function generatorOver(frame: Frame, machine: Machine): Generator | Async
   ) as Generator | AsyncGenerator;
 }
 
-/** A generator over a frame that is at the start of its body, suspended at a `yield`, or has returned. */
+/** Returns a generator over a frame that is at the start of its body, suspended at a `yield`, or done. */
 export function generatorAt(frame: Frame, machine: Machine, state: string): Generator {
   const standing = state === 'yield' ? new Suspended(undefined) : undefined;
   const generator = apply(
@@ -52,18 +52,18 @@ export function generatorAt(frame: Frame, machine: Machine, state: string): Gene
     [],
   ) as Generator;
   if (state === 'done') generator.return(undefined);
-  // It arrives at the yield at which the frame stands; the value that it yields was taken before.
+  // Moves the generator to the yield at which the frame is suspended; the yielded value was already taken.
   if (standing) generator.next();
   return generator;
 }
 
-/** `pending`: how the machine has stopped already. */
+/** `pending`: the suspension at which the machine has already stopped. */
 function driver(begin: Begin, machine: Machine, pending?: Suspended) {
   return function* (
     this: unknown,
     ...{
       length: frame,
-      // biome-ignore lint/complexity/noArguments: the arguments are what the frame is made of
+      // biome-ignore lint/complexity/noArguments: the frame is created from the arguments
       [taken(begin(this, listOf(arguments)), (made) => {
         frame = made;
       })]: _length,
@@ -86,7 +86,7 @@ function driver(begin: Begin, machine: Machine, pending?: Suspended) {
         if (completion === 'return') {
           goOn(frame, completion, value);
           for (let last = machine(frame); ; last = machine(frame)) {
-            // biome-ignore lint/correctness/noUnsafeFinally: another `return` has come
+            // biome-ignore lint/correctness/noUnsafeFinally: another `return` has arrived
             if (Returned.is(last)) return last.value;
             if (last === placeholder) break;
             // biome-ignore lint/correctness/noUnsafeFinally: the body returns something else
@@ -103,7 +103,7 @@ function driver(begin: Begin, machine: Machine, pending?: Suspended) {
             } finally {
               if (completion === 'return') {
                 goOn(frame, completion, standing.returned);
-                // biome-ignore lint/correctness/noUnsafeFinally: the body goes on, and may still do otherwise
+                // biome-ignore lint/correctness/noUnsafeFinally: the body continues, and may still do something else
                 continue;
               }
             }

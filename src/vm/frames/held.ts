@@ -3,7 +3,10 @@ import type { Frame } from '../bytecode/frame.ts';
 import type { Pc, Reg } from '../bytecode/instructions.ts';
 import { liveBefore, liveDuring } from '../bytecode/liveness.ts';
 
-/** Whether the frame may still read the value: from a live register, or an argument not yet taken. */
+/**
+ * Returns whether the frame may still read the value, from a live register or from an argument that isn't bound
+ * yet.
+ */
 export function mayRead(frame: Frame, value: unknown): boolean {
   const { closure, pc, registers, args } = frame;
   for (const register of liveBefore(closure.code)[pc]!) {
@@ -13,7 +16,7 @@ export function mayRead(frame: Frame, value: unknown): boolean {
   return args.some((arg, index) => arg === value && pc <= lastTaken(closure.code, index));
 }
 
-/** All that the frame may still read, but for its `this` and the cells of its closure. */
+/** Returns all values that the frame may still read, except its `this` and its closure's cells. */
 export function readableIn(frame: Frame): unknown[] {
   const { closure, pc, registers, args } = frame;
   const live = [...liveBefore(closure.code)[pc]!, ...liveWhileWaiting(frame)];
@@ -21,7 +24,7 @@ export function readableIn(frame: Frame): unknown[] {
   return [...live.map((register) => registers[register]), ...waiting];
 }
 
-/** Visits everything that frames hold, whether they still read it or not. */
+/** Visits all values that frames contain, live or not. */
 export function forEachHeld(frames: readonly Frame[], visit: (value: unknown) => void): void {
   for (const { closure, registers, args, thisValue } of frames) {
     for (const cell of closure.cells) visit(cell);
@@ -32,7 +35,7 @@ export function forEachHeld(frames: readonly Frame[], visit: (value: unknown) =>
   }
 }
 
-/** A frame that waits for its call may also continue at the handler of a throw. */
+/** A frame that waits for a call may also continue at an exception handler. */
 function liveWhileWaiting({ closure: { code }, pc }: Frame): Iterable<Reg> {
   const waits = pc > 0 && code.instructions[pc - 1]!.op.startsWith('call');
   return waits ? liveDuring(code, pc - 1) : [];
@@ -40,7 +43,7 @@ function liveWhileWaiting({ closure: { code }, pc }: Frame): Iterable<Reg> {
 
 const lastTakenOf = new WeakMap<Code, readonly Pc[]>();
 
-/** The last instruction that takes argument number `index`; -1 when none does. */
+/** Returns the last instruction that reads argument number `index`; -1 if there is none. */
 function lastTaken(code: Code, index: number): Pc {
   let last = lastTakenOf.get(code);
   if (!last) {

@@ -1,7 +1,7 @@
 import { invariant } from '../../../runtime/errors/invariant.ts';
 import { type Cell, type Closure, type Frame, newClosure } from '../bytecode/frame.ts';
 
-/** Makes the closure of the `closure` instruction in a frame: arrows keep the frame's `this` and `super`. */
+/** Creates the closure of a `closure` instruction. Arrows capture the frame's `this` and `super`. */
 export function innerClosure(
   frame: Frame,
   index: number,

@@ -2,13 +2,13 @@ import type { Code } from '../bytecode/code.ts';
 import type { Closure, Frame } from '../bytecode/frame.ts';
 import type { AnyFunction } from '../language/itself.ts';
 
-/** Runs a frame of one code from its pc to its return, or to where it is suspended: then the result is `Suspended`. */
+/** Runs a frame from its pc to its return, or to a suspension, for which it returns `Suspended`. */
 export type Machine = (frame: Frame) => unknown;
 
-/** Provides the machines that run the functions which code makes. */
+/** Provides machines for functions that code creates. */
 export interface MachineFor {
   (code: Code): Machine;
-  /** Returns makers of functions whose calls need no frame, where it can; undefined: they run by machines. */
+  /** Returns makers of functions whose calls need no frame, if it can; undefined if they run on machines. */
   functionsFor?: ((code: Code) => FunctionMaker | undefined) | undefined;
 }
 

@@ -1,2 +1,2 @@
-/** The result of a machine that stops after every instruction: the frame says where it continues. */
+/** The result of a machine that stops after every instruction. The frame records where it continues. */
 export const stopped = Symbol('stopped');

@@ -3,12 +3,12 @@ import type { CapturedFrame } from '../../../runtime/errors/position.ts';
 import type { Frame } from '../bytecode/frame.ts';
 import { capturedFrame } from './captured-frame.ts';
 
-/** Errors that show the user's frames already: they may leave several runs. */
+/** Errors whose stacks already show the user's frames: an error may leave several runs. */
 const shown = new WeakSet<Error>();
 
 /**
- * Puts the places of captured code into the stack of an error that the innermost frame throws: bytecode has no
- * frames of the engine. Values that are not errors are left alone.
+ * Adds the positions of captured code to the stack of an error that the innermost frame throws, since bytecode has
+ * no engine frames. Other thrown values are left unchanged.
  */
 export function showCapturedFrames(error: unknown, frames: readonly Frame[]): void {
   if (!(error instanceof Error) || shown.has(error) || runsWhenPrinted(error)) return;
@@ -16,7 +16,7 @@ export function showCapturedFrames(error: unknown, frames: readonly Frame[]): vo
   foldStack(error, frames.flatMap(placeOf(frames.length - 1)).reverse());
 }
 
-/** Engines make the text of a stack when it is first read, and ask for these then. */
+/** Engines create the text of a stack when it is first read, which calls these. */
 const runsWhenPrinted = (error: Error): boolean =>
   ['name', 'message'].some((key) => {
     for (let object: object | null = error; object; object = Object.getPrototypeOf(object)) {

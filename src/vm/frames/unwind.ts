@@ -4,8 +4,8 @@ import { protectionAt } from '../bytecode/protection.ts';
 import { abandonIterators } from '../language/iterator-record.ts';
 
 /**
- * The instruction at `pc` threw: the frame continues at its handler, once the iterators that were opened
- * inside are closed. False: it has none, and all its iterators are closed.
+ * Handles an exception of the instruction at `pc`: closes the iterators that were opened inside and continues at
+ * the handler. Returns false if there is no handler; all of the frame's iterators are then closed.
  */
 export function catchIn(frame: Frame, pc: Pc, error: unknown): boolean {
   const region = protectionAt(frame.closure.code, pc);
@@ -20,8 +20,8 @@ export function catchIn(frame: Frame, pc: Pc, error: unknown): boolean {
 }
 
 /**
- * A throw leaves frame number `left`, the frames under which wait for their calls: takes off the frames
- * down to the innermost that catches. False: none does; then the stack stays as it is.
+ * Handles an exception that leaves frame number `left`, below which frames wait for their calls: pops frames down
+ * to the innermost one that catches. Returns false, and leaves the stack unchanged, if none does.
  */
 export function unwindTo(
   frames: Frame[],

@@ -11,17 +11,17 @@ import { append, apply, argumentAt } from '../language/primordials.ts';
 import { intrinsics } from './intrinsics.ts';
 import * as semantics from './semantics.ts';
 
-/** Does what the instruction says; the pc to continue at, when that isn't the next one. */
+/** Executes the instruction. Returns the pc to continue at, if that isn't the next one. */
 type Handler<O extends Opcode> = (
   frame: Frame,
   instruction: InstructionOf<O>,
   machineFor: MachineFor,
 ) => Pc | undefined;
 
-/** They end or suspend the run of a frame: its driver's business. */
+/** Opcodes that end or suspend the run of a frame, which its driver handles. */
 type Pausing = 'return' | 'await' | 'yield' | 'generatorStart';
 
-/** Instructions that leave the frame running. */
+/** Instructions that don't leave the frame. */
 export type Performed = Exclude<Instruction, { op: Pausing }>;
 
 type Handlers = { readonly [O in Exclude<Opcode, Pausing>]: Handler<O> };
@@ -32,7 +32,7 @@ function all(frame: Frame, registers: readonly Reg[]): unknown[] {
   for (let i = 0; i < registers.length; i++) append(values, frame.registers[registers[i]!]);
   return values;
 }
-/** An operand that may not be there. */
+/** Returns the value of an optional operand. */
 const at = (frame: Frame, register: Reg | undefined): unknown =>
   register === undefined ? undefined : frame.registers[register];
 const cell = (frame: Frame, register: Reg): Cell => frame.registers[register] as Cell;
@@ -259,8 +259,8 @@ function calledFunction(frame: Frame, callee: Reg) {
 }
 
 /**
- * Executes the instruction at `frame.pc`, which neither returns nor suspends the frame, and moves the pc on. When it throws,
- * the pc stays on it. `machineFor` runs the functions that the instruction makes.
+ * Executes the instruction at `frame.pc`, which neither returns nor suspends the frame, and advances the pc. If it
+ * throws, the pc stays on it. `machineFor` runs functions that the instruction creates.
  */
 export function perform(frame: Frame, instruction: Performed, machineFor: MachineFor): void {
   frame.pc = nextPc(frame, instruction, machineFor);

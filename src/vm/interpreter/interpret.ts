@@ -9,7 +9,7 @@ import { nextPc, perform } from './handlers.ts';
 import { type PackedCode, packedCode } from './packed-code.ts';
 import { pausing, runPacked } from './run-packed.ts';
 
-/** Runs an instruction that isn't packed. */
+/** Executes an instruction that isn't packed. */
 const rare = (frame: Frame, pc: Pc, machineFor: MachineFor): Pc => {
   const instruction = frame.closure.code.instructions[pc]!;
   if (instruction.op === 'return' || pauses(instruction)) return pausing;
@@ -17,8 +17,8 @@ const rare = (frame: Frame, pc: Pc, machineFor: MachineFor): Pc => {
 };
 
 /**
- * Runs frames of a code by themselves to their return or to where they are suspended, without hooks and without
- * generated code.
+ * Returns a machine that runs frames of a code to their return or suspension, without hooks and without generated
+ * code.
  */
 export function interpreterOf(code: Code, machineFor: MachineFor): Machine {
   let packed: PackedCode | undefined;
@@ -38,7 +38,9 @@ export function interpreterOf(code: Code, machineFor: MachineFor): Machine {
   };
 }
 
-/** One instruction: `stopped` when the frame continues after it, else as `interpret`. */
+/**
+ * Executes one instruction. Returns `stopped` if the frame continues after it, otherwise the same as a machine.
+ */
 export function interpretOne(frame: Frame, machineFor: MachineFor): unknown {
   const instruction = frame.closure.code.instructions[frame.pc]!;
   if (instruction.op === 'return') return frame.registers[instruction.src];

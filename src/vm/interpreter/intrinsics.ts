@@ -112,7 +112,7 @@ export const intrinsics: Intrinsics = {
   suppressed: (_frame, error, suppressed) => suppressedError(error, suppressed),
 };
 
-/** The closure of the constructor that the frame, or the function around its arrow, runs. */
+/** Returns the closure of the constructor that runs the frame, or the function around its arrow. */
 function constructorOf({ closure }: Frame): {
   fields?: (() => void) | undefined;
   fn?: object;
@@ -124,7 +124,7 @@ function constructorOf({ closure }: Frame): {
 function deleteFree({ closure }: Frame, name: string): boolean {
   const { scope } = closure;
   if (scope.delete) return scope.delete(name);
-  // A variable of a function or module can't be deleted; only a property of the global object can.
+  // A variable of a function or module can't be deleted, only a property of the global object.
   return scope.has(name) ? false : Reflect.deleteProperty(globalThis, name);
 }
 
@@ -138,7 +138,7 @@ function named(kind: 'get' | 'set', key: unknown, fn: unknown): () => unknown {
   return fn as () => unknown;
 }
 
-/** The constructor of such a class runs natively as a whole, or is followed to its end. */
+/** The constructor of such a class runs natively as a whole, or is traced to its end. */
 function inTraceAlone(name: Intrinsic): never {
   throw new InvariantError(`${name} is executed`);
 }

@@ -4,12 +4,12 @@ import { liveDuring } from '../bytecode/liveness.ts';
 import { append, weakGet, weakSet } from '../language/primordials.ts';
 
 /**
- * Instructions as four integers each, so that one `switch` over them is compiled as a whole: operation and
- * three operands. At every pc stands the instruction of that pc, or one operation for it and those after
- * it, if nothing else reads the value between them. So a frame may be entered at any pc.
+ * Instructions as four integers each, an operation and three operands, so that a single compiled `switch` executes
+ * them. The entry at each pc is the instruction at that pc, possibly fused with following instructions if nothing
+ * else reads the intermediate value. A frame may therefore be entered at any pc.
  *
- * Numbers, not names: an engine makes a table of jumps only of literal cases. `run-packed.ts` has the
- * same numbers, with what they do.
+ * The operations are plain numbers, because engines create jump tables for literal cases only. `run-packed.ts`
+ * uses the same numbers.
  */
 export interface PackedCode {
   readonly words: Int32Array;
@@ -17,7 +17,7 @@ export interface PackedCode {
   readonly values: readonly unknown[];
 }
 
-/** Not packed: done by the handler of its opcode. */
+/** Not packed: executed by the opcode's handler. */
 const rare = 0;
 
 const simple = { move: 1, const: 2, jump: 3, jumpIf: 4, jumpIfNot: 5, arg: 7 } as const;
@@ -25,8 +25,8 @@ const increments = { up: 6, down: 8 } as const;
 const returns = 9;
 
 /**
- * Operators: dst, left, right. Then comparisons, and `&`, with a jump: target where it does not hold, left, right.
- * Right is a register, or what `~` makes a constant's number, which stands one instruction before.
+ * Operators: dst, left, right. Then comparisons, and `&`, fused with a jump: the target if false, left, right.
+ * `right` is a register, or the complement (`~`) of a constant's index, whose instruction precedes this one.
  */
 export const firstOperator = 50;
 export const firstBranch = 70;
@@ -58,7 +58,7 @@ const calls = { plain: 20, withReceiver: 21 } as const;
 
 const known = new WeakMap<Code, PackedCode>();
 
-/** Made once per code. */
+/** Returns the packed code, which is created once per code. */
 export function packedCode(code: Code): PackedCode {
   let packed = weakGet(known, code);
   if (!packed) {
@@ -99,7 +99,10 @@ class Packer {
 
 type Value = (each: unknown) => number;
 
-/** A constant, the operator that reads it, and the jump that reads the result: as far as they follow. */
+/**
+ * Fuses a constant, the operator that reads it, and the jump that reads the result, as far as they follow each
+ * other.
+ */
 function packFused(code: Code, pc: Pc, packer: Packer, value: Value): boolean {
   const first = code.instructions[pc]!;
   const isConstant = first.op === 'const' && typeof first.value === 'number';
@@ -127,7 +130,7 @@ function indexIn(list: readonly BinaryOperator[], operator: BinaryOperator): num
   return -1;
 }
 
-/** Whether what a register holds before the instruction at `pc` is read after it. */
+/** Returns whether a register's value from before the instruction at `pc` is read after it. */
 const isNeeded = (code: Code, pc: Pc, register: Reg): boolean => liveDuring(code, pc).has(register);
 
 function packOne(code: Code, i: Instruction, packer: Packer, value: Value): boolean {
@@ -150,7 +153,7 @@ function packOne(code: Code, i: Instruction, packer: Packer, value: Value): bool
     case 'getProp':
       return packer.put(objects.getProp, i.dst, i.object, value(i.key));
     case 'setProp':
-      // Sloppy code ignores a write that fails; the loop is strict.
+      // In sloppy mode, failing writes are ignored, but the loop is in strict mode.
       return code.strict && packer.put(objects.setProp, i.object, value(i.key), i.src);
     case 'getElem':
       return packer.put(objects.getElem, i.dst, i.object, i.key);

@@ -6,21 +6,20 @@ import { append, apply, argumentAt } from '../language/primordials.ts';
 import { firstBranch, firstOperator, operatorOf, type PackedCode } from './packed-code.ts';
 import { asIterator } from './semantics.ts';
 
-/** An instruction that isn't packed: does it, and returns the pc to continue at. */
+/** Executes an instruction that isn't packed, and returns the pc to continue at. */
 export type Rare = (frame: Frame, pc: number, machineFor: MachineFor) => number;
 
 type Callable = (...args: unknown[]) => unknown;
 
-/** The result of `runPacked` where an instruction ends or suspends the run by itself. */
+/** The result of `Rare` for an instruction that ends or suspends the run. */
 export const pausing = -1;
 
 /**
- * Runs a frame from its pc: to its return, then the result is its value; or to an instruction for which
- * `rare` returns `pausing`, then it stands there, and the result is undefined. A throw leaves the pc on
- * the instruction.
+ * Runs a frame from its pc to its return, whose value it returns; or to an instruction for which `rare` returns
+ * `pausing`, where it stops and returns undefined. If an instruction throws, the pc stays on it.
  *
- * Two numbers are the fast path of each operator. Any other operands take the language's own, at its pc:
- * it may throw, or call user code that asks where it is.
+ * Each operator has a fast path for two numbers. Other operands use the language's operator, with the frame's pc
+ * set, since it may throw, or call user code that asks for the position.
  */
 export function runPacked(
   frame: Frame,

@@ -23,11 +23,11 @@ import {
 } from '../language/primordials.ts';
 
 /**
- * The semantics of instructions beyond one native operator. The interpreter and the state machine share these, so that
- * they can't differ.
+ * Semantics of instructions beyond a single native operator. The interpreter and the generated state machine share
+ * them, so that they can't differ.
  */
 
-/** Anything that code can ask a property of; null and undefined throw the native error. */
+/** Any value that may have properties; null and undefined throw the native error. */
 type Properties = Record<PropertyKey, unknown>;
 
 /** ToNumeric: the value of `x++`. */
@@ -58,7 +58,7 @@ export function checkInitialized(value: unknown, name: string): void {
   throw new ReferenceError(`Cannot access '${name}' before initialization`);
 }
 
-/** `this` of a derived constructor. */
+/** The error for `this` in a derived constructor before `super()`. */
 export const noThis = (): ReferenceError =>
   new ReferenceError(
     'Must call super constructor in derived class before accessing ' +
@@ -70,7 +70,7 @@ export function requireObject(value: unknown, what: string): void {
   throw new TypeError(`Cannot destructure ${what} as it is ${value}.`);
 }
 
-/** Sloppy code ignores a write that fails; this module is strict. */
+/** In sloppy mode, failing writes are ignored; this module is in strict mode. */
 export function setProperty(strict: boolean, object: unknown, key: unknown, value: unknown): void {
   if (strict || object === undefined || object === null) {
     (object as Properties)[key as PropertyKey] = value;
@@ -125,7 +125,7 @@ export function restOf(args: readonly unknown[], from: number): unknown[] {
 }
 
 export function objectSpread(object: unknown, source: unknown): void {
-  // Defined, not assigned: no setter of the prototype runs, and `__proto__` is a key like others.
+  // Defined instead of assigned, so that no setter of the prototype runs and `__proto__` is an ordinary key.
   const copy = { ...(source as object) };
   const keys = ownKeys(copy);
   for (let i = 0; i < keys.length; i++) {
@@ -194,7 +194,7 @@ const ProxyConstructor = Proxy;
 export function isConstructor(callee: object): boolean {
   if (weakGet(constructors, callee)) return true;
   try {
-    // A proxy has a construct trap exactly when its target is a constructor; the user's never runs.
+    // A proxy can be constructed exactly if its target is a constructor; the user's constructor never runs.
     new (new ProxyConstructor(callee, trap) as unknown as new () => object)();
   } catch {
     return false;
@@ -221,21 +221,21 @@ function privateName(scope: Scope, name: string): PrivateAccess {
   return access;
 }
 
-/** `super.key`: looked up above the home object, with the frame's `this` as receiver. */
+/** `super.key`: looked up in the home object's prototype, with the frame's `this` as receiver. */
 export function getSuper(frame: Frame, key: unknown): unknown {
   const above = getSuperBase(frame);
   if (above === null) throw noSuperProperty('read', key);
   return get(above, key as PropertyKey, frame.thisValue);
 }
 
-/** Where `super` looks: above the home object. */
+/** Returns the object in which `super` looks up properties: the home object's prototype. */
 export function getSuperBase({ closure }: Frame): object | null {
   const { homeObject } = closure;
   invariant(homeObject, `the home object of ${closure.code.name} is known`);
   return getPrototypeOf(homeObject) as object | null;
 }
 
-/** V8's words for a class that extends null. */
+/** V8's error for a class that extends null. */
 export function noSuperProperty(what: 'read' | 'set', key: unknown): TypeError {
   const verb = what === 'read' ? 'reading' : 'setting';
   return new TypeError(`Cannot ${what} properties of null (${verb} '${String(key)}')`);

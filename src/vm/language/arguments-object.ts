@@ -2,17 +2,17 @@ import type { Cell, Frame } from '../bytecode/frame.ts';
 import { mappedArguments } from './mapped-arguments.ts';
 import { apply, defineProperty, descriptor, weakGet, weakSet } from './primordials.ts';
 
-/** The parameters' variables by the object that shares them. */
+/** Parameter cells by the `arguments` object that shares them. */
 const parameters = new WeakMap<object, readonly Cell[]>();
 
-/** A mapped object belongs to sloppy code, where its elements are the parameters. */
+/** Returns the `arguments` object. A mapped object is for sloppy mode, where its elements alias the parameters. */
 export function argumentsObject(frame: Frame, mapped: boolean): object {
   const { args, closure } = frame;
   if (!mapped) return unmappedArguments(args);
   return sharedArguments(args, closure.code.parameterCount, closure.fn);
 }
 
-/** The first elements are the variables of `count` parameters. */
+/** Returns an `arguments` object whose first `count` elements alias parameters. */
 export function sharedArguments(args: readonly unknown[], count: number, callee: unknown): object {
   const { object, cells } = shareArguments(count)(args);
   weakSet(parameters, object, cells);
@@ -22,7 +22,7 @@ export function sharedArguments(args: readonly unknown[], count: number, callee:
   return object;
 }
 
-/** Their `value` is an accessor. */
+/** Cells whose `value` is an accessor. */
 const cellsOfParameters = new WeakMap<object, true>();
 
 export const isParameterCell = (object: object): boolean =>
@@ -34,12 +34,12 @@ export const sharesParameters = (object: object): boolean =>
 export const parameterCell = (object: unknown, index: number): Cell =>
   weakGet(parameters, object as object)![index]!;
 
-/** The `arguments` of strict code, whose elements don't alias the parameters. */
+/** The `arguments` object of strict mode, whose elements don't alias the parameters. */
 export const unmappedArguments = (args: readonly unknown[]): object =>
   apply(unmapped, undefined, args as unknown[]) as object;
 
 function unmapped(): object {
-  // biome-ignore lint/complexity/noArguments: it is what is requested
+  // biome-ignore lint/complexity/noArguments: it is the requested object
   return arguments;
 }
 
@@ -51,8 +51,8 @@ interface Shared {
 const makers: Record<number, (args: readonly unknown[]) => Shared> = Object.create(null);
 
 /**
- * Only the engine makes objects that share their elements with variables, of a sloppy function that
- * has as many parameters. Its variables are the parameters of the user's function.
+ * Returns a sloppy function with `count` parameters, since only the engine can create objects that share elements
+ * with variables. Its variables represent the parameters of the user's function.
  */
 function shareArguments(count: number): (args: readonly unknown[]) => Shared {
   makers[count] ??= makeMaker(count);
@@ -74,7 +74,7 @@ function makeMaker(count: number): (args: readonly unknown[]) => Shared {
 
 const FunctionConstructor = Function;
 
-/** A page may forbid it. */
+/** Returns whether the page allows code generation. */
 function generates(): boolean {
   try {
     new FunctionConstructor('');

@@ -3,14 +3,14 @@ import { iteratorOf, iteratorResult, type Protocol, protocolOf } from './iterato
 import { notDelegable, notIterable } from './native-errors.ts';
 import { apply, isObject } from './primordials.ts';
 
-/** An iteration of `for await`: its `next` is looked up once. */
+/** An iteration of `for await`, whose `next` method is looked up once. */
 interface AsyncIteration {
   next(): unknown;
-  /** Calls the `return` method and returns its result in an object; undefined if there is none. */
+  /** Calls the `return` method and returns its result in an object; undefined if there is no method. */
   return(): { readonly result: unknown } | undefined;
 }
 
-/** The async iterator of a value; one that is only iterable is wrapped as the language does. */
+/** Returns the async iterator of a value. A value that is only iterable is wrapped, as in the language. */
 export function asyncIterator({ closure, pc }: Frame, iterable: unknown): AsyncIteration {
   const fail = () => notIterable(closure.code, pc, iterable, 'async iterable');
   const iterator = asyncIteratorOf(iterable, fail);
@@ -26,7 +26,7 @@ export function asyncIterator({ closure, pc }: Frame, iterable: unknown): AsyncI
   };
 }
 
-/** Undefined: the value has no async iterator. */
+/** Returns undefined if the value has no async iterator. */
 function asyncIteratorOf(
   iterable: unknown,
   fail: () => TypeError,
@@ -40,8 +40,8 @@ function asyncIteratorOf(
 }
 
 /**
- * Returns the object for the engine's own `yield*` to iterate. The iterator is taken here, where the error names the
- * user's expression; everything after is the engine's.
+ * Returns the object that the engine's own `yield*` iterates over. The iterator is created here, where the error
+ * names the user's expression; the engine does the rest.
  */
 export function delegateOf(iterable: unknown, isAsync: boolean): object {
   const fail = () => notDelegable(iterable, isAsync);
@@ -51,7 +51,7 @@ export function delegateOf(iterable: unknown, isAsync: boolean): object {
   return { __proto__: null, [Symbol.iterator]: () => inner };
 }
 
-/** Does the work of %AsyncFromSyncIteratorPrototype%, iteration by iteration: values are waited for, throws reject. */
+/** Implements %AsyncFromSyncIteratorPrototype%: values are awaited, exceptions reject. */
 function fromSync({ iterator, next }: Protocol): AsyncIteration {
   return {
     async next() {
@@ -69,7 +69,7 @@ function fromSync({ iterator, next }: Protocol): AsyncIteration {
   };
 }
 
-/** `done` before `value`, each once. */
+/** Reads `done` before `value`, each once. */
 function read(result: unknown): IteratorResult<unknown> {
   const { done, value } = iteratorResult(result) as IteratorResult<unknown>;
   return { done: Boolean(done), value } as IteratorResult<unknown>;

@@ -1,10 +1,13 @@
-/** The semantics of `using`: the method that disposes of a value, and errors of the method. */
+/** Semantics of `using`: the dispose method of a value, and its errors. */
 
 import { isObject } from './primordials.ts';
 
 const disposeKey = Symbol.dispose;
 
-/** The value's method; undefined for null and undefined. Throws the engine's TypeErrors for anything else without one. */
+/**
+ * Returns the value's dispose method; undefined for null and undefined. Throws the engine's TypeErrors for other
+ * values without one.
+ */
 export function disposer(value: unknown): unknown {
   if (value === null || value === undefined) return undefined;
   if (!isObject(value)) throw new TypeError('An object is expected with `using` declarations');
@@ -20,9 +23,9 @@ interface SuppressedErrors {
 const { SuppressedError } = globalThis as SuppressedErrors;
 const message = 'An error was suppressed during disposal';
 
-/** Returns the error to throw where disposing throws `error` while `suppressed` is being thrown. */
+/** Returns the error to throw if disposing throws `error` while `suppressed` is pending. */
 export function suppressedError(error: unknown, suppressed: unknown): Error {
   if (SuppressedError) return new SuppressedError(error, suppressed, message);
-  // As compilers make it for engines that have no such class.
+  // The same object that compilers create for engines without this class.
   return Object.assign(new Error(message), { name: 'SuppressedError', error, suppressed });
 }

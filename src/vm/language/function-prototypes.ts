@@ -6,7 +6,7 @@ const generator = prototypeOf(function* () {});
 const asyncFunction = prototypeOf(async () => {});
 const asyncGenerator = prototypeOf(async function* () {});
 
-/** The object that a function of this code inherits from. */
+/** Returns the prototype of functions of this code. */
 export function functionPrototype({ isAsync, isGenerator }: Code): object {
   if (isGenerator) return isAsync ? asyncGenerator : generator;
   return isAsync ? asyncFunction : Function.prototype;

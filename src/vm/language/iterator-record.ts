@@ -4,28 +4,28 @@ import { apply, isArray, isObject } from './primordials.ts';
 /** An iteration in progress: the content of an iterator register. */
 export abstract class IteratorRecord {
   readonly #isOne = true;
-  /** Exhausted, closed or failed: the iterator isn't asked or closed any more. */
+  /** True once it is exhausted, closed or failed: the iterator is no longer called. */
   done = false;
-  /** The element that the last `advance` arrived at. */
+  /** The element that the last `advance` reached. */
   current: unknown = undefined;
 
-  /** Doesn't use `instanceof`, which would run the `getPrototypeOf` trap of a user's Proxy. */
+  /** Avoids `instanceof`, which would run the `getPrototypeOf` trap of a user's Proxy. */
   static is(value: unknown): value is IteratorRecord {
     return typeof value === 'object' && value !== null && #isOne in value;
   }
 
-  /** False at the end. An iterator that throws is done, so it isn't closed afterwards. */
+  /** Advances; returns false at the end. An iterator that throws is done, so it isn't closed afterwards. */
   abstract advance(): boolean;
 
-  /** Like `advance`, for a place in a pattern that takes no value. */
+  /** Like `advance`, for an elision in a pattern. */
   skip(): void {
     this.advance();
   }
 
-  /** Leaving the loop early. */
+  /** Closes the iterator when the loop is left early. */
   abstract close(): void;
 
-  /** Leaving by a throw: it takes precedence over what closing throws. */
+  /** Closes the iterator after an exception, which takes precedence over exceptions from closing. */
   abandon(): void {
     try {
       this.close();
@@ -35,7 +35,7 @@ export abstract class IteratorRecord {
   }
 }
 
-/** An iterator with its `next`, which is looked up once. */
+/** An iterator with its `next` method, which is looked up once. */
 export interface Protocol {
   readonly iterator: Iterator<unknown>;
   readonly next: () => unknown;
@@ -46,7 +46,7 @@ export class ProtocolIterator extends IteratorRecord {
   private iterator!: Iterator<unknown>;
   private next!: () => unknown;
 
-  /** Over an iterator whose `next` was looked up before. */
+  /** Begins an iteration whose `next` method has been looked up before. */
   begin(iterator: Iterator<unknown>, next: () => unknown): this {
     this.iterator = iterator;
     this.next = next;
@@ -63,7 +63,7 @@ export class ProtocolIterator extends IteratorRecord {
     return true;
   }
 
-  /** The value is left unread. */
+  /** Doesn't read the value. */
   override skip(): void {
     if (this.done) return;
     this.done = true;
@@ -85,7 +85,7 @@ export class ProtocolIterator extends IteratorRecord {
   }
 }
 
-/** An array whose iterator is the language's own: leaving it out is not observable. */
+/** An array with the built-in iterator, which is skipped because that is not observable. */
 class ArrayIterator extends IteratorRecord {
   constructor(
     private readonly array: readonly unknown[],
@@ -108,7 +108,7 @@ class ArrayIterator extends IteratorRecord {
   }
 }
 
-/** The names that the language's own `for … in` visits, as it visits them. */
+/** The names of the built-in `for … in`, visited in the same way. */
 class KeyIterator extends IteratorRecord {
   private readonly keys: Generator<string>;
 
@@ -119,7 +119,7 @@ class KeyIterator extends IteratorRecord {
 
   advance(): boolean {
     if (this.done) return false;
-    this.done = true; // unless it goes well: a proxy's trap may throw
+    this.done = true; // unless the step succeeds: a proxy's trap may throw
     const { value, done } = apply(generatorNext, this.keys, []) as IteratorResult<string>;
     if (done) return false;
     this.current = value;
@@ -152,7 +152,7 @@ export function iteratorResult(result: unknown): unknown {
   throw new TypeError(`Iterator result ${String(result)} is not an object`);
 }
 
-/** `for (… of iterable)`; throws `error()` when it isn't iterable. */
+/** `for (… of iterable)`; throws `error()` if the value isn't iterable. */
 export function openIterator(iterable: unknown, error: () => TypeError): IteratorRecord {
   const method = iteratorMethod(iterable, error);
   if (method === arrayValues && arrayIteratorPrototype.next === arrayNext) {
@@ -162,7 +162,7 @@ export function openIterator(iterable: unknown, error: () => TypeError): Iterato
   return new ProtocolIterator().begin(iterator, next);
 }
 
-/** The iterator itself, also of an array. */
+/** Returns the iterator itself, even for an array. */
 export const protocolOf = (iterable: unknown, error: () => TypeError): Protocol =>
   callProtocol(iterable, iteratorMethod(iterable, error));
 
@@ -184,16 +184,16 @@ function callMethod(iterable: unknown, method: () => unknown): Iterator<unknown>
   throw new TypeError('Result of the Symbol.iterator method is not an object');
 }
 
-/** The iterator alone, for the engine's own `yield*`, which looks `next` up. */
+/** Returns only the iterator, for the engine's own `yield*`, which looks up `next`. */
 export const iteratorOf = (iterable: unknown, error: () => TypeError): Iterator<unknown> =>
   callMethod(iterable, iteratorMethod(iterable, error));
 
-/** The iteration over an array whose next element is number `next`. */
+/** Returns an iteration over an array that continues at index `next`. */
 export function arrayIteratorAt(array: readonly unknown[], next: number): IteratorRecord {
   return new ArrayIterator(array, next);
 }
 
-/** The rest of a `for … in`: of the names that the object had, those that it still has. */
+/** The rest of a `for … in`: those of the object's original names that it still has. */
 class NameIterator extends ArrayIterator {
   constructor(
     private readonly object: object,
@@ -218,8 +218,8 @@ export function nameIteratorAt(
 }
 
 /**
- * A throw leaves a function, or the part of it whose iterators stand in the registers from `from` on:
- * its open iterations end, the innermost (highest register) first.
+ * Closes the iterations that an exception leaves, in the registers from `from` on: the innermost (highest
+ * register) first.
  */
 export function abandonIterators(registers: readonly unknown[], from = 0): void {
   for (let i = registers.length - 1; i >= from; i--) {

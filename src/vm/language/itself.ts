@@ -1,14 +1,14 @@
-/** Anything callable. */
-// biome-ignore lint/complexity/noBannedTypes: that is what it says
+/** Any function. */
+// biome-ignore lint/complexity/noBannedTypes: any function
 export type AnyFunction = Function;
 
 /**
- * Hands an object to a class that only adds a private field to it: invisible to the user, and a hundred
- * times faster than a WeakMap, which matters for functions made in a loop.
+ * Returns an existing object from `super()`, so that a subclass can add a private field to it. That is invisible
+ * to user code and a hundred times faster than a WeakMap, which matters for functions created in a loop.
  */
 export class Itself {
   constructor(object: object) {
-    // biome-ignore lint/correctness/noConstructorReturn: the subclass extends what is returned
+    // biome-ignore lint/correctness/noConstructorReturn: the subclass extends the returned object
     return object;
   }
 }

@@ -13,8 +13,8 @@ const ProxyConstructor = Proxy;
 const iterate = Array.prototype[Symbol.iterator];
 
 /**
- * The `arguments` of sloppy code where only the interpreter may run: an exotic object (ECMAScript 10.4.4) whose
- * elements are the parameters' variables, as a Proxy. `count`: how many parameters there are.
+ * Returns the `arguments` object of sloppy mode if only the interpreter may run: an exotic object (ECMAScript
+ * 10.4.4), as a Proxy, whose elements alias the parameters. `count`: the number of parameters.
  */
 export function mappedArguments(
   args: readonly unknown[],
@@ -30,7 +30,7 @@ export function mappedArguments(
   for (let i = 0; i < args.length; i++) define(String(i), args[i], true);
   define('length', args.length, false);
   define(Symbol.iterator, iterate, false);
-  // The built-in tag; the engine's own objects have it without a property.
+  // The built-in tag, which the engine's own objects have without a property.
   define(Symbol.toStringTag, 'Arguments', false);
   for (let i = 0; i < count; i++) {
     const cell = { value: args[i] };
@@ -41,9 +41,9 @@ export function mappedArguments(
   return { object, cells };
 }
 
-/** The target keeps attributes and what is not mapped; a mapped element's value is its variable's. */
+/** The target stores attributes and unmapped properties; a mapped element has the value of its cell. */
 const handlerOf = (mapped: Record<PropertyKey, Cell>): ProxyHandler<object> => ({
-  // Without a prototype, so that no inherited property is taken for a trap.
+  // Without a prototype, so that no inherited property acts as a trap.
   ...(create(null) as object),
   get(target, key, receiver) {
     const cell = mapped[key];
@@ -56,7 +56,7 @@ const handlerOf = (mapped: Record<PropertyKey, Cell>): ProxyHandler<object> => (
   },
   defineProperty(target, key, fields) {
     const cell = mapped[key];
-    // One that becomes constant keeps the value that its variable has now.
+    // An element that becomes constant keeps the current value of its variable.
     if (cell && !('value' in fields))
       defineProperty(target, key, descriptor({ value: cell.value }));
     if (!apply(reflectDefine, undefined, [target, key, fields])) return false;

@@ -7,7 +7,7 @@ import {
 import type { Code } from '../bytecode/code.ts';
 import type { Pc } from '../bytecode/instructions.ts';
 
-/** Errors with V8's words for the failing expression; they belong to the realm of this file. */
+/** Errors with V8's messages for the failing expression. They belong to the realm of this file. */
 
 export const notCallable = (code: Code, pc: Pc): TypeError =>
   new TypeError(notCallableText(code, pc));
@@ -22,6 +22,6 @@ export const notIterable = (
 export const notDelegable = (value: unknown, isAsync: boolean): TypeError =>
   new TypeError(notDelegableText(value, isAsync));
 
-/** The error for a method that the iterator protocol calls and that isn't a function. */
+/** The error for a method of the iterator protocol that isn't a function. */
 export const notMethod = (value: unknown): TypeError =>
   new TypeError(`${valueText(value)} is not a function`);

@@ -1,11 +1,11 @@
 /**
- * The language's own functions as they were when this file was loaded: user code may replace them, and
- * what instructions do must not change with that.
+ * Built-in functions as of when this file is loaded: user code may replace them later, which must not change the
+ * behavior of instructions.
  */
 
 export const { apply, construct, get, set, ownKeys, getOwnPropertyDescriptor, deleteProperty } =
   Reflect;
-/** ToObject, as a call. */
+/** ToObject, as a function. */
 export const toObject = Object as (value: unknown) => object;
 export const { defineProperty, getPrototypeOf, setPrototypeOf, freeze, create } = Object;
 export const isArray = Array.isArray;
@@ -20,9 +20,9 @@ export function weakSet<K extends object, V>(map: WeakMap<K, V>, key: K, value: 
   apply(setIn, map, [key, value]);
 }
 
-/** A Map for keys of the user's: what user code puts on `Map.prototype` later isn't called. */
+/** A Map with keys from user code. It is unaffected by later changes to `Map.prototype`. */
 export class OwnMap<K, V> extends Map<K, V> {}
-/** The same for the elements of a Set. */
+/** A Set with elements from user code, likewise. */
 export class OwnSet<T> extends Set<T> {}
 keepMethods(OwnMap.prototype, Map.prototype);
 keepMethods(OwnSet.prototype, Set.prototype);
@@ -36,7 +36,7 @@ function keepMethods(prototype: object, from: object): void {
 export const isObject = (value: unknown): value is object =>
   (typeof value === 'object' && value !== null) || typeof value === 'function';
 
-/** A descriptor without a prototype: `Object.prototype.get` would be taken for its getter. */
+/** Returns a descriptor without a prototype, since `Object.prototype.get` would be taken for its getter. */
 export function descriptor(fields: PropertyDescriptor): PropertyDescriptor {
   return { __proto__: null, ...fields } as PropertyDescriptor;
 }
@@ -44,10 +44,10 @@ export function descriptor(fields: PropertyDescriptor): PropertyDescriptor {
 const arrayPrototype = Array.prototype;
 const objectPrototype = Object.prototype;
 
-/** Appends an element to an array of the realm's own kind, whatever stands above it. */
+/** Appends an element to an array of this realm, regardless of what its prototypes contain. */
 export function append(array: unknown[], value: unknown): void {
   const index = array.length;
-  // No trap is called for the element: what stands between the two prototypes may be a Proxy.
+  // Calls no trap for the element: a Proxy may be between the two prototypes.
   if (getPrototypeOf(arrayPrototype) !== objectPrototype || index in array) {
     defineProperty(
       array,
@@ -57,7 +57,7 @@ export function append(array: unknown[], value: unknown): void {
   } else array[index] = value;
 }
 
-/** Argument number `index` of a call; one that is not given is not read from the arrays' prototype either. */
+/** Returns argument number `index` of a call. A missing argument isn't read from the array prototype either. */
 export const argumentAt = (args: readonly unknown[], index: number): unknown =>
   index < args.length ? args[index] : undefined;
 
@@ -66,7 +66,7 @@ const { get: readDescription } = getOwnPropertyDescriptor(Symbol.prototype, 'des
 export const descriptionOf = (symbol: symbol): string | undefined =>
   apply(readDescription!, symbol, []) as string | undefined;
 
-/** `arguments` as an array. */
+/** Returns `arguments` as an array. */
 export function listOf(values: ArrayLike<unknown>): unknown[] {
   const list: unknown[] = [];
   for (let i = 0; i < values.length; i++) append(list, values[i]);

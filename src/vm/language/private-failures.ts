@@ -1,11 +1,11 @@
-/** The engine's words where an object doesn't have a private name. */
+/** The engine's messages for objects without a private name. */
 
-/** A private name as messages know it. */
+/** A private name as described in messages. */
 interface NamedElement {
   readonly description: string;
-  /** The objects that have it: `an instance of class A`. */
+  /** The objects that have it, in V8's words: `an instance of class A`. */
   readonly owner: string;
-  /** Null or undefined: a field. */
+  /** Null or undefined for a field. */
   readonly shared: object | null | undefined;
 }
 
@@ -14,7 +14,7 @@ const attempts = {
   write: { nullish: ['set', 'setting'], of: ['write', 'to'] },
 } as const;
 
-/** `value`: undefined and null are distinguished from others; any other value may represent an object. */
+/** `value`: undefined and null have their own messages; any other value may stand for any object. */
 export function privateFailure(
   attempt: keyof typeof attempts,
   value: unknown,
@@ -22,7 +22,7 @@ export function privateFailure(
 ): string {
   const { nullish, of } = attempts[attempt];
   if (value === undefined || value === null) {
-    // Methods and accessors are read from what the engine keeps under the name of the class.
+    // Methods and accessors are read from an internal slot that the engine names after the class.
     if (shared) return `Cannot read properties of ${value} (reading '${owner.split(' ').at(-1)}')`;
     return `Cannot ${nullish[0]} properties of ${value} (${nullish[1]} '${description}')`;
   }

@@ -2,19 +2,19 @@ import { Itself } from './itself.ts';
 import { apply, isObject } from './primordials.ts';
 import { privateFailure } from './private-failures.ts';
 
-/** `#name` of a class that the code makes: one for each time that the class is made. */
+/** `#name` of a class that the code creates, one per evaluation of the class. */
 export interface PrivateName {
   readonly description: string;
-  /** The owner, in V8's words: `an instance of class A`. */
+  /** The objects that have it, in V8's words: `an instance of class A`. */
   readonly owner: string;
-  /** The method that every instance shares; a field has its value in the instance. */
+  /** The method that all instances share; a field has a value per instance. */
   shared: Method | undefined;
   readonly slot: Slot;
 }
 
-/** Its fields are all its own: nothing is taken from the prototype of objects. */
+/** All fields are own properties, so that nothing is inherited from `Object.prototype`. */
 interface Method {
-  /** A method; accessors have none. */
+  /** The method; undefined for accessors. */
   readonly value: unknown;
   getter: unknown;
   setter: unknown;
@@ -35,7 +35,7 @@ interface Slot {
   add(object: object, value: unknown): void;
 }
 
-/** A private field of the engine's own, so that proxies and frozen objects behave as they should. */
+/** Creates a native private field, so that proxies and frozen objects behave correctly. */
 function newSlot(): Slot {
   class Field extends Itself {
     #value: unknown;
@@ -82,7 +82,7 @@ export function addPrivate(object: unknown, name: unknown, value: unknown): void
   slot.add(object as object, value);
 }
 
-/** Gives the object the method or accessor. */
+/** Adds the method or accessor to the object. */
 export function brandPrivate(object: unknown, name: unknown): void {
   addPrivate(object, name, undefined);
 }

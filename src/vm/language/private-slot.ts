@@ -1,6 +1,6 @@
 import type { PrivateAccess } from '../bytecode/frame.ts';
 
-/** A private field of an object as a property: reading and writing `value` goes to the field. */
+/** A private field of an object as a property: reads and writes of `value` go to the field. */
 export class PrivateSlot {
   readonly #access: PrivateAccess;
   readonly #object: object;
@@ -19,8 +19,8 @@ export class PrivateSlot {
   }
 
   /**
-   * Whether another access shows the same field: what is written through one is looked for through the
-   * other, and put back. Fields have no setters, so that is not observable.
+   * Returns whether another access refers to the same field: writes through one, reads through the other, and
+   * restores the value. That is not observable, since fields have no setters.
    */
   isReadBy(access: PrivateAccess): boolean {
     const before = this.value;

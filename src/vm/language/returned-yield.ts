@@ -2,7 +2,7 @@ import { iteratorOf } from './iterator-record.ts';
 import { notDelegable } from './native-errors.ts';
 import { apply, isObject } from './primordials.ts';
 
-/** The value that a `return` has brought to a generator, while the body continues in its `finally`. */
+/** The value of a `return` call on a generator whose body continues in its `finally`. */
 export class Returned {
   readonly #isOne = true;
 
@@ -14,9 +14,8 @@ export class Returned {
 }
 
 /**
- * A `yield` of a body that a `return` has made continue: in a `finally`. The generator delegates to it, so that the
- * value of another `return` can be told apart, and the body can continue once more. The generator delegates to it, so
- * that the value of another `return` can be recognized, and the body can continue once more.
+ * A `yield` in a `finally` that a `return` has entered. The generator delegates to this object, so that the value
+ * of another `return` can be recognized and the body can continue once more.
  */
 export interface ReturnedYield {
   readonly returned: Returned | undefined;
@@ -49,8 +48,8 @@ export function yieldOnce(value: unknown): ReturnedYield {
 }
 
 /**
- * Performs `yield* iterable` with the same calls and reads of the same objects, except one: if the iterator's
- * `return` says that it isn't done, `done` is read twice.
+ * Performs `yield* iterable` with the same calls and property reads, except that `done` is read twice if the
+ * iterator's `return` says that it isn't done.
  */
 export function yieldAll(iterable: unknown): ReturnedYield {
   let inner: Iterator<unknown>;
@@ -73,7 +72,7 @@ export function yieldAll(iterable: unknown): ReturnedYield {
       if (typeof method !== 'function') return method;
       return (...given: unknown[]) => {
         const result = apply(method as Method, inner, given) as IteratorResult<unknown>;
-        // Without an argument the iterator is closed, for want of `throw`: then nothing is read.
+        // Called without an argument, the iterator is closed because it has no `throw`: nothing is read then.
         if (given.length === 0 || !isObject(result) || !result.done) return result;
         return end(result.value);
       };
@@ -86,7 +85,7 @@ export function yieldAll(iterable: unknown): ReturnedYield {
   return standing;
 }
 
-/** Forwards a method as the engine finds it: if it isn't callable, the engine throws. */
+/** Forwards a method as it is: if it isn't callable, the engine throws. */
 function forwarded(inner: object, method: unknown): unknown {
   if (typeof method !== 'function') return method;
   return (...given: unknown[]) => apply(method as Method, inner, given);

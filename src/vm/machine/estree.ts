@@ -9,7 +9,7 @@ import type {
 } from 'estree';
 import type { Primitive, Reg } from '../bytecode/instructions.ts';
 
-/** Short makers of the nodes that generated code is built of. */
+/** Factories for the nodes of generated code. */
 
 export const id = (name: string): Identifier => ({ type: 'Identifier', name });
 
@@ -51,7 +51,7 @@ export const binary = (
 
 const isName = /^[A-Za-z_$][\w$]*$/;
 
-/** `object.key`, or `object["key"]` for what isn't a name. */
+/** `object.key`, or `object["key"]` if the key isn't an identifier. */
 export function property(object: Expression, key: string): Expression {
   return isName.test(key)
     ? { type: 'MemberExpression', object, property: id(key), computed: false, optional: false }

@@ -5,7 +5,7 @@ import { block, call, declare, element, id, literal, property, returns } from '.
 import { argumentInList } from './machine-statements.ts';
 import { bodyText, programText } from './machine-text.ts';
 
-/** Instructions that look into the frame. */
+/** Instructions that access the frame. */
 const needFrame: ReadonlySet<Opcode> = new Set<Opcode>([
   'closure',
   'class',
@@ -17,18 +17,19 @@ const needFrame: ReadonlySet<Opcode> = new Set<Opcode>([
 ]);
 const needList: ReadonlySet<Opcode> = new Set<Opcode>(['arguments', 'restArgs']);
 
-/** Whether calls of the code can be calls of a function with its body: no frame of theirs is ever put down. */
+/**
+ * Returns whether calls of the code can be calls of an ordinary function, because its frames never have to be
+ * saved.
+ */
 export const runsWithoutFrame = ({ kind, isAsync, isGenerator }: Code): boolean =>
   !isAsync && !isGenerator && (kind === 'arrow' || kind === 'function' || kind === 'method');
 
 /**
- * In: verified code that `runsWithoutFrame`. Out: the text of a function body with the parameters C (the code)
- * and H (`machineHelpers`) that returns the maker of its functions:
- *
+ * In: verified code that `runsWithoutFrame`. Out: the text of a function body with the parameters C (the code) and
+ * H (`machineHelpers`) that returns the maker of its functions:
  *   return function (closure) { const S = closure.scope, …; return { ["name"]: (a0, a1) => { … } }["name"] }
- *
- * Guarantees: a call costs what one of the user's function does, but for what the instructions need a
- * frame for. Names and parameters are those of the user's where that can be written.
+ * Guarantees: a call costs as much as a call of the user's function, except for instructions that need a frame.
+ * Names and parameters are the user's where possible.
  */
 export function functionText(code: Code): string {
   const uses = (ops: ReadonlySet<Opcode>) => code.instructions.some(({ op }) => ops.has(op));
@@ -70,7 +71,10 @@ export function functionText(code: Code): string {
   return programText(code, maker);
 }
 
-/** As many parameters as `length` says; further ones have a default, so that `length` doesn't count them. */
+/**
+ * Returns as many parameters as `length` says; further parameters have defaults, so that `length` doesn't count
+ * them.
+ */
 function parameters(code: Code): Pattern[] {
   let count = code.parameterCount;
   for (const each of code.instructions) {
@@ -104,7 +108,7 @@ const optional = (object: Expression, key: string): Expression => ({
   },
 });
 
-/** The engine names a function after the key that it is given; a computed one is an ordinary key always. */
+/** The engine names a function after its key; a computed key is always an ordinary key. */
 function named(code: Code, made: Expression): Expression {
   const key = literal(code.name);
   const object: Expression = {

@@ -20,13 +20,14 @@ import {
 } from './estree.ts';
 import { type Place, saveFrame, statementsOf } from './machine-statements.ts';
 
-/** The surroundings that all instructions of a body share. */
+/** The context that all instructions of a body share. */
 export type Surroundings = Pick<Place, 'names' | 'marksPlace' | 'argument'>;
 
 /**
- * Any graph: `for (;;) switch (pc) { case 0: … case 7: if (!r3) { pc = 12; continue; } … }`, with a
- * case for each block, which falls into the next one. Every jump goes through the switch; with handlers, every throw as well:
- * `for (;;) try { … } catch (e) { switch (pc) { case 7: r4 = e; pc = 20; continue; default: throw e } }`
+ * The body for any graph: `for (;;) switch (pc) { case 0: … case 7: if (!r3) { pc = 12; continue; } … }`, with a
+ * case per block, which falls through to the next. Every jump goes through the switch, and with handlers every
+ * exception does, too: `for (;;) try { … } catch (e) { switch (pc) { case 7: r4 = e; pc = 20; continue; default:
+ * throw e } }`
  */
 export function switchBody(
   code: Code,
@@ -41,7 +42,7 @@ export function switchBody(
       type: 'SwitchCase',
       test: literal(each.start),
       consequent: blockStatements(code, each, around, go, (target) => {
-        // The next case follows.
+        // Falls through to the next case.
         const jump = go(target);
         return falls ? jump.slice(0, 1) : jump;
       }),
@@ -95,7 +96,7 @@ function catching(
   );
 }
 
-/** A throw closes the iterators above a register that are open, the innermost first. */
+/** Closes the open iterators above a register after an exception, innermost first. */
 export function closeIterators(code: Code, above: number): Statement[] {
   const iterators = new Set(
     code.instructions.flatMap((each) =>
@@ -113,7 +114,7 @@ export function blockStatements(
   at: Block,
   around: Surroundings,
   go: (target: Pc) => Statement[],
-  /** To the block that stands next in the code. */
+  /** Continues at the next block of the code. */
   fall = go,
 ): Statement[] {
   const statements: Statement[] = [];

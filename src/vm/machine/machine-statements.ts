@@ -20,24 +20,23 @@ import {
 } from './estree.ts';
 
 /**
- * The statements of one instruction in the state machine. Names in scope there:
- *
+ * Where the statements of an instruction are placed in the state machine. Names in scope:
  *   F frame   A arguments   T this   S scope   K outer cells   C code   H `machineHelpers`
- *   r0, r1 … registers   g0, g1 … readers of free names   w0, w1 … writers of them
+ *   r0, r1 … registers   g0, g1 … readers of free names   w0, w1 … writers of free names
  */
 export interface Place {
   readonly code: Code;
   readonly pc: Pc;
   readonly names: FreeNames;
-  /** The call's argument number `index`. */
+  /** Returns the call's argument number `index`. */
   argument(index: number): Expression;
-  /** The frame's position may be needed while other code runs. */
+  /** True if the frame's position may be needed while other code runs. */
   readonly marksPlace: boolean;
-  /** Leaves for another instruction. */
+  /** Returns the statements that continue at another instruction. */
   go(target: Pc): readonly Statement[];
 }
 
-/** The numbers of the variables that hold what accesses a free name. */
+/** The indices of the variables that contain accessors of free names. */
 export interface FreeNames {
   reader(name: string): number;
   writer(name: string): number;
@@ -52,7 +51,7 @@ const registers = (all: readonly Reg[]): Expression => array(all.map(register));
 const set = (dst: Reg, value: Expression): Statement[] => [assign(register(dst), value)];
 const help = (name: string, ...args: Expression[]): Expression =>
   call(property(id('H'), name), args);
-/** A variable, and how it gets its value when it is first used. */
+/** Returns an expression that initializes a variable on first use. */
 const once = (variable: string, made: Expression): Expression => ({
   type: 'AssignmentExpression',
   operator: '??=',
@@ -61,7 +60,7 @@ const once = (variable: string, made: Expression): Expression => ({
 });
 const self = (place: Place): [Expression, Expression] => [id('C'), literal(place.pc)];
 
-/** The position of the call, for errors and logs while it runs. */
+/** Records the position of the call, for errors and logs while it runs. */
 const markPlace = ({ pc, marksPlace }: Place): Statement[] =>
   marksPlace ? [assign(property(id('F'), 'pc'), literal(pc))] : [];
 
@@ -84,7 +83,7 @@ function calls(
   ];
 }
 
-/** Argument number `index` where A is a list: one that is not given is undefined. */
+/** Returns argument number `index` if A is a list; a missing argument is undefined. */
 export const argumentInList = (index: number): Expression => ({
   type: 'ConditionalExpression',
   test: binary('<', literal(index), property(id('A'), 'length')),
@@ -93,8 +92,8 @@ export const argumentInList = (index: number): Expression => ({
 });
 
 /**
- * Puts the frame down as data, to continue at `pc`. All registers are elements, also where nothing lives: who resumes
- * may read them, and must not see what stands on the prototypes of arrays.
+ * Saves the frame as data, to continue at `pc`. All registers are elements, even dead ones: code that resumes the
+ * frame may read them, and must not see properties of array prototypes.
  */
 export function saveFrame(code: Code, live: Iterable<Reg>, pc: Pc): Statement[] {
   const held: Expression[] = Array.from({ length: code.registerCount }, () => literal(undefined));
@@ -105,7 +104,7 @@ export function saveFrame(code: Code, live: Iterable<Reg>, pc: Pc): Statement[] 
   ];
 }
 
-/** Leaves the machine at the instruction; the frame records how to continue. */
+/** Suspends the machine at the instruction; the frame records how to continue. */
 function suspend({ code, pc }: Place, value: Expression): Statement[] {
   return [...saveFrame(code, liveDuring(code, pc), pc), returns(help('suspend', value))];
 }
@@ -278,7 +277,7 @@ const isNullish = (value: Expression): Expression => ({
 const rawTemplate = (text: string): string =>
   text.replace(/[\\`]|\$\{|\r/g, (match) => (match === '\r' ? '\\r' : `\\${match}`));
 
-/** Returns the statements of an instruction, with the jump when the next instruction doesn't follow. */
+/** Returns the statements of an instruction, with a jump if the next instruction doesn't follow. */
 export function statementsOf(place: Place): readonly Statement[] {
   const instruction = place.code.instructions[place.pc]!;
   return (generators[instruction.op] as Generator<Opcode>)(instruction, place);

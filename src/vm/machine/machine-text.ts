@@ -21,24 +21,22 @@ import { closeIterators, stopBody, switchBody } from './machine-bodies.ts';
 import { argumentInList, type FreeNames, type Place } from './machine-statements.ts';
 import { entryName, regionName, structuredBody } from './structured-body.ts';
 
-/** `stops`: it stops after every instruction, with the frame as data. */
+/** `stops`: the machine stops after every instruction, with the frame as data. */
 export type MachineShape = 'structured' | 'switch' | 'stops';
 
-/** Beyond this, nesting would be too deep for the parsers' own stacks. */
+/** The maximum nesting of blocks, which the stacks of parsers can handle. */
 const maxNestedBlocks = 500;
 
 /**
- * In: verified code and the pcs to enter at. Out: the text of a function body with the parameters C
- * (the code) and H (`machineHelpers`) that returns the machine:
- *
+ * In: verified code and its entry pcs. Out: the text of a function body with the parameters C (the code) and H
+ * (`machineHelpers`) that returns the machine:
  *   return function (F) { const A = F.args, …; let r0 = F.registers[0], r1, …; … }
- *
- * Guarantees: registers are read from the frame once, those that live at the entry; while other code
- * is called `F.pc` is the calling instruction, so that positions can be told; only an `await` writes
- * more of the frame, all that continues after it. The shape is structured where the graph allows, unless `shape` says otherwise.
+ * Guarantees: registers that are live at the entry are read from the frame once; while other code is called,
+ * `F.pc` is the calling instruction, so that positions are known; only an `await` writes more to the frame, namely
+ * everything that is live after it. The shape is structured if the graph allows it, unless `shape` is given.
  */
 export function machineText(code: Code, at: readonly Pc[], shape?: MachineShape): string {
-  // The list may come from a realm whose arrays are no longer what they were.
+  // The list may come from a realm whose arrays have been modified.
   const entries: Pc[] = [];
   for (let i = 0; i < at.length; i++) entries.push(at[i]!);
   const liveAt = liveBefore(code);
@@ -71,7 +69,7 @@ export function machineText(code: Code, at: readonly Pc[], shape?: MachineShape)
   return programText(code, machine);
 }
 
-/** A program that returns what `made` says, in the mode of the code. */
+/** Returns a program that returns the value of `made`, in the code's strictness. */
 export function programText(code: Code, made: Expression): string {
   const program: Program = {
     type: 'Program',
@@ -87,9 +85,9 @@ export function programText(code: Code, made: Expression): string {
 
 export interface BodyOptions extends Pick<Place, 'marksPlace' | 'argument'> {
   readonly shape?: MachineShape | undefined;
-  /** The pc at which it is entered. */
+  /** The pc at which the machine is entered. */
   readonly start: Expression;
-  /** The expression for the register's value there. */
+  /** Returns the register's value at the entry. */
   held(register: Reg): Expression | undefined;
 }
 
@@ -125,7 +123,7 @@ function numberIn(names: string[], name: string): number {
 const named = (letter: string, names: readonly string[]) =>
   names.map((_, index) => [id(`${letter}${index}`), undefined] as const);
 
-/** Undefined: it can't be nested, or shall not. */
+/** Returns undefined if the graph can't or shouldn't be nested. */
 function nestedGraph(
   code: Code,
   entries: readonly Pc[],
@@ -147,7 +145,7 @@ function ownVariables(
   ];
 }
 
-/** A throw that leaves the function closes its iterators. */
+/** Closes iterators after an exception that leaves the function. */
 function guardIterators(code: Code, body: Statement[]): Statement[] {
   const close = closeIterators(code, -1);
   if (close.length === 0) return body;

@@ -22,14 +22,14 @@ import { stopsEverywhere } from './stops.ts';
 
 export type { Machine } from '../frames/machine.ts';
 
-/** The executor: generated code, or the interpreter where a page forbids that. */
+/** Selects the executor: generated code, or the interpreter if a page forbids code generation. */
 export interface Execution {
   readonly executor?: 'machine' | 'interpreter';
-  /** Frames are saved as data, and taken up again, at every instruction. */
+  /** Saves and resumes frames at every instruction. */
   readonly suspendEverywhere?: boolean;
 }
 
-/** The native machines of codes, each generated once. */
+/** Returns the native machines of codes, each of which is generated once. */
 export function machines(execution: Execution = {}): MachineFor {
   const known = new WeakMap<Code, Machine>();
   const machineFor: MachineFor = (code) => {
@@ -46,8 +46,8 @@ export function machines(execution: Execution = {}): MachineFor {
 }
 
 /**
- * The machine of a code. Where the page forbids code generation, the interpreter, which does the same
- * many times slower.
+ * The machine of a code. If the page forbids code generation, it is the interpreter, which does the same many
+ * times slower.
  */
 export const machineFor = machines();
 
@@ -61,7 +61,7 @@ function makeMachine(
   return interprets ? interpreterOf(code, machineFor) : generated(code, machineFor);
 }
 
-/** Functions with a body of their own, for codes that never put a frame down. */
+/** Returns makers of ordinary functions, for codes whose frames are never saved. */
 function functionMakers(machineFor: MachineFor): (code: Code) => FunctionMaker | undefined {
   const known = new WeakMap<Code, FunctionMaker>();
   return (code) => {
@@ -77,11 +77,11 @@ function functionMakers(machineFor: MachineFor): (code: Code) => FunctionMaker |
 }
 
 function generated(code: Code, machineFor: MachineFor): Machine {
-  // One machine for the start and for all places where the code continues after it suspended itself.
+  // One machine for the start and all places where the code continues after a suspension.
   const entries = resumePoints(code);
   const isEntry: Record<Pc, true> = Object.create(null);
   for (let i = 0; i < entries.length; i++) isEntry[entries[i]!] = true;
-  let first: Machine | undefined; // calls enter at 0, and are many
+  let first: Machine | undefined; // the most frequent entry: calls enter at 0
   const others: Record<Pc, Machine> = Object.create(null);
   return (frame) => {
     const { pc } = frame;
@@ -94,12 +94,12 @@ function generated(code: Code, machineFor: MachineFor): Machine {
   };
 }
 
-/** Runs a frame of any code: to its return, or to where it is suspended, then the result is `Suspended`. */
+/** Runs a frame of any code to its return, or to a suspension, for which it returns `Suspended`. */
 export function executeFrame(frame: Frame): unknown {
   return machineFor(frame.closure.code)(frame);
 }
 
-/** The machine that is entered at one of `entries`. */
+/** Compiles a machine that can be entered at each of `entries`. */
 export function compile(
   code: Code,
   entries: readonly Pc[],
@@ -122,7 +122,7 @@ function helpersFor(machineFor: MachineFor): Helpers {
   return known;
 }
 
-/** The functions that generated code calls; `machineFor` runs the functions that it makes. */
+/** Functions that generated code calls. `machineFor` runs the functions that it creates. */
 const makeHelpers = (machineFor: MachineFor) => ({
   ...semantics,
   apply,

@@ -1,9 +1,9 @@
 let generates: boolean | undefined;
 
-/** Kept from before user code could replace it. */
+/** Saved before user code can replace it. */
 export const FunctionConstructor = Function;
 
-/** Whether code may be made of text here: a content security policy without `unsafe-eval` forbids it. */
+/** Returns whether code can be generated from text: a content security policy without `unsafe-eval` forbids it. */
 export function mayGenerate(): boolean {
   if (generates === undefined) {
     try {

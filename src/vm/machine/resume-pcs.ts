@@ -3,8 +3,8 @@ import type { Pc } from '../bytecode/instructions.ts';
 import { protectionAt } from '../bytecode/protection.ts';
 
 /**
- * Where a call of the code is entered: at its start, and wherever it may continue after it was suspended
- * by itself, at an `await` or `yield`.
+ * Returns the pcs at which a call of the code is entered: its start, and wherever it may continue after suspending
+ * itself at an `await` or `yield`.
  */
 export function resumePoints(code: Code): Pc[] {
   const points = new Set<Pc>([0]);

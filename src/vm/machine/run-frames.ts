@@ -19,18 +19,18 @@ export { arrayIteratorAt, IteratorRecord, nameIteratorAt } from '../language/ite
 export type StepResult =
   | { readonly kind: 'next' }
   | { readonly kind: 'return'; readonly value: unknown }
-  /** The frame stays where it is, until `resumeWith`. */
+  /** The frame stays where it is until `resumeWith`. */
   | { readonly kind: 'await'; readonly value: unknown }
-  /** A generator suspends here: its driver continues. */
+  /** A generator is suspended here; its driver resumes it. */
   | { readonly kind: 'suspend'; readonly value: unknown }
-  /** The instruction threw; the frame is at its handler. */
+  /** The instruction threw, and the frame is at its handler. */
   | { readonly kind: 'caught'; readonly error: unknown };
 
 const next: StepResult = { kind: 'next' };
 
 /**
- * Executes exactly one instruction natively and moves the pc on. A throw that the frame doesn't catch
- * leaves the pc on the instruction, closes the frame's open iterators and propagates.
+ * Executes exactly one instruction natively and advances the pc. An exception that the frame doesn't catch leaves
+ * the pc on the instruction, closes the frame's open iterators, and propagates.
  */
 export function step(frame: Frame): StepResult {
   const instruction = instructionAt(frame);
@@ -53,7 +53,7 @@ export function step(frame: Frame): StepResult {
   return next;
 }
 
-/** A call that continues as a frame of bytecode. */
+/** A call that continues as a bytecode frame. */
 export interface EnteredCall {
   readonly closure: Closure;
   readonly thisValue: unknown;
@@ -61,28 +61,27 @@ export interface EnteredCall {
 }
 
 export interface RunHooks {
-  /** Asked at `call` and `callSpread`; undefined: the call is made natively. */
+  /** Called at `call` and `callSpread`. Returns undefined to make the call natively. */
   enterCall?(
     callee: unknown,
     thisValue: unknown,
     args: readonly unknown[],
   ): EnteredCall | undefined;
   /**
-   * After an instruction other than a return; for a call that was entered, after its return. `before`
-   * is what its result register held.
+   * Called after each instruction other than a return; for an entered call, after its return. `before`: the
+   * previous content of the result register.
    */
   afterInstruction?(frame: Frame, pc: Pc, instruction: Instruction, before: unknown): void;
-  /** Before the frame goes. */
+  /** Called before the frame is popped. */
   onReturn?(frame: Frame, value: unknown): void;
-  /** After a throw took the frame off, since one under it catches. */
+  /** Called after an exception has popped the frame, because a frame below catches it. */
   onUnwind?(frame: Frame): void;
 }
 
 /**
- * Runs a stack of frames of synchronous code, the innermost last, until the outermost returns. A frame under another has
- * its pc after the call, and gets the value in the upper frame's `returnTo`. The array always is the
- * stack as it stands; after a throw that no frame catches it is left as it was then, so that positions
- * can be told.
+ * Runs a stack of frames of synchronous code, innermost last, until the outermost frame returns. A frame below
+ * another has its pc after the call, and receives the value in the upper frame's `returnTo`. The array always is
+ * the current stack; after an uncaught exception, it is left as it was, so that positions are known.
  */
 export function runFrames(frames: Frame[], hooks: RunHooks = {}): unknown {
   return withPositionProvider(
@@ -152,8 +151,8 @@ function enteredFrame(frame: Frame, instruction: Instruction, hooks: RunHooks): 
 const instructionAt = (frame: Frame): Instruction => frame.closure.code.instructions[frame.pc]!;
 
 /**
- * The position that errors report for a stack of frames, which is eager execution's: in the user's own files.
- * Undefined where all frames are code of this package.
+ * Returns the position that errors report for a stack of frames, as in eager execution: in the user's own files.
+ * Undefined if all frames are code of this package.
  */
 export function positionOf(frames: readonly Frame[]): SourcePosition | undefined {
   const top = frames.length - 1;
@@ -168,7 +167,7 @@ export function positionOf(frames: readonly Frame[]): SourcePosition | undefined
   return undefined;
 }
 
-/** A real generator that continues where a traced one stands. */
+/** Returns a real generator that continues where a traced one stopped. */
 export function resumedGenerator(
   frame: Frame,
   state: 'start' | 'yield' | 'running' | 'done',
@@ -177,8 +176,8 @@ export function resumedGenerator(
 }
 
 /**
- * A real function for inner code, run by the generated machine. An arrow gets the `this` that it was
- * made in; any other function has its own.
+ * Returns a real function for inner code, run by the generated machine. An arrow gets the `this` that it captured;
+ * any other function has its own.
  */
 export function instantiate(
   code: Code,

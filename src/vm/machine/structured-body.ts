@@ -18,17 +18,17 @@ import {
 } from './estree.ts';
 import { blockStatements, closeIterators, type Surroundings } from './machine-bodies.ts';
 
-/** Names in scope besides those of the statements: where the machine is entered, and the region it is in. */
+/** Variables in scope besides those of the statements: the requested entry, and the current region. */
 export const entryName = 'q';
 export const regionName = 'h';
 
 /**
- * Reducible graphs: nested labelled loops and blocks, which the engine compiles like the code that
- * the user wrote. A loop's header becomes `L: for (;;)`; a block that several paths lead to stands
- * after a labelled block that those paths break out of (Ramsey, *Beyond Relooper*, 2022).
+ * The body for reducible graphs: nested labelled loops and blocks, which the engine compiles like the user's own
+ * code. A loop's header becomes `L: for (;;)`; a block with several predecessors follows a labelled block that
+ * those paths break out of (Ramsey, *Beyond Relooper*, 2022).
  *
- * A handler is such a block too; inside its labelled block a `try` catches, and a variable tells in
- * which region the throw was: what else stands inside may lie in another one, or in none.
+ * A handler is such a block, too. A `try` inside its labelled block catches, and a variable tells in which region
+ * the exception was thrown, because other code inside may belong to another region or to none.
  */
 export function structuredBody(
   code: Code,
@@ -38,14 +38,14 @@ export function structuredBody(
   const entersRegion = regionChanges(code, graph);
   return tree(graph.entry);
 
-  /** A block with everything that it dominates. */
+  /** Emits a block with everything that it dominates. */
   function tree(at: Block): Statement[] {
     const merges = at.dominates.filter((child) => child.isMerge);
     const body = around(at, merges);
     return at.isLoop ? [loop(labelOf('L', at), body)] : body;
   }
 
-  /** The block, then the merges it dominates: the first in order is in the innermost block. */
+  /** Emits the block, then the merges that it dominates. The first in order is in the innermost block. */
   function around(at: Block, merges: readonly Block[]): Statement[] {
     const last = merges[merges.length - 1];
     if (!last) return at.routes ? dispatch(at) : ordinary(at);
@@ -60,7 +60,7 @@ export function structuredBody(
     return entersRegion.has(at) ? [enter(regionOf(code, at)), ...statements] : statements;
   }
 
-  /** To the entry that was asked for: `q` is 0 again once it is reached. */
+  /** Jumps to the requested entry: `q` becomes 0 again once it is reached. */
   function dispatch(at: Block): Statement[] {
     const cases = at.routes!.map(({ entry, next, arrives }) => ({
       type: 'SwitchCase' as const,
@@ -79,7 +79,7 @@ export function structuredBody(
     return tree(to);
   }
 
-  /** Throws of the regions whose handler comes next are caught; others continue. */
+  /** Catches exceptions of the regions whose handler comes next; others propagate. */
   function catching(handler: Block, body: Statement[]): Statement[] {
     const regions = [...code.regions.entries()].filter(
       ([, { target }]) => (graph.dispatchers.get(target) ?? target) === handler.start,
@@ -106,7 +106,7 @@ const labelOf = (kind: 'B' | 'L', { start }: Block): string =>
 
 const enter = (region: number): Statement => assign(id(regionName), literal(region));
 
-/** Blocks that may be come to from another region than their own. */
+/** Returns blocks that may be reached from another region than their own. */
 function regionChanges(code: Code, graph: ControlGraph): ReadonlySet<Block> {
   const changes = new Set<Block>();
   if (!graph.catches) return changes;
@@ -122,7 +122,7 @@ function regionChanges(code: Code, graph: ControlGraph): ReadonlySet<Block> {
   return changes;
 }
 
-/** 1 for the first; 0: a throw leaves the function. */
+/** Returns 1 for the first region; 0 if exceptions leave the function. */
 function regionOf(code: Code, { start }: Block): number {
   const region: ProtectedRegion | undefined = protectionAt(code, start);
   return region ? code.regions.indexOf(region) + 1 : 0;

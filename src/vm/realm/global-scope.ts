@@ -1,7 +1,7 @@
 import type { Scope } from '../bytecode/frame.ts';
 import { create } from '../language/primordials.ts';
 
-/** One global name, as the engine reads and writes it. */
+/** A global name, as the engine reads and writes it. */
 export interface GlobalName {
   readonly get: () => unknown;
   readonly typeOf: () => string;
@@ -9,7 +9,7 @@ export interface GlobalName {
   readonly setStrict: (value: unknown) => void;
 }
 
-// biome-ignore lint/security/noGlobalEval: in the global scope, where `arguments` is a name like others
+// biome-ignore lint/security/noGlobalEval: evaluates in the global scope, where `arguments` is an ordinary name
 const evaluate = eval;
 
 const compile = (text: string): (() => never) => evaluate(text) as () => never;
@@ -22,9 +22,9 @@ const texts: Readonly<Record<keyof GlobalName, (name: string) => (value?: unknow
 };
 
 /**
- * The global names of the realm that this file is loaded in, with the engine's own accesses: properties of
- * the global object, and what scripts declare with `let`, `const` and `class`. `declared`: those that a script
- * has brought itself.
+ * The global names of the realm that this file is loaded in, accessed natively: properties of the global object,
+ * and names that scripts declare with `let`, `const` and `class`. `declared`: accessors that a script has provided
+ * itself.
  */
 export function globalScope(declared: Readonly<Record<string, GlobalName>>): Scope {
   const known: { readonly [A in keyof GlobalName]: Record<string, GlobalName[A]> } = {

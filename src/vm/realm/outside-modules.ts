@@ -1,4 +1,4 @@
-/** Modules that a realm's runtime takes from the host: they provide texts and numbers only. */
+/** Modules that a realm's runtime gets from the main realm. They provide only strings and numbers. */
 export const outsideModules = [
   'machine-text',
   'function-text',

@@ -22,8 +22,8 @@ const modules: Outside = {
 };
 
 /**
- * Compiled once, run in every realm. The language's own names are taken before any script runs: one that declares
- * `let Array` doesn't change what instructions do.
+ * Compiled once, run in every realm. Built-in names are saved before any script runs: a script that declares `let
+ * Array` doesn't change what instructions do.
  */
 export const compileRuntime = (text: string): Script =>
   new Script(
@@ -31,14 +31,14 @@ export const compileRuntime = (text: string): Script =>
     { filename: 'tostatic-runtime.js' },
   );
 
-/** Global names of the language that a function may declare for itself. */
+/** Returns the built-in global names that a function can declare for itself. */
 function standardNames(): string[] {
   const all = new Script('Object.getOwnPropertyNames(globalThis)').runInContext(createContext());
   const fixed = ['undefined', 'NaN', 'Infinity', 'eval', 'globalThis'];
   return (all as string[]).filter((name) => /^\w+$/.test(name) && !fixed.includes(name));
 }
 
-/** Defines the printing functions of a script; only names of the language itself exist besides them. */
+/** Defines the printing functions of a script. Otherwise only built-in names exist. */
 const printing = `(print) => {
   const write = (...values) => print(values.map(String).join(' '));
   for (const [name, value] of Object.entries({ print: write, console: { log: write } })) {
@@ -46,25 +46,25 @@ const printing = `(print) => {
   }
 }`;
 
-/** The name that the declaring script calls: no property of the global object shows it. */
+/** The name that the declaring script calls. It is not a property of the global object. */
 const stepName = '$$tostatic';
 const starting = `let ${stepName}; (begin) => { ${stepName} = (names) => { ${stepName} = begin(names); } }`;
 
-/** A name that a script declares for all scripts of its realm. */
+/** A name that a script declares for all scripts of its realm, with its kind. */
 export interface ScriptLexical {
   readonly kind: 'let' | 'const';
   readonly name: string;
 }
 
-/** The names that a script declares for its realm, each once. */
+/** The names that a script declares for its realm, without duplicates. */
 export interface ScriptNames {
   readonly functions: readonly string[];
   readonly variables: readonly string[];
-  /** In the order in which they get their values. */
+  /** In initialization order. */
   readonly lexicals: readonly ScriptLexical[];
 }
 
-/** A fresh global object with everything that belongs to it, and the runtime of bytecode. */
+/** A new global object with its built-ins, and the bytecode runtime. */
 export class Realm {
   readonly #context: Context;
   readonly #steps: typeof scriptSteps;
@@ -81,14 +81,14 @@ export class Realm {
     this.#steps = module.exports.scriptSteps!;
   }
 
-  /** Evaluates the text in the engine itself. */
+  /** Evaluates the text natively. */
   evaluate(text: string, filename = 'realm.js'): unknown {
     return new Script(text, { filename }).runInContext(this.#context);
   }
 
   /**
-   * Through bytecode. The engine declares the script's names, by a script of declarations alone, and gives
-   * them their values when the code has them: other scripts, and indirect `eval`, see them as the language says.
+   * Runs a script as bytecode. A generated script declares the names natively and initializes them when the code
+   * has their values, so that other scripts and indirect `eval` see them as the language requires.
    */
   runScript(code: Code, execution: Execution, names: ScriptNames): void {
     this.#onBegin((declared) => this.#steps(code, execution, declared));
@@ -109,7 +109,7 @@ export class Realm {
 type Declared = Parameters<typeof scriptSteps>[2];
 type OnBegin = (begin: (declared: Declared) => () => unknown) => void;
 
-/** The script's own accesses are the fastest, and have the engine's messages. */
+/** The script's own accessors are the fastest, and have the engine's messages. */
 function accesses(name: string): string {
   const set = `($$value) => { ${name} = $$value; }`;
   return `[${JSON.stringify(name)}]: { get: () => ${name}, typeOf: () => typeof ${name}, set: ${set}, setStrict: ${set} }`;

@@ -1,6 +1,6 @@
 /**
- * The code that a realm of its own needs to run bytecode: this file and its imports are loaded in the realm, so that
- * the objects, functions and errors that instructions make are the realm's.
+ * The code that a separate realm needs to run bytecode: this file and its imports are loaded in the realm, so that
+ * objects, functions and errors that instructions create belong to it.
  */
 
 import type { Code } from '../bytecode/code.ts';
@@ -12,8 +12,9 @@ import { type Execution, machines } from '../machine/machine.ts';
 import { type GlobalName, globalScope } from './global-scope.ts';
 
 /**
- * A script's code, made ready; `declared`: the names that it declares with `let`, `const` or `class`. Each call of
- * the answer runs it up to the next value for one of them, and returns that; the last call runs the rest.
+ * Prepares a script's code. `declared`: the names that it declares with `let`, `const` or `class`. Each call of
+ * the returned function runs the script up to the next value for one of them, and returns that value; the last
+ * call runs the rest.
  */
 export function scriptSteps(
   code: Code,
@@ -39,7 +40,7 @@ export function scriptSteps(
   };
 }
 
-/** Functions show the text that they were written with, as native ones do. */
+/** Makes functions print their source text, as native ones do. */
 function showSources(): void {
   const native = Function.prototype.toString;
   const { toString: shown } = {

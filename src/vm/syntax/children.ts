@@ -1,6 +1,6 @@
 import type { AnyNode } from 'acorn';
 
-/** The fields of each type of node that hold nodes or lists of nodes, in source order. */
+/** The fields of each node type that contain nodes or lists of nodes, in source order. */
 const fields: { readonly [T in AnyNode['type']]: readonly string[] } = {
   ArrayExpression: ['elements'],
   ArrayPattern: ['elements'],
@@ -79,7 +79,10 @@ const fields: { readonly [T in AnyNode['type']]: readonly string[] } = {
 
 const none: readonly AnyNode[] = [];
 
-/** The direct child nodes in source order. A script is walked several times, so this is a table, not a search. */
+/**
+ * Returns the child nodes in source order. A script is walked several times, so this uses a table instead of a
+ * search.
+ */
 export function childrenOf(node: AnyNode): readonly AnyNode[] {
   const names = fields[node.type];
   if (names.length === 0) return none;
@@ -93,7 +96,7 @@ export function childrenOf(node: AnyNode): readonly AnyNode[] {
   return children;
 }
 
-/** The statements in a statement: where a `var` can stand, apart from functions and classes. */
+/** Returns the statements inside a statement that may contain a `var`; excludes functions and classes. */
 export function statementsIn(node: AnyNode): readonly AnyNode[] {
   switch (node.type) {
     case 'BlockStatement':

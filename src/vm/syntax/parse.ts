@@ -1,18 +1,18 @@
 import * as acorn from 'acorn';
 
-/** The parser's members that are called and kept while it reads a `yield`; acorn's types leave them out. */
+/** Members of the parser that are wrapped to read a `yield`; acorn's types omit them. */
 interface Reader {
   parseYield(...given: unknown[]): acorn.Expression;
-  /** Whether a slash begins a regular expression. */
+  /** Whether a slash starts a regular expression. */
   exprAllowed: boolean;
 }
 
 /**
- * acorn 8.19 loses sight of the generator in methods and in `(async function* () { … })`, and then takes `yield /x/` in
- * them for a division. Where it parses a `yield`, an expression follows.
+ * acorn 8.19 forgets in methods and in `(async function* () { … })` that it is in a generator, and then parses
+ * `yield /x/` as a division. After a `yield`, an expression follows.
  *
- * It looks at patterns and flags of regular expressions no further than to where they end: the engine that runs the text
- * knows its own syntax, which would be a fifth of the parser. (The published files are without it: `build/bundle.ts`.)
+ * Patterns and flags of regular expressions are only scanned to their end: the engine that runs the text validates
+ * them, which would be a fifth of the parser. (The published files omit it: `build/bundle.ts`.)
  */
 const Parser = acorn.Parser.extend((Base) => {
   const { parseYield } = Base.prototype as unknown as Reader;

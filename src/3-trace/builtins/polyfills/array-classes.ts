@@ -1,6 +1,6 @@
 /**
- * Methods that make another array, of instances of the user's own array classes: its constructor is looked up and
- * called as the language's specification says. Each is its printed source alone.
+ * Array methods that create instances of user array classes: the constructor is looked up and called as the
+ * specification requires. Each function must be self-contained in its printed source.
  */
 
 type Callback = (this: unknown, item: unknown, index: number, array: unknown[]) => unknown;

@@ -1,6 +1,6 @@
 /**
- * Methods of arrays for whatever has a length and elements: instances of the user's own array types, typed
- * arrays, `arguments`. They make no array of the receiver's type.
+ * Array methods for array-likes: instances of user array classes, typed arrays, `arguments`. They create no array
+ * of the receiver's type.
  */
 
 export function indexOf(this: ArrayLike<unknown>, item: unknown, ...start: number[]): number {
@@ -50,7 +50,7 @@ export function join(this: ArrayLike<unknown>, separator?: string): string {
   return text;
 }
 
-/** `slice` of an object that isn't an array: the result is a built-in array. */
+/** `slice` of an object that isn't an array; the result is a built-in array. */
 export function slice(this: ArrayLike<unknown>, start?: number, end?: number): unknown[] {
   const { length } = this;
   const from = start === undefined ? 0 : Math.trunc(Number(start)) || 0;

@@ -1,6 +1,6 @@
 /**
- * Array methods that call back, written by the language's specification for plain arrays and real
- * functions. They use nothing but their arguments, so that their printed source is all of them.
+ * Array methods that take callbacks, written after the specification for plain arrays and real functions. They use
+ * nothing but their arguments, so that their printed source is self-contained.
  */
 
 type Callback = (this: unknown, item: unknown, index: number, array: unknown[]) => unknown;

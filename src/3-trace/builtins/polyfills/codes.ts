@@ -6,7 +6,7 @@ export function notePolyfill(code: Code): void {
   codes.add(code);
 }
 
-/** Code that represents a native function's: no position in it is the user's. */
+/** Returns whether code represents a native function, so that its positions are not user positions. */
 export function isPolyfill(code: Code): boolean {
   return codes.has(code);
 }

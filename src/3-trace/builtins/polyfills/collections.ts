@@ -1,4 +1,4 @@
-/** The methods of Map and Set that call back. */
+/** Map and Set methods that take callbacks. */
 
 type Callback = (this: unknown, value: unknown, key: unknown, all: unknown) => unknown;
 

@@ -1,4 +1,4 @@
-/** `date.toJSON()`, which calls what the object has. */
+/** `date.toJSON()`, which calls the object's own methods. */
 
 export function toJSON(this: { toISOString(): string }): string | null {
   const time: unknown = this as unknown;

@@ -1,4 +1,4 @@
-/** `JSON.stringify` and `JSON.parse` of more than primitives, by the language's specification. */
+/** `JSON.stringify` and `JSON.parse` of other values than primitives, written after the specification. */
 
 type Replacer = (this: unknown, key: string, value: unknown) => unknown;
 
@@ -55,7 +55,7 @@ export function stringify(
       return list('[', ']', parts, indent);
     }
     const keys = names ?? Object.keys(item);
-    // By index, as the language does: the user may have replaced the iterator of arrays.
+    // By index, as the language does: user code may have replaced the array iterator.
     for (let i = 0; i < keys.length; i++) {
       const name = keys[i]!;
       const text = serialize(item, name, (item as Record<string, unknown>)[name], inner);

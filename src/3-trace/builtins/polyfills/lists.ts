@@ -1,7 +1,7 @@
 /**
- * Methods of arrays of data-dependent length, written with what such arrays do: reads and writes
- * at indices, `push`, `pop`, spreading. They have no holes; where an element is missing because a callback has
- * taken it away, the call runs as it is written. They use nothing but their arguments.
+ * Methods of arrays of data-dependent length, written with the operations that such arrays support: indexed reads
+ * and writes, `push`, `pop` and spreading. The arrays have no holes; if a callback removes an element that is
+ * still needed, the call runs natively. The functions use nothing but their arguments.
  */
 
 type Callback = (this: unknown, item: unknown, index: number, array: unknown[]) => unknown;
@@ -127,7 +127,7 @@ export function includes(this: unknown[], item: unknown, start?: number): boolea
   return false;
 }
 
-/** Sorts by insertion: the result doesn't depend on how often the comparator is called. */
+/** Insertion sort: the result doesn't depend on how often the comparator is called. */
 export function sort(this: unknown[], compare: (a: unknown, b: unknown) => number): unknown[] {
   const { length } = this;
   for (let next = 1; next < length; next++) {

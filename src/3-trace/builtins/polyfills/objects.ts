@@ -1,4 +1,4 @@
-/** Native functions about objects, by the language's specification. */
+/** Native functions on objects, written after the specification. */
 
 export function isAbove(this: object, value: unknown): boolean {
   const isObject = (typeof value === 'object' && value !== null) || typeof value === 'function';

@@ -1,7 +1,7 @@
 /**
- * `array.sort(compare)` for up to 63 elements. Timsort (Peters, 2002) begins such a list as one run that
- * goes up, or strictly down, and inserts the rest by binary search. Comparisons come in the order in
- * which V8 makes them, since a comparator may be seen working.
+ * `array.sort(compare)` for up to 63 elements. For such a list, Timsort (Peters, 2002) finds one ascending or
+ * strictly descending run at the start and inserts the rest by binary search. Comparisons are made in V8's order,
+ * since a comparator may have visible effects.
  */
 export function insertionSort(
   this: unknown[],
@@ -49,9 +49,9 @@ export function insertionSort(
 }
 
 /**
- * Sorts where device scalars decide comparisons: `orderOf` returns the places of the items in their order, as device
- * scalars, from one comparison of each pair. No decision depends on another, so the effort is quadratic in the length,
- * where paths of the insertion above would multiply.
+ * Sorts when device scalars decide comparisons. `orderOf` compares each pair once and returns the item indices in
+ * sorted order, as device scalars. No decision depends on another, so the cost is quadratic in the length; with
+ * the insertion sort above, the number of paths would multiply.
  */
 export function sortByRank(
   this: unknown[],

@@ -1,4 +1,7 @@
-/** `structuredClone(value)` of plain objects, arrays, Maps, Sets and dates; what can't be cloned is left to the native function. */
+/**
+ * `structuredClone(value)` of plain objects, arrays, Maps, Sets and dates. Values that can't be cloned are left to
+ * the native function.
+ */
 
 export function structured(value: unknown): unknown {
   const clones = new Map<unknown, unknown>();

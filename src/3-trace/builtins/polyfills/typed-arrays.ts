@@ -1,4 +1,4 @@
-/** Methods of typed arrays that call back and make another one. */
+/** Typed array methods that take callbacks or create another typed array. */
 
 interface TypedArray extends ArrayLike<number> {
   constructor: new (
@@ -53,7 +53,7 @@ export function fill(this: Writable, value: number, start?: number, end?: number
   return this;
 }
 
-/** `array.set(items, offset)`: of items of the same memory, all are read before any is written. */
+/** `array.set(items, offset)`: if the items share the array's memory, all are read before any is written. */
 export function set(this: Writable, items: ArrayLike<number>, offset?: number): void {
   const start = Math.trunc(offset === undefined ? 0 : +offset) || 0;
   const { length } = items;

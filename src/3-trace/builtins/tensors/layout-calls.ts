@@ -1,4 +1,4 @@
-/** Methods that say how a tensor is laid out: `x.size(0)` is `x.shape[0]`, a number that may vary from run to run. */
+/** Methods that return a tensor's layout: `x.size(0)` is `x.shape[0]`, a number that may vary between runs. */
 
 import { normalizeDim } from '../../../../runtime/spec/shape.ts';
 import { Tensor } from '../../../../runtime/tensor/tensor.ts';
@@ -17,7 +17,7 @@ type Laid = TensorVariable | UnbackedTensor;
 const count = (t: Tracer, x: Laid): Variable =>
   x.kind === 'tensor' ? elementCount(t, x) : dynamicElementCount(t, x);
 
-/** The list of a property, or its entry at a dimension. */
+/** Returns the list of a property, or its entry for a dimension. */
 const entry =
   (property: 'shape' | 'strides') =>
   (t: Tracer, x: Laid, [dim]: readonly Variable[]): Variable => {
@@ -58,7 +58,7 @@ const queries: ReadonlyMap<unknown, Query> = new Map<unknown, Query>([
 
 export const layoutMethods: readonly unknown[] = [...queries.keys()];
 
-/** Undefined for other functions. */
+/** Returns undefined for other functions. */
 export function callLayout(
   t: Tracer,
   fn: unknown,

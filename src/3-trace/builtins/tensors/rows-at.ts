@@ -1,4 +1,4 @@
-/** Rows of a tensor at a number of the program. */
+/** Rows of a tensor at a data-dependent position. */
 
 import { noGrad } from '../../../../runtime/autograd/grad-mode.ts';
 import { deviceGuard } from '../../../../runtime/device/current.ts';
@@ -19,9 +19,8 @@ import { sizeOperand } from '../../values/numbers.ts';
 import type { TensorVariable, Variable } from '../../variables/variable.ts';
 
 /**
- * `select(dim, i)` and `narrow(dim, i, length)` at a number of the program: no view, but a copy of these
- * rows. Undefined for other calls. A place that the tensor doesn't have ends the run, and eager execution
- * rejects it.
+ * `select(dim, i)` and `narrow(dim, i, length)` with a device scalar `i`: returns a copy of the rows instead of a
+ * view; undefined for other calls. A position out of range ends the run, and eager execution rejects it.
  */
 export function rowsAt(
   t: Tracer,
@@ -59,7 +58,7 @@ export function rowsAt(
 
 interface Taken {
   readonly axis: number;
-  /** A row: counted from the end where it is negative. */
+  /** True for a single row, whose position counts from the end if negative. */
   readonly isRow: boolean;
 }
 
@@ -68,7 +67,7 @@ function countOperand(t: Tracer, count: Variable | undefined): unknown {
   return Number(count && constantOf(t, count));
 }
 
-/** Whether the tensor has the given number of rows at the place. */
+/** Returns whether the tensor has the given number of rows at the position. */
 function isInside({ axis, isRow }: Taken, given: readonly unknown[]): Tensor {
   const [{ shape }, at, length] = given as [Tensor, Tensor, number];
   const size = shape[axis]!;
@@ -77,7 +76,7 @@ function isInside({ axis, isRow }: Taken, given: readonly unknown[]): Tensor {
   return logicalAnd(inRange, eq(at, trunc(at)));
 }
 
-/** Their places as int32, from 0 on. */
+/** Returns the row indices as int32, starting at 0. */
 function placesOf({ axis }: Taken, given: readonly unknown[]): Tensor {
   const [{ shape }, at, length] = given as [Tensor, Tensor, number];
   const { lt, add } = pointwise;

@@ -1,4 +1,4 @@
-/** Tensors made of numbers that the program computes: `tensor(n)`, `tensor([a, 1], { dtype })`, `full(shape, n)`. */
+/** Tensors created from device scalars: `tensor(n)`, `tensor([a, 1], { dtype })`, `full(shape, n)`. */
 
 import { noGrad } from '../../../../runtime/autograd/grad-mode.ts';
 import { expand } from '../../../../runtime/ops/core/broadcast.ts';
@@ -20,7 +20,7 @@ import { plainEntries } from '../../values/property-keys.ts';
 import { numberNeeded } from '../../variables/number-needed.ts';
 import type { DeviceScalar, Variable } from '../../variables/variable.ts';
 
-/** Returns the tensor that such a call makes; undefined for any other function, and where all numbers are known. */
+/** Returns the created tensor; undefined for other functions, and if all numbers are known. */
 export function tensorOfScalars(
   t: Tracer,
   fn: unknown,
@@ -43,7 +43,7 @@ export function tensorOfScalars(
   const made = t.runApi(() =>
     noGrad(() => {
       if (shape) return clone(expand(elements[0]!, arrayOfSizes(t, shape)));
-      // A handle of its own: what is written to it doesn't reach the number.
+      // A separate tensor: writing to it must not change the scalar.
       return sizes.length === 0 ? clone(elements[0]!) : reshape(stack(elements), sizes);
     }),
   );
@@ -51,7 +51,7 @@ export function tensorOfScalars(
   return requiresGrad ? traceRequiresGrad(t, result, []) : result;
 }
 
-/** The sizes of nested arrays, whose leaves are put into the list; null where they are ragged. */
+/** Collects the leaves of nested arrays and returns the arrays' sizes; null if they are ragged. */
 function collect(t: Tracer, data: Variable, leaves: Variable[]): number[] | null {
   const array = asArray(t, data);
   if (!array) {
@@ -65,7 +65,10 @@ function collect(t: Tracer, data: Variable, leaves: Variable[]): number[] | null
   return isEven && first ? [elements.length, ...first] : null;
 }
 
-/** The options that `tensor` and `full` choose. An integer dtype takes whole numbers; eager execution rejects others. */
+/**
+ * Returns the options of `tensor` or `full`. An integer dtype requires whole numbers; eager execution rejects
+ * others.
+ */
 function optionsOf(
   t: Tracer,
   leaves: readonly Variable[],
@@ -77,7 +80,7 @@ function optionsOf(
   let requiresGrad = false;
   const isGiven = options && !(options.kind === 'constant' && constantOf(t, options) === undefined);
   if (isGiven && options.kind === 'constant') {
-    // Eager execution rejects it.
+    // Rejected by eager execution.
     throw new GraphBreak('unsupported-value', 'options that are not an object');
   }
   for (const { key, value } of isGiven ? plainEntries(t, options) : []) {
@@ -91,7 +94,7 @@ function optionsOf(
   }
   if (dtypes[dtype].floating) return { dtype, requiresGrad };
   if (requiresGrad) {
-    // Eager execution rejects it.
+    // Rejected by eager execution.
     throw new GraphBreak(
       'unsupported-value',
       `a tensor of data-dependent numbers, of ${dtype}, with requiresGrad`,

@@ -5,7 +5,7 @@ import { absent, type Variable } from '../../variables/variable.ts';
 import { bornAt, expectForm, Grows } from './growable-array.ts';
 import { joinAll } from './list-tree-spec.ts';
 
-/** An array whose length an iteration changes is to be a list before the loop. */
+/** Requires that an array whose length changes in an iteration is a list before the loop. */
 export function expectLength(
   t: Tracer,
   { array, part, form }: Location,
@@ -18,11 +18,11 @@ export function expectLength(
     const forms = samples.map((sample) => expectForm(t, sample, bornAt(array!)));
     if (forms.length > 0) throw new Grows(array!, joinAll(t, forms) ?? forms[0]!);
   }
-  // It became one in an inner loop.
+  // The array became a list in an inner loop.
   if (part !== 'element' && isNew && form) throw new Grows(array!, form);
 }
 
-/** Returns the variables that the element may be where it exists. */
+/** Returns the possible values of an element that may be absent. */
 export function samplesOf(value: Variable): Variable[] {
   const variable = resolved(value);
   if (variable === absent) return [];

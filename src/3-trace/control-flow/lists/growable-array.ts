@@ -1,4 +1,4 @@
-/** Arrays of data-dependent length: those that grow and shrink in its loops. */
+/** Arrays of data-dependent length, which grow and shrink in loops of the program. */
 
 import type { UserPosition } from '../../../../runtime/errors/position.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
@@ -10,14 +10,14 @@ import type { NewArrayVariable, Variable } from '../../variables/variable.ts';
 import { grownOf, notThere } from './list-elements.ts';
 import { formOf, joinForms, unlike, unlistable } from './list-tree-spec.ts';
 
-/** An array that has become a list of the program. */
+/** An array that has become a list. */
 export type GrowableArray = NewArrayVariable & { readonly grown: GrowableList };
 
 export function isGrown(variable: Variable): variable is GrowableArray {
   return variable.kind === 'newArray' && variable.grown !== undefined;
 }
 
-/** The list that the value is, or, of a pre-existing array, that is all of its content. */
+/** Returns the variable as a list; for a pre-existing array, the list that is its whole content. */
 export function grownIn(t: Tracer, variable: Variable): GrowableArray | undefined {
   if (variable.kind !== 'object') return isGrown(variable) ? variable : undefined;
   const changed = t.effects.array(variable.value);
@@ -26,7 +26,7 @@ export function grownIn(t: Tracer, variable: Variable): GrowableArray | undefine
   return changed.content;
 }
 
-/** Thrown where the length of an array differs between paths: it must become a list before they diverge. */
+/** Thrown if an array's length differs between paths: the array must become a list before they diverge. */
 export class Grows extends Error {
   override readonly name = 'Grows';
   readonly array: NewArrayVariable;
@@ -41,13 +41,13 @@ export class Grows extends Error {
     this.#otherwise = otherwise;
   }
 
-  /** Where it can't be one. */
+  /** Returns the graph break to throw if the array can't become a list. */
   asBreak(): GraphBreak {
     return this.#otherwise;
   }
 }
 
-/** Thrown where a path changes a pre-existing object that must be read before the paths diverge. */
+/** Thrown if a path changes a pre-existing object, which must be taken over before the paths diverge. */
 export class TakenBefore extends Error {
   override readonly name = 'TakenBefore';
   readonly take: () => void;
@@ -65,16 +65,16 @@ const changesElsewhere = (): GraphBreak =>
   );
 
 /**
- * Traces paths. If they leave an array with different lengths, the array becomes a list before the paths, which are
- * traced again. `expected`: arrays that are known to do so. An array with a union of lengths is a list from its
- * allocation on.
+ * Traces paths. If they leave an array with different lengths, the array becomes a list before the paths, which
+ * are then traced again. `expected`: arrays that are known to need this. An array with a union of lengths is a
+ * list from its allocation on.
  */
 export function withGrown<T>(
   t: Tracer,
   follow: (grown: Iterable<NewArrayVariable>) => T,
   expected: ReadonlyMap<NewArrayVariable, ListTreeSpec> = new Map(),
 ): T {
-  // What they held before them.
+  // Original elements of the arrays that became lists here.
   const grownHere = new Map<NewArrayVariable, Variable[]>();
   const growHere = (array: NewArrayVariable, form: ListTreeSpec) => {
     const { elements } = array;
@@ -99,7 +99,7 @@ export function withGrown<T>(
         );
       }
       const { array, form } = error;
-      // Its elements are of a wider form than was known when it became one.
+      // The array needs a wider form than was known when it became a list.
       const before = grownHere.get(array);
       if (before) Object.assign(array, { grown: undefined, elements: before });
       if (array.grown) throw error;
@@ -111,7 +111,7 @@ export function withGrown<T>(
   }
 }
 
-/** The function is traced again, where that isn't known yet. */
+/** Restarts the trace with a list from the array's allocation on, unless that is already planned. */
 function growFromBirth(t: Tracer, { born, outer }: NewArrayVariable, error: Grows): never {
   const { depth, plans } = t.control;
   if (depth === 0 && outer && !plans.growsFrom(outer.source)) plans.growOutside(outer.source);
@@ -119,7 +119,7 @@ function growFromBirth(t: Tracer, { born, outer }: NewArrayVariable, error: Grow
   throw error;
 }
 
-/** From here on the length of the array is a value of the program. `form`: what it is going to hold. */
+/** Makes the array a list, whose length is a device scalar. `form`: its future elements. */
 export function grow(t: Tracer, array: NewArrayVariable, form: ListTreeSpec): void {
   if (array.grown) return;
   t.control.plans.usesLists = true;
@@ -131,19 +131,19 @@ export function grow(t: Tracer, array: NewArrayVariable, form: ListTreeSpec): vo
     if (!joined) throw unlike(t, own!, element);
     own = joined;
   }
-  // Where what comes later doesn't fit, it is rejected where it comes.
+  // Elements that don't fit are rejected when they are added.
   const wide = own ? (joinForms(t, own, form) ?? own) : form;
   setGrown(t, array, grownOf(t, elements, wide));
   for (const element of elements) markListed(t, element);
 }
 
-/** Where the literal is. */
+/** Returns the position of the array literal. */
 export function bornAt({ born }: NewArrayVariable): UserPosition | undefined {
   const span = born?.code.spans[born.pc];
   return span && born.code.source.position(span.start);
 }
 
-/** Throws a break where no list can hold the value. */
+/** Returns the list tree spec of the value. Throws a graph break if no list can store it. */
 export function expectForm(t: Tracer, value: Variable, at?: UserPosition): ListTreeSpec {
   const form = formOf(t, value, at);
   if (form) return form;

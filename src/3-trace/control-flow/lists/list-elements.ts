@@ -1,4 +1,4 @@
-/** Elements as the lists of a program hold them, and back. */
+/** Converts elements to the lists that store their leaves, and back. */
 
 import { sameSpec } from '../../../../runtime/device/tensor-meta.ts';
 import { bind1 } from '../../../../runtime/ops/core/bind.ts';
@@ -43,14 +43,14 @@ export function lengthScalar(t: Tracer, length: number): DeviceScalar {
   return { kind: 'scalar', type: 'number', tensor: constantTensor(t, length, t.device) };
 }
 
-/** Known elements as lists of the program. Throws a break where one is of another form. */
+/** Returns the lists for known elements. Throws a graph break for an element of another form. */
 export function grownOf(
   t: Tracer,
   elements: readonly Variable[],
   form: ListTreeSpec,
 ): GrowableList {
   const columns = columnsOf(form);
-  // Without a tensor or number their count is unknown.
+  // Elements without tensors or numbers have no list that knows their count.
   if (columns.length === 0)
     throw unlistable(elements[0] ?? { kind: 'uninitialized', source: null });
   const rows = elements.map((element) => leavesOf(t, form, element));
@@ -61,7 +61,7 @@ export function grownOf(
   return { form, lists, length: lengthScalar(t, elements.length) };
 }
 
-/** A list of values of the program, all of one spec. */
+/** Returns a list of graph values, all of the same spec. */
 export function listOfTensors(
   t: Tracer,
   items: readonly Tensor[],
@@ -74,9 +74,7 @@ export function listOfTensors(
   });
 }
 
-/**
- * Without elements. What they will be is taken from a sample that the program need not have.
- */
+/** Returns an empty list. The spec of its elements comes from a sample that need not exist in the program. */
 function listWithout(t: Tracer, { depth, spec }: Pick<Column, 'depth' | 'spec'>): Tensor {
   const { dtype, shape } = spec;
   const sizes = shape.map((size, i) => (i < depth ? size : sizeGuess(t, size)));
@@ -86,8 +84,8 @@ function listWithout(t: Tracer, { depth, spec }: Pick<Column, 'depth' | 'spec'>)
 }
 
 /**
- * Returns the contribution of the element to each list. Throws a break that names both lines where it is of another
- * form, and UnionMet. Throws a break that names both lines where it is of another form, and UnionMet.
+ * Returns the element's value for each list. Throws a graph break that names both lines if the element has another
+ * form. Throws UnionMet.
  */
 export function leavesOf(t: Tracer, form: ListTreeSpec, element: Variable): Tensor[] {
   const found: Tensor[] = [];
@@ -95,7 +93,7 @@ export function leavesOf(t: Tracer, form: ListTreeSpec, element: Variable): Tens
   return found;
 }
 
-/** Returns false for a value of another form. The run rejects a read beyond the elements. */
+/** Collects the leaves; returns false for a value of another form. The run rejects reads past the end. */
 function collect(t: Tracer, form: ListTreeSpec, given: Variable, found: Tensor[]): boolean {
   const value = specialized(given);
   const isMissing = value === absent || value === undefinedVariable;
@@ -156,7 +154,7 @@ function leafTensor(t: Tracer, { of, spec }: LeafForm, value: Variable): Tensor 
   return constantTensor(t, (value as { readonly value: number | boolean }).value, t.device);
 }
 
-/** The element whose leaves are these values of the program. */
+/** Returns the element with these graph values as leaves. */
 export function elementOf(
   t: Tracer,
   { form, lists }: GrowableList,
@@ -202,12 +200,12 @@ function nested(grown: GrowableList): NewArrayVariable {
   return { ...grownArray(grown), listed: true };
 }
 
-/** An array that is nothing but its lists. */
+/** Returns an array that consists of lists only. */
 export function grownArray(grown: GrowableList): NewArrayVariable {
   return { kind: 'newArray', elements: notThere, grown };
 }
 
-/** Code that needs the elements one by one can't be traced. */
+/** Breaks the graph when code needs the elements one by one. */
 export const notThere: Variable[] = new Proxy([], {
   get() {
     throw unknownLength();
@@ -224,7 +222,7 @@ export function unknownLength(): GraphBreak {
   );
 }
 
-/** `how`: when it is that the method needs them. */
+/** `how`: the case in which the method needs its elements. */
 export function needsElements(method: string, how = ''): GraphBreak {
   return new GraphBreak(
     'unbacked-list',

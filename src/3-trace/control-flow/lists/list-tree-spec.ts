@@ -1,4 +1,4 @@
-/** The structure of elements of arrays of data-dependent length. */
+/** The structure of the elements of arrays of data-dependent length. */
 
 import { formatSpec, sameSpec, type TensorSpec } from '../../../../runtime/device/tensor-meta.ts';
 import { formatPosition, type UserPosition } from '../../../../runtime/errors/position.ts';
@@ -11,7 +11,7 @@ import type { LeafForm, ListTreeSpec } from '../../variables/growable-list.ts';
 import { resolved } from '../../variables/unions.ts';
 import { absent, type Variable } from '../../variables/variable.ts';
 
-/** Returns the list tree spec of the value as an element; null where no list can hold it. */
+/** Returns the list tree spec of a value; null if no list can store it. */
 export function formOf(t: Tracer, given: Variable, at = t.position()): ListTreeSpec | null {
   const value = resolved(given);
   const scalar = (of: 'number' | 'boolean'): LeafForm => ({
@@ -64,7 +64,7 @@ function formsOf(
   return forms.every((form) => form !== null) ? forms : null;
 }
 
-/** Returns the list tree spec of elements of both forms; null where one array can't hold them. */
+/** Returns the list tree spec that covers both forms; null if one array can't contain both. */
 export function joinForms(t: Tracer, a: ListTreeSpec, b: ListTreeSpec): ListTreeSpec | null {
   if (a.kind === 'leaf' && b.kind === 'leaf') {
     return a.of === b.of && sameSpec(a.spec, b.spec) ? a : null;
@@ -91,7 +91,7 @@ export function joinForms(t: Tracer, a: ListTreeSpec, b: ListTreeSpec): ListTree
   return of ? { kind: 'list', of } : null;
 }
 
-/** Returns the list tree spec of elements of all the forms; null where one array can't hold them. */
+/** Returns the list tree spec that covers all forms; null if one array can't contain them. */
 export function joinAll(t: Tracer, [first, ...rest]: readonly ListTreeSpec[]): ListTreeSpec | null {
   if (!first) return null;
   return rest.reduce<ListTreeSpec | null>((so, form) => so && joinForms(t, so, form), first);
@@ -106,7 +106,7 @@ function joinEach(
   return parts.every((part) => part !== null) ? parts : null;
 }
 
-/** Whether two values that aren't leaves are the same. */
+/** Returns whether two values that aren't leaves are the same. */
 export function isSameValue(t: Tracer, a: Variable, b: Variable): boolean {
   if (a.kind !== 'constant' || b.kind !== 'constant') return isSame(t, a, b);
   return Object.is(constantOf(t, a), constantOf(t, b));
@@ -117,21 +117,21 @@ type Entries = Extract<ListTreeSpec, { kind: 'object' }>['entries'];
 const sameKeys = (a: Entries, b: Entries): boolean =>
   a.length === b.length && a.every(([key], i) => key === b[i]![0]);
 
-/** The forms of what an array holds. */
+/** Returns the forms of an array's elements. */
 function elementsOf(form: ListTreeSpec): readonly ListTreeSpec[] | null {
   if (form.kind === 'array') return form.parts;
   return form.kind === 'list' ? [form.of] : null;
 }
 
-/** The list that holds one leaf of all elements. */
+/** A list that stores one leaf of all elements. */
 export interface Column {
   readonly of: LeafForm['of'];
   readonly depth: number;
-  /** The spec of the list's own elements. */
+  /** The spec of the list's elements. */
   readonly spec: TensorSpec;
 }
 
-/** The leaves of a form, in its order. */
+/** Returns the leaves of a form, in order. */
 export function columnsOf(form: ListTreeSpec): readonly Column[] {
   switch (form.kind) {
     case 'leaf':
@@ -151,7 +151,7 @@ export function columnsOf(form: ListTreeSpec): readonly Column[] {
   }
 }
 
-/** The form as text: the same for equal forms. */
+/** Returns the form as text. Equal forms have equal texts. */
 export function formText(t: Tracer, form: ListTreeSpec): string {
   switch (form.kind) {
     case 'leaf':
@@ -173,7 +173,7 @@ export function formText(t: Tracer, form: ListTreeSpec): string {
   }
 }
 
-/** Where the first element came from. */
+/** Returns the position of the first element. */
 function originOf(form: ListTreeSpec): UserPosition | undefined {
   switch (form.kind) {
     case 'leaf':
@@ -189,7 +189,7 @@ function originOf(form: ListTreeSpec): UserPosition | undefined {
   }
 }
 
-/** The array holds elements of one form, and gets another one: both lines are named. */
+/** Returns the break for an element of another form than the array's, which names both lines. */
 export function unlike(t: Tracer, form: ListTreeSpec, given: Variable): GraphBreak {
   const other = formOf(t, given);
   if (!other) return unlistable(given);
@@ -210,7 +210,7 @@ function held(t: Tracer, form: ListTreeSpec): string {
   return form.of === 'tensor' ? `${text} tensors` : `${text}s`;
 }
 
-/** No list holds such a value. */
+/** Returns the break for a value that no list can store. */
 export function unlistable(given: Variable): GraphBreak {
   const what = culprit(resolved(given), '');
   return new GraphBreak(
@@ -219,7 +219,7 @@ export function unlistable(given: Variable): GraphBreak {
   );
 }
 
-/** Where in the value the part is that can't be held, and what it is. */
+/** Returns the path and kind of the part that can't be stored. */
 function culprit(value: Variable, path: string): string {
   const within = (parts: readonly (readonly [string, Variable])[]): string => {
     const found = parts.map(([key, part]) => culprit(resolved(part), `${path}${key}`));

@@ -1,4 +1,4 @@
-/** The locations of what is to be done after the run. */
+/** Locations of effects that happen after the run. */
 
 import { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import { accessorOf } from '../../../guards/plain.ts';
@@ -51,7 +51,7 @@ function valueBefore(t: Tracer, object: object, source: Source, key: string | sy
   return t.read({ kind: 'property', base: source, key }, value);
 }
 
-/** Where the keys stand that are new or were deleted before. */
+/** Adds the order of keys that are new or were deleted before being written. */
 function addOrder(effects: EffectLog, object: object, source: Source, add: Add): void {
   const location: Location = {
     key: `order ${idOf(object)}`,
@@ -64,7 +64,7 @@ function addOrder(effects: EffectLog, object: object, source: Source, add: Add):
   add(location, effects.orderOf(object));
 }
 
-/** Whether a pre-existing tensor has been disposed of; tensors that a path has created don't count. */
+/** Adds whether each pre-existing tensor has been disposed. Tensors created on a path don't count. */
 export function addDisposals(t: Tracer, add: Add): void {
   for (const [tensor, { variable, when }] of t.effects.disposed) {
     if (t.isInRegion && !variable.actual && tensor.traced?.builder === t.builder) continue;

@@ -29,7 +29,9 @@ function isLeaf({ traced }: TensorVariable): boolean {
   return traced?.requiresGrad === true && traced.gradEdge === null;
 }
 
-/** Copies of objects that were made since; others represent themselves. */
+/**
+ * Returns a function that copies objects created after those in `made`; other variables are returned unchanged.
+ */
 export function freezer(made: ReadonlySet<Variable>): (variable: Variable) => Variable {
   const copies = new Map<Variable, Variable>();
   const freeze = (given: Variable): Variable => {
@@ -71,7 +73,8 @@ export function freezer(made: ReadonlySet<Variable>): (variable: Variable) => Va
         return copy;
       }
       case 'tensor': {
-        // The effects of requiresGrad_() and backward() on a tensor that was made since are rolled back with the path.
+        // The effects of requiresGrad_() and backward() on a tensor created on the path are rolled back with the
+        // path.
         if (variable.source || !(variable.grad || isLeaf(variable))) return variable;
         const copy = { ...variable };
         copies.set(variable, copy);

@@ -1,4 +1,4 @@
-/** The locations of what the trace has made. */
+/** Locations in objects created in the trace. */
 
 import { liveDuring } from '../../../vm/bytecode/liveness.ts';
 import { putInto } from '../../heap/collections.ts';
@@ -18,11 +18,11 @@ import {
 } from '../../variables/variable.ts';
 import { type GrowableArray, grownIn } from '../lists/growable-array.ts';
 
-/** The key of an element's location. */
+/** Returns the key of an element's location. */
 export const elementKey = (array: NewArrayVariable, index: number): string =>
   `${idOf(array)} [${index}]`;
 
-/** The elements, fields, entries and positions that may hold something else later. */
+/** Adds elements, fields, entries and positions, whose values may change. */
 export function addParts(t: Tracer, variable: Variable, add: Add): void {
   const id = idOf(variable);
   const part = (key: string, name: string, set: Location['set'], value: Variable) =>
@@ -113,7 +113,7 @@ export function addParts(t: Tracer, variable: Variable, add: Add): void {
   }
 }
 
-/** Adds the content of properties with symbols. Paths leave the same ones, in the same order. */
+/** Adds the content of symbol-keyed properties. All paths have the same ones, in the same order. */
 function addSymbols(object: NewObjectVariable, add: Add): void {
   const { traits } = object;
   if (!traits) return;
@@ -128,8 +128,8 @@ function addSymbols(object: NewObjectVariable, add: Add): void {
 }
 
 /**
- * Adds where a generator stands, and the registers that it keeps at a `yield`: a loop may carry these, as those of any
- * frame. One that is running is a frame itself.
+ * Adds a generator's position and the registers that are live at its `yield`: a loop may carry them like those of
+ * any frame. A running generator is on the stack as a frame.
  */
 function addGenerator(t: Tracer, generator: GeneratorVariable, add: Add): void {
   const { state, frame } = generator;
@@ -186,7 +186,7 @@ function addLists(array: GrowableArray, add: Add): void {
   add(location('length', 'the length of an array', change), length);
 }
 
-/** Adds the number of steps that an iteration over an array of data-dependent length has taken. */
+/** Adds the position of an iteration over an array of data-dependent length. */
 function addPosition(t: Tracer, iterator: IteratorVariable, iteration: Variable, add: Add): void {
   if (!grownIn(t, iterator.over)) return;
   const set = (t: Tracer, next: Variable) => {
@@ -199,7 +199,7 @@ function addPosition(t: Tracer, iterator: IteratorVariable, iteration: Variable,
   add(location, iterator.position ?? known(iterator.next));
 }
 
-/** The position of an iteration, and the keys passed that it will reach once more. */
+/** Returns the iterator's position, and the passed keys that it will visit again. */
 function stateOf(t: Tracer, iterator: Variable, done = false): Variable {
   if (iterator.kind !== 'iterator') return known(`${done}`);
   const { over, next, passed, heard } = iterator;

@@ -1,7 +1,7 @@
 import { valuesIn } from '../../../../runtime/program/number-text.ts';
 import type { ObjectTraits, Variable } from '../../variables/variable.ts';
 
-/** The variables that a variable holds. */
+/** Returns the variables that a variable contains. */
 export function partsOf(variable: Variable): readonly (Variable | null)[] {
   switch (variable.kind) {
     case 'union':
@@ -40,7 +40,7 @@ export function partsOf(variable: Variable): readonly (Variable | null)[] {
     case 'iterator':
       return [variable.over];
     case 'iteratorRecord':
-      // No user code can reach the iterator of a direct iteration.
+      // User code can't reach the iterator of a direct iteration.
       return variable.direct ? [variable.namesOf ?? null] : [variable.iterator, variable.next];
     case 'generator': {
       const { registers, args, cells, thisVariable, delegate } = variable.frame;

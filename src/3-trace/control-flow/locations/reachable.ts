@@ -1,4 +1,4 @@
-/** The objects created in the trace that the trace can still reach. */
+/** Objects created in the trace that are still reachable. */
 
 import { needsArguments } from '../../../vm/bytecode/call-inputs.ts';
 import type { Pc } from '../../../vm/bytecode/instructions.ts';
@@ -8,7 +8,7 @@ import type { TraceFrame } from '../../variables/trace-frame.ts';
 import type { Variable } from '../../variables/variable.ts';
 import { partsOf } from './parts.ts';
 
-/** The objects made by the trace that can be reached at the moment, and may be changed. */
+/** Returns the reachable objects that were created in the trace, and may therefore be changed. */
 export function madeObjects(t: Tracer): ReadonlySet<Variable> {
   const found = new Set<Variable>();
   const pending: Variable[] = [];
@@ -33,14 +33,17 @@ export function madeObjects(t: Tracer): ReadonlySet<Variable> {
   return found;
 }
 
-/** Methods and accessors with private names, which no object holds. */
+/** Yields private methods and accessors, which are not stored in any object. */
 function* privateMembers(t: Tracer): Generator<Variable | null> {
   for (const { shared } of t.privateNames.values()) {
     if (shared) yield* [shared.value, shared.get, shared.set];
   }
 }
 
-/** Returns the values that more than one path reaches from the registers that later instructions read or return. */
+/**
+ * Returns the values with more than one path from registers that later instructions read, or from the returned
+ * value.
+ */
 export function heldMoreThanOnce(
   t: Tracer,
   frame: TraceFrame,
@@ -52,11 +55,11 @@ export function heldMoreThanOnce(
 
 interface Reached {
   readonly found: ReadonlySet<Variable>;
-  /** Those to which there is more than one path. */
+  /** Values that more than one path reaches. */
   readonly again: ReadonlySet<Variable>;
 }
 
-/** Returns the objects reachable from values that are read from one of the instructions on, or returned. */
+/** Returns the objects reachable from values that are read from one of the pcs on, or returned. */
 export function reachedFrom(
   t: Tracer,
   frame: TraceFrame,
@@ -83,12 +86,12 @@ export function reachedFrom(
     const reads = isTop ? pcs : [at];
     if (reads.some((pc) => needsArguments(code, pc))) each.args.forEach(reach);
     for (const variable of [...each.cells, each.thisVariable]) reach(variable);
-    // Calls above it have ended.
+    // The frames above have returned.
     if (isTop) break;
   }
   for (const member of privateMembers(t)) reach(member);
   for (const { value } of t.effects.writes()) reach(value);
-  // Those who have the array, Map or Set itself have its content.
+  // Counted twice, since holders of the pre-existing array, Map or Set itself also reach its content.
   for (const { content } of [...t.effects.arrays(), ...t.effects.arrays()]) reach(content);
   for (const { content } of [...t.effects.collections(), ...t.effects.collections()]) {
     reach(content);

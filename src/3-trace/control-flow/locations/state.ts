@@ -1,4 +1,4 @@
-/** The state that a path may change, location by location. */
+/** A snapshot of the state that a path may change, by location. */
 
 import type { Reg } from '../../../vm/bytecode/instructions.ts';
 import type { Location } from '../../state/location.ts';
@@ -9,19 +9,19 @@ import { addDisposals, addEffects } from './effect-locations.ts';
 import { freezer } from './freeze.ts';
 import { addParts } from './object-locations.ts';
 
-/** The state of a location: the variable itself, and the facts known about it at the moment. */
+/** The state of a location: the variable itself, and a copy that shows what is known about it at this moment. */
 export interface LocationState {
   readonly location: Location;
   readonly raw: Variable;
   readonly value: Variable;
 }
 
-/** The values of all locations at one moment. */
+/** The values of all locations at one point of the trace. */
 export type State = ReadonlyMap<string, LocationState>;
 
 /**
- * Reads every location: the registers of the top frame, the content of the objects in `made`, and what is
- * to be written after the run. Objects made since are copied, so that later changes don't show.
+ * Reads every location: the registers of the top frame, the contents of the objects in `made`, and pending
+ * effects. Objects created later are copied, so that subsequent changes don't show.
  */
 export function stateOf(
   t: Tracer,
@@ -43,7 +43,7 @@ export function stateOf(
   return state;
 }
 
-/** How many random numbers were drawn. */
+/** The number of random numbers drawn. */
 const randomLocation: Location = {
   key: 'random',
   name: 'the stream of random numbers',

@@ -6,16 +6,16 @@ import { columnOf, knownSizes, outerOf } from '../merge/leaves.ts';
 import type { Merged } from '../merge/phi-merger.ts';
 import type { Leaf } from '../numbers/leaf.ts';
 
-/** A loop-carried location, and its value at the start and after an iteration as one structure. */
+/** A loop-carried location. Its values before and after an iteration are merged into one structure. */
 export interface Carried {
   readonly location: Location;
   readonly merged: Merged;
 }
 
-/** A tensor that is carried, and what it represents. */
+/** A loop-carried tensor, and the leaf that it represents. */
 export interface CarriedLeaf {
   readonly leaf: Leaf;
-  /** The same in every attempt. */
+  /** Equal in every attempt. */
   readonly key: string;
 }
 
@@ -27,18 +27,21 @@ function isAlike(a: Leaf, b: Leaf): boolean {
   return sameSpec(columnOf(a).spec, columnOf(b).spec);
 }
 
-/** An order that is the same in every iteration is not an operand. */
+/** Returns whether the orders are the same in every iteration, so that they need no operand. */
 export function isSameOrder(t: Tracer, a: Merged | undefined, b: Merged): boolean {
   if (!a || a.leaves.length + b.leaves.length > 0) return true;
   return isSame(t, a.build([]), b.build([]));
 }
 
-/** The pre-existing tensors that each leaf may be are known already. */
+/** Returns whether the pre-existing tensors that each leaf may alias are already known. */
 export function mayBeSame(a: Merged, b: Merged): boolean {
   return a.leaves.every((leaf, i) => outerOf(leaf).length === outerOf(b.leaves[i]!).length);
 }
 
-/** Operands of the same kinds, dtypes and shapes, and as many options: the last iteration's are among them. */
+/**
+ * Returns whether the operands have the same kinds, dtypes, shapes and numbers of options, so that the last
+ * iteration's options are included.
+ */
 export function sameLeaves(a: Merged, b: Merged): boolean {
   if (a.leaves.length !== b.leaves.length || a.options !== b.options) return false;
   return a.leaves.every((leaf, i) => isAlike(leaf, b.leaves[i]!));

@@ -3,7 +3,7 @@ import { GraphBreak } from '../../../traces/graph-break.ts';
 import { isLeaf, placesBelow } from '../../state/recorded-graph.ts';
 import { type RegionBuilder, regionWith } from '../../state/region-builder.ts';
 
-/** Gradients for `wanted` were requested of what depends on the carried value number `index`. */
+/** A request for the gradient of `wanted`, from a root that depends on the carried value `index`. */
 interface Request {
   readonly index: number;
   readonly wanted: Tensor;
@@ -12,8 +12,8 @@ interface Request {
 const requests = new WeakMap<RegionBuilder, Request[]>();
 
 /**
- * Notes a backward inside a loop that is to stop at these tensors. In the body the graph begins at the loop-carried
- * values; in eager execution it continues into what earlier iterations have recorded.
+ * Notes a backward inside a loop that stops at these tensors. In the body, the graph starts at the loop-carried
+ * values; in eager execution, it continues into what earlier iterations have recorded.
  */
 export function noteRequest(roots: readonly Tensor[], wanted: readonly Tensor[]): void {
   for (const root of roots) {
@@ -28,7 +28,10 @@ export function noteRequest(roots: readonly Tensor[], wanted: readonly Tensor[])
   }
 }
 
-/** Throws a break where such a gradient would go through what an earlier iteration, or code before the loop, has recorded. */
+/**
+ * Throws a graph break if such a gradient would flow through what an earlier iteration, or code before the loop,
+ * has recorded.
+ */
 export function expectNoneEarlier(
   region: RegionBuilder,
   starts: readonly Tensor[],
@@ -39,11 +42,11 @@ export function expectNoneEarlier(
   const below = outputs.map((output) => new Set(placesBelow(output)));
   const leads = (index: number, wanted: Tensor): boolean => {
     const own = region.given.indexOf(wanted);
-    // Of another carried value: as the last iteration has left both.
+    // For another carried value: the last iteration has left both.
     if (own >= 0)
       return isBelow(below[index]!, outputs[own]!) || leadsTo(starts[index]!, starts[own]!);
     const seen = new Set([index]);
-    // A set iterates over what is added meanwhile.
+    // The loop also visits elements that are added to the set meanwhile.
     for (const each of seen) {
       if (leadsTo(starts[each]!, wanted) || isBelow(below[each]!, wanted)) return true;
       region.given.forEach((given, i) => {

@@ -36,38 +36,40 @@ import { isRead, type TracedBranch, traceBranch } from '../trace-branch.ts';
 import { type Carried, type CarriedLeaf, isSameOrder, mayBeSame, sameLeaves } from './carried.ts';
 import { expectNoneEarlier } from './earlier-iterations.ts';
 
-/** A location that takes another form more often than this never settles. */
+/** A location whose form changes more often than this never settles. */
 const maxChanges = 12;
 
-/** A tensor that has had more shapes than this is taken to have another one after every iteration. */
+/** A tensor with more shapes than this is assumed to change its shape in every iteration. */
 const maxShapes = 4;
 
-/** The result of a return inside the loop is carried as a location of its own. */
+/** A value that is returned from inside the loop is carried as a separate location. */
 const returnKey = 'return';
 
-/** Left at its head only, by one decision before which nothing changes; or with flags that say where an iteration ended. */
+/**
+ * `headed`: single-exit, left only by a decision at the head, before which nothing changes. `flagged`: multi-exit.
+ */
 export type Form = 'headed' | 'flagged';
 
-/** The findings of tracing the body so far. */
+/** The results of tracing the body so far. */
 export interface Found {
   readonly made: ReadonlySet<Variable>;
   readonly before: State;
   readonly carried: Map<string, Carried>;
-  /** How often each of them took another form. */
+  /** The number of form changes of each location. */
   readonly changes: Map<string, number>;
-  /** Known by their identity: more than one location holds them, before an iteration or after it. */
+  /** Variables whose identity matters: several locations refer to them before or after an iteration. */
   readonly held: Set<Variable>;
-  /** Leaves that require gradients after an iteration, if not before it. */
+  /** Leaves that require gradients after an iteration but not before it. */
   readonly recorded: Set<string>;
-  /** Leaves that are whole numbers before an iteration, but not after it. */
+  /** Leaves that are whole numbers before an iteration but not after it. */
   readonly fractional: Set<string>;
 }
 
 /** One attempt to trace the body with the loop-carried values known so far. */
 export class LoopFixpoint {
-  /** The loop has the form that was asked for. */
+  /** True if the loop has the requested form. */
   readonly fits: boolean;
-  /** Nothing was added to what is carried. */
+  /** True if this attempt added no loop-carried value. */
   readonly specialized: boolean;
   readonly #t: Tracer;
   readonly #frame: TraceFrame;
@@ -77,13 +79,13 @@ export class LoopFixpoint {
   /** The region of the condition of a single-exit loop. */
   readonly #head: TracedBranch | null;
   readonly #path: TracedBranch;
-  /** The start of each operand that is carried, in the surrounding program. */
+  /** The initial value of each carried operand, in the surrounding program. */
   readonly #starts: readonly Tensor[];
-  /** Start and end of this iteration for each carried location. */
+  /** Values of each carried location before and after this iteration. */
   readonly #iterated = new Map<string, Merged>();
   readonly #recorded: Set<string>;
   readonly #fractional: Set<string>;
-  /** Numbers of the leaves of which it is carried, too, whether they require gradients. */
+  /** Indices of leaves for which the loop also carries whether they require gradients. */
   readonly #tracked: readonly number[];
 
   constructor(t: Tracer, frame: TraceFrame, loop: Loop, form: Form, found: Found) {
@@ -151,12 +153,12 @@ export class LoopFixpoint {
     }
   }
 
-  /** In the body the value counts as one that requires gradients, if it does so in some iteration. */
+  /** Returns whether the value requires gradients in the body: it does if it does in any iteration. */
   #records(start: Tensor, { key }: CarriedLeaf): boolean {
     return start.requiresGrad || this.#recorded.has(key);
   }
 
-  /** True when a value requires gradients after an iteration that was not known to. */
+  /** Returns whether a value newly requires gradients after an iteration. */
   #findRecorded(flags: number): boolean {
     const { given } = this.#path.region;
     const before = this.#recorded.size;
@@ -170,12 +172,12 @@ export class LoopFixpoint {
     return this.#recorded.size > before;
   }
 
-  /** Whether a carried number is an integer at the start of each iteration. */
+  /** Returns whether a carried number is an integer at the start of each iteration. */
   #isWhole(start: Tensor, { leaf, key }: CarriedLeaf): boolean {
     return leaf.kind === 'number' && isWholeTensor(start) && !this.#fractional.has(key);
   }
 
-  /** True if a number that was whole is not whole after an iteration. */
+  /** Returns whether a number that was whole is not whole after an iteration. */
   #findFractional(): boolean {
     const before = this.#fractional.size;
     for (const { leaf, key } of this.#leaves(({ location }) => this.#iterated.get(location.key)!)) {
@@ -185,7 +187,7 @@ export class LoopFixpoint {
     return this.#fractional.size > before;
   }
 
-  /** Where the body begins; null when the head is more than a condition. */
+  /** Returns where the body begins; null if the head does more than compute the condition. */
   #behindHead({ end, state }: TracedBranch, inside: State): Pc | null {
     if (!end.test) return null;
     for (const [key, { location, raw, value }] of state) {
@@ -197,7 +199,7 @@ export class LoopFixpoint {
     return end.targets[0] as Pc;
   }
 
-  /** The carried locations show the operands of the body. */
+  /** Sets the carried locations to the operands of the body. */
   #enter(region: RegionBuilder, flags: number): void {
     const t = this.#t;
     let index = flags;
@@ -218,7 +220,7 @@ export class LoopFixpoint {
     this.#setAll((leaf) => leafVariable(t, leaf, inputs[next++]!));
   }
 
-  /** True when something is carried that wasn't known to be, or not in this form. */
+  /** Returns whether a value is carried that wasn't known to be, or that has a new form. */
   #compare(
     before: State,
     inside: State,
@@ -228,11 +230,11 @@ export class LoopFixpoint {
     const isOld = (variable: Variable) => held.has(variable);
     const { state, end } = this.#path;
     const frame = this.#frame;
-    // A location that an iteration leaves as it was is carried as well, once it is.
+    // Once a location is carried, it stays carried even if an iteration leaves it unchanged.
     const given = new Set(this.#path.region.given);
     const inner = new Set([this.#path, this.#head].flatMap((path) => path?.region.builder ?? []));
     let added = false;
-    // At the start of an iteration, and at its end.
+    // Positions at the start and the end of an iteration.
     const positions = (location: Location) => () => {
       const ours = isFrameworkFile(frame.closure.code.source.file);
       const at = ours ? this.#t.position() : end.at;
@@ -261,7 +263,7 @@ export class LoopFixpoint {
       if (isAlike && mayBeSame(known_.merged, fresh)) return;
       carried.set(location.key, { location, merged: fresh });
       added = true;
-      // What else a tensor may be is finite: each variable may have the tensors of all of them.
+      // Aliases are not counted as changes, since each variable can have only finitely many.
       if (!isAlike) this.#countChange(location, [now ?? first, last]);
     };
     const header = { targets: [this.#loop.header], value: null };
@@ -270,7 +272,7 @@ export class LoopFixpoint {
       key,
       { ...held, value: absent },
     ]);
-    // First it is to be known which arrays are lists.
+    // Arrays come first, since it must be known which of them are lists.
     const all = [...state, ...left].sort(
       ([, a], [, b]) => Number(!a.location.array) - Number(!b.location.array),
     );
@@ -308,7 +310,7 @@ export class LoopFixpoint {
     return added;
   }
 
-  /** A value that has changed its class several times is taken to change it in every iteration. */
+  /** Counts a change of form. A value that changes too often is assumed to change in every iteration. */
   #countChange({ key, name }: Location, values: Values): void {
     const count = (this.#changes.get(key) ?? 0) + 1;
     this.#changes.set(key, count);
@@ -318,7 +320,7 @@ export class LoopFixpoint {
     throw new GraphBreak('unbounded-loop', `with every iteration of a loop ${name} is ${kinds}`);
   }
 
-  /** Tensors of more than a few shapes are of data-dependent shape. */
+  /** Gives tensors of more than a few shapes a data-dependent shape. */
   #openShapes(count: number, values: Values): void {
     const { policy, plans } = this.#t.control;
     if (policy !== 'always' || plans.shapesDiffer) return;
@@ -327,14 +329,14 @@ export class LoopFixpoint {
     if (commonSizes(this.#t, options)) plans.openShapes();
   }
 
-  /** The first iteration finds another kind of value than those after it: it is followed by itself. */
+  /** Peels the first iteration, which sees another kind of value than the later ones. */
   #peel(): void {
     const { plans } = this.#t.control;
     const { code } = this.#frame.closure;
     if (plans.of(code, this.#loop) === 'while') plans.choose(code, this.#loop, 'peeled');
   }
 
-  /** Appends the op and puts its results into the locations. */
+  /** Appends the op and stores its results in the locations. */
   append(): PathEnd {
     const t = this.#t;
     const { region, end, disposed } = this.#path;
@@ -377,7 +379,7 @@ export class LoopFixpoint {
     return { targets, which: { kind: 'scalar', type: 'number', tensor: which }, value };
   }
 
-  /** Notes whether results require gradients where a run decides that. */
+  /** Notes whether results require gradients, if that is data-dependent. */
   #noteRequired(ends: readonly Tensor[], results: readonly Tensor[]): void {
     const t = this.#t;
     const flags = this.#starts.length - ends.length - this.#tracked.length;
@@ -394,7 +396,7 @@ export class LoopFixpoint {
     }
   }
 
-  /** Puts the results into their locations; returns what is returned. */
+  /** Stores the results in their locations; returns the returned value. */
   #putBack(results: readonly Tensor[]): Variable | null {
     const flags = this.#head ? 0 : 2;
     for (const [i, each] of [...this.#leaves()].entries()) {
@@ -404,7 +406,9 @@ export class LoopFixpoint {
     return this.#setAll((leaf) => leafVariable(this.#t, leaf, results[index++]!));
   }
 
-  /** Puts what its leaves make into each location: keys first, then their order. Returns what is returned. */
+  /**
+   * Sets each location to the value built from its leaves, keys before their order. Returns the returned value.
+   */
   #setAll(variableOf: (leaf: Leaf) => Variable): Variable | null {
     const built = [...this.#carried.values()].map(({ location, merged }) => {
       return { location, value: merged.build(merged.leaves.map(variableOf)) };
@@ -424,7 +428,7 @@ export class LoopFixpoint {
     return asTruth(t, stays ? scalar : (scalarUnary(t, '!', scalar) as DeviceScalar));
   }
 
-  /** Whether there is another iteration, and where the body went. */
+  /** Returns whether there is another iteration, and where the body ended. */
   #flags(end: PathEnd): Tensor[] {
     const t = this.#t;
     const { header } = this.#loop;
@@ -438,7 +442,7 @@ export class LoopFixpoint {
   }
 }
 
-/** Giving it back is an effect of its own. */
+/** Returns whether the variable is or may alias an outer tensor, whose assignment is a separate effect. */
 function isFromOutside(variable: Variable | null): boolean {
   if (variable?.kind !== 'tensor') return false;
   return variable.source !== null || variable.mayAlias.length > 0;

@@ -1,6 +1,6 @@
 /**
- * The findings of tracing a loop, for the next time: a loop inside of others is traced once more for each attempt to
- * trace those, and would find the same from the start each time.
+ * The results of tracing a loop, kept for the next time. An inner loop is traced again for each attempt to trace
+ * its outer loops, and would find the same results from scratch each time.
  */
 
 import type { Pc } from '../../../vm/bytecode/instructions.ts';
@@ -16,23 +16,23 @@ import type { Leaf, LeafVariable } from '../numbers/leaf.ts';
 import type { Carried } from './carried.ts';
 import type { Form } from './loop-fixpoint.ts';
 
-/** A location that is carried as one operand. */
+/** A location that is carried as a single operand. */
 interface KnownOperand {
   readonly name: string;
   readonly kind: Leaf['kind'];
-  /** The class of its value at the start; null: that is unused. */
+  /** The class of its initial value; null if that is unused. */
   readonly class: string | null;
-  /** After an iteration. */
+  /** Its value after an iteration. */
   readonly last: LeafVariable | null;
 }
 
-/** One loop, reached by one chain of calls. */
+/** A loop, identified by the call chain that reaches it. */
 export class KnownLoop {
-  /** Flags say where an iteration ends. */
+  /** `flagged` once the loop is known to have several exits. */
   form: Form = 'headed';
-  /** Operands by the key of their location, in which objects have the number that they are reached with. */
+  /** Operands by location key, in which objects are numbered in the order in which they are reached. */
   operands: ReadonlyMap<string, KnownOperand> = new Map();
-  /** Arrays that are lists before it, by the number that they are reached with. */
+  /** Arrays that are lists before the loop, numbered in the order in which they are reached. */
   readonly grown = new Map<
     number,
     { readonly born: Pc | undefined; readonly form: ListTreeSpec }
@@ -41,7 +41,7 @@ export class KnownLoop {
 
 const loopsOf = new WeakMap<Tracer, Map<string, KnownLoop>>();
 
-/** Returns the trace's knowledge of the loop at this header, reached by the present chain of calls. */
+/** Returns what is known of the loop at this header, for the current call chain. */
 export function knownLoop(t: Tracer, header: Pc): KnownLoop {
   const loops = loopsOf.get(t) ?? new Map<string, KnownLoop>();
   loopsOf.set(t, loops);
@@ -52,7 +52,7 @@ export function knownLoop(t: Tracer, header: Pc): KnownLoop {
   return known;
 }
 
-/** Arrays that became lists the last time, which become lists immediately. */
+/** Returns the arrays that became lists the last time, which now become lists immediately. */
 export function growing(
   { grown }: KnownLoop,
   made: ReadonlySet<Variable>,
@@ -79,7 +79,7 @@ export function rememberGrown(
   }
 }
 
-/** Returns the locations that were carried the last time, where their values are of the same class now. */
+/** Returns the locations that were carried the last time, if their values now have the same class. */
 export function operandsKnown(
   t: Tracer,
   { operands }: KnownLoop,
@@ -123,7 +123,7 @@ export function rememberOperands(
 
 const only: Merged['build'] = ([value]) => value!;
 
-/** Nothing is made of it. */
+/** Returns whether the structure is a single leaf. */
 function isLeaf({ leaves, options, build }: Merged): boolean {
   if (leaves.length !== 1 || options > 0) return false;
   const probe = known(0);
@@ -134,7 +134,7 @@ function isPlain(value: LeafVariable | null): value is Extract<LeafVariable, Var
   return value === null || !['opened', 'newList', 'oneOf', 'renumbered'].includes(value.kind);
 }
 
-/** Objects made by the trace, by how many were reached before them. */
+/** Numbers the objects created in the trace in the order in which they are reached. */
 function* numbered(made: ReadonlySet<Variable>): Generator<readonly [Variable, number]> {
   let number = 0;
   for (const variable of made) if (containers.has(variable.kind)) yield [variable, number++];
@@ -150,7 +150,7 @@ const containers: ReadonlySet<Variable['kind']> = new Set([
   'generator',
 ]);
 
-/** Keys of locations, with these numbers instead of those that every object has for itself. */
+/** Returns a function that replaces object ids in location keys by these numbers. */
 function keysOf(made: ReadonlySet<Variable>): (key: string) => string {
   const numbers = new Map([...numbered(made)].map(([variable, i]) => [String(idOf(variable)), i]));
   return (key) => key.replace(/^\d+(?= )/, (id) => `object ${numbers.get(id) ?? id}`);

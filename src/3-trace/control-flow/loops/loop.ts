@@ -20,7 +20,10 @@ import {
   rememberOperands,
 } from './loop-memory.ts';
 
-/** The loop that begins where the frame stands, if the program is to hold it and isn't inside already. */
+/**
+ * Returns the loop that begins at the frame's pc, if it should become a loop of the program and isn't active
+ * already.
+ */
 export function loopToConvert(t: Tracer, frame: TraceFrame): Loop | undefined {
   const { limitsUnrolling } = t.control;
   if (t.control.plans.isEmpty && !limitsUnrolling) return undefined;
@@ -35,8 +38,8 @@ export function loopToConvert(t: Tracer, frame: TraceFrame): Loop | undefined {
 }
 
 /**
- * The loop goes through an array of known length: so it is in the first attempt to follow a loop around it, after
- * which the array may be one of data-dependent length.
+ * Returns whether the loop iterates over an array of known length. That is so in the first attempt to trace an
+ * outer loop, after which the array may have a data-dependent length.
  */
 function iteratesKnown(t: Tracer, frame: TraceFrame, { header }: Loop): boolean {
   const instruction = frame.closure.code.instructions[header]!;
@@ -48,8 +51,8 @@ function iteratesKnown(t: Tracer, frame: TraceFrame, { header }: Loop): boolean 
 }
 
 /**
- * Traces the loop as a loop of the program; if that isn't possible, for instance because JavaScript counts its
- * iterations, it is unrolled, and decisions that leave it are branches.
+ * Traces the loop as a loop of the program. If that is impossible, for instance because JavaScript counts its
+ * iterations, the loop is unrolled, and decisions that leave it become branches.
  */
 export function convertOrUnroll(t: Tracer, frame: TraceFrame, loop: Loop): PathEnd {
   t.control.expectFewPaths(frame);
@@ -61,24 +64,24 @@ export function convertOrUnroll(t: Tracer, frame: TraceFrame, loop: Loop): PathE
   }
 }
 
-/** More attempts than this to find what a loop carries mean that every iteration adds something. */
+/** The maximum number of attempts to find the loop-carried values; more mean that every iteration adds one. */
 const maxAttempts = 32;
 
 /**
- * Converts a loop with a data-dependent end to one `while`. What it carries is found by following
- * the body: locations that an iteration leaves with another value become operands, until following it once more
- * adds none. Afterwards the trace continues after the loop.
+ * Converts a loop with a data-dependent end to a `while`. Its loop-carried values are found by tracing the body:
+ * locations that an iteration changes become operands, until another attempt adds none. The trace then continues
+ * after the loop.
  *
- * A loop that is left at its head only, by one decision before which nothing changes, is that condition
- * and a body. Of any other loop the body ends at the header or at one of the locations after the loop, and
- * flags that it carries say whether there is another iteration, and where it ended.
+ * A single-exit loop, left only by a decision at its head before which nothing changes, consists of that condition
+ * and a body. The body of any other loop ends at the header or at one of the exits; loop-carried flags say whether
+ * there is another iteration, and where the loop was left.
  */
 function convertLoop(t: Tracer, frame: TraceFrame, loop: Loop): PathEnd {
   const known = knownLoop(t, loop.header);
   return convertHeaded(t, frame, loop, known) ?? convertAs(t, frame, loop, 'flagged', known)!;
 }
 
-/** Null when the loop is not of that form. */
+/** Returns null if the loop is not a single-exit loop. */
 function convertHeaded(t: Tracer, frame: TraceFrame, loop: Loop, known: KnownLoop): PathEnd | null {
   if (known.form === 'flagged') return null;
   try {
@@ -86,7 +89,7 @@ function convertHeaded(t: Tracer, frame: TraceFrame, loop: Loop, known: KnownLoo
     if (!end) known.form = 'flagged';
     return end;
   } catch (error) {
-    // Whatever the form, the next iteration would add to it.
+    // The other form would find a change in every iteration, too.
     if (error instanceof GraphBreak && error.reason !== 'unbounded-loop') return null;
     throw error;
   }
@@ -120,7 +123,8 @@ function attemptAs(
   const isLive = (location: Location) => isRead(t, frame, header, location);
   const expected = operandsKnown(t, known, made, before, isLive);
   const settle = (carried: Map<string, Carried>): PathEnd | null => {
-    // What only one location holds may be another object after an iteration: that is not observable.
+    // An object that only one location refers to may be a different object after an iteration, which is not
+    // observable.
     const held = new Set(heldMoreThanOnce(t, frame, [loop.header]));
     const recorded = new Set<string>();
     const found = {

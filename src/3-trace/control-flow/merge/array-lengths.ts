@@ -1,4 +1,4 @@
-/** Arrays whose length differs between paths: one union of lengths, which all their elements share. */
+/** Arrays whose length differs between paths. All their elements share one union of lengths. */
 
 import type { Location } from '../../state/location.ts';
 import type { Tracer } from '../../state/tracer.ts';
@@ -15,7 +15,7 @@ import { isSame } from './is-same.ts';
 
 /** The elements of an array at the end of a path. */
 export interface ArrayContent {
-  /** Says which of `items` it is; null: there is but one. */
+  /** Selects one of `items`; null if there is only one. */
   readonly selector: UnionTag | null;
   readonly items: readonly (readonly Variable[])[];
 }
@@ -27,8 +27,8 @@ export interface ArrayOfLengths {
 }
 
 /**
- * The arrays of the locations whose lengths differ between the paths, or within one of them, except arrays whose
- * length depends on more than one union.
+ * Returns arrays whose lengths differ between the paths or within a path, except arrays whose length depends on
+ * more than one union.
  */
 export function arraysOfLengths(
   t: Tracer,

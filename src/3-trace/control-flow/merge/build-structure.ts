@@ -13,20 +13,20 @@ import {
 import { grownArray } from '../lists/list-elements.ts';
 import { describePaths } from './describe.ts';
 
-/** The paths produce values that one program cannot merge. */
+/** Thrown if the paths produce values that one program can't merge. */
 export class Mismatch extends Error {
   override readonly name = 'Mismatch';
 }
 
-/** The value that each path produces; null where it is dead. */
+/** The value that each path produces; null if it is dead. */
 export type Values = readonly (Variable | null)[];
 
-/** Builds a merged value; `made`: the values built so far, by their builders. */
+/** Builds a merged value. `made`: values built so far, by their builders. */
 export type Build = (joined: readonly Variable[], made: Map<Build, Variable>) => Variable;
 
 /**
- * How to make once more what every path has made of one kind, `first`'s: its parts come from `add`, which unifies
- * what the paths hold there. Throws Mismatch.
+ * Returns how to build a structure that every path has created, all of the kind of `first`. `add` merges the
+ * parts. Throws Mismatch.
  */
 export function buildStructure(
   t: Tracer,
@@ -83,7 +83,7 @@ export function buildStructure(
     case 'newCollection': {
       const parts = [...first.entries].map(([id, { key }]) => {
         const value = part('newCollection', (path) => path.entries.get(id)?.value);
-        // A key that a path has made is its own identity.
+        // A key created on a path is its own identity.
         const own = id === key ? part('newCollection', (path) => path.entries.get(id)?.key) : null;
         return { id, key, own, value };
       });

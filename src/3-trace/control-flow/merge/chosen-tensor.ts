@@ -6,7 +6,10 @@ import { capturedByAny, RegionBuilder } from '../../state/region-builder.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { flagsOfBranch } from './requires-grad.ts';
 
-/** The tensor with the number that the program has chosen: that very one. All are of one dtype and layout. */
+/**
+ * Returns the tensor with the index that the program has chosen, without copying it. All options have the same
+ * dtype and layout.
+ */
 export function chosenTensor(
   t: Tracer,
   which: Tensor,

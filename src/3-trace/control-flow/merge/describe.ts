@@ -9,12 +9,12 @@ import { absent, hole, type UnbackedTensor, type Variable } from '../../variable
 import { formText } from '../lists/list-tree-spec.ts';
 import type { Values } from './build-structure.ts';
 
-/** Returns the variables that a variable may be: a union is any of its members. */
+/** Returns the possible values of a variable: for a union, its options. */
 export function optionsOf(variable: Variable): readonly Variable[] {
   return variable.kind === 'union' ? variable.options : [variable];
 }
 
-/** The kinds of values that the paths produce, each once. */
+/** Lists the distinct kinds of values that the paths produce. */
 export function describePaths(t: Tracer, paths: Values): string {
   const all = paths.flatMap((path) => (path ? optionsOf(path) : []));
   const arrays = all.every((each) => each.kind === 'newArray' && !each.grown);
@@ -24,7 +24,7 @@ export function describePaths(t: Tracer, paths: Values): string {
   return [...new Set(texts)].join(' and ');
 }
 
-/** The first few kinds, of values that take another one with every iteration. */
+/** Lists the first few kinds of a value that changes its kind in every iteration. */
 export function describeSome(t: Tracer, paths: Values): string {
   const all = paths.flatMap((path) => (path ? optionsOf(path) : []));
   const [first, second, third] = new Set(all.map((each) => describe(t, each)));
@@ -40,7 +40,7 @@ function formatDynamic({ tensor, sizes }: UnbackedTensor): string {
   return `${dtypes[tensor.dtype].short}[${sizes.map((size) => size ?? '?').join()}]`;
 }
 
-/** For a person: what kind of value it is. */
+/** Describes the kind of a value for users. */
 function describe(t: Tracer, variable: Variable): string {
   switch (variable.kind) {
     case 'tensor': {

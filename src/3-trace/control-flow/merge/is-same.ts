@@ -4,10 +4,10 @@ import type { Tracer } from '../../state/tracer.ts';
 import { patternOf } from '../../variables/text.ts';
 import { hole, type Variable } from '../../variables/variable.ts';
 
-/** Whether two paths produce the same value, which needs no merging. */
+/** Returns whether two paths produce the same value, which needs no merging. */
 export function isSame(t: Tracer, a: Variable, b: Variable): boolean {
   if (a === b) return true;
-  // A hole reads as undefined, but `in`, keys and callbacks tell them apart.
+  // A hole reads as undefined, but `in`, keys and callbacks distinguish them.
   if (a === hole || b === hole) return false;
   if (a.kind === 'constant' && b.kind === 'constant') {
     return Object.is(constantOf(t, a), constantOf(t, b));

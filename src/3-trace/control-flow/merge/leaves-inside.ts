@@ -1,4 +1,4 @@
-/** Leaves that a branch or loop makes, and that don't leave it. */
+/** Autograd leaves that a branch or loop creates, and that must stay inside it. */
 
 import { formatPosition } from '../../../../runtime/errors/position.ts';
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
@@ -7,7 +7,9 @@ import { isLeaf, placesBelow } from '../../state/recorded-graph.ts';
 import type { RegionBuilder } from '../../state/region-builder.ts';
 import type { Tracer } from '../../state/tracer.ts';
 
-/** A tensor that a branch or loop has made continues after it with its graph, or with its `.grad`. */
+/**
+ * Returns the break for a tensor created in a branch or loop that would leave it with its graph or its `.grad`.
+ */
 export function leafLeaves(t: Tracer, leaf: Tensor): GraphBreak {
   const at = t.autograd.leavesInside.get(leaf);
   const what = at ? `after requiresGrad_() (${formatPosition(at)})` : 'with a .grad';
@@ -17,7 +19,10 @@ export function leafLeaves(t: Tracer, leaf: Tensor): GraphBreak {
   );
 }
 
-/** A leaf that a branch or loop has made is not a leaf outside of it: its `.grad` would be lost. Throws a break. */
+/**
+ * Throws a graph break if a leaf created in a region would leave it: outside, it is not a leaf, and its `.grad`
+ * would be lost.
+ */
 export function expectNoLeavesInside(
   t: Tracer,
   region: RegionBuilder,

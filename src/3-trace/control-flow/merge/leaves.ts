@@ -1,4 +1,4 @@
-/** The leaves of merged structures as values of a program, and back. */
+/** Converts the leaves of merged structures to graph values, and back. */
 
 import { noGrad } from '../../../../runtime/autograd/grad-mode.ts';
 import { deviceGuard } from '../../../../runtime/device/current.ts';
@@ -33,8 +33,8 @@ import { chosenTensor } from './chosen-tensor.ts';
 import { leafLeaves } from './leaves-inside.ts';
 
 /**
- * The value that a path gives for a leaf, in the program under construction; zeros if it is unused.
- * `disposed`: tensors that the path has freed.
+ * Returns a path's value for a leaf, in the program under construction; zeros if it is unused. `disposed`: tensors
+ * that the path has disposed.
  */
 export function leafTensor(
   t: Tracer,
@@ -78,7 +78,7 @@ function tensorLeft(t: Tracer, variable: TensorVariable, disposed: ReadonlySet<T
   }
   const tensor = t.use(variable);
   const { grad, source } = variable;
-  // A result of a branch or loop has none.
+  // The result of a branch or loop would have no `.grad`.
   if (!source && grad && !isNull(t, grad) && isMadeInside(t, tensor)) throw leafLeaves(t, tensor);
   return tensor;
 }
@@ -90,7 +90,7 @@ function renumbered(t: Tracer, { which, to }: Renumbered): Tensor {
   );
 }
 
-/** A number that each run finds again becomes a value of the program; a comparison is guarded. */
+/** Returns a symbolic number as a graph value. A comparison is guarded instead. */
 export function symbolicTensor(t: Tracer, variable: SymbolicVariable, device: Device): Tensor {
   const symbol =
     typeof variable.value === 'number' ? t.numbers.attribute(variable.expr) : undefined;
@@ -120,7 +120,7 @@ function placeholder(t: Tracer, leaf: Leaf, device: Device): Tensor {
   });
 }
 
-/** Zeros of the dtype of the sample, which lie as it does: contiguously, or with these strides. */
+/** Returns zeros with the dtype of the sample, and with the same layout: contiguous, or with these strides. */
 function zeros(
   { dtype, isContiguous }: Tensor,
   shape: readonly number[],
@@ -133,7 +133,7 @@ function zeros(
   return asStrided(filled([extentOf(shape, strides)]), { shape, strides, offset: 0 });
 }
 
-/** The variable for a value of the program that represents a leaf. */
+/** Returns the variable for a graph value that represents a leaf. */
 export function leafVariable(t: Tracer, leaf: Leaf, tensor: Tensor): Variable {
   const { kind } = leaf;
   if (kind === 'list') {
@@ -150,7 +150,7 @@ export function leafVariable(t: Tracer, leaf: Leaf, tensor: Tensor): Variable {
   const at = t.position();
   const merged = leaf.values.flatMap(tensorsOf);
   for (const { traced } of at ? merged : []) if (traced) t.control.noteMerged(traced, at!);
-  // What a path leaves may have been merged on it before.
+  // A path's value may already be the result of an earlier merge.
   const before = merged.flatMap(({ mergedAt = [] }) => mergedAt);
   const mergedAt = [...new Set(at ? [at, ...before] : before)];
   return Object.assign(t.result(tensor), {
@@ -161,7 +161,7 @@ export function leafVariable(t: Tracer, leaf: Leaf, tensor: Tensor): Variable {
   });
 }
 
-/** The pre-existing tensors among what the paths leave: the result may be the very one. */
+/** Returns the pre-existing tensors among the paths' values, which the result may alias. */
 export function outerOf({ values }: Leaf): readonly TensorVariable[] {
   const found = new Set<TensorVariable>();
   for (const value of values.flatMap(tensorsOf)) {
@@ -183,7 +183,7 @@ function emptyList(t: Tracer, column: Column): Tensor {
   return listOfTensors(t, [], column);
 }
 
-/** Returns the column of a list in the program that is such a leaf. */
+/** Returns the column of a list leaf. */
 export function columnOf({ values }: Leaf): Column {
   for (const value of values) {
     if (value?.kind === 'list') {
@@ -194,7 +194,7 @@ export function columnOf({ values }: Leaf): Column {
   throw new InvariantError('a leaf has a value on one path');
 }
 
-/** The sizes that are known of a leaf of data-dependent shape. */
+/** Returns the known sizes of a leaf of data-dependent shape. */
 export function knownSizes({ values }: Leaf): UnbackedTensor['sizes'] {
   for (const value of values) {
     if (value?.kind === 'dynamic' || value?.kind === 'opened') return value.sizes;
@@ -207,7 +207,7 @@ function dynamicLike(leaf: Leaf, tensor: Tensor): UnbackedTensor {
   return found ? { ...(found as UnbackedTensor), tensor } : openVariable(tensor, knownSizes(leaf));
 }
 
-/** An unused value: it has no elements and no shape. */
+/** Returns a placeholder for an unused value, which has no elements. */
 function emptyOpen(t: Tracer, leaf: Leaf): Tensor {
   const found = leaf.values.flatMap((value) => {
     if (value?.kind === 'dynamic') return [value.tensor];

@@ -1,4 +1,4 @@
-/** Merges arrays of several lengths into lists of the program. */
+/** Merges arrays of different lengths into lists of the program. */
 
 import { isListed } from '../../state/listed.ts';
 import type { Tracer } from '../../state/tracer.ts';
@@ -18,7 +18,7 @@ import { columnsOf, formOf, formText, joinAll } from '../lists/list-tree-spec.ts
 import type { Leaf, LeafVariable } from '../numbers/leaf.ts';
 import type { Build, Values } from './build-structure.ts';
 
-/** Arrays of several lengths that are to be lists: what their elements are made of. */
+/** Returns the list tree spec for arrays that must become lists; null if they don't. */
 export function listForm(
   t: Tracer,
   present: readonly Variable[],
@@ -35,7 +35,7 @@ export function listForm(
     if (!grows || !t.control.listsGrow) return null;
     if (known_.every((path) => path.elements.length === first!.elements.length)) return null;
   }
-  // Unions are followed by another attempt, in which there is a list.
+  // Unions are resolved in another attempt, in which the array is a list.
   if (present[0]!.kind === 'newArray' && hasUnion(present[0]!)) return null;
   const elements = known_.flatMap((path) => path.elements.flatMap(samplesOf));
   const forms = elements.map((each) => formOf(t, each));
@@ -46,7 +46,10 @@ export function listForm(
   return form;
 }
 
-/** Null: something else is among them. After an iteration it may be a union: the next attempt finds a list. */
+/**
+ * Returns the arrays; null if there are other values. After an iteration, a value may be a union: the next attempt
+ * finds a list.
+ */
 function arraysIn(
   present: readonly Variable[],
   grows: boolean,
@@ -61,7 +64,7 @@ function arraysIn(
   return arrays.length === all.length ? arrays : null;
 }
 
-/** One leaf for each list of the form, and the length. */
+/** Adds one leaf per list of the form, and the length. */
 export function addLists(t: Tracer, paths: Values, form: ListTreeSpec, leaves: Leaf[]): Build {
   const arrays = paths as readonly (NewArrayVariable | UnionVariable | null)[];
   const text = formText(t, form);

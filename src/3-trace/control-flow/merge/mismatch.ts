@@ -8,12 +8,12 @@ import type { TraceFrame } from '../../variables/trace-frame.ts';
 import type { PathEnd } from '../plans/path.ts';
 import { Mismatch } from './build-structure.ts';
 
-/** The branch that each path took, for errors. */
+/** The position of each path, for errors. */
 type Positions = () => readonly (UserPosition | undefined)[];
 
 /**
- * Says which variable two paths leave different, and where each of them got it; `body` gets how to say it
- * for when that matters later.
+ * Converts a Mismatch to a graph break that names the variable and the positions at which the paths assigned it.
+ * `body` gets a function that formats this message, in case it is needed later.
  */
 export function differing<T>(
   name: string,
@@ -29,7 +29,7 @@ export function differing<T>(
   }
 }
 
-/** A value that differs between paths and cannot be merged. */
+/** Returns the break for a value that differs between paths and can't be merged. */
 export function unmergeable(what: string, positions: ReturnType<Positions>): GraphBreak {
   return asMerge(new GraphBreak('branch-effect', what + linesOf(positions)));
 }
@@ -42,8 +42,8 @@ function linesOf(positions: ReturnType<Positions>): string {
 }
 
 /**
- * Where a path gave the location its value: of a register the nearest instruction above the path's end that
- * writes it, which may stand before the decision; of any other location the last line of the path.
+ * Returns where a path assigned the location. For a register, that is the nearest preceding instruction that
+ * writes it, which may be before the decision; for other locations, the path's last line.
  */
 export function givenAt(
   { closure: { code }, pc }: TraceFrame,

@@ -3,15 +3,18 @@ import type { TensorVariable } from '../../variables/variable.ts';
 import { RestartTrace } from '../plans/loop-plans.ts';
 
 /**
- * Before it matters which tensor it is: where branches and loops have left it as one of several, these are distinguished
- * from now on. The function is traced again.
+ * Must be called before a tensor's identity matters. If branches or loops have merged it with others, restarts the
+ * trace, which then distinguishes these tensors.
  */
 export function expectOneTensor(t: Tracer, { mergedAt = [] }: TensorVariable): void {
   const more = mergedAt.filter((at) => t.control.plans.tellApart(at));
   if (more.length > 0) throw new RestartTrace();
 }
 
-/** Before something is said of a tensor that others may be, which branches and loops have left before. */
+/**
+ * Must be called before a tensor's state changes: other tensors that branches or loops have merged may be the same
+ * one.
+ */
 export function expectOneName(t: Tracer, variable: TensorVariable): void {
   expectOneTensor(t, variable);
   const { traced } = variable;

@@ -22,15 +22,15 @@ import { addLists, listForm } from './merge-lists.ts';
 import { UnionTags } from './union-tags.ts';
 import { classOf } from './variable-class.ts';
 
-/** A structure with its leaves taken out; `build` puts the joined ones in. */
+/** A structure without its leaves. `build` inserts the merged leaves. */
 export interface Merged {
   readonly leaves: readonly Leaf[];
-  /** How many options its unions have, all together. */
+  /** The total number of options of its unions. */
   readonly options: number;
   build(joined: readonly Variable[]): Variable;
 }
 
-/** Merges the values that a loop leaves: arrays of several lengths become lists. Throws Mismatch. */
+/** Merges the values of a loop. Arrays of different lengths become lists. Throws Mismatch. */
 export function mergePhis(
   t: Tracer,
   paths: Values,
@@ -46,8 +46,8 @@ export function mergePhis(
 }
 
 /**
- * Merges what several places hold. What existed before the paths parted is distinguished by identity; what
- * they made is made once more, as often as each of them made it.
+ * Merges the values of several locations. Objects that existed before the paths diverged are compared by identity.
+ * Objects that the paths created are created again, as many of them as on each path.
  */
 export class PhiMerger {
   readonly leaves: Leaf[] = [];
@@ -55,26 +55,28 @@ export class PhiMerger {
   readonly #t: Tracer;
   readonly #isOld: (variable: Variable) => boolean;
   readonly #given: ReadonlySet<Tensor>;
-  /** Structures by what each path gives for them. */
+  /** Structures by the paths' values for them. */
   readonly #builds = new Map<string, Build>();
-  /** The other paths' values for a structure that one of them made. */
+  /** For each object that a path created, the key of the structure it belongs to. */
   readonly #partners = new Map<Variable, string>();
   readonly #selectors = new UnionTags(this.leaves);
 
   #tell: (how: string) => string = (how) => how;
 
-  /** Arrays of several lengths become lists, whatever they held before. */
+  /** True if arrays of different lengths become lists regardless of their earlier contents. */
   readonly #grows: boolean;
 
-  /** Builders of the regions of the paths. */
+  /** Builders of the paths' regions. */
   readonly #inner: ReadonlySet<object>;
 
-  /** Tensors that existed before the paths parted are distinguished from others, and from one another. */
+  /**
+   * True if tensors that existed before the paths diverged are distinguished from each other and from new ones.
+   */
   readonly #apart: boolean;
 
   /**
-   * `inner`: the builders of the regions of the paths. `given`: values that are leaves even where all paths
-   * leave the same one.
+   * `inner`: the builders of the paths' regions. `given`: values that are leaves even if all paths produce the
+   * same one.
    */
   constructor(
     t: Tracer,
@@ -91,13 +93,13 @@ export class PhiMerger {
     this.#apart = t.control.plans.tellsApart(t.position());
   }
 
-  /** `tell`: how to say what a union is between. */
+  /** `tell`: formats the description of a union. */
   add(paths: Values, tell: (how: string) => string): Build {
     this.#tell = tell;
     return this.#add(paths);
   }
 
-  /** An element of an array whose length is chosen: missing where it is shorter. */
+  /** Adds an element of an array whose length depends on the path: absent where the array is shorter. */
   addElement(paths: readonly ArrayContent[], index: number, tell: (how: string) => string): Build {
     this.#tell = tell;
     const t = this.#t;
@@ -105,7 +107,7 @@ export class PhiMerger {
     const lengths = [...new Set(all.map(({ length }) => length))].sort((a, b) => a - b);
     const valuesOf = (isMeant: (length: number) => boolean): Values =>
       paths.map(({ items }) => items.find(({ length }) => isMeant(length))?.[index] ?? null);
-    // Mostly an element is the same one however many follow it.
+    // Usually an element is the same whatever the number of elements after it.
     const isShared = paths.every(({ items }) => {
       const [first, ...others] = items.flatMap((each) => each[index] ?? []);
       return others.every((other) => isSame(t, other, first!));
@@ -143,7 +145,7 @@ export class PhiMerger {
     const present = paths.filter((path): path is Variable => path !== null);
     const [first] = present;
     if (!first) return () => known(undefined);
-    // What two paths have in common they both found, unless only one of them counts.
+    // A value common to all paths existed before they diverged, unless only one path counts.
     const shared = present.length === paths.length || !this.#isMadeOnPath(first);
     if (shared && present.every((path) => isSame(t, path, first)) && !this.#isGiven(first)) {
       return () => first;
@@ -169,7 +171,7 @@ export class PhiMerger {
     return this.#addLeaf({ kind, values: paths as Leaf['values'] });
   }
 
-  /** Adds a leaf. A value that every path leaves in two places is one value afterwards. */
+  /** Adds a leaf. A value that every path has in two locations remains a single value. */
   #addLeaf(leaf: Leaf): Build {
     const known = this.leaves.findIndex((other) => this.#isSameLeaf(leaf, other));
     const index = known >= 0 ? known : this.leaves.push(leaf) - 1;
@@ -186,14 +188,14 @@ export class PhiMerger {
     });
   }
 
-  /** Text has no identity: the same one may be another one on another path. */
+  /** Adds text, which has no identity: the same text may differ on another path. */
   #addText(paths: Values, first: Variable): Build {
     const build: Build = (joined, made) => make(joined, made);
     const make = buildStructure(this.#t, paths, first, build, (parts) => this.#add(parts));
     return build;
   }
 
-  /** Returns the sizes that the paths have in common, if shapes differ from iteration to iteration. */
+  /** Returns the sizes that the paths have in common, if shapes may differ between iterations. */
   #differingSizes(present: readonly Variable[]): UnbackedTensor['sizes'] | null {
     const t = this.#t;
     if (!t.control.plans.shapesDiffer) return null;
@@ -203,7 +205,7 @@ export class PhiMerger {
     return isKnown && present.every(({ kind }) => kind === 'tensor') ? null : sizes;
   }
 
-  /** Whether the variable contains one of the given values. */
+  /** Returns whether the variable contains one of the given values. */
   #isGiven(variable: Variable, above: ReadonlySet<Variable> = new Set()): boolean {
     if (this.#given.size === 0 || above.has(variable)) return false;
     if (variable.kind === 'tensor')
@@ -216,7 +218,7 @@ export class PhiMerger {
     return [...parts, ...partsOf(variable)].some((part) => part && this.#isGiven(part, within));
   }
 
-  /** Values that a path computed or created belong to it, and must be returned by its region. */
+  /** Returns whether a path computed or created the value, so that its region must return it. */
   #isMadeOnPath(variable: Variable): boolean {
     switch (variable.kind) {
       case 'scalar':
@@ -240,7 +242,9 @@ export class PhiMerger {
     }
   }
 
-  /** A class that a path has made, by its prototype: what its methods refer to stays on the path. */
+  /**
+   * Returns whether a path created the class with this prototype, whose methods refer to variables of the path.
+   */
   #isInner(prototype: Variable | null | undefined): boolean {
     for (let at = prototype; at?.kind === 'newObject'; at = prototypeOf(at)) {
       if (this.#t.classes.has(at) && at.madeIn && this.#inner.has(at.madeIn)) return true;
@@ -248,7 +252,7 @@ export class PhiMerger {
     return false;
   }
 
-  /** It existed before the paths parted, and nothing has to represent it on the other paths. */
+  /** Returns whether the tensor existed before the paths diverged and needs no representative on other paths. */
   #isKept(variable: TensorVariable): boolean {
     const tensor = this.#t.use(variable);
     const isTold = this.#apart || !tensor.isContiguous;
@@ -261,7 +265,7 @@ export class PhiMerger {
     return `${found} tensor number ${idOf(this.#t.use(variable))}`;
   };
 
-  /** Each class of values is an option; of each path, the one that it leaves. */
+  /** Adds a union with one option per class of values. Each path selects its own option. */
   #addUnion(paths: Values, classes: readonly string[]): Build {
     const how = describePaths(this.#t, paths);
     const from = this.#tell(how);
@@ -288,7 +292,7 @@ export class PhiMerger {
     return build;
   }
 
-  /** Adds the members of one class of all paths; several tensors of a union become one. */
+  /** Adds all values of one class. Several tensors of a union become a single leaf. */
   #addOption(paths: Values, numbers: Numbers, number: number): Build {
     const found = paths.map((path, i) => {
       if (!path) return [];
@@ -313,7 +317,7 @@ export class PhiMerger {
     for (const path of paths) {
       const partners = path && this.#partners.get(path);
       if (partners === undefined || partners === null) continue;
-      // Somewhere else it is read on this path only.
+      // The other location reads it on this path only.
       if (paths.includes(null)) return this.#builds.get(partners)!;
       throw new Mismatch('one object on one path and two on another');
     }
@@ -321,7 +325,7 @@ export class PhiMerger {
       throw new Mismatch('an instance of a class that a path makes');
     }
     let make: Build | null = null;
-    // An object that is reached twice is made once, and may contain itself.
+    // An object that is reached twice is built once, and may contain itself.
     const build: Build = (joined, made) => made.get(build) ?? make!(joined, made);
     this.#builds.set(key, build);
     for (const path of paths) if (path) this.#partners.set(path, key);
@@ -330,7 +334,7 @@ export class PhiMerger {
   }
 }
 
-/** For each path, the numbers that its options have among the options of all paths. */
+/** For each path, the indices of its options among the options of all paths. */
 type Numbers = readonly (readonly number[] | null)[];
 
 const none: ReadonlySet<Tensor> = new Set();

@@ -1,6 +1,6 @@
 /**
- * Whether a tensor requires gradients. Where paths differ in it, a result of a branch or loop counts as requiring
- * them while the program is traced; what it is eagerly is a boolean of the program, made on demand.
+ * Whether tensors require gradients. If paths differ, the result of a branch or loop counts as requiring gradients
+ * during tracing; whether it does in eager execution is a device boolean, which is created on demand.
  */
 
 import { noGrad } from '../../../../runtime/autograd/grad-mode.ts';
@@ -15,14 +15,14 @@ import type { Tracer } from '../../state/tracer.ts';
 import type { DeviceScalar } from '../../variables/variable.ts';
 import { constantTensor } from '../numbers/scalars.ts';
 
-/** Whether it requires gradients on every path, or on none; null: a run decides. */
+/** Returns whether the tensor requires gradients on all paths or on none; null if it is data-dependent. */
 export function requiresGradAlways(t: Tracer, tensor: Tensor): boolean | null {
   const requires = t.control.required.of(tensor);
   if (requires === true) return true;
   return requires.size === 0 ? false : null;
 }
 
-/** The boolean of the program that says it, where a run decides. */
+/** Returns the device boolean for a tensor that requires gradients on some paths only. */
 export function requiresGradFlag(t: Tracer, tensor: Tensor): DeviceScalar {
   const flag = flagOf(t, t.control.required.of(tensor));
   return { kind: 'scalar', type: 'boolean', tensor: flag };
@@ -47,9 +47,9 @@ const isEqual = (a: Requires, b: Requires): boolean => {
 };
 
 /**
- * The booleans that a branch is to leave besides its results, path by path; empty where none is requested.
- * `outputs`: per path what it leaves; null if it is unused there, and for lists and tensors of open shapes,
- * which count as requiring gradients once a value in them does.
+ * Returns the booleans that a branch must return besides its results, by path; empty if none is needed. `outputs`:
+ * the results of each path; null for unused results, and for lists and tensors of data-dependent shape, which
+ * require gradients once a value in them does.
  */
 export function flagsOfBranch(
   t: Tracer,
@@ -59,7 +59,7 @@ export function flagsOfBranch(
   const { required, plans } = t.control;
   const count = outputs[0]!.length;
   const builders = new Set<unknown>(regions.map(({ builder }) => builder));
-  // Nothing outside can read a boolean of one of the regions.
+  // A boolean of a region can't be read outside of it.
   const isInside = (requires: Requires): boolean =>
     requires !== true &&
     [...requires].some((each) => each !== unknown && builders.has(each.traced?.builder));
@@ -88,7 +88,7 @@ export function flagsOfBranch(
   };
 }
 
-/** A value that a loop carries, in its body: at the start of an iteration, and at its end. */
+/** A loop-carried value: its initial value, and its values before and after an iteration in the body. */
 export interface CarriedGradient {
   readonly start: Tensor;
   readonly given: Tensor;
@@ -96,8 +96,8 @@ export interface CarriedGradient {
 }
 
 /**
- * Notes of the results of a loop what follows from its starts and from what an iteration makes of them. Null: a list,
- * or a tensor of an open shape, which counts as requiring gradients once a value in it does.
+ * Derives whether a loop's results require gradients from the initial values and from an iteration. Null for a
+ * list or a tensor of data-dependent shape, which requires gradients once a value in it does.
  */
 export function noteLoopResults(
   t: Tracer,
@@ -131,14 +131,14 @@ export function noteLoopResults(
   });
 }
 
-/** A result of a loop, and the boolean that the loop has carried with it. */
+/** Notes the boolean that a loop has carried for one of its results. */
 export function noteDecided(t: Tracer, result: Tensor, flag: Tensor): void {
   t.control.required.noteResult(result, new Set([flag]));
 }
 
 const undecided: Requires = new Set([unknown]);
 
-/** The same tensor, where eager execution has recorded no graph for it. */
+/** Returns the same tensor, for runs in which eager execution has recorded no graph for it. */
 export function withoutGraph(t: Tracer, tensor: Tensor): Tensor {
   return t.perform<Tensor>([tensor], ([x]) =>
     noGrad(() => bind1(aliasOp, [x as Tensor], { same: true })),

@@ -1,4 +1,4 @@
-/** Operators on a union whose result doesn't depend on which member it is. */
+/** Operators on a union whose result follows from its tag. */
 
 import { constantOf, isNullish, truthiness, typeOf } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
@@ -11,19 +11,19 @@ import {
 } from '../../variables/variable.ts';
 import { toldBy } from './union.ts';
 
-/** The value of a condition: a device scalar to decide on, or known. */
+/** The value of a condition: a device scalar to decide on, or a known boolean. */
 export type Condition = DeviceScalar | boolean;
 
 const hasKnownTruth = ({ kind }: Variable): boolean => kind !== 'scalar' && kind !== 'union';
 
-/** Whether the value counts as true; Throws UnionMet where the options' own values matter. */
+/** Returns whether the value is truthy. Throws UnionMet if that depends on an option's data. */
 export function truthOf(t: Tracer, variable: Variable): Condition {
   if (variable.kind === 'scalar') return variable;
   if (variable.kind !== 'union') return truthiness(t, variable);
   return tested(t, variable, (option) => truthiness(t, option));
 }
 
-/** `=== undefined` and, where `orNull`, `=== null`. */
+/** `=== undefined`, and with `orNull` also `=== null`. */
 export function missingOf(t: Tracer, variable: Variable, orNull: boolean): Condition {
   const test = (value: Variable) => {
     if (value.kind === 'scalar' || !isNullish(t, value)) return false;
@@ -37,14 +37,14 @@ function tested(t: Tracer, union: UnionVariable, test: (option: Variable) => boo
   return told.kind === 'scalar' ? told : truthiness(t, told);
 }
 
-/** A boolean that follows from which option it is. */
+/** Returns a boolean that follows from the union's chosen option. */
 export function ask(
   t: Tracer,
   union: UnionVariable,
   test: (option: Variable) => boolean,
 ): Variable {
   const { options, selector } = union;
-  // The number itself matters: the instruction is followed for each option.
+  // The truth depends on an option's data, so the instruction is traced for each option.
   if (!options.every(hasKnownTruth)) throw new UnionMet(union);
   return toldBy(t, selector, options.map(test));
 }

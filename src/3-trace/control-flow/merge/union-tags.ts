@@ -8,7 +8,7 @@ import {
 import type { Leaf, LeafVariable } from '../numbers/leaf.ts';
 import type { Values } from './build-structure.ts';
 
-/** Leaves that say which option was chosen, by what each path chooses. */
+/** Creates the leaves that select a union's option, shared by equal selections of the paths. */
 export class UnionTags {
   readonly #leaves: Leaf[];
   readonly #known = new Map<string, (joined: readonly Variable[]) => UnionTag>();
@@ -17,7 +17,7 @@ export class UnionTags {
     this.#leaves = leaves;
   }
 
-  /** `numbers`: per path, the option for each of those that its own union has, or the only one. */
+  /** `numbers`: for each path, the option index for each option of its own union, or for its only value. */
   of(
     paths: Values,
     numbers: readonly (readonly number[] | null)[],
@@ -40,7 +40,7 @@ export class UnionTags {
     });
     const index = this.#leaves.push({ kind: 'number', values }) - 1;
     let made: { readonly which: Variable; readonly selector: UnionTag } | null = null;
-    // Places that were chosen together are known together.
+    // Locations that share a tag are specialized together.
     const build = (joined: readonly Variable[]): UnionTag => {
       const which = joined[index] as DeviceScalar;
       if (made?.which !== which) made = { which, selector: { which, chosen: null } };

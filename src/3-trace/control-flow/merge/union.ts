@@ -1,4 +1,4 @@
-/** Tags of the program's unions, and how a union is created. */
+/** Creates unions, and specializes their tags. */
 
 import { noGrad } from '../../../../runtime/autograd/grad-mode.ts';
 import { where } from '../../../../runtime/ops/pointwise/comparison.ts';
@@ -14,7 +14,7 @@ import {
 } from '../../variables/variable.ts';
 import { constantTensor } from '../numbers/scalars.ts';
 
-/** Specializes the union on this path; rolled back with the path. */
+/** Specializes the union on this path. Rolled back with the path. */
 export function narrow(t: Tracer, selector: UnionTag, chosen: number): void {
   const before = selector.chosen;
   t.journal.note(() => {
@@ -23,7 +23,7 @@ export function narrow(t: Tracer, selector: UnionTag, chosen: number): void {
   selector.chosen = chosen;
 }
 
-/** A boolean that is true for some of the options. */
+/** Returns a boolean that is true for some of the options. */
 export function toldBy(t: Tracer, selector: UnionTag, holds: readonly boolean[]): Variable {
   if (holds.every((each) => each === holds[0])) return known(holds[0]!);
   const { tensor: which } = selector.which;
@@ -34,14 +34,14 @@ export function toldBy(t: Tracer, selector: UnionTag, holds: readonly boolean[])
   return { kind: 'scalar', type: 'boolean', tensor, tells: { selector, holds } };
 }
 
-/** On the path on which the scalar has that value: the option, where only one is left. */
+/** Specializes a union after a decision on the scalar, if only one option is left. */
 export function learn(t: Tracer, { tells }: DeviceScalar, value: boolean): void {
   if (!tells) return;
   const left = tells.holds.flatMap((each, i) => (each === value ? [i] : []));
   if (left.length === 1) narrow(t, tells.selector, left[0]!);
 }
 
-/** One of `options` by a number of the program; by any other number the last of them. */
+/** Returns one of `options` by a data-dependent index. Any other index selects the last option. */
 export function chosenBy(
   t: Tracer,
   index: Tensor,

@@ -1,4 +1,4 @@
-/** The classes of variables that can be merged: variables of one class differ only in data and contents. */
+/** Classes of mergeable variables: variables of one class differ only in data and contents. */
 
 import { formatSpec, formatStrides } from '../../../../runtime/device/tensor-meta.ts';
 import { labelOf } from '../../heap/key-order.ts';
@@ -9,7 +9,7 @@ import { patternOf } from '../../variables/text.ts';
 import type { CellReference, OwnPart, Variable } from '../../variables/variable.ts';
 import { formText } from '../lists/list-tree-spec.ts';
 
-/** `isOld`: it existed before the paths parted, so that only itself is the same. */
+/** `isOld`: the variable existed before the paths diverged, so that only the same object is in its class. */
 export function classOf(
   t: Tracer,
   variable: Variable,

@@ -6,7 +6,7 @@ import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import type { Tracer } from '../../state/tracer.ts';
 
 /**
- * Checks a condition in the program: where it doesn't hold, the run ends without an effect, and the user's own code
+ * Checks a condition in the program. If it doesn't hold, the run ends without effects, and the user's own code
  * throws.
  */
 export function check(t: Tracer, truth: Tensor, expected: boolean): void {

@@ -1,4 +1,4 @@
-/** Numbers of a program that are given by PyTorch's keywords: `x.add(y, { alpha: n })`. */
+/** Device scalars passed by PyTorch keyword: `x.add(y, { alpha: n })`. */
 
 import * as inPlace from '../../../../runtime/ops/in-place/in-place.ts';
 import * as pointwiseInPlace from '../../../../runtime/ops/in-place/pointwise-in-place.ts';
@@ -12,7 +12,7 @@ import {
 } from '../../variables/variable.ts';
 import { methodNamed } from './scalar-arguments.ts';
 
-/** The keywords that functions also take by position, in that order. */
+/** Keywords that functions also accept by position, in positional order. */
 const keywords = new Map<unknown, readonly string[]>(
   (
     [
@@ -32,7 +32,7 @@ const keywords = new Map<unknown, readonly string[]>(
   ),
 );
 
-/** The arguments, with data-dependent numbers among keywords moved to their positions. */
+/** Returns the arguments, with data-dependent keyword numbers moved to their positions. */
 export function byPosition(fn: unknown, args: readonly Variable[]): readonly Variable[] {
   const names = keywords.get(fn);
   const last = args.at(-1);
@@ -42,7 +42,7 @@ export function byPosition(fn: unknown, args: readonly Variable[]): readonly Var
   return [...args.slice(0, -1), ...names.map((name) => entries.get(name) ?? known(null))];
 }
 
-/** A data-dependent number among the values of an options object. */
+/** Returns a data-dependent number among the values of an options object. */
 export function numberAmong(given: Variable): DeviceScalar | undefined {
   const options = resolved(given);
   if (options.kind !== 'newObject' || options.prototype !== undefined) return undefined;

@@ -1,4 +1,4 @@
-/** Locations in a structure whose value depends on the path taken. */
+/** Leaves of a structure, whose values depend on the path. */
 
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import { constantOf } from '../../state/facts.ts';
@@ -13,22 +13,22 @@ import type {
   Variable,
 } from '../../variables/variable.ts';
 
-/** The number of an option, from the number that it has among those of another union. */
+/** The index of an option, mapped from its index in another union. */
 export interface Renumbered {
   readonly kind: 'renumbered';
   readonly which: Tensor;
   readonly to: readonly number[];
 }
 
-/** One of several tensors of one form, between which the tag of another union chooses. */
+/** One of several tensors of the same form, selected by the tag of another union. */
 export interface OneOf {
   readonly kind: 'oneOf';
   readonly which: Tensor;
-  /** Null: the path does not produce this option. */
+  /** Null for options that the path doesn't produce. */
   readonly options: readonly (TensorVariable | null)[];
 }
 
-/** A tensor with only some sizes known where the paths merge. */
+/** A tensor of which only some sizes are known after the paths merge. */
 export interface Opened {
   readonly kind: 'opened';
   readonly value: TensorVariable | UnbackedTensor;
@@ -48,22 +48,21 @@ export type LeafVariable =
   | Renumbered;
 
 /**
- * The columns of known elements for one list, where another path has an array of data-dependent length. Null: they
- * can't be put into such lists, because they are a union, or a list of a narrower form. Null: it can't be put into such
- * lists, being a union, or a list of a narrower form.
+ * A list column built from known elements, where another path has an array of data-dependent length. `elements` is
+ * null if that is impossible, for a union or for a list of a narrower form.
  */
 export interface NewList {
   readonly kind: 'newList';
   readonly elements: readonly Variable[] | null;
   readonly form: ListTreeSpec;
-  /** The index among the lists of the form. */
+  /** The index among the form's lists. */
   readonly index: number;
 }
 
-/** A location in a structure whose value depends on the path taken. */
+/** A position in a structure whose value depends on the path. */
 export interface Leaf {
   readonly kind: 'tensor' | 'number' | 'boolean' | 'list' | 'dynamic';
-  /** One value per path; null where it is dead. */
+  /** One value per path; null if it is dead. */
   readonly values: readonly (LeafVariable | null)[];
 }
 
@@ -77,7 +76,7 @@ export function leafKind(t: Tracer, variable: Variable): Leaf['kind'] | undefine
   return type === 'number' || type === 'boolean' ? type : undefined;
 }
 
-/** The tensors of known shape that a value of a leaf may be. */
+/** Returns the tensors of known shape that a leaf's value may be. */
 export function tensorsOf(value: LeafVariable | null | undefined): readonly TensorVariable[] {
   if (value?.kind === 'tensor') return [value];
   return value?.kind === 'oneOf' ? value.options.filter((option) => option !== null) : [];

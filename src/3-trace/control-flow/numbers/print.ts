@@ -12,9 +12,9 @@ import { changingNumber } from './scalars.ts';
 const methods = ['log', 'info', 'warn', 'error', 'debug'] as const;
 
 /**
- * A line on the console, written by the program when it comes there. Only where the whole function is one
- * program: elsewhere the console is native code. Undefined for other calls, and for arguments that are
- * neither tensors nor primitives.
+ * Prints a line on the console from within the program. Only if the whole function is one program; otherwise
+ * console calls are native. Returns undefined for other calls, and for arguments that are neither tensors nor
+ * primitives.
  */
 export function printInGraph(
   t: Tracer,
@@ -49,7 +49,7 @@ function partOf(t: Tracer, arg: Variable, operands: Tensor[]): PrintPart | undef
     case 'text':
       return { text: mapText(arg.parts, (value) => scalarPart(value, operands)) };
     case 'symbolic': {
-      // Its value changes from call to call: a guard on it would mean a trace for each.
+      // The value changes between calls: a value guard would need a trace for each.
       const number = changingNumber(t, arg);
       return number ? scalarPart(number, operands) : { constant: constantOf(t, arg) as boolean };
     }

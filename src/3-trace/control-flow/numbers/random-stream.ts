@@ -11,7 +11,10 @@ import type { Tracer } from '../../state/tracer.ts';
 import { type DeviceScalar, known, type Variable } from '../../variables/variable.ts';
 import { asNumber, numberTensor, scalarBinary } from './scalars.ts';
 
-/** A position in the stream: counted from `origin`, by the program up to `base`, from there on by the trace. */
+/**
+ * A position in the stream, relative to `origin`: `base` numbers drawn by the program, plus `drawn` known while
+ * tracing.
+ */
 interface StreamPosition {
   readonly origin: StreamOrigin;
   readonly base: DeviceScalar | null;
@@ -19,21 +22,21 @@ interface StreamPosition {
 }
 
 /**
- * The stream of random numbers as a program sees it: positions count from where the stream stands when a
- * run begins. So every run draws other numbers, those that eager execution would draw; what backward
- * computes again draws the same ones, since both programs of a run share its scalar inputs.
+ * The random number stream as a program sees it: positions are relative to the stream's position when a run
+ * begins. Every run thus draws new numbers, the same as eager execution would. Recomputation in backward draws the
+ * same numbers again, since both programs of a run share its scalar inputs.
  *
- * In branches and loops, and behind those that draw, how many numbers were drawn before is a value of the
- * program, merged and carried like any other.
+ * In and after branches and loops that draw numbers, the count drawn so far is a device scalar, which is merged
+ * and carried like any other value.
  */
 export class RelativeStream implements RandomSource {
   readonly #tracer: Tracer;
   #at: StreamPosition = { origin: runBegins, base: null, drawn: 0 };
-  /** The furthest position so far, as long as the trace counts: where the stream stands after a run. */
+  /** The furthest position so far, if it is known while tracing: the stream's position after a run. */
   count = 0;
-  /** The seed that the code has set, of the stream that `count` counts in; null: that of the run. */
+  /** The seed that the code has set, from which `count` counts; null for the run's own stream. */
   reseeded: NumberExpr | null = null;
-  /** The origin as values of the program. */
+  /** The origin as graph values. */
   #start: readonly Tensor[] | null = null;
 
   constructor(tracer: Tracer) {
@@ -62,7 +65,7 @@ export class RelativeStream implements RandomSource {
     this.#moveTo(positions.get(state)!);
   }
 
-  /** How many numbers were drawn: what branches and iterations may leave different. */
+  /** The count of drawn numbers, which may differ between branches or iterations. */
   get position(): Variable {
     const { base, drawn } = this.#at;
     if (!base) return known(drawn);
@@ -81,11 +84,11 @@ export class RelativeStream implements RandomSource {
     );
   }
 
-  /** Where it stands, as values of the program. */
+  /** The current position, as graph values. */
   get placed(): PlacedOffset {
     const { base, drawn } = this.#at;
     const t = this.#tracer;
-    // How far the stream moves depends on the sizes.
+    // The distance that the stream moves depends on sizes.
     t.sizes.fixed = true;
     const numbers = withRandomSource(null, () => [
       ...this.#startOf(),
@@ -94,7 +97,7 @@ export class RelativeStream implements RandomSource {
     return new PlacedOffset(numbers, drawn);
   }
 
-  /** `seed(value)`: from here on positions count from the beginning of another stream. */
+  /** `seed(value)`: positions are now relative to the start of another stream. */
   seed(value: NumberExpr): void {
     const t = this.#tracer;
     const { reseeded } = this;
@@ -103,7 +106,7 @@ export class RelativeStream implements RandomSource {
       this.reseeded = reseeded;
       this.#start = start;
     });
-    // Other sizes are counted from where a run begins.
+    // Replays for other sizes count from the run's start.
     t.sizes.fixed = true;
     this.reseeded = value;
     this.#start = null;
@@ -111,7 +114,7 @@ export class RelativeStream implements RandomSource {
     this.count = 0;
   }
 
-  /** An op has drawn so many numbers: a value of the program. */
+  /** Records that an op has drawn a data-dependent count of numbers. */
   moveBy(count: Tensor): void {
     const drawn: DeviceScalar = { kind: 'scalar', type: 'number', tensor: count };
     this.position = scalarBinary(this.#tracer, '+', drawn, this.position)!;

@@ -5,10 +5,10 @@ import type { Tracer } from '../../state/tracer.ts';
 import { newArray, type TensorVariable, type Variable } from '../../variables/variable.ts';
 import { readScalar } from './scalars.ts';
 
-/** Each value that is read is a number of the program, with ops of its own. */
+/** The maximum number of values read: each becomes a device scalar, with its own ops. */
 const mostRead = 256;
 
-/** `x.toArraySync()`: arrays of numbers that stay in the program. Undefined for too many values. */
+/** `x.toArraySync()`: arrays of numbers that stay in the program; undefined for too many values. */
 export function readArray(t: Tracer, variable: TensorVariable): Variable | undefined {
   const x = t.use(variable);
   if (x.numel() > mostRead) return undefined;
@@ -25,7 +25,7 @@ export function readArray(t: Tracer, variable: TensorVariable): Variable | undef
   return level(0);
 }
 
-/** The values as tensors of no dimensions, in the order in which they lie in the shape. */
+/** Returns the values as zero-dimensional tensors, in row-major order. */
 function elementsOf(x: Tensor): Tensor[] {
   if (x.rank === 0) return [reshape(x, [])];
   return Array.from({ length: x.shape[0]! }, (_, i) => elementsOf(select(x, 0, i))).flat();

@@ -1,4 +1,4 @@
-/** Numbers of a program as arguments of the tensor API. */
+/** Device scalars as arguments of the tensor API. */
 
 import { noGrad } from '../../../../runtime/autograd/grad-mode.ts';
 import { contiguousMeta } from '../../../../runtime/device/tensor-meta.ts';
@@ -24,25 +24,25 @@ import { asNumber, scalarOperand } from './scalars.ts';
 
 const { prototype } = Tensor;
 
-/** The method of tensors. */
+/** Returns the tensor method of this name. */
 export const methodNamed = (name: string): unknown =>
   Object.getOwnPropertyDescriptor(prototype, name)?.value;
 
-/** Functions whose numbers are operands like tensors. */
+/** Functions whose number arguments are operands, like tensors. */
 const operandFunctions: ReadonlySet<unknown> = new Set<unknown>(
   [pointwise, inPlace, pointwiseInPlace]
     .flatMap((module) => Object.entries(module))
     .flatMap(([name, fn]) => [fn, methodNamed(name)]),
 );
 
-/** Whether numbers are operands of the function, and decide no shape. */
+/** Returns whether the function's number arguments are operands, which determine no shape. */
 export function takesOperands(fn: unknown): boolean {
   return operandFunctions.has(fn);
 }
 
 /**
- * Makes the call with plain numbers in the place of those of the program, in a program that is dropped: as operands these
- * are tensors, where eager execution may reject a number.
+ * Calls the function with plain numbers in place of device scalars, in a program that is discarded: eager
+ * execution may reject a number where it accepts a tensor.
  */
 export function expectNumbersTaken(
   t: Tracer,
@@ -71,7 +71,7 @@ export function expectNumbersTaken(
     try {
       withInterceptor(trial, () => noGrad(() => Reflect.apply(fn, self, values)));
     } catch (error) {
-      // The call itself says so.
+      // The call itself reports this.
       if (!(error instanceof ShapeDependsOnData)) throw error;
     }
   });
@@ -79,7 +79,7 @@ export function expectNumbersTaken(
 
 const sampled = { scalar: 1, symbolic: 1, constant: 1, tensor: 1, dynamic: 1 };
 
-/** Numbers of the program meet a tensor as tensors of its dtype, which is what a host number becomes. */
+/** Converts device scalars that meet a tensor to tensors of its dtype, as for JavaScript numbers. */
 export function scalarOperands(
   t: Tracer,
   fn: { readonly name: string },
@@ -90,7 +90,7 @@ export function scalarOperands(
   if (!scalar) return args;
   if (!operandFunctions.has(fn)) throw decidesShape(fn.name, scalar);
   const operands = [self, ...args.map((arg) => (arg.kind === 'tensor' ? t.use(arg) : null))];
-  // A condition doesn't join the dtypes.
+  // A condition takes no part in dtype promotion.
   const joined = fn === pointwise.where ? operands.slice(2) : operands;
   const tensor = joined.find((each): each is Tensor => each instanceof Tensor);
   return args.map((arg) => (arg.kind === 'scalar' ? scalarOperand(t, arg, tensor) : arg));
@@ -100,7 +100,7 @@ export function decidesShape(name: string, scalar: DeviceScalar): GraphBreak {
   return numberNeeded(scalar, `is an argument of ${name}, which decides a shape or a mode by it`);
 }
 
-/** Writes that add something times a number: what that is, as their kernels round it. */
+/** In-place ops that add something times a number, with that something as their kernels round it. */
 const scaledWrites = new Map<unknown, (parts: readonly Tensor[]) => Tensor>(
   [
     { fn: inPlace.add_, part: ([y]: readonly Tensor[]) => y! },
@@ -113,7 +113,7 @@ const scaledWrites = new Map<unknown, (parts: readonly Tensor[]) => Tensor>(
   ]),
 );
 
-/** `x.addcdiv_(y, z, s)` and its like at a number of the program; undefined for other calls. */
+/** `x.addcdiv_(y, z, s)` and similar calls with a device scalar; undefined for other calls. */
 export function scaledWrite(
   t: Tracer,
   fn: unknown,
@@ -135,7 +135,7 @@ export function scaledWrite(
   return t.result(written);
 }
 
-/** `x.fill_(s)` at a number of the program, as a copy of it; undefined for other calls. */
+/** `x.fill_(s)` with a device scalar, as a copy from it; undefined for other calls. */
 export function filledWith(
   t: Tracer,
   fn: unknown,
@@ -153,7 +153,7 @@ export function filledWith(
   );
 }
 
-/** `x.clamp_(a, b)` at numbers of the program, as a copy of what `clamp` returns; undefined for other calls. */
+/** `x.clamp_(a, b)` with device scalars, as a copy from the result of `clamp`; undefined for other calls. */
 export function clampedInPlace(
   t: Tracer,
   fn: unknown,
@@ -182,7 +182,7 @@ export function clampedInPlace(
 
 type Comparison = (x: Tensor, y: Tensor) => Tensor;
 
-/** Comparisons of a tensor with a number, as functions and as methods. */
+/** Comparisons of a tensor with a number, as functions and methods. */
 const comparisons = new Map<unknown, Comparison>(
   [pointwise.eq, pointwise.ne, pointwise.lt, pointwise.le, pointwise.gt, pointwise.ge].flatMap(
     (compare, i): [unknown, Comparison][] => [

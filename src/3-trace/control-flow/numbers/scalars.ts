@@ -35,11 +35,11 @@ import {
 } from '../../variables/variable.ts';
 import { asInteger, isWholeTensor, noteComputed, noteWhole } from './whole-numbers.ts';
 
-/** `x.itemSync()`: the value stays in the program, and is a number to the code. */
+/** `x.itemSync()`: the value stays in the program, but is a number to the code. */
 export function readScalar(t: Tracer, variable: TensorVariable): DeviceScalar {
   const x = t.use(variable);
   asOp(t, () => single(x, 'itemSync'));
-  // A number is what was read: a later write to the tensor doesn't change it.
+  // A copy, since later writes to the tensor must not change the number.
   const tensor = run(t, () => clone(reshape(x, [])));
   return { kind: 'scalar', type: 'number', tensor, at: t.position() };
 }
@@ -56,7 +56,9 @@ function truth(tensor: Tensor): DeviceScalar {
   return { kind: 'scalar', type: 'boolean', tensor };
 }
 
-/** JavaScript's numbers are float64, and so are results computed from them: they equal JavaScript's. */
+/**
+ * Returns the scalar as float64, like JavaScript's numbers, so that results computed from it equal JavaScript's.
+ */
 export function asNumber(t: Tracer, { tensor }: DeviceScalar): Tensor {
   if (tensor.dtype === 'float64') return tensor;
   const number = run(t, () => cast(tensor, 'float64'));
@@ -64,7 +66,7 @@ export function asNumber(t: Tracer, { tensor }: DeviceScalar): Tensor {
   return number;
 }
 
-/** Whether the value counts as true, as a bool tensor: not 0, and not NaN. */
+/** Returns whether the value is truthy, as a bool tensor: neither 0 nor NaN. */
 export function asTruth(t: Tracer, { tensor }: DeviceScalar): Tensor {
   if (tensor.dtype === 'bool') return tensor;
   return run(t, () => {
@@ -75,7 +77,7 @@ export function asTruth(t: Tracer, { tensor }: DeviceScalar): Tensor {
   });
 }
 
-/** A number or boolean that is known, as a value of the program. */
+/** Returns a known number or boolean as a graph value. */
 export function constantTensor(t: Tracer, value: number | boolean, device: Device): Tensor {
   const dtype = typeof value === 'boolean' ? 'bool' : 'float64';
   const tensor = run(t, () => deviceGuard(device, () => full([], Number(value), { dtype })));
@@ -83,17 +85,17 @@ export function constantTensor(t: Tracer, value: number | boolean, device: Devic
   return tensor;
 }
 
-/** A number that each run finds again, or that follows from the sizes, as a value of the program. */
+/** Returns a symbolic number, or one that follows from sizes, as a graph value. */
 export function numberTensor(t: Tracer, expr: NumberExpr, device: Device): Tensor {
   const make = () =>
     t.perform<Tensor>([new PutOff(expr)], ([value]) =>
       noGrad(() => deviceGuard(device, () => full([], value as number, { dtype: 'float64' }))),
     );
-  // A region has no numbers of its own.
+  // A region has no scalar inputs of its own.
   return t.isInRegion ? t.inRoot(make) : make();
 }
 
-/** Operators with a kernel of their own; others are native functions. */
+/** Operators with their own kernels; the rest are native functions. */
 const arithmetic: Partial<Record<BinaryOperator, (a: Tensor, b: Tensor | number) => Tensor>> = {
   '+': ops.add,
   '-': ops.sub,
@@ -115,7 +117,7 @@ const comparisons: Partial<Record<BinaryOperator, (a: Tensor, b: Tensor | number
 const isEquality = (operator: BinaryOperator): boolean =>
   operator === '===' || operator === '!==' || operator === '==' || operator === '!=';
 
-/** `a operator b` where one of them is a scalar; undefined when neither is. */
+/** `a operator b` with at least one device scalar; undefined if neither is. */
 export function scalarBinary(
   t: Tracer,
   operator: BinaryOperator,
@@ -132,7 +134,7 @@ export function scalarBinary(
   return result.kind === 'scalar' ? { ...result, at: scalar.at } : result;
 }
 
-/** Notes the result's values in the sample runs, computed from those of the operands. */
+/** Notes the result's values in the sample runs, computed from the operands' values. */
 function noteCombined(operator: string, { tensor }: DeviceScalar, from: readonly Variable[]): void {
   const fn = scalarFunctions.get(operator);
   if (!fn) return;
@@ -163,7 +165,7 @@ function combined(t: Tracer, operator: BinaryOperator, a: Variable, b: Variable)
   return truth(run(t, () => compare!(left, y)));
 }
 
-/** Returns the result of the native function of that name, or of the operator, for device scalars. */
+/** Returns the result of a native function or operator on device scalars. */
 function hostNumber(t: Tracer, fn: string, args: readonly Variable[]): DeviceScalar {
   if (!scalarFunctions.has(fn)) {
     const scalar = args.find((arg) => arg.kind === 'scalar') as DeviceScalar;
@@ -180,8 +182,8 @@ function hostNumber(t: Tracer, fn: string, args: readonly Variable[]): DeviceSca
 }
 
 /**
- * A number as a value of the program, also where each run finds it again: so the left operand of an operator has to
- * be, and those of native functions.
+ * Returns a number as a graph value, even if it is symbolic: required for the left operand of an operator and for
+ * operands of native functions.
  */
 function asTensor(t: Tracer, variable: Variable, value: number, device: Device): Tensor {
   if (variable.kind !== 'symbolic' || typeof value === 'number') {
@@ -190,7 +192,7 @@ function asTensor(t: Tracer, variable: Variable, value: number, device: Device):
   return numberTensor(t, variable.expr, device);
 }
 
-/** A JavaScript number that changes from call to call, as one of the program; undefined where that has none. */
+/** Returns a JavaScript number that changes between calls as a device scalar; undefined if that is impossible. */
 export function changingNumber(t: Tracer, variable: SymbolicVariable): DeviceScalar | undefined {
   const isNumber = typeof variable.value === 'number' && t.device.kind !== 'gpu';
   if (!isNumber || t.numbers.attribute(variable.expr) === undefined) return undefined;
@@ -212,7 +214,7 @@ function operand(t: Tracer, operator: string, variable: Variable): Tensor | numb
     const symbol = t.numbers.attribute(variable.expr);
     if (symbol !== undefined) {
       guardNumbers(t, variable);
-      // What the sizes decide is another number in a program for other sizes.
+      // A number that sizes determine differs in a program for other sizes.
       if (typeof symbol === 'number' || t.isInRegion) {
         return numberTensor(t, variable.expr, t.device);
       }
@@ -230,13 +232,13 @@ function operand(t: Tracer, operator: string, variable: Variable): Tensor | numb
   );
 }
 
-/** `!scalar` still gives the boolean. */
+/** `!scalar` still tells the union's option. */
 function toldOtherwise({ tells }: DeviceScalar): Pick<DeviceScalar, 'tells'> {
   if (!tells) return {};
   return { tells: { ...tells, holds: tells.holds.map((each) => !each) } };
 }
 
-/** `-x`, `+x`; `!x` is for `asTruth`. */
+/** Unary operators. `!x` is computed from `asTruth`. */
 export function scalarUnary(t: Tracer, operator: string, x: DeviceScalar): Variable {
   switch (operator) {
     case '!':
@@ -260,7 +262,7 @@ export function scalarUnary(t: Tracer, operator: string, x: DeviceScalar): Varia
   }
 }
 
-/** Native functions with a kernel whose result on float64 is theirs to the last bit. */
+/** Native functions with a float64 kernel that is exact to the last bit. */
 const exact = new Map<unknown, (x: Tensor) => Tensor>([
   [Math.abs, ops.abs],
   [Math.floor, ops.floor],
@@ -269,7 +271,7 @@ const exact = new Map<unknown, (x: Tensor) => Tensor>([
   [Math.sqrt, ops.sqrt],
 ]);
 
-/** Functions of numbers, where one is the program's; undefined for any other call. */
+/** Functions of numbers with at least one device scalar; undefined for other calls. */
 export function scalarCall(
   t: Tracer,
   fn: unknown,
@@ -301,7 +303,7 @@ export function scalarCall(
   return hostNumber(t, name, args);
 }
 
-/** A method of numbers and booleans, called on one of the program. */
+/** A method of numbers or booleans, called on a device scalar. */
 export function scalarMethod(fn: unknown, receiver: Variable): DeviceScalar | undefined {
   if (receiver.kind !== 'scalar') return undefined;
   const isValue = fn === Number.prototype.valueOf || fn === Boolean.prototype.valueOf;
@@ -309,8 +311,8 @@ export function scalarMethod(fn: unknown, receiver: Variable): DeviceScalar | un
 }
 
 /**
- * A number as an operand of a tensor: in the tensor's dtype, as host numbers are taken. An integer tensor
- * takes only numbers that come from integers, since another one would make floats of it.
+ * Returns a number as an operand of a tensor, in the tensor's dtype, as for JavaScript numbers. An integer tensor
+ * accepts only numbers that derive from integers, since others would make the result floating-point.
  */
 export function scalarOperand(
   t: Tracer,
@@ -326,7 +328,7 @@ export function scalarOperand(
         `joins a tensor of ${dtype}: whether it is whole decides the dtype of the result (cast the tensor: x.float())`,
       );
     }
-    // Booleans and a whole number are int32 together.
+    // Booleans and a whole number are promoted to int32.
     const integer = dtype === 'bool' ? 'int32' : dtype;
     const isHeld = tensor.dtype === integer;
     return t.result(isHeld ? tensor : asInteger(t, asNumber(t, scalar), integer));

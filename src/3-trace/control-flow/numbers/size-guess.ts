@@ -4,8 +4,8 @@ import { PutOff } from '../../state/tape.ts';
 import type { Tracer } from '../../state/tracer.ts';
 
 /**
- * A size, or a stride, of a value that is nowhere yet: that of an argument, where one has the same. Where it isn't,
- * the values of other sizes don't fit together, and these are a trace of their own.
+ * Returns a size or stride of a value that doesn't exist yet: an argument's size if one is equal. If that guess is
+ * wrong, the values don't fit together for other sizes, which are then traced separately.
  */
 export function sizeGuess(t: Tracer, size: number): PutOff | number {
   for (const source of t.sizes.keys.values()) {

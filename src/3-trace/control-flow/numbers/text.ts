@@ -1,4 +1,4 @@
-/** How text of numbers of the program comes about: `${n}`, `'a' + n`, `n.toFixed(2)`, `text.padStart(8)`. */
+/** Operations that create text from device scalars: `${n}`, `'a' + n`, `n.toFixed(2)`, `text.padStart(8)`. */
 
 import {
   isNumberFormat,
@@ -16,7 +16,7 @@ type Parts = readonly TextPart<DeviceScalar>[];
 
 const asString: NumberFormat = { method: 'toString', digits: null };
 
-/** `${a}${b}` where one of them is a number of the program, or text of one; undefined elsewhere. */
+/** `${a}${b}` with at least one device scalar or text with one; undefined otherwise. */
 export function textOfAll(t: Tracer, values: readonly Variable[]): TextVariable | undefined {
   if (!values.some(({ kind }) => kind === 'scalar' || kind === 'text')) return undefined;
   const parts: TextPart<DeviceScalar>[] = [];
@@ -30,7 +30,7 @@ export function textOfAll(t: Tracer, values: readonly Variable[]): TextVariable 
         continue;
       }
       const constant = constantOf(t, value);
-      // It throws.
+      // A symbol throws when converted.
       if (typeof constant === 'symbol') return undefined;
       parts.push(String(constant));
     } else return undefined;
@@ -38,7 +38,7 @@ export function textOfAll(t: Tracer, values: readonly Variable[]): TextVariable 
   return { kind: 'text', parts: merged(parts) };
 }
 
-/** Neighbours that are known are one: the same text has the same parts. */
+/** Joins adjacent known parts, so that equal texts have equal parts. */
 function merged(parts: Parts): Parts {
   const result: TextPart<DeviceScalar>[] = [];
   for (const part of parts) {
@@ -49,7 +49,7 @@ function merged(parts: Parts): Parts {
   return result;
 }
 
-/** `a + b` where one is text and the other one a number of the program, or text of one. */
+/** `a + b` where one is text and the other a device scalar or text with one. */
 export function concatenated(t: Tracer, a: Variable, b: Variable): TextVariable | undefined {
   return isText(a) || isText(b) ? textOfAll(t, [a, b]) : undefined;
 }

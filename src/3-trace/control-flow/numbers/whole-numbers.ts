@@ -1,6 +1,6 @@
 /**
- * Numbers of the program that are whole as far as the trace knows. An integer tensor takes them as it takes whole
- * JavaScript numbers; the program checks them, since a run may have one that the dtype can't represent.
+ * Device scalars that are whole numbers as far as the trace knows. An integer tensor accepts them like whole
+ * JavaScript numbers; the program checks them, since a run may have a number that the dtype can't represent.
  */
 
 import { noGrad } from '../../../../runtime/autograd/grad-mode.ts';
@@ -19,7 +19,7 @@ export function noteWhole(tensor: Tensor): void {
   whole.add(tensor);
 }
 
-/** Whether a value is a whole number in every run, if no number leaves what float64 holds. */
+/** Returns whether a value is a whole number in every run, unless a number exceeds float64. */
 export function isWhole(variable: Variable | LeafVariable): boolean {
   switch (variable.kind) {
     case 'constant':
@@ -36,7 +36,7 @@ export function isWholeTensor(tensor: Tensor): boolean {
   return !dtypes[tensor.dtype].floating || whole.has(tensor);
 }
 
-/** Results of operators and functions that are whole wherever their operands are, or always. */
+/** Operators and functions whose results are whole if their operands are, or always. */
 const keepsWhole: ReadonlySet<string> = new Set([
   '+',
   '-',
@@ -51,12 +51,12 @@ const makesWhole: ReadonlySet<string> = new Set([
   ...['Math.floor', 'Math.ceil', 'Math.round', 'Math.trunc', 'Math.sign'],
 ]);
 
-/** Notes whether a result is whole, which follows from its operands. */
+/** Notes whether a result is whole, based on its operands. */
 export function noteComputed(fn: string, result: Tensor, from: readonly Variable[]): void {
   if (makesWhole.has(fn) || (keepsWhole.has(fn) && from.every(isWhole))) noteWhole(result);
 }
 
-/** The number in an integer dtype; a run in which the dtype can't represent it ends without an effect. */
+/** Converts a number to an integer dtype. A run in which the dtype can't represent it ends without effects. */
 export function asInteger(t: Tracer, number: Tensor, dtype: DType): Tensor {
   const [integer, holds] = t.runApi(() =>
     noGrad(() => {

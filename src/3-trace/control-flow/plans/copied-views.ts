@@ -5,8 +5,8 @@ import { GraphBreak } from '../../../traces/graph-break.ts';
 import type { TensorVariable } from '../../variables/variable.ts';
 
 /**
- * Where eager execution has a view and the program a copy, a write in place to one of them would not be
- * seen through the other: it is rejected.
+ * Tensors that the program copies where eager execution has a view. An in-place write to one of them would not be
+ * visible through the other, so it is rejected.
  */
 export class CopiedViews {
   #hasElements = false;
@@ -18,18 +18,21 @@ export class CopiedViews {
     this.#roots.set(builder, roots);
   }
 
-  /** Notes that these tensors have a list of views; reads of one pass through branches and loops, too. */
+  /**
+   * Notes that views of these tensors are in a list. Elements read from the list may also pass through branches
+   * and loops.
+   */
   noteElements(builder: ProgramBuilder, tensors: readonly Tensor[]): void {
     this.note(builder, tensors);
     this.#hasElements = true;
   }
 
-  /** Throws a break for a tensor that may be such a view. */
+  /** Throws a graph break for a tensor that may be such a view. */
   expectNoElement({ mayBeKnown }: TensorVariable): void {
     if (this.#hasElements && mayBeKnown) throw isCopied();
   }
 
-  /** Throws a break for a tensor whose memory is in two places. */
+  /** Throws a graph break for a tensor that has been copied. */
   expectNone(builder: ProgramBuilder, written: Tensor): void {
     if (!this.#roots.get(builder)?.has(builder.rootOf(written))) return;
     throw isCopied();

@@ -9,29 +9,29 @@ import type { Pc } from '../../../vm/bytecode/instructions.ts';
 import { type Loop, structureOf } from '../../../vm/bytecode/structure.ts';
 import type { AllocationSite, CallSite } from '../../variables/growable-list.ts';
 
-/** The plan of a loop whose end depends on values of the program. `peeled`: one after its first iteration. */
+/** The plan of a loop whose end is data-dependent. `peeled`: a `while` after the first iteration. */
 type LoopPlan = 'while' | 'peeled' | 'unrolled';
 
-/** `ranked`: each pair is compared once. `inserted`: comparisons come as natively. */
+/** `ranked`: each pair is compared once. `inserted`: comparisons are made in native order. */
 type SortPlan = 'ranked' | 'inserted';
 
-/** The findings of earlier attempts to trace the same function about its loops. */
+/** The findings of earlier attempts to trace the same function. */
 export class LoopPlans {
   readonly #plans = new Map<Code, Map<Pc, LoopPlan>>();
   readonly #breaks = new Map<Code, Set<Pc>>();
   readonly #growing = new Map<Code, Set<Pc>>();
   readonly #growingOutside = new Set<string>();
-  /** Loops that are followed iteration by iteration, and why. */
+  /** Loops that are unrolled, with reasons. */
   readonly unrolled: LoopDecision[] = [];
-  /** JavaScript loops that are loops of the program, and why. */
+  /** JavaScript loops that became loops of the program, with reasons. */
   readonly kept: LoopDecision[] = [];
 
-  /** Why the last loop that could not be one is followed iteration by iteration. */
+  /** Why the loop that was unrolled last could not become a loop of the program. */
   unrolledBecause: GraphBreak | null = null;
 
   readonly #byIdentity = new Set<string>();
 
-  /** Passed functions that are to be the same ones at each call. */
+  /** Returns whether a passed function must be the same object in each call. */
   isByIdentity(place: string): boolean {
     return this.#byIdentity.has(place);
   }
@@ -42,7 +42,7 @@ export class LoopPlans {
 
   readonly #native = new WeakSet<object>();
 
-  /** Classes whose instances leave the trace, with elements that only their constructors can add. */
+  /** Returns whether instances of the class leave the trace with elements that only its constructor can add. */
   isConstructedNatively(type: object): boolean {
     return this.#native.has(type);
   }
@@ -51,7 +51,7 @@ export class LoopPlans {
     this.#native.add(type);
   }
 
-  /** A class, or method, that the trace has made, by its code: it begins again without it. */
+  /** Restarts the trace with a class or method, given by its code, created natively. */
   makeNatively(code: Code): never {
     invariant(!this.#native.has(code), 'it is made natively already');
     this.#native.add(code);
@@ -66,7 +66,7 @@ export class LoopPlans {
     return this.#plans.get(code)?.get(header);
   }
 
-  /** The function is traced again from its start. */
+  /** Restarts the trace with a plan for the loop. */
   choose(code: Code, loop: Loop, plan: LoopPlan): never {
     this.#note(code, loop, plan);
     throw new RestartTrace();
@@ -78,8 +78,8 @@ export class LoopPlans {
   }
 
   /**
-   * The run decides the end of the loop: the function is traced again. Loops of the same code that read a tensor in
-   * their heads get the same plan, since each would begin the trace once more.
+   * Restarts the trace, because the loop's end is data-dependent. Loops of the same code that read a tensor in
+   * their heads get the same plan, since each would cause another restart.
    */
   chooseWhile(code: Code, loop: Loop): never {
     for (const each of structureOf(code).loops.values()) {
@@ -90,34 +90,34 @@ export class LoopPlans {
     return this.choose(code, loop, 'while');
   }
 
-  /** JavaScript counts its iterations, and yet it is to be a loop of the program: the function is traced again. */
+  /** Restarts the trace with a counted JavaScript loop as a loop of the program. */
   keep(code: Code, loop: Loop, why: string): never {
     this.kept.push({ at: positionOf(code, loop), why });
     return this.choose(code, loop, 'while');
   }
 
-  /** It can't be a loop of the program: the function is traced again, and follows it iteration by iteration. */
+  /** Restarts the trace with the loop unrolled, because it can't be a loop of the program. */
   unroll(code: Code, loop: Loop, why: GraphBreak): never {
     this.unrolled.push({ at: positionOf(code, loop), why: why.detail });
     this.unrolledBecause = why;
     return this.choose(code, loop, 'unrolled');
   }
 
-  /** Why what is followed with lists is not a program: it is followed without them. Null: not yet. */
+  /** Why tracing with lists failed, so that the trace goes without them; null if it hasn't. */
   withoutLists: BreakRecord | null = null;
-  /** Tensors whose shape differs from iteration to iteration are of data-dependent shape. */
+  /** True if tensors whose shape differs between iterations have data-dependent shapes. */
   shapesDiffer = false;
 
-  /** The function is traced again, with data-dependent shapes. */
+  /** Restarts the trace with data-dependent shapes. */
   openShapes(): never {
     this.shapesDiffer = true;
     throw new RestartTrace();
   }
 
-  /** Whether a tensor requires a gradient is carried where it is data-dependent. */
+  /** True if the program tracks whether tensors require gradients where that is data-dependent. */
   tracksGradients = false;
 
-  /** The function is traced again, and keeps it. */
+  /** Restarts the trace with tracking of required gradients. */
   trackGradients(): never {
     this.tracksGradients = true;
     throw new RestartTrace();
@@ -125,12 +125,12 @@ export class LoopPlans {
 
   readonly #toldApart = new Set<string>();
 
-  /** Tensors that paths of the decision there leave are distinguished by which one they are. */
+  /** Returns whether tensors merged at this decision are distinguished by identity. */
   tellsApart(at: UserPosition | undefined): boolean {
     return at !== undefined && this.#toldApart.has(formatPosition(at));
   }
 
-  /** From the next time on the tensors that come together there are distinguished. False: they are. */
+  /** Distinguishes tensors merged here from the next trace on. Returns false if they already are. */
   tellApart(at: UserPosition): boolean {
     const key = formatPosition(at);
     if (this.#toldApart.has(key)) return false;
@@ -138,10 +138,10 @@ export class LoopPlans {
     return true;
   }
 
-  /** Some array has become a list. */
+  /** True if an array has become a list. */
   usesLists = false;
 
-  /** The function is traced again: arrays whose length differs are unions of lengths, where they can be. */
+  /** Restarts the trace without lists: arrays whose length differs become unions of lengths, if possible. */
   leaveLists(record: BreakRecord): never {
     this.withoutLists = record;
     this.#plans.clear();
@@ -152,24 +152,24 @@ export class LoopPlans {
     throw new RestartTrace();
   }
 
-  /** Arrays of that literal grow in branches and loops. */
+  /** Returns whether arrays of this literal grow in branches or loops. */
   grows(code: Code, pc: Pc): boolean {
     return this.#growing.get(code)?.has(pc) ?? false;
   }
 
-  /** The function is traced again, with lists for the arrays of that literal. */
+  /** Restarts the trace with lists for the arrays of this literal. */
   growFrom({ code, pc }: AllocationSite): never {
     const places = this.#growing.get(code) ?? new Set();
     this.#growing.set(code, places.add(pc));
     throw new RestartTrace();
   }
 
-  /** Pre-existing arrays grow in branches and loops. */
+  /** Returns whether the pre-existing array grows in branches or loops. */
   growsFrom(source: Source): boolean {
     return this.#growingOutside.has(sourceKey(source));
   }
 
-  /** The function is traced again, with a list for that pre-existing array. */
+  /** Restarts the trace with a list for this pre-existing array. */
   growOutside(source: Source): never {
     this.#growingOutside.add(sourceKey(source));
     throw new RestartTrace();
@@ -177,12 +177,12 @@ export class LoopPlans {
 
   readonly #sorts = new Map<Code, Map<Pc, SortPlan>>();
 
-  /** How the sort that is called there finds its order; inserted where nothing is known. */
+  /** Returns how the sort at this call finds its order; `inserted` by default. */
   sortOf(code: Code, pc: Pc): SortPlan {
     return this.#sorts.get(code)?.get(pc) ?? 'inserted';
   }
 
-  /** The function is traced again, where the sort that is called there wasn't planned before. */
+  /** Restarts the trace with a plan for the sort at this call, unless it has one. */
   sortAt(code: Code, pc: Pc, plan: SortPlan): void {
     const places = this.#sorts.get(code) ?? new Map<Pc, SortPlan>();
     const known = places.get(pc);
@@ -193,12 +193,12 @@ export class LoopPlans {
 
   readonly #stops = new Map<Code, Map<Pc, BreakRecord>>();
 
-  /** Why the graph ends before the decision there: it would take too many paths. */
+  /** Returns why the graph ends before this decision: it would have too many paths. */
   stopsAt(code: Code, pc: Pc): BreakRecord | undefined {
     return this.#stops.get(code)?.get(pc);
   }
 
-  /** The function is traced again, up to the decision there. */
+  /** Restarts the trace, which then ends at this decision. */
   stopAt(code: Code, pc: Pc, record: BreakRecord): never {
     const places = this.#stops.get(code) ?? new Map<Pc, BreakRecord>();
     this.#stops.set(code, places.set(pc, record));
@@ -207,12 +207,12 @@ export class LoopPlans {
 
   readonly #toTheEnd = new Map<Code, Set<Pc>>();
 
-  /** Each path of the decision there is followed to the end, with all that comes after the decision. */
+  /** Returns whether each path of this decision is traced to the end of the function, including all later code. */
   isFollowedToEnd(code: Code, pc: Pc): boolean {
     return this.#toTheEnd.get(code)?.has(pc) ?? false;
   }
 
-  /** The function is traced again, if that isn't known. */
+  /** Restarts the trace with the decision's paths traced to the end, unless they already are. */
   followToEnd(code: Code, pc: Pc): void {
     if (this.isFollowedToEnd(code, pc)) return;
     const places = this.#toTheEnd.get(code) ?? new Set();
@@ -222,12 +222,12 @@ export class LoopPlans {
 
   readonly #unmerged = new Map<Code, Set<Pc>>();
 
-  /** The paths of the decision there leave what cannot be merged: each is followed to the end. */
+  /** Returns whether the paths of this decision can't be merged, so that each is traced to the end. */
   isUnmerged(code: Code, pc: Pc): boolean {
     return this.#unmerged.get(code)?.has(pc) ?? false;
   }
 
-  /** The function is traced again. */
+  /** Restarts the trace with this decision's paths unmerged. */
   leaveUnmerged(code: Code, pc: Pc): never {
     const places = this.#unmerged.get(code) ?? new Set();
     this.#unmerged.set(code, places.add(pc));
@@ -236,12 +236,15 @@ export class LoopPlans {
 
   readonly #computed = new Map<Code, Set<Pc>>();
 
-  /** The program is to make the call of `Math.random()` or the clock there, since it decides something. */
+  /**
+   * Returns whether the program makes this call of `Math.random()` or the clock, because its result decides
+   * something.
+   */
   isComputed(code: Code, pc: Pc): boolean {
     return this.#computed.get(code)?.has(pc) ?? false;
   }
 
-  /** The function is traced again: the program makes these calls of `Math.random()` or the clock. */
+  /** Restarts the trace; the program then makes these calls of `Math.random()` or the clock. */
   computeAt(sites: Iterable<CallSite>): never {
     for (const { code, pc } of sites) {
       const places = this.#computed.get(code) ?? new Set();
@@ -250,12 +253,12 @@ export class LoopPlans {
     throw new RestartTrace();
   }
 
-  /** The call there is to run natively. */
+  /** Returns whether this call must run natively. */
   breaksAt(code: Code, pc: Pc): boolean {
     return this.#breaks.get(code)?.has(pc) ?? false;
   }
 
-  /** The function is traced again, up to this call. */
+  /** Restarts the trace, which then ends at this call. */
   breakAt(code: Code, pc: Pc): never {
     const places = this.#breaks.get(code) ?? new Set();
     this.#breaks.set(code, places.add(pc));
@@ -263,7 +266,7 @@ export class LoopPlans {
   }
 }
 
-/** Before the first jump out of the loop. */
+/** Returns whether the code reads a tensor between the loop's header and the first jump. */
 function readsInHead({ instructions }: Code, { header, body }: Loop): boolean {
   for (let pc = header; body.has(pc); pc++) {
     const instruction = instructions[pc]!;
@@ -278,7 +281,7 @@ function positionOf({ spans, source }: Code, { header }: Loop): UserPosition | u
   return span && source.position(span.start);
 }
 
-/** Thrown when something was found out that the trace should have known from its start. */
+/** Thrown when the trace has learned something that it should have known from the start. */
 export class RestartTrace extends Error {
   override readonly name = 'RestartTrace';
 }

@@ -2,19 +2,19 @@ import type { UserPosition } from '../../../../runtime/errors/position.ts';
 import type { Pc } from '../../../vm/bytecode/instructions.ts';
 import type { DeviceScalar, Variable } from '../../variables/variable.ts';
 
-/** The end of a path through a function: before an instruction at which other paths continue, or the return. */
+/** The target of a path through a function: an instruction where other paths continue, or the return. */
 export type Target = Pc | 'return';
 
-/** The end of a path through a part of a function that is traced separately. */
+/** The end of a path through a separately traced part of a function. */
 export interface PathEnd {
   readonly targets: readonly Target[];
-  /** With several targets: which one, as `numberOf` it. */
+  /** The target that was reached, encoded by `numberOf`, if there are several. */
   readonly which: DeviceScalar | null;
-  /** The returned value, where a target is the return. */
+  /** The returned value, if a target is the return. */
   readonly value: Variable | null;
-  /** The decision that ends the loop of which this is the head, and whether true means another iteration. */
+  /** For a loop's head: the decision that ends it, and whether true means another iteration. */
   readonly test?: { readonly scalar: DeviceScalar; readonly stays: boolean };
-  /** For errors: the last line of the path, and its last instruction. */
+  /** For errors: the position of the path's last line, and its last instruction. */
   readonly at?: UserPosition | undefined;
   readonly last?: Pc | undefined;
 }

@@ -5,7 +5,7 @@ import type { Pc } from '../../../vm/bytecode/instructions.ts';
 import { structureOf } from '../../../vm/bytecode/structure.ts';
 import type { TraceFrame } from '../../variables/trace-frame.ts';
 
-/** Jumps that have asked whether a tensor is true: as an object it is, whatever its values are. */
+/** Jumps on a tensor's truth: as an object, a tensor is always true. */
 export class TensorConditions {
   readonly #jumps = new Map<Code, Set<Pc>>();
 
@@ -14,7 +14,7 @@ export class TensorConditions {
     this.#jumps.set(code, jumps.add(pc));
   }
 
-  /** For the error of a trace without end: a loop in progress whose condition is one of them. */
+  /** For the error of a trace that doesn't end: describes an active loop whose condition is a tensor. */
   describe(frames: readonly TraceFrame[]): string | null {
     for (const { closure, pc } of frames) {
       const { code } = closure;

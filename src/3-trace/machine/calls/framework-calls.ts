@@ -1,4 +1,4 @@
-/** Functions of tostatic that act on more than their arguments, as the tracer performs them. */
+/** tostatic functions that affect more than their arguments, as performed by the tracer. */
 
 import { checkpoint } from '../../../../runtime/autograd/checkpoint.ts';
 import { enableGrad, gradEnabled, noGrad } from '../../../../runtime/autograd/grad-mode.ts';
@@ -61,21 +61,26 @@ import {
 
 type Callable = (...args: never[]) => unknown;
 
-/** Functions that call their argument immediately, and the gradient mode inside it (null: as outside). */
+/** Functions that call their argument immediately, with the grad mode inside (null for the caller's mode). */
 const scoped = new Map<unknown, boolean | null>([
   [noGrad, false],
   [enableGrad, true],
-  // Inside captured code lifetimes come from liveness: there is nothing to tidy.
+  // In captured code, lifetimes follow from liveness: there is nothing to tidy.
   [tidy, null],
 ]);
 
-/** The function that another one calls, and the guard in which it does (undefined: the surrounding guard). */
+/**
+ * The function that a framework call invokes, and the device guard around it (undefined for the surrounding
+ * guard).
+ */
 interface GuardedBody {
   readonly body: Variable;
   readonly guard: Device | null | undefined;
 }
 
-/** `deviceGuard(device, body)`, or `profiler.span(name, body)`: the body, to be followed under the guard. */
+/**
+ * Returns the body of `deviceGuard(device, body)` or `profiler.span(name, body)`, to be traced under the guard.
+ */
 export function guardedBody(
   t: Tracer,
   fn: Callable,
@@ -83,7 +88,7 @@ export function guardedBody(
 ): GuardedBody | null {
   const called: unknown = fn;
   const [place, body] = args;
-  // A stretch of a program is not a stretch of time: its ops run in the order of the plan.
+  // A span of a program is not a span of time: ops run in the plan's order.
   if (called === span) return body ? { body, guard: undefined } : null;
   if (called !== deviceGuard) return null;
   const guard = place && deviceOf(t, place);
@@ -93,7 +98,7 @@ export function guardedBody(
   return { body, guard };
 }
 
-/** Null: as outside of any guard, which the tracer knows where the call is outside of them. */
+/** Returns null for "no guard", which is allowed only if the call itself is outside any guard. */
 function deviceOf(t: Tracer, place: Variable): Device | null | undefined {
   if (place.kind === 'constant') {
     const name = constantOf(t, place);
@@ -105,33 +110,35 @@ function deviceOf(t: Tracer, place: Variable): Device | null | undefined {
   if (place.kind !== 'object') return undefined;
   const { source, value } = place;
   t.guard(`identity ${sourceKey(source)}`, { kind: 'identity', source, value });
-  // As `deviceGuard` judges it.
+  // The same test as in `deviceGuard`.
   return 'allocator' in value ? (value as Device) : undefined;
 }
 
-/** The gradient mode in which `fn` calls its argument; undefined when it does no such thing. */
+/** Returns the grad mode in which `fn` calls its argument; undefined if `fn` isn't such a function. */
 export function scopedMode(fn: Callable): boolean | null | undefined {
   return scoped.get(fn);
 }
 
-/** Traces a function that modules call only for the error that it throws. */
+/** Traces a function that modules call only to throw an error. */
 function traceThrow(): never {
   throw new GraphBreak('throw', 'a module rejects its input');
 }
 
-/** Whether two shapes are equal, dimension by dimension: sizes that may differ from run to run stay open where they are one. */
+/**
+ * Returns whether two shapes are equal, dimension by dimension. A dynamic size that appears in both stays dynamic.
+ */
 function traceSameShape(t: Tracer, _receiver: Variable, shapes: readonly Variable[]): Variable {
   const [a, b] = shapes.map((shape) => expand(t, shape));
   return known(a!.length === b!.length && a!.every((size, i) => strictlyEqual(t, size, b![i]!)));
 }
 
-/** The number of elements of a shape, as a number that is known. */
+/** Returns the number of elements of a shape as a constant. */
 function traceSizeOf(t: Tracer, _receiver: Variable, [shape]: readonly Variable[]): Variable {
   const sizes = shape ? expand(t, shape).map((size) => constantOf(t, size)) : [];
   return known(sizeOf(sizes as unknown as Shape));
 }
 
-/** Kinds of options by the number of dimensions. */
+/** Returns the option kinds for a number of dimensions. */
 function traceKinds(kindsOf: (dims: number) => object): Performed {
   return (t, _receiver, [dims = undefinedVariable]) => {
     const value = kindsOf(constantOf(t, dims) as number);
@@ -142,7 +149,7 @@ function traceKinds(kindsOf: (dims: number) => object): Performed {
 type Performed = (t: Tracer, receiver: Variable, args: readonly Variable[]) => Variable;
 
 const performed = new Map<unknown, Performed>([
-  // The mode around the call is guarded for every trace.
+  // Every trace guards the mode around the call.
   [gradEnabled, (t) => known(t.top.gradMode ?? gradEnabled())],
   [keep, traceKeep],
   [Tensor.prototype.backward, (t, receiver, args) => traceBackward(t, receiver, args)],
@@ -177,7 +184,7 @@ export function performedFunctions(): Iterable<unknown> {
   return [...performed.keys(), ...scoped.keys(), span, deviceGuard];
 }
 
-/** The result of a framework call that the tracer performs itself; undefined for any other function. */
+/** Returns the result of a framework call that the tracer performs itself; undefined for other functions. */
 export function callFramework(
   t: Tracer,
   fn: Callable,
@@ -189,7 +196,7 @@ export function callFramework(
   return performed.get(fn)?.(t, receiver, args);
 }
 
-/** The stream begins again: for the program where it comes there, for what follows the run after it. */
+/** Restarts the random stream, both for the rest of the program and for code after the run. */
 function traceSeed(
   t: Tracer,
   _receiver: Variable,
@@ -211,8 +218,8 @@ function traceSeed(
 }
 
 /**
- * The `tidy` around the call leaves the tensor alone. What a branch or loop makes of it is kept on every path: it then
- * lives until the collector finds it.
+ * Exempts the tensor from the `tidy` around the call. A tensor created in a branch or loop is kept on every path,
+ * and then lives until it is garbage-collected.
  */
 function traceKeep(
   t: Tracer,
@@ -229,7 +236,7 @@ function traceKeep(
   return tensor;
 }
 
-/** It happens after the run, if the tensor is still reachable then. */
+/** Disposes the tensor after the run, if it is still reachable then. */
 function traceDispose(t: Tracer, receiver: Variable): Variable {
   if (receiver.kind !== 'tensor') throw new GraphBreak('throw', 'dispose() of no tensor');
   if (t.isInRegion && receiver.mayAlias.length > 0) {

@@ -1,4 +1,4 @@
-/** Calls: the tensor API is appended, user functions are inlined, everything else runs natively. */
+/** Calls: tensor ops are appended to the program, user functions are inlined, everything else runs natively. */
 
 import type { Device } from '../../../../runtime/device/device.ts';
 import { sourceKey } from '../../../guards/source-key.ts';
@@ -47,19 +47,19 @@ import {
 import { callFramework, guardedBody, scopedMode } from './framework-calls.ts';
 import { expectReceiver } from './required-receivers.ts';
 
-/** One call as it stands before it is made. */
+/** A call that has not been made yet. */
 export interface Call {
   readonly receiver: Variable;
   readonly args: readonly Variable[];
-  /** The gradient mode of the callee; null: the caller's. */
+  /** The grad mode of the callee; null for the caller's. */
   readonly gradMode: boolean | null;
-  /** The device of the `deviceGuard` that calls, or null; undefined: the caller's. */
+  /** The device (or null) of the `deviceGuard` that makes the call; undefined for the caller's guard. */
   readonly guard?: Device | null | undefined;
-  /** The caller's register for the result. */
+  /** The register of the caller that receives the result. */
   readonly returnTo: Reg | undefined;
 }
 
-/** The result; undefined when a frame was pushed whose return gives it. */
+/** Returns the result; undefined if a frame was pushed, whose return provides it. */
 export function invoke(t: Tracer, called: Variable, call: Call): Variable | undefined {
   const callee = specialized(called);
   if (callee.kind === 'closure') return inlineClosure(t, callee, call);
@@ -97,8 +97,8 @@ export function invoke(t: Tracer, called: Variable, call: Call): Variable | unde
 }
 
 /**
- * Makes a call and follows it to its return: for what the language calls in the middle of an
- * instruction. A break inside it takes everything back and belongs to that instruction.
+ * Makes a call and traces it to its return, for calls that the language makes within an instruction. A break
+ * inside the call rolls everything back and is attributed to that instruction.
  */
 export function callInside(
   t: Tracer,
@@ -114,7 +114,7 @@ export function callInside(
     const call = { receiver, args, gradMode, returnTo: undefined };
     const result = invoke(t, callee, call);
     if (result) return result;
-    // The call is in progress: the frame stands after it, as frames that wait do.
+    // The caller's pc is past a call in progress, as in any waiting frame.
     caller.pc++;
     const value = t.execution.runAbove(depth);
     caller.pc--;
@@ -122,7 +122,7 @@ export function callInside(
   });
 }
 
-/** Functions that need no source: those of the tensor API, and built-in ones that are understood. */
+/** Calls a function that needs no source: a function of the tensor API, or a built-in that is modeled. */
 function callKnown(t: Tracer, callee: FunctionVariable, call: Call): Variable | undefined {
   const { value } = callee;
   if (value === breakGraph) throw new GraphBreak('forced', 'breakGraph()');
@@ -168,7 +168,7 @@ function inlineFunction(t: Tracer, callee: FunctionVariable, call: Call): Variab
     });
   }
   const { receiver, args } = call;
-  // Only errors need it: it is found in the user's text.
+  // Computed only for errors: the name is read from the user's source.
   const name = () => `${nameAt(t.top, callee)}()`;
   if (replacesBuiltin(callee.value)) {
     throw new GraphBreak('native-call', `${name()} replaces a function of the language`);
@@ -181,7 +181,7 @@ function inlineFunction(t: Tracer, callee: FunctionVariable, call: Call): Variab
   const { closure, boundThis, boundArgs } = found;
   const { file } = closure.code.source;
   if (isFrameworkFile(file) && !isInlinedFrameworkFile(file)) {
-    // A helper that a compiler adds to a polyfill, to name its inner functions, is part of the polyfill.
+    // A compiler's helper for naming inner functions may be called by a polyfill, and counts as part of it.
     if (!isPolyfill(t.top.closure.code)) {
       throw new GraphBreak('framework-call', `${name()} is part of tostatic`);
     }
@@ -196,7 +196,7 @@ function inlineFunction(t: Tracer, callee: FunctionVariable, call: Call): Variab
   if (!closure.homeObject && usesSuper(closure.code)) {
     throw new GraphBreak('not-captured', `${name()} uses super in a class that cannot be found`);
   }
-  // The function is the same one, so its cells and what it is bound to are.
+  // The function is guarded by identity, so its cells and bound values are fixed.
   const given = boundThis ? heldVariable(t, boundThis.value, 'the bound this') : receiver;
   const thisVariable = lexicalThis
     ? heldVariable(t, lexicalThis.value, 'this')
@@ -208,7 +208,7 @@ function inlineFunction(t: Tracer, callee: FunctionVariable, call: Call): Variab
   return enterCall(t, call, { closure, cells, thisVariable, args: [...bound, ...args] });
 }
 
-/** Where a method's own object is looked for. */
+/** Returns the object where the search for a method's home object starts. */
 function chainOf(receiver: Variable): object | undefined {
   const isContainer = receiver.kind === 'newArray' || receiver.kind === 'newCollection';
   if (isContainer && receiver.own) return chainOf(receiver.own);
@@ -219,7 +219,7 @@ function chainOf(receiver: Variable): object | undefined {
   return receiver.kind === 'object' || receiver.kind === 'function' ? receiver.value : undefined;
 }
 
-/** `f.call(…)` and `f.apply(…)`. */
+/** Unwraps `f.call(…)` and `f.apply(…)`. */
 function indirectCall(
   t: Tracer,
   { value }: FunctionVariable,
@@ -246,13 +246,16 @@ function listed(t: Tracer, list: Variable | undefined): Variable[] {
   return arrayElements(t, array);
 }
 
-/** Something that can't change, since what holds it can't. */
+/** Returns the variable for a value that can't change because its owner can't. */
 function heldVariable(t: Tracer, value: unknown, name: string): Variable {
   if (isPrimitive(value)) return known(value);
   return t.read({ kind: 'held', value, name }, value);
 }
 
-/** Sloppy code sees an object where the caller gave none. */
+/**
+ * Breaks the graph if a sloppy function that uses `this` is called without a receiver: it would see the global
+ * object.
+ */
 function receiverSeenBy(
   { code }: Pick<Closure, 'code'>,
   receiver: Variable,
@@ -268,7 +271,7 @@ function receiverSeenBy(
   return receiver;
 }
 
-/** A function that the trace itself made. */
+/** Inlines a function created in the trace. */
 function inlineClosure(t: Tracer, callee: ClosureVariable, call: Call): Variable | undefined {
   const { code, outer, cells } = callee;
   const arrow = code.kind === 'arrow';
@@ -286,8 +289,8 @@ function inlineClosure(t: Tracer, callee: ClosureVariable, call: Call): Variable
 }
 
 /**
- * A function that bytecode made, before a break for instance. Each run makes another one, so its code is
- * guarded and not its identity; what it has captured is read through it.
+ * Inlines a function that bytecode has created, for example before a graph break. Each run creates a new one, so
+ * its code is guarded instead of its identity, and captured values are read through it.
  */
 function inlineMadeClosure(
   t: Tracer,
@@ -308,7 +311,7 @@ function inlineMadeClosure(
   return enterCall(t, call, { closure, cells, thisVariable, args: call.args });
 }
 
-/** A function that the call was given: another one of the same code is as good. */
+/** Inlines a function passed to the call; another function with the same code may replace it. */
 function inlinePassed(
   t: Tracer,
   callee: FunctionVariable,
@@ -323,7 +326,10 @@ function inlinePassed(
   return enterCall(t, call, { closure, cells: [], thisVariable, args: call.args });
 }
 
-/** Pushes the callee; the caller continues after its call, with the result in `returnTo`. Returns that of an async function. */
+/**
+ * Pushes the callee; the caller continues after its call, with the result in `returnTo`. For an async function,
+ * returns its promise.
+ */
 function enterCall(
   t: Tracer,
   { gradMode, guard = t.top.guard, returnTo }: Call,
@@ -357,7 +363,7 @@ function enterCall(
   return undefined;
 }
 
-/** Follows an async function to its return. One that waits or throws runs natively, as a whole. */
+/** Traces an async function to its return. An async function that awaits or throws runs natively as a whole. */
 function followAsync(t: Tracer, name: string, enter: () => void): Variable {
   const refused = (why: string) => new GraphBreak('native-call', `${name} is async${why}`);
   if (t.isInRegion) throw refused(', in a branch or loop');
@@ -372,7 +378,7 @@ function followAsync(t: Tracer, name: string, enter: () => void): Variable {
       caller.pc--;
       return promiseOf(t, value);
     } catch (error) {
-      // What it throws rejects its promise.
+      // An exception rejects the promise.
       const reason = error instanceof GraphBreak ? error.reason : null;
       if (reason === 'await') throw refused(' and waits');
       const throws = error instanceof Raised || reason === 'throw' || reason === 'op-error';
@@ -381,7 +387,10 @@ function followAsync(t: Tracer, name: string, enter: () => void): Variable {
   });
 }
 
-/** An arrow that continues with what the function around it was constructed by; `isKnown`: what that is. */
+/**
+ * True for an arrow that depends on how the surrounding function was constructed. `isKnown`: its `new.target` is
+ * known.
+ */
 function usesConstruction(code: Closure['code'], isKnown: boolean): boolean {
   if (code.kind !== 'arrow') return false;
   if (!isKnown && usesNewTarget(code)) return true;

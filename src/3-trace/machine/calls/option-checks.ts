@@ -1,4 +1,4 @@
-/** Checks of options and sizes that modules and optimizers make, performed on what the trace knows. */
+/** Checks of options and sizes by modules and optimizers, performed on variables. */
 
 import {
   expectList,
@@ -32,7 +32,10 @@ type Performed = (t: Tracer, receiver: Variable, args: readonly Variable[]) => V
 
 const rejected = () => new GraphBreak('throw', 'a module rejects its input');
 
-/** `expectOptions(owner, options, kinds)`: what it rejects is left to the native function. */
+/**
+ * `expectOptions(owner, options, kinds)`. Rejected options are left to the native function, which throws the
+ * error.
+ */
 export function traceExpectOptions(
   t: Tracer,
   _receiver: Variable,
@@ -51,7 +54,7 @@ export function traceExpectOptions(
   return undefinedVariable;
 }
 
-/** `expectArguments(owner, given, kinds)`, the same of arguments by position. */
+/** `expectArguments(owner, given, kinds)`: the same for positional arguments. */
 export function traceExpectArguments(
   t: Tracer,
   _receiver: Variable,
@@ -62,7 +65,7 @@ export function traceExpectArguments(
     const kind = specialized(readProperty(t, accepted, name));
     if (isPrimitiveVariable(kind)) throw rejected();
     if (kind.kind !== 'object') throw new GraphBreak('framework-call', `the kind of ${name}`);
-    // Its contents are not checked, so they need no guard.
+    // The object's contents are not checked, so they need no guard.
     if (kind.value === kinds.anObject && !isPrimitiveVariable(value) && !isCallable(value)) {
       guardSort(t, value);
       continue;
@@ -72,7 +75,7 @@ export function traceExpectArguments(
   return undefinedVariable;
 }
 
-/** Passes where `holds` of each value that is looked at: what doesn't is left to the native function. */
+/** Passes if `holds` for each checked value. A rejected value is left to the native function. */
 const traceEach =
   (holds: (t: Tracer, value: Variable) => boolean, from = 1) =>
   (t: Tracer, _receiver: Variable, args: readonly Variable[]): Variable => {
@@ -91,7 +94,7 @@ function isList(_t: Tracer, value: Variable): boolean {
   return value.kind === 'newArray' || value.kind === 'union';
 }
 
-/** Looks at the type alone, and guards it: a number that changes stays one. */
+/** Checks and guards only the type: a number that changes remains a number. */
 const hasType =
   (type: 'number' | 'boolean') =>
   (t: Tracer, value: Variable): boolean =>
@@ -113,7 +116,7 @@ function areTensors(t: Tracer, value: Variable): boolean {
   return value.elements.every((own) => mayBeTensor(t, specialized(own)));
 }
 
-/** The checks of operands and arguments by position, which layers and functions of ops make. */
+/** Checks of operands and positional arguments in layers and op functions. */
 export const operandChecks: readonly (readonly [check: unknown, performed: Performed])[] = [
   [expectTensors, traceEach(mayBeTensor)],
   [expectOptional, traceEach((t, own) => isMissing(t, own) || mayBeTensor(t, own))],
@@ -132,7 +135,7 @@ export const operandChecks: readonly (readonly [check: unknown, performed: Perfo
   ],
 ];
 
-/** Guards that another call passes a tensor, a function or an object as well. */
+/** Guards that later calls also pass a tensor, a function or an object. */
 function guardSort(t: Tracer, value: Variable): void {
   const source = sourceOf(value);
   if (!source) return;
@@ -143,7 +146,7 @@ function guardSort(t: Tracer, value: Variable): void {
   guardObject(t, value);
 }
 
-/** Kinds test primitives, and arrays and plain objects of primitives; of other values they test only the type. */
+/** Kinds test primitives, and arrays and plain objects of primitives; for other values they test only the type. */
 function knownValue(t: Tracer, value: Variable): unknown {
   if (isPrimitiveVariable(value)) return constantOf(t, value);
   const plain = plainValues(t, [value]);
@@ -158,7 +161,7 @@ function knownValue(t: Tracer, value: Variable): unknown {
   throw new GraphBreak('framework-call', `an option that is a ${value.kind}`);
 }
 
-/** A check of plain data that returns nothing: run on what the trace knows, which is guarded by its value. */
+/** A check of plain data that returns nothing. It runs on the known values, which are guarded. */
 export function traceCheck(check: (...args: never[]) => void) {
   return (t: Tracer, _receiver: Variable, args: readonly Variable[]): Variable => {
     const values = plainValues(t, args);
@@ -172,7 +175,7 @@ export function traceCheck(check: (...args: never[]) => void) {
   };
 }
 
-/** `kind.accepts(value)`, of the kinds that have a name. */
+/** `kind.accepts(value)` for named kinds. */
 export const kindTests: readonly (readonly [test: unknown, performed: Performed])[] = Object.values(
   kinds,
 ).flatMap((kind: unknown) => {

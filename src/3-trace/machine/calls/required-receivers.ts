@@ -1,4 +1,4 @@
-/** Methods that throw a TypeError where they are called on undefined or null. */
+/** Methods that throw a TypeError if called on undefined or null. */
 
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import type { Variable } from '../../variables/variable.ts';
@@ -12,10 +12,7 @@ const methods: ReadonlySet<unknown> = new Set(
     .filter((value) => typeof value === 'function' && !(types as unknown[]).includes(value)),
 );
 
-/**
- * On a path on which the receiver is undefined the method was never read, since that has thrown already; called by
- * itself, it throws.
- */
+/** Breaks the graph if the method is called on undefined or null: natively, it throws. */
 export function expectReceiver(fn: (...args: never[]) => unknown, receiver: Variable): void {
   const isMissing =
     receiver.kind === 'constant' && (receiver.value === undefined || receiver.value === null);

@@ -8,7 +8,7 @@ import { undefinedVariable, type Variable } from '../../variables/variable.ts';
 import { invoke } from '../calls/invoke.ts';
 import { get, type Handlers, set } from './handler.ts';
 
-/** The caller continues after its call, where a frame was pushed with the result in `dst`. */
+/** Call instructions. If a frame was pushed, its result goes to `dst` and the caller continues after the call. */
 export const callHandlers: Handlers<'call' | 'callSpread' | 'construct' | 'constructSpread'> = {
   call: (t, frame, { dst, callee, receiver, args }) =>
     perform(t, frame, dst, callee, receiver, read(frame, args)),
@@ -42,7 +42,7 @@ function finish(frame: TraceFrame, dst: Reg, result: Variable | undefined): Pc {
   return frame.pc + 1;
 }
 
-/** The arguments that the code has put together. */
+/** Returns the arguments of a spread call. */
 function listed(t: Tracer, args: Variable): Variable[] {
   const array = asArray(t, args);
   if (!array) throw new GraphBreak('unsupported-value', 'arguments that are not an array');

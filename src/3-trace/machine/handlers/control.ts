@@ -15,7 +15,7 @@ import {
 import type { TraceFrame } from '../../variables/trace-frame.ts';
 import { get, type Handlers, set } from './handler.ts';
 
-/** Jumps and iteration. `return` is the tracer loop's own; an uncaught `throw` happens natively. */
+/** Jumps and iteration. The tracer loop itself executes `return`; an uncaught `throw` happens natively. */
 export const controlHandlers: Handlers<
   | 'jump'
   | 'jumpIf'
@@ -75,7 +75,8 @@ export const controlHandlers: Handlers<
       );
     }
     if (iteration.kind !== 'iteratorRecord') {
-      // Its position differs from iteration to iteration: stepped natively, so that no entry depends on it.
+      // The iterator's position differs between iterations: it is stepped natively, so that no entry depends on
+      // it.
       const reason = t.builder.opCount === 0 ? 'host-value' : 'loop-iteration';
       throw new GraphBreak(reason, 'a loop that began before the last break continues');
     }
@@ -109,7 +110,7 @@ function testOf(t: Tracer, frame: TraceFrame, test: Reg): Condition {
   return truthOf(t, variable);
 }
 
-/** The others are the tracer loop's own, as `return` is. */
+/** The tracer loop itself executes all other yields, as it does `return`. */
 function breakAtDelegate(): never {
   throw new GraphBreak('unsupported-value', 'a generator hands out what another one yields');
 }

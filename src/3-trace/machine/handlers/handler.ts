@@ -5,8 +5,8 @@ import { resolved } from '../../variables/unions.ts';
 import { undefinedVariable, type Variable } from '../../variables/variable.ts';
 
 /**
- * Executes one instruction over variables. Returns the next pc, or nothing for the following one.
- * Throws GraphBreak before it has changed anything.
+ * Executes one instruction on variables. Returns the next pc, or nothing to continue with the following
+ * instruction. Throws GraphBreak before changing anything.
  */
 export type Handler<O extends Opcode> = (
   tracer: Tracer,

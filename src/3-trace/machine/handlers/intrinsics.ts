@@ -32,10 +32,10 @@ interface Step {
   readonly dst: Reg;
 }
 
-/** Returns the result, or nothing when a frame was pushed whose return gives it. */
+/** Returns the result, or nothing if a frame was pushed, whose return provides it. */
 type Rule = (step: Step, ...operands: Variable[]) => Variable | undefined;
 
-/** The steps of constructions; what else is rare happens natively. */
+/** Intrinsics of construction. The remaining intrinsics are rare and run natively. */
 const rules: Partial<Record<Intrinsic, Rule>> = {
   superConstructor: ({ t, frame }) => superConstructor(t, frame),
   superConstruct: ({ t, frame, dst }, parent, args) => {
@@ -140,7 +140,7 @@ function definingPrivate(half: 'get' | 'set'): Rule {
   };
 }
 
-/** Without its `#`. */
+/** Returns the name without its `#`. */
 const privateName = (t: Tracer, name: Variable): string => String(constantOf(t, name)).slice(1);
 
 function superConstructor(t: Tracer, frame: TraceFrame): Variable {

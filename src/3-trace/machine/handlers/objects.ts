@@ -29,7 +29,7 @@ import { specialized } from '../../variables/unions.ts';
 import { known, newArray, type Variable } from '../../variables/variable.ts';
 import { get, type Handlers, set } from './handler.ts';
 
-/** Objects: those created while tracing are changed immediately, pre-existing ones after the run. */
+/** Object instructions. Objects created in the trace are changed immediately, pre-existing ones after the run. */
 export const objectHandlers: Handlers<
   | 'getProp'
   | 'setProp'
@@ -157,19 +157,19 @@ export const objectHandlers: Handlers<
   },
 };
 
-/** The key of `object[key] = …`; a number of the program is one of the array's indices. */
+/** Returns the key of `object[key] = …`. A device scalar is an index of the array. */
 function keyToWrite(t: Tracer, frame: TraceFrame, object: Reg, key: Reg): Variable {
   const index = specialized(get(frame, key));
   return index.kind === 'scalar' ? indexIn(t, specialized(get(frame, object)), index) : index;
 }
 
-/** The property key of a variable that the language has already converted to one. */
+/** Returns the property key of a variable that has already been converted to a key. */
 export function propertyKey(t: Tracer, variable: Variable): Key {
   const key = constantOf(t, variable);
   return typeof key === 'symbol' ? key : String(key);
 }
 
-/** `const { a, ...rest } = source`: getters of what is omitted are not called. */
+/** `const { a, ...rest } = source`: getters of omitted properties are not called. */
 function copyWithout(t: Tracer, source: Variable, without: ReadonlySet<Key>): Variable {
   const rest = newObject(t);
   copiedKeys(t, source).forEach((key) => {
@@ -178,7 +178,7 @@ function copyWithout(t: Tracer, source: Variable, without: ReadonlySet<Key>): Va
   return rest;
 }
 
-/** An array literal under construction; after a break in it, a pre-existing one. */
+/** Returns the array literal under construction; after a break within it, the array is pre-existing. */
 function arrayMade(t: Tracer, variable: Variable): ArrayVariable {
   const array = asArray(t, variable);
   if (!array) throw new GraphBreak('unsupported-value', 'an array is built on something else');

@@ -22,7 +22,7 @@ import { specialized } from '../../variables/unions.ts';
 import { known, type Variable } from '../../variables/variable.ts';
 import { get, type Handlers, set } from './handler.ts';
 
-/** Operators on host values. Operators on tensors have no meaning in JavaScript and run natively. */
+/** Operators on JavaScript values. Operators on tensors have no meaning in JavaScript and run natively. */
 export const operatorHandlers: Handlers<
   'unary' | 'binary' | 'toNumeric' | 'increment' | 'toPropertyKey' | 'template'
 > = {
@@ -99,7 +99,7 @@ export const operatorHandlers: Handlers<
   template: (t, frame, { dst, strings, values, inner }) => {
     const operands = values.map((reg) => get(frame, reg));
     const [only] = operands;
-    // The template around it makes the text, beside what else is in it.
+    // The enclosing template converts the number to text together with its other parts.
     if (inner && only?.kind === 'symbolic') return set(frame, dst, only);
     const made = withPrimitives(t, operands, 'string', (given) => {
       const pieces = strings.flatMap((text, i) => [known(text), ...given.slice(i, i + 1)]);
@@ -151,7 +151,7 @@ function numberUnary(t: Tracer, operator: '-' | '+' | '~', operand: Variable): V
   return known(orRaise(t, () => unary(operator, value) as number));
 }
 
-/** Only `+` makes something of text with numbers of the program. */
+/** With text that contains data-dependent numbers, `+` is the only supported operator. */
 function textBinary(
   t: Tracer,
   operator: BinaryOperator,
@@ -169,8 +169,8 @@ function textBinary(
 const unaryNames = { '-': 'negate', '+': 'Number', '~': '~' } as const;
 
 /**
- * A primitive that is computed on. A number that came out of a break differs from run to run: while
- * the graph is still empty it is computed natively, so that no entry depends on it.
+ * Returns a primitive operand. A number that came out of a graph break differs from run to run: while the graph is
+ * still empty, it is computed natively, so that no entry depends on it.
  */
 function hostNumber(t: Tracer, variable: Variable): Primitive {
   if (variable.kind === 'constant' && typeof variable.value === 'symbol') {
@@ -188,7 +188,7 @@ function isNumberFromBreak(variable: Variable): boolean {
   return fromBreak && variable.kind === 'constant' && typeof variable.value === 'number';
 }
 
-/** A count goes up or down by a known number: its value isn't needed for that. */
+/** Adds a known number to a counter without reading the counter's value. */
 function count(
   t: Tracer,
   operator: BinaryOperator,
@@ -206,7 +206,7 @@ function isEquality(operator: BinaryOperator): operator is Equality {
   return operator === '===' || operator === '!==' || operator === '==' || operator === '!=';
 }
 
-/** Whether a union equals a value, found from the number of its option. */
+/** Compares a union with a value by the index of the union's option. */
 function compareUnion(
   t: Tracer,
   operator: BinaryOperator,
@@ -233,17 +233,17 @@ function equality(t: Tracer, operator: Equality, a: Variable, b: Variable): bool
 const isSymbol = (variable: Variable): boolean =>
   variable.kind === 'constant' && typeof variable.value === 'symbol';
 
-/** No symbol is converted when it is compared with another primitive. */
+/** Compares a symbol with another primitive: symbols are never converted. */
 function isEqualSymbol(t: Tracer, operator: Equality, symbol: Variable, other: Variable): boolean {
   const isEqual = constantOf(t, symbol) === constantOf(t, other);
   return isEqual === (operator === '==' || operator === '===');
 }
 
 function arithmetic(t: Tracer, operator: BinaryOperator, a: Variable, b: Variable): Primitive {
-  // Not as a pair, which would be taken apart by an iterator that the user may have replaced.
+  // No destructuring: user code may have replaced the array iterator.
   const x = hostNumber(t, a);
   const y = hostNumber(t, b);
-  // BigInts and numbers don't mix, for instance.
+  // May throw, for example if BigInts and numbers are mixed.
   return orRaise(t, () => compute(operator, x, y));
 }
 
@@ -251,7 +251,7 @@ function compute(operator: BinaryOperator, x: Primitive, y: Primitive): Primitiv
   return binary(operator, x, y) as Primitive;
 }
 
-/** Raises what the operators throw for a primitive on their right; with `in`, the message has the key. */
+/** Throws the operators' error for a primitive right operand. The message of `in` contains the key. */
 function expectObject(t: Tracer, operator: 'in' | 'instanceof', a: Variable, b: Variable): void {
   if (!isHostPrimitive(b) || (operator === 'in' && !isHostPrimitive(a))) return;
   const key = operator === 'in' ? constantOf(t, a) : undefined;

@@ -26,7 +26,7 @@ import {
 import { get, type Handlers, set } from './handler.ts';
 import { propertyKey } from './objects.ts';
 
-/** Constants, moves, arguments, names of the surroundings, cells and closures. */
+/** Constants, moves, arguments, free names, cells and closures. */
 export const valueHandlers: Handlers<
   | 'const'
   | 'regexp'
@@ -116,7 +116,7 @@ export const valueHandlers: Handlers<
   },
   typeofFree: (t, frame, { dst, name }) => {
     const { scope } = frame.closure;
-    // A name that is missing now may be there later.
+    // A name that is missing now may exist later.
     const isThere = t.read({ kind: 'hasFree', scope, name }, scope.has(name));
     if (!constantOf(t, isThere)) return set(frame, dst, known('undefined'));
     set(frame, dst, known(typeOf(t, readFree(t, frame, name))));
@@ -153,7 +153,7 @@ export const valueHandlers: Handlers<
 
 const seesNewTarget = (code: Code): boolean => code.kind === 'arrow' && usesNewTarget(code);
 
-/** Only pre-existing functions are seen as the `callee`. */
+/** Only pre-existing functions are visible as `callee`. */
 function calleeOf({ closure: { fn } }: TraceFrame): FunctionVariable | undefined {
   return fn && { kind: 'function', value: fn as FunctionVariable['value'], source: null };
 }
@@ -193,18 +193,18 @@ function readFree(t: Tracer, frame: TraceFrame, name: string): Variable {
     throw new GraphBreak('throw', `${name} can't be read`);
   }
   const variable = t.read({ kind: 'free', scope, name, owner: code.name }, value);
-  // This package assigns none of the functions that its modules share.
+  // This package never reassigns the functions that its modules share.
   if (!constant && !(variable.kind === 'function' && isFrameworkFile(code.source.file))) {
     return variable;
   }
-  // Never reassigned: nothing to guard. Objects keep their source, since their content may change.
+  // Never reassigned, so no guard is needed. Objects keep their source, since their content may change.
   if (variable.kind === 'constant' || variable.kind === 'function') {
     return { ...variable, source: null };
   }
   return variable;
 }
 
-/** Reads a variable around a function whose place another function of the same code may take. */
+/** Reads an outer variable of a passed function, which another function with the same code may replace. */
 function readAround(t: Tracer, { closure }: TraceFrame, source: Source, name: string): Variable {
   let value: unknown;
   try {

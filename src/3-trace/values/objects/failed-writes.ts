@@ -1,5 +1,5 @@
 /**
- * Assignments and deletions that an object never allows, since what forbids them can't be undone: strict code gets the
+ * Assignments and deletions that can never succeed, because their cause can't be undone: strict code gets the
  * engine's own error, in sloppy code nothing happens.
  */
 
@@ -22,19 +22,19 @@ import {
 
 type Change = 'write' | 'delete';
 
-/** Whether the change fails. Raises what strict code gets. */
+/** Returns whether the change fails. In strict code, throws the engine's error. */
 export function failsToChange(t: Tracer, target: Variable, key: Key, change: Change): boolean {
   const sample = fixedSample(t, target, key, change);
-  // A module is strict code.
+  // Modules are strict code.
   if (sample && t.top.closure.code.strict) orRaise(t, () => attempts[change](sample, key));
   return sample !== undefined;
 }
 
-/** Whether the change fails, for functions that tell so instead of throwing. */
+/** Returns whether the change fails, for functions that report failure instead of throwing. */
 export const isFixed = (t: Tracer, target: Variable, key: Key, change: Change): boolean =>
   fixedSample(t, target, key, change) !== undefined;
 
-/** An object for which the change fails with the same words: it always will, or the trace depends on it. */
+/** Returns an object for which the change fails with the same message, and guards what the failure depends on. */
 function fixedSample(
   t: Tracer,
   target: Variable,
@@ -61,7 +61,7 @@ const attempts: { readonly [C in Change]: (object: Record<Key, unknown>, key: Ke
   },
 };
 
-/** An object for which the change fails with the same words; undefined: it may succeed. */
+/** Returns an object for which the change fails with the same message; undefined if the change may succeed. */
 function sampleOf(object: Variable, key: Key, change: Change): Record<Key, unknown> | undefined {
   switch (object.kind) {
     case 'object':
@@ -76,7 +76,10 @@ function sampleOf(object: Variable, key: Key, change: Change): Record<Key, unkno
   }
 }
 
-/** Whether a pre-existing object's own property is fixed, or the object is frozen and no setter takes the value. */
+/**
+ * Returns whether a pre-existing object's own property is fixed, or the object is frozen and no setter accepts the
+ * value.
+ */
 function hasFixed({ value }: ObjectVariable | FunctionVariable, key: Key, change: Change): boolean {
   if (isProxy(value) || ArrayBuffer.isView(value)) return false;
   const own = Object.getOwnPropertyDescriptor(value, key);
@@ -91,7 +94,7 @@ function hasFixed({ value }: ObjectVariable | FunctionVariable, key: Key, change
   return true;
 }
 
-/** Returns a sample of an object created in the trace, with the prototype that names it in messages. */
+/** Returns a sample of an object created in the trace, with the prototype that messages name. */
 function madeSample(
   object: NewObjectVariable,
   key: Key,

@@ -1,4 +1,6 @@
-/** Instances of built-in types such as Date and URL, run as they are on what the trace knows. */
+/**
+ * Instances of built-in types such as Date and URL. Their methods run natively on the state that the trace knows.
+ */
 
 import { type HostTypeName, hostType, hostTypeOf } from '../../../guards/host-types.ts';
 import { isProxy } from '../../../guards/plain.ts';
@@ -23,8 +25,8 @@ import { isPrimitiveVariable } from '../to-primitive.ts';
 import { typedArrayVariable } from '../typed-arrays.ts';
 
 /**
- * Returns the variable that represents the object: itself, or the trace's version of a pre-existing one that it
- * changes.
+ * Returns the variable that represents the object: the object itself, or the traced state of a pre-existing object
+ * that the trace changes.
  */
 export function standsFor(t: Tracer, given: Variable): Variable {
   const variable = specialized(given);
@@ -32,8 +34,8 @@ export function standsFor(t: Tracer, given: Variable): Variable {
 }
 
 /**
- * An instance of the type with its present state, behind a guard if it existed before; undefined for any other value.
- * Its value is not to be changed.
+ * Returns an instance of the type with its current state, which is guarded for a pre-existing object; undefined
+ * for other values. The instance must not be changed.
  */
 export function readHost(t: Tracer, given: Variable, type: HostTypeName): object | undefined {
   const variable = standsFor(t, given);
@@ -50,7 +52,7 @@ function guardState(t: Tracer, { value, source }: ObjectVariable, type: HostType
   constantOf(t, t.read(state, hostType(type).state(value)));
 }
 
-/** The instance to be changed by `body`; the change is rolled back with the attempt that it belongs to. */
+/** Lets `body` change the instance; the change is rolled back together with the current attempt. */
 export function changeHost<T>(
   t: Tracer,
   given: Variable,
@@ -79,7 +81,7 @@ function changeable(t: Tracer, given: Variable, type: HostTypeName): NewHostVari
   return content;
 }
 
-/** The value itself where the trace knows all of it; undefined where it doesn't. */
+/** Returns the plain value if the trace knows all of it; otherwise undefined. */
 export function plainValue(t: Tracer, given: Variable): { readonly value: unknown } | undefined {
   const variable = standsFor(t, given);
   if (variable.kind === 'scalar' || variable.kind === 'text') return undefined;
@@ -113,13 +115,16 @@ export function plainValue(t: Tracer, given: Variable): { readonly value: unknow
 const isPlainOuter = (variable: Variable): boolean =>
   variable.kind === 'object' && Object.getPrototypeOf(variable.value) === Object.prototype;
 
-/** The values of all arguments, or undefined. */
+/** Returns the plain values of all arguments; undefined if one is unknown. */
 export function plainValues(t: Tracer, args: readonly Variable[]): unknown[] | undefined {
   const values = args.map((arg) => plainValue(t, arg));
   return values.includes(undefined) ? undefined : values.map((each) => each!.value);
 }
 
-/** A new value that a built-in function returned: primitives, and arrays and plain objects of them. */
+/**
+ * Returns the variable for a value that a built-in function has created: a primitive, or an array or plain object
+ * of primitives.
+ */
 export function madeVariable(t: Tracer, value: unknown): Variable {
   if (isPrimitive(value)) return known(value);
   if (Array.isArray(value)) return newArray(value.map((item) => madeVariable(t, item)));
@@ -140,7 +145,7 @@ export function madeVariable(t: Tracer, value: unknown): Variable {
   return made;
 }
 
-/** Like `orRaise`; an error with properties of its own is left to the native function. */
+/** Like `orRaise`, but leaves errors with own properties to the native function. */
 export function byHost<T>(t: Tracer, body: () => T): T {
   try {
     return body();

@@ -41,14 +41,17 @@ export function isInstance(t: Tracer, given: Variable, callee: Variable): Variab
     value.kind === 'object' || value.kind === 'function'
       ? inherits(value.value, prototype)
       : inherits(chainOf(value), prototype, true);
-  // Another call may pass another kind of value there.
+  // Another call may pass a value of another type.
   const source = sourceOf(value);
   return source
     ? t.read({ kind: 'instanceOf', base: source, type: constructorFunction }, is)
     : known(is);
 }
 
-/** The `Symbol.hasInstance` of the user's class or object; undefined where the language decides. */
+/**
+ * Returns the `Symbol.hasInstance` method of a user class or object; undefined if `instanceof` has its built-in
+ * meaning.
+ */
 function methodOfUser(t: Tracer, type: Variable): Variable | undefined {
   const isTold =
     type.kind === 'class'
@@ -69,8 +72,8 @@ function asBoolean(t: Tracer, given: Variable): Variable {
 }
 
 /**
- * The `prototype` of the constructor. Of a function without `class` it may be replaced; bound functions have none, and
- * ask the function that they are bound to.
+ * Returns the constructor's `prototype`. That of a plain function can be replaced; a bound function has none and
+ * uses its target's.
  */
 function instancesPrototype(t: Tracer, type: FunctionVariable): object {
   const own = Object.getOwnPropertyDescriptor(type.value, 'prototype');
@@ -83,7 +86,7 @@ function instancesPrototype(t: Tracer, type: FunctionVariable): object {
   return prototype.value;
 }
 
-/** Only what the trace has made inherits from a prototype that it has made. */
+/** Only objects created in the trace can inherit from a prototype created in the trace. */
 function inheritsMade(value: Variable, prototype: NewObjectVariable): boolean {
   const isContainer = value.kind === 'newArray' || value.kind === 'newCollection';
   if (isContainer) return value.own !== undefined && inheritsMade(value.own, prototype);
@@ -94,7 +97,7 @@ function inheritsMade(value: Variable, prototype: NewObjectVariable): boolean {
   return false;
 }
 
-/** The prototype of an object that was created in the trace, or of a tensor. */
+/** Returns the first pre-existing prototype of a tensor or of an object created in the trace. */
 function chainOf(value: Variable): object | null {
   switch (value.kind) {
     case 'tensor':
@@ -124,7 +127,7 @@ function chainOf(value: Variable): object | null {
   }
 }
 
-/** Above prototypes that were created in the trace too. */
+/** Returns the first prototype that was not created in the trace. */
 function prototypeBehind(object: NewObjectVariable): object | null {
   const above = prototypeOf(object);
   if (above === undefined) return Object.prototype;

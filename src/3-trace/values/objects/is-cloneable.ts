@@ -6,8 +6,8 @@ import { resolved } from '../../variables/unions.ts';
 import { absent, prototypeOf, type Variable } from '../../variables/variable.ts';
 
 /**
- * Whether `structuredClone` makes plain objects, arrays, Maps, Sets, dates and primitives of the value. Anything else,
- * such as a function or a tensor, is left to the native function.
+ * Returns whether `structuredClone` turns the value into plain objects, arrays, Maps, Sets, dates and primitives.
+ * Anything else, such as a function or a tensor, is left to the native function.
  */
 export function isCloneable(t: Tracer, given: Variable | undefined): boolean {
   return given !== undefined && isPlain(t, given, new Set());
@@ -44,8 +44,8 @@ function isPlain(t: Tracer, given: Variable, seen: Set<unknown>): boolean {
 }
 
 /**
- * Whether the object can be cloned as it is now: each value that is read gets a guard, and what the trace has put
- * into it counts.
+ * Returns whether the object is currently cloneable, including values that the trace has put into it. Reading its
+ * values adds guards.
  */
 function isPlainOuter(t: Tracer, value: unknown, seen: Set<unknown>): boolean {
   if (typeof value === 'function' || typeof value === 'symbol') return false;

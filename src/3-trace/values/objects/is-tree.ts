@@ -3,8 +3,8 @@ import { resolved } from '../../variables/unions.ts';
 import type { Variable } from '../../variables/variable.ts';
 
 /**
- * Whether the value holds no object inside of itself, and nothing that is a built-in object:
- * those are left to the native function, with its words for the error.
+ * Returns whether the value contains no cycle and no boxed primitive or typed array. Other values are left to the
+ * native function, which throws its own error.
  */
 export function isTree(t: Tracer, given: Variable | undefined): boolean {
   return given === undefined || holdsNoCycle(t, given, new Set());
@@ -40,7 +40,10 @@ function holdsNoCycle(t: Tracer, given: Variable, around: ReadonlySet<object>): 
   }
 }
 
-/** Whether the object is a tree now; what the trace has put into it is guarded like every read. */
+/**
+ * Returns whether the object is currently a tree. Values that the trace has put into it are guarded like all
+ * reads.
+ */
 function isOuterTree(value: unknown, around: ReadonlySet<object>): boolean {
   if (typeof value !== 'object' || value === null) return true;
   if (around.has(value) || isBoxed(value)) return false;

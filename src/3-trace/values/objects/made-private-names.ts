@@ -1,6 +1,6 @@
 /**
- * `object.#name` of classes that the trace has made. Each time that a class is made it declares names of its own, which
- * never leave the trace: where one would, the class is made natively.
+ * `object.#name` for classes created in the trace. Each evaluation of a class declares new names, which never
+ * leave the trace: if a name would, the class is created natively.
  */
 
 import { InvariantError } from '../../../../runtime/errors/invariant.ts';
@@ -23,7 +23,9 @@ import {
 } from '../../variables/variable.ts';
 import { isPrimitiveVariable } from '../to-primitive.ts';
 
-/** The name that the class which follows in the frame declares; `owner`: what has it, in V8's words. */
+/**
+ * Declares a name for the class that follows in the frame. `owner`: the objects that have the name, in V8's words.
+ */
 export function newPrivateName(
   t: Tracer,
   frame: TraceFrame,
@@ -42,7 +44,7 @@ export function newPrivateName(
   return known(key);
 }
 
-/** Names are declared immediately before their class. */
+/** Private names are declared immediately before their class. */
 function followingClass({ closure: { code }, pc }: TraceFrame): Code {
   for (const instruction of code.instructions.slice(pc)) {
     if (instruction.op === 'class') return code.inner[instruction.code]!;
@@ -64,11 +66,11 @@ export function definePrivateAccessor(
   declared.shared = { value: null, get: null, set: null, ...declared.shared, [half]: fn };
 }
 
-/** A field, or with `undefined` what methods and accessors ask for. */
+/** Adds a field, or with `undefined` the brand that methods and accessors check. */
 export function addMadePrivate(t: Tracer, object: Variable, name: Variable, value: Variable): void {
   const { key, declared } = nameOf(t, name);
   const holder = holderOf(object);
-  // A constructor above may have returned another object.
+  // A superclass constructor may have returned another object.
   if (!holder) throw new GraphBreak('constructor', 'private elements are added to another object');
   if (ownContent(holder, key)) {
     throw typeError(t, `Cannot initialize ${declared.description} twice on the same object`);
@@ -124,14 +126,14 @@ function missing(
 function nameOf(t: Tracer, name: Variable) {
   const key = name.kind === 'constant' && name.value;
   const declared = typeof key === 'symbol' ? t.privateNames.get(key) : undefined;
-  // One that was declared natively, before a break.
+  // The name was declared natively, before a graph break.
   if (typeof key !== 'symbol' || !declared) {
     throw new GraphBreak('unsupported-value', 'a private name of a class that is made natively');
   }
   return { key, declared };
 }
 
-/** Returns what keeps the private elements of an object that the trace has made. */
+/** Returns the holder of an object's private elements, if the object was created in the trace. */
 function holderOf(object: Variable): NewObjectVariable | undefined {
   if (object.kind === 'newObject') return object;
   return object.kind === 'class' ? object.statics : undefined;
@@ -142,6 +144,6 @@ function contentOf(object: Variable, key: symbol): Variable | undefined {
   return holder && ownContent(holder, key);
 }
 
-/** The brand of methods and accessors. */
+/** Adds the brand of private methods and accessors. */
 export const brandMadePrivate = (t: Tracer, object: Variable, name: Variable): void =>
   addMadePrivate(t, object, name, undefinedVariable);

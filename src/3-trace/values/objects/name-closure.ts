@@ -1,9 +1,9 @@
-/** Names of functions that the place where they are made gives them. */
+/** Function names that are inferred from the place of creation. */
 
 import type { Tracer } from '../../state/tracer.ts';
 import type { Variable } from '../../variables/variable.ts';
 
-/** `{ [key]: () => … }` and accessors, whose functions are named by the key; others keep their name. */
+/** Names the functions of `{ [key]: () => … }` and accessors after the key; other functions keep their name. */
 export function nameClosure(
   t: Tracer,
   closure: Variable,

@@ -1,4 +1,7 @@
-/** `object.#name`: of pre-existing objects through the scope of the function, of those created in the trace by their hidden keys. */
+/**
+ * `object.#name` for pre-existing classes: accessed through the function's scope for pre-existing objects, and by
+ * hidden keys for objects created in the trace.
+ */
 
 import { isProxy } from '../../../guards/plain.ts';
 import type { Source } from '../../../guards/source.ts';
@@ -91,7 +94,7 @@ export function hasPrivate(t: Tracer, frame: TraceFrame, object: Variable, name:
   if (base.kind === 'object' || base.kind === 'function') {
     const source = base.source ?? heldFunction(base);
     if (base.kind === 'function') guardIdentity(t, base);
-    // What an object is stamped with never goes, but a later call may pass another object.
+    // An object never loses a private name, but a later call may pass another object.
     const has = access.has(base.value);
     return t.read({ kind: 'hasPrivate', base: source, access, name }, has);
   }
@@ -99,7 +102,7 @@ export function hasPrivate(t: Tracer, frame: TraceFrame, object: Variable, name:
   throw new GraphBreak('unsupported-value', `#${name} is looked for`);
 }
 
-/** A private field of a new instance, which its constructor adds. */
+/** Adds a private field to a new instance, as its constructor does. */
 export function addPrivate(
   t: Tracer,
   frame: TraceFrame,
@@ -111,20 +114,23 @@ export function addPrivate(
   addKey(t, object, key, value);
 }
 
-/** A new instance gets the private methods and accessors of the class that declares this one. */
+/** Adds the private methods and accessors of the class that declares the name to a new instance. */
 export function brandPrivate(t: Tracer, frame: TraceFrame, object: Variable, name: string): void {
   addKey(t, object, privateKey(ownerIn(accessTo(frame, name), name), ''), undefinedVariable);
 }
 
 function addKey(t: Tracer, object: Variable, key: symbol, value: Variable): void {
-  // A constructor above may have returned another object.
+  // A superclass constructor may have returned another object.
   if (object.kind !== 'newObject' || ownContent(object, key)) {
     throw new GraphBreak('constructor', 'private elements are added to another object');
   }
   setOwnProperty(t, object, key, value, hiddenAttributes);
 }
 
-/** An instance leaves the trace that only its class can make: it is traced again, with the class constructed natively. */
+/**
+ * Called if an instance with private elements would leave the trace: restarts the trace with its class constructed
+ * natively.
+ */
 export function expectNoPrivate(t: Tracer, keys: Iterable<symbol>): void {
   const owners = [...keys].filter(isPrivateKey).map(ownerOf);
   if (owners.length === 0) return;
@@ -132,7 +138,10 @@ export function expectNoPrivate(t: Tracer, keys: Iterable<symbol>): void {
   throw new RestartTrace();
 }
 
-/** A frame of a constructor continues natively, where it can't add the private elements of its class. */
+/**
+ * Called if a constructor frame would continue natively, where it can't add the private elements of its class:
+ * restarts the trace with the class constructed natively.
+ */
 export function expectNoPrivateFields(t: Tracer, { fields, fn }: Omit<Closure, 'cells'>): void {
   const code = typeof fields === 'function' ? closureOf(fields)?.code : undefined;
   if (!code || typeof fn !== 'function' || !addsPrivate(code)) return;
@@ -167,14 +176,14 @@ function readMade(
   return memberOf(t, access, name, 'method');
 }
 
-/** The key of the name in the instance, which has it. */
+/** Returns the key of the name; throws a graph break if the instance doesn't have it. */
 function keyIn(object: NewObjectVariable, access: PrivateAccess, name: string): symbol {
   const key = privateKey(ownerIn(access, name), nameIn(access, name));
   if (!ownContent(object, key)) throw new GraphBreak('throw', `#${name} is missing`);
   return key;
 }
 
-/** Methods and accessors come together, all with one brand. */
+/** Methods and accessors are added together and share a single brand. */
 const nameIn = ({ kind }: PrivateAccess, name: string): string => (kind === 'field' ? name : '');
 
 function callMember(

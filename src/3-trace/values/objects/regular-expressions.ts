@@ -1,4 +1,4 @@
-/** Regular expressions, created while tracing or pre-existing, run on text that the trace knows. */
+/** Regular expressions, created in the trace or pre-existing, run on text that is known while tracing. */
 
 import { isProxy } from '../../../guards/plain.ts';
 import { printRegExp } from '../../../guards/query.ts';
@@ -17,7 +17,7 @@ import { writeProperty } from '../write-property.ts';
 
 export type RegularExpression = RegExpVariable | ObjectVariable;
 
-/** With nothing of the user's on it. */
+/** Returns the variable as a regular expression without user-defined properties. */
 export function asRegExp(variable: Variable | undefined): RegularExpression | undefined {
   if (variable?.kind === 'regexp') return variable;
   if (variable?.kind !== 'object') return undefined;
@@ -26,7 +26,7 @@ export function asRegExp(variable: Variable | undefined): RegularExpression | un
   return printRegExp(value) === undefined ? undefined : variable;
 }
 
-/** `body` of a regular expression like it, which may move its `lastIndex`. */
+/** Runs `body` on a copy of the regular expression, and applies a change of `lastIndex` to the original. */
 export function withRegExp<T>(
   t: Tracer,
   expression: RegularExpression,
@@ -41,7 +41,7 @@ export function withRegExp<T>(
   return result;
 }
 
-/** `new RegExp(pattern, flags)`, also of another one. */
+/** `new RegExp(pattern, flags)`, where the pattern may be a regular expression. */
 export function newRegExp(t: Tracer, args: readonly Variable[]): Variable | undefined {
   const [pattern, flags] = args.map((arg) => {
     const given = specialized(arg);
@@ -57,7 +57,7 @@ export function newRegExp(t: Tracer, args: readonly Variable[]): Variable | unde
   });
 }
 
-/** At its start. */
+/** Returns a copy with `lastIndex` 0. */
 export function copyOf(t: Tracer, expression: RegularExpression): RegExp {
   if (expression.kind === 'regexp') return new RegExp(expression.pattern, expression.flags);
   const { source, value } = expression;

@@ -1,4 +1,4 @@
-/** `super.key`: looked up above the object that the running method is defined on. */
+/** `super.key`, which is looked up in the prototype of the method's home object. */
 
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import type { Tracer } from '../../state/tracer.ts';
@@ -6,7 +6,7 @@ import type { TraceFrame } from '../../variables/trace-frame.ts';
 import type { Variable } from '../../variables/variable.ts';
 import { prototypeVariable } from './prototype-variable.ts';
 
-/** Where the search begins. */
+/** Returns the object where the lookup starts. */
 export function superPrototype(t: Tracer, { closure, home }: TraceFrame): Variable {
   if (home) return prototypeVariable(t, home);
   const { homeObject } = closure;
