@@ -36,7 +36,7 @@ export interface Checkpoint {
   readonly freedNodes: FreedNodes['soFar'];
 }
 
-/** What a region's builder asks of the surrounding program. */
+/** The interface of a region's builder to the surrounding program. */
 interface Outside extends OutsideMemory, OutsideNodes {}
 
 /**
