@@ -259,5 +259,5 @@ export function logit(a: Tensor, eps: number | null = null): Tensor {
 
 export const deg2rad = (a: Tensor): Tensor => mul(a, Math.PI / 180);
 export const rad2deg = (a: Tensor): Tensor => mul(a, 180 / Math.PI);
-/** Returns the tensor itself. */
+/** +a: equal values in a new tensor. */
 export const positive = (a: Tensor): Tensor => add(a, 0);
