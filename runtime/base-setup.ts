@@ -1,6 +1,4 @@
-/**
- * The devices, the methods that tensors have in every entry point, and traces that were asked for.
- */
+/** Loads the devices, the methods that tensors have in every entry point, and traces requested by the environment. */
 
 import './device/cpu/cpu-device.ts';
 import './device/meta/meta-device.ts';

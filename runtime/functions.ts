@@ -1,6 +1,6 @@
 /**
- * The runtime for pages that download little: ops are functions, `add(x, 1)`, and tensors have no methods of their
- * names, which would all be downloaded. All else is that of `runtime/index.ts`.
+ * The runtime for pages that download little: ops are functions such as `add(x, 1)`, and tensors lack the methods
+ * of the same names, all of which would be downloaded. Everything else is as in `runtime/index.ts`.
  */
 
 import './base-setup.ts';

@@ -8,32 +8,32 @@ import { expectOptions, type OptionKinds } from './options/expect-options.ts';
 import { anyNumber, flag, oneOf, text } from './options/option-kinds.ts';
 
 export interface InitOptions {
-  /** How many threads compute on the CPU; by default TOSTATIC_THREADS, or one per core up to 8. */
+  /** The number of CPU threads; defaults to TOSTATIC_THREADS, or one per core up to 8. */
   readonly threads?: number;
   /**
-   * `portable`: the same bits in every engine, with no fused multiply-add and none of `Math`'s functions. Chosen
-   * before the first op; by default TOSTATIC_NUMERICS, or `default`.
+   * `portable` gives the same bits in every engine, without fused multiply-add and `Math` functions. Must be
+   * chosen before the first op; defaults to TOSTATIC_NUMERICS, or `default`.
    */
   readonly numerics?: Numerics;
   /**
-   * Vectors of 256 bits, by an experimental option of V8, for the whole process: products are nearly twice as fast, to
-   * the same bits. Node 24 and later, on x64 with AVX2; kernels are compared with and without it first, and
-   * DeviceError is thrown where one differs. Chosen before the first op.
+   * Uses 256-bit vectors for the whole process, through an experimental V8 option: matrix products are nearly
+   * twice as fast, with identical bits. Requires Node 24 or later, on x64 with AVX2. Kernels are first compared
+   * with and without it; throws DeviceError if one differs. Must be chosen before the first op.
    */
   readonly revectorize?: boolean;
-  /** Takes a GPU that is emulated on the CPU: slow, for tests. */
+  /** Accepts a GPU emulated on the CPU: slow, for tests. */
   readonly allowSoftware?: boolean;
-  /** Ops that a GPU has no kernel for: computed by the CPU with a warning (the default), or rejected. */
+  /** Handling of ops without a GPU kernel: computed on the CPU with a warning (the default), or rejected. */
   readonly missingKernels?: 'cpu' | 'error';
-  /** On a GPU: `gpu.js` has the kernels of gpu.js alone; `all` (the default over WebGPU) has those in WGSL besides them. */
+  /** GPU kernels: `gpu.js` uses only those of gpu.js; `all` (the default with WebGPU) adds those in WGSL. */
   readonly kernels?: 'all' | 'gpu.js';
-  /** The API that reaches the GPU: by default WebGPU, or WebGL2 in pages where that has no adapter. */
+  /** The GPU API: WebGPU by default, or WebGL2 in pages without a WebGPU adapter. */
   readonly api?: 'webgpu' | 'webgl2';
-  /** For `file`: where the file is made; by default in the system's folder for temporary files. */
+  /** For `file`, the folder of the file; defaults to the system's folder for temporary files. */
   readonly folder?: string;
 }
 
-// Threads and numerics are checked where they are set; the environment sets them, too.
+// Threads and numerics are validated where they are set, because the environment sets them too.
 const initKinds: OptionKinds<InitOptions> = {
   threads: anyNumber,
   numerics: text,
@@ -47,7 +47,7 @@ const initKinds: OptionKinds<InitOptions> = {
 
 type Loader = (options: InitOptions) => Promise<Device>;
 
-/** Devices whose code is loaded when a program asks for them; the others are registered by `runtime/setup.ts`. */
+/** Devices loaded on request; `runtime/setup.ts` registers the others. */
 const loaders: ReadonlyMap<string, Loader> = new Map<string, Loader>([
   ['gpu', async (options) => (await import('./device/gpu/init.ts')).initGpu(options)],
   ['cpu:1', async () => (await import('./device/cpu/second-cpu.ts')).secondCpu()],
@@ -56,11 +56,10 @@ const loaders: ReadonlyMap<string, Loader> = new Map<string, Loader>([
 ]);
 
 /**
- * Makes a device ready and returns it. `cpu` and `meta` always are; `gpu` loads gpu.js and asks for an adapter;
- * `cpu:1` is a second device that the CPU computes, with memory statistics of its own; `host` and `file` keep saved values
- * for `memory: { offload }`. Throws DeviceError when
- * there is no adapter, ArgumentError for a number of threads that isn't 1 to 16,
- * and DeviceError for numerics that differ from those of kernels that exist.
+ * Initializes a device and returns it. `cpu` and `meta` are always ready; `gpu` loads gpu.js and requests an
+ * adapter; `cpu:1` is a second CPU device with separate memory statistics; `host` and `file` store saved values
+ * for `memory: { offload }`. Throws DeviceError if there is no adapter or numerics differ from those of existing
+ * kernels, ArgumentError for a thread count outside 1 to 16.
  */
 export async function init(name: string, options: InitOptions = {}): Promise<Device> {
   expectOptions('init', options, initKinds);
@@ -89,7 +88,7 @@ export async function init(name: string, options: InitOptions = {}): Promise<Dev
 
 const here = import.meta.url;
 
-/** Pages have no such option, so that their bundlers see nothing of it. */
+/** Pages have no such option, so their bundlers must not see it. */
 async function revectorize(): Promise<void> {
   if (wideVectors.areUsed) return;
   if (kernelsExist()) throw notRevectorized('kernels exist', 'a choice before the first op');
@@ -109,7 +108,7 @@ function notRevectorized(given: string, expected: string): DeviceError {
   return new DeviceError({ what: 'init: revectorize is not possible', given, expected, remedy });
 }
 
-/** Frees what `init` took, so that the process can end. */
+/** Frees the resources of `init`, so that the process can exit. */
 export async function shutdown(name: string): Promise<void> {
   if (name !== 'gpu') return;
   const { destroyGpu } = await import('./device/gpu/init.ts');

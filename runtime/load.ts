@@ -1,6 +1,7 @@
 /**
- * The loader of saved programs for pages that download little: what runs programs, and the ops of a file, are downloaded
- * when it is loaded. With what a page needs to call them; `tostatic/functions` has all else.
+ * The loader of saved programs for pages that download little: the runtime of programs and the ops of a file are
+ * downloaded when it is loaded. Includes what a page needs to call programs; `tostatic/functions` has everything
+ * else.
  */
 
 import './base-setup.ts';

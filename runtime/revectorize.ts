@@ -9,14 +9,14 @@ import { tidy } from './tensor/lifetime.ts';
 import type { Tensor } from './tensor/tensor.ts';
 
 /**
- * Asks the engine for vectors of 256 bits, and compares kernels of all kinds with and without them, to the bit.
+ * Enables 256-bit vectors in the engine, and compares kernels of all kinds with and without them, bit by bit.
  *
- * @returns how many calls of kernels were compared.
- * @throws DeviceError where there are none, or where a result differs.
+ * @returns the number of compared kernel calls.
+ * @throws DeviceError if the engine doesn't support them, or a result differs.
  */
 export function revectorize(): number {
   const { threads } = pool;
-  // Others would write to the memory that is compared.
+  // Other threads would write to the memory being compared.
   pool.threads = 1;
   try {
     const [a, b] = [numbers([256, 256]), numbers([256, 256])];
@@ -36,7 +36,7 @@ export function revectorize(): number {
 
 let seed = 1;
 
-/** The same numbers in each process, from −2 to 2, with a zero and the least numbers among them. */
+/** Returns the same numbers in each process, from −2 to 2, including zero and the smallest numbers. */
 function numbers(shape: readonly number[], dtype: DType = 'float32'): Tensor {
   const size = shape.reduce((all, each) => all * each, 1);
   const values = Array.from({ length: size }, (_, i) => {
@@ -48,7 +48,7 @@ function numbers(shape: readonly number[], dtype: DType = 'float32'): Tensor {
   return tensor(values, { dtype }).reshape(shape);
 }
 
-/** Kernels of all kinds, at sizes around those of vectors, tiles and blocks. */
+/** Runs kernels of all kinds, with sizes around those of vectors, tiles and blocks. */
 function sample(): void {
   products();
   convolutions();
@@ -147,7 +147,7 @@ function elements(): void {
   ops.add(wide, numbers([34]));
 }
 
-/** The results of a function and its gradients. */
+/** Computes the results of a function and its gradients. */
 function gradients(given: readonly Tensor[], fn: (...inputs: Tensor[]) => Tensor): void {
   const inputs = given.map((each) => each.detach().requiresGrad_());
   const output = fn(...inputs);

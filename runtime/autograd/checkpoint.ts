@@ -10,9 +10,9 @@ import { type Deferred, SavedValue, withSaveListener } from './saved-value.ts';
 
 /**
  * Runs `body(...inputs)` and keeps only the inputs for backward: the values that its ops would have saved are
- * recomputed when backward reaches them, with the same random numbers. Gradients reach the inputs
- * and every pre-existing tensor that `body` uses. Pass tensors that are not leaves as inputs, or they are
- * kept, too. `body` runs twice and must do the same both times.
+ * recomputed when backward reaches them, with the same random numbers. Gradients reach the inputs and every
+ * pre-existing tensor that `body` uses. Pass tensors that are not leaves as inputs, or they are kept too. `body`
+ * runs twice and must do the same both times.
  */
 export function checkpoint<Inputs extends readonly unknown[], Result>(
   body: (...inputs: Inputs) => Result,
@@ -28,7 +28,7 @@ type Input =
   | { readonly saved: SavedValue; readonly requiresGrad: boolean }
   | { readonly constant: unknown };
 
-/** One checkpointed call: its inputs, and after recomputation the values that its nodes read. */
+/** One checkpointed call: its inputs and, after recomputation, the values that its nodes read. */
 class Frame {
   readonly #body: (...inputs: readonly unknown[]) => unknown;
   readonly #inputs: readonly Input[];
@@ -36,7 +36,7 @@ class Frame {
   /** The specs of the saved values, in order; null for leaves, which nodes keep themselves. */
   readonly #specs: (TensorSpec | null)[] = [];
   #values: (SavedValue | null)[] | null = null;
-  /** Nodes' values that were not released yet. */
+  /** The number of values that nodes have not released yet. */
   #wanted = 0;
 
   constructor(body: (...inputs: readonly unknown[]) => unknown, inputs: readonly unknown[]) {
@@ -49,7 +49,7 @@ class Frame {
   }
 
   run<T>(forward: () => T): T {
-    // Held until all is known: ops inside may be freed immediately.
+    // Held until all values are known: ops inside may be freed immediately.
     this.#wanted++;
     try {
       return withSaveListener((value) => this.#defer(value), forward);
@@ -60,7 +60,7 @@ class Frame {
 
   #defer(value: Tensor): Deferred | null {
     if (isOfProgram(value)) return null;
-    // A leaf lives anyway; keeping it also notices when an optimizer changes it too early.
+    // A leaf is alive anyway; keeping it also detects that an optimizer changes it too early.
     if (value.requiresGrad && value.isLeaf) {
       this.#specs.push(null);
       return null;
@@ -87,7 +87,7 @@ class Frame {
     return this.#values[index]!;
   }
 
-  /** The values that `body` saves when it is run again. */
+  /** Runs `body` again and returns the values it saves. */
   #recompute(): (SavedValue | null)[] {
     const values: (SavedValue | null)[] = [];
     const collect = (value: Tensor): null => {
@@ -125,8 +125,8 @@ class Frame {
 }
 
 /**
- * A captured function that `body` calls is traced and compiled at its first call, or runs another of its programs the
- * second time. Nodes of a program under construction are no work of the body.
+ * Whether the node belongs to a program under construction, and so not to `body`. A captured function that `body`
+ * calls may be traced in the first run, and may run another of its programs in the second.
  */
 function isOfProgram({ traced }: Tensor): boolean {
   return traced !== null;

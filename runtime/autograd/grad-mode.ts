@@ -15,19 +15,19 @@ function withGrad<T>(value: boolean, body: () => T): T {
   }
 }
 
-/** Ops inside record nothing for backward. */
+/** Runs `body` without recording its ops for backward. */
 export function noGrad<T>(body: () => T): T {
   expectFunction('noGrad', body);
   return withGrad(false, body);
 }
 
-/** Ops inside record for backward, also within `noGrad`. */
+/** Runs `body` with recording enabled, even within `noGrad`. */
 export function enableGrad<T>(body: () => T): T {
   expectFunction('enableGrad', body);
   return withGrad(true, body);
 }
 
-/** Inside `body`, the mode is `mode`; undefined leaves it as it is. */
+/** Runs `body` in the given mode; undefined keeps the current mode. */
 export function withGradMode<T>(mode: boolean | undefined, body: () => T): T {
   return mode === undefined ? body() : withGrad(mode, body);
 }

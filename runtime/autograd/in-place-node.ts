@@ -9,17 +9,17 @@ import { OpNode, targetsOf } from './op-node.ts';
 import { RebasedNode } from './rebased-node.ts';
 import { isWritable, noteWrite, regionOf } from './view-family.ts';
 
-/** How a write is performed, eagerly or as part of a program. */
+/** The implementation of a write: eager, or as part of a program. */
 export interface WriteInPlace {
-  /** A copy of the target as it is; asked for when backward needs it. */
+  /** Copies the target's old value; called if backward needs it. */
   readonly before: () => Tensor;
   readonly write: (before: Tensor | null) => void;
 }
 
 /**
- * Runs a write in place and makes the target the result of it: its history continues after the write.
- * What backward needs of the target as it was is copied first. A write through a view is a write to its
- * base, whose other views see it, too.
+ * Performs a recorded in-place write: the target becomes its result, and its history continues after the write. If
+ * backward reads the target's old value, that is copied first. A write through a view is a write to its base,
+ * visible through all other views.
  */
 export function recordInPlace(
   op: OpRecord,
@@ -49,7 +49,7 @@ export function recordInPlace(
   return target;
 }
 
-/** A gradient that is needed reads the data that the write is about to replace. */
+/** Whether a needed gradient reads the data that the write overwrites. */
 function readsTarget(
   op: OpRecord,
   inputs: readonly Tensor[],
@@ -58,7 +58,7 @@ function readsTarget(
   return inputs.some((input, at) => input === inputs[0] && reads(op, targets, at));
 }
 
-/** A gradient that is needed reads the data of operand `at`. */
+/** Whether a needed gradient reads the data of operand `at`. */
 function reads(op: OpRecord, targets: ReturnType<typeof targetsOf>, at: number): boolean {
   return op.operands.some(({ name }, i) => {
     const saves: Readonly<Record<string, string | undefined>> = op.vjp?.[name]?.saves ?? {};
@@ -67,8 +67,8 @@ function reads(op: OpRecord, targets: ReturnType<typeof targetsOf>, at: number):
 }
 
 /**
- * The operands of a write in place, with a copy for each of whose elements the write would change one that it, or
- * backward if it is `recorded`, has yet to read. A gradient goes through the copy to the operand.
+ * Returns the operands of an in-place write, copying each operand that the write would change before it is read,
+ * either by the op or, if `recorded`, by its backward. Gradients flow through the copy to the operand.
  */
 export function apartFromTarget(
   op: OpRecord,
@@ -95,7 +95,7 @@ export function apartFromTarget(
   return operands ?? inputs;
 }
 
-/** How many handles show the target's memory. */
+/** Returns the number of handles that share the target's memory. */
 function handlesOn(target: Tensor, op: OpRecord): number {
   return target.traced?.sharing() ?? target.holderFor(userName(op)).handles;
 }
@@ -121,7 +121,7 @@ function refuse(op: OpRecord, target: Tensor, alone: boolean): void {
   });
 }
 
-/** `isLeaf`: the target is the leaf itself, and no view of it. */
+/** Returns the error for a write to a leaf; `isLeaf` is false for a view of a leaf. */
 export function writeToLeaf(name: string, target: Tensor, isLeaf: boolean): AutogradError {
   return new AutogradError({
     what: `${name}: a write in place to a leaf where gradients are recorded`,
@@ -131,7 +131,7 @@ export function writeToLeaf(name: string, target: Tensor, isLeaf: boolean): Auto
   });
 }
 
-/** All handles on the memory are known, and the write has a gradient in the base. */
+/** Whether all handles to the memory are known, and the write can be differentiated in the base. */
 function isWholeFamily(target: Tensor, op: OpRecord): boolean {
   const { family } = target;
   if (!family || family.handles.live !== handlesOn(target, op) || family.base.disposed)

@@ -3,12 +3,12 @@ import { GradNode, secondBackward } from '../tensor/grad-node.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
 /**
- * Why a graph has no backward any more: the op at which a backward finds that an earlier one has freed it, or
- * the error of a backward that needs a value that was overwritten.
+ * The reason why a graph can't run backward any more: the name of the op at which backward finds the graph freed,
+ * or the error of a backward that needs an overwritten value.
  */
 export type LostHistory = string | Omit<ErrorFacts, 'at' | 'cause'>;
 
-/** Represents a graph that has no backward any more: one that reaches it fails as it would have in that graph. */
+/** Represents a graph that can't run backward any more: reaching it fails as it would in that graph. */
 class LostNode extends GradNode {
   override readonly name: string;
   readonly #lost: LostHistory;
@@ -17,7 +17,7 @@ class LostNode extends GradNode {
     super([], 1);
     this.#lost = lost;
     this.name = typeof lost === 'string' ? lost : lost.what;
-    // A backward finds out before it begins that a graph was freed, but only on its way that a value was overwritten.
+    // Backward detects a freed graph before it starts, but an overwritten value only on its way.
     if (typeof lost === 'string') this.consume();
   }
 
@@ -32,7 +32,7 @@ class LostNode extends GradNode {
   protected override releaseSaved(): void {}
 }
 
-/** A function that gives a tensor a history that has no backward any more. */
+/** Returns a function that gives a tensor such a history. */
 export function losingHistory(lost: LostHistory): (tensor: Tensor) => void {
   const node = new LostNode(lost);
   return (tensor) => {

@@ -11,13 +11,13 @@ import type { Tensor } from '../tensor/tensor.ts';
 import { SavedValue } from './saved-value.ts';
 import { share } from './share.ts';
 
-/** The backward node of one op of the table. Saves the values that the needed gradients name, and nothing else. */
+/** The backward node of an op record. Saves only the values that the needed gradients name. */
 export class OpNode extends GradNode {
   readonly name: string;
   readonly #attrs: Attrs;
   readonly #target: Device | undefined;
   readonly #plan: GradientPlan;
-  /** As `#plan.saves`. */
+  /** The saved values, parallel to `#plan.saves`. */
   readonly #saved: SavedValue[] = [];
 
   constructor(
@@ -54,8 +54,8 @@ export class OpNode extends GradNode {
   ): (Tensor | null)[] {
     const gradOutput = gradOutputs[0];
     if (!gradOutput) return this.targets.map(() => null);
-    // One tidy per operand: temporaries of one gradient are gone before the next is computed. And one
-    // around all: when one can't be computed, the earlier ones are freed.
+    // One tidy per operand, so that temporaries of one gradient are freed before the next is computed; and one
+    // around all, so that an error frees the earlier gradients.
     return tidy(() =>
       this.#plan.gradients.map((gradient, i) =>
         gradient && wanted[i] ? tidy(() => this.#gradientFor(gradient, gradOutput, i)) : null,
@@ -63,7 +63,7 @@ export class OpNode extends GradNode {
     );
   }
 
-  /** The gradient of a transfer goes back to where its operand is. */
+  /** Waits for the gradient of a transfer to reach its operand's device. */
   override awaits([gradOutput]: readonly (Tensor | null | undefined)[]): Promise<null> | null {
     if (!this.#target || gradOutput?.device.kind !== 'gpu') return null;
     return downloadAhead(gradOutput, gradOutput).then(() => null);
@@ -80,18 +80,18 @@ export class OpNode extends GradNode {
       saved[save.name] = this.#saved[at]!.read(this.name, this.#placeOf(save));
     }
     const result = insideRule(() => gradient.rule(saved, gradOutput, this.#attrs, index));
-    // The engine owns what it gets: the same gradient passed on needs a handle of its own.
+    // The engine owns the results, so a gradient that is passed on needs a new handle.
     return result === gradOutput ? share(result) : result;
   }
 
-  /** Where a saved value stood in the graph. An output's own node can't be kept: it would own itself. */
+  /** Returns a saved value's place in the graph. An output's own node can't be saved: it would own itself. */
   #placeOf({ operand, output }: Save): Target {
     if (operand >= 0) return this.targets[operand] ?? null;
     return output === 0 ? { node: this, index: 0 } : null;
   }
 }
 
-/** One value that a node keeps: an operand, or an output where `operand` is −1. */
+/** One saved value: an operand, or an output if `operand` is −1. */
 interface Save {
   readonly name: string;
   readonly kind: SaveKind;
@@ -99,11 +99,11 @@ interface Save {
   readonly output: 0 | 1;
 }
 
-/** The facts that follow from the op and from which of its inputs need a gradient. */
+/** Facts determined by the op and by which of its inputs need a gradient. */
 interface GradientPlan {
   readonly gradients: readonly (Gradient | null)[];
   readonly saves: readonly Save[];
-  /** Some are saved with their data, not for their shape alone. */
+  /** Whether any value is saved with its data. */
   readonly readsSaved: boolean;
   /** The indices in `saves` of the values that each gradient reads. */
   readonly reads: readonly (readonly number[])[];
@@ -126,7 +126,7 @@ function planFor(op: OpRecord, targets: readonly Target[]): GradientPlan {
   return plan;
 }
 
-/** Returns a key for the inputs that need a gradient: where there are few, the bits of a number below a leading 1. */
+/** Returns a key for the set of inputs that need a gradient: for few inputs, their bits below a leading 1. */
 function keyOf(targets: readonly Target[]): number | string {
   if (targets.length > 30) return targets.map((target) => (target ? 1 : 0)).join('');
   let key = 1;
@@ -148,7 +148,7 @@ function newPlan(op: OpRecord, targets: readonly Target[]): GradientPlan {
   return {
     gradients,
     readsSaved: [...kinds.values()].includes('value'),
-    // Backward ops have operands named as the outputs of their forward op.
+    // The operands of a backward op have the names of the forward op's outputs.
     saves: names.map((name) => {
       const operand = operandIndex(op, name);
       return { name, kind: kinds.get(name)!, operand, output: name === 'out' ? 0 : 1 };
@@ -167,7 +167,7 @@ function operandIndex(op: OpRecord, name: string): number {
   return op.operands.findIndex((operand) => operand.name === name);
 }
 
-/** Where the gradients of an op's inputs go; null for those that need none or have none. */
+/** Returns the gradient targets of an op's inputs; null for inputs that need or have no gradient. */
 export function targetsOf(op: OpRecord, inputs: readonly Tensor[]): Target[] {
   const { vjp } = op;
   const targets: Target[] = [];
@@ -184,7 +184,7 @@ export function targetsOf(op: OpRecord, inputs: readonly Tensor[]): Target[] {
 
 let rules = 0;
 
-/** An op without gradient in a rule that is recorded must not pass for a constant. */
+/** Marks a gradient rule: in a recorded rule, an op without gradient must not be treated as constant. */
 function insideRule<T>(body: () => T): T {
   rules++;
   try {
@@ -211,7 +211,7 @@ export function anyRequiresGrad(inputs: readonly Tensor[]): boolean {
   return false;
 }
 
-/** Records the op if any input needs a gradient through it. Call with gradients enabled. */
+/** Records the op if any input needs a gradient through it. Must be called with gradients enabled. */
 export function recordOp(
   op: OpRecord,
   attrs: Attrs,

@@ -1,6 +1,6 @@
 import type { Tensor } from '../tensor/tensor.ts';
 
-/** The tensor exclusively owns its memory, and covers all of it: it may be overwritten. */
+/** Whether the tensor exclusively owns its memory and covers all of it, so that it may be overwritten. */
 export function ownsWholeHolder(tensor: Tensor): boolean {
   const { holder, device, dtype } = tensor;
   if (!holder) return false;

@@ -1,10 +1,10 @@
 import type { GradNode, Target } from '../tensor/grad-node.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
-/** Where a gradient arrives: a leaf, or one output of a node. */
+/** The destination of a gradient: a leaf, or one output of a node. */
 export type Place = NonNullable<Target>;
 
-/** The key by which gradients are collected: the node, or the leaf itself. */
+/** The key that gradients are collected by: the node, or the leaf itself. */
 export type Key = GradNode | Tensor;
 
 export function keyOf(place: Place): Key {
@@ -15,12 +15,12 @@ export function indexOf(place: Place): number {
   return 'leaf' in place ? 0 : place.index;
 }
 
-/** For a tensor that requires a gradient. */
+/** Returns the place of a tensor that requires a gradient. */
 export function placeOf(tensor: Tensor): Place {
   return tensor.gradEdge ?? { leaf: tensor.leaf };
 }
 
-/** Returns the outputs among the places for each node or leaf. */
+/** Groups the outputs among the places by node or leaf. */
 export function byKey(places: readonly Place[]): Map<Key, Set<number>> {
   const map = new Map<Key, Set<number>>();
   for (const place of places) {

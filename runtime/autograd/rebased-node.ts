@@ -5,11 +5,11 @@ import type { Tensor } from '../tensor/tensor.ts';
 import type { OpNode } from './op-node.ts';
 import type { Region } from './view-family.ts';
 
-/** Reads and writes parts of gradients; given by the ops, which know this folder, and not the reverse. */
+/** Ops that read and write regions of gradients; injected, because the ops import this folder. */
 export interface Regions {
-  /** The part of a tensor. */
+  /** Returns a region of a tensor. */
   readonly part: (x: Tensor, region: Region) => Tensor;
-  /** The tensor with another part, or with zeros there. */
+  /** Returns the tensor with a region replaced, or zeroed for null. */
   readonly replaced: (x: Tensor, part: Tensor | null, region: Region) => Tensor;
 }
 
@@ -20,15 +20,15 @@ export function provideRegions(own: Regions): void {
 }
 
 /**
- * The backward node of a write to a part of a tensor: the part's gradient goes through the op that wrote it, the rest
- * goes to what the tensor was before. Targets: the tensor before the write, then the op's other operands.
+ * The backward node of a write to a region of a tensor: the region's gradient flows through the op that wrote it,
+ * the rest to the tensor before the write. Targets: the tensor before the write, then the op's other operands.
  */
 export class RebasedNode extends GradNode {
   readonly name: string;
   readonly #write: OpNode;
   readonly #region: Region;
 
-  /** Takes over the one reference to `write`. */
+  /** Takes over the only reference to `write`. */
   constructor(base: Target, write: OpNode, region: Region) {
     super([base, ...write.targets.slice(1)], 1);
     this.name = write.name;

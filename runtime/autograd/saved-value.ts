@@ -6,19 +6,19 @@ import { attach, type Target } from '../tensor/grad-node.ts';
 import { Tensor, type TracedValue } from '../tensor/tensor.ts';
 import { gradEnabled } from './grad-mode.ts';
 
-/** Data that isn't kept but made again when backward wants it. */
+/** Data that is not kept but recomputed when backward needs it. */
 export interface Deferred {
-  /** A saved value with data, and the same meaning. */
+  /** Returns a saved value with data, equivalent to the original. */
   get(): SavedValue;
   release(): void;
 }
 
-/** Is told of every value that is saved with data; may return that it will make the data again. */
+/** Observes every value saved with data; may return a way to recompute it instead. */
 export type SaveListener = (value: Tensor) => Deferred | null;
 
 let listener: SaveListener | null = null;
 
-/** Inside `body`, `next` alone hears of what is saved. */
+/** Runs `body` with `next` as the only save listener. */
 export function withSaveListener<T>(next: SaveListener | null, body: () => T): T {
   const outer = listener;
   listener = next;
@@ -30,20 +30,20 @@ export function withSaveListener<T>(next: SaveListener | null, body: () => T): T
 }
 
 /**
- * A forward value that backward keeps: its data (one more owner of the holder), or only its meta.
- * Remembers the holder's version, so that a write in place since then is noticed.
+ * A forward value kept for backward: its data (one more owner of the holder), or only its meta. Remembers the
+ * holder's version to detect later in-place writes.
  */
 export class SavedValue {
   readonly #meta: TensorMeta;
   readonly #traced: TracedValue | null;
   readonly #version: number;
-  /** Only data can be changed under a saved value; its meta can't. */
+  /** Whether the version is checked; a value's meta can't change. */
   readonly #checked: boolean;
   readonly #deferred: Deferred | null;
   #holder: Holder | null;
 
   constructor(value: Tensor, kind: SaveKind) {
-    // Not the handle itself: it would be kept from the garbage collector, and its data with it.
+    // The meta, not the handle: the handle would stay alive, and its data with it.
     const { dtype, shape, strides, offset, device } = value;
     this.#meta = { dtype, shape, strides, offset, device };
     this.#traced = value.traced;
@@ -60,7 +60,7 @@ export class SavedValue {
   }
 
   /**
-   * A handle that the caller owns; while gradients are recorded, at its old place `target` in the graph.
+   * Returns a handle owned by the caller; while gradients are recorded, at its old place `target` in the graph.
    * Throws AutogradError if the data was changed since it was saved.
    */
   read(op: string, target: Target): Tensor {
@@ -84,7 +84,7 @@ export class SavedValue {
   }
 }
 
-/** Backward of the op needs the data of the forward pass, which has been overwritten since. */
+/** Returns the error for a backward whose forward data was overwritten. */
 export function changedInPlace(op: string, given: string): AutogradError {
   return new AutogradError({
     what: `backward of ${op}: a value that it needs was changed in place`,

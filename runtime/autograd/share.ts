@@ -2,7 +2,7 @@ import { attach, targetOf } from '../tensor/grad-node.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { gradEnabled } from './grad-mode.ts';
 
-/** Another handle on the same value; while gradients are recorded, at the same place of the graph. */
+/** Returns another handle to the same value; while gradients are recorded, at the same place in the graph. */
 export function share(tensor: Tensor): Tensor {
   const handle = tensor.detach();
   return gradEnabled() ? attach(handle, targetOf(tensor)) : handle;

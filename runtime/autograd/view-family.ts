@@ -8,14 +8,14 @@ import { type HandleCount, Tensor, type ViewFamily } from '../tensor/tensor.ts';
 import { gradEnabled } from './grad-mode.ts';
 import { OpNode } from './op-node.ts';
 
-/** Where a view's elements lie among those of its base, in elements. */
+/** A view's elements within its base. */
 export interface Region {
   readonly shape: readonly number[];
   readonly strides: readonly number[];
   readonly offset: number;
 }
 
-/** Ops whose nodes lead from a view to its base; given by the ops, which know this folder, and not the reverse. */
+/** Ops of the nodes that lead from a view to its base; injected, because the ops import this folder. */
 export interface ViewOps {
   readonly asStrided: OpRecord;
   readonly expand: OpRecord;
@@ -28,8 +28,8 @@ export function provideViewOps(own: ViewOps): void {
 }
 
 /**
- * A tensor and its views. A recorded write through one of them gives the base a new place in the graph;
- * the others get theirs from the base, as views of what it is now, on request.
+ * A tensor and its views. A recorded write through any of them gives the base a new place in the graph; views
+ * update theirs on request, as views of the new base.
  */
 class Family implements ViewFamily {
   readonly base: Tensor;
@@ -46,7 +46,7 @@ class Family implements ViewFamily {
     if (!target) return;
     invariant(ops, 'ops that show regions are loaded');
     const region = regionOf(view, base);
-    // Dimensions that a view repeats: first without them.
+    // Repeated dimensions are left out first.
     const once = region.shape.map((size, d) =>
       region.strides[d] === 0 ? Math.min(size, 1) : size,
     );
@@ -59,7 +59,7 @@ class Family implements ViewFamily {
       const like = new Tensor({ dtype, shape: once, strides, offset, device }, null);
       const own = { shape: region.shape };
       node = new OpNode(ops.expand, own, [{ node: before, index: 0 }], [like], [view]);
-      // The second node leads to the first, and no handle does.
+      // Only the second node refers to the first; no handle does.
       before.release();
     }
     view.setGradEdge({ node, index: 0 });
@@ -67,7 +67,7 @@ class Family implements ViewFamily {
   }
 }
 
-/** The view sees writes to `x` from now on, and `x` those to the view. */
+/** Makes two tensors views of each other: each sees recorded writes through the other. */
 export function joinViews(x: Tensor, view: Tensor): void {
   if (!gradEnabled()) return;
   let { family } = x;
@@ -78,18 +78,18 @@ export function joinViews(x: Tensor, view: Tensor): void {
   view.joinFamily(family);
 }
 
-/** Every view takes its place from the base again. */
+/** Makes every view update its place from the base. */
 export function noteWrite(family: ViewFamily): void {
   invariant(family instanceof Family, 'a family made elsewhere');
   family.version++;
 }
 
-/** Elements of the base that the view shows. */
+/** Returns the elements of the base that the view covers. */
 export function regionOf(view: TensorMeta, base: TensorMeta): Region {
   return { shape: view.shape, strides: view.strides, offset: minus(view.offset, base.offset) };
 }
 
-/** No two elements of the region are one: then each has a gradient of its own. */
+/** Whether all elements of the region are distinct, so that each has its own gradient. */
 function isApart(shape: readonly number[], strides: readonly number[]): boolean {
   const order = shape.map((_, d) => d).filter((d) => shape[d]! > 1);
   order.sort((a, b) => strides[a]! - strides[b]!);
@@ -111,7 +111,7 @@ function expectApart(view: Tensor, shape: readonly number[], strides: readonly n
   });
 }
 
-/** Whether gradients can be written to the view's part of its base. */
+/** Whether gradients can be written to the view's region of its base. */
 export function isWritable(view: Tensor, base: Tensor): boolean {
   return isContiguousMeta(base) && isApart(view.shape, view.strides);
 }

@@ -17,13 +17,13 @@ import { retainGrad } from './hooks.ts';
 import { seedGradient } from './seed-gradient.ts';
 
 export interface BackwardOptions {
-  /** Keeps the saved values, so that the same graph can be differentiated again; `createGraph` by default. */
+  /** Keeps the saved values, so that the graph can be differentiated again; defaults to `createGraph`. */
   readonly retainGraph?: boolean;
-  /** Records the backward ops: the gradients can be differentiated themselves. False by default. */
+  /** Records the backward ops, so that the gradients can be differentiated. False by default. */
   readonly createGraph?: boolean;
   /**
-   * The only tensors whose `.grad` is added to, leaves or results; all leaves by default. What leads to none of them is
-   * not differentiated.
+   * The only tensors, leaves or results, whose `.grad` is accumulated; all leaves by default. Ops that lead to
+   * none of them are not differentiated.
    */
   readonly inputs?: Tensor | readonly Tensor[];
 }
@@ -38,9 +38,9 @@ const backwardKinds: OptionKinds<BackwardOptions> = {
 };
 
 /**
- * Adds the gradient of `output` to `.grad` of every leaf that requires one. `gradient` has the shape of
- * `output` and may be omitted for one element. Frees the graph's saved values unless `retainGraph`.
- * Throws AutogradError for a tensor without graph, or one that was differentiated already.
+ * Adds the gradient of `output` to `.grad` of every leaf that requires one. `gradient` has the shape of `output`
+ * and may be omitted for a single element. Frees the graph's saved values unless `retainGraph`. Throws
+ * AutogradError for a tensor without a graph or one that was already differentiated.
  */
 export function backward(
   output: Tensor,
@@ -54,8 +54,8 @@ export function backward(
 }
 
 /**
- * Like `backward`, where gradients move from a GPU to leaves on another device: it waits for them. Ops of other code that runs
- * meanwhile must not write to what the graph has saved.
+ * Like `backward`, but waits for gradients that move from a GPU to leaves on another device. Code that runs
+ * meanwhile must not write to saved values.
  */
 export async function backwardAsync(
   output: Tensor,
@@ -73,7 +73,7 @@ function rootOf(use: string, output: Tensor, gradient: Tensor | null) {
   return { tensor: output, gradient: seedGradient(use, output, gradient) };
 }
 
-/** The places of `inputs`; of results the gradient is kept, as `retainGrad` does. Undefined: all leaves. */
+/** Returns the places of `inputs`, retaining gradients of results like `retainGrad`; undefined for all leaves. */
 function wantedBy(use: string, inputs: BackwardOptions['inputs']): readonly Place[] | undefined {
   if (inputs === undefined) return undefined;
   const places = placesOf(use, inputs);
@@ -84,7 +84,10 @@ function wantedBy(use: string, inputs: BackwardOptions['inputs']): readonly Plac
 const listOf = (inputs: Tensor | readonly Tensor[]): readonly Tensor[] =>
   'holderFor' in inputs ? [inputs] : inputs;
 
-/** Throws ArgumentError for no inputs, and AutogradError for one that requires no gradient. */
+/**
+ * Returns the places of the inputs. Throws ArgumentError if there are none, AutogradError if an input requires no
+ * gradient.
+ */
 export function placesOf(use: string, inputs: Tensor | readonly Tensor[]): readonly Place[] {
   const list = listOf(inputs);
   if (list.length === 0) {
@@ -114,7 +117,7 @@ function accumulating(
   };
 }
 
-/** Throws for a tensor that was disposed or has no gradient history. */
+/** Throws if the tensor was disposed or has no gradient history. */
 export function expectHistory(use: string, output: Tensor): void {
   expectTensors(use, output);
   output.traced ?? output.holderFor(use);
@@ -128,8 +131,8 @@ export function expectHistory(use: string, output: Tensor): void {
 }
 
 /**
- * The sink of `backward`: `.grad` starts as the gradient itself if nothing else owns its memory, since
- * later parts are added in place.
+ * The sink of `backward`. `.grad` starts as the gradient itself if nothing else owns its memory, because later
+ * contributions are added in place.
  */
 function accumulate(leaf: Tensor, gradient: Tensor): void {
   if (leaf.grad) {
@@ -150,7 +153,7 @@ function addTo(leaf: Tensor, earlier: Tensor, gradient: Tensor): void {
     add_(earlier, gradient);
     return;
   }
-  // With createGraph the sum has a history of its own.
+  // With createGraph the sum has its own history.
   leaf.grad = liveWith(leaf, add(earlier, gradient));
   earlier.dispose();
 }

@@ -14,13 +14,13 @@ import { GradNode, type Target, targetOf } from '../tensor/grad-node.ts';
 import { isTracked, tidy } from '../tensor/lifetime.ts';
 import { Tensor } from '../tensor/tensor.ts';
 
-/** Passes from `forward` to `backward`; constants may be put on it under names of their own. */
+/** Shared by `forward` and `backward`; callers may add their own properties for constants. */
 export interface FunctionContext {
-  /** Keeps tensors for backward, and notices when they are changed in place until then. */
+  /** Keeps tensors for backward and detects in-place changes until then. */
   saveForBackward(...tensors: readonly Tensor[]): void;
-  /** In backward: what was saved, in that order. */
+  /** The saved tensors in order, for backward. */
   readonly savedTensors: readonly Tensor[];
-  /** For each input, whether its gradient is needed. */
+  /** Whether each input's gradient is needed. */
   readonly needsInputGrad: readonly boolean[];
   [constant: string]: unknown;
 }
@@ -29,16 +29,16 @@ type Outputs = Tensor | readonly Tensor[];
 type Gradients = Tensor | null | readonly (Tensor | null)[];
 
 export interface CustomFunction<Inputs extends readonly unknown[], Result extends Outputs> {
-  /** For error messages. */
+  /** The name in error messages. */
   readonly name?: string;
-  /** Runs without recording. */
+  /** Computes the result without recording. */
   readonly forward: (ctx: FunctionContext, ...inputs: Inputs) => Result;
-  /** Gets a gradient per output (zeros where none arrived), returns one per input of `forward`. */
+  /** Receives a gradient per output (zeros if none arrived) and returns one per input of `forward`. */
   readonly backward: (ctx: FunctionContext, ...gradOutputs: Tensor[]) => Gradients;
 }
 
 /**
- * A function with a gradient of its own. Both parts run inside `tidy`: temporaries are freed. With
+ * Returns a function with a custom gradient. Both parts run inside `tidy`, which frees temporaries. With
  * `createGraph`, `backward` is recorded like any other code, so it can be differentiated again.
  */
 export function customFunction<Inputs extends readonly unknown[], Result extends Outputs>(
@@ -57,7 +57,7 @@ type AnyFunction = CustomFunction<readonly unknown[], Outputs>;
 
 const functions = new WeakMap<object, AnyFunction>();
 
-/** The rules of what `customFunction` has returned; undefined for any other function. */
+/** Returns the rules of a function that `customFunction` returned; undefined for any other function. */
 export function rulesOf(fn: object): AnyFunction | undefined {
   return functions.get(fn);
 }
@@ -74,7 +74,7 @@ class Context implements FunctionContext {
   }
 }
 
-/** One call of the function that has these rules. */
+/** Performs one call of the function with these rules. */
 export function applyRules<Inputs extends readonly unknown[], Result extends Outputs>(
   rules: CustomFunction<Inputs, Result>,
   inputs: Inputs,
@@ -93,7 +93,7 @@ export function applyRules<Inputs extends readonly unknown[], Result extends Out
   return tidy(() => {
     const result: Outputs = noGrad(() => rules.forward(context, ...inputs));
     const outputs = (result instanceof Tensor ? [result] : result).map((output) =>
-      // An input passed through needs a handle of its own, with a history of its own.
+      // An input that is returned needs a new handle with its own history.
       output.requiresGrad || inputs.includes(output) ? output.detach() : output,
     );
     if (targets.some((target) => target !== null)) {
@@ -106,7 +106,7 @@ export function applyRules<Inputs extends readonly unknown[], Result extends Out
 
 interface Saved {
   readonly value: SavedValue;
-  /** Where in the graph it stood; of a tensor made in `forward`, nowhere. */
+  /** Its place in the graph; null for a tensor created in `forward`. */
   readonly target: Target;
 }
 
@@ -172,7 +172,7 @@ class FunctionNode extends GradNode {
       const taken = new Set<Tensor>();
       return gradients.map((gradient, i) => {
         if (!gradient || !this.targets[i] || !wanted[i]) return null;
-        // The engine owns what it gets: a tensor that lives elsewhere is shared.
+        // The engine owns the results, so a tensor with another owner is shared.
         if (!isTracked(gradient) || taken.has(gradient)) return share(gradient);
         taken.add(gradient);
         return gradient;
@@ -210,7 +210,7 @@ function specOf({ dtype, shape }: Tensor): TensorSpec {
   return { dtype, shape };
 }
 
-/** For an output that the result doesn't depend on. */
+/** Creates the gradient of an output that the result doesn't depend on. */
 function zerosLike({ shape, dtype, device }: TensorSpec & { readonly device: Device }): Tensor {
   return deviceGuard(device, () => zeros(shape, { dtype }));
 }

@@ -16,49 +16,49 @@ import { passOutput, throughHooks } from './hooks.ts';
 import type { Inboxes, Names } from './names.ts';
 import { sum } from './sum.ts';
 
-/** Gets the complete gradient of a place; takes over the handle. */
+/** Receives the complete gradient of a place and owns the handle. */
 export type GradientSink = (place: Place, gradient: Tensor) => void;
 
 interface Root {
   readonly tensor: Tensor;
-  /** Owned by the engine from now on. */
+  /** The engine takes ownership. */
   readonly gradient: Tensor;
 }
 
 export interface RunOptions {
-  /** Keeps what the nodes saved, for another backward. */
+  /** Keeps the nodes' saved values for another backward. */
   readonly retainGraph: boolean;
   /** Records the backward ops, so that gradients can be differentiated. False by default. */
   readonly createGraph?: boolean;
-  /** The places that `sink` waits for; all leaves by default. Nodes that lead to none don't run. */
+  /** The places that `sink` requests; all leaves by default. Nodes that lead to none of them don't run. */
   readonly wanted?: readonly Place[];
   readonly sink: GradientSink;
   readonly names?: Names | undefined;
-  /** Called when a part of a leaf's gradient was added to those before, by a node itself too. */
+  /** Called when a contribution to a leaf's gradient is added to earlier ones, also by a node itself. */
   readonly onLeafSum?: (leaf: Tensor, sum: Tensor) => void;
-  /** Called before each node runs, with the gradients of its results, which it may replace. */
+  /** Called before each node runs with the gradients of its results, which it may replace. */
   readonly onNode?: (node: GradNode, gradients: (Tensor | null)[]) => void;
-  /** Whether an earlier backward has used the node up; what the node says of itself by default. */
+  /** Whether an earlier backward has consumed the node; by default the node's own state. */
   readonly isConsumed?: (node: GradNode) => boolean;
 }
 
-/** Gradients that have arrived for one node or leaf, and how many more are to come. */
+/** The gradients received by one node or leaf, and the number still missing. */
 interface Inbox {
   readonly gradients: (Tensor | null)[];
   missing: number;
 }
 
 /**
- * Reverse-mode differentiation over the recorded graph: youngest node first, each node once, when all
- * its gradients have arrived; contributions are summed in that order, which is also the order of a
- * program's backward. Gradients die when consumed, saved values when their node has run.
+ * Reverse-mode differentiation over the recorded graph: latest node first, each node once, after all its gradients
+ * have arrived. Contributions are summed in that order, which is also the order of a program's backward. Gradients
+ * die when consumed, saved values when their node has run.
  */
 export function runBackward(roots: readonly Root[], options: RunOptions): void {
   const mode = modeOf(options);
   mode(() => new BackwardPass(options).run(roots));
 }
 
-/** Runs `runBackward`, waiting where a gradient leaves a device that can only be read asynchronously. */
+/** Like `runBackward`, but waits for gradients that leave an asynchronously read device. */
 export async function runBackwardAsync(roots: readonly Root[], options: RunOptions): Promise<void> {
   await new BackwardPass(options).runAwaiting(roots, modeOf(options));
 }
@@ -72,7 +72,7 @@ function modeOf({ createGraph }: RunOptions): Mode {
   return (body) => recording(() => withoutMoves(body));
 }
 
-/** The results of a node that ran while the pass waited. */
+/** The results of a node that ran during an await. */
 interface Ahead {
   readonly results: readonly (Tensor | null)[];
   readonly summed: Set<number>;
@@ -83,11 +83,11 @@ class BackwardPass implements Inboxes {
   readonly #inboxes = new Map<Key, Inbox>();
   /** Nodes whose gradients are complete, oldest first. */
   readonly #ready: GradNode[] = [];
-  /** The wanted outputs of each node that has some; null when leaves are wanted. */
+  /** The wanted outputs per node; null if all leaves are wanted. */
   readonly #wanted: ReadonlyMap<Key, ReadonlySet<number>> | null;
-  /** The targets that the other outputs lead to, for nodes of which only some outputs contribute a gradient. */
+  /** For nodes with only some contributing outputs, the targets that these lead to. */
   readonly #leads = new Map<GradNode, readonly boolean[]>();
-  /** With `wanted`: the nodes that lead to one of them, and with which outputs; null: with all. */
+  /** With `wanted`: the nodes that lead to a wanted place, and through which outputs; null for all outputs. */
   readonly #leading = new Map<GradNode, ReadonlySet<number> | null>();
 
   constructor(options: RunOptions) {
@@ -105,7 +105,7 @@ class BackwardPass implements Inboxes {
     }
   }
 
-  /** Other code may run while it waits: modes are entered for each step alone. */
+  /** Other code may run during an await, so modes are entered for each step separately. */
   async runAwaiting(roots: readonly Root[], mode: Mode): Promise<void> {
     mode(() => this.#begin(roots));
     try {
@@ -134,14 +134,14 @@ class BackwardPass implements Inboxes {
     for (const { tensor, gradient } of roots) this.#deliver(placeOf(tensor), gradient);
   }
 
-  /** After an exception: frees the gradients of the unfinished pass. */
+  /** Frees the gradients of an unfinished pass after an exception. */
   #end(): void {
     for (const inbox of this.#inboxes.values()) {
       for (const gradient of inbox.gradients) gradient?.dispose();
     }
   }
 
-  /** Nodes whose gradients others look at or replace are run immediately. */
+  /** Starts a node that needs to await. Nodes whose gradients are observed or replaced run synchronously instead. */
   #ahead(node: GradNode, summed: Set<number>): Promise<readonly (Tensor | null)[] | null> | null {
     const { gradients } = this.#inboxes.get(node)!;
     if (!node.awaits || !this.#runs(node) || !gradients.some((gradient) => gradient)) return null;
@@ -165,7 +165,7 @@ class BackwardPass implements Inboxes {
     const places = roots.map(({ tensor }) => placeOf(tensor));
     if (this.#wanted) this.#findLeading(places);
     const pending: GradNode[] = [];
-    /** Nodes that need to know which outputs contribute a gradient, and those that do so far. */
+    /** Nodes that must know their contributing outputs, and those found so far. */
     const waiting = new Map<GradNode, Set<number>>();
     const count = (given: Place) => {
       for (const place of this.#options.names?.of(given) ?? [given]) countOne(place);
@@ -193,7 +193,7 @@ class BackwardPass implements Inboxes {
     } while (this.#countYoungest(waiting, count));
   }
 
-  /** Only younger nodes lead to a node: so for the youngest one that waits, all outputs that contribute a gradient are known. */
+  /** Only later nodes lead to a node, so all contributing outputs of the latest waiting node are known. */
   #countYoungest(
     waiting: Map<GradNode, ReadonlySet<number>>,
     count: (place: Place) => void,
@@ -207,17 +207,17 @@ class BackwardPass implements Inboxes {
     return true;
   }
 
-  /** Those that are omitted take no part: neither may they have been freed, nor do they hear of anything. */
+  /** Returns the node's targets without omitted ones, which may have been freed and must not receive anything. */
   #targetsOf(node: GradNode): readonly Target[] {
     const leads = this.#leads.get(node);
     return leads ? node.targets.map((target, i) => (leads[i] ? target : null)) : node.targets;
   }
 
-  /** Targets are older than their nodes: from old to young, each node knows what its targets lead to. */
+  /** Finds the nodes that lead to a wanted place, from old to new, since targets are older than their nodes. */
   #findLeading(places: readonly Place[]): void {
     const reached = new Set<GradNode>();
     for (const place of places) if ('node' in place) reached.add(place.node);
-    // A set iterates over what is added meanwhile.
+    // The loop also visits nodes added while it runs.
     for (const node of reached) {
       for (const target of node.targets) if (target && 'node' in target) reached.add(target.node);
     }
@@ -228,14 +228,14 @@ class BackwardPass implements Inboxes {
     }
   }
 
-  /** Null when leaves are wanted. */
+  /** Returns null if all leaves are wanted. */
   #wantedOf(node: GradNode): Wanted | null {
     if (!this.#wanted) return null;
     const targets = node.targets.map((target) => target !== null && this.#concerns(target));
     return { targets, outputs: this.#wanted.get(node) ?? none };
   }
 
-  /** A gradient of this node, or of one that it leads to, is requested. */
+  /** Whether a gradient of this node, or of a node that it leads to, is requested. */
   #concerns(place: Place): boolean {
     if (!this.#wanted) return true;
     if ('node' in place) {
@@ -250,7 +250,7 @@ class BackwardPass implements Inboxes {
     return this.#wanted.get(keyOf(place))?.has(indexOf(place)) ?? false;
   }
 
-  /** Such a gradient is found by running the node, where another of its outputs that is reached leads there. */
+  /** Whether a wanted inner output's gradient requires running the node, because another reached output leads to it. */
   #wantsInner(node: GradNode, places: readonly Place[], reached: ReadonlySet<GradNode>): boolean {
     const { innerOutputs } = node;
     const wanted = this.#wanted?.get(node);
@@ -281,13 +281,13 @@ class BackwardPass implements Inboxes {
     this.#inboxes.delete(node);
     const { retainGraph, onNode } = this.#options;
     if (!inbox.gradients.some((gradient) => gradient)) {
-      // Nodes after a program that has brought none: nothing was computed of their results.
+      // No gradient reached the node, so it passes none on.
       const targets = this.#runs(node) ? this.#targetsOf(node) : [];
       for (const target of targets) if (target) this.#deliver(target, null);
       return;
     }
     let results: readonly (Tensor | null)[];
-    /** Numbers of the targets to which the node has added its parts itself. */
+    /** Indices of the targets to which the node itself has added its contributions. */
     const summed = ahead?.summed ?? new Set<number>();
     try {
       const passInner = this.#passOutputs(node, inbox);
@@ -319,13 +319,16 @@ class BackwardPass implements Inboxes {
         if (target) this.#deliver(target, result);
       }
     } catch (error) {
-      // A hook has thrown: gradients that were to follow its own have no owner.
+      // If a hook throws, the remaining gradients have no owner.
       for (; next < targets.length; next++) results[order ? order[next]! : next]?.dispose();
       throw error;
     }
   }
 
-  /** Gradients that are complete when the node begins; returns how to see those that become so inside. */
+  /**
+   * Passes the gradients that are complete before the node runs; returns the callback for those completed inside
+   * it.
+   */
   #passOutputs(node: GradNode, { gradients }: Inbox): PassOutput | null {
     if (!node.hooks && !node.retained && !this.#wanted?.has(node)) return null;
     const wanted = this.#wanted?.get(node);
@@ -335,7 +338,7 @@ class BackwardPass implements Inboxes {
       if (wanted?.has(index)) sink({ node, index }, share(passed));
       return passed;
     };
-    // A node that doesn't run adds nothing.
+    // A node that doesn't run contributes nothing.
     const innerOutputs = this.#runs(node) ? node.innerOutputs : null;
     for (const index of node.hookOrder ?? gradients.keys()) {
       const gradient = gradients[index];
@@ -372,7 +375,7 @@ class BackwardPass implements Inboxes {
     return total;
   }
 
-  /** Takes the sum of the gradients that have arrived so far, for a node that adds its own contributions one by one. */
+  /** Takes the sum of the gradients received so far, for a node that adds its own contributions one by one. */
   #takeSum(node: GradNode, place: Place): Tensor | null {
     const { names } = this.#options;
     return names ? names.take(node, place, this) : this.take(place);
@@ -402,7 +405,7 @@ class BackwardPass implements Inboxes {
   }
 }
 
-/** Whether a hook observes when a leaf's gradient is complete. */
+/** Whether a hook observes the completion of a leaf's gradient. */
 function hasHooks(targets: readonly Target[]): boolean {
   for (const target of targets) {
     if (target && 'leaf' in target && target.leaf.hooks?.length) return true;

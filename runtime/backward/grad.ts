@@ -13,13 +13,13 @@ import { type RunOptions, runBackward } from './engine.ts';
 import { seedGradient } from './seed-gradient.ts';
 
 export interface GradOptions {
-  /** One per output, null for 1 where the output has one element. Ones by default. */
+  /** One gradient per output, null for 1 if the output has one element. Ones by default. */
   readonly gradOutputs?: Tensor | null | readonly (Tensor | null)[];
-  /** Records the backward ops: the results can be differentiated themselves. False by default. */
+  /** Records the backward ops, so that the results can be differentiated. False by default. */
   readonly createGraph?: boolean;
-  /** Keeps the saved values for another backward; as `createGraph` by default. */
+  /** Keeps the saved values for another backward; defaults to `createGraph`. */
   readonly retainGraph?: boolean;
-  /** Returns null for an input that the outputs don't depend on, instead of an error. */
+  /** Returns null for an input that the outputs don't depend on, instead of throwing. */
   readonly allowUnused?: boolean;
 }
 
@@ -33,8 +33,8 @@ const gradKinds: OptionKinds<GradOptions> = {
 type OneOrMore = Tensor | readonly Tensor[];
 
 /**
- * The gradients of `outputs` for `inputs`, leaves or intermediate results, one per input. `.grad` stays
- * as it is, and only what lies between them is differentiated. The results are the caller's.
+ * Returns the gradients of `outputs` with respect to `inputs` (leaves or intermediate results), one per input.
+ * Doesn't change `.grad`, and differentiates only what lies between them. The caller owns the results.
  */
 export function grad(
   outputs: OneOrMore,
@@ -76,7 +76,7 @@ export function gradWith(
     const arrived = places.map((place) => found.get(keyOf(place))?.[indexOf(place)]);
     const missing = arrived.indexOf(undefined);
     if (missing >= 0 && !options.allowUnused) throw unused(listOf(inputs)[missing]!, missing);
-    // From now on the surrounding tidy's, like every result.
+    // Now owned by the surrounding tidy, like any result.
     return arrived.map((gradient) => (gradient ? enableGrad(() => share(gradient)) : null));
   } finally {
     for (const gradients of found.values()) for (const own of gradients) own?.dispose();

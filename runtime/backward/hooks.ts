@@ -1,4 +1,4 @@
-/** Functions that see, and may replace, a gradient on its way through one tensor. */
+/** Hooks that observe, and may replace, the gradient of a tensor. */
 
 import { type Place, placeOf } from '../autograd/place.ts';
 import { share } from '../autograd/share.ts';
@@ -15,13 +15,13 @@ export interface HookHandle {
   remove(): void;
 }
 
-/** Runs `hook` in every backward that reaches the tensor, a leaf or a result, in order of registration. */
+/** Runs `hook` in every backward that reaches the tensor (leaf or result), in order of registration. */
 export function registerHook(tensor: Tensor, hook: GradHook): HookHandle {
   expectFunction('registerHook', hook);
   expectGradient('registerHook', tensor);
   const place = placeOf(tensor);
   const hooks = hooksAt(place);
-  // An entry of its own: the same function may be registered twice.
+  // A new entry, because the same function may be registered twice.
   const entry = { run: hook };
   hooks.push(entry);
   return {
@@ -43,7 +43,7 @@ function hooksAt(place: Place): HookEntry[] {
   return node.hooks[index];
 }
 
-/** Lets backward fill `.grad` of a result too; it is disposed with the result. A leaf has it anyway. */
+/** Lets backward fill `.grad` of a result too, which is disposed with the result. Leaves have it anyway. */
 export function retainGrad(tensor: Tensor): void {
   expectGradient('retainGrad', tensor);
   if (tensor.isLeaf || tensor.retainsGrad) return;
@@ -51,25 +51,25 @@ export function retainGrad(tensor: Tensor): void {
   retainAt(tensor);
 }
 
-/** A gradient of output `index` is complete: hooks first, so that all later readers see their result. */
+/** Completes the gradient of output `index`: hooks run first, so that later readers get their result. */
 export function passOutput(node: GradNode, index: number, gradient: Tensor): Tensor {
   const passed = throughHooks(node.hooks?.[index], gradient);
   for (const { index: of, handle } of node.retained ?? []) {
     const result = of === index ? handle.deref() : undefined;
-    // After a write in place the handle belongs to another node.
+    // After an in-place write the handle belongs to another node.
     if (result?.gradEdge?.node === node) addToRetained(result, passed);
   }
   return passed;
 }
 
-/** The gradient of a result arrived. */
+/** Adds a gradient to `.grad` of a retained result. */
 function addToRetained(tensor: Tensor, gradient: Tensor): void {
   const { grad } = tensor;
   tensor.grad = liveWith(tensor, grad ? add(grad, gradient) : share(gradient));
   grad?.dispose();
 }
 
-/** The gradient after all hooks of its place; takes over one handle, returns another. */
+/** Returns the gradient after all hooks of its place; consumes the given handle. */
 export function throughHooks(
   hooks: readonly HookEntry[] | null | undefined,
   gradient: Tensor,
@@ -89,7 +89,7 @@ export function throughHooks(
   }
 }
 
-/** The hook's result as a handle of the engine's own; null to continue with the same gradient. */
+/** Returns the hook's result as a handle owned by the engine; null to continue with the same gradient. */
 function replacement(gradient: Tensor, answer: Tensor | null | undefined): Tensor | null {
   if (!answer || answer === gradient) return null;
   checkReplacement(gradient, answer);

@@ -2,20 +2,20 @@ import type { Place } from '../autograd/place.ts';
 import type { GradNode } from '../tensor/grad-node.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
-/** Tensors that a program knows by several names: contributions go where they belong. */
+/** Resolves tensors that a program knows by several names, so that contributions reach the right sum. */
 export interface Names {
-  /** Where a contribution to a place may belong, itself included. */
+  /** Returns the places that a contribution to a place may belong to, including that place. */
   of(place: Place): readonly Place[];
-  /** Puts a contribution, or null, to each of these. Takes over. */
+  /** Delivers a contribution, or null, to each of these places; takes ownership. */
   deliver(place: Place, gradient: Tensor | null, inboxes: Inboxes): void;
-  /** Takes what has come to a target of the node, by whichever name. */
+  /** Takes the gradient received so far by a target of the node, under any name. */
   take(node: GradNode, place: Place, inboxes: Inboxes): Tensor | null;
 }
 
-/** The sums so far. */
+/** The gradient sums so far. */
 export interface Inboxes {
   put(place: Place, gradient: Tensor | null): void;
   take(place: Place): Tensor | null;
-  /** Puts back what was taken. */
+  /** Puts back a gradient that was taken. */
   set(place: Place, gradient: Tensor): void;
 }

@@ -8,7 +8,7 @@ import { sameShape } from '../spec/shape.ts';
 import { keep } from '../tensor/lifetime.ts';
 import { Tensor } from '../tensor/tensor.ts';
 
-/** The gradient to start with, as a handle for the engine: the user's, or 1 for a single element. */
+/** Returns the initial gradient as a handle owned by the engine: the user's, or 1 for a single element. */
 export function seedGradient(use: string, output: Tensor, gradient: Tensor | null): Tensor {
   if (gradient) return keep(enableGrad(() => share(checked(use, output, gradient))));
   if (output.numel() !== 1) {

@@ -6,7 +6,7 @@ import { sameShape } from '../spec/shape.ts';
 import { keep } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
-/** Sums two contributions to a gradient and takes over their handles: in place of the first, if its memory is unaliased. */
+/** Adds two contributions and consumes their handles; works in place if the first one's memory is unaliased. */
 export function sum(earlier: Tensor, gradient: Tensor): Tensor {
   if (!gradEnabled() && ownsWholeHolder(earlier) && sameSpec(earlier, gradient)) {
     add_(earlier, gradient);

@@ -3,9 +3,9 @@ import { expectFunction } from '../options/expect-arguments.ts';
 import { type Condition, holds } from './condition.ts';
 
 /**
- * One of two functions, chosen by a tensor: `torch.cond`. Both get the operands. Eagerly the condition is
- * read and one of them runs; inside a full graph both become branches of one op, and must give results of
- * one structure, with equal dtypes and shapes. Gradients flow through the branch that ran.
+ * Runs one of two functions on the operands, selected by a tensor, like `torch.cond`. Eager execution reads the
+ * condition and runs one function. In a full graph both become branches of one op, and their results must have the
+ * same structure, dtypes and shapes. Gradients flow through the branch that ran.
  */
 export function cond<Operands extends readonly unknown[], Result>(
   condition: Condition,

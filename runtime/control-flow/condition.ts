@@ -2,12 +2,12 @@ import { formatSpec } from '../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
-/** A boolean: of the host, or a tensor with one element, true unless it is 0. */
+/** A JavaScript boolean, or a tensor with one element, true if it is nonzero. */
 export type Condition = Tensor | boolean;
 
 /**
- * Reads a condition; waits for the device. Inside a full graph the read becomes a value of the program.
- * Throws ShapeError for a tensor with several elements, ArgumentError for what is not a condition.
+ * Reads a condition, which waits for the device. In a full graph the result is a graph value. Throws ShapeError
+ * for a tensor with several elements, ArgumentError for anything that is not a condition.
  */
 export function holds(condition: Condition, what: string): boolean {
   if (typeof condition === 'boolean') return condition;

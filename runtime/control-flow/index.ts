@@ -1,4 +1,4 @@
-/** Control flow as functions, usable eagerly and inside programs. */
+/** Control flow as functions, for eager execution and programs. */
 
 export { cond } from './cond.ts';
 export type { Condition } from './condition.ts';

@@ -7,9 +7,9 @@ import { expectFunction } from '../options/expect-arguments.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
 /**
- * Goes through the rows of `xs` with a carried value: `step(carried, x)` returns the next carried value and
- * a result. Returns the last carried value and the results, stacked along a new first dimension:
- * [n, ...x] → [n, ...y]. Throws ArgumentError without rows, for then nothing is known of the results.
+ * Iterates over the rows of `xs` with a carried value: `step(carried, x)` returns the next carried value and a
+ * result. Returns the final carried value and the results, stacked along a new first dimension: [n, ...x] → [n,
+ * ...y]. Throws ArgumentError without rows, because the results' specs would be unknown.
  */
 export function scan<Carried>(
   step: (carried: Carried, x: Tensor) => readonly [Carried, Tensor],
@@ -30,7 +30,7 @@ export function scan<Carried>(
   return [carried, stack(results)];
 }
 
-/** `f` of each row of `xs`, stacked along a new first dimension. */
+/** Applies `f` to each row of `xs` and stacks the results along a new first dimension. */
 export function map(f: (x: Tensor) => Tensor, xs: Tensor): Tensor {
   expectFunction('map', f);
   const length = rows(xs, 'map');

@@ -3,9 +3,9 @@ import { expectFunction } from '../options/expect-arguments.ts';
 import { type Condition, holds } from './condition.ts';
 
 /**
- * Repeats `body` on carried values while `test` of them holds, and returns them at the end:
- * `torch.while_loop`. Inside a full graph it is one op, in which carried tensors keep dtype and shape from
- * iteration to iteration. Gradients flow back through every iteration.
+ * Repeats `body` on carried values while `test` of them is true, and returns the final values, like
+ * `torch.while_loop`. In a full graph it is a single op, whose carried tensors keep their dtype and shape.
+ * Gradients flow back through every iteration.
  */
 export function whileLoop<Carried extends readonly unknown[]>(
   test: (...carried: Carried) => Condition,

@@ -6,17 +6,17 @@ import type { Shape } from '../spec/shape.ts';
 import { isTensor, tensorsIn } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
-/** Values that a leaf of a batch is made of. */
+/** Constructors for the leaves of a batch. */
 export interface Leaves<L> {
   readonly ofTensors: (tensors: readonly Tensor[]) => L;
-  /** The dtype is that of the array by default. */
+  /** The dtype defaults to the array's. */
   readonly ofValues: (values: TypedArray, shape: Shape, dtype?: DType) => L;
 }
 
 /**
- * The batch of samples that have the same form: numbers become float32 [n], booleans bool [n], typed
- * arrays [n, length] of their dtype, tensors are stacked; arrays and plain objects are collated entry by
- * entry; strings stay an array.
+ * Collates samples of the same form: numbers become float32 [n], booleans bool [n], typed arrays [n, length] of
+ * their dtype, and tensors are stacked. Arrays and plain objects are collated entry by entry; strings stay an
+ * array.
  */
 export function collate<L>(samples: readonly unknown[], leaves: Leaves<L>): unknown {
   const [first] = samples;
@@ -66,7 +66,7 @@ function allOf<T>(samples: readonly unknown[], is: (own: unknown) => own is T): 
   return samples as T[];
 }
 
-// By its form: a worker that makes no tensors doesn't load what makes them.
+// Judged by its members: a worker that creates no tensors doesn't load the tensor module.
 const isTensorSample = (own: unknown): own is Tensor =>
   typeof own === 'object' && own !== null && isTensor(own);
 const isNumber = (own: unknown): own is number => typeof own === 'number';
@@ -96,7 +96,7 @@ function unfit(sample: unknown): DataError {
   });
 }
 
-/** Lets `using` free every tensor of a batch. A batch that is one tensor can do that itself. */
+/** Lets `using` free every tensor of a batch. A batch that is a single tensor already supports it. */
 export function disposable<T>(batch: T): T & Disposable {
   if (typeof batch === 'object' && batch !== null && !(Symbol.dispose in batch)) {
     Object.defineProperty(batch, Symbol.dispose, {

@@ -1,4 +1,4 @@
-/** Collections of samples. */
+/** Data sets: collections of samples. */
 
 import { deviceGuard } from '../device/current.ts';
 import { formatSpec } from '../device/tensor-meta.ts';
@@ -23,7 +23,7 @@ import { disposable } from './collate.ts';
 import { shuffledOrder } from './shuffle.ts';
 import { type BatchDataset, type Dataset, makesBatches } from './source.ts';
 
-/** Rows of tensors with the same number of rows: sample i is a view of row i of each. */
+/** Rows of tensors with equal row counts: sample i consists of views of row i of each tensor. */
 export class TensorDataset<T extends readonly Tensor[] = readonly Tensor[]>
   implements Dataset<T>, BatchDataset<T & Disposable>
 {
@@ -62,7 +62,7 @@ export class TensorDataset<T extends readonly Tensor[] = readonly Tensor[]>
   }
 }
 
-/** A selection of samples of another data set, in its own order. */
+/** Selected samples of another data set, in a given order. */
 export class Subset<Sample, Batch = never> implements Dataset<Sample>, BatchDataset<Batch> {
   readonly dataset: Dataset<Sample> | BatchDataset<Batch>;
   readonly indices: Int32Array;
@@ -93,13 +93,13 @@ export class Subset<Sample, Batch = never> implements Dataset<Sample>, BatchData
     return (this.dataset as BatchDataset<Batch>).batch(indices.map((i) => this.indices[i]!));
   }
 
-  /** Whether the data set makes batches itself. */
+  /** Whether the underlying data set makes batches itself. */
   get makesBatches(): boolean {
     return makesBatches(this.dataset);
   }
 }
 
-/** Data sets joined end to end. */
+/** A concatenation of data sets. */
 export class ConcatDataset<Sample> implements Dataset<Sample> {
   readonly datasets: readonly Dataset<Sample>[];
 
@@ -128,8 +128,8 @@ export class ConcatDataset<Sample> implements Dataset<Sample> {
 }
 
 /**
- * Splits at random. `lengths` are numbers of samples, or fractions that sum to 1; samples that rounding leaves over go to
- * the first. The order depends on `seed` alone, or follows the library's.
+ * Splits a data set at random. `lengths` are sample counts, or fractions that sum to 1; samples left over by
+ * rounding go to the first splits. The order depends only on `seed`, or on the library's seed if omitted.
  */
 export function randomSplit<Sample, Batch = never>(
   dataset: Dataset<Sample> | BatchDataset<Batch>,

@@ -1,4 +1,4 @@
-/** Batches on their way from a worker: plain data instead of tensors. */
+/** Batches sent from a worker, with plain data instead of tensors. */
 
 import type { DType, TypedArray } from '../spec/dtype.ts';
 import type { Shape } from '../spec/shape.ts';
@@ -8,12 +8,12 @@ import { isPlainObject, type Leaves } from './collate.ts';
 
 const mark = 'tostatic:host';
 
-/** Data from which a tensor is created in another thread. */
+/** Plain data that becomes a tensor in another thread. */
 export interface HostTensor {
   readonly [mark]: true;
   readonly values: TypedArray;
   readonly shape: Shape;
-  /** The dtype; by default that of the array. */
+  /** The dtype; defaults to the array's. */
   readonly dtype?: DType;
 }
 
@@ -38,21 +38,21 @@ export const hostLeaves: Leaves<HostTensor> = {
   ofValues: hostTensor,
 };
 
-/** Tensors in arrays and plain objects become plain data. */
+/** Converts tensors in arrays and plain objects to plain data. */
 export function toHost(value: unknown): unknown {
   if (typeof value === 'object' && value !== null && isTensor(value))
     return hostTensor(value.dataSync(), value.shape, value.dtype);
   return mapped(value, toHost);
 }
 
-/** A new array or object with every entry changed; anything else as it is. */
+/** Returns an array or object with every entry mapped; other values unchanged. */
 export function mapped(value: unknown, change: (own: unknown) => unknown): unknown {
   if (Array.isArray(value)) return value.map(change);
   if (!isPlainObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([key, own]) => [key, change(own)]));
 }
 
-/** Memory that can be transferred instead of copied. */
+/** Collects buffers that can be transferred instead of copied. */
 export function buffersIn(value: unknown, found = new Set<ArrayBuffer>()): Set<ArrayBuffer> {
   if (ArrayBuffer.isView(value) && value.buffer instanceof ArrayBuffer) found.add(value.buffer);
   else if (Array.isArray(value)) for (const own of value) buffersIn(own, found);

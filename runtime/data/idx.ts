@@ -3,20 +3,20 @@ import { expectArguments } from '../options/expect-options.ts';
 import { byteArray, text } from '../options/option-kinds.ts';
 import { formatShape, type Shape, sizeOf } from '../spec/shape.ts';
 
-/** Contents of an idx file of bytes, the format of MNIST and its relatives. */
+/** The contents of an idx file of bytes, the format of MNIST and similar data sets. */
 export interface IdxArray {
   readonly shape: Shape;
-  /** Row-major, a view of the file's bytes. */
+  /** Row-major view of the file's bytes. */
   readonly data: Uint8Array;
 }
 
-/** The third byte of the magic number: elements are unsigned bytes. */
+/** The magic number's third byte for unsigned byte elements. */
 const unsignedByte = 0x08;
 
 /**
- * Reads `bytes`: two zero bytes, the element type, the rank, the dimensions (32 bits each, big-endian),
- * the elements. `path` is for messages. Throws DataError for anything else, and unless the file has
- * exactly the announced size. Nothing is allocated by a size from the file.
+ * Parses an idx file: two zero bytes, the element type, the rank, the dimensions (32 bits each, big-endian), the
+ * elements. `path` is for messages. Throws DataError if the format or the file size is wrong. Never allocates by a
+ * size read from the file.
  */
 export function parseIdx(bytes: Uint8Array, path: string): IdxArray {
   expectArguments('parseIdx', { bytes, path }, { bytes: byteArray, path: text });

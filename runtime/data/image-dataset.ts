@@ -5,9 +5,9 @@ import { anyNumber, byteArray, count } from '../options/option-kinds.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import type { BatchDataset } from './source.ts';
 
-/** One batch; `using` or `dispose` gives both tensors back. */
+/** One batch; `using` or `dispose` frees both tensors. */
 export interface ImageBatch {
-  /** float32 [n, 1, height, width], normalised. */
+  /** float32 [n, 1, height, width], normalized. */
   readonly images: Tensor;
   /** int32 [n] */
   readonly labels: Tensor;
@@ -17,7 +17,7 @@ export interface ImageBatch {
 export interface ImageDatasetOptions {
   readonly height: number;
   readonly width: number;
-  /** Mean and standard deviation of the pixels in [0, 1]; images are moved to 0 and 1 by them. */
+  /** Mean and standard deviation of the pixels in [0, 1]; images are normalized to 0 and 1. */
   readonly mean: number;
   readonly std: number;
 }
@@ -32,13 +32,13 @@ const imageKinds: OptionKinds<ImageDatasetOptions> = {
 /** MNIST's size and statistics. */
 const mnistOptions: ImageDatasetOptions = { height: 28, width: 28, mean: 0.1307, std: 0.3081 };
 
-/** Grey images of one size with a class each, as bytes. */
+/** Grayscale images of one size, stored as bytes, with one class each. */
 export class ImageDataset implements BatchDataset<ImageBatch> {
   /** length · height · width bytes. */
   readonly images: Uint8Array;
   readonly labels: Uint8Array;
   readonly options: ImageDatasetOptions;
-  /** Normalised value of each byte. */
+  /** The normalized value of each byte. */
   readonly #values: Float32Array;
 
   constructor(images: Uint8Array, labels: Uint8Array, options: ImageDatasetOptions = mnistOptions) {
@@ -63,7 +63,7 @@ export class ImageDataset implements BatchDataset<ImageBatch> {
     return this.labels.length;
   }
 
-  /** New tensors on the current device, which the caller disposes. */
+  /** Returns new tensors on the current device, owned by the caller. */
   batch(indices: Int32Array): ImageBatch {
     const { height, width } = this.options;
     const pixels = height * width;

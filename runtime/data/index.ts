@@ -1,4 +1,4 @@
-/** The parts that run everywhere; `mnist.ts` reads files and is for Node only. */
+/** Exports that run everywhere; `mnist.ts` reads files and is for Node only. */
 export { ConcatDataset, randomSplit, Subset, TensorDataset } from './dataset.ts';
 export { type IdxArray, parseIdx } from './idx.ts';
 export { type ImageBatch, ImageDataset, type ImageDatasetOptions } from './image-dataset.ts';

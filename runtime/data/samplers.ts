@@ -1,4 +1,4 @@
-/** Samplers: the choice and the order of samples. */
+/** Samplers choose the samples and their order. */
 
 import { ArgumentError } from '../errors/errors.ts';
 import { expectArguments, expectOptions, type OptionKinds } from '../options/expect-options.ts';
@@ -7,12 +7,12 @@ import { randomBlock, toUniform } from '../random/philox.ts';
 import { nextOffset } from '../random/seed.ts';
 import { shuffledOrder } from './shuffle.ts';
 
-/** Numbers of samples, once per loop. */
+/** Sample indices, iterated once per loop. */
 export interface Sampler extends Iterable<number> {
   readonly length: number;
 }
 
-/** In order. */
+/** Sequential order. */
 export class SequentialSampler implements Sampler {
   readonly length: number;
 
@@ -27,11 +27,11 @@ export class SequentialSampler implements Sampler {
 }
 
 export interface RandomSamplerOptions {
-  /** Samples may come more than once. */
+  /** Samples may be drawn more than once. */
   readonly replacement?: boolean;
-  /** How many samples are drawn; by default as many as there are. */
+  /** The number of samples drawn; by default the size of the data set. */
   readonly numSamples?: number;
-  /** The library's seed decides the order by default. */
+  /** Seed of the order; by default the library's seed. */
   readonly seed?: number;
 }
 
@@ -41,7 +41,7 @@ const randomKinds: OptionKinds<RandomSamplerOptions> = {
   seed: anyInteger,
 };
 
-/** Where a loop's random numbers lie: by a seed of its own and the number of the loop, or the library's. */
+/** Positions in the random stream: from a fixed seed and the loop number, or from the library's stream. */
 class Draws {
   readonly #seed: number | undefined;
   #loops = 0;
@@ -56,7 +56,7 @@ class Draws {
   }
 }
 
-/** In random order, another one in each loop. */
+/** Random order, different in each loop. */
 export class RandomSampler implements Sampler {
   readonly length: number;
   readonly #samples: number;
@@ -112,7 +112,7 @@ export class SubsetRandomSampler implements Sampler {
   }
 }
 
-/** Samples drawn by weight, which need not add up to 1; with replacement unless told otherwise. */
+/** Samples drawn by weight, which need not sum to 1; with replacement by default. */
 export class WeightedRandomSampler implements Sampler {
   readonly length: number;
   readonly #weights: readonly number[];
@@ -164,7 +164,7 @@ function running(weights: Float64Array): Float64Array {
   return weights.map((weight) => (total += weight));
 }
 
-/** The first index whose sum lies above `value`: bisection. */
+/** Returns the first index with a sum above `value`, by bisection. */
 function firstAbove(sums: Float64Array, value: number): number {
   let [low, high] = [0, sums.length - 1];
   while (low < high) {
@@ -186,7 +186,7 @@ function* uniforms(seed: number, offset: number, count: number): Generator<numbe
   }
 }
 
-/** Numbers of samples in groups. */
+/** Sample indices in groups. */
 export class BatchSampler implements Iterable<Int32Array> {
   readonly sampler: Sampler;
   readonly batchSize: number;

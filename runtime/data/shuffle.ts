@@ -1,8 +1,8 @@
 import { randomBlock } from '../random/philox.ts';
 
 /**
- * Returns the numbers 0 … count - 1 in an order that depends on (seed, offset) alone (Fisher and Yates, one
- * random number each): the same on every machine and in every version of Node.
+ * Returns the numbers 0 … count − 1 in an order that depends only on (seed, offset). Fisher-Yates with one random
+ * number each, so the result is the same on every machine and Node version.
  */
 export function shuffledOrder(count: number, seed: number, offset: number): Int32Array {
   const order = Int32Array.from({ length: count }, (_, i) => i);

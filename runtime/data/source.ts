@@ -1,26 +1,26 @@
-/** The source from which a loader reads samples. */
+/** The sources that a loader reads samples from. */
 
-/** Samples by number. A promise is awaited by loops with `for await`. */
+/** Samples by index. `for await` loops await promises. */
 export interface Dataset<Sample> {
   readonly length: number;
   get(index: number): Sample;
 }
 
-/** Makes batches itself, faster than sample by sample. */
+/** A data set that makes batches itself, which is faster than sample by sample. */
 export interface BatchDataset<Batch> {
   readonly length: number;
-  /** The samples as new tensors, which the caller disposes. */
+  /** Returns the samples as new tensors, owned by the caller. */
   batch(indices: Int32Array): Batch;
 }
 
-/** Samples one after the other: a stream, of which the length may not be known. */
+/** A stream of samples, possibly of unknown length. */
 export type IterableDataset<Sample> = Iterable<Sample> | AsyncIterable<Sample>;
 
 export function isStream(dataset: object): dataset is IterableDataset<unknown> {
   return Symbol.iterator in dataset || Symbol.asyncIterator in dataset;
 }
 
-/** A `Subset` has the method whether or not its own data set makes batches. */
+/** Whether the data set makes batches. A `Subset` always has `batch`, so its `makesBatches` decides. */
 export function makesBatches(dataset: object): dataset is BatchDataset<unknown> {
   return 'batch' in dataset && !('makesBatches' in dataset && dataset.makesBatches === false);
 }

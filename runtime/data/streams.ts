@@ -1,6 +1,6 @@
 import type { IterableDataset } from './source.ts';
 
-/** Samples of a stream in groups. Ending early ends the stream. */
+/** Yields samples of a stream in groups. Ending early closes the stream. */
 export async function* streamOf(
   dataset: IterableDataset<unknown>,
   batchSize: number,

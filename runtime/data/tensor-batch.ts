@@ -1,4 +1,4 @@
-/** Batches of tensors, from samples or from what a worker sent. */
+/** Batches of tensors, from samples or from a worker's messages. */
 
 import { tensor } from '../ops/core/create.ts';
 import { stack } from '../ops/movement/joining.ts';
@@ -16,16 +16,16 @@ function ofValues(values: TypedArray, shape: Shape, dtype?: DType): Tensor {
 }
 
 /**
- * The batch of samples that have the same form: numbers become float32 [n], booleans bool [n], typed
- * arrays [n, length] of their dtype, tensors are stacked; arrays and plain objects are collated entry by
- * entry; strings stay an array. `using` gives it back.
+ * Collates samples of the same form: numbers become float32 [n], booleans bool [n], typed arrays [n, length] of
+ * their dtype, and tensors are stacked. Arrays and plain objects are collated entry by entry; strings stay an
+ * array. `using` frees the batch.
  */
 export function defaultCollate(samples: readonly unknown[]): unknown {
   expectList('defaultCollate', 'samples', samples);
   return disposable(collate(samples, tensorLeaves));
 }
 
-/** The batch that a worker sent, on the current device; `using` gives it back. */
+/** Creates a worker's batch on the current device; `using` frees it. */
 export function fromHost(value: unknown): unknown {
   if (isHostTensor(value)) return ofValues(value.values, value.shape, value.dtype);
   const result = mapped(value, fromHost);

@@ -1,4 +1,4 @@
-/** Runs in a worker of a DataLoader: makes batches of plain data on request. */
+/** The main module of a DataLoader worker: makes batches of plain data on request. */
 
 import { pool } from '../device/cpu/threads/pool.ts';
 import { tidy } from '../tensor/lifetime.ts';
@@ -23,7 +23,7 @@ async function loadDataset(start: WorkerStart): Promise<Source> {
   throw new Error(`${start.module} has no data set by the name ${start.exportName}`);
 }
 
-/** Plain data of samples, collated unless the loader does that. */
+/** Returns samples as plain data, collated unless the loader does that. */
 function packed(samples: readonly unknown[], start: WorkerStart): unknown {
   return tidy(() => (start.collates ? collate(samples, hostLeaves) : samples.map(toHost)));
 }
@@ -40,11 +40,11 @@ async function batchOf(source: Source, indices: Int32Array, start: WorkerStart):
 async function serve(): Promise<void> {
   const { parentPort, workerData } = threads();
   const port = parentPort!;
-  // As many workers as the user asks for share the cores; each computes alone.
+  // The workers share the cores, so each computes on a single thread.
   pool.threads = 1;
   const start = workerData as WorkerStart;
   const source = loadDataset(start);
-  // A module that can't be loaded is told with the first batch that is requested.
+  // A module that fails to load is reported with the first requested batch.
   source.catch(() => {});
   let stream: AsyncIterator<unknown[]> | undefined;
   const reply = async ({ indices }: Request): Promise<Reply> => {
@@ -59,7 +59,7 @@ async function serve(): Promise<void> {
       return { kind: 'error', message, stack };
     }
   };
-  // One after the other: a stream has an order.
+  // Sequential, because a stream has an order.
   let last: Promise<void> = Promise.resolve();
   port.on('message', (request: Request) => {
     last = last.then(async () => {

@@ -5,17 +5,17 @@ export interface WorkerSource {
   /** A module that each worker loads, as a file URL: `new URL('./digits.ts', import.meta.url)`. */
   readonly module: URL | string;
   /**
-   * Its export: a data set, or a function that makes one from `data` and the worker's number; `dataset`
+   * The module's export: a data set, or a function that creates one from `data` and the worker's number; `dataset`
    * by default.
    */
   readonly export?: string;
-  /** The argument of that function; it must be cloneable between threads. */
+  /** The argument of that function; must be structured-cloneable. */
   readonly data?: unknown;
-  /** Modules that the worker loads first, as file URLs: one that registers a loader, for example. */
+  /** Modules that the worker loads first, as file URLs, such as one that registers a loader. */
   readonly preload?: readonly (URL | string)[];
 }
 
-/** The number of the worker that the data set is for: a stream gives each worker its part. */
+/** The number of the worker that uses the data set, so that a stream can be divided among workers. */
 export interface WorkerNumber {
   readonly id: number;
   readonly count: number;
@@ -27,17 +27,17 @@ export interface WorkerStart extends WorkerNumber {
   readonly data: unknown;
   readonly batchSize: number;
   readonly dropLast: boolean;
-  /** Whether samples are collated in the worker; otherwise each is sent unchanged. */
+  /** Whether the worker collates samples; otherwise each is sent unchanged. */
   readonly collates: boolean;
 }
 
-/** The next batch: of these samples, or of the stream. */
+/** Requests the next batch: the given samples, or the next ones of the stream. */
 export interface Request {
   readonly indices: Int32Array | null;
 }
 
 export type Reply =
   | { readonly kind: 'batch'; readonly batch: unknown }
-  /** The stream is over. */
+  /** The stream has ended. */
   | { readonly kind: 'end' }
   | { readonly kind: 'error'; readonly message: string; readonly stack: string };

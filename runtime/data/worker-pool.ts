@@ -3,7 +3,7 @@ import { DataError } from '../errors/errors.ts';
 import { threads } from './threads.ts';
 import type { Reply, Request, WorkerStart } from './worker-messages.ts';
 
-/** Loads the modules that prepare the thread before the first module of this package. */
+/** Loads the preload modules before the first module of this package. */
 const bootstrap = `
   const { workerData } = require('node:worker_threads');
   (async () => {
@@ -11,9 +11,12 @@ const bootstrap = `
   })().catch((error) => setImmediate(() => { throw error; }));
 `;
 
-// webpack takes a `new URL` that names `import.meta.url` for an asset, and warns of what it can't resolve.
+// webpack treats `new URL(…, import.meta.url)` as an asset and warns if it can't resolve it.
 const here = import.meta.url;
-/** Beside this file, as a source or built. Found when it is needed: a classic script has no URL of its own. */
+/**
+ * The worker's file next to this one, as source or built. Resolved lazily, because a classic script has no URL of
+ * its own.
+ */
 const mainFile = () =>
   new URL(here.endsWith('.ts') ? './worker-main.ts' : './worker-main.js', here).href;
 
@@ -23,10 +26,10 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** Returned by a stream that has ended. */
+/** Marks the end of a stream. */
 const ended: unique symbol = Symbol('ended');
 
-/** One thread. It replies in the order of the requests. */
+/** One thread, which replies in the order of the requests. */
 class DataWorker {
   readonly #id: number;
   readonly #worker: Worker;
@@ -94,7 +97,7 @@ function listed(indices: Int32Array): string {
   return indices.length > 8 ? `${shown}, …` : shown;
 }
 
-/** Batches from several threads, in the order of the requests. */
+/** Yields batches from several threads, in the order of the requests. */
 export async function* fromWorkers(
   starts: readonly WorkerStart[],
   batches: Iterable<Int32Array> | null,
@@ -105,7 +108,7 @@ export async function* fromWorkers(
     for (const start of starts) workers.push(new DataWorker(start, options.preload));
     yield* batches ? inOrder(workers, batches, options.ahead) : takingTurns(workers, options.ahead);
   } finally {
-    // Also after `break`: batches that threads were still making are plain data, and end with the threads.
+    // Also after `break`: batches still in progress are plain data and end with the threads.
     await Promise.all(workers.map((worker) => worker.end()));
   }
 }
@@ -131,7 +134,7 @@ async function* inOrder(
   }
 }
 
-/** Each worker has its own part of a stream; workers that have finished are omitted. */
+/** Takes batches from the workers in turn, each with its own part of a stream, and skips finished workers. */
 async function* takingTurns(
   workers: readonly DataWorker[],
   ahead: number,
@@ -155,7 +158,7 @@ async function* takingTurns(
   }
 }
 
-/** A failure is reported when its batch is due; until then nothing awaits it. */
+/** Suppresses unhandled rejections: an error is reported when its batch is due. */
 function quiet<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {});
   return promise;

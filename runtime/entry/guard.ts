@@ -4,21 +4,21 @@ import type { NumberExprOf } from './number-expr.ts';
 /** A fact about one value that an entry relies on. */
 export type ValueGuard<Location, Value> =
   | { readonly kind: 'value'; readonly source: Location; readonly value: Value }
-  /** Only the value's truthiness decided something. */
+  /** Only the value's truthiness was used. */
   | { readonly kind: 'truthy'; readonly source: Location; readonly truthy: boolean }
   /** Neither null nor undefined. */
   | { readonly kind: 'defined'; readonly source: Location }
   | { readonly kind: 'typeof'; readonly source: Location; readonly type: string }
   | { readonly kind: 'isArray'; readonly source: Location; readonly isArray: boolean };
 
-/** The own enumerable keys, in order, of an object without symbols. */
+/** The own enumerable keys, in order, of an object without symbol keys. */
 export interface KeysGuard<Location> {
   readonly kind: 'keys';
   readonly source: Location;
   readonly keys: readonly string[];
 }
 
-/** Two sources lead, or don't lead, to one object. */
+/** Whether two sources refer to the same object. */
 export interface SameGuard<Location> {
   readonly kind: 'same';
   readonly source: Location;
@@ -26,7 +26,7 @@ export interface SameGuard<Location> {
   readonly same: boolean;
 }
 
-/** A number, or a comparison of numbers, that decided something. */
+/** A number, or a comparison of numbers, that was used at trace time. */
 export interface NumberGuard<Leaf extends { readonly kind: 'source' | 'size' }> {
   readonly kind: 'number';
   readonly expr: NumberExprOf<Leaf>;

@@ -1,6 +1,6 @@
-/** Objects that each run makes. */
+/** Objects created by each run. */
 
-/** Null: a hole. */
+/** Null denotes a hole. */
 export interface MadeArray<Recipe> {
   readonly kind: 'array';
   readonly elements: readonly (Recipe | null)[];
@@ -11,34 +11,34 @@ export interface MadeObject<Recipe> {
   readonly entries: readonly (readonly [string, Recipe])[];
 }
 
-/** Key and value are the same for a Set, except that an element may be missing. */
+/** Key and value are the same for a Set; a Set element may be missing. */
 export interface MadeCollection<Recipe> {
   readonly kind: 'collection';
   readonly type: 'Map' | 'Set';
   readonly entries: readonly (readonly [key: Recipe, value: Recipe])[];
 }
 
-/** The array whose elements are outputs of the program: lists, one for each leaf of an element. */
+/** An array whose elements are program outputs: one list for each leaf of an element. */
 export interface MadeList<Element> {
   readonly kind: 'list';
   readonly outputs: readonly number[];
   readonly element: Element;
 }
 
-/** The leaf of an element that one list holds. */
+/** The leaf of an element that one list contains. */
 export interface ListLeaf {
   readonly kind: 'leaf';
   readonly of: 'tensor' | 'number' | 'boolean';
 }
 
-/** Objects that are plain data. */
+/** Plain data objects. */
 export type DataMake<Recipe> =
   | MadeArray<Recipe>
   | MadeObject<Recipe>
   | MadeCollection<Recipe>
   | MadeList<ListLeaf>;
 
-/** The recipes of the object's parts. */
+/** Returns the recipes of the object's contents. */
 export function partsOfData<Recipe>(make: DataMake<Recipe>): readonly Recipe[] {
   switch (make.kind) {
     case 'array':
@@ -52,7 +52,7 @@ export function partsOfData<Recipe>(make: DataMake<Recipe>): readonly Recipe[] {
   }
 }
 
-/** The plain part of an object with other recipes. */
+/** Returns a plain data object with its recipes mapped. */
 export function mapMake<From, To>(
   make: DataMake<From>,
   recipeOf: (recipe: From) => To,
@@ -80,7 +80,7 @@ export function mapMake<From, To>(
   }
 }
 
-/** Compiles the elements of an array to a function that adds them; a missing one leaves a hole. */
+/** Compiles array elements to a function that appends them; a missing element leaves a hole. */
 export function compileItems<Recipe, Values>(
   items: readonly (Recipe | null)[],
   compile: (recipe: Recipe) => (values: Values) => unknown,
@@ -95,7 +95,10 @@ export function compileItems<Recipe, Values>(
   };
 }
 
-/** Defines a property as literals and fields do: no setter of a prototype is called, not even that of `__proto__`. */
+/**
+ * Defines a property like a literal or field does, without calling a prototype's setter, not even that of
+ * `__proto__`.
+ */
 export function defineData(object: object, key: string, value: unknown): void {
   Object.defineProperty(object, key, {
     value,

@@ -1,8 +1,8 @@
 import { printScalarCall, scalarFunctions } from '../ops/numbers/scalar-functions.ts';
 
 /**
- * A JavaScript number as an expression over leaves, which say where a call finds its operands: a source
- * of a trace, a place of a saved program, a size.
+ * A JavaScript number as an expression. Its leaves tell where a call finds the operands: a source in a trace, a
+ * location in a saved program, or a size.
  */
 export type NumberExprOf<Leaf extends NumberLeaf> =
   | { readonly kind: 'constant'; readonly value: number }
@@ -14,7 +14,7 @@ interface NumberLeaf {
   readonly kind: 'source' | 'size';
 }
 
-/** A number that is read from a location. */
+/** A number read from a location. */
 export interface SourceNumber<Location> {
   readonly kind: 'source';
   readonly source: Location;
@@ -22,7 +22,7 @@ export interface SourceNumber<Location> {
 
 export type NumberReader<Values> = (values: Values) => number | boolean;
 
-/** Compiles an expression once; reading it allocates nothing but for calls of more than two operands. */
+/** Compiles an expression once; evaluating it allocates nothing unless a call has more than two operands. */
 export function compileNumberOf<Leaf extends NumberLeaf, Values>(
   expr: NumberExprOf<Leaf>,
   readerOf: (leaf: Leaf) => NumberReader<Values>,
@@ -40,7 +40,7 @@ export function compileNumberOf<Leaf extends NumberLeaf, Values>(
   return (values) => apply(...args.map((read) => read(values)));
 }
 
-/** The expression with other leaves. */
+/** Returns the expression with its leaves mapped. */
 export function mapNumber<From extends NumberLeaf, To extends NumberLeaf>(
   expr: NumberExprOf<From>,
   leafOf: (leaf: From) => NumberExprOf<To>,
@@ -55,7 +55,7 @@ export function* numberLeaves<Leaf extends NumberLeaf>(expr: NumberExprOf<Leaf>)
   else if (expr.kind !== 'constant') yield expr;
 }
 
-/** Prints the expression as in JavaScript, without the outermost parentheses. */
+/** Prints the expression in JavaScript syntax, without outermost parentheses. */
 export function printNumberOf<Leaf extends NumberLeaf>(
   expr: NumberExprOf<Leaf>,
   printLeaf: (leaf: Leaf) => string,

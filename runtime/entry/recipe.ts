@@ -4,7 +4,7 @@ import type { Tensor } from '../tensor/tensor.ts';
 import { itemSync } from '../tensor-methods/read.ts';
 import type { NumberExprOf } from './number-expr.ts';
 
-/** The single element of output number `index`. */
+/** The single element of output `index`. */
 export interface ScalarRecipe {
   readonly kind: 'scalar';
   readonly index: number;
@@ -12,18 +12,18 @@ export interface ScalarRecipe {
 }
 
 /**
- * How to get a value after a run. Leaves are values that depend on no output: constants, values read from
- * a source, numbers computed from such.
+ * Describes how to get a value after a run. Leaves don't depend on outputs: constants, values read from a source,
+ * numbers computed from these.
  */
 export type RecipeOf<Leaf extends RecipeLeaf> =
-  /** Output number `index` of the program. */
+  /** Output `index` of the program. */
   | { readonly kind: 'output'; readonly index: number }
   | ScalarRecipe
-  /** Text of such elements. */
+  /** Text containing such elements. */
   | { readonly kind: 'text'; readonly parts: readonly TextPart<ScalarRecipe>[] }
-  /** Object number `index` of those that each run makes. */
+  /** Object `index` among those each run creates. */
   | { readonly kind: 'made'; readonly index: number }
-  /** The option whose number the program returns. */
+  /** The union member whose index the program returns. */
   | {
       readonly kind: 'choice';
       readonly which: RecipeOf<Leaf>;
@@ -37,10 +37,10 @@ interface RecipeLeaf {
 
 export type ConstantRecipe<Value> = { readonly kind: 'constant'; readonly value: Value };
 
-/** Read from a location. */
+/** A value read from a location. */
 export type SourceRecipe<Location> = { readonly kind: 'source'; readonly source: Location };
 
-/** Computed from what a run finds. */
+/** A number computed from the values that a run reads. */
 export type NumberRecipe<Leaf extends { readonly kind: 'source' | 'size' }> = {
   readonly kind: 'number';
   readonly expr: NumberExprOf<Leaf>;
@@ -49,7 +49,7 @@ export type NumberRecipe<Leaf extends { readonly kind: 'source' | 'size' }> = {
 /** The results of a run of the program. */
 export interface RunResults {
   readonly outputs: readonly Tensor[];
-  /** The objects that the run makes. */
+  /** The objects created by the run. */
   readonly made: unknown[];
 }
 
@@ -60,7 +60,7 @@ export interface RecipeCompiler<Leaf, Values> {
   output(index: number): Read<Values>;
 }
 
-/** Compiles a recipe once; reading it costs a closure call. */
+/** Compiles a recipe once; reading it costs one closure call. */
 export function compileRecipeOf<Leaf extends RecipeLeaf, Values extends RunResults>(
   recipe: RecipeOf<Leaf>,
   compiler: RecipeCompiler<Leaf, Values>,
@@ -106,7 +106,7 @@ function compileScalar({ index, type }: ScalarRecipe): (values: RunResults) => n
   };
 }
 
-/** The recipe with other leaves. */
+/** Returns the recipe with its leaves mapped. */
 export function mapRecipe<From extends RecipeLeaf, To extends RecipeLeaf>(
   recipe: RecipeOf<From>,
   leafOf: (leaf: From) => RecipeOf<To>,

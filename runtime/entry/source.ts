@@ -1,6 +1,6 @@
 import { randomState } from '../random/seed.ts';
 
-/** The position of the random stream. */
+/** The position in the random stream. */
 export interface RandomSource {
   readonly kind: 'random';
   readonly field: 'seed' | 'offset';
@@ -12,7 +12,7 @@ export interface PropertySource<Base, Key> {
   readonly key: Key;
 }
 
-/** Whether an object has a property; `own`: one that is not inherited. */
+/** Whether an object has a property; `own` excludes inherited ones. */
 export interface HasPropertySource<Base, Key> {
   readonly kind: 'hasProperty';
   readonly base: Base;
@@ -21,8 +21,8 @@ export interface HasPropertySource<Base, Key> {
 }
 
 /**
- * The access path of a value that an entry reads again before a run, as data. `Origin`: what only one kind of entry
- * reads, such as frames of captured code, or the state of a loaded program.
+ * The access path, as data, of a value that an entry reads again before each run. `Origin` contains sources
+ * specific to one kind of entry, such as frames of captured code or the state of a loaded program.
  */
 export type SourceOf<Origin, Key> =
   | Origin

@@ -1,8 +1,8 @@
-/** Names that users of PyTorch reach for and this library hasn't: the error says what to write instead. */
+/** Names that PyTorch users expect but this library lacks: the error tells what to write instead. */
 
 import { ArgumentError } from './errors.ts';
 
-/** The methods that only throw. */
+/** Methods that only throw. */
 export const absentMethods = new WeakSet<object>();
 
 function absent(what: string, given: string, remedy: string): never {
@@ -10,7 +10,7 @@ function absent(what: string, given: string, remedy: string): never {
   throw new ArgumentError({ what, given, expected, remedy });
 }
 
-/** Gives each name a method that throws ArgumentError with its text as the remedy. */
+/** Gives each name a method that throws ArgumentError with its text as the hint. */
 export function defineAbsent(
   prototype: object,
   owner: string,
@@ -24,7 +24,7 @@ export function defineAbsent(
   }
 }
 
-/** Makes assigning to a property throw ArgumentError, and reading it as well, unless `get` does. */
+/** Makes assigning to a property throw ArgumentError, and reading it too unless there is a `get`. */
 export function defineUnassignable(
   prototype: object,
   name: string,
@@ -36,7 +36,7 @@ export function defineUnassignable(
   Object.defineProperty(prototype, name, { get: get ?? set, set, configurable: true });
 }
 
-/** Gives each method in camel case a form in PyTorch's case that says so: `zero_grad` names `zeroGrad`. */
+/** Gives each camel-case method a snake-case variant whose error names it: `zero_grad` names `zeroGrad`. */
 export function defineSnakeCase(prototype: object, owner: string): void {
   const names: Record<string, string> = {};
   for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(prototype))) {

@@ -1,4 +1,4 @@
-/** The text in a `data:` URL; undefined for another URL. */
+/** Returns the text in a `data:` URL; undefined for any other URL. */
 export function textOfDataUrl(url: string): string | undefined {
   const parts = /^data:[^,]*?(;base64)?,(.*)$/s.exec(url);
   if (!parts) return undefined;

@@ -1,20 +1,20 @@
 import { formatPosition, type UserPosition, userPosition } from './position.ts';
 
-/** The facts that every error of this package states. */
+/** The facts that every error of this package contains. */
 export interface ErrorFacts {
-  /** The mistake, in one sentence without a full stop. */
+  /** The mistake, in one sentence without a period. */
   readonly what: string;
   readonly given: string;
   readonly expected: string;
   readonly remedy: string;
-  /** Where in the user's files; found from the call stack by default. */
+  /** The position in the user's files; taken from the call stack by default. */
   readonly at?: UserPosition | undefined;
   readonly cause?: unknown;
 }
 
 /**
- * A mistake that the user can mend. The message holds what was given, what was expected, the user's
- * file:line:column and what to do; the same facts are properties.
+ * An error that the user can fix. The message contains what was given, what was expected, the user's
+ * file:line:column and a hint; the same facts are properties.
  */
 export class TostaticError extends Error {
   override readonly name: string = 'TostaticError';
@@ -22,7 +22,7 @@ export class TostaticError extends Error {
   readonly expected: string;
   readonly remedy: string;
   readonly at: UserPosition | undefined;
-  /** Path of the layer of an `nn.Sequential` that threw, such as `2` or `0.2`; undefined outside of one. */
+  /** The path of the `nn.Sequential` layer that threw, such as `2` or `0.2`; undefined outside of one. */
   layer: string | undefined;
 
   constructor(facts: ErrorFacts) {
@@ -43,7 +43,10 @@ export class TostaticError extends Error {
     this.at = at;
   }
 
-  /** Says in the message which layer threw. Modules around it call this in turn, each with its own name of the one inside. */
+  /**
+   * Adds the layer that threw to the message. Enclosing modules call this in turn, each with its own name for the
+   * inner one.
+   */
   addLayer(name: string, description: string): void {
     const before = this.layer;
     this.layer = before === undefined ? name : `${name}.${before}`;
@@ -53,20 +56,20 @@ export class TostaticError extends Error {
     if (before === undefined) lines.splice(1, 0, `${label}${name} (${description})`);
     else lines[1] = `${label}${name}.${lines[1]!.slice(label.length)}`;
     this.message = lines.join('\n');
-    // Engines wrote the message into the stack, which is what they print.
+    // Engines copy the message into the stack, which is what they print.
     if (this.stack) this.stack = this.stack.replace(message, () => this.message);
   }
 }
 
-/** Shapes that don't fit the operation. */
+/** Shapes don't fit the operation. */
 export class ShapeError extends TostaticError {
   override readonly name = 'ShapeError';
 }
-/** A dtype that the operation can't take. */
+/** The operation doesn't support a dtype. */
 export class DTypeError extends TostaticError {
   override readonly name = 'DTypeError';
 }
-/** A device that is missing, mixed or can't do what was asked. */
+/** A device is missing, mixed with others, or can't perform a request. */
 export class DeviceError extends TostaticError {
   override readonly name = 'DeviceError';
 }
@@ -74,28 +77,28 @@ export class DeviceError extends TostaticError {
 export class DisposedError extends TostaticError {
   override readonly name = 'DisposedError';
 }
-/** Gradients that can't be had: backward twice, a changed saved value, no graph. */
+/** A gradient is unavailable: backward ran twice, a saved value changed, or there is no graph. */
 export class AutogradError extends TostaticError {
   override readonly name = 'AutogradError';
 }
-/** The device has no more memory. */
+/** The device is out of memory. */
 export class OutOfMemoryError extends TostaticError {
   override readonly name = 'OutOfMemoryError';
 }
-/** A missing, truncated or foreign file. */
+/** A file is missing, truncated or of another format. */
 export class DataError extends TostaticError {
   override readonly name = 'DataError';
 }
-/** An argument outside its range that is none of the above. */
+/** An invalid argument that no other class covers. */
 export class ArgumentError extends TostaticError {
   override readonly name = 'ArgumentError';
 }
-/** Check mode: a compiled program computed something else than its traced program. */
+/** Check mode: a compiled program's results differ from its traced program's. */
 export class CheckError extends TostaticError {
   override readonly name = 'CheckError';
-  /** The pass or memory switch that makes the difference; null when no single one does. */
+  /** The pass or memory option that causes the difference; null if no single one does. */
   readonly culprit: string | null;
-  /** The first value that differs: its op, and the user's line; null when it was not found. */
+  /** The first value that differs: its op and the user's line; null if it was not found. */
   readonly value: { readonly op: string; readonly at: UserPosition | undefined } | null;
 
   constructor(facts: ErrorFacts & Pick<CheckError, 'culprit' | 'value'>) {
@@ -104,7 +107,7 @@ export class CheckError extends TostaticError {
     this.value = facts.value;
   }
 }
-/** A function that can't be captured, under `fallback: 'error'`. */
+/** A function can't be captured, under `fallback: 'error'`. */
 export class CaptureError extends TostaticError {
   override readonly name: string = 'CaptureError';
 }

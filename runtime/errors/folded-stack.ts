@@ -2,11 +2,11 @@ import { type CapturedFrame, formatPosition, ownFrameOf } from './position.ts';
 import { isV8Line } from './stack-lines.ts';
 
 /**
- * Leaves the user's frames in the error's stack, in the format of the engine. Those of captured code, which
- * no engine has on its stack, stand where tostatic runs it; neighbours that are frames of tostatic become one line.
- * The frames stay as they are where none of them runs captured code.
+ * Reduces an error's stack to the user's frames, in the engine's format. Frames of captured code, which no engine
+ * has on its stack, are inserted where tostatic runs it; adjacent tostatic frames become one line. If no frame
+ * runs captured code, the stack is unchanged.
  *
- * @param header what V8 has above the frames, by default what is there.
+ * @param header the text that V8 puts above the frames; by default the existing one.
  */
 export function foldStack(error: Error, captured: readonly CapturedFrame[], header?: string): void {
   const { stack } = error;
@@ -51,6 +51,6 @@ function v8Frame(frame: CapturedFrame): string {
   return `    at ${frame.name === undefined ? place : `${frame.name} (${place})`}`;
 }
 
-/** Other engines give a method's own name alone. */
+/** Other engines only print a method's own name. */
 const geckoFrame = (frame: CapturedFrame): string =>
   `${frame.name?.replace(/^new |^.*\./, '') ?? ''}@${formatPosition(frame)}`;

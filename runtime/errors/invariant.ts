@@ -10,7 +10,7 @@ export function invariant(condition: unknown, message: string): asserts conditio
   if (!condition) throw new InvariantError(message);
 }
 
-/** Closes a switch over a union: a missing case fails to compile. */
+/** Ends a switch over a union, so that a missing case fails to compile. */
 export function assertNever(value: never, what: string): never {
   throw new InvariantError(`unexpected ${what}: ${JSON.stringify(value)}`);
 }

@@ -1,28 +1,28 @@
 /**
- * Identifies this package's own code. Run from its sources, the package has files of its own. The published files are
- * bundled, and users bundle them again with their own code: there each file says at its first and last statement where
- * it is (`globalThis[Symbol.for('tostatic.code')]`, put in by the build).
+ * Identifies this package's own code. When run from sources, the package has its own files. Published files are
+ * bundled, and users bundle them again with their own code; so each file's first and last statements record their
+ * position (`globalThis[Symbol.for('tostatic.code')]`, inserted by the build).
  */
 
 import { type CodePlace, placeInStackLine } from './stack-lines.ts';
 
-/** Parts of the package: the runner of captured code, and the tensor library. */
+/** Parts of the package: the runner of captured code and the tensor library. */
 export type OwnPart = 'runner' | 'runtime';
 
-/** Published modules that captures look into name their files so, wherever they were bundled to. */
+/** The file name prefix of published modules that capture looks into, wherever they are bundled. */
 export const publishedScheme = 'tostatic:';
 
 const here = import.meta.url; // webpack takes `new URL` with it for the name of an asset
-/** Folder of the sources, with their types or without; null in published files. */
+/** The folder of the sources, with or without types; null in published files. */
 const sourceRoot =
   here && /\/runtime\/errors\/own-code\.[jt]s$/.test(here)
     ? new URL('../../', here).pathname
     : null;
 
-/** Path of the folder that holds `runtime/` and `src/` when the package runs from its sources. */
+/** The path of the folder with `runtime/` and `src/` when the package runs from sources. */
 export const sourceFolder: string | null = sourceRoot && decodeURIComponent(sourceRoot);
 
-/** The part of the package that a file of sources, or of published modules, belongs to. */
+/** Returns the part of the package that a file of the sources, or of a published module, belongs to. */
 export function ownPartOfFile(file: string): OwnPart | null {
   if (file.startsWith(publishedScheme)) return partUnder(file.slice(publishedScheme.length));
   const path = withoutProtocol(file);
@@ -30,7 +30,7 @@ export function ownPartOfFile(file: string): OwnPart | null {
   return partUnder(path.slice(sourceFolder.length));
 }
 
-/** Whether a source map leads into a published file: for bundles that take its functions out of their place. */
+/** Whether a source map leads into a published file, for bundles that move its functions elsewhere. */
 export const isPublishedFile = (file: string): boolean => file.includes('/tostatic/dist/');
 
 function partUnder(path: string): OwnPart | null {
@@ -42,20 +42,20 @@ const withoutProtocol = (file: string): string =>
   file.startsWith('file://') ? decodeURIComponent(file.slice('file://'.length)) : file;
 
 /**
- * The edges of a published file: its first function and statement, or its last ones (`part` is null). Bundlers
- * may take functions out of what they wrap, so these have edges of their own.
+ * One end of a published file: its first function and statement, or its last ones (`part` is null). Bundlers may
+ * hoist functions out of a wrapper, so functions and statements have separate ends.
  */
 interface Edge {
   readonly part: OwnPart | null;
-  /** Made in the function, which the statement calls. */
+  /** Created in the function, which the statement calls. */
   readonly at: Error;
 }
 
-/** The code between two edges of one published file, which may share its present file with other code. */
+/** The code between both ends of a published file, which may share its current file with other code. */
 interface Stretch {
   readonly part: OwnPart;
   readonly from: CodePlace;
-  /** Undefined while the file runs. */
+  /** Undefined while the file is running. */
   readonly to: CodePlace | undefined;
 }
 
@@ -64,7 +64,7 @@ const edgesKey = Symbol.for('tostatic.code');
 let stretches: readonly Stretch[] = [];
 let edgesRead = 0;
 
-/** Reads the edges again when files were loaded since: stacks are text that costs time to make. */
+/** Reads the recorded ends again if files were loaded since; reading stacks is slow. */
 function publishedStretches(): readonly Stretch[] {
   const edges = (globalThis as { [edgesKey]?: readonly Edge[] })[edgesKey];
   if (!edges || edges.length === edgesRead) return stretches;
@@ -89,7 +89,7 @@ function publishedStretches(): readonly Stretch[] {
   return stretches;
 }
 
-/** Where a minifier inlined the function, the second place is the same for both edges: nothing is between. */
+/** If a minifier has inlined the function, the second position is the same at both ends and nothing is in between. */
 function functionAndStatement({ stack }: Error): readonly CodePlace[] {
   const lines = typeof stack === 'string' ? stack.split('\n') : [];
   return lines
@@ -98,7 +98,7 @@ function functionAndStatement({ stack }: Error): readonly CodePlace[] {
     .map((place) => ({ ...place, file: withoutProtocol(place.file) })); // source maps name files by paths
 }
 
-/** The part of the package that the code at a place of the running text belongs to. */
+/** Returns the part of the package that the code at a position belongs to. */
 export function ownPartAt(place: CodePlace): OwnPart | null {
   const file = withoutProtocol(place.file);
   for (const { part, from, to } of publishedStretches()) {

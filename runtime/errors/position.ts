@@ -1,6 +1,6 @@
 /**
- * Where in the user's files something happened. There are two sources: code that runs as bytecode says it
- * exactly (a scoped provider, the current instruction's span), native code by the call stack.
+ * The position of an event in the user's files. Code that runs as bytecode knows it exactly (a scoped provider,
+ * from the current instruction's span); for native code it comes from the call stack.
  */
 
 import { originalPlace } from './original-place.ts';
@@ -17,14 +17,14 @@ export interface UserPosition {
 
 /** A frame of captured code. */
 export interface CapturedFrame extends UserPosition {
-  /** The engine's name: `f`, `Layer.forward`, `new Layer`; absent for functions without a name. */
+  /** The engine's name for the function, such as `f`, `Layer.forward`, `new Layer`; absent for unnamed functions. */
   readonly name?: string;
 }
 
 type Provider = () => UserPosition | undefined;
 const providers: Provider[] = [];
 
-/** Inside `body`, `provider` returns where the user's code is. */
+/** Runs `body` with `provider` returning the user's position. */
 export function withPositionProvider<T>(provider: Provider, body: () => T): T {
   providers.push(provider);
   try {
@@ -35,9 +35,9 @@ export function withPositionProvider<T>(provider: Provider, body: () => T): T {
 }
 
 /**
- * The innermost frame of a stack that is in neither this package nor Node itself, as the user's file has it
- * when there is a source map. Frames of installed packages (test runners, loaders) count only where there
- * is no other, and `orInstalled`.
+ * Returns the innermost frame that is in neither this package nor Node, mapped to the user's file if there is a
+ * source map. Frames of installed packages (test runners, loaders) count only if there is no other, and with
+ * `orInstalled`.
  */
 function positionFromStack(lines: readonly string[], orInstalled = true): UserPosition | undefined {
   let installed: UserPosition | undefined;
@@ -53,13 +53,13 @@ function positionFromStack(lines: readonly string[], orInstalled = true): UserPo
   return orInstalled ? installed : undefined;
 }
 
-/** Whether a line of a stack is a frame of this package: of what runs captured code, or of the tensors. */
+/** Returns the part of the package that a stack line belongs to, or null. */
 export function ownFrameOf(text: string): OwnPart | null {
   const owner = ownerInStackLine(text);
   return owner ? ownPartAt(owner) : null;
 }
 
-/** Paths for files, and for what the page's own server has: from its root, as the build plugin has them. */
+/** Returns a path for files, and for files from the page's own server, relative to its root like the build plugin's. */
 function shownFile(file: string): string {
   if (file.startsWith('file://')) return decodeURIComponent(file.slice('file://'.length));
   const origin = globalThis.location?.origin;
@@ -67,21 +67,18 @@ function shownFile(file: string): string {
   return decodeURIComponent(new URL(file).pathname.slice(1));
 }
 
-/**
- * A frame of the user's that is nearer than what runs captured code: a function that runs as it is, called
- * from bytecode.
- */
+/** Returns a user frame above the runner of captured code: a natively running function called from bytecode. */
 function nearestPosition(lines: readonly string[]): UserPosition | undefined {
   const runner = lines.findIndex((text) => ownFrameOf(text) === 'runner');
   return runner < 0 ? undefined : positionFromStack(lines.slice(0, runner), false);
 }
 
-/** The user's position now; undefined when no user frame is on the stack. */
+/** Returns the user's current position; undefined if no user frame is on the stack. */
 export function userPosition(): UserPosition | undefined {
   return notedPosition()();
 }
 
-/** Notes the user's position, which the result finds in the noted stack: that takes longer. */
+/** Captures the stack; the returned function extracts the user's position, which takes longer. */
 export function notedPosition(): () => UserPosition | undefined {
   const limit = Error.stackTraceLimit;
   Error.stackTraceLimit = 100;

@@ -1,4 +1,4 @@
-/** Source maps as far as errors need them: from a place in the code that runs to the user's file. */
+/** Source maps, as far as errors need them: from a position in running code to the user's file. */
 
 import type { CodePlace } from './stack-lines.ts';
 
@@ -6,17 +6,14 @@ interface SourceMapJson {
   readonly mappings: string;
   readonly sources: readonly (string | null)[];
   readonly sourceRoot?: string;
-  /** Maps of several parts carry `sections` instead, which no bundler for pages writes. */
+  /** Maps with several parts have `sections` instead, which no page bundler writes. */
   readonly sections?: unknown;
 }
 
-/** Finds the original of a 1-based place; undefined where the map has none. */
+/** Returns the original of a 1-based position; undefined if the map has none. */
 export type OriginalPlace = (line: number, column: number) => CodePlace | undefined;
 
-/**
- * Reads a source map. `url` is the map's own, which its sources are relative to. Throws SyntaxError
- * when it isn't JSON.
- */
+/** Reads a source map. `url` is the map's own; its sources are relative to it. Throws SyntaxError for invalid JSON. */
 export function readSourceMap(json: string, url: string): OriginalPlace {
   const { mappings, sources, sourceRoot } = JSON.parse(json) as SourceMapJson;
   if (typeof mappings !== 'string' || !Array.isArray(sources)) return () => undefined;
@@ -35,7 +32,7 @@ export function readSourceMap(json: string, url: string): OriginalPlace {
   };
 }
 
-/** 0-based: column of the running code; then index of the source, line and column in it. */
+/** 0-based: the column in the running code, then the source's index, line and column. */
 type Segment = readonly [start: number, source: number, line: number, column: number];
 
 function resolved(source: string, base: string): string {
@@ -49,7 +46,7 @@ function resolved(source: string, base: string): string {
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
 const digitOf = new Map([...alphabet].map((letter, digit) => [letter.charCodeAt(0), digit]));
 
-/** Variable-length quantities in base 64; all but the columns continue from segment to segment. */
+/** Decodes base-64 variable-length quantities; all but the generated columns are relative to the previous segment. */
 function decodeMappings(mappings: string): Segment[][] {
   let source = 0;
   let line = 0;

@@ -1,8 +1,8 @@
-/** The lines of `error.stack`, which every engine writes in a format of its own. */
+/** Parses the lines of `error.stack`, whose format depends on the engine. */
 
-/** A place in the code that the engine runs, as a stack names it. */
+/** A position in running code, as a stack names it. */
 export interface CodePlace {
-  /** A URL, or the path of a file. */
+  /** A URL or file path. */
   readonly file: string;
   /** 1-based. */
   readonly line: number;
@@ -10,18 +10,18 @@ export interface CodePlace {
   readonly column: number;
 }
 
-/** V8: `    at name (place)`, where the name may be missing, with or without parentheses. */
+/** V8: `    at name (place)`; the name may be missing, with or without parentheses. */
 const v8Line = /^\s*at (?:(?:.*? )?\((.*)\)|(?:async )?(.*))$/;
 /** Firefox and Safari: `name@place`; the name may be empty. */
 const geckoLine = /^[^@]*@(.*)$/;
 const place = /^((?:[a-z][a-z0-9+.-]*:|\/|\\\\).*):(\d+):(\d+)$/i;
 
-/** True for a line of V8's format, which has the error's message above such lines. */
+/** Whether a line has V8's format, which puts the error's message above such lines. */
 export const isV8Line = (text: string): boolean => /^\s+at /.test(text);
 
 /**
- * The place of a frame. Undefined for lines without one: messages, native and evaluated code,
- * WebAssembly, and the modules of Node.
+ * Returns the position of a frame. Undefined for lines without one: messages, native and evaluated code,
+ * WebAssembly, and Node's modules.
  */
 export function placeInStackLine(text: string): CodePlace | undefined {
   const v8 = v8Line.exec(text);
@@ -33,13 +33,10 @@ export function placeInStackLine(text: string): CodePlace | undefined {
   return { file: file!, line: Number(line), column: Number(column) };
 }
 
-/** `page.js line 3 > eval` in Firefox, `eval at f (page.js:3:1), <anonymous>` in V8. */
+/** Whether it is evaluated code: `page.js line 3 > eval` in Firefox, `eval at f (page.js:3:1), <anonymous>` in V8. */
 const isEvaluated = (file: string): boolean => /^eval at /.test(file) || / line \d+ > /.test(file);
 
-/**
- * The place whose code the frame runs, for telling whose it is: of evaluated code the place that
- * evaluated it.
- */
+/** Returns the position of the code that owns the frame; for evaluated code, of the code that evaluated it. */
 export function ownerInStackLine(text: string): CodePlace | undefined {
   const v8 = /\(eval at .*?\(([^()]+)\)/.exec(text);
   if (v8) return placeInStackLine(`    at ${v8[1]}`);

@@ -1,8 +1,8 @@
 import { notAnObject, unknownOption } from '../options/expect-options.ts';
 
 /**
- * Throws ArgumentError if what a layer's `forward` is given has a name that is not in `names`. Unlike the checks of
- * constructors it is traced with the layer.
+ * Throws ArgumentError if an option passed to a layer's `forward` is not in `names`. Unlike constructor checks, it
+ * is traced with the layer.
  */
 export function expectCallOptions<O extends object>(
   owner: string,

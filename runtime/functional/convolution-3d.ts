@@ -1,4 +1,4 @@
-/** Convolution and max pooling of [n, c, d, h, w] or [c, d, h, w], by those of planes. */
+/** 3-d convolution and max pooling of [n, c, d, h, w] or [c, d, h, w], computed with the 2-d ops. */
 
 import { formatSpec } from '../device/tensor-meta.ts';
 import { ShapeError } from '../errors/errors.ts';
@@ -39,8 +39,8 @@ function expectFit(x: Tensor, weight: Tensor, groups: number): void {
 }
 
 /**
- * Cross-correlation: [n, c, d, h, w] → [n, o, d', h', w'], weight [o, c / groups, kd, kh, kw], bias [o]. The planes of a
- * window become channels of one convolution of planes.
+ * Cross-correlation: [n, c, d, h, w] → [n, o, d', h', w'], weight [o, c / groups, kd, kh, kw], bias [o]. The
+ * planes of a window become channels of one 2-d convolution.
  */
 export function conv3d(
   x: Tensor,
@@ -97,8 +97,8 @@ const poolKinds: OptionKinds<MaxPool3dOptions> = {
 };
 
 /**
- * Largest value of each window of [n, c, d, h, w] or [c, d, h, w]; the first one counts among equals. By default the stride is
- * the window's size.
+ * The maximum of each window of [n, c, d, h, w] or [c, d, h, w]; the first one wins ties. The default stride is
+ * the window size.
  */
 export function maxPool3d(
   x: Tensor,

@@ -29,15 +29,15 @@ import { arrayOf, count, flag, oneOf } from '../options/option-kinds.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
-/** A length for each entry of the batch. */
+/** One length per sequence of the batch. */
 export type Lengths = Tensor | readonly number[];
 
 export interface CtcLossOptions {
-  /** The class that stands for no label; 0 by default. */
+  /** The class of the blank label; 0 by default. */
   readonly blank?: number;
-  /** `mean` by default: of the losses divided by their numbers of labels. */
+  /** `mean` by default: losses are first divided by their label counts. */
   readonly reduction?: Reduction;
-  /** Whether the loss of labels that don't fit into their input is 0, with no gradient, instead of Infinity. */
+  /** Whether labels too long for their input have loss 0 and no gradient, instead of Infinity. */
   readonly zeroInfinity?: boolean;
 }
 
@@ -47,7 +47,7 @@ export const ctcKinds: OptionKinds<CtcLossOptions> = {
   zeroInfinity: flag,
 };
 
-/** The log-probability of what cannot be: finite, so that no gradient is NaN. */
+/** The log-probability of the impossible: finite, so that no gradient is NaN. */
 const impossible = -1e30;
 
 const lengthKinds = { lengths: arrayOf(count(0)) };
@@ -60,7 +60,7 @@ const notOnePerSequence = (name: string, given: number, batch: number): ShapeErr
     remedy: 'check the second dimension of logProbs, which counts the sequences',
   });
 
-/** Tensor [n] of the lengths, one per sequence. */
+/** Returns the lengths as a tensor [n], one per sequence. */
 function lengthsOf(name: string, given: Lengths, like: Tensor): Tensor {
   const batch = like.shape[1]!;
   if (!Array.isArray(given)) return reshape(given as Tensor, [batch]);
@@ -69,7 +69,7 @@ function lengthsOf(name: string, given: Lengths, like: Tensor): Tensor {
   return deviceGuard(like.device, () => tensor(given as number[], { dtype: 'int32' }));
 }
 
-/** [n, s], of labels in one list too, whose lengths must be JavaScript numbers then. */
+/** Returns the labels as [n, s]. For concatenated labels the lengths must be JavaScript numbers. */
 function batched(targets: Tensor, lengths: Lengths): Tensor {
   if (targets.rank === 2) return targets;
   if (!Array.isArray(lengths)) {
@@ -93,8 +93,9 @@ function batched(targets: Tensor, lengths: Lengths): Tensor {
 }
 
 /**
- * Connectionist temporal classification (Graves and others): the negative log-probability of the labels in all alignments
- * with the input. `logProbs` [t, n, classes] or [t, classes], `targets` int32 [n, s] padded, or all labels in one list.
+ * Connectionist temporal classification (Graves et al.): the negative log-probability of the labels over all
+ * alignments with the input. `logProbs` is [t, n, classes] or [t, classes]; `targets` is int32 [n, s], padded, or
+ * all labels concatenated.
  */
 export function ctcLoss(
   logProbs: Tensor,
@@ -124,7 +125,7 @@ export function ctcLoss(
     const inputs = lengthsOf('inputLengths', inputLengths, logProbs);
     const lengths = lengthsOf('targetLengths', targetLengths, logProbs);
     const score = alignments(logProbs, labels, blank, inputs);
-    // The last label or the blank behind it.
+    // An alignment ends at the last label or at the blank after it.
     const end = unsqueeze(mul(lengths, 2), 1);
     const last = gather(score, 1, end);
     const label = gather(score, 1, clampMin(sub(end, 1), 0));
@@ -138,7 +139,10 @@ export function ctcLoss(
   });
 }
 
-/** For each entry, the log-probability of all alignments that end at a place: the labels, with a blank around each. */
+/**
+ * Returns for each sequence the log-probability of all alignments that end at each position of the labels with
+ * blanks around them.
+ */
 function alignments(logProbs: Tensor, labels: Tensor, blank: number, inputs: Tensor): Tensor {
   const [steps, n] = logProbs.shape as [number, number];
   const size = 2 * labels.shape[1]! + 1;

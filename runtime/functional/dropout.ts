@@ -1,4 +1,4 @@
-/** Dropout of channels with probability `p` while `training`. A single entry may lack the dimension of the batch. */
+/** Channel dropout with probability `p` while `training`. A single sample may omit the batch dimension. */
 
 import { squeeze, unsqueeze } from '../ops/movement/movement.ts';
 import { featureDropout } from '../ops/random/dropout.ts';
@@ -13,17 +13,17 @@ function channelDropout(x: Tensor, p: number, training: boolean, rank: number): 
   return tidy(() => squeeze(featureDropout(unsqueeze(x, 0), p, training), 0));
 }
 
-/** Zeroes whole channels of [n, c, l] or [c, l]. */
+/** Zeroes entire channels of [n, c, l] or [c, l]. */
 export function dropout1d(x: Tensor, p = 0.5, training = true): Tensor {
   return channelDropout(x, p, training, 2);
 }
 
-/** Zeroes whole channels of [n, c, h, w] or [c, h, w]. */
+/** Zeroes entire channels of [n, c, h, w] or [c, h, w]. */
 export function dropout2d(x: Tensor, p = 0.5, training = true): Tensor {
   return channelDropout(x, p, training, 3);
 }
 
-/** Zeroes whole channels of [n, c, d, h, w] or [c, d, h, w]. */
+/** Zeroes entire channels of [n, c, d, h, w] or [c, d, h, w]. */
 export function dropout3d(x: Tensor, p = 0.5, training = true): Tensor {
   return channelDropout(x, p, training, 4);
 }

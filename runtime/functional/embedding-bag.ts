@@ -15,13 +15,13 @@ import type { Tensor } from '../tensor/tensor.ts';
 import { expectCallOptions } from './call-options.ts';
 
 export interface EmbeddingBagOptions {
-  /** For indices in one list: where each bag begins, int32 [bags]. */
+  /** For concatenated indices, the start of each bag: int32 [bags]. */
   readonly offsets?: Tensor | null;
   /** `mean` by default. */
   readonly mode?: 'sum' | 'mean' | 'max';
-  /** Factors of the rows, of the indices' shape; for `sum`. */
+  /** Factors of the rows, shaped like the indices; only for `sum`. */
   readonly perSampleWeights?: Tensor | null;
-  /** Indices that are left out of their bags. */
+  /** An index that is left out of its bag. */
   readonly paddingIdx?: number | null;
 }
 
@@ -44,8 +44,8 @@ function expectBags(weights: Tensor | null, mode: string, offsets: Tensor | null
 }
 
 /**
- * The sum, mean or maximum of the rows of `weight` [entries, size] in each bag of indices: int32 [bags, n], or [n] with
- * `offsets`, → [bags, size]. Empty bags are 0.
+ * Returns the sum, mean or maximum of the rows of `weight` [entries, size] in each bag of indices: int32 [bags,
+ * n], or [n] with `offsets`, → [bags, size]. Empty bags are 0.
  */
 export function embeddingBag(
   weight: Tensor,

@@ -19,9 +19,9 @@ import type { Tensor } from '../tensor/tensor.ts';
 export interface GridSampleOptions {
   /** `bilinear` by default. */
   readonly mode?: 'bilinear' | 'nearest';
-  /** Values outside of the image: `zeros` by default, or the nearest pixel of the `border`. */
+  /** Values outside the image: `zeros` by default, or the nearest `border` pixel. */
   readonly paddingMode?: 'zeros' | 'border';
-  /** Whether −1 and 1 are the centers of the corner pixels, instead of their outer edges. */
+  /** Whether −1 and 1 are the centers of the corner pixels rather than their outer edges. */
   readonly alignCorners?: boolean;
 }
 
@@ -42,7 +42,7 @@ function expectFit(x: Tensor, grid: Tensor): void {
   });
 }
 
-/** Pixels of `x` [n, c, h, w] at the places of `grid` [n, h', w', 2], x and y from −1 to 1: [n, c, h', w']. */
+/** Samples `x` [n, c, h, w] at the positions of `grid` [n, h', w', 2], x and y from −1 to 1: [n, c, h', w']. */
 export function gridSample(x: Tensor, grid: Tensor, options: GridSampleOptions = {}): Tensor {
   expectTensors('gridSample', x, grid);
   expectOptions('gridSample', options, kinds);
@@ -83,7 +83,10 @@ export function gridSample(x: Tensor, grid: Tensor, options: GridSampleOptions =
 
 const sizeKinds = { size: arrayOf(count(0), 4) };
 
-/** The places of the pixels of `size` [n, c, h, w] under affine maps `theta` [n, 2, 3], for `gridSample`: [n, h, w, 2]. */
+/**
+ * Returns the grid [n, h, w, 2] for `gridSample` that maps an output of `size` [n, c, h, w] by the affine matrices
+ * `theta` [n, 2, 3].
+ */
 export function affineGrid(
   theta: Tensor,
   size: readonly number[],

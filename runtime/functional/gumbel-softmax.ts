@@ -20,10 +20,13 @@ export interface GumbelSoftmaxOptions {
 
 const kinds: OptionKinds<GumbelSoftmaxOptions> = { tau: positive, hard: flag, dim: anyInteger };
 
-/** The smallest number above 0 that float32 draws: a draw of 0 would be an infinite sample. */
+/** The smallest positive number that float32 draws; a draw of 0 would give an infinite sample. */
 const smallest = 2 ** -24;
 
-/** A differentiable sample of the distribution over classes that unnormalized log-probabilities describe; the shape of `logits`. */
+/**
+ * Draws a differentiable sample, shaped like `logits`, from the categorical distribution given by unnormalized
+ * log-probabilities.
+ */
 export function gumbelSoftmax(logits: Tensor, options: GumbelSoftmaxOptions = {}): Tensor {
   expectOptions('gumbelSoftmax', options, kinds);
   const { tau = 1, hard = false, dim = -1 } = options;

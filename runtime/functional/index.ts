@@ -1,6 +1,6 @@
 /**
- * Functions of PyTorch's that are made of ops. Captured code follows them as it follows a user's functions, so a program
- * contains those alone that it calls.
+ * PyTorch functions composed of ops. Capture follows them like user functions, so a program contains only the ones
+ * it calls.
  */
 
 export { type Conv3dOptions, conv3d, type MaxPool3dOptions, maxPool3d } from './convolution-3d.ts';

@@ -1,4 +1,4 @@
-/** Tensors that are put together of others. */
+/** Tensors composed of other tensors. */
 
 import { deviceGuard } from '../device/current.ts';
 import { formatSpec } from '../device/tensor-meta.ts';
@@ -21,12 +21,12 @@ import { anObject } from '../options/option-kinds.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
-/** A matrix with all elements of `x` on a diagonal. */
+/** Returns a matrix with the elements of `x` on a diagonal. */
 export function diagflat(x: Tensor, offset = 0): Tensor {
   return tidy(() => diag(reshape(x, [-1]), offset));
 }
 
-/** The matrices along the diagonal of one that is 0 elsewhere; vectors are rows. */
+/** Returns a block-diagonal matrix of the given matrices, 0 elsewhere; vectors are rows. */
 export function blockDiag(...matrices: readonly Tensor[]): Tensor {
   return tidy(() => {
     const blocks = matrices.map((matrix) => atleast2d(matrix));
@@ -42,7 +42,10 @@ export function blockDiag(...matrices: readonly Tensor[]): Tensor {
   });
 }
 
-/** All tuples of an element of each vector: [product of the lengths, number of vectors], or the one vector itself. */
+/**
+ * Returns the Cartesian product of vectors: [product of the lengths, number of vectors]; a single vector is
+ * returned itself.
+ */
 export function cartesianProd(...vectors: readonly Tensor[]): Tensor {
   if (vectors.length === 1) return vectors[0]!;
   return tidy(() =>
@@ -53,7 +56,7 @@ export function cartesianProd(...vectors: readonly Tensor[]): Tensor {
   );
 }
 
-/** All choices of `r` elements of a vector, in its order: [choices, r]. */
+/** Returns all combinations of `r` elements of a vector, in order: [combinations, r]. */
 export function combinations(x: Tensor, r = 2, withReplacement = false): Tensor {
   expectTensors('combinations', x);
   expectNumber('combinations', 'r', r);
@@ -70,7 +73,7 @@ export function combinations(x: Tensor, r = 2, withReplacement = false): Tensor 
   return tidy(() => reshape(indexSelect(x, 0, placesOn(x, chosen.flat())), [chosen.length, r]));
 }
 
-/** The p-norm distances between the rows of [n, k], pairs in order: [n · (n − 1) / 2]. */
+/** Returns the p-norm distances between the rows of [n, k], pairs in order: [n · (n − 1) / 2]. */
 export function pdist(x: Tensor, p = 2): Tensor {
   expectTensors('pdist', x);
   expectNumber('pdist', 'p', p);
@@ -95,7 +98,7 @@ export function pdist(x: Tensor, p = 2): Tensor {
   return tidy(() => norm(sub(side(0), side(1)), p, 1));
 }
 
-/** `steps` numbers from `base` ** `start` to `base` ** `end`, evenly spaced on a logarithmic scale. */
+/** Returns `steps` numbers from `base` ** `start` to `base` ** `end`, evenly spaced on a logarithmic scale. */
 export function logspace(
   start: number,
   end: number,

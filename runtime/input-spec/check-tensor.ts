@@ -4,22 +4,22 @@ import { plural } from '../errors/plural.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { type Dim, openDim, printDims, type TensorSpec } from './spec.ts';
 
-/** A size that a name represents in this call, and where it was found. */
+/** The size bound to a name in this call, and where it was found. */
 interface FoundSize {
   readonly size: number;
   readonly path: string;
 }
 
-/** The sizes of the names so far. */
+/** The sizes bound to names so far. */
 export type FoundSizes = Map<string, FoundSize>;
 
-/** `a float32 tensor [batch, 784] on cpu`, as far as the specification says it. */
+/** Formats a spec, such as `a float32 tensor [batch, 784] on cpu`, as far as it is specified. */
 export function printTensorSpec({ shape, dtype, device }: TensorSpec): string {
   const dims = shape ? printDims(shape) : 'of any shape';
   return `a tensor, ${dtype ?? 'any dtype'} ${dims}${device ? ` on ${device}` : ''}`;
 }
 
-/** Throws DTypeError, DeviceError or ShapeError for a tensor that is another one than `spec` says. */
+/** Throws DTypeError, DeviceError or ShapeError if the tensor doesn't match `spec`. */
 export function checkTensor(
   spec: TensorSpec,
   tensor: Tensor,

@@ -5,9 +5,9 @@ import { checkTensor, type FoundSizes, printTensorSpec } from './check-tensor.ts
 import { type InputSpec, OptionalSpec, TensorSpec } from './spec.ts';
 
 /**
- * Holds the arguments of a call against their specification. Throws ArgumentError, DTypeError, DeviceError or
- * ShapeError naming the argument by its path, what was expected and what was given. Arguments after those
- * that are specified may be anything.
+ * Checks the arguments of a call against their specification. Throws ArgumentError, DTypeError, DeviceError or
+ * ShapeError naming the argument's path, what was expected and what was given. Arguments beyond the specified ones
+ * may be anything.
  */
 export function checkInputs(specs: readonly InputSpec[], args: readonly unknown[]): void {
   const names: FoundSizes = new Map();
@@ -41,7 +41,7 @@ function checkArray(
   for (let i = 0; i < items.length; i++) check(items[i]!, value[i], `${path}[${i}]`, names);
 }
 
-/** Every property that the specification has and no other; one that may be missing is optional. */
+/** Requires exactly the specified properties; optional ones may be missing. */
 function checkObject(
   spec: Readonly<Record<string, InputSpec>>,
   value: unknown,

@@ -1,24 +1,24 @@
 import type { DType } from '../spec/dtype.ts';
 
-/** A size that may differ from call to call, within bounds. */
+/** A size that may vary between calls, within bounds. */
 export interface DimSpec {
-  /** Dimensions of one name have one size in a call. */
+  /** Dimensions with the same name have the same size within a call. */
   readonly name?: string;
-  /** Both included. */
+  /** Inclusive bounds. */
   readonly min?: number;
   readonly max?: number;
 }
 
-/** One size: fixed, any (`null`), the same as others of its name, or within bounds. */
+/** A size: fixed, any (`null`), shared by name, or within bounds. */
 export type Dim = number | null | string | DimSpec;
 
-/** Specification of a tensor argument; an omitted property may be anything. */
+/** The specification of a tensor argument; omitted properties may be anything. */
 export class TensorSpec {
   readonly shape: readonly Dim[] | undefined;
   readonly dtype: DType | undefined;
-  /** For messages, besides its place among the arguments. */
+  /** The name used in messages besides its position among the arguments. */
   readonly name: string | undefined;
-  /** The name of the device that it lies on. */
+  /** The name of the required device. */
   readonly device: string | undefined;
 
   constructor(
@@ -35,8 +35,8 @@ export class TensorSpec {
 }
 
 /**
- * The specification of a tensor argument, for `toStatic(fn, { inputSpec: [tensorSpec(['batch', 784])] })`.
- * `device` is a device's name (`cpu`, `gpu`, `meta`).
+ * Specifies a tensor argument, for `toStatic(fn, { inputSpec: [tensorSpec(['batch', 784])] })`. `device` is a
+ * device name (`cpu`, `gpu`, `meta`).
  */
 export function tensorSpec(
   shape?: readonly Dim[],
@@ -47,7 +47,7 @@ export function tensorSpec(
   return new TensorSpec(shape, dtype, name, device);
 }
 
-/** An optional argument: undefined and null pass, anything else must satisfy `spec`. */
+/** An optional argument: undefined and null are accepted, anything else must satisfy `spec`. */
 export class OptionalSpec {
   readonly spec: InputSpec;
 
@@ -56,12 +56,12 @@ export class OptionalSpec {
   }
 }
 
-/** An argument, element or property that may be missing (undefined or null). */
+/** Specifies an argument, element or property that may be missing (undefined or null). */
 export function optionalSpec(spec: InputSpec): OptionalSpec {
   return new OptionalSpec(spec);
 }
 
-/** A tensor's specification, or an array or object of them; `null`: anything at all. */
+/** The specification of a tensor, or an array or object of specifications; `null` accepts anything. */
 export type InputSpec =
   | TensorSpec
   | OptionalSpec
@@ -69,7 +69,7 @@ export type InputSpec =
   | readonly InputSpec[]
   | { readonly [key: string]: InputSpec };
 
-/** An open size with everything filled in; null for a fixed one. */
+/** Returns a dynamic size with all defaults; null for a fixed one. */
 export function openDim(
   dim: Dim,
 ): (Required<Omit<DimSpec, 'name'>> & Pick<DimSpec, 'name'>) | null {
@@ -79,7 +79,7 @@ export function openDim(
   return given.name === undefined ? { min, max } : { name: given.name, min, max };
 }
 
-/** `['batch', 784]` as people write it. */
+/** Formats dimensions as users write them, such as `['batch', 784]`. */
 export function printDims(shape: readonly Dim[]): string {
   const dims = shape.map((dim) => {
     if (dim === null) return '?';

@@ -2,7 +2,7 @@ import { ArgumentError } from '../errors/errors.ts';
 import { dtypes } from '../spec/dtype.ts';
 import { type Dim, type InputSpec, OptionalSpec, openDim, TensorSpec } from './spec.ts';
 
-/** Throws ArgumentError for a specification that says nothing or that no argument can be. */
+/** Throws ArgumentError for a specification that is invalid or that no argument can satisfy. */
 export function verifySpecs(specs: readonly InputSpec[]): void {
   if (!Array.isArray(specs)) throw wrong('inputSpec', 'no array', 'one specification per argument');
   specs.forEach((spec, i) => {

@@ -3,87 +3,87 @@ import { noteGrowth } from './pressure.ts';
 import { Region } from './region.ts';
 import { MemoryCounter } from './stats.ts';
 
-/** Every block is a multiple of this many bytes, on every device, so that plans hold on all of them. */
+/** Every block is a multiple of this size on every device, so that plans are valid on all of them. */
 export const alignment = 64;
 
 export function alignedBytes(bytes: number): number {
   return Math.ceil(bytes / alignment) * alignment;
 }
 
-/** Hands out memory of one device. `bytes` of `free` are those that `alloc` was asked for. */
+/** Allocates memory of one device. The `bytes` of `free` are those passed to `alloc`. */
 export interface Allocator {
   readonly counter: MemoryCounter;
-  /** Address of at least `bytes` bytes. Throws OutOfMemoryError and leaves everything as before. */
+  /** Returns the address of at least `bytes` bytes. Throws OutOfMemoryError without side effects. */
   alloc(bytes: number): number;
   free(ptr: number, bytes: number): void;
-  /** Reserved memory that is not allocated. Walks over all blocks. */
+  /** Returns the reserved memory that is not allocated. Visits all blocks. */
   freeMemory(): FreeMemory;
   /**
-   * A block to lay out by a plan; counts as reserved alone. Undefined on devices whose memory is not
-   * addressed by offsets. Throws OutOfMemoryError and leaves everything as before.
+   * Allocates a region laid out by a plan; it only counts as reserved. Undefined on devices whose memory is not
+   * addressed by offsets. Throws OutOfMemoryError without side effects.
    */
   openRegion?(bytes: number): Region;
-  /** Limits of regions; by default offsets are multiples of `alignment`, and there is no largest region. */
+  /** Limits of regions; by default offsets are multiples of `alignment` and the size is unlimited. */
   readonly regionLimits?: RegionLimits;
   /**
-   * Where blocks are pooled by size: makes sure that allocations of these sizes, all at once, find memory. Throws
-   * OutOfMemoryError and leaves everything as before.
+   * Ensures that allocations of all these sizes together will succeed, on devices that pool blocks by size. Throws
+   * OutOfMemoryError without side effects.
    */
   reserve?(sizes: readonly number[]): void;
 }
 
 /** In bytes. */
 export interface RegionLimits {
-  /** Offsets are multiples of it. */
+  /** The alignment of offsets. */
   readonly alignment: number;
-  /** The largest region. */
+  /** The size of the largest region. */
   readonly mostBytes: number;
 }
 
-/** Memory of a device that is reserved and not in use, in bytes. */
+/** Unused reserved memory of a device, in bytes. */
 export interface FreeMemory {
   readonly free: number;
-  /** The most that one tensor can get of it: what lies in one piece. */
+  /** The largest contiguous piece. */
   readonly largest: number;
 }
 
-/** Where an allocator gets its chunks. */
+/** The source of an allocator's chunks. */
 export interface ChunkSource {
-  /** Takes at least `bytes` more from the device. Throws OutOfMemoryError. */
+  /** Takes at least `bytes` more bytes from the device. Throws OutOfMemoryError. */
   grow(bytes: number): { readonly ptr: number; readonly bytes: number };
 }
 
-/** A piece of a chunk; neighbours in address order are linked so that free ones can be joined. */
+/** A block of a chunk, linked with its neighbors in address order so that free blocks can be joined. */
 interface Block {
   ptr: number;
   bytes: number;
   free: boolean;
-  /** Given back, and kept at its size for the next one of it. */
+  /** Freed, but kept whole for the next allocation of its size. */
   kept: boolean;
   before: Block | undefined;
   after: Block | undefined;
 }
 
-/** Kept blocks count: they join their neighbours when nothing else fits. */
+/** Includes kept blocks, which are joined with their neighbors when nothing else fits. */
 function isFree(block: Block | undefined): block is Block {
   return block !== undefined && (block.free || block.kept);
 }
 
-/** Blocks of this many bytes, and smaller ones, are kept at their size. */
+/** The size in bytes up to which freed blocks are kept whole. */
 const mostKept = 4096;
 
 /**
- * Auto-growth best-fit allocation: the smallest free block that is large enough, the rest of it split
- * off; freed blocks join their free neighbours; a new chunk is taken only when nothing fits. Small blocks
- * are kept for the next of their size, which is most of the time the next op; they join their neighbours
- * before a new chunk is taken.
+ * Auto-growth best-fit allocation: takes the smallest free block that is large enough and splits off the rest;
+ * joins freed blocks with free neighbors; takes a new chunk only if nothing fits. Small blocks are kept whole for
+ * the next allocation of their size, usually the next op; they are joined with their neighbors before a new chunk
+ * is taken.
  */
 export class BestFitAllocator implements Allocator {
   readonly counter: MemoryCounter;
   readonly #source: ChunkSource;
   /** Sorted by size, then address, so that the choice doesn't depend on history. */
   readonly #free: Block[] = [];
-  /** Blocks allocated or kept, by address. */
+  /** Allocated or kept blocks, by address. */
   readonly #used = new Map<number, Block>();
   /** Kept blocks by their size, in units of the alignment. */
   readonly #kept: Block[][] = Array.from({ length: mostKept / alignment + 1 }, () => []);
@@ -95,7 +95,7 @@ export class BestFitAllocator implements Allocator {
   }
 
   alloc(bytes: number): number {
-    // An empty tensor owns no memory: address 0 is never dereferenced.
+    // An empty tensor owns no memory; address 0 is never dereferenced.
     if (bytes === 0) return 0;
     const block = this.#use(alignedBytes(bytes));
     this.counter.alloc(block.ptr, block.bytes);
@@ -107,7 +107,7 @@ export class BestFitAllocator implements Allocator {
     return new Region(this, block.ptr, block.bytes);
   }
 
-  /** For the region itself. */
+  /** Frees a region's block. */
   closeRegion(ptr: number): void {
     const block = this.#used.get(ptr);
     if (!block || block.kept) throw new InvariantError(`no region at address ${ptr}`);
@@ -147,7 +147,7 @@ export class BestFitAllocator implements Allocator {
     let largest = 0;
     for (const block of [...this.#free, ...this.#kept.flat()]) {
       free += block.bytes;
-      // Each run of free neighbours is measured from its first one.
+      // Each run of free neighbors is measured from its first block.
       if (isFree(block.before)) continue;
       let run = 0;
       for (let next: Block | undefined = block; isFree(next); next = next.after) run += next.bytes;
@@ -171,7 +171,7 @@ export class BestFitAllocator implements Allocator {
     this.#insert(this.#join(block));
   }
 
-  /** Kept blocks may make room for a larger one together. */
+  /** Joins kept blocks, which may make room for a larger one. */
   #takeAfterJoining(wanted: number): Block | undefined {
     for (const list of this.#kept) {
       for (const block of list) {
@@ -202,7 +202,7 @@ export class BestFitAllocator implements Allocator {
       after: undefined,
     };
     this.#last = block;
-    // A chunk that continues the last one extends its free tail instead of fragmenting.
+    // A chunk adjacent to the last one extends its free tail instead of fragmenting memory.
     if (last && last.ptr + last.bytes === chunk.ptr) {
       last.after = block;
       block.before = last;
@@ -227,7 +227,7 @@ export class BestFitAllocator implements Allocator {
     this.#insert(rest);
   }
 
-  /** Joins a free block that is in no list with its free neighbours; the result is in no list. */
+  /** Joins a free block with its free neighbors; neither the block nor the result is in a list. */
   #join(block: Block): Block {
     let joined = block;
     if (joined.after?.free) joined = this.#merge(joined, joined.after, joined.after);
@@ -248,7 +248,7 @@ export class BestFitAllocator implements Allocator {
     this.#free.splice(this.#position(block.bytes, block.ptr), 0, block);
   }
 
-  /** First index whose block is not smaller than (bytes, ptr). */
+  /** Returns the first index whose block is not smaller than (bytes, ptr). */
   #position(bytes: number, ptr: number): number {
     let low = 0;
     let high = this.#free.length;

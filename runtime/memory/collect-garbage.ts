@@ -1,4 +1,4 @@
-/** The host's garbage collector, where it can be asked for a collection. */
+/** Triggers the engine's garbage collector, where that is possible. */
 
 type Collect = () => void;
 
@@ -9,7 +9,10 @@ interface NodeModules {
 
 let found: Collect | null | undefined;
 
-/** A full collection; false where the JavaScript engine offers none: a page, or a Node that rejects the flag. */
+/**
+ * Runs a full collection; returns false if the JavaScript engine offers none, as in a page or if Node rejects the
+ * flag.
+ */
 export function collectGarbage(): boolean {
   found ??= find();
   found?.();
@@ -22,7 +25,7 @@ function find(): Collect | null {
   try {
     const v8 = process?.getBuiltinModule?.('node:v8');
     const vm = process?.getBuiltinModule?.('node:vm');
-    // The flag puts the function into contexts that are made from now on.
+    // The flag applies to contexts created afterwards.
     v8?.setFlagsFromString('--expose-gc');
     const own = vm?.runInNewContext('globalThis.gc');
     return typeof own === 'function' ? (own as Collect) : null;
@@ -31,7 +34,7 @@ function find(): Collect | null {
   }
 }
 
-/** Resolves in a macrotask of its own: finalizers of collected tensors run before it, never between microtasks. */
+/** Resolves in a separate macrotask: finalizers of collected tensors run before it, never between microtasks. */
 export function macrotask(): Promise<void> {
   const { setImmediate } = globalThis as { setImmediate?: (body: () => void) => void };
   return new Promise((resolve) => {

@@ -1,16 +1,16 @@
-/** The event stream as text, in the line format of the system that this one re-creates. */
+/** Formats the event stream as text, in the line format of the system that this library recreates. */
 
 import { ArgumentError } from '../errors/errors.ts';
 import { events, type MemoryEvent } from './events.ts';
 
-/** `0x` and at least 12 digits, as C prints a pointer. */
+/** `0x` and at least 12 digits, like pointers printed by C. */
 function pointer(ptr: number): string {
   return `0x${ptr.toString(16).padStart(12, '0')}`;
 }
 
 /**
- * One line per allocation (`Alloc 1024 bytes, ptr = 0x…`), release (`Free 1024 bytes, ptr = 0x…`), copy,
- * kernel and mark; the device stands in front, but for `cpu`. Null for events that are no line.
+ * Returns one line per allocation (`Alloc 1024 bytes, ptr = 0x…`), release (`Free 1024 bytes, ptr = 0x…`), copy,
+ * kernel and mark, prefixed by the device unless it is `cpu`. Null for other events.
  */
 export function formatEvent(event: MemoryEvent): string | null {
   switch (event.kind) {
@@ -33,7 +33,10 @@ function prefix(device: string): string {
   return device === 'cpu' ? '' : `[${device}] `;
 }
 
-/** Passes every event's line to `write` until the returned function is called. Throws ArgumentError for another `write`. */
+/**
+ * Passes every event's line to `write` until the returned function is called. Throws ArgumentError if `write` is
+ * not a function.
+ */
 export function logEvents(write: (line: string) => void): () => void {
   if (typeof write !== 'function') {
     throw new ArgumentError({

@@ -1,6 +1,6 @@
 /**
- * The one stream of what happens to memory. Statistics, logs, timelines and the profiler are folds
- * over it. Nothing is built while there is no listener: emitters ask `events.active` first.
+ * The single stream of memory events. Statistics, logs, timelines and the profiler are folds over it. Without a
+ * listener no event is created: emitters check `events.active` first.
  */
 
 import type { UserPosition } from '../errors/position.ts';
@@ -15,7 +15,7 @@ export type MemoryEvent =
       readonly bytes: number;
       /** Bytes allocated on the device after this event. */
       readonly allocated: number;
-      /** The op that runs; for a free, the op after which the value was dead. */
+      /** The running op; for a free, the op after which the value was dead. */
       readonly op: string;
     }
   | {
@@ -26,7 +26,7 @@ export type MemoryEvent =
       readonly reserved: number;
     }
   | { readonly kind: 'kernel'; readonly device: string; readonly op: string }
-  /** Between `host` (typed arrays of JavaScript) and a device. */
+  /** Between `host` (JavaScript typed arrays) and a device. */
   | {
       readonly kind: 'copy';
       readonly from: string;
@@ -34,20 +34,20 @@ export type MemoryEvent =
       readonly bytes: number;
       readonly op: string;
     }
-  /** Put into the stream by code, to find a place again: `forward`, `START SOT_CALL_3`. */
+  /** Inserted by code to mark a position: `forward`, `START SOT_CALL_3`. */
   | { readonly kind: 'mark'; readonly label: string };
 
 export type MemoryListener = (event: MemoryEvent) => void;
 
 class EventStream {
   #listeners: readonly MemoryListener[] = [];
-  /** True while there is a listener. */
+  /** Whether there is a listener. */
   active = false;
-  /** Name of the op that runs now; allocations are attributed to it. */
+  /** The name of the running op, to which allocations are attributed. */
   op = '';
-  /** In a program: the user's line that asked for that op. Undefined while ops run eagerly. */
+  /** In a program, the user's line that issued the op. Undefined while ops run eagerly. */
   at: UserPosition | undefined;
-  /** Kernels issued since the start, on all devices. */
+  /** The number of kernels issued so far, on all devices. */
   kernels = 0;
 
   subscribe(listener: MemoryListener): () => void {
@@ -63,13 +63,13 @@ class EventStream {
     for (const listener of this.#listeners) listener(event);
   }
 
-  /** An op's kernel was issued. */
+  /** Notes that an op's kernel was issued. */
   kernel(device: string, op: string): void {
     this.kernels++;
     if (this.active) this.emit({ kind: 'kernel', device, op });
   }
 
-  /** Bytes moved between the host's arrays and a device's memory. */
+  /** Notes that bytes were copied between JavaScript arrays and a device. */
   copy(from: string, to: string, bytes: number): void {
     if (this.active) this.emit({ kind: 'copy', from, to, bytes, op: this.op });
   }
@@ -81,7 +81,7 @@ class EventStream {
 
 export const events = new EventStream();
 
-/** Collects every event while `body` runs. */
+/** Runs `body` and returns its result and all events. */
 export function recordEvents<T>(body: () => T): { result: T; events: MemoryEvent[] } {
   const recorded: MemoryEvent[] = [];
   const unsubscribe = events.subscribe((event) => recorded.push(event));

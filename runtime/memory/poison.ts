@@ -1,9 +1,9 @@
 /**
- * While active, memory is overwritten when it is allocated and when it is freed, so that a kernel which reads
- * memory that no op has written, or that was freed, computes visibly wrong values: NaN in floating-point
- * tensors, -1 in int32, 255 in uint8 and bool. Check mode switches it on.
+ * While active, memory is overwritten when allocated and when freed. A kernel that reads memory before it is
+ * written or after it is freed then computes visibly wrong values: NaN in floating-point tensors, −1 in int32, 255
+ * in uint8 and bool. Enabled by check mode.
  */
 export const poisoning = { active: false };
 
-/** Every byte of poisoned memory: all dtypes of floating-point numbers read it as NaN. */
+/** The value of every poisoned byte, which all floating-point dtypes read as NaN. */
 export const poisonByte = 0xff;

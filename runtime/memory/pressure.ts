@@ -1,7 +1,7 @@
 /**
- * Tensors that only the garbage collector can free. Their memory isn't JavaScript's: the collector
- * doesn't see it grow, and finalizers run in macrotasks alone. So the waits of a training loop ask for a
- * collection when much was allocated since the last one, and a loop without any is told of once.
+ * Handles tensors that only the garbage collector can free. Their memory is outside the JavaScript heap: the
+ * collector doesn't see it grow, and finalizers run only in macrotasks. So the awaits of a training loop trigger a
+ * collection once much was allocated, and a loop without awaits prints one warning.
  */
 
 import { formatPosition, userPosition } from '../errors/position.ts';
@@ -9,32 +9,35 @@ import { collectGarbage, macrotask } from './collect-garbage.ts';
 import type { MemoryCounter } from './stats.ts';
 
 const MiB = 2 ** 20;
-/** A collection is requested once this many more bytes are in use than the last one left. */
+/** A collection is triggered once this many more bytes are in use than after the last one. */
 const [leastGrowth, mostGrowth] = [256 * MiB, 512 * MiB];
 
-/** Macrotasks that are waited for finalizers. */
+/** The maximum number of macrotasks to wait for finalizers. */
 const mostTurns = 3;
 
-/** Where the next collection of each device is due. */
+/** The allocated bytes at which each device's next collection is due. */
 const dueAt = new WeakMap<MemoryCounter, number>();
 
-/** Whether enough was allocated since the last collection for another one. */
+/** Whether enough was allocated since the last collection to trigger another one. */
 export function isUnderPressure(counter: MemoryCounter): boolean {
   return counter.allocated > (dueAt.get(counter) ?? leastGrowth);
 }
 
-/** Under pressure: a collection where the engine allows it, and a macrotask, in which collected tensors are freed. */
+/**
+ * Under pressure, runs a collection if the engine allows it, and waits for macrotasks, in which collected tensors
+ * are freed.
+ */
 export async function relieve(counter: MemoryCounter): Promise<void> {
   if (!isUnderPressure(counter)) return;
   const before = counter.allocated;
-  // Finalizers are a macrotask that the collection queues: it may come after the next one.
+  // Finalizers run in a macrotask queued by the collection, which may not be the next one.
   const turns = collectGarbage() ? mostTurns : 1;
   for (let i = 0; i < turns && counter.allocated >= before; i++) await macrotask();
   const growth = Math.min(mostGrowth, Math.max(leastGrowth, counter.allocated));
   dueAt.set(counter, counter.allocated + growth);
 }
 
-/** The state when the current macrotask first allocated memory on a device. */
+/** The device's state when it first allocated memory in the current macrotask. */
 interface MacrotaskStart {
   readonly allocated: number;
   readonly blocks: number;
@@ -43,10 +46,10 @@ interface MacrotaskStart {
 const turns = new WeakMap<MemoryCounter, MacrotaskStart>();
 let isTold = false;
 
-/** Growth within one macrotask that looks like a loop of steps rather than a large model. */
+/** Growth within one macrotask that indicates a loop of steps rather than a large model. */
 const [manyBytes, manyBlocks] = [768 * MiB, 1000];
 
-/** Said of a device that takes more memory: seldom, and only while the program grows. */
+/** Called when a device takes more memory, which is rare and only happens while the program grows. */
 export function noteGrowth(counter: MemoryCounter): void {
   if (isTold) return;
   const { allocated, allocations, frees } = counter;
@@ -55,7 +58,7 @@ export function noteGrowth(counter: MemoryCounter): void {
   if (!turn) {
     turns.set(counter, { allocated, blocks });
     const timer: unknown = setTimeout(() => turns.delete(counter), 0);
-    // The process may end meanwhile.
+    // The timer must not keep the process alive.
     if (typeof timer === 'object') (timer as { unref?(): void }).unref?.();
     return;
   }

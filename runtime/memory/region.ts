@@ -1,7 +1,7 @@
 import { invariant } from '../errors/invariant.ts';
 import type { MemoryCounter } from './stats.ts';
 
-/** The allocator that a region's block comes from. */
+/** The allocator that owns a region's block. */
 export interface RegionOwner {
   readonly counter: MemoryCounter;
   /** Frees the block at this address. */
@@ -9,8 +9,8 @@ export interface RegionOwner {
 }
 
 /**
- * A block of an allocator in which a plan says where everything lies. The block counts as reserved, and
- * what lies in it as allocated while it is live. Once closed, the block goes back when it is empty.
+ * An allocator block laid out by a plan. The block counts as reserved, and its live contents as allocated. A
+ * closed region's block is freed once it is empty.
  */
 export class Region {
   readonly ptr: number;
@@ -29,7 +29,7 @@ export class Region {
     return this.#alive === 0;
   }
 
-  /** Address of a block at an offset, which must be free by the plan. Both are aligned. */
+  /** Returns the address of a block at an offset, which must be free according to the plan. Both are aligned. */
   alloc(offset: number, bytes: number): number {
     invariant(this.#isOpen && offset + bytes <= this.bytes, 'a block outside of its region');
     const ptr = this.ptr + offset;

@@ -1,25 +1,25 @@
 import { events } from './events.ts';
 
-/** Counts of one device's memory, in bytes and calls. Blocks count with their alignment. */
+/** Counters of one device's memory, in bytes and calls. Block sizes include alignment. */
 export interface MemoryStats {
   readonly allocated: number;
   readonly peakAllocated: number;
-  /** Bytes taken from the device, whether or not they are in use. */
+  /** Bytes taken from the device, used or not. */
   readonly reserved: number;
   readonly peakReserved: number;
   readonly allocations: number;
   readonly frees: number;
-  /** Sum of the bytes of all allocations. */
+  /** The total bytes of all allocations so far. */
   readonly allocatedInAll: number;
 }
 
 /**
- * While `apart`, allocations are those of a reference run alongside the user's program (check mode): they are
- * counted on their own, so that the program's counts stay exact. A block is freed where it was counted.
+ * While `apart`, allocations belong to a reference run alongside the user's program (check mode) and are counted
+ * separately, so that the program's counts stay exact. A block is freed where it was counted.
  */
 export const counting = { apart: false };
 
-/** The running fold over one device's allocations; always on, so it allocates nothing. */
+/** The running fold over one device's allocations; always active, so it allocates nothing. */
 export class MemoryCounter implements MemoryStats {
   allocated = 0;
   peakAllocated = 0;
@@ -28,9 +28,9 @@ export class MemoryCounter implements MemoryStats {
   allocations = 0;
   frees = 0;
   allocatedInAll = 0;
-  /** The same peak, counted from where the memory budget of a step begins. */
+  /** Another peak, reset when a step's memory budget begins. */
   highest = 0;
-  /** Bytes of blocks that were allocated while counting apart. */
+  /** Bytes of blocks allocated while counting apart. */
   apartAllocated = 0;
   readonly #apart = new Set<number>();
   readonly #device: string;
@@ -71,7 +71,7 @@ export class MemoryCounter implements MemoryStats {
     if (events.active) this.#emit('free', ptr, bytes);
   }
 
-  /** Peaks start again from what is in use now; counts of calls start at 0. */
+  /** Resets peaks to the current use, and call counts to 0. */
   reset(): void {
     this.peakAllocated = this.allocated;
     this.peakReserved = this.reserved;

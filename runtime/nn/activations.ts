@@ -1,4 +1,4 @@
-/** Activations as modules; only PReLU has parameters. */
+/** Activation modules; only PReLU has parameters. */
 
 import { full } from '../ops/movement/create.ts';
 import { logSoftmax, softmax } from '../ops/normalization/softmax.ts';
@@ -58,7 +58,7 @@ export class LogSigmoid extends Module {
   }
 }
 
-/** eˣ over its sum along `dim`, the last one by default. */
+/** eˣ divided by its sum along `dim`, the last dimension by default. */
 export class Softmax extends Module {
   readonly dim: number;
 
@@ -79,7 +79,7 @@ export class Softmin extends Softmax {
   }
 }
 
-/** Over the channels of [n, c, h, w] or [c, h, w]. */
+/** Softmax over the channels of [n, c, h, w] or [c, h, w]. */
 export class Softmax2d extends Softmax {
   constructor() {
     super(-3);
@@ -100,7 +100,7 @@ export class ReLU6 extends Module {
   }
 }
 
-/** Scaled ELU, which keeps mean 0 and variance 1. */
+/** Scaled ELU, which preserves mean 0 and variance 1. */
 export class SELU extends Module {
   override forward(input: Tensor): Tensor {
     return selu(input);
@@ -128,7 +128,7 @@ export class Softsign extends Module {
   }
 }
 
-/** A line from 0 at −3 to 1 at 3. */
+/** Piecewise linear: 0 up to −3, 1 from 3. */
 export class Hardsigmoid extends Module {
   override forward(input: Tensor): Tensor {
     return hardsigmoid(input);
@@ -142,7 +142,7 @@ export class Hardswish extends Module {
   }
 }
 
-/** x where it is positive, alpha · (eˣ − 1) elsewhere. */
+/** x if positive, else alpha · (eˣ − 1). */
 export class ELU extends Module {
   readonly alpha: number;
 
@@ -156,7 +156,7 @@ export class ELU extends Module {
   }
 }
 
-/** x where it is positive, negativeSlope · x elsewhere. */
+/** x if positive, else negativeSlope · x. */
 export class LeakyReLU extends Module {
   readonly negativeSlope: number;
 
@@ -186,7 +186,7 @@ export class Hardtanh extends Module {
   }
 }
 
-/** ln(1 + e^(beta · x)) / beta; x itself where beta · x is above the threshold. */
+/** ln(1 + e^(beta · x)) / beta, or x where beta · x exceeds the threshold. */
 export class Softplus extends Module {
   readonly beta: number;
   readonly threshold: number;
@@ -202,7 +202,7 @@ export class Softplus extends Module {
   }
 }
 
-/** x times the cumulative normal distribution at x; `tanh` approximates it. */
+/** x times the standard normal CDF at x; `tanh` selects an approximation. */
 export class GELU extends Module {
   readonly approximate: 'none' | 'tanh';
 
@@ -217,7 +217,7 @@ export class GELU extends Module {
   }
 }
 
-/** Leaky ReLU whose slope is learned: one for all, or one per channel (dimension 1). */
+/** Leaky ReLU with a learned slope: one for all elements, or one per channel (dimension 1). */
 export class PReLU extends Module {
   weight: Parameter;
 

@@ -22,7 +22,7 @@ import { Module } from './module/module.ts';
 import { type Parameter, parameter } from './module/parameter.ts';
 
 export interface MultiheadAttentionOptions {
-  /** While training, zeroes this part of the weights; 0 by default. */
+  /** Fraction of the weights zeroed in training; 0 by default. */
   readonly dropout?: number;
   /** True by default. */
   readonly bias?: boolean;
@@ -30,7 +30,7 @@ export interface MultiheadAttentionOptions {
   readonly addBiasKv?: boolean;
   /** Adds a key and value of zeros to every sequence. */
   readonly addZeroAttn?: boolean;
-  /** Features of keys and values; as many as the queries' by default. */
+  /** Features of keys and values; the same as for queries by default. */
   readonly kdim?: number;
   readonly vdim?: number;
   /** [batch, steps, features] instead of [steps, batch, features]. */
@@ -48,19 +48,22 @@ const attentionKinds: OptionKinds<MultiheadAttentionOptions> = {
 };
 
 export interface AttentionCall {
-  /** bool [batch, keys]: true where a key is padding. Numbers are added to the scores. */
+  /** bool [batch, keys], true where a key is padding; a numeric mask is added to the scores. */
   readonly keyPaddingMask?: Tensor | null;
   /** Returns the weights too; true by default. */
   readonly needWeights?: boolean;
-  /** [queries, keys] or [batch · heads, queries, keys]: true where not to look; numbers are added. */
+  /**
+   * [queries, keys] or [batch · heads, queries, keys], bool, true to mask out; a numeric mask is added to the
+   * scores.
+   */
   readonly attnMask?: Tensor | null;
-  /** Weights as the mean of all heads; true by default. */
+  /** Averages the returned weights over the heads; true by default. */
   readonly averageAttnWeights?: boolean;
 }
 
 /**
- * Vaswani and others' attention: [queries, batch, features], keys and values [keys, batch, …] → outputs
- * like the queries, and weights [batch, queries, keys], or [batch, heads, queries, keys].
+ * Multi-head attention (Vaswani et al.): queries [queries, batch, features], keys and values [keys, batch, …] →
+ * outputs shaped like the queries, and weights [batch, queries, keys] or [batch, heads, queries, keys].
  */
 export class MultiheadAttention extends Module {
   readonly embedDim: number;
@@ -68,7 +71,10 @@ export class MultiheadAttention extends Module {
   readonly dropout: number;
   readonly addZeroAttn: boolean;
   readonly batchFirst: boolean;
-  /** [3 · features, features], of queries, keys and values; null where keys or values have other sizes. */
+  /**
+   * The stacked weights [3 · features, features] of queries, keys and values; null if keys or values have other
+   * sizes.
+   */
   inProjWeight: Parameter | null;
   qProjWeight: Parameter | null;
   kProjWeight: Parameter | null;
@@ -143,13 +149,13 @@ export class MultiheadAttention extends Module {
     });
   }
 
-  /** Each in the layout that it came in. */
+  /** Projects queries, keys and values, each in its original layout. */
   protected project(query: Tensor, key: Tensor, value: Tensor): [Tensor, Tensor, Tensor] {
     const size = this.embedDim;
     const bias = (i: number) => this.inProjBias && narrow(this.inProjBias, 0, i * size, size);
     const joint = this.inProjWeight;
     if (joint && query === key && key === value) {
-      // One large product instead of three.
+      // One large product is faster than three.
       const all = linear(query, joint, this.inProjBias);
       return [
         narrow(all, -1, 0, size),
@@ -165,7 +171,7 @@ export class MultiheadAttention extends Module {
     ];
   }
 
-  /** [batch, keys, features] with the learned key and the one of zeros at the end. */
+  /** Appends the learned key and the zero key to [batch, keys, features]. */
   protected withExtra(x: Tensor, learned: Parameter | null): Tensor {
     const [batch] = x.shape as [number];
     const extra = learned ? [expand(learned, [batch, 1, this.embedDim])] : [];
@@ -180,7 +186,7 @@ export class MultiheadAttention extends Module {
     return transpose(reshape(x, [batch, steps, this.numHeads, size]), 1, 2);
   }
 
-  /** [batch, heads, queries, keys]; the masks speak of the first `given` keys. */
+  /** Returns the attention weights [batch, heads, queries, keys]; the masks cover the first `given` keys. */
   protected weights(q: Tensor, k: Tensor, call: AttentionCall, given: number): Tensor {
     const scale = Math.sqrt(this.numHeads / this.embedDim);
     const scores = matmul(mul(this.heads(q), scale), transpose(this.heads(k), -1, -2));
@@ -193,7 +199,7 @@ export class MultiheadAttention extends Module {
   }
 }
 
-/** Scores of keys that the mask takes out become −∞; the keys after its last are open. */
+/** Sets the scores of masked-out keys to −∞; keys beyond the first `given` stay visible. */
 function masked(scores: Tensor, mask: Tensor | null, given: number): Tensor {
   if (!mask) return scores;
   const keys = scores.shape.at(-1)!;

@@ -23,7 +23,7 @@ function expectLayer(layer: unknown, at: number): void {
   });
 }
 
-/** Its layers one after the other, named by position. */
+/** Runs its layers in sequence; they are named by position. */
 export class Sequential extends Module {
   readonly layers: readonly Layer[];
 
@@ -37,7 +37,7 @@ export class Sequential extends Module {
     return this.layers.length;
   }
 
-  /** Counted from the end when negative. */
+  /** Returns the layer at an index, counted from the end if negative. */
   at(index: number): Layer | undefined {
     return this.layers.at(index);
   }
@@ -65,7 +65,7 @@ export class Sequential extends Module {
   }
 }
 
-/** A list of modules, named by position. It has no `forward`: its owner decides what runs when. */
+/** A list of modules, named by position. It has no `forward`: the owner decides how to run them. */
 export class ModuleList<M extends Module = Module> extends Module {
   readonly items: M[];
 
@@ -79,7 +79,7 @@ export class ModuleList<M extends Module = Module> extends Module {
     return this.items.length;
   }
 
-  /** Counted from the end when negative. */
+  /** Returns the module at an index, counted from the end if negative. */
   at(index: number): M | undefined {
     return this.items.at(index);
   }
@@ -98,7 +98,7 @@ export class ModuleList<M extends Module = Module> extends Module {
   }
 }
 
-/** Modules by name. It has no `forward`: its owner decides what runs when. */
+/** Modules by name. It has no `forward`: the owner decides how to run them. */
 export class ModuleDict<M extends Module = Module> extends Module {
   readonly items: Map<string, M>;
 
@@ -138,7 +138,7 @@ export class ModuleDict<M extends Module = Module> extends Module {
   }
 }
 
-/** A list of parameters, named by position; tensors without gradient become parameters. */
+/** A list of parameters, named by position; tensors without a gradient become parameters. */
 export class ParameterList extends Module {
   readonly items: Parameter[];
 
@@ -152,7 +152,7 @@ export class ParameterList extends Module {
     return this.items.length;
   }
 
-  /** Counted from the end when negative. */
+  /** Returns the parameter at an index, counted from the end if negative. */
   at(index: number): Parameter | undefined {
     return this.items.at(index);
   }
@@ -171,7 +171,7 @@ export class ParameterList extends Module {
   }
 }
 
-/** Parameters by name; tensors without gradient become parameters. */
+/** Parameters by name; tensors without a gradient become parameters. */
 export class ParameterDict extends Module {
   readonly items: Record<string, Parameter> = {};
 

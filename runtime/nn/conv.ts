@@ -47,11 +47,11 @@ const sizesOf = (value: number | readonly number[], count: number): readonly num
   typeof value === 'number' ? Array(count).fill(value) : value;
 
 interface KernelOption<K> {
-  /** The third argument by its name, in one object with the other options. */
+  /** The kernel size by name, for callers that pass all options in one object. */
   readonly kernelSize: K;
 }
 
-/** The kernel's sizes and the options, which may come as one object with `kernelSize`. */
+/** Returns the kernel size and the options, which may be one object with `kernelSize`. */
 function kernelAndOptions<K extends number | readonly number[], O extends object>(
   name: string,
   kernel: K | (O & KernelOption<K>),
@@ -75,7 +75,7 @@ function kernelAndOptions<K extends number | readonly number[], O extends object
   });
 }
 
-/** Weight and bias of a convolution; fan-in counts what one output is made from. */
+/** Creates the weight and bias of a convolution; fan-in is the number of inputs per output. */
 function weights(shape: readonly [number, number, ...number[]], out: number, bias: boolean) {
   const fanIn = shape.slice(1).reduce((product, size) => product * size, 1);
   return {
@@ -85,8 +85,8 @@ function weights(shape: readonly [number, number, ...number[]], out: number, bia
 }
 
 /**
- * Padding for a border that is not zeros: [left, right, top, bottom, …] as `pad` takes it, from
- * the last dimension on. 'same' is odd-sided at the end, as in PyTorch.
+ * Returns the amounts for non-zero padding, [left, right, top, bottom, …] as `pad` takes them, from the last
+ * dimension on. Like PyTorch, 'same' pads the end more if the total is odd.
  */
 function borders(
   padding: number | readonly number[] | 'same' | 'valid',
@@ -106,7 +106,7 @@ function borders(
   });
 }
 
-/** Base of convolutions: weight, bias, and how the border is filled. */
+/** Base of convolutions: weight, bias and padding mode. */
 abstract class PaddedConvolution<K extends number | readonly number[]> extends Module {
   weight: Parameter;
   bias: Parameter | null;

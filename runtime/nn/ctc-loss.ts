@@ -3,7 +3,7 @@ import { expectOptions } from '../options/expect-options.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module/module.ts';
 
-/** Connectionist temporal classification: logProbs [t, n, classes], targets int32 [n, s] or all labels in one list. */
+/** Connectionist temporal classification: logProbs [t, n, classes], targets int32 [n, s] or all labels concatenated. */
 export class CTCLoss extends Module {
   readonly options: CtcLossOptions;
 

@@ -15,7 +15,10 @@ function expectProbability(owner: string, p: number): void {
   });
 }
 
-/** While training, zeroes each element with probability `p` and enlarges the rest; else the input itself. */
+/**
+ * In training, zeroes each element with probability `p` and scales the others by 1 / (1 − p); otherwise the
+ * identity.
+ */
 export class Dropout extends Module {
   readonly p: number;
 
@@ -29,26 +32,26 @@ export class Dropout extends Module {
     return this.active ? dropout(input, this.p) : input;
   }
 
-  /** Something may be zeroed. */
+  /** Whether dropout may zero elements. */
   protected get active(): boolean {
     return this.training && this.p > 0;
   }
 }
 
-/** Zeroes whole channels: [n, c, l]. */
+/** Zeroes entire channels of [n, c, l]. */
 export class Dropout1d extends Dropout {
   override forward(input: Tensor): Tensor {
     return this.active ? featureDropout(input, this.p) : input;
   }
 }
 
-/** Zeroes whole channels: [n, c, h, w]. */
+/** Zeroes entire channels of [n, c, h, w]. */
 export class Dropout2d extends Dropout1d {}
 
-/** Zeroes whole channels: [n, c, d, h, w]. */
+/** Zeroes entire channels of [n, c, d, h, w]. */
 export class Dropout3d extends Dropout1d {}
 
-/** Keeps mean and variance of what SELU gives. */
+/** Dropout that preserves the mean and variance of SELU's output. */
 export class AlphaDropout extends Dropout {
   override forward(input: Tensor): Tensor {
     return this.active ? alphaDropout(input, this.p) : input;

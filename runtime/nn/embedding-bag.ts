@@ -5,15 +5,15 @@ import type { Tensor } from '../tensor/tensor.ts';
 import { Embedding, type EmbeddingLayerOptions, embeddingKinds } from './embedding.ts';
 
 export interface EmbeddingBagLayerOptions extends EmbeddingLayerOptions {
-  /** How the rows of a bag become one; `mean` by default. */
+  /** How the rows of a bag are reduced; `mean` by default. */
   readonly mode?: EmbeddingBagOptions['mode'];
 }
 
 const bagKinds = { ...embeddingKinds, mode: oneOf('sum', 'mean', 'max') };
 
 /**
- * One row for each bag of indices: int32 [bags, n], or [n] with the places where bags begin, → [bags, size]. `weight`
- * [entries, size] starts standard normal.
+ * Reduces the rows of each bag of indices: int32 [bags, n], or [n] with the offsets of the bags, → [bags, size].
+ * `weight` [entries, size] is initialized with standard normal numbers.
  */
 export class EmbeddingBag extends Embedding {
   readonly mode: NonNullable<EmbeddingBagOptions['mode']>;
@@ -25,7 +25,7 @@ export class EmbeddingBag extends Embedding {
     this.mode = mode;
   }
 
-  /** `perSampleWeights`: factors of the rows, for `sum`. */
+  /** `perSampleWeights` are factors for the rows, in mode `sum`. */
   override forward(
     indices: Tensor,
     offsets: Tensor | null = null,

@@ -18,11 +18,11 @@ import { Module } from './module/module.ts';
 import { type Parameter, parameter } from './module/parameter.ts';
 
 export interface EmbeddingLayerOptions {
-  /** The row of this index starts as zeros and gets no gradient; a negative one counts from the last. */
+  /** The index of a row that starts as zeros and gets no gradient; negative indices count from the end. */
   readonly paddingIdx?: number | null;
-  /** Rows that are used and longer than this are shortened to it, in place, before they are read. */
+  /** Looked-up rows with a larger norm are rescaled to it, in place, before they are read. */
   readonly maxNorm?: number | null;
-  /** Order of the norm that `maxNorm` limits; 2 by default. */
+  /** The order of the norm that `maxNorm` limits; 2 by default. */
   readonly normType?: number;
 }
 
@@ -39,7 +39,10 @@ export const embeddingKinds: OptionKinds<EmbeddingLayerOptions> = {
 
 const pretrainedKinds: OptionKinds<PretrainedOptions> = { ...embeddingKinds, freeze: flag };
 
-/** A row of `weight` [entries, size] for every index: int32 [...] → [..., size]. Starts standard normal. */
+/**
+ * Looks up a row of `weight` [entries, size] for each index: int32 [...] → [..., size]. The weight is initialized
+ * with standard normal numbers.
+ */
 export class Embedding extends Module {
   weight: Parameter;
   readonly paddingIdx: number | null;
@@ -61,7 +64,7 @@ export class Embedding extends Module {
     this.weight = parameter(weight);
   }
 
-  /** Starts from existing rows; frozen by default. */
+  /** Creates an embedding from existing rows; frozen by default. */
   static fromPretrained(rows: Tensor, options: PretrainedOptions = {}): Embedding {
     expectOptions('Embedding.fromPretrained', options, pretrainedKinds);
     const { freeze = true, ...layer } = options;
@@ -84,7 +87,7 @@ export class Embedding extends Module {
         const none = zerosLike(select(this.weight, 1, 0));
         const used = gt(indexFill(none, 0, reshape(indices, [-1]), 1), 0);
         const lengths = norm(this.weight, this.normType, -1);
-        // PyTorch's guard against a division by nothing.
+        // Avoids a division by zero, with PyTorch's constant.
         const factors = mul(reciprocal(add(lengths, 1e-7)), maxNorm);
         const longer = logicalAnd(used, gt(lengths, maxNorm));
         mul_(this.weight, reshape(where(longer, factors, 1), [entries, 1]));

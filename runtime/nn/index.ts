@@ -1,4 +1,4 @@
-/** Modules of layers, and functions on them. */
+/** Layer modules, and functions on them. */
 
 import '../base-setup.ts';
 

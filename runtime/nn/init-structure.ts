@@ -1,4 +1,4 @@
-/** Initialisers that give a tensor a structure, by PyTorch's names: they write over it and return it. */
+/** Initializers that give a tensor structure, by PyTorch's names: they overwrite the tensor in place and return it. */
 
 import { noGrad } from '../autograd/grad-mode.ts';
 import { deviceGuard } from '../device/current.ts';
@@ -34,7 +34,7 @@ function expectRank(
   });
 }
 
-/** 1 on the diagonal of a matrix, 0 elsewhere. */
+/** Writes the identity matrix: 1 on the diagonal, 0 elsewhere. */
 export function eye_(target: Tensor): Tensor {
   expectRank('eye_', target, ({ rank }) => rank === 2, 'a matrix');
   const [rows, columns] = target.shape as [number, number];
@@ -50,7 +50,7 @@ export function eye_(target: Tensor): Tensor {
   return target;
 }
 
-/** A convolution's weight [out, in / groups, …] that passes its channels on, as many as there are. */
+/** Fills a convolution weight [out, in / groups, …] so that the layer passes as many channels through as it can. */
 export function dirac_(target: Tensor, groups = 1): Tensor {
   expectWhole('dirac_', 'groups', groups);
   const fits = ({ rank, shape }: Tensor) => rank >= 3 && rank <= 5 && shape[0]! % groups === 0;
@@ -58,7 +58,7 @@ export function dirac_(target: Tensor, groups = 1): Tensor {
   const { shape } = target;
   const [out, channels] = shape as [number, number];
   const field = sizeOf(shape.slice(2));
-  // The middle of the kernel; after it when there is none.
+  // The center of the kernel; rounded up if its size is even.
   const middle = shape.slice(2).reduce((at, size) => at * size + Math.floor(size / 2), 0);
   const values = newTypedArray('float32', target.numel());
   const perGroup = out / groups;
@@ -70,8 +70,8 @@ export function dirac_(target: Tensor, groups = 1): Tensor {
 }
 
 /**
- * Saxe and others' start: rows of [rows, …] that are orthogonal and of length `gain`; columns where there
- * are fewer of them. Normal numbers, made orthogonal by Gram and Schmidt, twice, in JavaScript.
+ * Orthogonal initialization (Saxe et al.): rows of [rows, …], or columns if there are fewer, become orthogonal and
+ * of length `gain`. Draws normal numbers and applies Gram-Schmidt twice, in JavaScript.
  */
 export function orthogonal_(target: Tensor, gain = 1): Tensor {
   expectNumber('orthogonal_', 'gain', gain);
@@ -89,7 +89,7 @@ export function orthogonal_(target: Tensor, gain = 1): Tensor {
   );
 }
 
-/** `count` vectors of `length` elements; vector i begins at i · `from`, its elements lie `by` apart. */
+/** Orthonormalizes `count` vectors of `length` elements; vector i starts at i · `from`, with stride `by`. */
 function orthonormalize(
   values: Float64Array,
   count: number,
@@ -103,7 +103,7 @@ function orthonormalize(
     return sum;
   };
   for (let i = 0; i < count; i++) {
-    // Once leaves what rounding lost; the second time takes that away.
+    // The first pass leaves rounding errors, which the second removes.
     for (let pass = 0; pass < 2; pass++) {
       for (let j = 0; j < i; j++) {
         const share = dot(i, j);
@@ -116,7 +116,7 @@ function orthonormalize(
   }
 }
 
-/** Martens' start: normal numbers, of which a part `sparsity` of each column of a matrix is 0. */
+/** Sparse initialization (Martens): normal numbers, with a fraction `sparsity` of each column of a matrix set to 0. */
 export function sparse_(target: Tensor, sparsity: number, std = 0.01): Tensor {
   expectNumber('sparse_', 'sparsity', sparsity);
   expectNumber('sparse_', 'std', std);
@@ -132,7 +132,7 @@ export function sparse_(target: Tensor, sparsity: number, std = 0.01): Tensor {
   const empty = Math.ceil(sparsity * target.shape[0]!);
   noGrad(() =>
     tidy(() => {
-      // Places in a random order of each column: the first ones are left empty.
+      // The rank of each element in a random order of its column: the lowest ranks become 0.
       const places = argsort(randnLike(target), 0);
       copy_(target, maskedFill(mul(randnLike(target), std), lt(places, empty), 0));
     }),

@@ -1,4 +1,4 @@
-/** Initialisers, by PyTorch's names: they write over a tensor in place and return it. */
+/** Initializers, by PyTorch's names: they overwrite a tensor in place and return it. */
 
 import { noGrad } from '../autograd/grad-mode.ts';
 import { deviceGuard } from '../device/current.ts';
@@ -37,7 +37,7 @@ function overwritten(target: Tensor, values: () => Tensor): Tensor {
   return target;
 }
 
-/** Throws ArgumentError for anything but a tensor and numbers, by their names. */
+/** Throws ArgumentError unless `target` is a tensor and every given value is a number. */
 function expectGiven(use: string, target: Tensor, given: Readonly<Record<string, unknown>>): void {
   expectTensors(use, target);
   for (const name in given) expectNumber(use, name, given[name]);
@@ -51,7 +51,7 @@ export function constant_(target: Tensor, value: number): Tensor {
 export const zeros_ = (target: Tensor): Tensor => constant_(target, 0);
 export const ones_ = (target: Tensor): Tensor => constant_(target, 1);
 
-/** Evenly between the bounds. */
+/** Fills with uniform numbers in [low, high). */
 export function uniform_(target: Tensor, low = 0, high = 1): Tensor {
   expectGiven('uniform_', target, { low, high });
   return overwritten(target, () => add_(mul_(rand(target.shape), high - low), low));
@@ -62,7 +62,7 @@ export function normal_(target: Tensor, mean = 0, std = 1): Tensor {
   return overwritten(target, () => add_(mul_(randn(target.shape), std), mean));
 }
 
-/** Normal, but never outside [low, high]: drawn by the inverse of its distribution. */
+/** Fills with normal numbers truncated to [low, high], drawn by inverting the CDF. */
 export function truncNormal_(target: Tensor, mean = 0, std = 1, low = -2, high = 2): Tensor {
   expectGiven('truncNormal_', target, { mean, std, low, high });
   if (!(low < high && std > 0)) {
@@ -81,7 +81,7 @@ export function truncNormal_(target: Tensor, mean = 0, std = 1, low = -2, high =
   });
 }
 
-/** Glorot and Bengio: variance 2 / (fanIn + fanOut), evenly. */
+/** Glorot and Bengio: uniform, variance 2 / (fanIn + fanOut). */
 export function xavierUniform_(target: Tensor, gain = 1): Tensor {
   expectGiven('xavierUniform_', target, { gain });
   const { fanIn, fanOut } = fans('xavierUniform_', target);
@@ -96,9 +96,9 @@ export function xavierNormal_(target: Tensor, gain = 1): Tensor {
 }
 
 export interface KaimingOptions {
-  /** Slope of the leaky ReLU that follows the layer; 0 by default. */
+  /** Negative slope of the leaky ReLU that follows the layer; 0 by default. */
   readonly slope?: number;
-  /** The pass that keeps its variance: forward (`fanIn`, the default) or backward (`fanOut`). */
+  /** The pass that preserves variance: forward (`fanIn`, the default) or backward (`fanOut`). */
   readonly mode?: FanMode;
   readonly nonlinearity?: Nonlinearity;
 }
@@ -116,7 +116,7 @@ function kaimingStd(use: string, target: Tensor, options: KaimingOptions): numbe
   return calculateGain(nonlinearity, slope) / Math.sqrt(fans(use, target)[mode]);
 }
 
-/** He and others: variance gain² / fan, evenly. */
+/** He et al.: uniform, variance gain² / fan. */
 export function kaimingUniform_(target: Tensor, options: KaimingOptions = {}): Tensor {
   const bound = Math.sqrt(3) * kaimingStd('kaimingUniform_', target, options);
   return uniform_(target, -bound, bound);
@@ -128,7 +128,7 @@ export function kaimingNormal_(target: Tensor, options: KaimingOptions = {}): Te
 
 const gainKinds = { nonlinearity: kaimingKinds.nonlinearity, slope: anyNumber };
 
-/** The factor by which a layer's weights should be scaled for the activation that follows it. */
+/** Returns the recommended gain of a layer's weights for the activation that follows it. */
 export function calculateGain(nonlinearity: Nonlinearity, slope = 0.01): number {
   expectArguments('calculateGain', { nonlinearity, slope }, gainKinds);
   switch (nonlinearity) {
@@ -149,7 +149,7 @@ export function calculateGain(nonlinearity: Nonlinearity, slope = 0.01): number 
   }
 }
 
-/** For a weight [out, in, …]: how many inputs each output has, and how many outputs each input. */
+/** Returns fan-in and fan-out of a weight [out, in, …]. */
 function fans(use: string, { shape, dtype }: Tensor): Record<FanMode, number> {
   if (shape.length < 2) {
     throw new ShapeError({

@@ -17,7 +17,7 @@ export interface LinearOptions {
 
 const linearKinds: OptionKinds<LinearOptions> = { bias: flag };
 
-/** Reads the options, or PyTorch's `bias` by position. Throws ArgumentError for anything else. */
+/** Returns `bias` from the options, or from PyTorch's positional argument. Throws ArgumentError for anything else. */
 function hasBias(owner: string, options: LinearOptions | boolean): boolean {
   if (typeof options === 'boolean') return options;
   expectOptions(owner, options, linearKinds);

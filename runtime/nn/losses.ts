@@ -1,4 +1,4 @@
-/** Losses as modules: each is the function of the same name. By default the mean of all elements. */
+/** Loss modules: each calls the function of the same name. The default reduction is the mean of all elements. */
 
 import {
   type CrossEntropyOptions,
@@ -44,7 +44,7 @@ import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module/module.ts';
 import { buffer } from './module/parameter.ts';
 
-/** A loss with its options, all of them optional. Weights that are tensors become buffers of the module. */
+/** A loss with optional settings. */
 abstract class Loss<O extends object = LossOptions> extends Module {
   readonly options: O;
 
@@ -55,7 +55,7 @@ abstract class Loss<O extends object = LossOptions> extends Module {
   }
 }
 
-/** A loss with a weight per class or element. */
+/** A loss with a weight per class or element, which becomes a buffer of the module. */
 abstract class WeightedLoss<O extends { readonly weight?: Tensor | null }> extends Loss<O> {
   weight: Tensor | null;
 
@@ -64,34 +64,34 @@ abstract class WeightedLoss<O extends { readonly weight?: Tensor | null }> exten
     this.weight = options.weight ? buffer(options.weight) : null;
   }
 
-  /** With the weight where the module is now. */
+  /** The options with the weight's current tensor, which `to` may have moved. */
   protected get current(): O {
     return { ...this.options, weight: this.weight };
   }
 }
 
-/** The squared differences. */
+/** Squared differences. */
 export class MSELoss extends Loss {
   override forward(input: Tensor, target: Tensor): Tensor {
     return mseLoss(input, target, this.options);
   }
 }
 
-/** The absolute differences. */
+/** Absolute differences. */
 export class L1Loss extends Loss {
   override forward(input: Tensor, target: Tensor): Tensor {
     return l1Loss(input, target, this.options);
   }
 }
 
-/** Squares below `beta`, 1 by default, and a line above it. */
+/** Quadratic below `beta` (1 by default), linear above. */
 export class SmoothL1Loss extends Loss<LossOptions & { readonly beta?: number }> {
   override forward(input: Tensor, target: Tensor): Tensor {
     return smoothL1Loss(input, target, this.options);
   }
 }
 
-/** Squares below `delta`, 1 by default, and a line of that slope above it. */
+/** Quadratic below `delta` (1 by default), linear with slope `delta` above. */
 export class HuberLoss extends Loss<LossOptions & { readonly delta?: number }> {
   override forward(input: Tensor, target: Tensor): Tensor {
     return huberLoss(input, target, this.options);
@@ -134,7 +134,7 @@ export class BCEWithLogitsLoss extends WeightedLoss<LogitOptions> {
   }
 }
 
-/** Kullback and Leibler's divergence of log-probabilities from probabilities. */
+/** Kullback-Leibler divergence of log-probabilities from probabilities. */
 export class KLDivLoss extends Loss<KlDivOptions> {
   override forward(input: Tensor, target: Tensor): Tensor {
     return klDiv(input, target, this.options);
@@ -162,14 +162,14 @@ export class SoftMarginLoss extends Loss {
   }
 }
 
-/** x for target 1, what is missing to the margin, 1 by default, for target −1. */
+/** x for target 1, max(0, margin − x) for target −1; the margin is 1 by default. */
 export class HingeEmbeddingLoss extends Loss<MarginOptions> {
   override forward(input: Tensor, target: Tensor): Tensor {
     return hingeEmbeddingLoss(input, target, this.options);
   }
 }
 
-/** 1 − cosine for target 1, what the cosine is above the margin for target −1. */
+/** 1 − cosine for target 1, max(0, cosine − margin) for target −1. */
 export class CosineEmbeddingLoss extends Loss<MarginOptions> {
   override forward(first: Tensor, second: Tensor, target: Tensor): Tensor {
     return cosineEmbeddingLoss(first, second, target, this.options);
@@ -183,21 +183,21 @@ export class MarginRankingLoss extends Loss<MarginOptions> {
   }
 }
 
-/** The positive one should be nearer to the anchor than the negative one, by the margin. */
+/** Requires the positive to be closer to the anchor than the negative is, by the margin. */
 export class TripletMarginLoss extends Loss<TripletOptions> {
   override forward(anchor: Tensor, positive: Tensor, negative: Tensor): Tensor {
     return tripletMarginLoss(anchor, positive, negative, this.options);
   }
 }
 
-/** The right class should score higher than every other, by the margin. */
+/** Requires the right class to score higher than every other class, by the margin. */
 export class MultiMarginLoss extends WeightedLoss<MultiMarginOptions> {
   override forward(input: Tensor, target: Tensor): Tensor {
     return multiMarginLoss(input, target, this.current);
   }
 }
 
-/** A yes or no per class, by raw scores. */
+/** Independent binary classification per class, from raw scores. */
 export class MultiLabelSoftMarginLoss extends WeightedLoss<WeightOptions> {
   override forward(input: Tensor, target: Tensor): Tensor {
     return multilabelSoftMarginLoss(input, target, this.current);

@@ -1,6 +1,6 @@
 /** The standard normal distribution, in double precision. */
 
-/** The share below x: by the series of the error function near 0, by its continued fraction outside. */
+/** The cumulative distribution at x: the series of the error function near 0, its continued fraction elsewhere. */
 export function normalShare(x: number): number {
   if (x > 0) return 1 - normalShare(-x);
   if (x < -38) return 0;

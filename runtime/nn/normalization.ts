@@ -26,13 +26,13 @@ import { Module } from './module/module.ts';
 import { buffer, type Parameter, parameter } from './module/parameter.ts';
 
 export interface RunningNormOptions {
-  /** Added to variances; 1e-5 by default. */
+  /** Added to the variance; 1e-5 by default. */
   readonly eps?: number;
-  /** Share of the batch in the new running values, 0.1 by default; null: the mean of all batches. */
+  /** Weight of the batch in the new running values, 0.1 by default; null for the mean of all batches. */
   readonly momentum?: number | null;
   /** Learned weight and bias per channel. */
   readonly affine?: boolean;
-  /** Running mean and variance, by which evaluation normalizes. */
+  /** Keeps a running mean and variance, which evaluation normalizes with. */
   readonly trackRunningStats?: boolean;
 }
 
@@ -43,7 +43,7 @@ const runningNormKinds: OptionKinds<RunningNormOptions> = {
   trackRunningStats: flag,
 };
 
-/** An input that a layer of this many channels does not take. */
+/** Returns the error for an input that doesn't fit a layer with this many channels. */
 function unfit(name: string, input: Tensor, channels: number, expected: string): ShapeError {
   const given = input.shape[1];
   const isOther = given !== undefined && given !== channels;
@@ -66,9 +66,9 @@ abstract class RunningNorm extends Module {
   bias: Parameter | null;
   runningMean: Tensor | null;
   runningVar: Tensor | null;
-  /** int32 []: forwards in training. */
+  /** int32 []: the number of forward passes in training. */
   numBatchesTracked: Tensor | null;
-  /** Ranks that an input may have. */
+  /** Ranks that the input may have. */
   protected abstract readonly ranks: readonly number[];
 
   constructor(numFeatures: number, options: RunningNormOptions, affine: boolean, tracks: boolean) {
@@ -94,8 +94,8 @@ abstract class RunningNorm extends Module {
   }
 
   /**
-   * `body` gets the running values that follow the batch, and the batch's share in them. For the mean of
-   * all batches it gets values of its own, of which the share depends on a count that lies in a tensor.
+   * Calls `body` with the running values to update and the weight of the batch in them. For the mean of all
+   * batches `body` gets copies instead, because that weight depends on a count stored in a tensor.
    */
   protected following(
     body: (center: Tensor | null, variance: Tensor | null, momentum: number) => Tensor,
@@ -116,7 +116,7 @@ abstract class RunningNorm extends Module {
     return output;
   }
 
-  /** The running values start again. */
+  /** Resets the running values. */
   resetRunningStats(): void {
     noGrad(() => {
       if (this.runningMean) mul_(this.runningMean, 0);
@@ -126,7 +126,7 @@ abstract class RunningNorm extends Module {
   }
 }
 
-/** Ioffe and Szegedy's normalization per channel, over the batch and all positions. */
+/** Batch normalization (Ioffe and Szegedy): per channel, over the batch and all positions. */
 abstract class BatchNorm extends RunningNorm {
   constructor(numFeatures: number, options: RunningNormOptions = {}) {
     super(numFeatures, options, true, true);
@@ -159,7 +159,7 @@ export class BatchNorm3d extends BatchNorm {
   protected override readonly ranks: readonly number[] = [5];
 }
 
-/** Normalizes each channel of each entry of the batch. By default without parameters or running statistics. */
+/** Normalizes each channel of each sample. By default without parameters or running statistics. */
 abstract class InstanceNorm extends RunningNorm {
   constructor(numFeatures: number, options: RunningNormOptions = {}) {
     super(numFeatures, options, false, false);
@@ -202,7 +202,7 @@ export interface GroupNormOptions {
 
 const groupNormKinds: OptionKinds<GroupNormOptions> = { eps: anyNumber, affine: flag };
 
-/** Wu and He's normalization of groups of channels of [n, c, …]. */
+/** Group normalization (Wu and He): over groups of channels of [n, c, …]. */
 export class GroupNorm extends Module {
   readonly numGroups: number;
   readonly eps: number;
@@ -230,7 +230,7 @@ export class GroupNorm extends Module {
   }
 }
 
-/** The sizes of the last dimensions, those that are normalized. */
+/** Returns the sizes of the last dimensions that the layer normalizes. */
 function normalized(layer: string, shape: number | Shape): Shape {
   const sizes = Array.isArray(shape) ? (shape as Shape) : [shape as number];
   for (const size of sizes) expectSizes(`nn.${layer}`, { shape: size });
@@ -242,7 +242,7 @@ export interface LayerNormOptions {
   readonly eps?: number;
   /** Learned weight and bias per element; true by default. */
   readonly elementwiseAffine?: boolean;
-  /** False: only a weight. */
+  /** Whether there is a bias besides the weight; true by default. */
   readonly bias?: boolean;
 }
 
@@ -252,7 +252,7 @@ const layerNormKinds: OptionKinds<LayerNormOptions> = {
   bias: flag,
 };
 
-/** Ba, Kiros and Hinton's normalization over the last dimensions, whose sizes are `shape`. */
+/** Layer normalization (Ba, Kiros and Hinton) over the last dimensions, whose sizes are `shape`. */
 export class LayerNorm extends Module {
   readonly shape: Shape;
   readonly eps: number;
@@ -275,7 +275,7 @@ export class LayerNorm extends Module {
 }
 
 export interface RMSNormOptions {
-  /** The distance from 1 to the next float32 by default. */
+  /** By default the distance from 1 to the next float32. */
   readonly eps?: number | null;
   readonly elementwiseAffine?: boolean;
 }
@@ -285,7 +285,7 @@ const rmsNormKinds: OptionKinds<RMSNormOptions> = {
   elementwiseAffine: flag,
 };
 
-/** Zhang and Sennrich's division by the root of the mean square over the last dimensions. */
+/** Divides by the root mean square of the last dimensions (Zhang and Sennrich). */
 export class RMSNorm extends Module {
   readonly shape: Shape;
   readonly eps: number | null;
@@ -304,7 +304,7 @@ export class RMSNorm extends Module {
   }
 }
 
-/** Krizhevsky and others' division by the squares of nearby channels. */
+/** Divides by the squares of nearby channels (Krizhevsky et al.). */
 export class LocalResponseNorm extends Module {
   readonly size: number;
   readonly alpha: number;

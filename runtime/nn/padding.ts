@@ -1,10 +1,10 @@
-/** Borders around the last dimensions; amounts in PyTorch's order: [left, right, top, bottom, front, back]. */
+/** Padding of the last dimensions; amounts in PyTorch's order: [left, right, top, bottom, front, back]. */
 
 import { type PadMode, pad } from '../ops/arranging/padding.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module/module.ts';
 
-/** One number for every side, or one per side. */
+/** One amount for every side, or one per side. */
 export type PadAmounts = number | readonly number[];
 
 abstract class Pad extends Module {
@@ -60,7 +60,7 @@ export class ZeroPad3d extends ConstantPad3d {
   }
 }
 
-/** Mirrors at the outermost entries. */
+/** Reflects at the outermost elements. */
 export class ReflectionPad1d extends Pad {
   constructor(padding: PadAmounts) {
     super(1, padding, 'reflect');
@@ -73,7 +73,7 @@ export class ReflectionPad2d extends Pad {
   }
 }
 
-/** Repeats the outermost entries. */
+/** Repeats the outermost elements. */
 export class ReplicationPad1d extends Pad {
   constructor(padding: PadAmounts) {
     super(1, padding, 'replicate');
@@ -86,7 +86,7 @@ export class ReplicationPad2d extends Pad {
   }
 }
 
-/** Goes on at the other end. */
+/** Continues with the elements of the other end. */
 export class CircularPad1d extends Pad {
   constructor(padding: PadAmounts) {
     super(1, padding, 'circular');

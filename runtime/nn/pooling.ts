@@ -1,4 +1,4 @@
-/** One value per window. By default the stride is the window's size. */
+/** Pooling: one value per window. The default stride is the window size. */
 
 import { type MaxPool3dOptions, maxPool3d } from '../functional/convolution-3d.ts';
 import {
@@ -28,7 +28,7 @@ import { Module } from './module/module.ts';
 type Pair = readonly [number, number];
 type Triple = readonly [number, number, number];
 
-/** A window's size and the options, all of them optional. */
+/** A window size and optional settings. */
 abstract class Pool<Size, Options extends object> extends Module {
   readonly kernel: Size;
   readonly options: Options;
@@ -54,7 +54,7 @@ const averageKinds = {
 
 type WithoutIndices<O> = Omit<O, 'returnIndices'>;
 
-/** Largest value of each window: [n, c, length] → [n, c, length']. */
+/** The maximum of each window: [n, c, length] → [n, c, length']. */
 export class MaxPool1d extends Pool<number, WithoutIndices<MaxPoolOptions<number>>> {
   constructor(kernel: number, options: WithoutIndices<MaxPoolOptions<number>> = {}) {
     super(kernel, options);
@@ -66,7 +66,7 @@ export class MaxPool1d extends Pool<number, WithoutIndices<MaxPoolOptions<number
   }
 }
 
-/** Largest value of each window: [n, c, h, w] → [n, c, h', w']. */
+/** The maximum of each window: [n, c, h, w] → [n, c, h', w']. */
 export class MaxPool2d extends Pool<number | Pair, WithoutIndices<MaxPoolOptions>> {
   constructor(kernel: number | Pair, options: WithoutIndices<MaxPoolOptions> = {}) {
     super(kernel, options);
@@ -78,7 +78,7 @@ export class MaxPool2d extends Pool<number | Pair, WithoutIndices<MaxPoolOptions
   }
 }
 
-/** Largest value of each window: [n, c, d, h, w] → [n, c, d', h', w']. */
+/** The maximum of each window: [n, c, d, h, w] → [n, c, d', h', w']. */
 export class MaxPool3d extends Pool<number | Triple, MaxPool3dOptions> {
   constructor(kernel: number | Triple, options: MaxPool3dOptions = {}) {
     super(kernel, options);
@@ -90,7 +90,7 @@ export class MaxPool3d extends Pool<number | Triple, MaxPool3dOptions> {
   }
 }
 
-/** Mean of each window of [n, c, length]. */
+/** The mean of each window of [n, c, length]. */
 export class AvgPool1d extends Pool<number, AvgPoolOptions<number>> {
   constructor(kernel: number, options: AvgPoolOptions<number> = {}) {
     super(kernel, options);
@@ -102,7 +102,7 @@ export class AvgPool1d extends Pool<number, AvgPoolOptions<number>> {
   }
 }
 
-/** Mean of each window of [n, c, h, w]. */
+/** The mean of each window of [n, c, h, w]. */
 export class AvgPool2d extends Pool<number | Pair, AvgPoolOptions<number | Pair>> {
   constructor(kernel: number | Pair, options: AvgPoolOptions<number | Pair> = {}) {
     super(kernel, options);
@@ -114,7 +114,7 @@ export class AvgPool2d extends Pool<number | Pair, AvgPoolOptions<number | Pair>
   }
 }
 
-/** Mean of each window of [n, c, d, h, w]. */
+/** The mean of each window of [n, c, d, h, w]. */
 export class AvgPool3d extends Pool<number | Triple, AvgPoolOptions<number | Triple>> {
   constructor(kernel: number | Triple, options: AvgPoolOptions<number | Triple> = {}) {
     super(kernel, options);
@@ -142,7 +142,7 @@ export class LPPool1d extends Pool<number, { readonly stride?: number }> {
   }
 }
 
-/** Pools to a given output size: `size`, in which null keeps the input's size. */
+/** Pools to the output size `size`; null keeps the input's size. */
 abstract class AdaptivePool<Size> extends Module {
   readonly size: Size;
 
@@ -176,14 +176,14 @@ export class AdaptiveAvgPool3d extends AdaptivePool<Size3d> {
   }
 }
 
-/** Largest values: [n, c, length] → [n, c, size]. */
+/** Maxima: [n, c, length] → [n, c, size]. */
 export class AdaptiveMaxPool1d extends AdaptivePool<number> {
   override forward(input: Tensor): Tensor {
     return adaptiveMaxPool1d(input, this.size);
   }
 }
 
-/** Largest values: [n, c, h, w] → [n, c, …size]. */
+/** Maxima: [n, c, h, w] → [n, c, …size]. */
 export class AdaptiveMaxPool2d extends AdaptivePool<Size2d> {
   override forward(input: Tensor): Tensor {
     return adaptiveMaxPool2d(input, this.size);

@@ -17,17 +17,17 @@ export interface CellOptions {
   readonly bias?: boolean;
 }
 
-/** The state of a cell between two steps: the hidden vector first, which is also its output. */
+/** A cell's state between two steps: the hidden vector, which is also the output, comes first. */
 export type CellState = readonly [hidden: Tensor, ...others: Tensor[]];
 
 /**
- * Weights of a recurrent cell, for all gates below each other: weightIh [gates · hidden, input],
- * weightHh [gates · hidden, hidden].
+ * The weights of a recurrent cell, stacked for all gates: weightIh [gates · hidden, input], weightHh [gates ·
+ * hidden, hidden].
  */
 export abstract class RecurrentCell extends Module {
   readonly inputSize: number;
   readonly hiddenSize: number;
-  /** Tensors of its state. */
+  /** The number of tensors in the state. */
   abstract readonly stateSize: number;
   weightIh: Parameter;
   weightHh: Parameter;
@@ -47,21 +47,21 @@ export abstract class RecurrentCell extends Module {
     this.biasHh = bias();
   }
 
-  /** The input's contribution to the gates, also for many steps at once: [steps, batch, input]. */
+  /** Returns the input's contribution to the gates; also for many steps at once: [steps, batch, input]. */
   project(input: Tensor): Tensor {
     return linear(input, this.weightIh, this.biasIh);
   }
 
-  /** One step, from the projected input [batch, gates · hidden]. */
+  /** Computes one step from the projected input [batch, gates · hidden]. */
   abstract step(projected: Tensor, state: CellState): CellState;
 
-  /** A state of zeros, for the batch of a projected input [batch, gates · hidden]. */
+  /** Returns a zero state for the batch of a projected input [batch, gates · hidden]. */
   zeroState(projected: Tensor): CellState {
     const like = narrow(projected, -1, 0, this.hiddenSize);
     return this.stateSize === 1 ? [zerosLike(like)] : [zerosLike(like), zerosLike(like)];
   }
 
-  /** The given state, or zeros. Throws ArgumentError for anything but as many tensors as the state has. */
+  /** Returns the given state, or zeros. Throws ArgumentError if the number of tensors is wrong. */
   stateFrom(given: readonly Tensor[] | null, projected: Tensor): CellState {
     if (given === null) return this.zeroState(projected);
     expectState(this.constructor.name, given, this.stateSize);
@@ -72,7 +72,7 @@ export abstract class RecurrentCell extends Module {
     return linear(hidden, this.weightHh, this.biasHh);
   }
 
-  /** The part of gate number `index`. */
+  /** Returns the slice of gate `index`. */
   protected gate(gates: Tensor, index: number): Tensor {
     return narrow(gates, -1, index * this.hiddenSize, this.hiddenSize);
   }
@@ -124,7 +124,7 @@ export class RNNCell extends RecurrentCell {
   }
 }
 
-/** Hochreiter and Schmidhuber's cell; gates in the order input, forget, candidate, output. */
+/** The cell of Hochreiter and Schmidhuber; gates in the order input, forget, candidate, output. */
 export class LSTMCell extends RecurrentCell {
   override readonly stateSize = 2;
 
@@ -133,7 +133,7 @@ export class LSTMCell extends RecurrentCell {
     super(inputSize, hiddenSize, 4, options);
   }
 
-  /** The new hidden and cell state. */
+  /** Returns the new hidden and cell state. */
   override forward(
     input: Tensor,
     state: readonly [hidden: Tensor, cell: Tensor] | null = null,
@@ -154,7 +154,7 @@ export class LSTMCell extends RecurrentCell {
   }
 }
 
-/** Cho and others' cell; gates in the order reset, update, candidate. */
+/** The cell of Cho et al.; gates in the order reset, update, candidate. */
 export class GRUCell extends RecurrentCell {
   override readonly stateSize = 1;
 

@@ -26,13 +26,13 @@ import {
 } from './recurrent-cells.ts';
 
 export interface RecurrentOptions extends CellOptions {
-  /** One by default; each reads what the one below gives. */
+  /** The number of stacked layers; 1 by default. */
   readonly numLayers?: number;
   /** Also runs from the last step to the first; the outputs of both directions are concatenated. */
   readonly bidirectional?: boolean;
   /** [batch, steps, …] instead of [steps, batch, …]. */
   readonly batchFirst?: boolean;
-  /** While training, zeroes this part of what a layer gives to the next; 0 by default. */
+  /** Fraction of a layer's output zeroed in training before the next layer; 0 by default. */
   readonly dropout?: number;
 }
 
@@ -44,19 +44,19 @@ const recurrentKinds: OptionKinds<RecurrentOptions> = {
   dropout: probability,
 };
 
-/** Outputs of all steps, and of each kind of state the last one: [layers · directions, batch, hidden]. */
+/** The outputs of all steps and, for each state tensor, the last values: [layers · directions, batch, hidden]. */
 interface Run {
   readonly outputs: Tensor;
   readonly states: readonly Tensor[];
 }
 
-/** Cells along a sequence: layers on top of each other, in one direction or two. */
+/** Cells applied along a sequence: stacked layers, in one direction or two. */
 abstract class Recurrent<Cell extends RecurrentCell> extends Module {
   readonly numLayers: number;
   readonly bidirectional: boolean;
   readonly batchFirst: boolean;
   readonly dropout: number;
-  /** Layer by layer; in two directions, forward and then backward of each. */
+  /** Cells by layer; if bidirectional, forward then backward for each layer. */
   readonly cells: readonly Cell[];
 
   constructor(inputSize: number, hiddenSize: number, options: RecurrentOptions) {
@@ -72,7 +72,7 @@ abstract class Recurrent<Cell extends RecurrentCell> extends Module {
     );
   }
 
-  /** `cells.3.weightIh` of a network in two directions is `weightIhL1Reverse`. */
+  /** In a bidirectional network, `cells.3.weightIh` is `weightIhL1Reverse`. */
   override stateName(path: string): string {
     const [, cell, tensor] = /^cells\.(\d+)\.(\w+)$/.exec(path) ?? [];
     if (!tensor) return path;
@@ -84,8 +84,8 @@ abstract class Recurrent<Cell extends RecurrentCell> extends Module {
   protected abstract newCell(input: number, hidden: number, options: RecurrentOptions): Cell;
 
   /**
-   * `states`: of each kind the first, [layers · directions, batch, hidden]; zeros when null. `lengths`
-   * int32 [batch]: steps from there on leave the state as it is, and give zeros.
+   * `states` are the initial state tensors [layers · directions, batch, hidden]; null for zeros. `lengths` int32
+   * [batch]: steps beyond a sequence's length keep its state and output zeros.
    */
   protected run(input: Tensor, states: readonly Tensor[] | null, lengths: Tensor | null): Run {
     this.check(input);
@@ -122,7 +122,7 @@ abstract class Recurrent<Cell extends RecurrentCell> extends Module {
     backwards: boolean,
   ) {
     const cell = this.cells[index]!;
-    // All steps at once: one large product instead of many.
+    // Projects all steps together: one large product instead of many.
     const projected = cell.project(sequence);
     const [steps] = sequence.shape as [number];
     let state = first ?? cell.zeroState(select(projected, 0, 0));
@@ -154,7 +154,7 @@ function reversed(list: readonly Tensor[]): Tensor[] {
   return list.map((_, i) => list[list.length - 1 - i]!);
 }
 
-/** For each step, bool [batch, 1]: which sequences include it. */
+/** Returns for each step which sequences include it: bool [batch, 1]. */
 function stepMasks(lengths: Tensor, steps: number): Tensor[] {
   const column = unsqueeze(lengths, -1);
   const masks: Tensor[] = [];
@@ -162,7 +162,7 @@ function stepMasks(lengths: Tensor, steps: number): Tensor[] {
   return masks;
 }
 
-/** Where the mask holds the next state, elsewhere the one before. */
+/** Selects the next state where the mask is true, the previous state elsewhere. */
 function stepped(mask: Tensor, next: CellState, before: CellState): CellState {
   const [hidden, ...others] = next.map((own, i) => where(mask, own, before[i]!));
   return [hidden!, ...others];
@@ -177,7 +177,7 @@ type RNNOptions = RecurrentOptions & RNNCellOptions;
 
 const rnnKinds: OptionKinds<RNNOptions> = { ...recurrentKinds, ...rnnCellKinds };
 
-/** Cells whose only state is what they put out. */
+/** Cells whose only state is their output. */
 abstract class WithHiddenState<Cell extends RecurrentCell> extends Recurrent<Cell> {
   override forward(
     input: Tensor,
@@ -191,7 +191,7 @@ abstract class WithHiddenState<Cell extends RecurrentCell> extends Recurrent<Cel
   }
 }
 
-/** Elman's network: [steps, batch, in] → outputs of all steps, and the last hidden state. */
+/** Elman's network: [steps, batch, in] → outputs of all steps and the last hidden state. */
 export class RNN extends WithHiddenState<RNNCell> {
   constructor(inputSize: number, hiddenSize: number, options: RNNOptions = {}) {
     expectOptions('RNN', options, rnnKinds);
@@ -204,7 +204,7 @@ export class RNN extends WithHiddenState<RNNCell> {
   }
 }
 
-/** Gated recurrent units: [steps, batch, in] → outputs of all steps, and the last hidden state. */
+/** Gated recurrent units: [steps, batch, in] → outputs of all steps and the last hidden state. */
 export class GRU extends WithHiddenState<GRUCell> {
   constructor(inputSize: number, hiddenSize: number, options: RecurrentOptions = {}) {
     expectOptions('GRU', options, recurrentKinds);
@@ -216,7 +216,7 @@ export class GRU extends WithHiddenState<GRUCell> {
   }
 }
 
-/** Long short-term memory: [steps, batch, in] → outputs of all steps, and the last [hidden, cell]. */
+/** Long short-term memory: [steps, batch, in] → outputs of all steps and the last [hidden, cell]. */
 export class LSTM extends Recurrent<LSTMCell> {
   constructor(inputSize: number, hiddenSize: number, options: RecurrentOptions = {}) {
     expectOptions('LSTM', options, recurrentKinds);

@@ -1,4 +1,4 @@
-/** Other resolutions, and images as columns of windows. */
+/** Resampling, and conversion between images and columns of windows. */
 
 import {
   type InterpolateOptions,
@@ -27,7 +27,7 @@ const windowKinds: OptionKinds<UnfoldOptions> = {
   stride: perDimension(count(1)),
 };
 
-/** To a size or by a factor: [n, c, …]; `nearest` when no mode is given. */
+/** Resizes [n, c, …] to a size or by a factor; `nearest` by default. */
 export class Upsample extends Module {
   readonly options: InterpolateOptions;
 
@@ -48,14 +48,14 @@ export class UpsamplingNearest2d extends Upsample {
   }
 }
 
-/** With the outermost values where they are. */
+/** Bilinear upsampling with aligned corners. */
 export class UpsamplingBilinear2d extends Upsample {
   constructor(options: Pick<InterpolateOptions, 'size' | 'scaleFactor'>) {
     super({ ...options, mode: 'bilinear', alignCorners: true });
   }
 }
 
-/** Windows as columns: [n, c, h, w] → [n, c · kh · kw, windows]. */
+/** Extracts windows as columns: [n, c, h, w] → [n, c · kh · kw, windows]. */
 export class Unfold extends Module {
   readonly kernel: number | Pair;
   readonly options: UnfoldOptions;
@@ -72,7 +72,7 @@ export class Unfold extends Module {
   }
 }
 
-/** Columns as windows of an image, added up where they overlap: the adjoint of Unfold. */
+/** Sums columns into an image where their windows overlap: the adjoint of Unfold. */
 export class Fold extends Module {
   readonly size: number | Pair;
   readonly kernel: number | Pair;

@@ -1,4 +1,4 @@
-/** Modules that only arrange what they are given. */
+/** Modules that only rearrange their input. */
 
 import { flatten, permute, reshape } from '../ops/movement/movement.ts';
 import { unflatten } from '../ops/movement/views.ts';
@@ -9,14 +9,14 @@ import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module/module.ts';
 
-/** The input itself. */
+/** Returns its input. */
 export class Identity extends Module {
   override forward(input: Tensor): Tensor {
     return input;
   }
 }
 
-/** [n, a, b, …] → [n, a·b·…]: the dimensions from `startDim` (1) to `endDim` (the last) become one. */
+/** Merges the dimensions from `startDim` (1) to `endDim` (the last): [n, a, b, …] → [n, a·b·…]. */
 export class Flatten extends Module {
   readonly startDim: number;
   readonly endDim: number;
@@ -32,7 +32,7 @@ export class Flatten extends Module {
   }
 }
 
-/** One dimension becomes several, of the given sizes; one of them may be −1. */
+/** Splits one dimension into the given sizes; one of them may be −1. */
 export class Unflatten extends Module {
   readonly dim: number;
   readonly sizes: Shape;
@@ -48,7 +48,7 @@ export class Unflatten extends Module {
   }
 }
 
-/** Channels become pixels: [n, c·r², h, w] → [n, c, h·r, w·r]. */
+/** Moves channels into pixels: [n, c·r², h, w] → [n, c, h·r, w·r]. */
 export class PixelShuffle extends Module {
   readonly factor: number;
 
@@ -68,7 +68,7 @@ export class PixelShuffle extends Module {
   }
 }
 
-/** Pixels become channels: [n, c, h·r, w·r] → [n, c·r², h, w]. */
+/** Moves pixels into channels: [n, c, h·r, w·r] → [n, c·r², h, w]. */
 export class PixelUnshuffle extends Module {
   readonly factor: number;
 

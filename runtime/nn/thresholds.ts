@@ -1,4 +1,4 @@
-/** Activations that end or bend at a number. */
+/** Activations with a threshold. */
 
 import { add, leakyRelu, lt, mul, where } from '../ops/pointwise/pointwise.ts';
 import {
@@ -16,7 +16,7 @@ import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module/module.ts';
 
-/** x above the threshold, `value` elsewhere. */
+/** x above the threshold, else `value`. */
 export class Threshold extends Module {
   readonly threshold: number;
   readonly value: number;
@@ -32,7 +32,7 @@ export class Threshold extends Module {
   }
 }
 
-/** x, but 0 between −lambd and lambd. */
+/** x outside [−lambd, lambd], else 0. */
 export class Hardshrink extends Module {
   readonly lambd: number;
 
@@ -46,7 +46,7 @@ export class Hardshrink extends Module {
   }
 }
 
-/** x moved towards 0 by lambd, and 0 where it would pass it. */
+/** x moved toward 0 by lambd, but not past 0. */
 export class Softshrink extends Module {
   readonly lambd: number;
 
@@ -67,7 +67,7 @@ export class Tanhshrink extends Module {
   }
 }
 
-/** Elu that is smooth for every alpha. */
+/** An ELU that is smooth for every alpha. */
 export class CELU extends Module {
   readonly alpha: number;
 
@@ -81,7 +81,7 @@ export class CELU extends Module {
   }
 }
 
-/** The first half along `dim`, let through by the sigmoid of the second. */
+/** Gated linear unit: the first half along `dim` times the sigmoid of the second. */
 export class GLU extends Module {
   readonly dim: number;
 
@@ -95,7 +95,7 @@ export class GLU extends Module {
   }
 }
 
-/** Leaky ReLU whose slope is drawn between the bounds while training, and their mean else. */
+/** Leaky ReLU with a random slope between the bounds in training, and their mean in evaluation. */
 export class RReLU extends Module {
   readonly lower: number;
   readonly upper: number;

@@ -32,7 +32,7 @@ export interface TransformerLayerOptions {
   readonly layerNormEps?: number;
   /** [batch, steps, features] instead of [steps, batch, features]. */
   readonly batchFirst?: boolean;
-  /** Normalizes what goes into each part instead of what comes out. */
+  /** Normalizes the input of each sublayer instead of its output. */
   readonly normFirst?: boolean;
 }
 
@@ -45,19 +45,19 @@ const layerKinds: OptionKinds<TransformerLayerOptions> = {
   normFirst: flag,
 };
 
-/** Steps that attention ignores, as MultiheadAttention takes them. */
+/** Attention masks, as MultiheadAttention takes them. */
 export interface SelfMasks {
   readonly mask?: Tensor | null;
   readonly keyPaddingMask?: Tensor | null;
 }
 
 export interface DecoderMasks extends SelfMasks {
-  /** For the encoder's output. */
+  /** Masks attention to the encoder's output. */
   readonly memoryMask?: Tensor | null;
   readonly memoryKeyPaddingMask?: Tensor | null;
 }
 
-/** Two linear layers after attention: what encoder and decoder layers share. */
+/** The two linear layers after attention, shared by encoder and decoder layers. */
 abstract class TransformerLayer extends Module {
   readonly normFirst: boolean;
   readonly activation: (x: Tensor) => Tensor;
@@ -98,7 +98,7 @@ function exactGelu(x: Tensor): Tensor {
 const decoderMasks = ['mask', 'keyPaddingMask', 'memoryMask', 'memoryKeyPaddingMask'] as const;
 const allMasks = [...decoderMasks, 'sourceMask', 'sourceKeyPaddingMask'] as const;
 
-/** Self-attention, then two linear layers, each with a residual: shape stays. */
+/** Self-attention and two linear layers, each with a residual; the shape stays the same. */
 export class TransformerEncoderLayer extends TransformerLayer {
   norm1: LayerNorm;
   norm2: LayerNorm;
@@ -129,7 +129,7 @@ export class TransformerEncoderLayer extends TransformerLayer {
   }
 }
 
-/** Self-attention, attention to what the encoder gave, two linear layers, each with a residual. */
+/** Self-attention, attention to the encoder's output and two linear layers, each with a residual. */
 export class TransformerDecoderLayer extends TransformerLayer {
   multiheadAttn: MultiheadAttention;
   norm1: LayerNorm;
@@ -179,7 +179,7 @@ export class TransformerDecoderLayer extends TransformerLayer {
   }
 }
 
-/** Layers on top of each other. PyTorch copies one layer; here `make` makes each. */
+/** Stacked layers. PyTorch copies one layer; here `make` creates each. */
 abstract class TransformerStack<L extends Module> extends Module {
   readonly layers: readonly L[];
   norm: LayerNorm | null;
@@ -214,7 +214,7 @@ function notAMaker(name: string, given: unknown): ArgumentError {
   });
 }
 
-/** `numLayers` encoder layers, and a last normalization if there is one. */
+/** `numLayers` encoder layers and an optional final normalization. */
 export class TransformerEncoder extends TransformerStack<TransformerEncoderLayer> {
   constructor(
     make: (index: number) => TransformerEncoderLayer,
@@ -233,7 +233,7 @@ export class TransformerEncoder extends TransformerStack<TransformerEncoderLayer
   }
 }
 
-/** `numLayers` decoder layers, and a last normalization if there is one. */
+/** `numLayers` decoder layers and an optional final normalization. */
 export class TransformerDecoder extends TransformerStack<TransformerDecoderLayer> {
   constructor(
     make: (index: number) => TransformerDecoderLayer,
@@ -271,7 +271,7 @@ const transformerKinds: OptionKinds<TransformerOptions> = {
   numDecoderLayers: count(0),
 };
 
-/** Vaswani and others' network: source and target [steps, batch, features] → like the target. */
+/** The network of Vaswani et al.: source and target [steps, batch, features] → shaped like the target. */
 export class Transformer extends Module {
   encoder: TransformerEncoder;
   decoder: TransformerDecoder;

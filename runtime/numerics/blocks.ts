@@ -1,10 +1,10 @@
 /**
- * How kernels order long sums. Part of what an op means, since another order rounds otherwise: code that
- * computes a sum in several steps has to end each of them where a block ends.
+ * The order in which kernels compute long sums. It is part of an op's semantics, because another order rounds
+ * differently: code that computes a sum in several steps has to end each step at a block boundary.
  */
 
-/** A product of matrices sums this many neighbours along the inner dimension before they join the rest. */
+/** Matrix products sum this many adjacent products along the inner dimension before adding them to the rest. */
 export const productBlock = 256;
 
-/** A sum takes this many elements, then this many such results, then all of these. */
+/** Sums combine this many elements, then this many such results, then all of those. */
 export const sumBlock = 64;

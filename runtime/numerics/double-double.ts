@@ -1,6 +1,6 @@
 /**
- * Numbers as unevaluated sums of two float64, to about 104 bits, after Dekker, "A floating-point technique for
- * extending the available precision" (1971), and Knuth's TwoSum. They use +, −, · and / alone, which IEEE 754
+ * Numbers as unevaluated sums of two float64, with about 104 bits, after Dekker, "A floating-point technique for
+ * extending the available precision" (1971), and Knuth's TwoSum. They use only +, −, · and /, which IEEE 754
  * rounds the same way in every engine.
  */
 export interface DoubleDouble {
@@ -8,26 +8,26 @@ export interface DoubleDouble {
   readonly low: number;
 }
 
-/** a + b and its rounding error, where |a| ≥ |b| or a is 0. */
+/** Returns a + b and its rounding error, for |a| ≥ |b| or a = 0. */
 function quickSum(a: number, b: number): DoubleDouble {
   const high = a + b;
   return { high, low: b - (high - a) };
 }
 
-/** a + b and its rounding error. */
+/** Returns a + b and its rounding error. */
 export function twoSum(a: number, b: number): DoubleDouble {
   const high = a + b;
   const shown = high - a;
   return { high, low: a - (high - shown) + (b - shown) };
 }
 
-/** The upper 26 bits of a number below 2^970: products of two such halves are exact. */
+/** Returns the upper 26 bits of a number below 2^970: products of two such halves are exact. */
 function upperHalf(x: number): number {
   const scaled = 134217729 * x;
   return scaled - (scaled - x);
 }
 
-/** a · b and its rounding error, for factors below 2^970. */
+/** Returns a · b and its rounding error, for factors below 2^970. */
 export function twoProduct(a: number, b: number): DoubleDouble {
   const high = a * b;
   const [aHigh, bHigh] = [upperHalf(a), upperHalf(b)];
@@ -55,7 +55,7 @@ export function over(a: DoubleDouble, b: DoubleDouble): DoubleDouble {
   return quickSum(quotient, rest.high / b.high);
 }
 
-/** The polynomial by Horner's rule; coefficients from the constant on. */
+/** Evaluates a polynomial by Horner's rule; coefficients start with the constant. */
 export function polynomial(x: number, coefficients: readonly number[]): number {
   let sum = 0;
   for (let i = coefficients.length - 1; i >= 0; i--) sum = sum * x + coefficients[i]!;

@@ -18,15 +18,15 @@ import {
 import { acos, asin, atan, atan2, cos, sin, tan } from './portable-trigonometry.ts';
 
 /**
- * The arithmetic that kernels use: the engine's `Math` and fused multiply-add where it is faster, or functions with the
- * same bits in every engine.
+ * The arithmetic of kernels: the engine's `Math`, with fused multiply-add where it is faster, or functions with
+ * the same bits in every engine.
  */
 export type Numerics = 'default' | 'portable';
 
 type Unary = (x: number) => number;
 type Binary = (x: number, y: number) => number;
 
-/** Functions of float64 that IEEE 754 doesn't define to the bit. */
+/** float64 functions that IEEE 754 doesn't define bit by bit. */
 export interface MathFunctions {
   exp: Unary;
   exp2: Unary;
@@ -48,7 +48,7 @@ export interface MathFunctions {
   acosh: Unary;
   atanh: Unary;
   atan2: Binary;
-  /** 1 to any power is 1, and so is −1 to an infinite one, as in C. */
+  /** 1 to any power, and −1 to an infinite power, are 1, as in C. */
   pow: Binary;
 }
 
@@ -62,14 +62,14 @@ const engine: MathFunctions = {
   pow: (x, y) => (x === 1 || (x === -1 && Math.abs(y) === Number.POSITIVE_INFINITY) ? 1 : x ** y),
 };
 
-// Named one by one: of a namespace as an object bundlers keep what makes such objects.
+// Named individually: a namespace used as an object makes bundlers keep the code that creates such objects.
 export const portableMath: MathFunctions = {
   ...{ exp, exp2, expm1, log, log2, log10, log1p, pow },
   ...{ sinh, cosh, tanh, asinh, acosh, atanh },
   ...{ sin, cos, tan, asin, acos, atan, atan2 },
 };
 
-/** The functions in force. */
+/** The functions in use. */
 export const math: MathFunctions = { ...engine };
 
 let chosen: Numerics = 'default';
@@ -77,7 +77,7 @@ let isFixed = false;
 
 export const numerics = (): Numerics => chosen;
 
-/** Called by what generates kernels: from now on, all of them compute the same. */
+/** Called when kernels are generated: from then on, numerics can't change. */
 export function fixNumerics(): void {
   isFixed = true;
 }
@@ -85,7 +85,7 @@ export function fixNumerics(): void {
 /** Whether kernels have been generated. */
 export const kernelsExist = (): boolean => isFixed;
 
-/** A value of the option or the environment variable. Throws ArgumentError. */
+/** Validates a value of the option or environment variable. Throws ArgumentError. */
 export function checkedNumerics(given: unknown, what: string): Numerics {
   if (given === 'default' || given === 'portable') return given;
   throw new ArgumentError({
@@ -96,7 +96,7 @@ export function checkedNumerics(given: unknown, what: string): Numerics {
   });
 }
 
-/** Throws DeviceError once kernels have been generated with others. */
+/** Chooses the numerics. Throws DeviceError if kernels have been generated with others. */
 export function chooseNumerics(wanted: Numerics): void {
   if (wanted === chosen) return;
   if (isFixed) {

@@ -11,15 +11,16 @@ import {
 } from './double-double.ts';
 
 /**
- * Exponentials, logarithms, powers and hyperbolic functions of float64 from +, −, ·, / and √, which IEEE 754 rounds
- * alike everywhere: unlike those of `Math`, they have the same bits in every engine. Errors stay below 1 unit in
- * the last place for exp, log and pow, and below 2 for the hyperbolic functions and their inverses.
+ * float64 exponentials, logarithms, powers and hyperbolic functions composed of +, −, ·, / and √, which IEEE 754
+ * rounds identically everywhere: unlike `Math` functions, they have the same bits in every engine. Errors are
+ * below 1 unit in the last place for exp, log and pow, and below 2 for the hyperbolic functions and their
+ * inverses.
  */
 
 const words = new Uint32Array(2);
 const double = new Float64Array(words.buffer);
 
-/** The index of the word of a float64 that holds its exponent. */
+/** The index of the 32-bit word of a float64 that contains its exponent. */
 const upper = (() => {
   double[0] = 1;
   return words[1] === 0 ? 0 : 1;
@@ -55,7 +56,7 @@ const inverseFactorials = Array.from({ length: 14 }, (_, i) => {
 /** 1/5, 1/7, … 1/27 */
 const oddInverses = Array.from({ length: 12 }, (_, i) => 1 / (2 * i + 5));
 
-/** e^r − 1 for |r| ≤ 0.35: r + r²/2 exactly enough, and the rest of the series. */
+/** e^r − 1 for |r| ≤ 0.35: r + r²/2 in double-double precision plus the rest of the series. */
 function smallExpm1(r: DoubleDouble): DoubleDouble {
   const { high, low } = r;
   const square = twoProduct(high, high);
@@ -99,7 +100,7 @@ export function expm1(x: number): number {
   return less.high + less.low;
 }
 
-/** A positive finite number as m · 2^e with √½ ≤ m < √2. */
+/** Decomposes a positive finite number into m · 2^e with √½ ≤ m < √2. */
 function parts(x: number): { readonly m: number; readonly e: number } {
   const isSubnormal = x < 2 ** -1022;
   double[0] = isSubnormal ? x * 2 ** 54 : x;
@@ -127,7 +128,7 @@ function logOf(x: number): DoubleDouble {
   return e === 0 ? own : plus(times(single(e), ln2), own);
 }
 
-/** The logarithm where it is not a number, or infinite. */
+/** Returns the logarithm of special arguments, for which it is NaN or infinite; null for others. */
 function specialLog(x: number): number | null {
   if (x === 0) return Number.NEGATIVE_INFINITY;
   if (Number.isNaN(x) || x < 0) return Number.NaN;
@@ -161,7 +162,7 @@ export function log1p(x: number): number {
 
 const isOdd = (y: number): boolean => Math.abs(y) < 2 ** 53 && Math.abs(y % 2) === 1;
 
-/** Like `**`, except that 1 to any power is 1, and so is −1 to an infinite power, as in C. */
+/** Like `**`, except that 1 to any power, and −1 to an infinite power, are 1, as in C. */
 export function pow(x: number, y: number): number {
   if (x === 1 || y === 0) return 1;
   if (Number.isNaN(x) || Number.isNaN(y)) return Number.NaN;
@@ -176,12 +177,12 @@ export function pow(x: number, y: number): number {
   }
   if (x < 0 && !Number.isInteger(y)) return Number.NaN;
   if (size === 1) return sign;
-  // With a larger exponent, every x but 1 gives 0 or ∞.
+  // With a larger exponent, every x except 1 gives 0 or ∞.
   const bounded = Math.max(-(2 ** 80), Math.min(2 ** 80, y));
   return sign * expOf(times(logOf(size), single(bounded)));
 }
 
-/** Below it, x + x³ is x. */
+/** Below this, x + x³ rounds to x. */
 const tiny = 2 ** -28;
 
 export function tanh(x: number): number {

@@ -10,15 +10,15 @@ import {
 } from './double-double.ts';
 
 /**
- * Trigonometric functions of float64 from +, −, ·, / and √ (and BigInt for arguments from 100,000 on): the same bits
- * in every engine. Errors stay below 1 unit in the last place for sin and cos, and below 2 for the others.
+ * float64 trigonometric functions composed of +, −, ·, / and √ (and BigInt for arguments ≥ 100,000), with the same
+ * bits in every engine. Errors are below 1 unit in the last place for sin and cos, and below 2 for the others.
  */
 
 const halfPi: DoubleDouble = { high: 1.5707963267948966, low: 6.123233995736766e-17 };
-/** The part of π/2 that the two numbers leave out. */
+/** The part of π/2 beyond the two numbers. */
 const halfPiRest = -1.4973849048591833e-33;
 
-/** x minus a whole number of quarter turns, and that number modulo 4. */
+/** x minus a multiple of π/2, and that multiple modulo 4. */
 interface Reduced {
   readonly r: DoubleDouble;
   readonly quarter: number;
@@ -34,7 +34,7 @@ function reduce(x: number): Reduced {
   return { r: plus(second, single(-n * halfPiRest)), quarter: n & 3 };
 }
 
-/** Digits of 2/π, as many as the largest float64 needs besides those of the result. */
+/** Bits of 2/π needed for the largest float64, besides those of the result. */
 const bits = 1280n;
 
 let twoOverPi: bigint | null = null;
@@ -59,7 +59,7 @@ function digits(): bigint {
   return twoOverPi;
 }
 
-/** The number that the bits of a float64 are: mantissa · 2^exponent. */
+/** Decomposes a float64 exactly: mantissa · 2^exponent. */
 function wholeParts(x: number): { readonly mantissa: bigint; readonly exponent: bigint } {
   const view = new DataView(new ArrayBuffer(8));
   view.setFloat64(0, x);
@@ -72,7 +72,7 @@ function wholeParts(x: number): { readonly mantissa: bigint; readonly exponent: 
 
 function reduceLarge(x: number): Reduced {
   const { mantissa, exponent } = wholeParts(Math.abs(x));
-  // Quarter turns in units of 2^−128.
+  // Multiples of π/2, in units of 2^−128.
   const turns = (mantissa * digits() * (1n << (exponent + 128n))) >> bits;
   const nearest = (turns + (1n << 127n)) >> 128n;
   const rest = turns - (nearest << 128n);
@@ -86,7 +86,7 @@ function reduceLarge(x: number): Reduced {
   return x < 0 ? { r: negative(r), quarter: -quarter & 3 } : { r, quarter };
 }
 
-/** ±1/n! for n, n + 2, …, with changing signs. */
+/** ±1/n! for n, n + 2, …, with alternating signs. */
 function series(first: number, sign: number): readonly number[] {
   return Array.from({ length: 9 }, (_, i) => {
     let factorial = 1;
@@ -111,7 +111,7 @@ function cosineOf({ high, low }: DoubleDouble): number {
   return main.high + (main.low - half.low + (rest - high * low));
 }
 
-/** sin of x and a number of quarter turns more. */
+/** Returns sin(x + more · π/2). */
 function turned(x: number, more: number): number {
   if (!Number.isFinite(x)) return Number.NaN;
   const { r, quarter } = reduce(x);
@@ -128,7 +128,7 @@ export function tan(x: number): number {
   return x === 0 ? x : turned(x, 0) / turned(x, 1);
 }
 
-/** arctan k/8 in two parts. */
+/** arctan k/8 in double-double precision. */
 const arctans: readonly DoubleDouble[] = [
   { high: 0, low: 0 },
   { high: 0.12435499454676144, low: -3.1253241424539383e-18 },
@@ -144,7 +144,7 @@ const arctans: readonly DoubleDouble[] = [
 /** −1/3, 1/5, −1/7, … */
 const arctanSeries = Array.from({ length: 8 }, (_, i) => (i % 2 ? 1 : -1) / (2 * i + 3));
 
-/** arctan of a/b for a ≥ 0 and b > 0, of which not both are infinite. */
+/** arctan(a/b) for a ≥ 0 and b > 0, not both infinite. */
 function arctanOf(a: number, b: number): DoubleDouble {
   if (a > b) {
     const { high, low } = arctanOf(b, a);

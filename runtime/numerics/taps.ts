@@ -1,9 +1,9 @@
 /** Weights of interpolation and average pooling along one dimension. */
 
-/** One term of an entry: another entry times a weight. */
+/** One term of an entry: another entry and its weight. */
 export type Tap = readonly [index: number, weight: number];
 
-/** Catmull-Rom-like interpolation with a = −¾, as in PyTorch. */
+/** Cubic convolution weights with a = −¾, as in PyTorch. */
 function cubicWeights(t: number): number[] {
   const a = -0.75;
   const near = (d: number) => ((a + 2) * d - (a + 3)) * d * d + 1;
@@ -15,7 +15,10 @@ function evenly(start: number, end: number, divisor: number): Tap[] {
   return Array.from({ length: Math.max(0, end - start) }, (_, k) => [start + k, 1 / divisor]);
 }
 
-/** The terms of entry `i` of `count`, made of `size` entries, by the attribute `mode` of the op `resample`. */
+/**
+ * Returns the terms of entry `i` of `count`, computed from `size` entries, for attribute `mode` of the op
+ * `resample`.
+ */
 export function tapsOf(
   i: number,
   size: number,
@@ -55,7 +58,7 @@ export function tapsOf(
       const from = i * stride! - padding!;
       const to = Math.min(from + kernel!, size + padding!);
       const [start, end] = [Math.max(0, from), Math.min(to, size)];
-      // 0: the window's own size with the border, −1: without it.
+      // 0: the window size including the border, −1: without it.
       return evenly(start, end, divisor! > 0 ? divisor! : divisor === 0 ? to - from : end - start);
     }
   }

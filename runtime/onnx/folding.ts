@@ -5,28 +5,34 @@ import type { CompiledGraph } from './graph.ts';
 import type { Runner } from './node/node.ts';
 import { countOf, type Operand, type Value } from './values/host.ts';
 
-/** Operators that return elements of their operands, none of them twice. */
+/** Operators that return elements of their operands without repeating any. */
 const rearranging = new Set([
   ...['Concat', 'Slice', 'Split', 'Transpose', 'Reshape', 'Flatten', 'Squeeze', 'Unsqueeze'],
   'Identity',
 ]);
 
-/** Files are not trusted: what is computed of their constants has at most so many elements for each of those. */
+/**
+ * Files are not trusted: the results of constant folding are limited to this many times the elements of the
+ * constants.
+ */
 const mostTimes = 4;
 
 /**
- * Nodes that only rearrange constants of the file, which are run once, when it is imported: exporters put the gates of a
- * layer into ONNX's order that way. Weights are learned, and no constants.
+ * Runs nodes that only rearrange constants of the file once, on import: exporters reorder the gates of a layer to
+ * ONNX's order that way. Weights are learned and therefore not constants.
  */
 export class Folding {
   #room = 0;
 
-  /** A constant of the file. */
+  /** Adds a constant of the file. */
   add(value: Value): void {
     this.#room += mostTimes * countOf(value.shape);
   }
 
-  /** Results of a node over constants; null where it has to be run with the model. `isOfNumbers`: JavaScript numbers alone. */
+  /**
+   * Returns the results of a node over constants; null if it has to run with the model. `isOfNumbers` means that
+   * all operands are JavaScript numbers.
+   */
   fold(
     opType: string,
     run: Runner,
@@ -44,15 +50,15 @@ export class Folding {
       this.#room -= list.reduce((sum, { shape }) => sum + countOf(shape), 0);
       return list;
     } catch {
-      // The error is that of the model, when it runs.
+      // The model reports the error when it runs.
       return null;
     }
   }
 }
 
 /**
- * The graph without the constants that only folded nodes have read, which are disposed of, and with memory of their own for
- * the folded ones. `isKept` says which constants stay whatever reads them.
+ * Returns the graph without constants that only folded nodes read, which are disposed, and with exclusive memory
+ * for the folded results. `isKept` tells which constants stay regardless.
  */
 export function withoutUnread(
   graph: CompiledGraph,
@@ -77,7 +83,7 @@ export function withoutUnread(
     constants: part.constants.flatMap(([slot, value]) => {
       if (read.has(slot) || isKept(slot)) {
         if (!folded.has(slot) || !(value instanceof Tensor)) return [[slot, value] as const];
-        // A view would keep all of what it is a view of.
+        // A view would keep its entire base alive.
         unread.push(value);
         return [[slot, value.clone()] as const];
       }

@@ -28,7 +28,7 @@ interface Step {
   readonly outputs: readonly number[];
 }
 
-/** A branch or loop, which runs graphs of its own. */
+/** A branch or loop, with its graphs. */
 interface ControlStep {
   readonly kind: 'if' | 'loop';
   readonly graphs: readonly CompiledGraph[];
@@ -36,7 +36,7 @@ interface ControlStep {
   readonly outputs: readonly number[];
 }
 
-/** A graph as steps over numbered values; nested graphs see the values of those around them. */
+/** A graph as steps over numbered values; nested graphs see the values of enclosing ones. */
 export interface CompiledGraph {
   readonly inputs: readonly number[];
   readonly steps: readonly (Step | ControlStep)[];
@@ -47,7 +47,7 @@ export interface CompiledGraph {
   readonly constants: readonly (readonly [slot: number, value: Value])[];
 }
 
-/** Numbers of values by their names; a nested graph's names hide those around it. */
+/** Slots of values by name; a nested graph's names shadow those of enclosing graphs. */
 class Names {
   readonly #around: Names | null;
   readonly #own = new Map<string, number>();
@@ -64,7 +64,7 @@ class Names {
     return slot;
   }
 
-  /** The number of a value without a name. */
+  /** Returns the slot of an unnamed value. */
   unnamed(): number {
     return this.#count.next++;
   }
@@ -77,18 +77,18 @@ class Names {
 export class GraphCompiler {
   readonly #external: ExternalData;
   readonly #opset: number;
-  /** Operators that there are not, with the reason. */
+  /** Unsupported operators, with the reason. */
   readonly missing = new Set<string>();
-  /** Numbers of the values that nodes read as more than settings. */
+  /** Slots of values that nodes read as data, not only as settings. */
   readonly #data = new Set<number>();
-  /** Values that the file holds. */
+  /** Values stored in the file. */
   readonly #known = new Map<number, Value>();
-  /** Values that are numbers of JavaScript in every run. */
+  /** Values that are JavaScript numbers in every run. */
   readonly #numbers = new Set<number>();
-  /** Initializers of the model itself: those of floating-point numbers are learned. */
+  /** The model's own initializers; floating-point ones are learned. */
   readonly #initializers = new Set<number>();
   readonly #folding = new Folding();
-  /** Constants that nodes of the file compute. */
+  /** Constants computed by nodes of the file. */
   readonly #folded = new Set<number>();
 
   constructor(opset: number, external: ExternalData) {
@@ -96,7 +96,7 @@ export class GraphCompiler {
     this.#external = external;
   }
 
-  /** The graph of the model, and the numbers of its initializers by name, but for those that are settings alone. */
+  /** Returns the graph of the model, and the slots of its initializers by name, except those that are only settings. */
   model(graph: OnnxGraph): {
     readonly compiled: CompiledGraph;
     readonly weights: ReadonlyMap<string, number>;
@@ -187,7 +187,7 @@ export class GraphCompiler {
       : [{ run, inputs, outputs }];
   }
 
-  /** Whether the step has become constants. */
+  /** Whether the step was replaced by constants. */
   #fold(
     opType: string,
     { run, inputs, outputs }: Step,
@@ -223,7 +223,7 @@ export class GraphCompiler {
     return [slot, value];
   }
 
-  /** The number of an operand; a setting that the file holds has one of its own. */
+  /** Returns the slot of an operand; a setting stored in the file gets a separate slot. */
   #operand(
     slot: number,
     isForSetting: boolean,
@@ -261,14 +261,14 @@ export class GraphCompiler {
   }
 }
 
-/** The graph with everything in it but tensors frozen: compiled functions check that it is the same one, and not what it holds. */
+/** Freezes everything in the graph except tensors: compiled functions guard on its identity, not its contents. */
 function frozen<T>(part: T): T {
   if (typeof part !== 'object' || part === null || part instanceof Tensor) return part;
   for (const each of Object.values(part)) frozen(each);
   return Object.freeze(part);
 }
 
-/** Results of a graph. `around`: values of the graphs that it is in, by number. */
+/** Runs a graph. `around` are the values of the enclosing graphs, by slot. */
 export function runGraph(
   graph: CompiledGraph,
   around: readonly Operand[],
@@ -302,7 +302,7 @@ export function runGraph(
   return outputs;
 }
 
-/** A value that a step has computed; an operator may have fewer results than the node's names. */
+/** Returns a value computed by a step; an operator may have fewer results than the node has names. */
 function valueAt(values: readonly Operand[], slot: number): Value {
   const value = values[slot];
   if (value) return value;
@@ -326,10 +326,10 @@ function holds(value: Value): boolean {
   return Number(value.itemSync()) !== 0;
 }
 
-/** The most iterations of a loop whose condition is a constant: those of a damaged file could run for years. */
+/** The iteration limit of a loop with a constant condition; in a damaged file it could run for years. */
 const mostUnconditional = 2 ** 16;
 
-/** Runs a Loop node. The results are the loop-carried values, then the values that each iteration adds, stacked. */
+/** Runs a Loop node. Returns the loop-carried values, then the stacked values of all iterations. */
 function runLoop(
   body: CompiledGraph,
   values: readonly Operand[],
@@ -359,10 +359,7 @@ function runLoop(
   return [...carried, ...scans.map((own, k) => stacked(own, body.outputTypes[1 + count + k]))];
 }
 
-/**
- * Stacks the values that iterations add, in a dimension of its own; without an iteration the file has to declare their
- * type.
- */
+/** Stacks the values of all iterations along a new dimension; without iterations, the file must declare their type. */
 function stacked(items: readonly Operand[], type: OnnxTensorType | undefined): Value {
   if (items.length === 0) return noItems(type);
   if (items.every(isHost)) {

@@ -5,7 +5,7 @@ import type { Tensor } from '../tensor/tensor.ts';
 import { type CompiledGraph, runGraph } from './graph.ts';
 import { hostOf, type Operand, tensorOf } from './values/host.ts';
 
-/** A weight: its name, where it is among the values of the graph, and whether it is learned. */
+/** A weight: its name, its slot in the graph, and whether it is learned. */
 export interface ModelWeight {
   readonly name: string;
   readonly slot: number;
@@ -13,12 +13,13 @@ export interface ModelWeight {
   readonly isTrained: boolean;
 }
 
-/** A model's argument for one input: a tensor, or a number where the input has no dimensions. */
+/** A model's argument for one input: a tensor, or a number if the input is a scalar. */
 export type ModelInput = Tensor | number | bigint | boolean;
 
 /**
- * An imported model: a module whose parameters and buffers are the model's weights by their own names. `forward`
- * takes its inputs in the order of `inputNames` and returns a tensor, or an array in the order of `outputNames`.
+ * An imported model: a module whose parameters and buffers are the model's weights under their own names.
+ * `forward` takes the inputs in the order of `inputNames` and returns a tensor, or an array in the order of
+ * `outputNames`.
  */
 export class OnnxModule extends Module {
   readonly inputNames: readonly string[];

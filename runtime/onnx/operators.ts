@@ -8,7 +8,7 @@ import { reductionOperators } from './ops/reductions.ts';
 import { resize } from './ops/resize.ts';
 import { shapeOperators } from './ops/shapes.ts';
 
-/** The operators of ONNX that are imported, by name; `If`, `Loop` and `Constant` are the graph's own. */
+/** The supported ONNX operators by name; the graph implements `If`, `Loop` and `Constant`. */
 export const operators: Readonly<Record<string, Operator>> = {
   ...elementwiseOperators,
   ...indexingOperators,

@@ -1,8 +1,8 @@
 import { type Host, hostOf, isHost, numbersIn, type Value } from './values/host.ts';
 
 /**
- * Operands that say how an operator works rather than what it works on: bounds, sizes, axes, flags. Where the file holds
- * them they are JavaScript numbers, whatever their type, so that a compiled program knows them.
+ * Operands that configure an operator rather than being processed: bounds, sizes, axes, flags. If stored in the
+ * file they become JavaScript numbers of any type, so that compiled programs know them.
  */
 const settingsOf: Readonly<Record<string, readonly number[]>> = {
   Clip: [1, 2],
@@ -33,7 +33,7 @@ export function isSetting(opType: string, i: number): boolean {
   return Object.hasOwn(settingsOf, opType) && settingsOf[opType]!.includes(i);
 }
 
-/** Operators that compute numbers of JavaScript from such numbers. */
+/** Operators that compute JavaScript numbers from JavaScript numbers. */
 const ofNumbers = new Set([
   ...['Add', 'Sub', 'Mul', 'Div', 'Pow', 'Mod', 'Max', 'Min', 'Sum', 'Neg', 'Abs', 'Sqrt', 'Floor'],
   ...['Ceil', 'Round', 'Cast', 'Identity', 'Where', 'Equal', 'Less', 'LessOrEqual', 'Greater'],
@@ -42,7 +42,10 @@ const ofNumbers = new Set([
   ...['ReduceMax', 'ReduceMin'],
 ]);
 
-/** Where the results of a node are numbers: sizes of tensors, or computed from numbers and constants of the file alone. */
+/**
+ * Whether a node's results are JavaScript numbers: sizes of tensors, or values computed only from numbers and
+ * constants of the file.
+ */
 export function givesNumbers(
   opType: string,
   operands: readonly { readonly isNumber: boolean; readonly constant: Value | undefined }[],
@@ -55,10 +58,10 @@ export function givesNumbers(
   );
 }
 
-/** Settings have a number or two for each dimension; what is larger, such as a table of exponents, is data. */
+/** Settings have one or two numbers per dimension; anything larger, such as an exponent table, is data. */
 const mostNumbers = 64;
 
-/** The numbers of a tensor of the file; null where there are too many for a setting. */
+/** Returns the numbers of a tensor in the file; null if there are too many for a setting. */
 export function settingOf(value: Value): Host | null {
   if (isHost(value)) return value;
   if (value.numel() > mostNumbers) return null;

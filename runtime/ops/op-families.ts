@@ -1,14 +1,14 @@
-/** The ops of programs by family, for pages that load those of their programs alone. */
+/** The ops of programs by family, for pages that load only the families their programs use. */
 
 interface Family {
-  /** The names of its ops. */
+  /** The names of the family's ops. */
   readonly ops: string;
   readonly load: () => Promise<object>;
 }
 
 /**
- * The families besides `families/core.ts`, in an order: none needs modules that a later one has and an earlier one hasn't,
- * so that `build/bundle.ts` can put neighbours into one file. Loading a family defines its ops.
+ * The families besides `families/core.ts`, ordered so that none needs modules that a later family has and no
+ * earlier one; `build/bundle.ts` can thus put neighbors into one file. Loading a family defines its ops.
  */
 export const families: Readonly<Record<string, Family>> = {
   common: {
@@ -93,7 +93,7 @@ export const families: Readonly<Record<string, Family>> = {
   },
 };
 
-/** Loads the families of these ops. Names of no op are left to what looks for them. */
+/** Loads the families of these ops. Unknown names are left for the caller to report. */
 export async function loadOps(names: ReadonlySet<string>): Promise<void> {
   const wanted = Object.values(families).filter(({ ops }) =>
     ops.split(' ').some((name) => names.has(name)),

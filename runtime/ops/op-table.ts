@@ -1,6 +1,6 @@
 /**
- * The ops by name, for programs: their files and the passes on them name ops that no function of a page calls. This file
- * refers to all of them; one that needs a few loads their families (`op-families.ts`).
+ * The ops by name, for programs: their files and the passes on them name ops that no function of a page calls.
+ * This module refers to all of them; code that needs only a few loads their families (`op-families.ts`).
  */
 
 import { invariant } from '../errors/invariant.ts';
@@ -19,7 +19,7 @@ import { softmaxOps } from './families/softmax.ts';
 import { standardizationOps } from './families/standardization.ts';
 import { type OpRecord, opsIn } from './record/define-op.ts';
 
-/** Every record by name, in the order of definition. */
+/** All records by name, in the order of definition. */
 export const opTable: ReadonlyMap<string, OpRecord> = opsIn(
   coreOps,
   commonOps,

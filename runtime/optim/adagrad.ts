@@ -21,9 +21,9 @@ interface AdagradGroup {
 }
 
 export interface AdagradOptions extends Partial<Rates> {
-  /** The rate is divided by 1 + (step − 1)·lrDecay. */
+  /** Divides the rate by 1 + (step − 1)·lrDecay. */
   readonly lrDecay?: number;
-  /** Initial value of the sums of squares; 0 by default. */
+  /** The initial value of the sums of squares; 0 by default. */
   readonly initialAccumulator?: number;
   /** 1e-10 by default. */
   readonly eps?: number;
@@ -37,8 +37,8 @@ const adagradKinds: OptionKinds<AdagradOptions> = {
 };
 
 /**
- * Duchi, Hazan and Singer's Adagrad: gradients divided by the root of the sum of all their squares.
- * lr 0.01 by default.
+ * Adagrad (Duchi, Hazan and Singer): divides gradients by the root of the sum of all their squares. lr 0.01 by
+ * default.
  */
 export class Adagrad extends Optimizer<AdagradGroup, number> {
   readonly sums: readonly Tensor[];
@@ -61,7 +61,7 @@ export class Adagrad extends Optimizer<AdagradGroup, number> {
   }
 
   protected override factors({ lr, lrDecay }: ParameterGroup<AdagradGroup>, count: number): number {
-    // The count is requested only where it matters.
+    // A step reads the count only if it matters.
     return lrDecay === 0 ? -lr : -lr / (1 + (count - 1) * lrDecay);
   }
 
@@ -93,9 +93,9 @@ const adadeltaKinds: OptionKinds<AdadeltaOptions> = {
   eps: anyNumber,
 };
 
-/** Zeiler's Adadelta: steps in the unit of the parameters. lr 1 by default. */
+/** Adadelta (Zeiler): steps have the unit of the parameters. lr 1 by default. */
 export class Adadelta extends Optimizer<AdadeltaGroup, undefined> {
-  /** Moving averages of squares: of the gradients, and of the steps. */
+  /** Moving averages of the squared gradients and of the squared steps. */
   readonly squares: readonly Tensor[];
   readonly steps: readonly Tensor[];
 

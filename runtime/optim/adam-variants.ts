@@ -1,4 +1,4 @@
-/** Relatives of Adam, by PyTorch's formulas. */
+/** Variants of Adam, by PyTorch's formulas. */
 
 import { add_, addcdiv_, copy_, mul_ } from '../ops/in-place/in-place.ts';
 import { abs, add, maximum, mul, sqrt } from '../ops/pointwise/pointwise.ts';
@@ -23,7 +23,7 @@ export type AdamVariantOptions = Partial<Rates & Readonly<MomentGroup>>;
 
 const nadamKinds: OptionKinds<NAdamOptions> = { ...momentKinds, momentumDecay: anyNumber };
 
-/** Adam that divides by the largest gradient, which fades, instead of the root of squares. lr 0.002. */
+/** Adam that divides by a decaying maximum of the gradients instead of the root of squares. lr 0.002 by default. */
 export class Adamax extends Optimizer<MomentGroup, number> {
   readonly averages: readonly Tensor[];
   readonly largest: readonly Tensor[];
@@ -57,7 +57,7 @@ export class Adamax extends Optimizer<MomentGroup, number> {
 
 interface NAdamGroup extends MomentGroup {
   momentumDecay: number;
-  /** Product of the momenta of all steps so far. */
+  /** The product of the momenta of all steps so far. */
   product: number;
 }
 
@@ -72,11 +72,11 @@ export interface NAdamOptions extends AdamVariantOptions {
   readonly momentumDecay?: number;
 }
 
-/** Dozat's Adam with Nesterov's look ahead. lr 0.002. */
+/** Adam with Nesterov momentum (Dozat). lr 0.002 by default. */
 export class NAdam extends Optimizer<NAdamGroup, NesterovRates> {
   readonly averages: readonly Tensor[];
   readonly squares: readonly Tensor[];
-  /** Products of the momenta of its own steps, for each parameter that has missed some. */
+  /** For each parameter that has missed steps, the product of the momenta of the steps it took. */
   protected readonly products: number[] = [];
 
   constructor(parameters: Parameters<NAdamGroup>, options: NAdamOptions = {}) {
@@ -102,7 +102,10 @@ export class NAdam extends Optimizer<NAdamGroup, NesterovRates> {
     super.step();
   }
 
-  /** A parameter that misses steps has a product of its own: made step by step, it is one number for a captured step. */
+  /**
+   * Tracks a separate product for each parameter that misses steps. Updated once per step, it is a single number
+   * for a captured step.
+   */
   protected override stepOne(
     target: Tensor,
     group: ParameterGroup<NAdamGroup>,
@@ -173,11 +176,11 @@ function momentumAt({ betas, momentumDecay }: NAdamGroup, step: number): number 
 
 interface Rectified {
   readonly rate: number;
-  /** Factor of 1/(√v + eps); 0 while the variance can't be estimated yet. */
+  /** The factor of 1/(√v + eps); 0 while the variance can't be estimated yet. */
   readonly scale: number;
 }
 
-/** Liu and others' Adam that waits until the variance of its rate is known. lr 0.001. */
+/** Rectified Adam (Liu et al.): waits until the variance of its rate can be estimated. lr 0.001 by default. */
 export class RAdam extends Optimizer<MomentGroup, Rectified> {
   readonly averages: readonly Tensor[];
   readonly squares: readonly Tensor[];

@@ -18,9 +18,9 @@ import { momentKinds, momentsOf } from './optimizer-options.ts';
 import { penalized } from './penalty.ts';
 
 export interface MomentGroup {
-  /** Decay rates of the moving averages of the gradient and of its square. */
+  /** Decay rates of the moving averages of the gradient and its square. */
   betas: readonly [number, number];
-  /** Added to what is divided by. */
+  /** Added to the denominator. */
   eps: number;
 }
 
@@ -28,8 +28,8 @@ export interface AdamOptions extends Partial<Rates & Readonly<MomentGroup>> {
   /** Divides by the largest average of squares so far (Reddi, Kale and Kumar). */
   readonly amsgrad?: boolean;
   /**
-   * 8: the averages of parameters of 4,096 elements and more are kept in 8 bits, with a scale per 128 elements
-   * (Dettmers et al., "8-bit Optimizers via Block-wise Quantization", 2022). By default 32.
+   * With 8, averages of parameters with at least 4,096 elements are stored in 8 bits, with a scale per 128
+   * elements (Dettmers et al., "8-bit Optimizers via Block-wise Quantization", 2022). 32 by default.
    */
   readonly stateBits?: 8 | 32;
 }
@@ -40,22 +40,22 @@ const adamKinds: OptionKinds<AdamOptions> = {
   stateBits: stateBitsKind,
 };
 
-/** Bias correction for averages that started from zero. */
+/** Bias correction for averages that start from zero. */
 export interface Correction {
-  /** Factor of the direction: −lr / (1 − β₁ᵗ). */
+  /** The factor of the direction: −lr / (1 − β₁ᵗ). */
   readonly rate: number;
-  /** Factor of the root of the squares: 1 / √(1 − β₂ᵗ). */
+  /** The factor of the root of the squares: 1 / √(1 − β₂ᵗ). */
   readonly scale: number;
 }
 
-/** Checks for optimizers with two moving averages. */
+/** Validates the options of optimizers with two moving averages. */
 export function checkMoments({ betas, eps }: MomentGroup): void {
   fraction('beta1', betas[0]);
   fraction('beta2', betas[1]);
   nonNegative('eps', eps);
 }
 
-/** Both averages take in a gradient. */
+/** Updates both averages with a gradient. */
 export function follow(
   average: Tensor,
   square: Tensor,
@@ -68,15 +68,12 @@ export function follow(
   addcmul_(square, slope, slope, 1 - beta2);
 }
 
-/**
- * Kingma and Ba's Adam, by PyTorch's formulas. Options by default: lr 0.001, betas [0.9, 0.999],
- * eps 1e-8, no weight decay.
- */
+/** Adam (Kingma and Ba), by PyTorch's formulas. Defaults: lr 0.001, betas [0.9, 0.999], eps 1e-8, no weight decay. */
 export class Adam extends Optimizer<MomentGroup, Correction> {
-  /** Moving averages of the gradient and of its square, one pair per parameter; codes where they have 8 bits. */
+  /** Moving averages of the gradient and its square, one pair per parameter; codes for 8-bit state. */
   readonly averages: readonly Tensor[];
   readonly squares: readonly Tensor[];
-  /** The largest squares; empty without amsgrad. */
+  /** The largest averages of squares so far; empty without amsgrad. */
   readonly largest: readonly Tensor[];
   private readonly averageCoding: StateCoding;
   private readonly squareCoding: StateCoding;
@@ -89,7 +86,7 @@ export class Adam extends Optimizer<MomentGroup, Correction> {
     const state = (name: string) => this.newState(name, bits === 8 ? codesOf : undefined);
     const coding = (name: string, code: QuantizationCode) =>
       new StateCoding(bits === 8 ? this.newState(`${name}Scales`, codeScalesOf) : [], code);
-    // Programs name state by these fields.
+    // Programs refer to state by these field names.
     this.averages = state('averages');
     this.averageCoding = coding('averages', 'signed');
     this.squares = state('squares');
@@ -137,16 +134,13 @@ export class Adam extends Optimizer<MomentGroup, Correction> {
     return largest;
   }
 
-  /** The gradient to follow, with the penalty's part in it. */
+  /** Returns the gradient including the weight decay penalty. */
   protected slope({ target, grad, group }: Update<MomentGroup>): Tensor {
     return penalized(grad, target, group);
   }
 }
 
-/**
- * Adam with Loshchilov and Hutter's decoupled weight decay, 0.01 by default: p ← (1 − lr·decay)·p
- * before the step.
- */
+/** Adam with decoupled weight decay (Loshchilov and Hutter), 0.01 by default: p ← (1 − lr·decay)·p before the step. */
 export class AdamW extends Adam {
   constructor(parameters: Parameters<MomentGroup>, options: AdamOptions = {}) {
     expectOptions('AdamW', options, adamKinds);

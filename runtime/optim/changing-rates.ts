@@ -1,8 +1,11 @@
-/** Numbers that schedules and optimizers set between steps: a captured step has them as inputs from its first trace on. */
+/**
+ * Numbers that schedules and optimizers set between steps. A captured step takes them as inputs from its first
+ * trace on.
+ */
 
 const changing = new WeakMap<object, Set<string>>();
 
-/** The property will be another number at the next step. */
+/** Marks a property whose value will differ at the next step. */
 export function noteChanging(object: object, key: string): void {
   const keys = changing.get(object);
   if (keys) keys.add(key);

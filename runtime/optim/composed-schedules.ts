@@ -10,7 +10,7 @@ const kinds = {
 
 const milestoneKinds = { milestones: arrayOf(anyNumber) };
 
-/** One schedule after the other: number i + 1 begins, at its own epoch 0, at milestone i. */
+/** Runs schedules in sequence: schedule i + 1 starts at milestone i, which is its epoch 0. */
 export class SequentialLR extends LRScheduler {
   readonly schedulers: readonly LRScheduler[];
   readonly milestones: readonly number[];
@@ -43,7 +43,7 @@ export class SequentialLR extends LRScheduler {
   }
 }
 
-/** Schedules at the same time: their factors are multiplied. */
+/** Runs schedules simultaneously: their factors are multiplied. */
 export class ChainedScheduler extends LRScheduler {
   readonly schedulers: readonly LRScheduler[];
 

@@ -1,4 +1,4 @@
-/** Schedules that go up and down, the momentum against the rate. */
+/** Cyclic schedules; momentum moves opposite to the rate. */
 
 import { ArgumentError } from '../errors/errors.ts';
 import { expectArguments, expectOptions, type OptionKinds } from '../options/expect-options.ts';
@@ -24,19 +24,19 @@ import {
 } from './scheduler.ts';
 
 export interface OneCycleLROptions extends MomentumCycle {
-  /** The top, for all groups or one per group. */
+  /** The peak rate, for all groups or one per group. */
   readonly maxLr: number | readonly number[];
   readonly totalSteps: number;
-  /** Part of the steps that goes up; 0.3 by default. */
+  /** Fraction of the steps in which the rate rises; 0.3 by default. */
   readonly pctStart?: number;
   readonly annealStrategy?: 'cos' | 'linear';
-  /** Starts from maxLr / divFactor; 25 by default. */
+  /** The initial rate is maxLr / divFactor; 25 by default. */
   readonly divFactor?: number;
-  /** Ends at the start / finalDivFactor; 1e4 by default. */
+  /** The final rate is the initial rate / finalDivFactor; 1e4 by default. */
   readonly finalDivFactor?: number;
 }
 
-/** For all groups, or one per group. */
+/** A rate for all groups, or one per group. */
 const ratesKind = either(anyNumber, arrayOf(anyNumber));
 
 const momentumKinds: OptionKinds<MomentumCycle> = {
@@ -55,7 +55,7 @@ const oneCycleKinds: OptionKinds<OneCycleLROptions> = {
   finalDivFactor: positive,
 };
 
-/** Smith and Topin's cycle: up to the top, then down far below the start. Momentum 0.95 → 0.85 → 0.95. */
+/** One cycle (Smith and Topin): up to the peak, then far below the initial rate. Momentum 0.95 → 0.85 → 0.95. */
 export class OneCycleLR extends LRScheduler {
   protected readonly options: Required<OneCycleLROptions>;
 
@@ -123,11 +123,11 @@ function linear(from: number, to: number, part: number): number {
 export interface CyclicLROptions extends MomentumCycle {
   readonly baseLr: number | readonly number[];
   readonly maxLr: number | readonly number[];
-  /** 2000 by default. */
+  /** Steps of the rising half; 2000 by default. */
   readonly stepSizeUp?: number;
-  /** Steps down; by default as many as up. */
+  /** Steps of the falling half; by default the same as of the rising half. */
   readonly stepSizeDown?: number;
-  /** `triangular2` halves the height each cycle, `exp_range` multiplies it by gammaᵉᵖᵒᶜʰ. */
+  /** `triangular2` halves the amplitude each cycle, `exp_range` multiplies it by gammaᵉᵖᵒᶜʰ. */
   readonly mode?: 'triangular' | 'triangular2' | 'exp_range';
   readonly gamma?: number;
 }
@@ -142,7 +142,7 @@ const cyclicKinds: OptionKinds<CyclicLROptions> = {
   gamma: anyNumber,
 };
 
-/** Smith's triangles between two rates. Momentum moves between 0.8 and 0.9, against the rate. */
+/** Triangular cycles between two rates (Smith). Momentum moves between 0.8 and 0.9, opposite to the rate. */
 export class CyclicLR extends LRScheduler {
   protected readonly options: Required<CyclicLROptions>;
 
@@ -183,7 +183,7 @@ export class CyclicLR extends LRScheduler {
     return of(baseLr) + (of(maxLr) - of(baseLr)) * this.height(epoch);
   }
 
-  /** Position in the cycle, 0 at the base and 1 at the top, scaled by the mode. */
+  /** Returns the position in the cycle, 0 at the base and 1 at the peak, scaled by the mode. */
   protected height(epoch: number): number {
     const { stepSizeUp, stepSizeDown, mode, gamma } = this.options;
     const length = stepSizeUp + stepSizeDown;

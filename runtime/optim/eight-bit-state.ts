@@ -1,4 +1,4 @@
-/** State in 8 bits: codes and a scale per block, which a step decodes, updates and encodes again. */
+/** 8-bit optimizer state: codes and a scale per block, which a step decodes, updates and encodes again. */
 
 import type { QuantizationCode } from '../numerics/quantization.ts';
 import { dequantize, quantize, scalesOf } from '../ops/core/quantize.ts';
@@ -13,26 +13,26 @@ export const stateBitsKind: OptionKind = {
   accepts: (value) => value === 8 || value === 32,
 };
 
-/** Smaller parameters, such as biases, keep float32: they have few bytes, and feel an error more. */
+/** Smaller parameters, such as biases, keep float32 state: they save few bytes and are more sensitive to errors. */
 const leastElements = 4096;
 
-/** Codes are for large parameters in float32. */
+/** Whether the state is stored as codes: only for large float32 parameters. */
 const isCoded = ({ dtype, shape }: StateSpec): boolean =>
   dtype === 'float32' && sizeOf(shape) >= leastElements;
 
-/** The state of a parameter: codes, or values where it has no codes. */
+/** Returns the spec of a parameter's state: codes if it is stored as codes, else values. */
 export const codesOf = (parameter: StateSpec): StateSpec =>
   isCoded(parameter) ? { dtype: 'uint8', shape: parameter.shape } : parameter;
 
-/** The scales of its codes; none where it has no codes. */
+/** Returns the spec of the scales of a parameter's codes; empty if it has no codes. */
 export const codeScalesOf = (parameter: StateSpec): StateSpec => ({
   dtype: 'float32',
   shape: [isCoded(parameter) ? scalesOf(parameter) : 0],
 });
 
-/** How one kind of state is held: as it is, or as codes with scales. */
+/** The encoding of one kind of state: plain values, or codes with scales. */
 export class StateCoding {
-  /** One tensor per parameter; none if no state has codes. */
+  /** One tensor per parameter; empty if no state is stored as codes. */
   readonly scales: readonly Tensor[];
   readonly code: QuantizationCode;
 
@@ -41,7 +41,7 @@ export class StateCoding {
     this.code = code;
   }
 
-  /** The values of a parameter's state, to be updated in place; `store` must follow. */
+  /** Returns the values of a parameter's state, to be updated in place and then passed to `store`. */
   load(state: Tensor, index: number): Tensor {
     return state.dtype === 'uint8' ? dequantize(state, this.scales[index]!, this.code) : state;
   }

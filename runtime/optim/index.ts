@@ -1,4 +1,4 @@
-/** Optimizers and schedules of their rates. */
+/** Optimizers and learning rate schedules. */
 
 import '../base-setup.ts';
 

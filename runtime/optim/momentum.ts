@@ -1,19 +1,19 @@
-/** Optimizers whose groups have a momentum, which may start at any step, as in PyTorch. */
+/** Optimizers with a per-group momentum that may be enabled at any step, as in PyTorch. */
 
 import type { Tensor } from '../tensor/tensor.ts';
 import { Optimizer, type ParameterGroupOptions, type Parameters, type Rates } from './optimizer.ts';
 import { expectState, type OptimizerState } from './optimizer-state.ts';
 
 export interface MomentumGroup {
-  /** 0: no velocity is kept. Schedules and users may set it between steps. */
+  /** With 0, no velocity is kept. Schedules and users may set it between steps. */
   momentum: number;
 }
 
-/** Makes the velocities when a group has a momentum: at construction, or before the step that needs them. */
+/** Creates velocities once a group has a momentum: in the constructor, or before the step that needs them. */
 export abstract class MomentumOptimizer<H extends MomentumGroup, F> extends Optimizer<H, F> {
-  /** One per parameter; empty until a group has a momentum. */
+  /** One tensor per parameter; empty until a group has a momentum. */
   velocities: readonly Tensor[] = [];
-  /** For each parameter, the steps that it had taken when its velocity was created. */
+  /** For each parameter, the number of steps it had taken when its velocity was created. */
   protected before: readonly number[] = [];
 
   constructor(parameters: Parameters<H>, options: Rates & H) {
@@ -21,7 +21,7 @@ export abstract class MomentumOptimizer<H extends MomentumGroup, F> extends Opti
     this.prepareState();
   }
 
-  /** A new parameter has taken no step before its velocity was created. */
+  /** A new parameter has taken no steps before its velocity was created. */
   override addParamGroup(group: ParameterGroupOptions<H>): void {
     super.addParamGroup(group);
     this.before = this.parameters.map((_, i) => this.before[i] ?? 0);
@@ -33,12 +33,12 @@ export abstract class MomentumOptimizer<H extends MomentumGroup, F> extends Opti
     this.velocities = this.newState('velocities');
   }
 
-  /** Steps with momentum that a parameter has taken before this one, its `count`-th. */
+  /** Returns how many steps with momentum a parameter took before its current step, number `count`. */
   protected stepsBefore(index: number, count: number): number {
     return count - this.before[index]! - 1;
   }
 
-  /** Momentum that started before the state was saved continues. */
+  /** A state saved with momentum continues with it. */
   override loadStateDict(state: OptimizerState): void {
     expectState(state);
     if ('velocities' in state.state && this.velocities.length === 0) {

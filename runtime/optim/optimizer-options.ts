@@ -1,11 +1,11 @@
-/** Kinds of the options that optimizers have in common. */
+/** Option kinds shared by optimizers. */
 
 import type { OptionKinds } from '../options/expect-options.ts';
 import { anyNumber, arrayOf, flag } from '../options/option-kinds.ts';
 import type { MomentGroup } from './adam.ts';
 import type { Rates } from './optimizer.ts';
 
-// Ranges are checked per group, since groups have rates of their own, and schedules assign to them.
+// Ranges are checked per group, because groups may have their own rates and schedules assign them.
 
 export const rateKinds: OptionKinds<Rates> = {
   lr: anyNumber,
@@ -13,7 +13,7 @@ export const rateKinds: OptionKinds<Rates> = {
   maximize: flag,
 };
 
-/** For optimizers that step by signs alone, which no penalty changes. */
+/** For optimizers that use only the gradient's sign, which a penalty doesn't change. */
 export const signRateKinds: OptionKinds<Omit<Rates, 'weightDecay'>> = {
   lr: anyNumber,
   maximize: flag,
@@ -25,7 +25,7 @@ export const momentKinds: OptionKinds<Rates & MomentGroup> = {
   eps: anyNumber,
 };
 
-/** The rates in an optimizer's options, with its own default of lr. */
+/** Returns the rates in an optimizer's options; `lr` is its default learning rate. */
 export function ratesOf(options: Partial<Readonly<Rates>>, lr: number): Rates {
   return {
     lr: options.lr ?? lr,

@@ -6,21 +6,21 @@ import { shown } from '../options/expect-options.ts';
 import { sameShape } from '../spec/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
-/** The options of a parameter group: `lr`, `weightDecay` and those of the kind. */
+/** The options of a parameter group: `lr`, `weightDecay` and the optimizer's own. */
 export type GroupState = Readonly<
   Record<string, number | boolean | string | null | undefined | readonly number[]>
 >;
 
-/** State of an optimizer besides its parameters: plain data and tensors, which `save` takes. */
+/** An optimizer's state without its parameters: plain data and tensors, which `save` accepts. */
 export type OptimizerState = {
   readonly groups: readonly GroupState[];
-  /** Steps taken, per parameter. */
+  /** The number of steps taken, per parameter. */
   readonly counts: readonly number[];
-  /** One tensor per parameter, by name (`averages`). */
+  /** State tensors by name (such as `averages`), one per parameter. */
   readonly state: Readonly<Record<string, readonly Tensor[]>>;
 };
 
-/** Copies the tensors; nothing is changed when anything doesn't fit. */
+/** Copies the tensors. If any entry doesn't fit, nothing is changed. */
 export function loadState(own: OptimizerState, given: OptimizerState): void {
   expectState(given);
   expectEqual('parameter groups', own.groups.length, given.groups.length);
@@ -58,7 +58,7 @@ function expectEqual(what: string, own: number | string, given: number | string)
   });
 }
 
-/** Throws ArgumentError for anything that `stateDict()` of an optimizer doesn't return. */
+/** Throws ArgumentError unless the value has the form that an optimizer's `stateDict()` returns. */
 export function expectState(given: OptimizerState): void {
   if (!Array.isArray((given as Partial<OptimizerState> | null | undefined)?.groups)) {
     throw new ArgumentError({

@@ -19,28 +19,28 @@ interface StateKind {
   readonly start: ((group: never) => number) | undefined;
 }
 
-/** Settings that every optimizer has; schedules assign them between steps. */
+/** Settings common to all optimizers; schedules assign them between steps. */
 export interface Rates {
   lr: number;
-  /** L2 penalty, added to the gradient; what the optimizer says of it goes first. */
+  /** L2 penalty, added to the gradient, unless the optimizer documents otherwise. */
   weightDecay: number;
-  /** Goes along the gradient instead of against it. */
+  /** Follows the gradient instead of going against it. */
   maximize: boolean;
 }
 
-/** Parameters with options of their own; what is left out is as for all. */
+/** Parameters with their own options; omitted options default to the optimizer's. */
 export type ParameterGroupOptions<H extends object = object> = (
   | { readonly parameters: Iterable<Tensor> }
   | { readonly params: Iterable<Tensor> }
 ) & { readonly [K in keyof (H & Rates)]?: (H & Rates)[K] | undefined };
 
-/** Parameters with the options that they follow. `H`: what the kind of optimizer has beside rates. */
+/** Parameters with the options that apply to them. `H`: the optimizer's options besides rates. */
 export type ParameterGroup<H extends object = object> = Rates &
   H & {
     readonly parameters: readonly Tensor[];
     /** PyTorch's name for `parameters`. */
     readonly params: readonly Tensor[];
-    /** The rate that schedules start from, once there is a schedule. */
+    /** The initial rate for schedules, set when the first schedule is created. */
     initialLr?: number;
   };
 
@@ -48,37 +48,37 @@ export type Parameters<H extends object = object> =
   | Iterable<Tensor>
   | Iterable<ParameterGroupOptions<H>>;
 
-/** One parameter in one step. */
+/** The update of one parameter in one step. */
 export interface Update<H extends object = object> {
   readonly target: Tensor;
-  /** To go against, also when maximizing. */
+  /** The gradient to descend, negated already when maximizing. */
   readonly grad: Tensor;
   readonly group: ParameterGroup<H>;
-  /** Position among all parameters, which is that of its state. */
+  /** The index among all parameters, and of its state. */
   readonly index: number;
 }
 
 /**
- * Changes parameters in place by their gradients. State is made with the optimizer, not at the first
- * step, so that every step does the same work and a captured step needs no second program.
+ * Updates parameters in place from their gradients. State is created with the optimizer, not at the first step, so
+ * that every step does the same work and a captured step needs no second program.
  *
- * `H`: options of this kind, which groups may have of their own. `F`: numbers of a step that depend on
- * how many were taken; they are computed once for all parameters, so that a captured step has few.
+ * `H`: the optimizer's options, which groups may override. `F`: numbers that depend on the step count, computed
+ * once for all parameters, so that a captured step has few of them.
  */
 export abstract class Optimizer<H extends object = object, F = unknown> {
   readonly groups: readonly ParameterGroup<H>[] = [];
-  /** Options of groups that have none of their own. */
+  /** Default options of groups. */
   readonly defaults: Rates & H;
   /** The parameters of all groups, each once. */
   readonly parameters: readonly Tensor[] = [];
-  // What `step` touches has no private name: a captured step follows ordinary fields only.
+  // No private names for anything `step` touches: a captured step follows ordinary fields only.
   /** Calls of `step`, a running one included. */
   protected stepsTaken = 0;
-  /** For each parameter, the number of steps at which it had no gradient: these don't count for it. */
+  /** For each parameter, the number of steps without a gradient, which don't count for it. */
   protected readonly missed: number[] = [];
-  /** No parameter has missed a step. */
+  /** Whether no parameter has missed a step. */
   protected complete = true;
-  /** Tensors by what they are, one per parameter. */
+  /** State tensors by name, one per parameter. */
   private readonly stateByName = new Map<string, readonly Tensor[]>();
   private readonly kinds: StateKind[] = [];
 
@@ -113,12 +113,12 @@ export abstract class Optimizer<H extends object = object, F = unknown> {
     for (const kind of this.kinds) this.extendState(kind);
   }
 
-  /** Adds parameters, with options of their own if given: `addParamGroup({ params: layer.parameters(), lr: 0.1 })`. */
+  /** Adds parameters, optionally with their own options: `addParamGroup({ params: layer.parameters(), lr: 0.1 })`. */
   addParamGroup(group: ParameterGroupOptions<H>): void {
     this.add(groupsOf([group], this.parameters));
   }
 
-  /** Refuses options of a group that are out of range. Runs before the fields of a subclass are set. */
+  /** Throws ArgumentError if an option of a group is out of range. Runs before the fields of a subclass are set. */
   protected check({ lr, weightDecay }: ParameterGroup<H>): void {
     nonNegative('lr', lr);
     nonNegative('weightDecay', weightDecay);
@@ -129,7 +129,7 @@ export abstract class Optimizer<H extends object = object, F = unknown> {
     return this.groups;
   }
 
-  /** Learning rate of the first group; assigning sets that of every group. */
+  /** The learning rate of the first group; assigning it sets the rate of every group. */
   get lr(): number {
     return this.groups[0]!.lr;
   }
@@ -138,18 +138,18 @@ export abstract class Optimizer<H extends object = object, F = unknown> {
     for (const group of this.groups) group.lr = nonNegative('lr', value);
   }
 
-  /** For each parameter, the number of steps that it has taken: steps without a gradient don't count. */
+  /** For each parameter, the number of steps it has taken; steps without a gradient don't count. */
   get counts(): number[] {
     return this.missed.map((missed) => this.stepsTaken - missed);
   }
 
   /**
-   * Makes the state that the groups' options ask for by now. `step` calls it first; a schedule that changes
-   * such options calls it so that a captured step need not.
+   * Creates state that the groups' options now require. `step` calls it first; a schedule that changes such
+   * options calls it, so that a captured step doesn't have to.
    */
   prepareState(): void {}
 
-  /** One update of every parameter that has a gradient. */
+  /** Updates every parameter that has a gradient. */
   step(): void {
     noGrad(() => {
       this.prepareState();
@@ -162,7 +162,7 @@ export abstract class Optimizer<H extends object = object, F = unknown> {
     });
   }
 
-  /** An ordinary method, so that a captured step is followed into it. */
+  /** An ordinary method, so that capture can follow a step into it. */
   protected stepOne(target: Tensor, group: ParameterGroup<H>, index: number, factors: F): void {
     const gradient = target.grad;
     if (!gradient) {
@@ -179,17 +179,17 @@ export abstract class Optimizer<H extends object = object, F = unknown> {
   }
 
   /**
-   * Numbers that depend on `count`, the steps taken, this one included. `late`: the number of the parameter that they are
-   * for, if it has missed steps.
+   * Returns the numbers that depend on `count`, the steps taken including the current one. `late` is the index of
+   * the parameter if it has missed steps.
    */
   protected abstract factors(group: ParameterGroup<H>, count: number, late?: number): F;
 
-  /** Runs without recording, inside `tidy`. */
+  /** Updates a parameter; runs without recording, inside `tidy`. */
   protected abstract update(update: Update<H>, factors: F): void;
 
   /**
-   * State that starts as zeros, or as `start` says, one tensor per parameter, on its device: of its shape and dtype by
-   * default.
+   * Creates state filled with zeros or with `start`, one tensor per parameter, on its device and by default of its
+   * shape and dtype.
    */
   protected newState(
     name: string,
@@ -203,7 +203,7 @@ export abstract class Optimizer<H extends object = object, F = unknown> {
     return kind.tensors;
   }
 
-  /** Makes the state of parameters that have none. */
+  /** Creates state for parameters that have none. */
   private extendState({ tensors, specOf, start }: StateKind): void {
     let index = 0;
     for (const group of this.groups) {
@@ -216,7 +216,7 @@ export abstract class Optimizer<H extends object = object, F = unknown> {
     }
   }
 
-  /** Gives the gradients back; the next backward starts from none. */
+  /** Frees the gradients; the next backward starts from none. */
   zeroGrad(): void {
     for (const tensor of this.parameters) {
       tensor.grad?.dispose();
@@ -224,7 +224,7 @@ export abstract class Optimizer<H extends object = object, F = unknown> {
     }
   }
 
-  /** Everything that a step depends on but the parameters. The tensors are the optimizer's own. */
+  /** Returns everything a step depends on except the parameters. The tensors are the optimizer's own. */
   stateDict(): OptimizerState {
     return {
       groups: this.groups.map(
@@ -235,7 +235,7 @@ export abstract class Optimizer<H extends object = object, F = unknown> {
     };
   }
 
-  /** Copies such a state, of an optimizer of the same kind and parameters, into this one. */
+  /** Copies the state of an optimizer of the same kind with the same parameters into this one. */
   loadStateDict(state: OptimizerState): void {
     loadState(this.stateDict(), state);
     for (const [i, group] of state.groups.entries()) Object.assign(this.groups[i]!, group);
@@ -254,7 +254,7 @@ export abstract class Optimizer<H extends object = object, F = unknown> {
   }
 }
 
-/** A parameter given twice is updated once. */
+/** Returns the groups; a parameter given twice is updated once. */
 function groupsOf<H extends object>(
   parameters: Parameters<H>,
   known: readonly Tensor[] = [],
@@ -283,7 +283,7 @@ function groupsOf<H extends object>(
   );
 }
 
-/** A module has a method `parameters`. */
+/** Whether the item is a parameter group, not a module, whose `parameters` is a method. */
 const isGroup = (item: unknown): boolean =>
   item instanceof Object &&
   ('params' in item || ('parameters' in item && typeof item.parameters !== 'function'));
@@ -294,14 +294,14 @@ function severalOf(group: { readonly parameters?: Tensor[]; readonly params: Ten
   return several;
 }
 
-/** A tensor is iterable too: its rows are no parameters. */
+/** Rejects a tensor: it is iterable, but its rows are not parameters. */
 function expectSeveral(given: unknown): void {
   if (typeof given === 'object' && Symbol.iterator in (given ?? {}) && !(given instanceof Tensor))
     return;
   throw noParameters('optimizer', given);
 }
 
-/** A group has the options of its optimizer, of the same types. */
+/** Checks that a group has only the optimizer's options, with the same types. */
 function expectGroup(group: object, options: object): void {
   const known = ['parameters', 'params', 'initialLr', ...Object.keys(options)];
   for (const [name, value] of Object.entries(group)) {
@@ -337,7 +337,7 @@ export function nonNegative(name: string, value: number): number {
   });
 }
 
-/** A decay rate of a moving average. */
+/** Validates the decay rate of a moving average. */
 export function fraction(name: string, value: number): number {
   if (typeof value === 'number' && value >= 0 && value < 1) return value;
   throw new ArgumentError({

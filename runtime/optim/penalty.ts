@@ -2,7 +2,7 @@ import { add, mul } from '../ops/pointwise/pointwise.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import type { Rates } from './optimizer.ts';
 
-/** The gradient to follow: with that of the L2 penalty ½·decay·‖p‖² in it. */
+/** Returns the gradient plus that of the L2 penalty ½·decay·‖p‖². */
 export function penalized(grad: Tensor, target: Tensor, { weightDecay }: Rates): Tensor {
   return weightDecay > 0 ? add(grad, mul(target, weightDecay)) : grad;
 }

@@ -7,20 +7,20 @@ import type { Optimizer } from './optimizer.ts';
 import { expectOptimizer } from './scheduler.ts';
 
 export interface ReduceLROnPlateauOptions {
-  /** Whether the measure should fall (`min`, by default) or rise. */
+  /** Whether the metric should decrease (`min`, by default) or increase. */
   readonly mode?: 'min' | 'max';
-  /** Factor by which the rates are reduced; 0.1 by default. */
+  /** The factor by which the rates are reduced; 0.1 by default. */
   readonly factor?: number;
-  /** Epochs without progress that are put up with; 10 by default. */
+  /** The number of tolerated epochs without improvement; 10 by default. */
   readonly patience?: number;
-  /** Smallest change of the measure that counts as an improvement; 1e-4 by default. */
+  /** The smallest change of the metric that counts as an improvement; 1e-4 by default. */
   readonly threshold?: number;
-  /** The threshold as a part of the best (`rel`, by default) or as a difference. */
+  /** Whether the threshold is relative to the best value (`rel`, by default) or absolute. */
   readonly thresholdMode?: 'rel' | 'abs';
   /** Epochs to wait after a reduction; 0 by default. */
   readonly cooldown?: number;
   readonly minLr?: number | readonly number[];
-  /** Smaller reductions are left out; 1e-8 by default. */
+  /** Reductions smaller than this are skipped; 1e-8 by default. */
   readonly eps?: number;
 }
 
@@ -41,14 +41,14 @@ export type PlateauState = {
   readonly cooling: number;
 };
 
-/** Reduces the rates when a measure stops getting better. */
+/** Reduces the rates when a metric stops improving. */
 export class ReduceLROnPlateau {
   readonly optimizer: Optimizer;
   readonly #options: Required<ReduceLROnPlateauOptions>;
   #best: number;
-  /** Epochs since the best. */
+  /** Epochs since the best value. */
   #bad = 0;
-  /** Epochs still to wait. */
+  /** Remaining cooldown epochs. */
   #cooling = 0;
 
   constructor(optimizer: Optimizer, options: ReduceLROnPlateauOptions = {}) {
@@ -79,17 +79,17 @@ export class ReduceLROnPlateau {
     this.#best = this.#options.mode === 'min' ? Infinity : -Infinity;
   }
 
-  /** The rates in effect, one per group. */
+  /** The current rates, one per group. */
   get lastLr(): readonly number[] {
     return this.optimizer.groups.map(({ lr }) => lr);
   }
 
-  /** `lastLr`, by PyTorch's name. */
+  /** PyTorch's name for `lastLr`. */
   getLastLr(): readonly number[] {
     return this.lastLr;
   }
 
-  /** The measure of an epoch that is over. */
+  /** Reports the metric of a finished epoch. */
   step(measure: number): void {
     if (this.#better(measure)) {
       this.#best = measure;

@@ -21,12 +21,12 @@ interface RMSpropGroup extends MomentumGroup {
 }
 
 export interface RMSpropOptions extends Partial<Rates> {
-  /** Decay rate of the average of squares; 0.99 by default. */
+  /** The decay rate of the average of squares; 0.99 by default. */
   readonly alpha?: number;
   /** 1e-8 by default. */
   readonly eps?: number;
   readonly momentum?: number;
-  /** Divides by the variance: the square of the average gradient is taken off. */
+  /** Divides by the variance: the squared average gradient is subtracted. */
   readonly centered?: boolean;
 }
 
@@ -38,7 +38,7 @@ const rmspropKinds: OptionKinds<RMSpropOptions> = {
   centered: flag,
 };
 
-/** Hinton's RMSprop: gradients divided by a moving root of their mean square. lr 0.01 by default. */
+/** RMSprop (Hinton): divides gradients by the root of a moving average of their squares. lr 0.01 by default. */
 export class RMSprop extends MomentumOptimizer<RMSpropGroup, undefined> {
   readonly squares: readonly Tensor[];
   /** Empty unless centered. */

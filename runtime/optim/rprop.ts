@@ -20,9 +20,9 @@ interface RpropGroup {
 }
 
 export interface RpropOptions extends Partial<Omit<Rates, 'weightDecay'>> {
-  /** Factors of the step size where the gradient changes its sign and where it keeps it; [0.5, 1.2] by default. */
+  /** Factors of the step size if the gradient changes its sign and if it keeps it; [0.5, 1.2] by default. */
   readonly etas?: readonly [number, number];
-  /** Smallest and largest step; [1e-6, 50]. */
+  /** The smallest and largest step size; [1e-6, 50] by default. */
   readonly stepSizes?: readonly [number, number];
 }
 
@@ -32,9 +32,12 @@ const rpropKinds: OptionKinds<RpropOptions> = {
   stepSizes: arrayOf(positive, 2),
 };
 
-/** Riedmiller and Braun's resilient steps: only signs of gradients count. Steps start from lr, 0.01. */
+/**
+ * Resilient backpropagation (Riedmiller): uses only the signs of gradients. Step sizes start at lr, 0.01 by
+ * default.
+ */
 export class Rprop extends Optimizer<RpropGroup, undefined> {
-  /** The gradients of the step before, and the sizes of steps. */
+  /** The gradients of the previous step, and the step sizes. */
   readonly before: readonly Tensor[];
   readonly sizes: readonly Tensor[];
 
@@ -51,7 +54,7 @@ export class Rprop extends Optimizer<RpropGroup, undefined> {
 
   protected override check(group: ParameterGroup<RpropGroup>): void {
     super.check(group);
-    // A decayed gradient would only change its sign.
+    // Weight decay could only change the gradient's sign.
     if (group.weightDecay !== 0)
       throw unknownOption('Rprop', 'weightDecay', Object.keys(rpropKinds));
   }
@@ -62,7 +65,7 @@ export class Rprop extends Optimizer<RpropGroup, undefined> {
     const [before, size] = [this.before[index]!, this.sizes[index]!];
     const [less, more] = group.etas;
     const turn = sign(mul(grad, before));
-    // 1, times `more` where the sign stayed, `less` where it turned.
+    // 1, `more` where the sign stayed the same, `less` where it changed.
     const [stays, turns] = [clamp(turn, 0, 1), clamp(turn, -1, 0)];
     const factor = sub(mul(stays, more - 1), mul(turns, less - 1));
     add_(factor, 1);
@@ -87,11 +90,11 @@ interface AveragingRates {
 }
 
 export interface ASGDOptions extends Partial<Rates> {
-  /** Decay of the rate; 1e-4 by default. */
+  /** The decay of the rate; 1e-4 by default. */
   readonly lambd?: number;
-  /** Power of that decay; 0.75 by default. */
+  /** The exponent of that decay; 0.75 by default. */
   readonly alpha?: number;
-  /** Steps before averaging begins; 1e6 by default. */
+  /** The number of steps before averaging starts; 1e6 by default. */
   readonly t0?: number;
 }
 
@@ -102,7 +105,7 @@ const asgdKinds: OptionKinds<ASGDOptions> = {
   t0: anyNumber,
 };
 
-/** Polyak and Juditsky's averaged gradient descent; `averages` holds the mean. lr 0.01 by default. */
+/** Averaged gradient descent (Polyak and Juditsky); `averages` holds the mean. lr 0.01 by default. */
 export class ASGD extends Optimizer<ASGDGroup, AveragingRates> {
   readonly averages: readonly Tensor[];
 

@@ -9,8 +9,8 @@ export type SchedulerState = {
 };
 
 /**
- * Sets the learning rate of each group as a function of the epoch and of the rate that the group had
- * when its first schedule was made. Making it sets the rates of epoch 0; `step()` continues to the next.
+ * Sets each group's learning rate as a function of the epoch and of the rate the group had when its first schedule
+ * was created. The constructor sets the rates of epoch 0; `step()` advances to the next epoch.
  */
 export abstract class LRScheduler {
   readonly optimizer: Optimizer;
@@ -21,7 +21,7 @@ export abstract class LRScheduler {
   constructor(optimizer: Optimizer) {
     expectOptimizer(optimizer);
     this.optimizer = optimizer;
-    // Schedules made later start from the same rates.
+    // Schedules created later start from the same rates.
     this.baseRates = optimizer.groups.map((group) => {
       noteChanging(group, 'lr');
       group.initialLr ??= group.lr;
@@ -29,17 +29,17 @@ export abstract class LRScheduler {
     });
   }
 
-  /** Steps taken. */
+  /** The number of steps taken. */
   get epoch(): number {
     return this.epochs;
   }
 
-  /** The rates in effect, one per group. */
+  /** The current rates, one per group. */
   get lastLr(): readonly number[] {
     return this.optimizer.groups.map(({ lr }) => lr);
   }
 
-  /** `lastLr`, by PyTorch's name. */
+  /** PyTorch's name for `lastLr`. */
   getLastLr(): readonly number[] {
     return this.lastLr;
   }
@@ -49,12 +49,12 @@ export abstract class LRScheduler {
     this.apply();
   }
 
-  /** The rate of a group at an epoch. */
+  /** Returns the rate of a group at an epoch. */
   abstract rate(base: number, epoch: number, group: number): number;
 
-  /** Sets the rates of the current epoch. Constructors end with it. */
+  /** Sets the rates of the current epoch. Constructors call it last. */
   protected apply(): void {
-    // Groups that were added later keep their rates, as in PyTorch.
+    // Groups added later keep their rates, as in PyTorch.
     this.baseRates.forEach((base, i) => {
       this.optimizer.groups[i]!.lr = this.rate(base, this.epochs, i);
     });
@@ -94,23 +94,23 @@ export function cosine(start: number, end: number, part: number): number {
   return end + ((start - end) * (1 + Math.cos(Math.PI * part))) / 2;
 }
 
-/** Momentum for schedules that also change it. */
+/** Options of schedules that also change the momentum. */
 export interface MomentumCycle {
-  /** Moves against the rate; true by default, for optimizers that have a momentum. */
+  /** Moves the momentum opposite to the rate; true by default if the optimizer has one. */
   readonly cycleMomentum?: boolean;
   readonly baseMomentum?: number;
   readonly maxMomentum?: number;
 }
 
-/** A group's momentum, or its first beta; null when it has none. */
+/** Returns a group's momentum, or its first beta; null if it has neither. */
 function momentumOf(group: object): number | null {
   if ('betas' in group) return (group.betas as readonly [number, number])[0];
   return 'momentum' in group ? (group.momentum as number) : null;
 }
 
 /**
- * Whether a schedule moves the momentum: as asked for, or wherever there is one (0 too: it starts then, as
- * in PyTorch). Throws ArgumentError if it is requested and the optimizer has none.
+ * Whether a schedule moves the momentum: as requested, or by default if the optimizer has one (even 0, which then
+ * changes, as in PyTorch). Throws ArgumentError if requested for an optimizer without momentum.
  */
 export function cyclesMomentum(
   name: string,
@@ -139,7 +139,7 @@ export function setMomentum(group: object, value: number): void {
   }
 }
 
-/** Throws ArgumentError for anything but an optimizer. */
+/** Throws ArgumentError unless the value is an optimizer. */
 export function expectOptimizer(given: unknown): void {
   if (given instanceof Optimizer) return;
   throw new ArgumentError({

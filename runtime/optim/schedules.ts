@@ -11,7 +11,7 @@ type Factor = (epoch: number) => number;
 
 const factorKinds = { factor: either(callback, arrayOf(callback)) };
 
-/** The first rate times a factor; one function for all groups, or one per group. */
+/** Multiplies the initial rate by a function of the epoch, one for all groups or one per group. */
 export class LambdaLR extends LRScheduler {
   protected readonly factors: readonly Factor[];
 
@@ -35,7 +35,7 @@ export class LambdaLR extends LRScheduler {
   }
 }
 
-/** Times `gamma` every `stepSize` epochs. */
+/** Multiplies the rate by `gamma` every `stepSize` epochs. */
 export class StepLR extends LRScheduler {
   readonly stepSize: number;
   readonly gamma: number;
@@ -53,7 +53,7 @@ export class StepLR extends LRScheduler {
   }
 }
 
-/** Times `gamma` at each milestone. */
+/** Multiplies the rate by `gamma` at each milestone. */
 export class MultiStepLR extends LRScheduler {
   readonly milestones: readonly number[];
   readonly gamma: number;
@@ -75,7 +75,7 @@ export class MultiStepLR extends LRScheduler {
   }
 }
 
-/** Times `gamma` every epoch. */
+/** Multiplies the rate by `gamma` every epoch. */
 export class ExponentialLR extends LRScheduler {
   readonly gamma: number;
 
@@ -95,7 +95,7 @@ export interface LinearLROptions {
   /** 1/3 by default. */
   readonly startFactor?: number;
   readonly endFactor?: number;
-  /** Epochs until the end factor holds; 5 by default. */
+  /** Epochs until the end factor is reached; 5 by default. */
   readonly totalIters?: number;
 }
 
@@ -105,7 +105,7 @@ const linearKinds: OptionKinds<LinearLROptions> = {
   totalIters: count(1),
 };
 
-/** A factor that goes linearly from one to another: a warm-up. */
+/** Interpolates the factor linearly from one value to another, as for a warm-up. */
 export class LinearLR extends LRScheduler {
   readonly startFactor: number;
   readonly endFactor: number;
@@ -126,7 +126,7 @@ export class LinearLR extends LRScheduler {
   }
 }
 
-/** Times a factor until a number of epochs is over. */
+/** Multiplies the rate by a factor for a number of epochs. */
 export class ConstantLR extends LRScheduler {
   readonly factor: number;
   readonly totalIters: number;
@@ -144,7 +144,7 @@ export class ConstantLR extends LRScheduler {
   }
 }
 
-/** Down to 0 in a number of epochs, along a power of what is left of them. */
+/** Decays to 0 over a number of epochs, along a power of the remaining fraction. */
 export class PolynomialLR extends LRScheduler {
   readonly totalIters: number;
   readonly power: number;
@@ -162,10 +162,10 @@ export class PolynomialLR extends LRScheduler {
   }
 }
 
-/** Times the factors of all epochs so far, from the first on. */
+/** Multiplies the rate by the factors of all epochs so far, starting with epoch 1. */
 export class MultiplicativeLR extends LRScheduler {
   protected readonly factor: Factor;
-  /** Products up to each epoch, as far as they were asked for. */
+  /** Products up to each epoch requested so far. */
   protected readonly products: number[] = [1];
 
   constructor(optimizer: Optimizer, factor: Factor) {
@@ -183,7 +183,7 @@ export class MultiplicativeLR extends LRScheduler {
   }
 }
 
-/** Down to `etaMin` in `tMax` epochs along half a cosine, and up again after that. */
+/** Decays to `etaMin` over `tMax` epochs along half a cosine, then rises again. */
 export class CosineAnnealingLR extends LRScheduler {
   readonly tMax: number;
   readonly etaMin: number;
@@ -201,7 +201,7 @@ export class CosineAnnealingLR extends LRScheduler {
   }
 }
 
-/** Half cosines from the top again and again: the first takes `t0` epochs, each `tMult` times the last. */
+/** Repeated half cosines from the peak: the first lasts `t0` epochs, each next one `tMult` times as long. */
 export class CosineAnnealingWarmRestarts extends LRScheduler {
   readonly t0: number;
   readonly tMult: number;

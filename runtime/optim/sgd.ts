@@ -21,11 +21,11 @@ interface SGDGroup extends MomentumGroup {
 
 export interface SGDOptions extends Partial<Rates> {
   readonly lr: number;
-  /** 0 by default: no state is kept until a group's momentum is set. */
+  /** 0 by default: no velocity is kept until a group has a momentum. */
   readonly momentum?: number;
-  /** Takes this part of the gradient out of the momentum, but at the first step. */
+  /** Reduces the gradient's contribution to the velocity by this fraction, except at the first step. */
   readonly dampening?: number;
-  /** Looks one step ahead along the momentum. */
+  /** Nesterov momentum: looks one step ahead. */
   readonly nesterov?: boolean;
 }
 
@@ -36,7 +36,7 @@ const sgdKinds: OptionKinds<SGDOptions> = {
   nesterov: flag,
 };
 
-/** Gradient descent: v ← momentum·v + g, p ← p − lr·v, as in PyTorch (the rate is outside of v). */
+/** Gradient descent: v ← momentum·v + g, p ← p − lr·v; as in PyTorch, the rate is not part of v. */
 export class SGD extends MomentumOptimizer<SGDGroup, number> {
   constructor(parameters: Parameters<SGDGroup>, options: SGDOptions) {
     expectOptions('SGD', options, sgdKinds);
@@ -61,7 +61,7 @@ export class SGD extends MomentumOptimizer<SGDGroup, number> {
     });
   }
 
-  /** Steps taken where dampening asks for them, else 0. */
+  /** Returns the number of steps taken if dampening is used, else 0. */
   protected override factors({ dampening }: ParameterGroup<SGDGroup>, count: number): number {
     return dampening === 0 ? 0 : count;
   }
@@ -74,7 +74,7 @@ export class SGD extends MomentumOptimizer<SGDGroup, number> {
     }
     const velocity = this.velocities[index]!;
     mul_(velocity, group.momentum);
-    // A number without a decision: one captured step serves the first and all others.
+    // Arithmetic instead of a branch: the first and all later steps share one captured step.
     const damped = group.dampening === 0 ? 0 : Math.min(1, this.stepsBefore(index, count));
     add_(velocity, slope, 1 - damped * group.dampening);
     const direction = group.nesterov ? add(slope, mul(velocity, group.momentum)) : velocity;

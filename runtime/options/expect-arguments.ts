@@ -1,10 +1,10 @@
-/** Checks what functions take by position, for plain JavaScript. */
+/** Validates positional arguments, for untyped JavaScript. */
 
 import { ArgumentError } from '../errors/errors.ts';
 import { isNumber } from '../ops/numbers/symbolic-number.ts';
 import { shown } from './expect-options.ts';
 
-/** Throws ArgumentError for anything but a function. `owner` is the user's name of what takes it. */
+/** Throws ArgumentError unless the value is a function. `owner` is the user-visible name of the callee. */
 export function expectFunction(owner: string, given: unknown): void {
   if (typeof given === 'function') return;
   throw new ArgumentError({
@@ -15,7 +15,10 @@ export function expectFunction(owner: string, given: unknown): void {
   });
 }
 
-/** Throws ArgumentError for a size, by its name, that is not an integer, 0 or more. While tracing it may be symbolic. */
+/**
+ * Throws ArgumentError for a size, given by name, that is not a non-negative integer. While tracing it may be
+ * symbolic.
+ */
 export function expectSizes(owner: string, sizes: Readonly<Record<string, unknown>>): void {
   for (const name of Object.keys(sizes)) {
     const size = sizes[name];
@@ -29,7 +32,7 @@ export function expectSizes(owner: string, sizes: Readonly<Record<string, unknow
   }
 }
 
-/** The error for what should be parameters and can't be iterated, such as a module. */
+/** Returns the error for parameters that aren't iterable, such as a module. */
 export function noParameters(owner: string, given: unknown): ArgumentError {
   return new ArgumentError({
     what: `${owner}: not parameters`,

@@ -1,18 +1,19 @@
-/** Checks option objects at run time, for plain JavaScript: their names, and the types and ranges of their values. */
+/** Validates option objects at run time, for untyped JavaScript: names, types and ranges. */
 
 import { ArgumentError } from '../errors/errors.ts';
 import { isTensor } from './is-tensor.ts';
 import { nearestName } from './nearest-name.ts';
 import type { OptionKind } from './option-kinds.ts';
 
-/** The kind of every option. A mapped type: an option without a kind fails to compile. */
+/** The kind of every option. A mapped type, so that an option without a kind fails to compile. */
 export type OptionKinds<O extends object> = {
   readonly [Name in keyof Required<O>]: OptionKind;
 };
 
 /**
- * Throws ArgumentError if the options are not an object, have a name that is not in `kinds`, or a value that its kind
- * doesn't accept. An option that is undefined counts as omitted. `owner` is the user's name of the function or class.
+ * Throws ArgumentError if the options are not an object, have a name that is not in `kinds`, or a value that its
+ * kind doesn't accept. An undefined option counts as omitted. `owner` is the user-visible name of the function or
+ * class.
  */
 export function expectOptions<O extends object>(
   owner: string,
@@ -32,20 +33,20 @@ export function expectOptions<O extends object>(
   }
 }
 
-/** Throws ArgumentError for the first argument by position, by its name, that its kind doesn't accept. */
+/** Throws ArgumentError for the first argument that its kind doesn't accept; arguments are given by name. */
 export function expectArguments<A extends object>(
   owner: string,
   given: A,
   kinds: OptionKinds<A>,
 ): void {
-  // Own names: user code may put others on the prototype of all objects.
+  // Own names only: user code may extend Object.prototype.
   for (const name of Object.keys(kinds) as (keyof A & string)[]) {
     const { accepts, expected } = kinds[name];
     if (!accepts(given[name])) throw wrongValue(owner, name, given[name], expected);
   }
 }
 
-/** The error for a value that is not what is expected, a noun phrase. */
+/** Returns the error for a value that is not what is `expected`, a noun phrase. */
 export function wrongValue(
   owner: string,
   name: string,
@@ -62,8 +63,8 @@ export function wrongValue(
 }
 
 /**
- * Throws ArgumentError if the options are not an object, or have a name that is not in `names`: for ops, which look at
- * the values themselves.
+ * Throws ArgumentError if the options are not an object, or have a name that is not in `names`; for ops, which
+ * validate the values themselves.
  */
 export function expectNames<O extends object>(
   owner: string,
@@ -76,11 +77,11 @@ export function expectNames<O extends object>(
   }
 }
 
-/** A tensor or a list in the place of options is another argument. */
+/** Whether the value may be options; a tensor or list in their position is another argument. */
 export const canBeOptions = (given: unknown): given is object =>
   typeof given === 'object' && given !== null && !Array.isArray(given) && !isTensor(given);
 
-/** The error for options that are none. */
+/** Returns the error for options that are not an object. */
 export function notAnObject(
   owner: string,
   given: unknown,
@@ -95,7 +96,7 @@ export function notAnObject(
   });
 }
 
-/** The error for an option that does not exist; its remedy is the nearest name that does. */
+/** Returns the error for an unknown option; its hint is the nearest known name. */
 export function unknownOption(
   owner: string,
   name: string,
@@ -110,7 +111,7 @@ export function unknownOption(
   });
 }
 
-/** A value in an error message: `{ eps }` for an object with this key. */
+/** Formats a value for an error message, such as `{ eps }` for an object with this key. */
 export function shown(value: unknown): string {
   if (typeof value === 'string') return `'${value}'`;
   if (typeof value === 'bigint') return `${value}n`;

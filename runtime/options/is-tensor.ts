@@ -1,3 +1,3 @@
-/** Any tensor, also one of a trace. By its form: nothing of tensors is loaded for it. */
+/** Whether the value is a tensor, possibly traced. Judged by its members, to avoid loading the tensor module. */
 export const isTensor = (given: unknown): boolean =>
   typeof given === 'object' && given !== null && 'holderFor' in given;

@@ -1,4 +1,4 @@
-/** The known name that a misspelt one is probably meant to be; undefined if none is near. */
+/** Returns the known name that a misspelled one probably means; undefined if none is near. */
 export function nearestName(given: string, known: readonly string[]): string | undefined {
   const wanted = plain(given);
   let [nearest, least]: [string | undefined, number] = [undefined, Infinity];
@@ -6,14 +6,14 @@ export function nearestName(given: string, known: readonly string[]): string | u
     const distance = editDistance(wanted, plain(name));
     if (distance < least) [nearest, least] = [name, distance];
   }
-  // A third of the letters may be wrong: more of them make another word.
+  // At most a third of the letters may differ; beyond, it is another word.
   return least <= Math.max(1, Math.floor(given.length / 3)) ? nearest : undefined;
 }
 
-/** Without case and underscores, so that weight_decay is weightDecay. */
+/** Ignores case and underscores, so that weight_decay matches weightDecay. */
 const plain = (name: string): string => name.replaceAll('_', '').toLowerCase();
 
-/** Letters to insert, delete or replace to get from one word to the other (Levenshtein). */
+/** The Levenshtein distance: the number of letters to insert, delete or replace. */
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 1; i <= a.length; i++) {

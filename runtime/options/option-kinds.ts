@@ -4,12 +4,12 @@ import { isNumber } from '../ops/numbers/symbolic-number.ts';
 import { isTensor } from './is-tensor.ts';
 
 export interface OptionKind {
-  /** A noun phrase for messages: 'an integer, 1 or more'. */
+  /** A noun phrase for messages, such as 'an integer, 1 or more'. */
   readonly expected: string;
   readonly accepts: (value: unknown) => boolean;
 }
 
-/** While tracing, a number may be symbolic. Its range is for the op to check, where that becomes a guard. */
+/** While tracing, a number may be symbolic. The op checks its range, which then becomes a guard. */
 const inRange =
   (holds: (value: number) => boolean) =>
   (value: unknown): boolean =>
@@ -40,7 +40,7 @@ export const anyInteger: OptionKind = {
   accepts: inRange(Number.isInteger),
 };
 
-/** An integer, `least` or more. */
+/** An integer ≥ `least`. */
 export const count = (least: number): OptionKind => ({
   expected: `an integer, ${least} or more`,
   accepts: inRange((value) => Number.isInteger(value) && value >= least),
@@ -63,7 +63,7 @@ export const anObject: OptionKind = {
 
 export const aTensor: OptionKind = { expected: 'a tensor', accepts: isTensor };
 
-/** An object to iterate over. Nothing is read of it here: an iterator can be used once. */
+/** An iterable. It is not read here, because an iterator can only be used once. */
 export const iterable: OptionKind = {
   expected: 'an array, or another iterable object',
   accepts: (value) => typeof value === 'object' && value !== null && Symbol.iterator in value,
@@ -82,7 +82,7 @@ export const nothing: OptionKind = {
 const lengthOf = (value: unknown): unknown =>
   typeof value === 'object' && value !== null && 'length' in value ? value.length : undefined;
 
-/** Anything that counts its entries. */
+/** Any value with a `length`. */
 export const withLength: OptionKind = {
   expected: 'a data set, with its length',
   accepts: (value) => Number.isInteger(lengthOf(value)),
@@ -93,19 +93,19 @@ export const callback: OptionKind = {
   accepts: (value) => typeof value === 'function',
 };
 
-/** One of a few strings, numbers or flags. */
+/** One of the given strings, numbers or flags. */
 export const oneOf = (...values: readonly (string | number | boolean)[]): OptionKind => ({
   expected: listed(values.map((value) => (typeof value === 'string' ? `'${value}'` : `${value}`))),
   accepts: (value) => (values as readonly unknown[]).includes(value),
 });
 
-/** An option kind whose values satisfy `holds`, described by `expected`. */
+/** Returns an option kind whose values satisfy `holds`, described by `expected`. */
 export const that = (expected: string, holds: (value: unknown) => boolean): OptionKind => ({
   expected,
   accepts: holds,
 });
 
-/** An array of `length` such values; of any length if that is omitted. */
+/** An array of `length` such values; any length if omitted. */
 export const arrayOf = (kind: OptionKind, length?: number): OptionKind => ({
   expected:
     length === undefined
@@ -119,7 +119,7 @@ export const arrayOf = (kind: OptionKind, length?: number): OptionKind => ({
 
 export const tensors: OptionKind = arrayOf(aTensor);
 
-/** A number for every dimension, or an array with one for each. */
+/** A number for all dimensions, or an array with one per dimension. */
 export const perDimension = (kind: OptionKind): OptionKind => either(kind, arrayOf(kind));
 
 /** A value of any of the kinds. */

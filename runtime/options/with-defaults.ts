@@ -1,4 +1,4 @@
-/** The options with their defaults: one that is undefined counts as omitted. */
+/** Returns the options with defaults; an undefined option counts as omitted. */
 export function withDefaults<D extends object, O extends object>(
   defaults: D,
   given: O,

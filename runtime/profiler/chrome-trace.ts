@@ -5,7 +5,7 @@ import type { Span } from './recorder.ts';
 export interface TraceEvent {
   readonly name: string;
   readonly cat: string;
-  /** `X`: a whole span. `b`, `e`: begin and end of an asynchronous one. `M`: names a track. */
+  /** `X`: a complete span. `b`, `e`: begin and end of an asynchronous one. `M`: names a track. */
   readonly ph: 'X' | 'b' | 'e' | 'M';
   readonly ts?: number;
   readonly dur?: number;
@@ -17,7 +17,10 @@ export interface TraceEvent {
 
 const track = { pid: 1, tid: 1 } as const;
 
-/** All that was waited for lies on one track, nested; what was not has its own. */
+/**
+ * Converts spans to trace events: synchronous spans are nested on one track, asynchronous ones are on their own
+ * tracks.
+ */
 export function chromeTrace(spans: readonly Span[]): { traceEvents: TraceEvent[] } {
   const named = [
     { name: 'process_name', args: { name: 'tostatic' } },

@@ -1,11 +1,11 @@
 import { type SpanStart, spans } from './spans.ts';
 
-/** Runs a copy that is waited for, as a span. */
+/** Runs a synchronous copy as a span. */
 export function copying<T>(from: string, to: string, bytes: number, body: () => T): T {
   return spans.active ? spans.around(copySpan(from, to, bytes, 'Sync'), body) : body();
 }
 
-/** A copy that completes later, as a span beside the others. */
+/** Records a copy that completes later as an asynchronous span. */
 export function copyingAsync<T>(
   from: string,
   to: string,

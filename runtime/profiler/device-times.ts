@@ -1,16 +1,16 @@
 import type { KernelTime } from './recorder.ts';
 
-/** All kernels of one op on one device, by the device's own clock. Times are milliseconds. */
+/** All kernels of one op on one device, timed by the device's clock. Times are milliseconds. */
 export interface DeviceTimeRow {
   readonly name: string;
   readonly device: string;
-  /** Kernels: several of them may serve one op. */
+  /** The number of kernels; an op may need several. */
   readonly kernels: number;
   readonly total: number;
   readonly min: number;
   readonly max: number;
   readonly average: number;
-  /** Part of the time of all kernels. */
+  /** Fraction of the time of all kernels. */
   readonly share: number;
 }
 

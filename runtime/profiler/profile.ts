@@ -7,15 +7,15 @@ import { printReport } from './report.ts';
 import { type ProfileRow, rowsOf, type SortKey, sortKeys } from './rows.ts';
 
 export interface ReportOptions {
-  /** The column by which the rows are sorted, largest first; `total` by default. */
+  /** The column to sort by, largest first; `total` by default. */
   readonly sort?: SortKey;
-  /** How many rows are printed; 30 by default. */
+  /** The number of rows to print; 30 by default. */
   readonly limit?: number;
 }
 
 const reportKinds: OptionKinds<ReportOptions> = { sort: oneOf(...sortKeys), limit: count(0) };
 
-/** Bytes between the host and devices. */
+/** Bytes copied between JavaScript and devices. */
 export interface CopySummary {
   readonly calls: number;
   readonly bytes: number;
@@ -23,12 +23,12 @@ export interface CopySummary {
   readonly total: number;
 }
 
-/** Where the time of a recording went. Times are milliseconds of the host clock. */
+/** A finished recording. Times are milliseconds of the host clock. */
 export class Profile {
   readonly spans: readonly Span[];
   /** From start to stop. */
   readonly duration: number;
-  /** Devices that were worked on, in the order of their first use. */
+  /** Devices in the order of their first use. */
   readonly devices: readonly string[];
 
   readonly #timed: readonly Promise<KernelTime>[];
@@ -46,19 +46,19 @@ export class Profile {
     );
   }
 
-  /** In kernels. A device that computes later counts with the time that it takes to issue them. */
+  /** The time in kernels. For an asynchronous device, the time to issue them. */
   get computation(): number {
     return this.#sum(({ kind }) => kind === 'kernel');
   }
 
-  /** Tracing and compiling of captured functions. */
+  /** The time to trace and compile captured functions. */
   get compiling(): number {
     return this.#sum(
       ({ kind, parent }) => kind === 'compile' && !this.#isInside(parent, 'compile'),
     );
   }
 
-  /** Copies that were waited for, and those that were not. */
+  /** Synchronous and asynchronous copies. */
   get copies(): { readonly sync: CopySummary; readonly async: CopySummary } {
     const copies = this.spans.filter(({ kind }) => kind === 'copy');
     return {
@@ -67,33 +67,32 @@ export class Profile {
     };
   }
 
-  /** Everything else between the first span and the last: this package's work and the user's own code. */
+  /** All other time between the first and the last span: this package's own work and user code. */
   get overhead(): number {
     const known = this.computation + this.compiling + this.copies.sync.total;
     return Math.max(0, this.duration - known);
   }
 
-  /** One row per name, with copies and kernels nested under what caused them. */
+  /** Returns one row per name, with copies and kernels nested under their cause. */
   rows(sort: SortKey = 'total'): readonly ProfileRow[] {
     return rowsOf(this.spans, this.duration, sort);
   }
 
   /**
-   * Returns the kernels' times by the clock of their device, a row per op, the longest first: of a GPU over WebGPU
-   * whose adapter has `timestamp-query`; empty elsewhere. Waits until the device has computed what was issued in the
-   * recording.
+   * Resolves to the kernels' times by their device's clock, one row per op, longest first: for WebGPU adapters
+   * with `timestamp-query`; empty elsewhere. Waits until the device has finished the recorded work.
    */
   async deviceTimes(): Promise<readonly DeviceTimeRow[]> {
     return deviceTimeRows(await Promise.all(this.#timed));
   }
 
-  /** Totals and table as text. */
+  /** Returns totals and a table as text. */
   report(options: ReportOptions = {}): string {
     expectOptions('report', options, reportKinds);
     return printReport(this, options);
   }
 
-  /** For the viewers of the Trace Event Format: chrome://tracing, ui.perfetto.dev. */
+  /** Returns the trace for viewers of the Trace Event Format: chrome://tracing, ui.perfetto.dev. */
   trace(): { readonly traceEvents: readonly TraceEvent[] } {
     return chromeTrace(this.spans);
   }
@@ -102,7 +101,7 @@ export class Profile {
     return this.report();
   }
 
-  /** Plain data. */
+  /** Returns plain data. */
   toJSON(): object {
     const { duration, devices, computation, compiling, copies, overhead } = this;
     return { duration, devices, computation, compiling, copies, overhead, rows: this.rows() };

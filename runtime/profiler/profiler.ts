@@ -1,4 +1,4 @@
-/** `profiler`: measures where the time of eager ops, programs and copies goes. */
+/** `profiler`: measures the time of eager ops, programs and copies. */
 
 import { ArgumentError } from '../errors/errors.ts';
 import { expectFunction } from '../options/expect-arguments.ts';
@@ -16,9 +16,9 @@ export type { ProfileRow, SortKey } from './rows.ts';
 export type { SpanKind } from './spans.ts';
 
 /**
- * Records from now until `stop`: each op with its kernel, each run of a program, node of backward, copy between
- * host and device, and compilation, on the host clock. Costs about a microsecond per op while it is on, and a
- * test of one flag while it is off. Throws ArgumentError when a recording is in progress.
+ * Starts recording until `stop`: each op and its kernel, program run, backward node, copy between JavaScript and
+ * device, and compilation, by the host clock. Costs about a microsecond per op while recording, and one flag test
+ * otherwise. Throws ArgumentError if a recording is in progress.
  */
 export function start(): void {
   if (spans.active) {
@@ -32,7 +32,7 @@ export function start(): void {
   spans.sink = new SpanRecorder();
 }
 
-/** Ends the recording. Throws ArgumentError when there is none. */
+/** Ends the recording. Throws ArgumentError if there is none. */
 export function stop(): Profile {
   const recorder = spans.sink;
   if (!(recorder instanceof SpanRecorder)) {
@@ -48,13 +48,13 @@ export function stop(): Profile {
   return new Profile(recorded, duration, timed);
 }
 
-/** The result of a body, and where its time went. */
+/** The result of a function, and its profile. */
 export interface Profiled<T> {
   readonly result: T;
   readonly profile: Profile;
 }
 
-/** Records while `body` runs, to its end where it is asynchronous. After an exception nothing is recorded any more. */
+/** Records while `body` runs, to completion if it is async. An exception discards the recording. */
 export function profile<T>(body: () => Promise<T>): Promise<Profiled<T>>;
 export function profile<T>(body: () => T): Profiled<T>;
 export function profile<T>(body: () => T | Promise<T>): Profiled<T> | Promise<Profiled<T>> {
@@ -77,7 +77,7 @@ export function profile<T>(body: () => T | Promise<T>): Profiled<T> | Promise<Pr
   );
 }
 
-/** Names what `body` does in a recording, as a row of its own. Without a recording it only runs `body`. */
+/** Runs `body` as a named span with its own row; just runs it if nothing is being recorded. */
 export function span<T>(name: string, body: () => T): T {
   expectArguments('span', { name }, { name: text });
   expectFunction('span', body);

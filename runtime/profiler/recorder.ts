@@ -2,29 +2,29 @@ import type { UserPosition } from '../errors/position.ts';
 import { events } from '../memory/events.ts';
 import type { KernelTiming, SpanKind, SpanSink, SpanStart } from './spans.ts';
 
-/** A stretch of time, in milliseconds since the recording began. */
+/** A time span, in milliseconds since the start of the recording. */
 export interface Span {
   readonly kind: SpanKind;
   readonly name: string;
   readonly device: string;
   readonly at: UserPosition | undefined;
-  /** Bytes that travelled, of a copy. */
+  /** The bytes moved by a copy. */
   readonly bytes: number;
   readonly start: number;
   readonly end: number;
-  /** Index of the span that it lies in, −1 for none. */
+  /** The index of the enclosing span, −1 for none. */
   readonly parent: number;
-  /** Asynchronous: a read from a device that completes later. */
+  /** Whether it is asynchronous: a device read that completes later. */
   readonly isAsync: boolean;
-  /** Bytes that were allocated in it and in no span inside it. */
+  /** Bytes allocated in the span, excluding nested spans. */
   readonly allocated: number;
 }
 
-/** A kernel by the clock of its device. */
+/** A kernel timed by its device's clock. */
 export interface KernelTime {
   readonly op: string;
   readonly device: string;
-  /** Milliseconds; null where it didn't run, or where the device could not tell. */
+  /** Milliseconds; null if it didn't run or the device couldn't time it. */
   readonly time: number | null;
 }
 
@@ -36,7 +36,7 @@ export interface Recording {
 
 type Open = { -readonly [K in keyof Span]: Span[K] };
 
-/** Collects spans, and what was allocated in them. */
+/** Collects spans and their allocations. */
 export class SpanRecorder implements SpanSink {
   readonly #began = performance.now();
   readonly #spans: Open[] = [];
@@ -78,7 +78,7 @@ export class SpanRecorder implements SpanSink {
     return { end };
   }
 
-  /** Everything so far. Open spans end now; kernels may be timed later. */
+  /** Returns everything recorded so far. Open spans end now; kernels may be timed later. */
   stop(): Recording {
     this.#unsubscribe();
     const duration = this.#now();

@@ -3,7 +3,7 @@ import type { ProfileRow } from './rows.ts';
 
 const head = ['event', 'calls', 'total', 'self', 'min', 'max', 'average', 'ratio', 'allocated'];
 
-/** Totals first, then copies where there were any, then a row per event with its details below it. */
+/** Prints totals, then copies if there were any, then a row per event with its details. */
 export function printReport(profile: Profile, options: ReportOptions): string {
   const { sort = 'total', limit = 30 } = options;
   const rows = profile.rows(sort);
@@ -34,7 +34,7 @@ function totals(profile: Profile): string[] {
   ]);
 }
 
-/** Kernels say nothing where they are all of a row's time but its overhead: they are named `compute`. */
+/** Returns the cells of the nested rows; kernels are named `compute`. */
 function details(row: ProfileRow): string[][] {
   return row.nested.map((inner) => rowCells(inner, '  '));
 }
@@ -59,7 +59,7 @@ function percent(share: number): string {
   return `${(100 * share).toFixed(1)} %`;
 }
 
-/** The first column to the left, numbers to the right. */
+/** Aligns the first column left and numbers right. */
 function columns(rows: readonly (readonly string[])[]): string[] {
   const widths = rows[0]!.map((_, i) => Math.max(...rows.map((row) => row[i]!.length)));
   return rows.map((row) =>

@@ -1,7 +1,7 @@
 import type { Span } from './recorder.ts';
 import type { SpanKind } from './spans.ts';
 
-/** The columns by which a table can be sorted: largest first, names alphabetically. */
+/** Sortable columns: numbers largest first, names alphabetically. */
 export const sortKeys = [
   'total',
   'self',
@@ -15,26 +15,26 @@ export const sortKeys = [
 
 export type SortKey = (typeof sortKeys)[number];
 
-/** All spans of one name. Times are milliseconds. */
+/** All spans with one name. Times are milliseconds. */
 export interface ProfileRow {
   readonly name: string;
   readonly kind: SpanKind;
   readonly device: string;
   readonly calls: number;
-  /** With everything inside. Inside of a span of the same row it is not counted again. */
+  /** Including nested spans; a span nested in one of the same row is not counted twice. */
   readonly total: number;
-  /** Without the spans inside. */
+  /** Excluding nested spans. */
   readonly self: number;
   readonly min: number;
   readonly max: number;
   readonly average: number;
-  /** Part of the recording. */
+  /** Fraction of the recording. */
   readonly share: number;
-  /** Bytes allocated in it, spans inside included. */
+  /** Bytes allocated, including nested spans. */
   readonly allocated: number;
-  /** Bytes that copies moved. */
+  /** Bytes moved by copies. */
   readonly bytes: number;
-  /** Kernels and copies that it caused. */
+  /** Kernels and copies caused by the row. */
   readonly nested: readonly ProfileRow[];
 }
 
@@ -48,7 +48,7 @@ interface Group {
   readonly nested: Map<string, Group>;
 }
 
-/** One row per kind, name and device; kernels and copies inside of something are rows of that. */
+/** Returns one row per kind, name and device; kernels and copies inside a span are nested in its row. */
 export function rowsOf(spans: readonly Span[], duration: number, sort: SortKey): ProfileRow[] {
   const groups = new Map<string, Group>();
   const owners = new Array<Group>(spans.length);
@@ -72,7 +72,7 @@ export function rowsOf(spans: readonly Span[], duration: number, sort: SortKey):
 }
 
 function groupOf(groups: Map<string, Group>, span: Span): Group {
-  // Kernels go by what asked for them: several of them may serve one op.
+  // Kernels are grouped by their cause, because an op may need several.
   const key = `${span.kind} ${span.kind === 'kernel' ? '' : span.name} ${span.device}`;
   const known = groups.get(key);
   if (known) return known;
@@ -92,7 +92,7 @@ function isInside(
   return false;
 }
 
-/** To each row around it once. */
+/** Adds to each enclosing row once. */
 function addAllocated(
   owners: readonly Group[],
   spans: readonly Span[],

@@ -1,42 +1,42 @@
 import type { UserPosition } from '../errors/position.ts';
 
 /**
- * The activity during a span: an op with all that belongs to it, its kernel alone, a run of a program, a backward
- * node, a copy, compiling, or a name of the user's.
+ * The activity during a span: an op with everything in it, its kernel alone, a program run, a backward node, a
+ * copy, compilation, or a user-defined name.
  */
 export type SpanKind = 'op' | 'kernel' | 'program' | 'backward' | 'copy' | 'compile' | 'user';
 
 export interface SpanStart {
   readonly kind: SpanKind;
   readonly name: string;
-  /** Where it ran: the name of a device, or `host`. */
+  /** The device's name, or `host`. */
   readonly device: string;
   readonly at?: UserPosition | undefined;
-  /** How many bytes a copy moves. */
+  /** The number of bytes moved by a copy. */
   readonly bytes?: number;
 }
 
-/** One kernel that a device times by its own clock. */
+/** A kernel timed by its device's clock. */
 export interface KernelTiming {
-  /** Called once: with milliseconds, or null where it didn't run or has no time. */
+  /** Called once, with milliseconds, or null if it didn't run or has no time. */
   end(time: number | null): void;
 }
 
-/** Gets every span while profiling is on. */
+/** Receives every span while profiling is active. */
 export interface SpanSink {
-  /** Spans that begin before its `end` lie inside it. */
+  /** Begins a span; spans that begin before its `end` are nested in it. */
   begin(start: SpanStart): void;
   end(): void;
-  /** One that ends when others do not wait for it; nothing lies inside it. Returns what ends it. */
+  /** Begins an asynchronous span, in which nothing nests. Returns a function that ends it. */
   open(start: SpanStart): () => void;
-  /** A kernel that the device will tell the time of, maybe after the recording. */
+  /** Registers a kernel that the device will time, possibly after the recording. */
   timed(op: string, device: string): KernelTiming;
 }
 
-/** Spans of time go to at most one sink; nothing is built while there is none. */
+/** Passes spans to at most one sink; without a sink nothing is created. */
 class Spans {
   #sink: SpanSink | null = null;
-  /** True while a profile is recorded. Check it before creating a closure for `around`. */
+  /** Whether a profile is being recorded. Check it before creating a closure for `around`. */
   active = false;
 
   get sink(): SpanSink | null {

@@ -1,7 +1,10 @@
 import type { OpRecord } from '../ops/record/define-op.ts';
 import type { ProgramOp } from './program.ts';
 
-/** The same elements under another name: a view without gradient history. Not in the op table: programs alone have it. */
+/**
+ * Returns an op that renames its operand: a view without gradient history. It exists only in programs, not in the
+ * op table.
+ */
 export function sameElements(name: string): OpRecord {
   return {
     name,
@@ -17,12 +20,12 @@ export function sameElements(name: string): OpRecord {
 }
 
 /**
- * A value of its own without gradient history. With attr `leaf` a new leaf: gradients that come to it are its
- * own, or those of the program's input that it is an alias of. With attr `same` the same tensor, for paths on which
- * it has no history.
+ * A separate value without gradient history. Attr `leaf` makes it a new leaf: gradients that reach it accumulate
+ * on that leaf, or on the program input that it aliases. Attr `same` makes it the same tensor, for paths on which
+ * the tensor has no history.
  */
 export const aliasOp = sameElements('alias');
 
-/** It represents the same tensor as its operand, and no other one on the same memory. */
+/** Whether the result represents the same tensor as its operand, rather than another tensor on the same memory. */
 export const isSameTensor = ({ op, attrs }: Pick<ProgramOp, 'op' | 'attrs'>): boolean =>
   op === aliasOp && (attrs.same === true || attrs.leaf !== undefined);

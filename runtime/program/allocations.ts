@@ -3,15 +3,15 @@ import type { Step } from './plan.ts';
 import type { ProgramOp, ValueId, ValueTable } from './program.ts';
 import { bytesOf } from './value-bytes.ts';
 
-/** Memory that a step of a plan makes, and how long it is live. */
+/** Memory allocated by a step of a plan, and its live range. */
 export interface Allocation {
   readonly step: number;
-  /** Number of the output of that step. */
+  /** The index of the step's output. */
   readonly output: number;
   readonly bytes: number;
-  /** The step that frees the last value in it; undefined: it outlives the run. */
+  /** The step that frees the last value in it; undefined if it outlives the run. */
   readonly diesAt: number | undefined;
-  /** Others may hold it, so its release is data-dependent. */
+  /** Whether other owners may hold it, which makes its release data-dependent. */
   readonly shared: boolean;
 }
 
@@ -22,8 +22,8 @@ interface Owned extends Allocation {
 }
 
 /**
- * The allocations of the steps, in order. Views share the memory of their base, reusing outputs that of the operand.
- * What an op for which `sharesAll` holds reads or makes counts as shared.
+ * Returns the allocations of the steps, in order. Views share the memory of their base, and reusing outputs that
+ * of the operand. Values that an op with `sharesAll` reads or produces count as shared.
  */
 export function allocationsOf(
   steps: readonly Step[],
@@ -47,7 +47,7 @@ export function allocationsOf(
       memory.owners++;
       memoryOf.set(id, memory);
     });
-    // The sum of a gradient that is missing is the other one, not a copy of it.
+    // If one term of a gradient sum is missing, the sum is the other term, not a copy of it.
     const passesOn = isGradientSum(op.op) && optionalOperands(op, optional).length > 0;
     if (passesOn || kernel.kind === 'control' || sharesAll(op)) {
       for (const id of [...op.inputs, ...op.outputs]) {

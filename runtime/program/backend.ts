@@ -5,21 +5,21 @@ import type { Plan } from './plan.ts';
 import type { Program, ValueId } from './program.ts';
 
 /**
- * Runs planned programs in place of the executor's list of kernel calls: forward and backward programs, and those
- * inside of branches, loops and calls. Memory stays with the framework, so that bytes, writes in place and donated
- * inputs are as the plan says whatever a backend does; `docs/backends.md` is the contract.
+ * Runs planned programs in place of the executor's kernel calls: forward and backward programs, and the bodies of
+ * branches, loops and calls. The framework manages memory, so bytes, in-place writes and donated inputs follow the
+ * plan under any backend; `docs/backends.md` is the contract.
  */
 export interface Backend {
-  /** For errors and reports. */
+  /** The name in errors and reports. */
   readonly name: string;
   /**
-   * `run` returns a promise. Such a backend serves async functions, each graph of which is awaited; what runs
-   * synchronously is done by the kernels of the device: bodies of branches and loops, and programs of backward.
+   * Whether `run` returns a promise. Such a backend serves async functions, which await each graph. The device's
+   * kernels run everything synchronous: bodies of branches and loops, and backward programs.
    */
   readonly isAsync?: boolean;
   /**
-   * `program` is in the order of the plan, op `i` that of `plan.steps[i]`; fused ops have their parts in
-   * `kernel.body`. `device` is where its first result lies. `isComputable`: per step whether `begin` returns true.
+   * Compiles `program`, whose op `i` is the op of `plan.steps[i]`; a fused op has its parts in `kernel.body`.
+   * `device` is the device of its first result. `isComputable` tells for each step whether `begin` returns true.
    */
   compile(
     program: Program,
@@ -31,48 +31,54 @@ export interface Backend {
 
 export interface CompiledProgram {
   /**
-   * Does every step once, in the order of the plan: by `steps.kernel(i)`, or by `steps.begin(i)`, work of its own, and
-   * `steps.end(i)`. Runs of one program may be nested, but never interleave. What it throws ends the run.
+   * Executes every step once, in plan order: either `steps.kernel(i)`, or `steps.begin(i)`, its own computation
+   * and `steps.end(i)`. Runs of one program may nest but never interleave. An exception ends the run.
    */
   run(steps: RunningSteps): void | Promise<void>;
-  /** The program will not run any more. */
+  /** Called when the program won't run again. */
   dispose(): void;
 }
 
-/** The backend where programs run synchronously; null: the kernels of the device. */
+/** Returns the backend if it runs programs synchronously; null for the device's kernels. */
 export const synchronous = (backend: Backend | null): Backend | null =>
   backend?.isAsync ? null : backend;
 
-/** One run, as its backend sees it. Good until `run` returns, or its promise settles. */
+/** One run as its backend sees it; valid until `run` returns or its promise settles. */
 export interface RunningSteps {
-  /** The whole step, by the kernel of the device. */
+  /** Executes the whole step with the device's kernel. */
   kernel(step: number): void;
   /**
-   * Places the results of a step, which the backend then computes. False: the framework has done the step, as it does
-   * views, transfers, control ops, and ops of gradients that may be missing; `end` is not called.
+   * Allocates the results of a step, which the backend then computes. Returns false if the framework has executed
+   * the step itself, as for views, transfers, control ops and ops on optional gradients; `end` is then not called.
    */
   begin(step: number): boolean;
-  /** After the results are there: what dies with the step leaves, and its writes in place are counted. */
+  /** Called once the results are computed: frees values that die in the step and counts its in-place writes. */
   end(step: number): void;
   /**
-   * Memory of the CPU device, in which values have addresses. It may be another object after `begin` or `kernel`, when
-   * the memory has grown. Throws DeviceError where values have no addresses.
+   * The memory of the CPU device, which gives values their addresses. It may be replaced during `begin` or
+   * `kernel` when the memory grows. Throws DeviceError on devices without addresses.
    */
   readonly buffer: ArrayBufferLike;
   /**
-   * The address of the first element, in bytes: of an operand or result of the current step, or of an operand of a
-   * later step that exists already.
+   * Returns the byte address of the first element of an operand or result of the current step, or of an existing
+   * operand of a later step.
    */
   address(value: ValueId): number;
-  /** The allocation of such a value, and the number of its first element there: `keepElsewhere` leaves bytes with the backend. */
+  /**
+   * Returns the allocation of such a value and the index of its first element in it. The backend may store data
+   * there with `keepElsewhere`.
+   */
   operand(value: ValueId): Operand;
-  /** The attributes of a step, with the numbers of this run. */
+  /** Returns the attributes of a step, with the numbers of this run. */
   attrs(step: number): Attrs;
 }
 
 const registered = new Map<string, Backend>();
 
-/** Makes a backend known by its name: `toStatic(fn, { backend: 'mine' })`. Throws ArgumentError for a name that is taken. */
+/**
+ * Registers a backend under its name: `toStatic(fn, { backend: 'mine' })`. Throws ArgumentError if the name is
+ * taken.
+ */
 export function registerBackend(backend: Backend): void {
   const { name } = backend;
   if (reserved.includes(name) || (registered.has(name) && registered.get(name) !== backend)) {
@@ -86,10 +92,13 @@ export function registerBackend(backend: Backend): void {
   registered.set(name, backend);
 }
 
-/** The kernels of the device, and the traced program op by op. */
+/** Names for the device's kernels and for running the traced program op by op. */
 const reserved: readonly string[] = ['wasm', 'interpret'];
 
-/** The backend of a name; null: the kernels of the device. Throws ArgumentError for an unknown one. */
+/**
+ * Returns the backend with this name, or null for the device's kernels. Throws ArgumentError if the name is
+ * unknown.
+ */
 export function backendNamed(name: string): Backend | null {
   if (reserved.includes(name)) return null;
   const found = registered.get(name);

@@ -27,7 +27,7 @@ import { RecordedWriteInPlace } from './recorded-write.ts';
 import { type OutsideMemory, ValueMemory } from './value-memory.ts';
 import { writtenOperands } from './writes.ts';
 
-/** The state of a builder, to roll back everything appended since. */
+/** A builder state to which everything appended later can be rolled back. */
 export interface Checkpoint {
   readonly values: number;
   readonly ops: number;
@@ -36,13 +36,13 @@ export interface Checkpoint {
   readonly freedNodes: FreedNodes['soFar'];
 }
 
-/** The interface of a region's builder to that of the surrounding program. */
+/** The interface of a region's builder to the surrounding program. */
 interface Outside extends OutsideMemory, OutsideNodes {}
 
 /**
- * Appends every bound op to a program instead of running it. Its tensors have meta and a value
- * id, but no data. An in-place write is an op without output: its effect is visible through every value that
- * shares the memory, determined only by the order of the ops.
+ * Appends every bound op to a program instead of running it. Its tensors have meta and a value id, but no data. An
+ * in-place write is an op without output: its effect is visible through every value that shares the memory, and
+ * only the order of the ops determines which reads see it.
  */
 export class ProgramBuilder implements Interceptor {
   readonly #values: TensorMeta[] = [];
@@ -55,27 +55,27 @@ export class ProgramBuilder implements Interceptor {
   /** Results of control ops that may alias an operand or another result. */
   readonly #handedThrough = new Set<ValueId>();
   readonly #onForeign: (tensor: Tensor) => Tensor;
-  /** The position in the user's code of the next ops. */
+  /** The user-code position of the ops appended next. */
   at: UserPosition | undefined;
-  /** The number of the `checkpoint` call that the next ops belong to. */
+  /** The number of the `checkpoint` call around the ops appended next. */
   checkpointed: number | undefined;
   /** The number of `checkpoint` calls so far. */
   checkpointCalls = 0;
-  /** A backward() or grad() inside the program is being traced. */
+  /** Whether a backward() or grad() inside the program is being traced. */
   differentiates = false;
-  /** While a program is replayed: the existing copy for the next write. */
+  /** During replay, the existing copy for the next write. */
   copyBefore: Tensor | null = null;
 
-  /** Appended ops will be rolled back: tensors are not updated. */
+  /** Whether appended ops will be rolled back; tensors are then not updated. */
   #isTrial = false;
   readonly #takesTraced: boolean;
   readonly #memory: ValueMemory;
   readonly freedNodes: FreedNodes;
 
   /**
-   * `onForeign` returns the traced value for a tensor with data, which may become an input. In a
-   * region it also does so for values of the surrounding programs, and with `replay` for those of the
-   * program that is built again. `outside`: the interface to the surrounding program.
+   * `onForeign` returns the traced value for a tensor with data, which may become an input. In a region it also
+   * does so for values of surrounding programs, and with `replay` for values of the program being rebuilt.
+   * `outside` is the interface to the surrounding program.
    */
   constructor(
     onForeign: (tensor: Tensor) => Tensor,
@@ -108,7 +108,7 @@ export class ProgramBuilder implements Interceptor {
     return this.#inputs;
   }
 
-  /** A new program input with these strides; a tensor with other strides is copied at run time. */
+  /** Adds a program input with these strides; a tensor with other strides is copied at run time. */
   input({ dtype, shape, strides, device }: TensorMeta): Tensor {
     const tensor = this.#newValue({ dtype, shape, strides, offset: 0, device });
     this.#inputs.push(this.valueOf(tensor));
@@ -119,34 +119,34 @@ export class ProgramBuilder implements Interceptor {
     return this.#inputs.includes(id);
   }
 
-  /** Whether the tensor is a gradient that may be missing when the program runs. */
+  /** Whether the tensor is an optional gradient: one that may be missing at run time. */
   isOptional(tensor: Tensor): boolean {
     return this.#optional.size > 0 && this.#optional.has(this.valueOf(tensor));
   }
 
-  /** Whether the tensor is a result of a control op that may be one of its operands, or another result. */
+  /** Whether the tensor is a control op's result that may alias an operand or another result. */
   isHandedThrough(tensor: Tensor): boolean {
     return this.#handedThrough.has(this.rootOf(tensor));
   }
 
-  /** Notes that such a result doesn't alias. */
+  /** Notes that a control op's result doesn't alias. */
   noteOwn(tensor: Tensor): void {
     this.#handedThrough.delete(this.valueOf(tensor));
   }
 
-  /** Notes whether a gradient that enters the program, or that a control op returns, is optional. */
+  /** Notes whether a gradient that is a program input or a control op's result is optional. */
   noteOptional(tensor: Tensor, isOptional: boolean): void {
     const id = this.valueOf(tensor);
     if (isOptional) this.#optional.add(id);
     else this.#optional.delete(id);
   }
 
-  /** Whether it is a leaf created by the program. */
+  /** Whether the tensor is a leaf created by the program. */
   isOwnLeaf(tensor: Tensor): boolean {
     return this.#ownLeaves.has(this.valueOf(tensor)) && tensor.isLeaf;
   }
 
-  /** Number of elements. */
+  /** Returns the number of elements. */
   sizeOf(id: ValueId): number {
     return sizeOf(this.#values[id]!.shape);
   }
@@ -174,7 +174,7 @@ export class ProgramBuilder implements Interceptor {
       return [inputs[0]!];
     }
     const metas = ids.map((id) => this.#values[id]!);
-    // Engines add gradients where none is recorded; the code's own sums are those of tensors, empty or not.
+    // The engine adds gradients without recording; sums in user code are sums of tensors, even if those are empty.
     if (!gradEnabled() && isListSum(op, metas)) return this.execute(listAdd, inputs, {}, device);
     const { kernel } = op;
     const specs =
@@ -190,7 +190,7 @@ export class ProgramBuilder implements Interceptor {
     return outputs;
   }
 
-  /** Shape and strides in this program; the offset may be computed in each run. */
+  /** Returns shape and strides in this program; the offset may be computed per run. */
   #placeOf(tensor: Tensor): TensorMeta {
     const meta = this.metaOf(this.valueOf(tensor));
     const isOwn = tensor.traced?.builder === this;
@@ -199,9 +199,9 @@ export class ProgramBuilder implements Interceptor {
 
   recordWrite(op: OpRecord, operands: readonly Tensor[], given: Attrs): Tensor {
     const target = operands[0]!;
-    // Pre-existing memory has handles that are unknown to the program.
+    // Pre-existing memory has handles unknown to the program.
     const id = this.valueOf(target);
-    // So has another value that a branch or loop may have merged with this one.
+    // A branch or loop may have merged this value with another one.
     const hasOthers = this.isInput(this.#memory.rootOf(id)) || this.#memory.isLinked(id);
     if (hasOthers) throw new RecordedWriteInPlace(userName(op));
     const inputs = this.#apartFromTarget(op, operands, true);
@@ -211,14 +211,14 @@ export class ProgramBuilder implements Interceptor {
     return recordInPlace(op, attrs, inputs, {
       before: () => {
         const before = this.copyBefore ?? noGrad(() => bind1(copy, [target]));
-        // Backward with a history reads it as the old target, whose history continues.
+        // A recorded backward reads the copy as the old target, with the target's history.
         return attach(before, targetOf(target)).detach();
       },
       write: (before) => this.#write(op, ids, attrs, before && this.valueOf(before)),
     });
   }
 
-  /** The operands of a write, with a copy for each that the write would change too early. */
+  /** Returns the operands of a write, copying each operand that the write would overwrite before it is read. */
   #apartFromTarget(
     op: OpRecord,
     operands: readonly Tensor[],
@@ -233,7 +233,7 @@ export class ProgramBuilder implements Interceptor {
     const [to, from] = [this.valueOf(target), this.valueOf(operand)];
     if (to === from) return 'sameMemory';
     if (!this.#memory.mayShare(to, from)) return 'apart';
-    // Where the elements of one lie among those of the other is known of views only.
+    // How the elements of two values overlap is only known for views of one root.
     if (this.#memory.rootOf(to) !== this.#memory.rootOf(from)) return 'overlapping';
     return isOverwritten(this.#placeOf(target), this.#placeOf(operand))
       ? 'overlapping'
@@ -245,17 +245,17 @@ export class ProgramBuilder implements Interceptor {
     this.noteWrite(ids[0]!);
   }
 
-  /** Notes a write to the value's memory, by an op of this program or inside one. */
+  /** Notes a write to the value's memory, by an op of this program or of a region. */
   noteWrite(id: ValueId): void {
     this.#memory.noteWrite(id);
   }
 
-  /** The number of writes to the value's memory so far. */
+  /** Returns the number of writes to the value's memory so far. */
   versionOf(id: ValueId): number {
     return this.#memory.versionOf(id);
   }
 
-  /** Whether a write to one may change the other. */
+  /** Whether a write to either tensor may change the other. */
   mayShare(one: Tensor, other: Tensor): boolean {
     return this.#memory.mayShare(this.valueOf(one), this.valueOf(other));
   }
@@ -269,7 +269,7 @@ export class ProgramBuilder implements Interceptor {
     return this.#memory.writeCount;
   }
 
-  /** Infers first, as in eager execution, which rejects operands larger than the target. */
+  /** Infers the result first, like eager execution, which rejects operands larger than the target. */
   #expectFit(op: OpRecord, ids: readonly ValueId[], attrs: Attrs): void {
     op.infer(
       ids.map((id) => this.#values[id]!),
@@ -277,7 +277,7 @@ export class ProgramBuilder implements Interceptor {
     );
   }
 
-  /** Appends a control op; its results, and their strides, follow from the regions. */
+  /** Appends a control op; its results and their strides follow from the regions. */
   control(
     op: OpRecord,
     inputs: readonly Tensor[],
@@ -295,7 +295,7 @@ export class ProgramBuilder implements Interceptor {
     return outputs;
   }
 
-  /** Some op runs even if its results are unused. */
+  /** Whether any op since then has an effect, so that it runs even if its results are unused. */
   hasEffect(since = 0): boolean {
     return this.#ops.some((op, i) => i >= since && hasEffect(op));
   }
@@ -304,7 +304,7 @@ export class ProgramBuilder implements Interceptor {
     return this.#ops.some(test);
   }
 
-  /** Whether an op from that place on does more than make a view. */
+  /** Whether any op since then does more than make a view. */
   computes(since = 0): boolean {
     return this.#ops.some(({ op }, i) => i >= since && op.kernel.kind !== 'view');
   }
@@ -313,7 +313,7 @@ export class ProgramBuilder implements Interceptor {
     return this.#values[id]!;
   }
 
-  /** The value whose memory this one shows: itself, unless it is a view. */
+  /** Returns the value that owns the memory: the value itself unless it is a view. */
   rootOf(tensor: Tensor): ValueId {
     return this.#memory.rootOf(this.valueOf(tensor));
   }
@@ -328,7 +328,7 @@ export class ProgramBuilder implements Interceptor {
     };
   }
 
-  /** Rolls back whatever `body` appends. */
+  /** Runs `body`, then rolls back everything it appended. */
   trial<T>(body: () => T): T {
     const checkpoint = this.checkpoint();
     const outer = this.#isTrial;
@@ -352,7 +352,7 @@ export class ProgramBuilder implements Interceptor {
     this.freedNodes.rollback(to.freedNodes);
   }
 
-  /** Ops from this one on, in order. */
+  /** Returns the ops from this index on, in order. */
   opsFrom(index: number): readonly ProgramOp[] {
     return this.#ops.slice(index);
   }
@@ -388,7 +388,7 @@ export class ProgramBuilder implements Interceptor {
     });
   }
 
-  /** A view whose offset is computed in each run has a symbolic offset; its value has the current one. */
+  /** Adds a value. A view whose offset is computed per run gets a symbolic offset; its meta has the current one. */
   #newValue(meta: TensorMeta): Tensor {
     const { offset } = meta;
     const known = isSymbolic(offset) ? { ...meta, offset: offset.value } : meta;

@@ -1,4 +1,4 @@
-/** Effects that a program may have had when one of its checks fails, or a kernel rejects its values. */
+/** Effects that a program may have had before one of its checks fails or a kernel rejects its values. */
 
 import type { OpRecord } from '../ops/record/define-op.ts';
 import type { Plan, Step } from './plan.ts';
@@ -6,8 +6,8 @@ import { oncePerProgram, type ProgramOp } from './program.ts';
 import { writtenInputs, writtenOperands } from './writes.ts';
 
 /**
- * Numbers of the inputs that a run copies beforehand: those that it writes before the last op for which it may be
- * given up, or in that op. A control op takes memory that only its run knows, and may find none.
+ * Returns the inputs (by index) that a run copies beforehand: those written before or in the last op that may make
+ * it bail out. A control op allocates a data-dependent amount of memory, so it may run out of memory.
  */
 export function copiedInputs({ inputs, steps }: Pick<Plan, 'inputs' | 'steps'>): readonly number[] {
   const ops = steps.map(({ op }) => op);
@@ -23,7 +23,7 @@ function takesMemory({ call, regions = [] }: ProgramOp): boolean {
 
 const none: readonly number[] = [];
 
-/** Whether a check may fail, or a kernel reject its values, when some operand of an op has been written. */
+/** Whether a check may fail, or a kernel reject its values, after an operand was written. */
 function isGivenUpLate(ops: readonly ProgramOp[]): boolean {
   const last = ops.findLastIndex(refuses);
   if (last < 0) return false;
@@ -31,7 +31,7 @@ function isGivenUpLate(ops: readonly ProgramOp[]): boolean {
   return ops.slice(0, last).some(writes) || (writes(ops[last]!) && insideOf(ops[last]!));
 }
 
-/** Whether a line is written by a program that may bail out. */
+/** Whether a program that may bail out prints lines, which must then be held back. */
 export function holdsLines(steps: readonly Step[]): boolean {
   const ops = steps.map(({ op }) => op);
   return ops.some(refuses) && ops.some(hasLine);
@@ -49,14 +49,14 @@ function refuses({ op, again, regions = [] }: ProgramOp): boolean {
 
 const hasRefusal = oncePerProgram(({ ops }) => ops.some(refuses));
 
-/** A call is rejected as a check fails, for shapes that it doesn't take. */
+/** Whether the op is a check. A `call` is one, because it rejects unsupported shapes. */
 function isCheck({ name }: OpRecord): boolean {
   return name === 'assert' || name === 'call';
 }
 
 /**
- * Whether a check inside may come after a write: in a loop, a check at the start of an iteration follows the writes
- * of the iteration before.
+ * Whether a check inside the op may come after a write: in a loop, a check at the start of an iteration follows
+ * the writes of the previous iteration.
  */
 function insideOf({ op, regions = [] }: ProgramOp): boolean {
   return op.name === 'while' || regions.some(({ program }) => isLate(program));

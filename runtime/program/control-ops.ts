@@ -8,7 +8,7 @@ import { earlierSum, fillMissing, isThere } from './optional-gradients.ts';
 import type { Region } from './program.ts';
 
 /**
- * Ops with programs inside. They are in no table: no function of the tensor API appends them, and their
+ * Defines an op with programs inside. Control ops are in no table: no tensor function appends them, and their
  * results follow from their regions.
  */
 function controlOp(
@@ -31,35 +31,35 @@ function controlOp(
 }
 
 /**
- * (condition, ...captured) → (...results, tape). Regions: then, else; each takes all captured values and
- * gives all results. The tape holds what the region that ran has saved for backward.
+ * (condition, ...captured) → (...results, tape). Regions: then, else; each takes all captured values and returns
+ * all results. The tape contains what the executed region saved for backward.
  */
 export const condOp = controlOp('cond');
 
 /**
- * (...carried, ...captured) → (...carried at the end, tape). Regions: the condition, which returns one
- * boolean, and the body, which returns the carried values; both take all operands. The tape has one
- * entry per iteration.
+ * (...carried, ...captured) → (...final carried values, tape). Regions: the condition, which returns one boolean,
+ * and the body, which returns the carried values; both take all operands. The tape has one entry per iteration.
  */
 export const whileOp = controlOp('while');
 
 /**
- * (tape, ...gradients of the results attr `of`) → gradients of the operands attr `to`. Numbers of `of` from that
- * of the results on represent operands of the regions: what has come to them before, which the gradient continues from.
+ * (tape, ...gradients of the results in attr `of`) → gradients of the operands in attr `to`. Indices in `of`
+ * beyond the results denote operands of the regions: their earlier gradient contributions, which the gradient
+ * continues from.
  */
 export const condBackwardOp = controlOp('condBackward');
-/** The backward of `while`; attr `carried`: how many of the operands are loop-carried. */
+/** The backward of `while`; attr `carried` is the number of loop-carried operands. */
 export const whileBackwardOp = controlOp('whileBackward');
 
 /**
- * (...operands) → (...results, tape): a call of the tensor API with data-dependent shapes; its program is
- * built for the shapes that a run has. A shape that the call rejects ends the run, as a failed check does.
+ * (...operands) → (...results, tape): a call of the tensor API with data-dependent shapes. Its program is built
+ * for the shapes of the run. If the call rejects a shape, the run ends as for a failed check.
  */
 export const callOp = controlOp('call', { mayRefuse: true });
-/** (tape, ...gradients of the results attr `of`) → gradients of the operands attr `to`. */
+/** (tape, ...gradients of the results in attr `of`) → gradients of the operands in attr `to`. */
 export const callBackwardOp = controlOp('callBackward');
 
-/** (tensor of data-dependent shape) → its size in dimension attr `dim`, or (−1) how many elements it has. */
+/** (tensor of data-dependent shape) → the size of dimension attr `dim`, or the number of elements for −1. */
 export const dimensionOp: OpRecord = {
   name: 'dimension',
   operands: [{ name: 'tensor', use: 'data' }],
@@ -72,7 +72,7 @@ export const dimensionOp: OpRecord = {
   flat: true,
 };
 
-/** An op that is run for what it does. */
+/** Defines an op that runs for its effect. */
 function effectOp(name: 'assert' | 'print'): OpRecord {
   return {
     name,
@@ -87,19 +87,18 @@ function effectOp(name: 'assert' | 'print'): OpRecord {
   };
 }
 
-/** (condition) → nothing. Where it is false the run ends, and eager execution throws what the user throws. */
+/** (condition) → nothing. If it is false, the run ends, and eager execution throws the user's exception. */
 export const assertOp = effectOp('assert');
 
 /**
- * (...values) → nothing. Writes a line as the method attr `method` of the console does; attr `parts` is the
- * list of its arguments as JSON, where `{"value": i}` represents a tensor and `{"number": i}` its element.
+ * (...values) → nothing. Prints a line with the console method attr `method`. Attr `parts` is the list of its
+ * arguments as JSON, where `{"value": i}` represents a tensor and `{"number": i}` its element.
  */
 export const printOp = effectOp('print');
 
 /**
- * (...numbers) → number or boolean: the native function of that name (attr `fn`, of `scalarFunctions`)
- * on numbers of the program, each one element, float64 or bool. What JavaScript computes of the same
- * numbers, to the last bit.
+ * (...numbers) → number or boolean: calls the native function named by attr `fn` (one of `scalarFunctions`) on
+ * graph values of one element each, float64 or bool. Bitwise identical to what JavaScript computes.
  */
 export const hostNumberOp: OpRecord = {
   name: 'hostNumber',
@@ -116,7 +115,7 @@ export const hostNumberOp: OpRecord = {
   vjp: undefined,
 };
 
-/** () → number: what the native function of the name attr `fn` returns now (`numberCalls`). */
+/** () → number: calls the native function named by attr `fn` (one of `numberCalls`) at run time. */
 export const numberCallOp: OpRecord = {
   name: 'numberCall',
   operands: [],
@@ -130,8 +129,8 @@ export const numberCallOp: OpRecord = {
 };
 
 /**
- * (seed, ...places) → random numbers, as `uniform` and `normal` draw them of the stream at the sum of the
- * places and attr `offset`: where a branch or a loop decides how many were drawn before.
+ * (seed, ...places) → random numbers as `uniform` and `normal` draw them, at the stream position that is the sum
+ * of the places and attr `offset`. Used where a branch or loop determines how many were drawn before.
  */
 function drawOp(name: 'drawUniform' | 'drawNormal'): OpRecord {
   return {
@@ -152,19 +151,19 @@ const drawOps: ReadonlyMap<string, OpRecord> = new Map([
   ['normal', drawOp('drawNormal')],
 ]);
 
-/** The form of a random op whose place in the stream is known only to the program. */
+/** Returns the form of a random op whose stream position is a graph value. */
 export function placedDraw({ name }: OpRecord): OpRecord {
   const op = drawOps.get(name);
   if (!op) throw new InvariantError(`${name} draws no random numbers`);
   return op;
 }
 
-/** The random op that a placed one represents. */
+/** Returns the random op that a placed draw represents. */
 export function drawnBy({ name }: OpRecord): OpRecord {
   return definedOp(name === 'drawUniform' ? 'uniform' : 'normal')!;
 }
 
-/** Whether running the op has an observable effect, if only an error, even if its results are unused. */
+/** Whether running the op has an observable effect, such as an error, even if its results are unused. */
 export function hasEffect({ op, regions }: EffectSite): boolean {
   if (op.inPlace || op.effect || op.mayRefuse) return true;
   return regions?.some(({ program }) => program.ops.some(hasEffect)) ?? false;
@@ -175,7 +174,7 @@ interface EffectSite {
   readonly regions?: readonly Region[];
 }
 
-/** All of them by name. */
+/** All control ops by name. */
 export const controlOps: ReadonlyMap<string, OpRecord> = new Map(
   [
     condOp,

@@ -1,40 +1,36 @@
 /**
- * Calls of the tensor API on tensors of data-dependent shape. A value of such a shape is known to a
- * program by its dtype, its rank and the sizes that are fixed; the call has a program of its own for each set
- * of shapes that runs have.
+ * Calls of the tensor API on tensors of data-dependent shape. A program knows such a value by its dtype, its rank
+ * and the fixed sizes; the call has a separate program for each set of shapes that occurs.
  */
 
 import type { TensorSpec } from '../device/tensor-meta.ts';
 import type { Shape } from '../spec/shape.ts';
 import type { Region } from './program.ts';
 
-/** `tensor`: of a known shape; `number`: one that decides shapes, float64 without dimensions. */
+/** The form of an operand: `tensor` has a known shape; `number` is a float64 scalar that determines shapes. */
 export type OperandForm = 'tensor' | 'dynamic' | 'list' | 'number';
 
-/**
- * The data of an operand that only a run knows: the shape, the number of elements, or the number; null for a known
- * shape.
- */
+/** The data-dependent part of an operand: its shape, number of elements, or number; null if the shape is known. */
 export type GivenOperand = Shape | number | null;
 
 export interface DynamicCall {
-  /** The function, as the user wrote it. */
+  /** The function's name in user code. */
   readonly name: string;
   readonly forms: readonly OperandForm[];
-  /** For each result, whether its shape is data-dependent. */
+  /** Whether each result's shape is data-dependent. */
   readonly dynamic: readonly boolean[];
-  /** Its one result is a list of all results of its programs, as many tensors as the shapes say. */
+  /** Whether the one result is a list of all results of its programs; the shapes determine how many. */
   readonly list: boolean;
-  /** A sample of the data that a run may have, which the call accepts. */
+  /** Sample data that a run might have and that the call accepts. */
   readonly sample: readonly GivenOperand[];
   /**
-   * The program for the operands of a run. Its inputs: one for each tensor, and one for each element of a list; a
-   * number has none. Throws FailedCheck where the call rejects it, or returns other shapes than are known.
+   * Returns the program for the operands of a run. It has one input per tensor and per list element, none for
+   * numbers. Throws FailedCheck if the call rejects the operands or returns unexpected shapes.
    */
   at(given: readonly GivenOperand[]): Region;
 }
 
-/** How a program knows a value of which some sizes (null) are known to the run alone: it has no bytes. */
+/** Returns the spec that represents a value with some data-dependent sizes (null): it has no bytes. */
 export function dynamicSpec(
   dtype: TensorSpec['dtype'],
   sizes: readonly (number | null)[],
@@ -42,12 +38,12 @@ export function dynamicSpec(
   return { dtype, shape: [0, ...sizes.map((size) => size ?? 0)] };
 }
 
-/** One text for each set of shapes. */
+/** Returns the cache key of a set of shapes. */
 export function keyOf(given: readonly GivenOperand[]): string {
   return given.map((each) => (Array.isArray(each) ? `[${each.join()}]` : String(each))).join(' ');
 }
 
-/** Returns, for each input of the program for `given`, the number of its operand. */
+/** Returns the operand index of each input of the program for `given`. */
 export function operandsOf(
   forms: readonly OperandForm[],
   given: readonly GivenOperand[],

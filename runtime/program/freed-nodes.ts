@@ -1,6 +1,6 @@
 import type { GradNode } from '../tensor/grad-node.ts';
 
-/** The questions of a region to the surrounding program. */
+/** The queries of a region to the surrounding program. */
 export interface OutsideNodes {
   isFreed(node: GradNode): boolean;
   mayBeFreed(node: GradNode): boolean;
@@ -11,10 +11,10 @@ interface FreedSoFar {
   readonly possibly: ReadonlySet<GradNode>;
 }
 
-/** Nodes that a backward inside a program under construction has freed: they can't run again. */
+/** Nodes freed by a backward inside a program under construction: they can't run again. */
 export class FreedNodes {
   readonly #outside: OutsideNodes | undefined;
-  /** Sets that grow are made again, so that a rollback is an assignment. */
+  /** Copied on growth, so that a rollback is an assignment. */
   #sets: FreedSoFar = { certainly: new Set(), possibly: new Set() };
 
   constructor(outside: OutsideNodes | undefined) {
@@ -29,19 +29,19 @@ export class FreedNodes {
     this.#sets = to;
   }
 
-  /** A backward of this program has freed what these nodes saved. */
+  /** Notes that a backward of this program has freed the saved values of these nodes. */
   note(nodes: readonly GradNode[]): void {
     const { certainly, possibly } = this.#sets;
     this.#sets = { certainly: new Set([...certainly, ...nodes]), possibly };
   }
 
-  /** A backward in a branch or loop has, on some paths. */
+  /** Notes that a backward in a branch or loop has freed these nodes on some paths. */
   notePossibly(nodes: Iterable<GradNode>): void {
     const { certainly, possibly } = this.#sets;
     this.#sets = { certainly, possibly: new Set([...possibly, ...nodes]) };
   }
 
-  /** The nodes that a backward in this program, or inside its regions, has freed. */
+  /** The nodes freed by a backward in this program or in its regions. */
   get all(): Iterable<GradNode> {
     return [...this.#sets.certainly, ...this.#sets.possibly];
   }

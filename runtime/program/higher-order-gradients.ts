@@ -1,15 +1,15 @@
-/** Backward as a program of its own, whose results can be differentiated themselves. */
+/** Backward as a separate program whose results can be differentiated again. */
 
 import type { AutogradError } from '../errors/errors.ts';
 import type { GivenOperand } from './dynamic-call.ts';
 import type { PlannedSubgraph } from './plan.ts';
 import type { ValueId, ValueTable } from './program.ts';
 
-/** One run of a region. */
+/** One execution of a region. */
 export interface TakenRegion {
-  /** Its number among the regions of the op. */
+  /** The index among the op's regions. */
   readonly region: number;
-  /** Its number among all frames of the run; 0 is the program itself. */
+  /** The index among all frames of the run; 0 is the program itself. */
   readonly frame: number;
   readonly inside: TakenPath;
   /** The operands of a call with data-dependent shapes, as `DynamicCall.at` takes them. */
@@ -17,72 +17,75 @@ export interface TakenRegion {
 }
 
 export interface TakenPath {
-  /** The runs of the regions of each op with a tape, in order: one of a branch or call, one per iteration of a loop. */
+  /** The region executions of each op with a tape, in order: one for a branch or call, one per iteration for a loop. */
   readonly tapes: readonly { readonly tape: ValueId; readonly runs: readonly TakenRegion[] }[];
-  /** The indices that ops on lists have marked. */
+  /** The indices recorded by list ops. */
   readonly marks: readonly { readonly mark: ValueId; readonly index: number }[];
 }
 
-/** Where a run keeps a value: the frame, and the value's number in the program of that frame. */
+/** The location of a value in a run: the frame, and the value's id in the frame's program. */
 export interface KeptAt {
   readonly frame: number;
   readonly id: ValueId;
 }
 
-/** A gradient that is given, by a number, and whether it has a history. */
+/** A given gradient: what it belongs to, and whether it has a history. */
 export interface GivenGradient {
   readonly of: number;
   readonly recorded: boolean;
 }
 
-/** The request for a backward whose results have a history, or that receives gradients of such results. */
+/** A request for a backward whose results have a history, or that receives gradients of such results. */
 export interface GradientRequest {
-  /** The results are to be differentiated. */
+  /** Whether the results will be differentiated. */
   readonly recorded: boolean;
-  /** Given gradients by the number of the output. */
+  /** Given gradients, by output index. */
   readonly outputs: readonly GivenGradient[];
-  /** Gradients of values that an earlier backward has read, by their id. */
+  /** Gradients of values that an earlier backward has read, by value id. */
   readonly values: readonly GivenGradient[];
-  /** Earlier gradient contributions of other nodes, by the number of their target. */
+  /** Earlier gradient contributions of other nodes, by target index. */
   readonly earlier: readonly GivenGradient[];
-  /** Gradients of outputs that other outputs depend on are observed. */
+  /** Whether gradients of outputs that other outputs depend on are observed. */
   readonly watched: boolean;
-  /** Numbers of the requested gradients; null: all. */
+  /** The requested gradients; null for all. */
   readonly wanted: {
     readonly targets: readonly number[];
     readonly outputs: readonly number[];
   } | null;
-  /** The path of the run, which the program is made for; null: there are no branches or loops. Values are those on it. */
+  /**
+   * The path of the run, for which the program is specialized and which its values refer to; null without branches
+   * and loops.
+   */
   readonly path: TakenPath | null;
 }
 
-/** A value of forward that such a program reads. */
+/** A forward value that the backward program reads. */
 export interface ReadValue {
   readonly id: ValueId;
-  /** False: its shape alone. */
+  /** Whether its data is read; otherwise only its shape. */
   readonly data: boolean;
-  /** A gradient of it leads on to inputs of forward. */
+  /** Whether its gradient flows to inputs of forward. */
   readonly flows: boolean;
 }
 
-/** A straight program between values that are distinguished by their ids. */
+/** A straight-line program; its inputs and outputs are identified by ids. */
 export interface GradientPart {
   readonly planned: PlannedSubgraph;
   readonly inputs: readonly ValueId[];
   readonly outputs: readonly ValueId[];
 }
 
-/** Backward in parts; after each but the last a gradient of an output may be looked at and replaced. */
+/** Backward in parts; between two parts an output's gradient may be observed and replaced. */
 export interface GradientProgram {
   readonly reads: readonly ReadValue[];
-  /** The program that computes values which forward has not kept from those that it has; null if nothing is missing. */
+  /** Recomputes values that forward has not kept; null if none are missing. */
   readonly again: GradientPart | null;
   /** Values whose data forward must have kept. */
   readonly taken: ReadonlySet<ValueId>;
-  /** Ids of the gradients that are given: of outputs, of values, from before. */
+  /** Ids of the given gradients: of outputs, of values, and earlier contributions. */
   readonly given: readonly ValueId[];
   readonly parts: readonly {
-    /** Null: nothing is computed. */
+    /** Null if nothing is computed. */
     readonly part: GradientPart | null;
     readonly passes: {
       readonly from: ValueId;
@@ -90,9 +93,9 @@ export interface GradientProgram {
       readonly numbers: readonly number[];
     } | null;
   }[];
-  /** The gradient of each target; null where none flows. */
+  /** The gradient of each target; null if none flows. */
   readonly gradInputs: readonly (ValueId | null)[];
-  /** The values of forward on the path of the run, with where it keeps each; null: they are those of the program. */
+  /** The forward values on the path of the run and their locations; null if they are those of the program. */
   readonly onPath: ValuesOnPath | null;
 }
 
@@ -103,11 +106,11 @@ export interface ValuesOnPath {
   readonly keptAt: readonly (readonly KeptAt[])[];
 }
 
-/** A backward by numbers of outputs; those after them are values of forward. */
+/** A backward described by indices of outputs, followed by forward values. */
 export interface BackwardByNumbers {
-  /** Outputs and values with a gradient. */
+  /** The outputs and values with a gradient. */
   readonly roots: readonly number[];
-  /** Requested gradients: numbers of targets, and of outputs and values; null: all. */
+  /** The requested gradients: indices of targets, and of outputs and values; null for all. */
   readonly wanted: {
     readonly targets: readonly number[];
     readonly values: readonly number[];
@@ -116,21 +119,21 @@ export interface BackwardByNumbers {
 
 /** A backward that a run rejects. */
 export interface RejectedBackward extends BackwardByNumbers {
-  /** Earlier backwards that didn't retain the graph. */
+  /** Earlier backwards without `retainGraph`. */
   readonly earlier: readonly BackwardByNumbers[];
-  /** Values of the program that were written since. */
+  /** Values of the program written since forward. */
   readonly changed: readonly ValueId[];
-  /** As in a `GradientRequest`; null where no backward was recorded. */
+  /** As in a `GradientRequest`; null if no backward was recorded. */
   readonly path: TakenPath | null;
 }
 
-/** Compiles backward programs with a history, on request after the traced program has run. */
+/** Compiles recorded backward programs on demand, after the traced program has run. */
 export interface HigherOrderGradients {
   /**
-   * Backward with a history as a program. Throws AutogradError where an op has no second gradient, or forward has
-   * kept too little.
+   * Returns the program of a recorded backward. Throws AutogradError if an op has no second gradient or forward
+   * has kept too little.
    */
   at(request: GradientRequest): GradientProgram;
-  /** The error that eager backward throws in the same situation, which names the op; null: it throws none. */
+  /** Returns the error that eager backward throws in the same situation, naming the op; null if it throws none. */
   eagerRefusal(backward: RejectedBackward): AutogradError | null;
 }

@@ -1,7 +1,7 @@
 /**
- * Lists that grow and shrink while a program runs: the arrays of its loops. A list is a value of shape
- * [0, …element]; ops return a new one and leave the old one as it is, and take over its memory where
- * it is not read any more. Gradients of lists are lists.
+ * Lists that grow and shrink while a program runs: the arrays of its loops. A list is a value of shape [0,
+ * …element]. Ops return a new list and leave the old one unchanged, but take over its memory if it is dead.
+ * Gradients of lists are lists.
  */
 
 import type { Attrs } from '../device/kernel-op.ts';
@@ -34,12 +34,12 @@ function listOp(name: string, { operands, variadic = false, infer, vjp }: ListOp
   };
 }
 
-/** The spec of the tensor that represents a list of such elements. */
+/** Returns the spec of the tensor that represents a list of such elements. */
 export function listSpec({ dtype, shape }: TensorSpec): TensorSpec {
   return { dtype, shape: [0, ...shape] };
 }
 
-/** The spec of the elements of such a list. */
+/** Returns the spec of the elements of such a list. */
 export function elementSpec({ dtype, shape }: TensorSpec): TensorSpec {
   return { dtype, shape: shape.slice(1) };
 }
@@ -48,24 +48,24 @@ const mark: TensorSpec = { dtype: 'bool', shape: [0] };
 const sameList: Infer = ([list]) => [list!];
 const element: Infer = ([list]) => [elementSpec(list!)];
 
-/** (gradient of a list) → that of its element number attr `index`, counted from the end when negative. */
+/** (gradient of a list) → the gradient of element attr `index`, counted from the end if negative. */
 const listGradientAt = listOp('listGradientAt', { operands: ['list'], infer: element });
 /** (gradient of a list) → the same without the last element. */
 const listDrop = listOp('listDrop', { operands: ['list'], infer: sameList });
 /** (gradient of a list) → the same with one more element, whose gradient is missing. */
 const listExtend = listOp('listExtend', { operands: ['list'], infer: sameList });
-/** (mark, gradient) → the gradient of a list of which that element was read. */
+/** (mark, gradient) → the gradient of a list from which that element was read. */
 const listPut = listOp('listPut', {
   operands: ['mark', 'gradient'],
   infer: ([, gradient]) => [listSpec(gradient!)],
 });
-/** (gradient of a list, mark) → the same without that of the element. */
+/** (gradient of a list, mark) → the same without the gradient of that element. */
 const listClear = listOp('listClear', { operands: ['list', 'mark'], infer: sameList });
-/** (gradient of a list, mark) → that of the element. */
+/** (gradient of a list, mark) → the gradient of that element. */
 const listTake = listOp('listTake', { operands: ['list', 'mark'], infer: element });
-/** (gradient of a list, mark) → that of the elements before the mark. */
+/** (gradient of a list, mark) → the gradients of the elements before the mark. */
 const listHead = listOp('listHead', { operands: ['list', 'mark'], infer: sameList });
-/** (gradient of a list, mark) → that of the elements from the mark on. */
+/** (gradient of a list, mark) → the gradients of the elements from the mark on. */
 const listTail = listOp('listTail', { operands: ['list', 'mark'], infer: sameList });
 /** The sum of two gradients of one list, element by element. */
 export const listAdd = listOp('listAdd', { operands: ['a', 'b'], infer: sameList });
@@ -82,7 +82,7 @@ export const listOf = listOp('listOf', {
   },
 });
 
-/** (list, element) → the list with the element at its end. */
+/** (list, element) → the list with the element appended. */
 export const listPush = listOp('listPush', {
   operands: ['list', 'item'],
   infer: sameList,
@@ -99,14 +99,14 @@ export const listPop = listOp('listPop', {
   vjp: { list: saving({}, (_saved, dy) => bind1(listExtend, [dy])) },
 });
 
-/** (list, index) → the element there, and a mark. The index must be one that the list has. */
+/** (list, index) → the element there, and a mark. The index must be in range. */
 export const listAt = listOp('listAt', {
   operands: ['list', 'index'],
   infer: ([list]) => [elementSpec(list!), mark],
   vjp: { list: saving({ out1: 'value' }, ({ out1 }, dy) => bind1(listPut, [out1, dy])) },
 });
 
-/** (list, index, element) → the list with that element there, and a mark. */
+/** (list, index, element) → the list with that element replaced, and a mark. */
 export const listSet = listOp('listSet', {
   operands: ['list', 'index', 'item'],
   infer: ([list]) => [list!, mark],
@@ -116,7 +116,7 @@ export const listSet = listOp('listSet', {
   },
 });
 
-/** (list, list) → the elements of both, and a mark of where those of the second begin. */
+/** (list, list) → the concatenated list, and a mark at the start of the second list's elements. */
 export const listConcat = listOp('listConcat', {
   operands: ['head', 'tail'],
   infer: ([head]) => [head!, mark],
@@ -149,7 +149,7 @@ export function mayBeList({ shape }: TensorSpec): boolean {
   return shape[0] === 0;
 }
 
-/** A sum of values that are nothing but lists: engines add gradients without knowing what they are. */
+/** Whether the op is a sum of values that are all lists: the engine adds gradients without knowing their form. */
 export function isListSum({ name }: OpRecord, inputs: readonly TensorSpec[]): boolean {
   return name === 'add' && inputs.length === 2 && inputs.every(mayBeList);
 }

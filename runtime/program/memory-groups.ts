@@ -1,21 +1,21 @@
-/** Groups of a program's values that may be one memory, or one tensor. */
+/** Groups of a program's values that may share memory, or may be the same tensor. */
 
 import { isSameTensor } from './alias-op.ts';
 import type { Program, ProgramOp, ValueId } from './program.ts';
 
 type Op = Pick<ProgramOp, 'op' | 'inputs' | 'outputs' | 'attrs' | 'regions'>;
 
-/** `memory`: a view and its base are one group. `tensor`: they are two tensors. */
+/** With `memory`, a view and its base are in one group; with `tensor`, they are two tensors. */
 type Sameness = 'memory' | 'tensor';
 
 /**
- * Values by what they may be: a result of a branch or loop is of one group with the operands that it may be,
- * and with other results that may be the same value. Values of different groups never are.
+ * Partitions values by possible identity: a result of a branch or loop is in one group with the operands and other
+ * results that it may be. Values of different groups are never the same.
  */
 export class ValueGroups {
   readonly #above = new Map<ValueId, ValueId>();
 
-  /** `joined`: values that are of one group from the start. */
+  /** `joined` are groups known beforehand. */
   constructor(
     ops: readonly Op[],
     sameness: Sameness,
@@ -32,7 +32,7 @@ export class ValueGroups {
     }
   }
 
-  /** The value that represents the group. */
+  /** Returns the representative of the value's group. */
   of(id: ValueId): ValueId {
     let top = id;
     for (let next = this.#above.get(top); next !== undefined; next = this.#above.get(top)) {
@@ -49,18 +49,18 @@ export class ValueGroups {
 
 const nothing: readonly (readonly ValueId[])[] = [];
 
-/** Operands and results of a control op that its regions may make one value, group by group. */
+/** Returns the groups of operands and results that the regions of a control op may make one value. */
 export function sharedBy(
   { op, inputs, outputs, regions = [] }: Op,
   sameness: Sameness,
 ): readonly (readonly ValueId[])[] {
   if (op.kernel.kind !== 'control') return nothing;
   const { form } = op.kernel;
-  // A call may return an operand, opened or as a view.
+  // A call may return an operand, unwrapped or as a view.
   if (form === 'call') {
     return sameness === 'memory' ? outputs.map((id) => [id, ...inputs]) : nothing;
   }
-  // An element that is read is one that was put in, as often as not.
+  // An element that is read is one that was stored before.
   if (form === 'list') return sameness === 'tensor' ? [[outputs[0]!, ...inputs]] : nothing;
   if (form !== 'cond' && form !== 'while') return nothing;
   const isLoop = form === 'while';
@@ -76,7 +76,7 @@ export function sharedBy(
   return [...carried, ...inside];
 }
 
-/** Inputs and outputs of a program that may be one value, by their numbers. */
+/** Inputs and outputs of a program that may be one value, by index. */
 interface RegionGroup {
   readonly ofInputs: readonly number[];
   readonly ofOutputs: readonly number[];
@@ -87,7 +87,7 @@ const known = {
   tensor: new WeakMap<Program, readonly RegionGroup[]>(),
 } as const;
 
-/** Groups with an output among them, and something else. */
+/** Returns the groups that contain an output and at least one other value. */
 function groupsOf(program: Program, sameness: Sameness): readonly RegionGroup[] {
   const existing = known[sameness].get(program);
   if (existing) return existing;

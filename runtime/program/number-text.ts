@@ -1,19 +1,19 @@
-/** Text with numbers in it that a program computes: put together after the run, or when the program writes it. */
+/** Text that contains numbers computed by a program: assembled after the run, or when the program prints it. */
 
 const numberMethods = ['toString', 'toFixed', 'toPrecision', 'toExponential'] as const;
 
-/** How a number becomes text; without digits as the method's default. */
+/** How a number is formatted; without digits, as by the method's default. */
 export interface NumberFormat {
   readonly method: (typeof numberMethods)[number];
   readonly digits: number | null;
 }
 
-/** Methods of text that return text, and don't throw for the arguments that `isTextCall` lets through. */
+/** String methods that return a string and don't throw for the arguments that `isTextCall` accepts. */
 const textMethods = ['padStart', 'padEnd', 'trim', 'toUpperCase', 'toLowerCase', 'slice'] as const;
 
 export type TextMethod = (typeof textMethods)[number];
 
-/** A piece of text: known, a number or boolean, or what a method makes of other pieces. */
+/** A part of text: a constant, a number or boolean, or a method's result on other parts. */
 export type TextPart<Value> =
   | string
   | { readonly value: Value; readonly format: NumberFormat }
@@ -23,10 +23,10 @@ export type TextPart<Value> =
       readonly args: readonly (string | number)[];
     };
 
-/** More characters than people pad to. */
+/** A generous limit for padded text. */
 const maxWidth = 2 ** 16;
 
-/** The method never throws with these digits, whatever the number is. */
+/** Whether the method never throws with these digits, whatever the number. */
 export function isNumberFormat(method: string, digits: unknown): boolean {
   if (!numberMethods.some((each) => each === method)) return false;
   if (digits === null) return true;
@@ -44,7 +44,7 @@ export function isTextCall(method: string, args: readonly unknown[]): method is 
   });
 }
 
-/** The text, with `read` for its numbers. */
+/** Returns the text, reading its numbers with `read`. */
 export function textWith<Value>(
   parts: readonly TextPart<Value>[],
   read: (value: Value) => number | boolean,
@@ -81,7 +81,7 @@ export function mapText<From, To>(
   });
 }
 
-/** Its numbers, in order. */
+/** Returns the text's values, in order. */
 export function valuesIn<Value>(parts: readonly TextPart<Value>[]): Value[] {
   const found: Value[] = [];
   mapText(parts, (value) => found.push(value));

@@ -1,7 +1,7 @@
 /**
- * Optional gradients: whether one exists is data-dependent. A branch that was not taken and a loop without iterations
- * produce none. In a program a missing gradient is a value without memory. Ops treat it as eager backward treats
- * null: a result computed from it is missing too, and a sum is its other term.
+ * Optional gradients, whose existence is data-dependent: a branch not taken and a loop without iterations produce
+ * none. In a program, a missing gradient is a value without memory. Ops treat it as eager backward treats null: a
+ * result computed from it is missing too, and a sum is its other term.
  */
 
 import { operandUse } from '../device/kernel-op.ts';
@@ -23,14 +23,14 @@ function missingOp(name: string, infer: OpRecord['infer'], variadic: boolean): O
 }
 
 /**
- * (gradient, ...others) → the gradient; zeros where it is missing and one of the others is there, or always
- * if there are no others. For rules that need the gradients of all results of an op.
+ * (gradient, ...others) → the gradient; zeros if it is missing and one of the others exists, or always if there
+ * are no others. For rules that need the gradients of all results of an op.
  */
 export const fillMissing = missingOp('fillMissing', ([gradient]) => [gradient!], true);
 
 /**
- * (tensor) → what other nodes have brought to its gradient before. It is missing as long as nothing puts it there: a
- * run that continues from such a sum does.
+ * (tensor) → the earlier gradient contributions of other nodes. Missing unless the run that continues from such a
+ * sum provides it.
  */
 export const earlierSum: OpRecord = {
   ...missingOp('earlierSum', ([tensor]) => [tensor!], false),
@@ -38,8 +38,8 @@ export const earlierSum: OpRecord = {
 };
 
 /**
- * (gradient, name, other) → the gradient, if `name` and `other` are one tensor in this run; with attr `apart`, if they are
- * two; else it is missing. So a contribution to a tensor that branches or loops hand on is added to the sum it belongs to.
+ * (gradient, name, other) → the gradient if `name` and `other` are one tensor in this run (with attr `apart`: two
+ * tensors); otherwise missing. It adds a contribution to a tensor that branches or loops forward to the right sum.
  */
 export const nameGradientOp: OpRecord = {
   ...sameElements('nameGradient'),
@@ -50,12 +50,12 @@ export const nameGradientOp: OpRecord = {
   ],
 };
 
-/** (gradient) → whether it is there. */
+/** (gradient) → whether it exists. */
 export const isThere = missingOp('isThere', () => [{ dtype: 'bool', shape: [] }], false);
 
 /**
- * Their gradient is missing where no op has read the element, where the region that ran produces none, or where it
- * belongs to another name.
+ * Ops that may produce a missing gradient: no op has read the element, the region that ran produces none, or the
+ * gradient belongs to another name.
  */
 const sources: ReadonlySet<string> = new Set([
   'condBackward',
@@ -67,7 +67,7 @@ const sources: ReadonlySet<string> = new Set([
   'earlierSum',
 ]);
 
-/** Exists if one operand does. */
+/** Whether the op is a gradient sum, which exists if one of its operands does. */
 export function isGradientSum({ name }: OpRecord): boolean {
   return name === 'add' || name === 'listAdd';
 }
@@ -84,7 +84,7 @@ export function acceptsMissing(op: OpRecord): boolean {
   return op === fillMissing || op === isThere || handlers.has(op.name);
 }
 
-/** Operands whose data the op reads and that may be missing. */
+/** Returns the operands whose data the op reads and that may be missing. */
 export function optionalOperands(
   { op, inputs }: Pick<ProgramOp, 'op' | 'inputs'>,
   optional: ReadonlySet<ValueId>,
@@ -106,7 +106,7 @@ export function hasOptionalResults(
   return optionalOperands(given, optional).length > 0;
 }
 
-/** The values of a program that may be missing when it runs; `given`: of what enters it. */
+/** Returns the values of a program that may be missing at run time; `given` are those among its inputs. */
 export function optionalGradientsOf(
   ops: Iterable<ProgramOp>,
   given: Iterable<ValueId> = [],

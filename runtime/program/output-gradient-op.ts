@@ -1,7 +1,7 @@
 import { sameElements } from './alias-op.ts';
 
 /**
- * In a backward program: the complete gradient of an output that other outputs of the same program depend on.
- * Attr `outputs`: the numbers of the output. Here a hook outside may read the gradient, or replace it.
+ * In a backward program, the complete gradient of an output that other outputs of the program depend on. Attr
+ * `outputs` are the output indices. Here an external hook may read or replace the gradient.
  */
 export const outputGradientOp = sameElements('outputGradient');

@@ -1,9 +1,9 @@
-/** Bytes that values lie in at one time, in order: whether a further span overlaps one is a binary search. */
+/** Disjoint byte spans in use, sorted: an overlap is found by binary search. */
 export class PlacedSpans {
   readonly #starts: number[] = [];
   readonly #ends: number[] = [];
 
-  /** False, and nothing is added, where the span overlaps another one. */
+  /** Adds a span; returns false, adding nothing, if it overlaps another one. */
   add(from: number, to: number): boolean {
     if (from === to) return true;
     const at = this.#firstEndingAfter(from);

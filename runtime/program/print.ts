@@ -32,7 +32,7 @@ export function printProgram(program: Program, options: PrintOptions = {}): stri
 }
 
 export interface PrintOptions {
-  /** How positions are shown: the file's last part (default), or nothing. */
+  /** How positions are printed: the file's base name (default), or not at all. */
   readonly positions?: 'short' | 'none';
 }
 
@@ -71,7 +71,7 @@ function printPosition(at: UserPosition): string {
   return formatPosition({ ...at, file });
 }
 
-/** A fused op represents the lines of all its parts. */
+/** Prints a fused op's positions, those of all its parts. */
 function printPositions({ at, parts }: ProgramOp): string {
   const positions = parts ? parts.map((part) => part.at) : [at];
   return [...new Set(positions.map((each) => (each ? printPosition(each) : '')))]

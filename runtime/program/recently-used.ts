@@ -3,7 +3,7 @@ interface Kept<V> {
   readonly weight: number;
 }
 
-/** A table that keeps the entries which were asked for lately, as many as their weights allow. */
+/** A least-recently-used cache with weighted entries. */
 export class RecentlyUsed<K, V> {
   readonly #entries = new Map<K, Kept<V>>();
   readonly #most: number;
@@ -11,7 +11,10 @@ export class RecentlyUsed<K, V> {
   readonly #weightOf: (value: V) => number;
   #weight = 0;
 
-  /** `most`: the sum of all weights, 1 for each entry by default. The last `least` entries stay whatever they weigh. */
+  /**
+   * `most` limits the total weight; each entry weighs 1 by default. The `least` most recent entries stay
+   * regardless of weight.
+   */
   constructor(most: number, weightOf: (value: V) => number = () => 1, least = 1) {
     this.#most = most;
     this.#weightOf = weightOf;
@@ -20,7 +23,7 @@ export class RecentlyUsed<K, V> {
 
   get(key: K, make: () => V): V {
     const found = this.#entries.get(key);
-    // A Map keeps the order of insertion: the last one asked for is the last one.
+    // A Map keeps insertion order, so the most recently used entry is moved to the end.
     if (found !== undefined) {
       this.#entries.delete(key);
       this.#entries.set(key, found);
@@ -42,7 +45,7 @@ export class RecentlyUsed<K, V> {
     return this.#entries.has(key);
   }
 
-  /** The weights of all entries. */
+  /** The total weight of all entries. */
   get weight(): number {
     return this.#weight;
   }
@@ -52,7 +55,7 @@ export class RecentlyUsed<K, V> {
     this.#weight = 0;
   }
 
-  /** The one used longest ago first. */
+  /** Returns the values, least recently used first. */
   values(): V[] {
     return [...this.#entries.values()].map(({ value }) => value);
   }

@@ -1,6 +1,9 @@
 import { AutogradError } from '../errors/errors.ts';
 
-/** A write in place that gradients flow through has no place in a program; who traces breaks there. */
+/**
+ * Thrown for an in-place write that gradients flow through, which a program can't represent; the tracer breaks the
+ * graph.
+ */
 export class RecordedWriteInPlace extends AutogradError {
   readonly op: string;
   constructor(op: string) {

@@ -8,7 +8,7 @@ import {
 import type { PlannedSubgraph } from './plan.ts';
 import type { ProgramOp } from './program.ts';
 
-/** The table that the symbolic attributes of a program's ops belong to; undefined when there are none. */
+/** Returns the table that the symbolic attributes of a program's ops refer to; undefined if there are none. */
 export function scalarTableOf(ops: Iterable<ProgramOp>): ScalarTable | undefined {
   for (const { attrs } of ops) {
     for (const value of Object.values(attrs)) {
@@ -20,12 +20,12 @@ export function scalarTableOf(ops: Iterable<ProgramOp>): ScalarTable | undefined
   return undefined;
 }
 
-/** Returns the table for all ops that a subgraph runs, branches and loop bodies included. */
+/** Returns the table for all ops of a subgraph, including branch and loop bodies. */
 export function scalarTableIn(planned: PlannedSubgraph): ScalarTable | undefined {
   return scalarTableOf(opsOf(planned, new Set()));
 }
 
-/** Every op once: of a region that several ops share, the first use has them. */
+/** Yields every op once; a region shared by several ops is visited at its first use. */
 function* opsOf(planned: PlannedSubgraph, seen: Set<PlannedSubgraph>): Generator<ProgramOp> {
   if (seen.has(planned)) return;
   seen.add(planned);
@@ -38,7 +38,7 @@ function* opsOf(planned: PlannedSubgraph, seen: Set<PlannedSubgraph>): Generator
   }
 }
 
-/** The scalar inputs that a run was given, out of the `values` that were computed from them. */
+/** Returns a run's scalar inputs, from the `values` that were computed from them. */
 export function scalarInputs(table: ScalarTable | undefined, values: Float64Array): number[] {
   const inputs: number[] = [];
   table?.nodes.forEach((node, id) => {
@@ -49,9 +49,9 @@ export function scalarInputs(table: ScalarTable | undefined, values: Float64Arra
 
 type Evaluate = (inputs: readonly number[], values: Float64Array) => void;
 
-/** The scalar arithmetic of a program, compiled once; evaluating it allocates nothing. */
+/** A program's scalar arithmetic, compiled once; evaluating it allocates nothing. */
 export class ScalarProgram {
-  /** Values that a run needs room for. */
+  /** The number of slots a run needs. */
   readonly size: number;
   readonly #steps: readonly Evaluate[];
 
@@ -61,7 +61,7 @@ export class ScalarProgram {
     this.#steps = nodes.map((node, id) => compileNode(node, id as ScalarId));
   }
 
-  /** Fills `values`, by id, from the program's scalar inputs. */
+  /** Computes `values`, by id, from the program's scalar inputs. */
   run(inputs: readonly number[], values: Float64Array): void {
     const steps = this.#steps;
     for (let i = 0; i < steps.length; i++) steps[i]!(inputs, values);

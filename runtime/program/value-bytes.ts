@@ -3,13 +3,13 @@ import { alignedBytes } from '../memory/allocator.ts';
 import { sizeOf } from '../spec/shape.ts';
 import type { ProgramOp, ValueId, ValueTable } from './program.ts';
 
-/** The bytes that the allocator counts for a value with memory of its own. */
+/** Returns the bytes that the allocator counts for a value with its own memory. */
 export function bytesOf(values: ValueTable, id: ValueId): number {
   const { shape, dtype, device } = values[id]!;
   return alignedBytes(sizeOf(shape) * device.elementBytes(dtype));
 }
 
-/** Bytes that an op's kernel takes from the allocator besides its outputs, while it runs. */
+/** Returns the bytes that an op's kernel allocates besides its outputs while it runs. */
 export function scratchBytesOf(
   values: ValueTable,
   { op, inputs, outputs, attrs }: ProgramOp,

@@ -3,27 +3,27 @@ import type { ValueId } from './program.ts';
 /** The memory of a region's inputs, as the surrounding program knows it. */
 export interface OutsideMemory {
   noteWrite(input: ValueId): void;
-  /** Two inputs of the region may be one memory outside. */
+  /** Whether two inputs of the region may share memory outside. */
   mayShare(one: ValueId, other: ValueId): boolean;
   forgetWrite(input: ValueId): void;
-  /** Undefined for an input that represents no value outside. */
+  /** Returns undefined for an input that represents no outer value. */
   versionOf(input: ValueId): number | undefined;
 }
 
-/** Tracks which values of a program under construction share memory, and how often each memory was written. */
+/** Tracks which values of a program under construction share memory, and how often each memory is written. */
 export class ValueMemory {
-  /** The value whose memory each view shows. */
+  /** The value that each view was taken of. */
   readonly #bases = new Map<ValueId, ValueId>();
-  /** Writes in place so far, per root. */
+  /** The number of in-place writes so far, per root. */
   readonly #versions = new Map<ValueId, number>();
-  /** Roots that may be one memory: results of control ops, and operands that these may be. */
+  /** Roots that may share memory: results of control ops, and the operands they may be. */
   readonly #linked = new Map<ValueId, Set<ValueId>>();
-  /** For each write, in order, the roots whose memory it may have changed: a rollback removes them. */
+  /** For each write, in order, the roots it may have changed; used for rollback. */
   readonly #writes: (readonly ValueId[])[] = [];
   readonly #isInput: (id: ValueId) => boolean;
   readonly #outside: OutsideMemory | undefined;
 
-  /** `outside`: what a region says and asks of the memory of its inputs. */
+  /** `outside` tracks the memory of a region's inputs. */
   constructor(isInput: (id: ValueId) => boolean, outside: OutsideMemory | undefined) {
     this.#isInput = isInput;
     this.#outside = outside;
@@ -33,7 +33,7 @@ export class ValueMemory {
     this.#bases.set(view, base);
   }
 
-  /** Results of a control op, and operands, that may be one memory. */
+  /** Notes that results and operands of a control op may share memory. */
   noteShared(values: readonly ValueId[]): void {
     const roots = new Set(values.map((id) => this.rootOf(id)));
     for (const from of roots) for (const to of roots) this.#link(from, to);
@@ -45,7 +45,7 @@ export class ValueMemory {
     else this.#linked.set(from, new Set([to]));
   }
 
-  /** The value whose memory this one shows: itself, unless it is a view. */
+  /** Returns the value that owns the memory: the value itself unless it is a view. */
   rootOf(id: ValueId): ValueId {
     let root = id;
     for (let base = this.#bases.get(root); base !== undefined; base = this.#bases.get(root)) {
@@ -54,7 +54,7 @@ export class ValueMemory {
     return root;
   }
 
-  /** Whether a write to one may change the other. */
+  /** Whether a write to either value may change the other. */
   mayShare(one: ValueId, other: ValueId): boolean {
     const [root, to] = [this.rootOf(one), this.rootOf(other)];
     if (root === to) return true;
@@ -69,7 +69,7 @@ export class ValueMemory {
     return this.#outside.mayShare(a, b);
   }
 
-  /** How many values show this memory. */
+  /** Returns the number of values that share this memory. */
   sharing(id: ValueId): number {
     const root = this.rootOf(id);
     let count = 1;
@@ -90,21 +90,21 @@ export class ValueMemory {
     }
   }
 
-  /** A branch or loop may have left it and another value as one memory. */
+  /** Whether a branch or loop may have made this and another value share memory. */
   isLinked(id: ValueId): boolean {
     return (this.#linked.get(this.rootOf(id))?.size ?? 0) > 1;
   }
 
-  /** The roots that may be the same memory, with this one. */
+  /** Returns this root and the roots that may share memory with it. */
   #linkedTo(root: ValueId): readonly ValueId[] {
     if (!this.#linked.has(root)) return [root];
     const found = new Set([root]);
-    // Includes those that are added during the iteration.
+    // The loop also visits roots added while it runs.
     for (const each of found) for (const other of this.#linked.get(each) ?? []) found.add(other);
     return [...found];
   }
 
-  /** Takes back that the last `count` writes were made. */
+  /** Rolls back the last `count` writes. */
   forgetWrites(count: number): void {
     for (let i = 0; i < count; i++) {
       for (const root of this.#writes.pop()!) {
@@ -114,14 +114,14 @@ export class ValueMemory {
     }
   }
 
-  /** Writes of this program's own, and of what surrounds it. */
+  /** Returns the number of writes by this program and, for inputs, the surrounding one. */
   versionOf(id: ValueId): number {
     const root = this.rootOf(id);
     const outside = this.#isInput(root) ? this.#outside?.versionOf(root) : undefined;
     return outside ?? this.#versions.get(root) ?? 0;
   }
 
-  /** Forgets the values from this one on, and all but the first `writes` writes. */
+  /** Forgets all values from `from` on, and all writes after the first `writes`. */
   rollback(from: ValueId, writes: number): void {
     this.forgetWrites(this.#writes.length - writes);
     for (const id of this.#bases.keys()) if (id >= from) this.#bases.delete(id);

@@ -4,15 +4,15 @@ import type { ProgramOp, ValueId } from './program.ts';
 type Op = Pick<ProgramOp, 'op' | 'inputs' | 'outputs' | 'attrs' | 'recordsGrad'>;
 
 /**
- * Tracks the base of each view, as eager execution has it: a view that is made where gradients are recorded is one of
- * what it was taken of, and of what that is a view of. `detach()`, and a view made in `noGrad`, show the same memory
- * and are views of nothing.
+ * Tracks the base of each view as eager execution does. A view taken while gradients are recorded is a view of its
+ * source and of the source's base. `detach()`, and a view taken in `noGrad`, share the memory but are views of
+ * nothing.
  */
 export class ViewBases {
   readonly #bases = new Map<ValueId, ValueId>();
   readonly #tensors = new Map<ValueId, ValueId>();
 
-  /** `ops`: in their order. */
+  /** `ops` must be in order. */
   constructor(ops: readonly Op[]) {
     for (const { op, inputs, outputs, attrs, recordsGrad } of ops) {
       if (op.kernel.kind !== 'view') continue;
@@ -24,12 +24,12 @@ export class ViewBases {
     }
   }
 
-  /** The value that it is a view of: itself where it is of none. */
+  /** Returns the value that it is a view of, or the value itself. */
   baseOf(id: ValueId): ValueId {
     return this.#bases.get(id) ?? id;
   }
 
-  /** The value that first stood for the tensor which this one represents. */
+  /** Returns the first value that represented the same tensor. */
   tensorOf(id: ValueId): ValueId {
     return this.#tensors.get(id) ?? id;
   }

@@ -2,12 +2,12 @@ import { writtenByFused } from '../ops/expr/fused-body.ts';
 import { ValueGroups } from './memory-groups.ts';
 import type { Program, ProgramOp } from './program.ts';
 
-/** The parts of an op that tell which operands a program inside it writes. */
+/** The fields of an op that determine which operands its regions write. */
 type OpWithRegions = Pick<ProgramOp, 'op' | 'regions'>;
 
 const none: readonly number[] = [];
 
-/** Numbers of the operands whose memory running the op changes: of a write in place, or of one inside. */
+/** Returns the indices of operands whose memory the op changes, itself or in a region. */
 export function writtenOperands({ op, regions }: OpWithRegions): readonly number[] {
   if (op.inPlace) return targetOnly;
   if (op.kernel.kind === 'fused') return writtenByFused(op.kernel.body);
@@ -15,7 +15,7 @@ export function writtenOperands({ op, regions }: OpWithRegions): readonly number
   if (!regions || op.kernel.kind !== 'control') return none;
   const { form } = op.kernel;
   if (form !== 'cond' && form !== 'while') return none;
-  // The condition is operand 0 of `cond`, and no region's.
+  // Operand 0 of `cond` is the condition, which regions don't take.
   const first = form === 'cond' ? 1 : 0;
   const written = new Set(regions.flatMap(({ program }) => writtenInputs(program)));
   return [...written].map((index) => index + first).sort((a, b) => a - b);
@@ -27,7 +27,7 @@ type OpList = Pick<Program, 'inputs' | 'ops'>;
 
 const known = new WeakMap<OpList, readonly number[]>();
 
-/** Numbers of the inputs whose memory the program writes, or may write, under any name. */
+/** Returns the indices of inputs whose memory the program may write, under any name. */
 export function writtenInputs(program: OpList): readonly number[] {
   const existing = known.get(program);
   if (existing) return existing;

@@ -1,9 +1,9 @@
 import { math } from '../numerics/math.ts';
 
 /**
- * Philox4x32-10, the counter-based generator of Salmon, Moraes, Dror and Shaw, "Parallel random
- * numbers: as easy as 1, 2, 3" (SC 2011). Number i of a stream is a pure function of (seed, i): lane
- * i mod 4 of block ⌊i / 4⌋. So any kernel, thread or recomputation draws the same numbers.
+ * Philox4x32-10, the counter-based generator of Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy
+ * as 1, 2, 3" (SC 2011). Number i of a stream is a pure function of (seed, i): lane i mod 4 of block ⌊i / 4⌋. So
+ * any kernel, thread or recomputation draws the same numbers.
  */
 
 const multiplier0 = 0xd2511f53;
@@ -12,7 +12,7 @@ const weyl0 = 0x9e3779b9;
 const weyl1 = 0xbb67ae85;
 const twoTo32 = 2 ** 32;
 
-/** Upper 32 bits of the product of two unsigned 32-bit numbers, without leaving doubles' exact range. */
+/** Returns the upper 32 bits of the product of two unsigned 32-bit numbers, without exceeding exact doubles. */
 function highProduct(a: number, b: number): number {
   const aLow = a & 0xffff;
   const aHigh = a >>> 16;
@@ -23,7 +23,7 @@ function highProduct(a: number, b: number): number {
   return (aHigh * bHigh + Math.floor(middle / 65536) + Math.floor(carry / 65536)) | 0;
 }
 
-/** Four words of the counter under the key, written into `out` as int32. */
+/** Encrypts the counter with the key and writes four words into `out` as int32. */
 export function philox(
   counter: readonly [number, number, number, number],
   key: readonly [number, number],
@@ -49,22 +49,22 @@ export function philox(
   out[3] = c3;
 }
 
-/** Block number `block` of the stream that belongs to `seed`; both up to 2^53. */
+/** Computes block `block` of the stream for `seed`; both up to 2^53. */
 export function randomBlock(seed: number, block: number, out: Int32Array): void {
   philox([...twoWords(block), 0, 0], twoWords(seed), out);
 }
 
-/** A number up to 2^53 as two 32-bit words, the lower first. */
+/** Splits a number up to 2^53 into two 32-bit words, the lower one first. */
 export function twoWords(value: number): readonly [number, number] {
   return [value | 0, Math.floor(value / twoTo32) | 0];
 }
 
-/** The upper 24 bits as a float32 in [0, 1): every value is exact. */
+/** Converts the upper 24 bits to a float32 in [0, 1), exactly. */
 export function toUniform(word: number): number {
   return (word >>> 8) / 2 ** 24;
 }
 
-/** 53 bits of two words as a float64 in [0, 1): every value is exact. */
+/** Converts 53 bits of two words to a float64 in [0, 1), exactly. */
 export function toDoubleUniform(high: number, low: number): number {
   return ((high >>> 5) * 2 ** 26 + (low >>> 6)) / 2 ** 53;
 }

@@ -8,9 +8,9 @@ import type { Tensor } from '../tensor/tensor.ts';
 let currentSeed = 0;
 let offset = 0;
 
-/** Where random ops take their numbers from, when that is not the stream itself. */
+/** A substitute for the global stream that random ops draw from. */
 export interface RandomSource {
-  /** The place of the next `count` numbers. */
+  /** Returns the position of the next `count` numbers. */
   take(count: number): RandomState;
   state(): RandomState;
   goTo(state: RandomState): void;
@@ -18,7 +18,7 @@ export interface RandomSource {
 
 let source: RandomSource | null = null;
 
-/** Inside `body`, places in the stream come from `next`: those of a program are relative to its run. */
+/** Runs `body` with stream positions from `next`: those of a program are relative to its run. */
 export function withRandomSource<T>(next: RandomSource | null, body: () => T): T {
   const outer = source;
   source = next;
@@ -29,12 +29,12 @@ export function withRandomSource<T>(next: RandomSource | null, body: () => T): T
   }
 }
 
-/** Passes over numbers that a program has drawn. */
+/** Skips numbers that a program has drawn. */
 export function skipNumbers(count: number): void {
   offset += count;
 }
 
-/** Random numbers depend on (seed, offset) alone: the same seed gives the same numbers on every device. */
+/** Sets the seed. Random numbers depend only on (seed, offset), so a seed gives the same numbers on every device. */
 export function seed(value: number): void {
   if (!Number.isFinite(value)) {
     throw new ArgumentError({
@@ -54,13 +54,13 @@ export type RandomState = {
 };
 
 /**
- * A place in the stream that only a program knows: in place of the offset in the attributes of a random op
- * that is being appended to it.
+ * A stream position known only to the program, in place of the offset attribute of a random op that is being
+ * appended.
  */
 export class PlacedOffset {
-  /** The seed, then numbers that add up to the place. */
+  /** The seed, followed by numbers whose sum is the position. */
   readonly numbers: readonly Tensor[];
-  /** Numbers drawn since then. */
+  /** The count of numbers drawn since then. */
   readonly drawn: number;
 
   constructor(numbers: readonly Tensor[], drawn: number) {
@@ -69,14 +69,14 @@ export class PlacedOffset {
   }
 }
 
-/** Where the stream of random numbers stands. */
+/** Returns the position in the random stream. */
 export function randomState(): RandomState {
   return source ? source.state() : { seed: currentSeed, offset };
 }
 
 const stateKinds = { seed: anyNumber, offset: anyInteger };
 
-/** Draws the same numbers again from here. */
+/** Continues the random stream from a saved position. */
 export function setRandomState(state: RandomState): void {
   expectArguments('setRandomState', { ...state }, stateKinds);
   if (source) {
@@ -87,7 +87,10 @@ export function setRandomState(state: RandomState): void {
   offset = state.offset;
 }
 
-/** Attributes for the next random op; an element takes one number of the stream, of float64 two. */
+/**
+ * Returns the attributes of the next random op; each element draws one number of the stream, each float64 element
+ * two.
+ */
 export function nextOffset(
   shape: Shape,
   dtype: DType = 'float32',

@@ -2,24 +2,24 @@ import type { Attrs, AttrValue } from '../device/kernel-op.ts';
 import { isChanging } from '../device/symbolic-attrs.ts';
 import { isSymbolic } from '../ops/numbers/symbolic-number.ts';
 
-/** Attributes of which a run computes some. */
+/** Attributes, some of which each run computes. */
 export interface ChangingAttrs {
-  /** Plain numbers: those of the trace, then those of the last update. */
+  /** The values as plain numbers: from the trace, then from the last update. */
   readonly attrs: Attrs;
-  /** Those that a run computes. */
+  /** The names of the attributes that a run computes. */
   readonly names: readonly string[];
-  /** Brings them up to date; true when some number is another one than before. */
+  /** Updates the values; returns whether any number has changed. */
   update(scalars: Float64Array): boolean;
 }
 
-/** A location that receives one number of a run. */
+/** A location that receives one computed number. */
 interface Place {
   readonly id: number;
   value: number;
   put(value: number): void;
 }
 
-/** Made once for an op; updating allocates nothing. */
+/** Prepares an op's changing attributes; updating them allocates nothing. */
 export function changingAttrs(given: Attrs): ChangingAttrs {
   const names = Object.keys(given).filter((name) => isChanging(given[name]!));
   const attrs: Record<string, AttrValue> = { ...given };

@@ -2,15 +2,15 @@ import type { Holder } from '../device/holder.ts';
 import type { CompactedInput } from '../program/plan.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
-/** The memory of such an input, which may be gone by now, as it was in forward. */
+/** A compacted input's memory, which may have been freed since, and its version at forward. */
 export interface WatchedInput extends Pick<CompactedInput, 'saved'> {
   readonly holder: Holder;
   readonly version: number;
 }
 
 /**
- * Eager execution keeps the input itself, and finds by its version that it was written before backward. Its memory may
- * be donated, so that this comes before the run.
+ * Records the versions of compacted inputs. Eager execution keeps the input itself, and detects a write before
+ * backward by its version. Called before the run, which may take donated memory.
  */
 export function watched(
   compacted: readonly CompactedInput[],

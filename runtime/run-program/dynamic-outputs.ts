@@ -1,4 +1,4 @@
-/** Results of a program of data-dependent shape: ordinary tensors for who has asked for them. */
+/** Results of data-dependent shape, which callers get as ordinary tensors. */
 
 import { noGrad } from '../autograd/grad-mode.ts';
 import { DynamicTensor } from '../device/dynamic-tensor.ts';
@@ -8,18 +8,18 @@ import type { DType } from '../spec/dtype.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import type { Slot } from './scope/scope.ts';
 
-/** A handle on it. */
+/** Returns a tensor handle to the result. */
 export function takeDynamic({ data, shape, device }: DynamicTensor, dtype: DType): Tensor {
   const { holder, offset } = data;
   return new Tensor({ ...contiguousMeta({ dtype, shape }, device), offset }, holder.retain());
 }
 
-/** Whether the tensor represents a value of which the program does not know the shape (`dynamicSpec`). */
+/** Whether the tensor represents a value of unknown shape (`dynamicSpec`). */
 export function isDynamic({ shape }: TensorMeta, { rank }: Tensor): boolean {
   return shape.length === rank + 1 && shape[0] === 0;
 }
 
-/** The gradient of such a result as a value of the program. */
+/** Puts the gradient of such a result into a slot. */
 export function enterDynamic(slot: Slot, gradient: Tensor): void {
   const data = noGrad(() => contiguous(gradient));
   const { shape, offset, device } = data;

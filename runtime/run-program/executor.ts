@@ -31,35 +31,35 @@ import type { Scope, Slot } from './scope/scope.ts';
 import { watched } from './watcher.ts';
 
 export interface ExecutableOptions {
-  /** A run that fails for lack of memory has not written to its inputs, except in control ops. */
+  /** Whether a run that is out of memory fails before it writes to its inputs, except in control ops. */
   readonly atomic?: boolean;
-  /** The backend; null: the device's kernels. */
+  /** The backend; null for the device's kernels. */
   readonly backend?: Backend | null;
-  /** A simulated run: no observer sees its steps. */
+  /** Set for a simulated run, whose steps no observer sees. */
   readonly counter?: StepCounter | null;
 }
 
 /** Counts the steps of a simulated run, including those of regions. */
 export interface StepCounter {
   step(): void;
-  /** The simulated action of an op. */
+  /** Returns the simulated action of an op. */
   control(step: Step, values: ValueTable, run: Action): Action;
 }
 
 /**
- * A plan bound to the kernels of its device. Everything known before a run is decided here once:
- * kernels, sizes, placement of values, and which values leave after each op.
+ * A plan bound to the kernels of its device. Everything known before a run is decided here once: kernels, sizes,
+ * placement of values, and which values leave the scope after each op.
  */
 export class Executable {
   readonly #actions: readonly Action[];
-  /** State of the current run; null: its values are allocated one by one. */
+  /** The memory of the current run; null if its values are allocated one by one. */
   readonly #memory: RunMemory | null;
   readonly plan: Plan;
   readonly #values: ValueTable;
-  /** Null: the list of actions is the program. */
+  /** Null if the program is just the list of actions. */
   readonly #backend: BackendProgram | null;
 
-  /** `gradients`: optional inputs; results computed from them are optional, too. */
+  /** `gradients` are optional inputs; results computed from them are optional too. */
   constructor(
     plan: Plan,
     values: ValueTable,
@@ -73,7 +73,7 @@ export class Executable {
     const devices = new Set(
       plan.steps.flatMap(({ op }) => op.outputs.map((id) => values[id]!.device)),
     );
-    // An arena is on one device.
+    // An arena belongs to one device.
     const device = devices.size === 1 ? [...devices][0] : undefined;
     const late = atomic ? lateMemory(plan, values) : null;
     const memory = new RunMemory(device, plan.arenaBytes, late);
@@ -109,7 +109,7 @@ export class Executable {
     }
   }
 
-  /** Runs a plan with an asynchronous backend. Runs follow one another. */
+  /** Runs a plan on an asynchronous backend. Runs are serialized. */
   async runAsync(scope: Pick<Scope, 'slots' | 'scalars'>): Promise<void> {
     const { op, at } = events;
     const memory = this.#memory;
@@ -123,12 +123,12 @@ export class Executable {
     }
   }
 
-  /** Runs one step, of a plan without an arena. */
+  /** Runs one step of a plan without an arena. */
   runStep(step: number, { slots, scalars }: Pick<Scope, 'slots' | 'scalars'>): void {
     this.#actions[step]!(slots, scalars);
   }
 
-  /** Inputs must be in their slots. Afterwards outputs and kept values are in theirs. */
+  /** Runs the plan: inputs must be in their slots; outputs and kept values are in theirs afterwards. */
   run(scope: Pick<Scope, 'slots' | 'scalars'>): void {
     const { slots, scalars } = scope;
     const { op, at } = events;
@@ -138,7 +138,7 @@ export class Executable {
       if (this.#backend) this.#backend.runIn(scope);
       else for (const action of this.#actions) action(slots, scalars);
     } finally {
-      // After an exception it is freed with the last value in it.
+      // After an exception, the arena is freed with the last value in it.
       memory?.close();
       events.op = op;
       events.at = at;
@@ -146,7 +146,7 @@ export class Executable {
   }
 }
 
-/** The operand of a step that copies from a device which is read later; undefined for any other step. */
+/** Returns the operand of a step that copies from an asynchronously read device; undefined for any other step. */
 function leavingGpu(
   { op: { target }, inputs }: ProgramOp,
   values: ValueTable,
@@ -169,10 +169,10 @@ export function leavesGpu(plan: Plan, values: ValueTable): boolean {
   return known;
 }
 
-/** The placement of the results of one step. */
+/** The memory of the results of one step. */
 interface ResultMemory {
   readonly memory: RunMemory;
-  /** The number of each output's reserved block, if it has one. */
+  /** The reserved block of each output, if it has one. */
   readonly blocks: readonly (number | null)[] | undefined;
 }
 
@@ -205,13 +205,13 @@ function compileStep(step: Step, results: ResultMemory, binding: Binding): StepA
     }
     for (let i = 0; i < frees.length; i++) slots[frees[i]!]!.release();
   };
-  // A backend computes only kernels.
+  // A backend only computes kernels.
   return { step, run: whole, computable: run === action ? computable : null };
 }
 
 interface BoundOp {
   readonly action: Action;
-  /** Null: nothing that a backend may compute. */
+  /** Null if a backend may not compute the step. */
   readonly computable: ComputableStep | null;
 }
 
@@ -245,7 +245,7 @@ function compileOp(step: Step, results: ResultMemory, binding: Binding): BoundOp
   return compileKernel(step, values, results, backend !== null);
 }
 
-/** A view shares its operand's holder; only its offset differs. */
+/** Compiles a view, which shares its operand's holder and only changes the offset. */
 function compileView({ op }: Pick<Step, 'op'>, values: ValueTable): Action {
   const [base, view] = [op.inputs[0]!, op.outputs[0]!];
   const shift = values[view]!.offset - values[base]!.offset;
@@ -284,7 +284,7 @@ function compileMovingView({ op, inputs, outputs, attrs }: ProgramOp, values: Va
   let shift = shiftNow();
   return (slots, scalars) => {
     if (place.update(scalars)) shift = shiftNow();
-    // Guards hold for a traced program; those of a file are not trusted.
+    // Guards ensure this for a traced program; programs from files are not trusted.
     const isInside = Number.isInteger(shift) && shift >= 0 && shift <= room;
     invariant(isInside, `${op.name} outside of its tensor`);
     const { holder, offset } = slots[base]!;
@@ -299,7 +299,7 @@ function compileKernel(
   mayBeComputed: boolean,
 ): BoundOp {
   const metas = (ids: readonly number[]): TensorMeta[] => ids.map((id) => values[id]!);
-  // An in-place write has its result in its first operand.
+  // The result of an in-place write is its first operand.
   const written = op.op.inPlace ? op.inputs.slice(0, 1) : op.outputs;
   const outputMetas = metas(written);
   const { device } = values[written[0] ?? op.inputs[0]!]!;
@@ -314,7 +314,7 @@ function compileKernel(
     if (reuse !== null) return takeOver(id, reuse);
     return makeOutput(values[id]!, id, memory, places?.[i] ?? null, blocks?.[i] ?? null);
   });
-  // Operand lists are allocated once per step and filled per run: a launch doesn't keep them.
+  // Operand lists are allocated once per step and refilled per run; a launch doesn't keep them.
   const inputs = new Array<Slot>(op.inputs.length);
   const outputs = new Array<Slot>(written.length);
   const targets = writesOf(op);
@@ -325,7 +325,7 @@ function compileKernel(
     for (let i = 0; i < inputs.length; i++) inputs[i] = slots[op.inputs[i]!]!;
     for (let i = 0; i < outputs.length; i++) outputs[i] = slots[written[i]!]!;
     for (let i = 0; i < place.length; i++) place[i]!(slots);
-    // Attributes that are not passed at launch are part of the bound kernel.
+    // Attributes not passed at launch are part of the bound kernel.
     if (now && numbers.update(scalars) && !isTold) launch = bind({ ...now });
     if (spans.active) spans.around(span, () => launch(inputs, outputs, now));
     else launch(inputs, outputs, now);
@@ -335,7 +335,7 @@ function compileKernel(
     if (events.active) events.emit({ kind: 'kernel', device: device.name, op: op.op.name });
   };
   if (!isKernel || !mayBeComputed) return { action, computable: null };
-  // Apart from the numbers that the kernel was bound with last.
+  // Separate from the numbers that the kernel was last bound with.
   const own = changingAttrs(op.attrs);
   const computable: ComputableStep = {
     attrs: own.attrs,
@@ -350,7 +350,7 @@ function compileKernel(
   return { action, computable };
 }
 
-/** The operand number of each in-place write, in order. */
+/** Returns the operand index of each in-place write, in order. */
 function writesOf(given: ProgramOp): readonly number[] {
   const { op, inputs, parts } = given;
   if (!parts) return op.inPlace ? [0] : [];
@@ -361,7 +361,7 @@ function writesOf(given: ProgramOp): readonly number[] {
 }
 
 function takeOver(id: number, reuse: number): (slots: readonly Slot[]) => void {
-  // A second owner during the kernel: the operand's own reference is released with the step.
+  // Two owners during the kernel: the operand's own reference is released with the step.
   return (slots) => {
     const { holder, offset } = slots[reuse]!;
     slots[id]!.put(holder!.retain(), offset);

@@ -29,45 +29,45 @@ import { pathOf, type RunPath } from './run-path.ts';
 import type { Subgraph } from './run-program.ts';
 import type { Scope } from './scope/scope.ts';
 
-/** Orders of hooks by the outputs of a program. */
+/** Hook orders, by the outputs of a program. */
 const hookOrders = new WeakMap<readonly ValueId[], readonly number[]>();
 
-/** The backward programs of a subgraph, bound at the first backward of their kind. */
+/** The backward programs of subgraphs, each bound at its first backward. */
 const executables = new WeakMap<object, Executable>();
 
-/** The outputs with a gradient, and what is requested. */
+/** The outputs with a gradient, and the requested gradients. */
 type Backward = Pick<Partial, 'outputs' | 'wanted'>;
 
-/** A backward plan, and its gradients. */
+/** A backward plan and its gradients. */
 type RunningPart = Pick<PartialBackward, 'plan' | 'gradInputs'>;
 
-/** Plans derived from a plan, by the inputs whose sums continue earlier ones. */
+/** Derived plans that continue earlier sums, by the indices of the continued targets. */
 const continued = new WeakMap<Plan, Map<string, Plan>>();
 
 /**
- * The grad node of a run of a subgraph. It keeps the scope locked, in which only values that
- * backward reads still have data; no-need-buffer values have only their compile-time meta.
+ * The grad node of one run of a subgraph. It locks the scope, in which only values that backward reads still have
+ * data; no-need-buffer values only have their compile-time meta.
  *
- * Gradients arrive by output number. Larger numbers denote forward values that a
- * recorded backward has read (`recorded-node.ts`).
+ * Gradients arrive by output index. Larger indices denote forward values that a recorded backward has read
+ * (`recorded-node.ts`).
  */
 export class RunProgramNode extends GradNode {
   override readonly name = 'run_program';
   readonly subgraph: Subgraph;
   readonly scope: Scope;
   readonly results: OpenResults;
-  /** Forward values that a recorded backward has read, which may receive gradients. */
+  /** Whether a recorded backward has read forward values, which may now receive gradients. */
   isTapped = false;
   /**
-   * All that was saved is freed. What such a backward has read may still lead on to leaves through ops that have saved
-   * nothing.
+   * Whether all saved values are freed. Values that a recorded backward read may still lead to leaves through ops
+   * that saved nothing.
    */
   isSpent = false;
-  /** How many values such a backward tells apart. */
+  /** The number of distinct values in such a backward. */
   tappedValues = 0;
   #path: RunPath | null | undefined;
   readonly #versions: readonly number[];
-  /** Inputs saved as copies: writing to the originals is an error, as if they were saved themselves. */
+  /** Inputs saved as copies: writing to an original is an error, as if it were saved itself. */
   #watched: readonly WatchedInput[] = [];
   /** The backward for the outputs that are expected to have a gradient. */
   #expected: Partial | null = null;
@@ -82,7 +82,7 @@ export class RunProgramNode extends GradNode {
     this.#versions = this.backward.saved.withData.map((id) => scope.slots[id]!.holder!.version);
   }
 
-  /** These inputs entered as copies. */
+  /** Watches inputs that entered as copies. */
   watch(inputs: readonly WatchedInput[]): void {
     this.#watched = inputs;
   }
@@ -121,7 +121,7 @@ export class RunProgramNode extends GradNode {
     }
   }
 
-  /** A backward program with a transfer from a GPU runs as a whole while the pass awaits it. */
+  /** Runs a backward program with a transfer from a GPU as a whole, and the pass awaits it. */
   override awaits(
     gradOutputs: readonly (Tensor | null | undefined)[],
     retainGraph: boolean,
@@ -155,7 +155,7 @@ export class RunProgramNode extends GradNode {
     }
   }
 
-  /** Throws AutogradError while a saved value that has left a GPU is on its way. */
+  /** Throws AutogradError while a saved value is still being copied from the GPU. */
   #expectLanded(): void {
     const { slots } = this.scope;
     for (const id of this.subgraph.stored) {
@@ -164,7 +164,10 @@ export class RunProgramNode extends GradNode {
     }
   }
 
-  /** Throws AutogradError where a part of it has run already: no leaf has got anything yet, as in eager execution. */
+  /**
+   * Throws AutogradError if part of this backward has already run. As in eager execution, no leaf has received a
+   * gradient at that point.
+   */
   override leadsTo(outputs: ReadonlySet<number>, wanted: Wanted | null): readonly boolean[] | null {
     const error = this.isSpent && this.#eagerRefusal({ outputs: [...outputs], wanted }, []);
     if (error) throw error;
@@ -193,7 +196,7 @@ export class RunProgramNode extends GradNode {
     return leading;
   }
 
-  /** Saved values stay as long as a result may still be differentiated. */
+  /** Keeps saved values as long as a result may still be differentiated. */
   override finish(): void {
     if (this.results.allDone && !this.isTapped) {
       this.consume();
@@ -226,14 +229,14 @@ export class RunProgramNode extends GradNode {
       const meta = this.subgraph.planned.values[id]!;
       if (isDynamic(meta, gradient)) enterDynamic(slots[id]!, gradient);
       else enter(slots[id]!, gradient, meta);
-      // The scope is the only owner now: the gradient dies at its last use in the program.
+      // The scope is now the only owner, so the gradient dies at its last use in the program.
       gradient.dispose();
     });
   }
 
   #takeGradients(plan: Plan, gradInputs: BackwardPart['gradInputs']): (Tensor | null)[] {
     const { slots } = this.scope;
-    // Also null where the path that the run took produces none.
+    // Also null if the path of the run produces none.
     const results = gradInputs.map((id) =>
       id === null || !slots[id]!.holder ? null : this.subgraph.take(slots, id),
     );
@@ -241,7 +244,7 @@ export class RunProgramNode extends GradNode {
     return results;
   }
 
-  /** Between two parts a gradient of an output is passed to the hook that requested it. */
+  /** Runs backward in parts; between two parts, an output's gradient passes through its hooks. */
   #runInParts(plan: Plan, passInner: PassOutput): void {
     const { slots } = this.scope;
     for (const { part, output } of partsAtOutputs(plan)) {
@@ -270,8 +273,8 @@ export class RunProgramNode extends GradNode {
   }
 
   /**
-   * Something sees the gradient of a result of a branch or loop. The ops in it that read this tensor, and those that read
-   * it under another name, contribute as well: only the path tells which.
+   * Whether the gradient of a branch or loop result is observed. Ops inside that read this tensor, also under
+   * another name, contribute to it, and only the path tells which.
    */
   isPathObserved(only: Wanted | null): boolean {
     for (const index of this.subgraph.regionResults) {
@@ -283,7 +286,7 @@ export class RunProgramNode extends GradNode {
     return false;
   }
 
-  /** Eagerly the gradient of what was computed last is complete first. */
+  /** In eager execution, the gradient of the value computed last is complete first. */
   override get hookOrder(): readonly number[] {
     const { outputs } = this.subgraph.planned.forward;
     let order = hookOrders.get(outputs);
@@ -300,7 +303,7 @@ export class RunProgramNode extends GradNode {
     return this.subgraph.partials!.of(gradOutputs).targetOrder;
   }
 
-  /** The plan that adds to the inputs' gradients so far, which enter the scope. */
+  /** Returns the plan that continues from the targets' earlier gradient sums, and puts those into the scope. */
   #continued({ plan, gradInputs }: RunningPart, takeSum: TakeSum): Plan {
     const { continuedSums } = this.subgraph;
     const going: number[] = [];
@@ -329,7 +332,7 @@ export class RunProgramNode extends GradNode {
     return known;
   }
 
-  /** Rolls back; without `retainGraph` saved values may be gone, so it can't run again. */
+  /** Cleans up. Without `retainGraph` saved values may be freed, so the node can't run again. */
   #afterFailure(retainGraph: boolean): void {
     if (!retainGraph) {
       this.consume();
@@ -345,7 +348,7 @@ export class RunProgramNode extends GradNode {
     this.subgraph.scopes.giveBack(this.scope);
   }
 
-  /** The path of the run, once a recorded backward has asked for it; null: no tape tells one. */
+  /** The path of the run, read on first request; null if there is no tape. */
   get path(): RunPath | null {
     if (this.#path === undefined && this.consumed) return null;
     this.#path ??= pathOf(this.subgraph.planned, this.scope.slots);
@@ -356,7 +359,7 @@ export class RunProgramNode extends GradNode {
     return this.subgraph.planned.backward!;
   }
 
-  /** `whole`: the plan that it is a part of, in which gradients may miss that the part continues with. */
+  /** `whole` is the plan that this one is part of; gradients that enter the part may be missing. */
   #executable(plan: Plan, whole = plan): Executable {
     const existing = executables.get(plan);
     if (existing) return existing;
@@ -369,14 +372,14 @@ export class RunProgramNode extends GradNode {
   }
 
   /**
-   * Throws AutogradError if a value that backward of these outputs (null: any) reads has been written since forward. Values that
-   * only other outputs need may have changed.
+   * Throws AutogradError if a value that backward of these outputs reads (null: any value) was written since
+   * forward. Values that only other outputs need may have changed.
    */
   expectUnchanged(part: Backward, reads: ReadonlySet<ValueId> | null): void {
     const { slots } = this.scope;
     const changed = this.backward.saved.withData.filter((id, i) => {
       const { holder } = slots[id]!;
-      // Freed: it is not needed any more.
+      // A freed value is not needed any more.
       return holder && (!reads || reads.has(id)) && holder.version !== this.#versions[i];
     });
     for (const { saved, holder, version } of this.#watched) {
@@ -395,7 +398,7 @@ export class RunProgramNode extends GradNode {
     return this.secondBackward({ outputs: [index], wanted: null });
   }
 
-  /** The error of a second backward of these outputs. */
+  /** Returns the error for a second backward of these outputs. */
   secondBackward(part: Backward): AutogradError {
     return this.#eagerRefusal(part, []) ?? secondBackward(this.name);
   }
@@ -413,7 +416,7 @@ export class RunProgramNode extends GradNode {
     const earlier = this.results.closed.map(numbersOf);
     const path = this.path?.taken ?? null;
     const refused = { ...numbersOf(part), earlier, changed, path };
-    // The scope of a consumed node may be another run's by now.
+    // The scope of a consumed node may already belong to another run.
     const numbers = this.consumed ? null : this.subgraph.numbersOf(this.scope);
     return recorded.eagerRefusal(refused, numbers);
   }

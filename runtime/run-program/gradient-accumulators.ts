@@ -7,22 +7,22 @@ import type { BackwardPart, Plan, Step } from '../program/plan.ts';
 import type { ValueId, ValueTable } from '../program/program.ts';
 import { sumOperand } from './control/sum-operands.ts';
 
-/** A gradient of several parts, of which other nodes have summed up some before. */
+/** A gradient with several contributions that can continue from a sum by other nodes. */
 export interface GradientAccumulator {
-  /** The values of the sum in the program, in their order. */
+  /** The partial sums in the program, in order. */
   readonly sums: readonly ValueId[];
-  /** The gradient from before, and the sum of it and the first contribution. */
+  /** The earlier sum, and the sum of it and the first contribution. */
   readonly earlier: ValueId;
   readonly first: ValueId;
 }
 
-/** Where a gradient goes, and how it continues there. */
+/** A target whose gradient can continue from an earlier sum. */
 export interface ContinuedTarget {
   readonly target: number;
   readonly sum: GradientAccumulator;
 }
 
-/** The gradients of a subgraph that have several parts, with the values that they need besides its own. */
+/** Returns the targets with several contributions, and a value table extended by their additional values. */
 export function continuedTargets(
   { gradInputs, sums }: BackwardPart,
   values: ValueTable,
@@ -38,8 +38,8 @@ export function continuedTargets(
 }
 
 /**
- * In: a backward plan. Out: the same with sums that continue from what is there already, part by part, as eager
- * backward adds them. Adding the program's own sum to it would round otherwise.
+ * In: a backward plan. Out: the plan with sums that continue from earlier ones, contribution by contribution, as
+ * in eager backward. Adding the program's own total to the earlier sum would round differently.
  */
 export function continueSums(plan: Plan, continued: readonly GradientAccumulator[]): Plan {
   let steps: readonly Step[] = plan.steps;
@@ -47,7 +47,7 @@ export function continueSums(plan: Plan, continued: readonly GradientAccumulator
   return { ...plan, steps };
 }
 
-/** The backward op of a branch or loop adds the parts in it itself. */
+/** Makes the backward op of a branch or loop, which adds its own contributions, start from the earlier sum. */
 function goingOn(step: Step, { sums, earlier, first }: GradientAccumulator): readonly Step[] {
   const { op, frees } = step;
   const to = op.attrs.to as readonly number[];
@@ -59,7 +59,7 @@ function goingOn(step: Step, { sums, earlier, first }: GradientAccumulator): rea
     const inputs = [...op.inputs, earlier];
     return [{ ...step, op: { ...op, attrs, inputs }, frees: [...frees, earlier] }];
   }
-  // Another part comes before them.
+  // Another contribution comes first.
   const part = op.inputs[place]!;
   const diesHere = frees.includes(part) && op.inputs.filter((id) => id === part).length === 1;
   const start: Step = {
@@ -79,7 +79,7 @@ function goingOn(step: Step, { sums, earlier, first }: GradientAccumulator): rea
   return [start, { ...step, op: { ...op, inputs }, frees: [...rest, first] }];
 }
 
-/** Gradients of empty tensors are summed as if they were lists, which nothing but their values tells from them. */
+/** Gradients of empty tensors are summed like lists, because the specs are the same. */
 const isListOp = ({ kernel }: OpRecord): boolean =>
   kernel.kind === 'control' && kernel.form === 'list';
 
@@ -98,7 +98,7 @@ function continueSum(steps: readonly Step[], sum: GradientAccumulator): readonly
   if (step.regions && !isListOp(op.op)) return [...before, ...goingOn(step, sum), ...after];
   const [part, next] = op.inputs as readonly [ValueId, ValueId | undefined];
   if (next === undefined) {
-    // The other parts are missing: what was the sum is one part.
+    // The other contributions are missing, so the former sum is a single contribution.
     const inputs = [earlier, part];
     const whole = { ...step, op: { ...op, op: addOp, inputs }, frees: [...frees, earlier] };
     return [...before, whole, ...after];

@@ -20,33 +20,33 @@ interface Runnable {
   run(inputs: readonly Tensor[], donated: number, numbers: readonly number[]): Tensor[];
 }
 
-/** Makes a planned program runnable on its device. */
+/** Binds a planned program to its device. */
 type Bind = (planned: PlannedSubgraph) => Runnable;
 
-/** The run whose backward it is. */
+/** The forward run to differentiate. */
 interface Run {
   readonly slots: readonly Slot[];
   readonly values: ValueTable;
-  /** JavaScript numbers of the run. */
+  /** The run's scalar values. */
   readonly numbers: readonly number[];
-  /** Where a gradient of a value of forward goes. */
+  /** Returns the gradient target of a forward value. */
   readonly placeOf: (id: ValueId) => Target;
 }
 
-/** One of them, and the numbers of the run that it was made for. */
+/** A recorded backward, and the numbers of the run it was made for. */
 interface Made {
   readonly backward: RecordedBackward;
   readonly numbers: readonly number[];
-  /** The decisions made on numbers while it was built, after the guards of the run. */
+  /** The decisions on numbers made while it was built, beyond the guards of the run. */
   readonly dependencies: ScalarDependencies;
 }
 
 const independent: ScalarDependencies = { needed: [], decisions: [] };
 
-/** Requests whose backwards are kept: a loop makes another one for each number of its iterations. */
+/** The number of requests whose backwards are cached: a loop has one per iteration count. */
 const mostRequests = 64;
 
-/** The recorded backwards of one subgraph, each made when it is requested first; those requested lately are kept. */
+/** The recorded backwards of one subgraph, created on first request and cached by recent use. */
 export class RecordedBackwards {
   readonly #makes: HigherOrderGradients;
   readonly #bind: Bind;
@@ -59,7 +59,7 @@ export class RecordedBackwards {
     this.#table = table;
   }
 
-  /** `numbers` are those of the run: rules of gradients may decide by them. */
+  /** Returns the backward for a request. `numbers` are those of the run; gradient rules may depend on them. */
   at(request: GradientRequest, numbers: readonly number[]): RecordedBackward {
     const key = JSON.stringify(request);
     const known = this.#known.get(key, () => []);
@@ -74,7 +74,7 @@ export class RecordedBackwards {
     return made.backward;
   }
 
-  /** `numbers`: null where those of the run are gone. */
+  /** `numbers` is null if those of the run are gone. */
   eagerRefusal(
     backward: RejectedBackward,
     numbers: readonly number[] | null,
@@ -84,7 +84,7 @@ export class RecordedBackwards {
   }
 
   #make(request: GradientRequest, numbers: readonly number[]): Made {
-    // No op of it belongs to a program under construction, or is recorded by the caller.
+    // Its ops belong to no program under construction, and the caller doesn't record them.
     const make = () => noGrad(() => this.#makes.at(request));
     const { result, dependencies } = this.#table
       ? this.#table.withInputs(numbers, make)
@@ -93,7 +93,7 @@ export class RecordedBackwards {
   }
 }
 
-/** A backward whose results have a history: programs run one after the other on tensors. */
+/** A backward whose results have a history: a sequence of programs on tensors. */
 class RecordedBackward {
   readonly program: GradientProgram;
   readonly #runnables = new Map<GradientPart, Runnable>();
@@ -106,8 +106,8 @@ class RecordedBackward {
   }
 
   /**
-   * `gradients` are those that are given, in the program's order. Returns one handle per target that the caller
-   * owns, null where no gradient flows.
+   * `gradients` are the given ones, in the program's order. Returns one handle per target, owned by the caller;
+   * null where no gradient flows.
    */
   run(run: Run, gradients: readonly Tensor[], passInner: PassOutput | null): (Tensor | null)[] {
     const { reads, again, given, parts, gradInputs } = this.program;
@@ -118,8 +118,8 @@ class RecordedBackward {
       owned.push(tensor);
     };
     /**
-     * Returns a handle to a forward value from which others are rematerialized: it may be read as well, at its place in
-     * the graph.
+     * Returns a handle to a forward value that others are rematerialized from. It may also be read itself, at its
+     * place in the graph.
      */
     const handleFor = (id: ValueId): Tensor => {
       const handle = handleOf(run, id, run.slots[id]!.holder !== null);

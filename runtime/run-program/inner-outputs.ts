@@ -1,4 +1,4 @@
-/** Outputs of a program that others of its outputs depend on, as a backward comes to them. */
+/** Inner outputs: outputs of a program that its other outputs depend on, in backward. */
 
 import { noGrad } from '../autograd/grad-mode.ts';
 import { ownsWholeHolder } from '../autograd/owned-memory.ts';
@@ -13,8 +13,8 @@ import { keep, tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
 /**
- * A handle on the same elements in memory of its own, laid out as the program was planned for it: the program
- * may write over it, and a hook may have kept the gradient. Takes over the one that is given.
+ * Returns a handle to the same elements in exclusive memory with the planned layout, because the program may
+ * overwrite it and a hook may have kept the gradient. Consumes the given handle.
  */
 export function asPlanned(gradient: Tensor, { strides }: TensorMeta): Tensor {
   const order = [...strides.keys()].sort((a, b) => strides[b]! - strides[a]!);
@@ -22,14 +22,14 @@ export function asPlanned(gradient: Tensor, { strides }: TensorMeta): Tensor {
   if (isInOrder && ownsWholeHolder(gradient)) return gradient;
   const back = order.map((_, dim) => order.indexOf(dim));
   try {
-    // The memory of a contiguous copy of the permuted tensor is that of the planned layout.
+    // A contiguous copy of the permuted tensor has the planned layout.
     return tidy(() => noGrad(() => keep(permute(bind1(copy, [permute(gradient, order)]), back))));
   } finally {
     gradient.dispose();
   }
 }
 
-/** A part of a backward plan, and the gradient that is complete after it; null at the end. */
+/** Part of a backward plan, and the output gradient that is complete after it; null for the last part. */
 export interface PlanPart {
   readonly part: Plan;
   readonly output: { readonly id: ValueId; readonly numbers: readonly number[] } | null;
@@ -38,7 +38,7 @@ export interface PlanPart {
 const inner = new WeakMap<Plan, ReadonlySet<number> | null>();
 const parts = new WeakMap<Plan, readonly PlanPart[]>();
 
-/** Numbers of these outputs; null where there are none. */
+/** Returns the indices of these outputs; null if there are none. */
 export function innerOutputsOf(plan: Plan): ReadonlySet<number> | null {
   let known = inner.get(plan);
   if (known === undefined) {
@@ -49,7 +49,7 @@ export function innerOutputsOf(plan: Plan): ReadonlySet<number> | null {
   return known;
 }
 
-/** The plan, cut after every complete gradient of an output. */
+/** Returns the plan cut after every complete output gradient. */
 export function partsAtOutputs(plan: Plan): readonly PlanPart[] {
   let known = parts.get(plan);
   if (!known) {
@@ -61,7 +61,7 @@ export function partsAtOutputs(plan: Plan): readonly PlanPart[] {
 
 function cut(plan: Plan): readonly PlanPart[] {
   const found: PlanPart[] = [];
-  // Nothing lies in a block: it would be freed at the end of each part.
+  // No value lies in a reserved block, which would be freed at the end of each part.
   const partOf = (steps: readonly Step[]): Plan => ({
     ...plan,
     arenaBytes: 0,

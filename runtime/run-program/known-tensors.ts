@@ -1,22 +1,22 @@
-/** Elements of lists that are known tensors: inputs of the run, outputs, and other elements. */
+/** List elements that are known tensors: inputs of the run, outputs, and other elements. */
 
 import type { Holder } from '../device/holder.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { inputThatIs, isSameValue, valueIn } from './scope/identity.ts';
 
 export interface RunTensors {
-  /** Those that the subgraph was given. */
+  /** The tensors that the subgraph was given. */
   readonly inputs: readonly Tensor[];
   readonly outputs: readonly Tensor[];
-  /** Numbers of the outputs that are tensors of the user's afterwards, where lists may hold these, too. */
+  /** The indices of outputs that become user tensors, which lists may also contain. */
   readonly lasting: readonly number[];
-  /** These outputs, and elements of lists, by their memory: once a list is read. */
+  /** These outputs and list elements, by memory; built when a list is first read. */
   known?: Map<Holder | null, Tensor[]>;
 }
 
 /**
- * The tensor that the element is; the element's own handle is freed where there is another. Whether it requires gradients
- * is what is known of the list as a whole.
+ * Returns the tensor that the element is; if it is already known, the element's own handle is freed. Whether it
+ * requires gradients is known only for the list as a whole.
  */
 export function knownTensor(element: Tensor, run: RunTensors): Tensor {
   if (!run.known) {

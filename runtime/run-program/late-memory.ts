@@ -1,4 +1,4 @@
-/** Memory that a run allocates after its first write to memory of the caller: reserved before that write. */
+/** Memory that a run allocates after its first write to the caller's memory; reserved before that write. */
 
 import type { Device } from '../device/device.ts';
 import { invariant } from '../errors/invariant.ts';
@@ -9,27 +9,27 @@ import type { ProgramOp, ValueTable } from '../program/program.ts';
 import { scratchBytesOf } from '../program/value-bytes.ts';
 import { writtenInputs } from '../program/writes.ts';
 
-/** The blocks that a run reserves, and the step before which it does. */
+/** The blocks that a run reserves, and the step before which it reserves them. */
 export interface LateMemory {
   readonly before: number;
   readonly blocks: readonly LateBlock[];
-  /** Bytes that some kernel takes while it runs, per device. */
+  /** The largest scratch memory of a kernel, per device. */
   readonly scratch: ReadonlyMap<Device, number>;
-  /** The number of each output's block, by step from `before` on; null if it takes none. */
+  /** The block of each output, by step from `before` on; null if the output takes none. */
   readonly blockOf: ReadonlyMap<number, readonly (number | null)[]>;
 }
 
-/** Bytes on a device, for one value after the other. */
+/** Bytes on a device, used by one value after another. */
 export interface LateBlock {
   readonly device: Device;
   readonly bytes: number;
 }
 
 /**
- * Returns the memory that the plan's own values need after its first write to an input, so that a run out of memory
- * fails before that write: in blocks that later values take over where the plan frees the earlier ones. Null where
- * nothing is written, or nothing is made after it. Control ops take memory that only their run knows: what is written
- * before one of them is copied instead (`copiedInputs`).
+ * Returns the memory that the plan's values need after its first write to an input, so that a run out of memory
+ * fails before that write. Later values reuse blocks that the plan has freed. Null if nothing is written, or
+ * nothing is allocated afterwards. The memory of control ops is data-dependent, so inputs written before one are
+ * copied instead (`copiedInputs`).
  */
 export function lateMemory(plan: Plan, values: ValueTable): LateMemory | null {
   const ops = plan.steps.map(({ op }) => op);
@@ -63,7 +63,7 @@ export function lateMemory(plan: Plan, values: ValueTable): LateMemory | null {
   return { before, blocks: blocks.all, scratch, blockOf };
 }
 
-/** Number of the first step that writes to an input; −1: none does. */
+/** Returns the first step that writes to an input, or −1. */
 function firstWrite({ inputs }: Plan, ops: readonly ProgramOp[]): number {
   const all = writtenInputs({ inputs, ops });
   if (all.length === 0) return -1;
@@ -77,7 +77,7 @@ function firstWrite({ inputs }: Plan, ops: readonly ProgramOp[]): number {
   return low;
 }
 
-/** Values without a place in the arena, by the step that makes them. */
+/** Returns the values outside the arena, by the step that allocates them. */
 function lateAllocations(
   { steps }: Plan,
   values: ValueTable,
@@ -94,7 +94,7 @@ function lateAllocations(
   return late;
 }
 
-/** Blocks of one device and size each, for one value after the other. */
+/** Reusable blocks by device and size. */
 class Blocks {
   readonly all: LateBlock[] = [];
   readonly #free = new Map<Device, Map<number, number[]>>();
@@ -122,7 +122,7 @@ class Blocks {
   }
 }
 
-/** The memory of one run: the block that the plan lays out, and what is reserved for late values. */
+/** The memory of one run: the planned arena, and blocks reserved for late values. */
 export class RunMemory {
   readonly #device: Device | undefined;
   readonly #arenaBytes: number;
@@ -139,17 +139,17 @@ export class RunMemory {
     this.#pooled = pooledBlocks(late?.blocks ?? []);
   }
 
-  /** Without a block of its own, a run neither opens nor closes it. */
+  /** Whether the run has an arena or blocks to open and close. */
   get isUsed(): boolean {
     return this.#arenaBytes > 0 || this.#late !== null;
   }
 
-  /** At the start of a run. Throws OutOfMemoryError. */
+  /** Allocates the arena at the start of a run. Throws OutOfMemoryError. */
   open(): void {
     this.arena = this.#device ? regionOn(this.#device, this.#arenaBytes) : null;
   }
 
-  /** Before the first write. Throws OutOfMemoryError. */
+  /** Reserves the blocks before the first write. Throws OutOfMemoryError. */
   reserve(): void {
     const { blocks, scratch } = this.#late!;
     for (let i = 0; i < blocks.length; i++) {
@@ -157,18 +157,18 @@ export class RunMemory {
       this.#blocks[i] = blockOn(device, bytes);
     }
     for (const [device, sizes] of this.#pooled) device.allocator.reserve!(sizes);
-    // Freed immediately: kernels find it, as everything else has its block.
+    // Freed immediately: kernels will find it free, because everything else has a block.
     for (const [device, bytes] of scratch) blockOn(device, bytes)?.close();
   }
 
-  /** For the next value in it. */
+  /** Returns a block for its next value. */
   block(number: number): Region {
     const block = this.#blocks[number];
     invariant(block?.isEmpty, 'a reserved block is not free');
     return block;
   }
 
-  /** Each block goes with the last value in it. */
+  /** Closes the arena and the blocks; each is freed with the last value in it. */
   close(): void {
     this.arena?.close();
     this.arena = null;
@@ -183,12 +183,12 @@ function regionOn({ allocator }: Device, bytes: number): Region | null {
   return (bytes > 0 && allocator.openRegion?.(bytes)) || null;
 }
 
-/** Null where the device reserves memory by size. */
+/** Returns null if the device reserves memory by size. */
 function blockOn(device: Device, bytes: number): Region | null {
   return device.allocator.reserve ? null : regionOn(device, bytes);
 }
 
-/** Sizes of the blocks on devices that reserve memory by size. */
+/** Returns the block sizes for devices that reserve memory by size. */
 function pooledBlocks(blocks: readonly LateBlock[]): ReadonlyMap<Device, readonly number[]> {
   const sizes = new Map<Device, number[]>();
   for (const { device, bytes } of blocks) {

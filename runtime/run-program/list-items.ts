@@ -9,7 +9,7 @@ import { Tensor } from '../tensor/tensor.ts';
 import { itemSync } from '../tensor-methods/read.ts';
 import { noteIdentity, ownPlace } from './scope/identity.ts';
 
-/** Handles on the elements of a list that a program has returned; the list's own handle is freed. */
+/** Returns handles to the elements of a list that a program returned; frees the list's handle. */
 export function takeItems(list: Tensor): Tensor[] {
   const { holder, device } = list;
   const meta = contiguousMeta(elementSpec(list), device);
@@ -30,14 +30,14 @@ export function takeItems(list: Tensor): Tensor[] {
   return tensors;
 }
 
-/** The value of a list's element that is a number or boolean; its tensor is freed. */
+/** Returns the number or boolean in a list element and frees its tensor. */
 export function takeNumber(item: Tensor, of: 'number' | 'boolean'): number | boolean {
   const value = itemSync(item);
   item.dispose();
   return of === 'boolean' ? Boolean(value) : value;
 }
 
-/** Leads the gradients of a list's elements to the list. */
+/** Passes the gradients of a list's elements to the list. */
 class ListItemsNode extends GradNode {
   override readonly name = 'list';
   readonly #list: TensorMeta;

@@ -5,12 +5,12 @@ import { copy } from '../ops/core/copy.ts';
 import { copy_ } from '../ops/in-place/in-place.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
-/** Tensors as they were before a run, restored when it fails in its middle. */
+/** Copies of tensors made before a run, restored if the run fails midway. */
 export class MemorySnapshot {
   readonly #kept: { readonly tensor: Tensor; readonly before: Tensor }[] = [];
   readonly #versions: ReadonlyMap<Holder, number>;
 
-  /** Throws OutOfMemoryError, and leaves nothing. */
+  /** Throws OutOfMemoryError; copies made so far are freed. */
   constructor(tensors: Iterable<Tensor>) {
     const all = [...new Set(tensors)];
     this.#versions = new Map(all.map(({ holder }) => [holder!, holder!.version]));
@@ -24,7 +24,7 @@ export class MemorySnapshot {
     }
   }
 
-  /** Nothing has been written. */
+  /** Restores values and versions, as if nothing had been written. */
   restore(): void {
     noGrad(() => {
       for (const { tensor, before } of this.#kept) copy_(tensor, before);

@@ -7,21 +7,21 @@ import type { Partial } from './partials.ts';
 
 /**
  * Tracks which results of a run have been differentiated, and for which gradients. Paths without a common op are
- * differentiated one by one, as the separate graphs that they are eagerly: what the others need stays.
+ * differentiated separately, like the separate graphs of eager execution: saved values that other paths need stay.
  */
 export class OpenResults {
   readonly #backward: BackwardPart;
-  /** The ops that backwards without `retainGraph` have differentiated, by the gradient of their result. */
+  /** The ops differentiated by backwards without `retainGraph`, identified by the gradient of their result. */
   #differentiated: ReadonlySet<ValueId> = new Set();
-  /** Gradients that lead through nothing that forward has saved: their backward may run again. */
+  /** Gradients that flow only through ops without saved values: their backward may run again. */
   readonly #repeatable: ReadonlySet<ValueId>;
-  /** The values that later backwards may read; null if none can come. */
+  /** The values that later backwards may read; null if no backward can follow. */
   #needed: ReadonlySet<ValueId> | null = null;
-  /** All backwards that didn't retain the graph. */
+  /** All backwards without `retainGraph`. */
   readonly #closed: ClosedResults[] = [];
   readonly #refused: (part: ClosedResults, isRepeatable: boolean) => AutogradError | null;
 
-  /** `refused`: the error where a part of this backward has run already; null: eager execution runs it again. */
+  /** `refused` returns the error for a backward that has partly run before; null if eager execution runs it again. */
   constructor(
     backward: BackwardPart,
     refused: (part: ClosedResults, isRepeatable: boolean) => AutogradError | null,
@@ -32,7 +32,7 @@ export class OpenResults {
   }
 
   /**
-   * Throws AutogradError where an earlier backward has run a part of this one. `outputs`: in the order in which they
+   * Throws AutogradError if an earlier backward has run part of this one. `outputs` are in the order in which they
    * were reached.
    */
   expectOpen(part: Partial, outputs: Iterable<number> = part.outputs): void {
@@ -48,7 +48,7 @@ export class OpenResults {
     return this.#closed;
   }
 
-  /** The form in which a backward runs, which may be the last that comes. */
+  /** Chooses the plan of a backward, which may be the last one. */
   choose(part: Partial, retainGraph: boolean): PartialBackward {
     this.expectOpen(part);
     if (retainGraph) return part.retaining;
@@ -76,8 +76,8 @@ export class OpenResults {
   }
 
   /**
-   * In eager execution an op keeps its saved values until its backward runs. Ops to which only such ops lead keep
-   * none: no backward reaches them.
+   * Returns the values that open backwards may read. In eager execution an op keeps its saved values until its
+   * backward runs, but an op reached only through differentiated ops is freed with them.
    */
   #readsOfOpen(): ReadonlySet<ValueId> | null {
     const { gradOutputs, gradInputs, retainingPlan } = this.#backward;
@@ -90,14 +90,14 @@ export class OpenResults {
       for (const id of outputs) open.add(id);
       return outputs.length > 0;
     });
-    // A gradient of an output may be that of an input.
+    // An output's gradient may be an input's gradient.
     if (!isReached.includes(true) && !gradInputs.some((id) => id !== null && open.has(id)))
       return null;
     const needed = new Set(retainingPlan.outputs);
     retainingPlan.steps.forEach(({ op }, i) => {
       if (isReached[i]) for (const id of op.inputs) needed.add(id);
     });
-    // Values that backward computes from saved ones alone. The other summands of a sum of gradients don't come again.
+    // Also values that backward computes only from saved ones. The other terms of a gradient sum don't recur.
     const gradients = derivedFrom(gradOutputs, retainingPlan);
     for (const { op } of retainingPlan.steps.toReversed()) {
       if (op.outputs.some((id) => needed.has(id) && !gradients.has(id)))
@@ -106,7 +106,7 @@ export class OpenResults {
     return needed;
   }
 
-  /** Nothing of the run can be differentiated after this. */
+  /** Marks the whole run as differentiated. */
   closeAll(): void {
     const { gradOutputs } = this.#backward;
     const outputs = [...gradOutputs.keys()].filter((i) => gradOutputs[i] !== null);
@@ -124,7 +124,7 @@ export class OpenResults {
   }
 }
 
-/** The outputs of a backward, and what was requested of it. */
+/** The outputs of a backward, and the gradients it requested. */
 type ClosedResults = Pick<Partial, 'outputs' | 'wanted'>;
 
 function isApart(a: ReadonlySet<ValueId>, b: ReadonlySet<ValueId>): boolean {
@@ -132,12 +132,12 @@ function isApart(a: ReadonlySet<ValueId>, b: ReadonlySet<ValueId>): boolean {
   return true;
 }
 
-/** The values that are needed after the first backward of a run, by its form: found once, not in each run. */
+/** The values needed after the first backward of a run, cached by its plan. */
 const neededAfter = new WeakMap<PartialBackward, ReadonlySet<ValueId> | null>();
 
 const repeatable = new WeakMap<BackwardPart, ReadonlySet<ValueId>>();
 
-/** Gradients all of whose later ops read other gradients alone. */
+/** Returns the gradients that reach the inputs through ops that read only gradients. */
 function repeatableGradients(backward: BackwardPart): ReadonlySet<ValueId> {
   let known = repeatable.get(backward);
   if (!known) {
@@ -149,7 +149,7 @@ function repeatableGradients(backward: BackwardPart): ReadonlySet<ValueId> {
 
 function findRepeatable({ gradOutputs, plan, saved }: BackwardPart): ReadonlySet<ValueId> {
   const derived = derivedFrom(gradOutputs, plan);
-  /** Values of forward, and what is computed from these alone. */
+  /** Forward values, and values computed only from them. */
   const fromForward = new Set(saved.withData);
   for (const { op } of plan.steps) {
     if (!op.inputs.some((id) => fromForward.has(id))) continue;
@@ -164,7 +164,7 @@ function findRepeatable({ gradOutputs, plan, saved }: BackwardPart): ReadonlySet
   return gradOutputs.some((id) => found.has(id!)) ? found : new Set();
 }
 
-/** The gradients given to a backward, and all that it computes from them. */
+/** Returns the given gradients and everything backward computes from them. */
 function derivedFrom(given: readonly (ValueId | null)[], { steps }: Plan): ReadonlySet<ValueId> {
   const derived = new Set(given.filter((id) => id !== null));
   for (const { op } of steps) {

@@ -12,8 +12,8 @@ import type { Action } from './scope/action.ts';
 import type { Slot } from './scope/scope.ts';
 
 /**
- * The action of a step with optional operands: it is skipped if one is missing, except that a sum is then its other
- * term.
+ * Returns the action of a step with optional operands: it is skipped if one is missing, except that a sum is then
+ * its other term.
  */
 export function skipIfMissing(
   step: Step,
@@ -23,7 +23,7 @@ export function skipIfMissing(
 ): Action {
   const { op } = step;
   const needed = acceptsMissing(op.op) ? [] : optionalOperands(op, optional);
-  // An output may be a list, none of whose elements has got a gradient.
+  // An output may be a list without any element gradients.
   if (op.op === outputGradientOp) needed.push(...op.inputs);
   if (needed.length === 0) return run;
   if (isGradientSum(op.op)) return sumOfTheRest(step, values, run);
@@ -33,7 +33,7 @@ export function skipIfMissing(
   };
 }
 
-/** Whether the memory of a part that dies with the sum may be that of the sum, if nothing else refers to it. */
+/** Whether a sum may take the memory of a term that dies in it, if nothing else refers to that memory. */
 function mayPassOn({ op, frees }: Step, part: ValueId, values: ValueTable): boolean {
   const meta = values[part]!;
   return (
@@ -56,7 +56,7 @@ function sumOfTheRest(step: Step, values: ValueTable, run: Action): Action {
   };
 }
 
-/** Moves the memory where nothing else refers to it, else copies it, since the plan may overwrite the sum. */
+/** Moves the memory if nothing else refers to it, else copies it, because the plan may overwrite the sum. */
 function passerOn(step: Step, part: ValueId, values: ValueTable): (from: Slot, to: Slot) => void {
   const meta = values[step.op.outputs[0]!]!;
   const mayPass = mayPassOn(step, part, values);

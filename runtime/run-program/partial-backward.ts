@@ -8,14 +8,17 @@ import type { ProgramOp, ValueId, ValueTable } from '../program/program.ts';
 import type { Wanted } from '../tensor/grad-node.ts';
 import { sumOperand } from './control/sum-operands.ts';
 
-/** A backward for some outputs without a gradient, or without some of the requested gradients. */
+/** A backward in which some outputs have no gradient, or some gradients aren't requested. */
 export interface PartialBackward {
   readonly plan: Plan;
-  /** Gradients of the inputs as in BackwardPart; also null for inputs that none of the given gradients reaches, or that aren't requested. */
+  /**
+   * Gradients of the inputs as in BackwardPart; also null for inputs that no given gradient reaches, or that
+   * aren't requested.
+   */
   readonly gradInputs: readonly (ValueId | null)[];
   /**
-   * The values that the given gradients lead to, except sums of a leaf's contributions: two backwards that share one of
-   * these values run the same op's backward twice.
+   * The values that the given gradients lead to, except sums of a leaf's contributions. Two backwards that share
+   * one of these values run the backward of the same op twice.
    */
   readonly differentiated: ReadonlySet<ValueId>;
   /** The values whose data it reads or returns. */
@@ -23,14 +26,13 @@ export interface PartialBackward {
 }
 
 /**
- * In: a backward plan, the gradients that are missing, and those that are requested (null: all). Out: what eager
- * backward does then, which visits nothing that only missing gradients lead to, or that leads to no request. Treating
- * them as zeros would be wrong: zero times infinity is not a number, -0 plus zero is 0, and a leaf would get a gradient
- * of zeros.
+ * In: a backward plan, the missing gradients, and the requested ones (null: all). Out: what eager backward does,
+ * which skips ops that only missing gradients reach and ops that lead to no request. Treating missing gradients as
+ * zeros would be wrong: 0 · ∞ is NaN, −0 + 0 is 0, and a leaf would get a gradient of zeros.
  *
- * Method: a value that only missing gradients lead to is missing, too. A sum of two contributions, one of them
- * missing, is the other one. A control op sees that it is missing; any other op that can't do without gets
- * zeros, as its rule does eagerly.
+ * A value that only missing gradients lead to is missing too. A sum with a missing term is its other term. A
+ * control op handles missing gradients itself; any other op that needs one gets zeros, as its rule does in eager
+ * execution.
  */
 export function partialBackward(
   { gradOutputs, gradInputs: all, sums }: BackwardPart,
@@ -44,7 +46,7 @@ export function partialBackward(
   /** The values that any gradient leads to. */
   const derived = new Set<ValueId>(gradOutputs.filter((id) => id !== null));
   const steps: Step[] = [];
-  /** Last used by steps that are omitted. */
+  /** Values whose last use was in an omitted step. */
   let dead: ValueId[] = [];
   const keep = (step: Step): void => {
     const frees = [...step.frees, ...dead].filter((id) => !absent.has(id));
@@ -59,7 +61,7 @@ export function partialBackward(
     const given = gradients.filter((id) => !absent.has(id));
     const earlier = earlierSums(step);
     if (given.length > 0 && given.every((id) => earlier.has(id))) {
-      // Nothing in it is differentiated: the gradient from before continues as it is.
+      // No result of the op is differentiated, so the earlier sum passes through unchanged.
       const frees = new Set(step.frees);
       for (const id of outputs) absent.add(id);
       for (const from of given) {
@@ -123,7 +125,8 @@ export function partialBackward(
 }
 
 /**
- * The sums that only add up the requested gradients of results: the ops that made these results are not differentiated.
+ * Returns the sums that only accumulate requested gradients of results; the ops that computed those results are
+ * not differentiated.
  */
 function sumsAt(
   wanted: Wanted,
@@ -144,7 +147,7 @@ function sumsAt(
   return sums;
 }
 
-/** Numbers of the outputs that lead to what is requested. */
+/** Returns the indices of the outputs that lead to requested gradients. */
 export function leadingOutputs(
   { gradOutputs, gradInputs, plan }: BackwardPart,
   wanted: Wanted,
@@ -154,17 +157,17 @@ export function leadingOutputs(
   return new Set([...gradOutputs.keys()].filter((i) => needed.has(gradOutputs[i]!)));
 }
 
-/** Numbers of the outputs whose gradient is complete here. */
+/** Returns the indices of the outputs whose gradient is complete here. */
 function numbersOf({ op, attrs }: ProgramOp): readonly number[] {
   return op === outputGradientOp ? (attrs.outputs as readonly number[]) : [];
 }
 
-/** The step can be omitted where its results aren't needed; where all is wanted, only what computes no more than them. */
+/** Whether the step can be omitted if its results aren't needed. If all gradients are wanted, control ops are kept. */
 function isPure({ op }: Step, isLimited: boolean): boolean {
   return op.outputs.length > 0 && (isLimited || op.op.kernel.kind !== 'control');
 }
 
-/** `outputs`, requested gradients of results, and what the steps make those from. */
+/** Returns `outputs`, the requested gradients of results, and the values they are computed from. */
 function neededFor(
   steps: readonly Step[],
   outputs: readonly ValueId[],
@@ -181,8 +184,8 @@ function neededFor(
 }
 
 /**
- * The steps without those that only what was omitted has read: they would read values of forward for nothing, which
- * may have been written since. What they make becomes `absent`; what the last ones free is added to `dead`.
+ * Removes steps whose results only omitted steps read: they would read forward values that may have been written
+ * since. Their results become `absent`; values freed by the last ones are added to `dead`.
  */
 function withoutDeadSteps(
   steps: readonly Step[],
@@ -225,7 +228,7 @@ function earlierSums(step: Step): ReadonlyMap<ValueId, ValueId> {
   );
 }
 
-/** It continues from nothing where nothing has come before. */
+/** Drops missing earlier sums from a control op's operands. */
 function withoutSums(step: Step, absent: ReadonlySet<ValueId>): Step {
   const sums = [...earlierSums(step).keys()].filter((id) => absent.has(id));
   if (sums.length === 0) return step;
@@ -238,7 +241,7 @@ function withoutSums(step: Step, absent: ReadonlySet<ValueId>): Step {
 
 const none: ReadonlyMap<ValueId, ValueId> = new Map();
 
-/** The sum is its one contribution: a copy, as the plan may let it be written over and others may still read it. */
+/** Replaces a sum by its one term: a copy, because the plan may overwrite it while the term still has readers. */
 function passOn(step: Step, from: ValueId): Step {
   return { ...step, op: { ...step.op, op: copy, inputs: [from], attrs: {} }, reuses: [null] };
 }

@@ -3,18 +3,18 @@ import type { ValueId, ValueTable } from '../program/program.ts';
 import type { Wanted } from '../tensor/grad-node.ts';
 import { leadingOutputs, type PartialBackward, partialBackward } from './partial-backward.ts';
 
-/** One item per output, null or undefined where the output has no gradient. */
+/** One item per output; null or undefined if the output has no gradient. */
 type Gradients = readonly unknown[];
 
-/** A backward of a subgraph, by the outputs with a gradient. */
+/** A backward of a subgraph for one set of outputs with a gradient. */
 export class Partial {
   /** Identifies the combination of missing gradients. */
   readonly key: number | string;
-  /** Numbers of the outputs with a gradient. */
+  /** The indices of the outputs with a gradient. */
   readonly outputs: readonly number[];
-  /** No gradient is missing, and all are requested. */
+  /** Whether no gradient is missing and all are requested. */
   readonly isWhole: boolean;
-  /** Null: all gradients are requested. */
+  /** Null if all gradients are requested. */
   readonly wanted: Wanted | null;
   readonly #make: (retains: boolean) => PartialBackward;
   #freeing: PartialBackward | null = null;
@@ -38,7 +38,7 @@ export class Partial {
     this.#make = make;
   }
 
-  /** Frees what forward saved at its last use. */
+  /** The plan that frees saved values at their last use. */
   get freeing(): PartialBackward {
     this.#freeing ??= this.#make(false);
     return this.#freeing;
@@ -49,7 +49,7 @@ export class Partial {
     return this.#retaining;
   }
 
-  /** Null: as they are numbered. */
+  /** Null for index order. */
   get targetOrder(): readonly number[] | null {
     if (this.#targetOrder === undefined) {
       const isInOrder = this.#backward.arrivals.length === 0;
@@ -60,8 +60,8 @@ export class Partial {
 }
 
 /**
- * The numbers of the gradients in the order in which eager backward completes them. Those that get nothing come first,
- * so they can't delay a hook.
+ * Returns the targets in the order in which eager backward completes their gradients. Targets without a gradient
+ * come first, so they can't delay a hook.
  */
 function orderOfTargets(
   { arrivals, gradInputs }: BackwardPart,
@@ -74,7 +74,7 @@ function orderOfTargets(
   return [...last.keys()].sort((a, b) => last[a]! - last[b]!);
 }
 
-/** All of them, each made when it runs first. Looking one up allocates nothing where outputs are few. */
+/** All partial backwards, created on first use. A look-up allocates nothing for a small number of outputs. */
 export class Partials {
   readonly #backward: BackwardPart;
   readonly #values: ValueTable;
@@ -86,8 +86,8 @@ export class Partials {
   }
 
   /**
-   * Returns the backward for the outputs that have a gradient, as far as it leads to what is `wanted`. `expected`: the
-   * one that it probably is.
+   * Returns the backward for the outputs that have a gradient, limited to the `wanted` gradients. `expected` is
+   * the likely result.
    */
   of(gradients: Gradients, wanted: Wanted | null = null, expected: Partial | null = null): Partial {
     const only = wanted && this.#limited(wanted);
@@ -104,7 +104,7 @@ export class Partials {
     return known;
   }
 
-  /** Returns the backward for the outputs of these numbers. */
+  /** Returns the backward for these output indices. */
   ofOutputs(outputs: ReadonlySet<number>, wanted: Wanted | null = null): Partial {
     return this.of(
       this.#backward.gradOutputs.map((_, i) => outputs.has(i)),
@@ -116,13 +116,13 @@ export class Partials {
     return leadingOutputs(this.#backward, wanted);
   }
 
-  /** Null where nothing is omitted. */
+  /** Returns null if nothing is omitted. */
   #limited(wanted: Wanted): Wanted | null {
     const { gradInputs } = this.#backward;
     return gradInputs.every((id, i) => id === null || wanted.targets[i]) ? null : wanted;
   }
 
-  /** The missing ones as bits of a number, or as text. */
+  /** Returns the set of missing gradients as bits of a number, or as text. */
   #keyOf(gradients: Gradients): number | string {
     const { gradOutputs } = this.#backward;
     if (gradOutputs.length > 31) {

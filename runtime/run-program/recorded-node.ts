@@ -1,4 +1,4 @@
-/** Backward through a program whose results have a history, or to which gradients of such results come. */
+/** Backward through a program if its results are recorded, or if it receives gradients of such results. */
 
 import { gradEnabled } from '../autograd/grad-mode.ts';
 import { AutogradError } from '../errors/errors.ts';
@@ -21,9 +21,9 @@ interface Application {
 }
 
 /**
- * Does the work of a node's `apply` while gradients are recorded: the gradients are results of programs of their own,
- * which read the values that forward has kept. Each such value has its place in the graph: that of an input or output,
- * or one of the node's own after them.
+ * Performs a node's `apply` while gradients are recorded. The gradients are results of separate programs, which
+ * read the forward values that were kept. Each such value has a place in the graph: as an input or output, or
+ * under an additional index of the node.
  */
 export function applyRecorded(
   node: RunProgramNode,
@@ -87,7 +87,7 @@ export function applyRecorded(
     try {
       return backward.run({ ...kept, numbers, placeOf }, gradients, passInner);
     } catch (error) {
-      // Without `retainGraph` it doesn't run again.
+      // Without `retainGraph` the node can't run again.
       if (!retainGraph) node.consume();
       throw error;
     } finally {
@@ -99,8 +99,8 @@ export function applyRecorded(
 }
 
 /**
- * The engine leaves to the node the gradients of outputs that others of its outputs depend on. Those that are
- * complete already, as it depends on which gradients have come, pass before anything runs.
+ * Passes inner output gradients that are already complete, given which gradients have arrived, before anything
+ * runs. The engine leaves gradients of outputs that other outputs depend on to the node.
  */
 export function passFirst(
   node: RunProgramNode,
@@ -119,8 +119,8 @@ export function passFirst(
 }
 
 /**
- * Passes the gradients that are complete, for a node that rejects its backward: a result keeps its gradient, and its
- * hooks run, before the op that made it throws.
+ * Passes the complete gradients of a node that rejects its backward: a result keeps its gradient, and its hooks
+ * run, before the op that produced it throws.
  */
 export function passComplete(
   node: RunProgramNode,
@@ -143,7 +143,7 @@ function innerOutputs({ parts }: GradientProgram): ReadonlySet<number> {
   return new Set(parts.flatMap(({ passes }) => passes?.numbers ?? []));
 }
 
-/** The values of forward as the program numbers them. */
+/** Returns the forward values in the program's numbering. */
 function keptValues(
   { path, scope, subgraph, isSpent }: RunProgramNode,
   { onPath }: GradientProgram,
@@ -154,7 +154,7 @@ function keptValues(
     return frames.find(({ frame, id }) => frame.slots[id]!.holder) ?? frames[0];
   });
   return {
-    // Scopes that a tape has given back are those of other runs by now.
+    // Scopes released by a tape may already belong to other runs.
     slots: places.map((at) => (at && !isSpent ? slotOnPath(at.frame.slots[at.id]!) : new Slot())),
     values: places.map((at, id) => (at ? at.frame.values[at.id]! : onPath.values[id]!)),
   };
@@ -173,7 +173,7 @@ function expectKept(
   for (const id of taken) if (!slots[id]!.holder) throw node.secondBackward(given);
 }
 
-/** Where a gradient of a value of forward goes. */
+/** Returns the gradient target of a forward value. */
 function placeIn(node: RunProgramNode, { onPath }: GradientProgram, id: ValueId): Target {
   const { inputs, outputs } = onPath ?? node.subgraph.planned.forward;
   const { gradOutputs, leafOutputs } = node.backward;

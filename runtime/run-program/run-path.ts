@@ -14,13 +14,13 @@ export interface Frame {
   readonly values: ValueTable;
 }
 
-/** A path, with the frames whose numbers it contains. */
+/** A path, and the frames it refers to by index. */
 export interface RunPath {
   readonly taken: TakenPath;
   readonly frames: readonly Frame[];
 }
 
-/** Reads the path of a run from its tapes; null for a program that has none. */
+/** Reads the path of a run from its tapes; null for a program without tapes. */
 export function pathOf(planned: PlannedSubgraph, slots: readonly Slot[]): RunPath | null {
   const frames: Frame[] = [];
   const runOf = (step: Step, region: RegionRun, own: readonly Slot[]): TakenRegion => {
@@ -51,7 +51,7 @@ export function pathOf(planned: PlannedSubgraph, slots: readonly Slot[]): RunPat
   return taken.tapes.length === 0 ? null : { taken, frames };
 }
 
-/** The slot of a value as its path knows it: with the shape that it has in this run. */
+/** Returns a value's slot on the path, with the shape it has in this run. */
 export function slotOnPath(slot: Slot): Slot {
   if (!(slot.holder instanceof DynamicTensor)) return slot;
   const { holder, offset } = slot.holder.data;

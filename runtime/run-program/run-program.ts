@@ -24,37 +24,37 @@ import { joinShared, type OutputBase, outputBases } from './shared-outputs.ts';
 const noNumbers: readonly number[] = [];
 const none: ReadonlySet<number> = new Set();
 
-/** A planned subgraph bound to its device, with the scopes that it runs in. */
+/** A planned subgraph bound to its device, with its scopes. */
 export class Subgraph {
   readonly planned: PlannedSubgraph;
   readonly scopes: ScopePool;
-  /** The values of the program, and two for each of `continuedSums`. */
+  /** The values of the program, plus two for each of `continuedSums`. */
   readonly values: ValueTable;
-  /** Gradients with several contributions, which may be added to those of other nodes. */
+  /** Gradients with several contributions, which may continue sums of other nodes. */
   readonly continuedSums: readonly ContinuedTarget[];
-  /** Saved values that have left their device. */
+  /** Saved values that were moved off their device. */
   readonly stored: readonly ValueId[];
-  /** Its backward programs, by the outputs that have a gradient. */
+  /** Backward programs by the set of outputs that have a gradient. */
   readonly partials: Partials | null;
   /** Backward programs with differentiable results; null without a compiler. */
   readonly recorded: RecordedBackwards | null;
-  /** Numbers of the outputs that a branch or loop returns, of which a recorded backward knows all readers. */
+  /** The indices of outputs returned by branches or loops. Only a recorded backward knows all ops that read them. */
   readonly regionResults: ReadonlySet<number>;
   readonly #forward: Executable;
   readonly #scalarTable: ScalarTable | undefined;
   readonly #scalars: ScalarProgram;
-  /** The function that puts each input into the scope; null if it is unused. */
+  /** The function that puts each input into the scope; null if the input is unused. */
   readonly #enters: readonly (typeof enter | null)[];
   readonly #compacted: readonly CompactedInput[];
-  /** Outputs that lead to the node. */
+  /** The number of outputs that lead to the node. */
   readonly #differentiable: number;
   readonly #span: SpanStart;
-  /** Branches and loops may return a view or an input several times. */
+  /** Whether branches or loops may return the same view or input several times. */
   readonly #mayBeSame: boolean;
-  /** The base that each output is a view of; null: none is a view. */
+  /** The base that each output is a view of; null if there are no views. */
   readonly #bases: readonly OutputBase[] | null;
   readonly #identities: readonly number[];
-  /** Numbers of the inputs that are restored if the run fails. */
+  /** The indices of inputs that are restored if the run fails. */
   readonly #copied: readonly number[];
 
   constructor(planned: PlannedSubgraph) {
@@ -94,13 +94,13 @@ export class Subgraph {
   }
 
   /**
-   * The run_program op: runs forward in a free scope and records one node for backward. Inputs enter
-   * the scope as additional owners of their holders; one with other strides than planned as a copy that
-   * dies at its last use. Outputs that backward doesn't read leave the scope; without backward all do.
-   * `donated`, bit i for input number i: these inputs are donated, and their handles lose their memory. `numbers` are the
-   * scalar inputs, from which symbolic attributes of both programs are computed once.
-   * If a check of the user's fails, a kernel rejects its values, or memory runs out, everything is
-   * unchanged.
+   * The run_program op: runs forward in a free scope and records one node for backward. Inputs enter the scope as
+   * additional owners of their holders; an input with other strides than planned enters as a copy that dies at its
+   * last use. Outputs that backward doesn't read leave the scope; without backward, all do.
+   *
+   * Bit i of `donated` donates input i: its handle loses its memory. `numbers` are the scalar inputs, from which
+   * the symbolic attributes of both programs are computed once. If a user check fails, a kernel rejects its
+   * values, or memory runs out, everything is rolled back.
    */
   run(inputs: readonly Tensor[], donated = 0, numbers: readonly number[] = noNumbers): Tensor[] {
     if (!spans.active) return this.#runOrRestore(inputs, donated, numbers);
@@ -133,18 +133,18 @@ export class Subgraph {
     }
   }
 
-  /** Its programs run asynchronously: `runAsync` in the place of `run`. */
+  /** Whether its programs run asynchronously, by `runAsync` instead of `run`. */
   get isAsync(): boolean {
     return this.planned.backend?.isAsync === true;
   }
 
-  /** Runs with an asynchronous backend. Runs follow one another. */
+  /** Runs on an asynchronous backend. Runs are serialized. */
   async runAsync(
     inputs: readonly Tensor[],
     donated: number,
     numbers: readonly number[],
   ): Promise<Tensor[]> {
-    // The snapshot is made at once.
+    // Ensures that the snapshot can be made synchronously.
     for (const i of this.#copied) await inputs[i]!.holder!.elsewhere?.arrive?.();
     const before = new MemorySnapshot(this.#copied.map((i) => inputs[i]!));
     const watching = this.#compacted.length > 0 ? watched(this.#compacted, inputs) : null;
@@ -182,7 +182,7 @@ export class Subgraph {
     if (this.#scalars.size > 0) this.#scalars.run(numbers, scope.scalars);
   }
 
-  /** Takes the outputs out of the scope, and records the node where `records` says so. */
+  /** Takes the outputs out of the scope, and records a node if `records` is true. */
   #end(
     scope: Scope,
     inputs: readonly Tensor[],
@@ -201,7 +201,7 @@ export class Subgraph {
     return outputs;
   }
 
-  /** The node of one run, which `owners` handles will refer to. */
+  /** Returns the node of one run, with `owners` handles referring to it. */
   protected nodeFor(scope: Scope, targets: readonly Target[], owners: number): RunProgramNode {
     return new RunProgramNode(this, scope, targets, owners);
   }
@@ -221,7 +221,7 @@ export class Subgraph {
     return tensor;
   }
 
-  /** The scalar inputs of a run in this scope. */
+  /** Returns the scalar inputs of the run in this scope. */
   numbersOf({ scalars }: Scope): readonly number[] {
     return scalarInputs(this.#scalarTable, scalars);
   }
@@ -235,7 +235,7 @@ export class Subgraph {
     const { gradInputs, gradOutputs, leafOutputs } = this.planned.backward!;
     const targets = inputs.map(
       (input, i): Target =>
-        // An input that has become a leaf is marked after the run.
+        // An input that becomes a leaf is marked after the run.
         gradInputs[i] === null ? null : (targetOf(input) ?? { leaf: input }),
     );
     for (const index of leafOutputs) targets.push({ leaf: outputs[index]! });

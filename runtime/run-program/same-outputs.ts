@@ -1,18 +1,18 @@
-/** Outputs of a program that a run may leave as one tensor, or as a tensor that it was given. */
+/** Outputs that may be the same tensor after a run, or a tensor that was passed in. */
 
 import type { Tensor } from '../tensor/tensor.ts';
 import { inputThatIs, isSameValue, valueIn } from './scope/identity.ts';
 
-/** An output, and others that it may be: on some path eager execution has one tensor for both. */
+/** An output and the outputs it may be: on some path, eager execution has one tensor for both. */
 export interface SameOutput {
   readonly output: number;
-  /** Earlier ones, or leaves: the handle of one of these is kept. */
+  /** Earlier outputs, or leaves, whose handle is kept. */
   readonly others: readonly { readonly index: number; readonly isLeaf: boolean }[];
-  /** It may be an input as well. */
+  /** Whether it may also be an input. */
   readonly mayBeInput: boolean;
 }
 
-/** Puts one handle in the place of several that are one tensor: the one that the run was given, if it was. */
+/** Replaces handles to the same tensor by one handle: the input's if it is an input. */
 export function joinSame(
   outputs: Tensor[],
   same: readonly SameOutput[],
@@ -27,7 +27,7 @@ export function joinSame(
       others
         .map(({ index, isLeaf }) => {
           const other = outputs[index]!;
-          // With and without a graph, one value has two handles; that a result is a leaf is said after the run.
+          // With and without gradient history, one value has two handles; leaf results are marked after the run.
           const isAlike = isLeaf || other.requiresGrad === own.requiresGrad;
           return isAlike && isSameValue(valueIn(other), value) ? other : undefined;
         })

@@ -7,16 +7,16 @@ import { sizeOf } from '../spec/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
 /**
- * The tensor that an output is a view of, as in eager execution: an input, or another output. `found`: a branch or loop
- * decides it, so the run finds it by its memory. Null: nothing, though other handles may show its memory, as those that
- * `detach()` makes do.
+ * The tensor that an output is a view of, as in eager execution: an input or another output. `found`: a branch or
+ * loop decides it, so it is found by its memory after the run. Null: none, although other handles may share the
+ * memory, such as those created by `detach()`.
  */
 export type OutputBase =
   | { readonly of: 'inputs' | 'outputs'; readonly index: number }
   | { readonly of: 'found' }
   | null;
 
-/** Outputs become views of their bases: a recorded write to one is seen by the others. */
+/** Makes outputs views of their bases, so that a recorded write to one affects the other. */
 export function joinShared(
   inputs: readonly Tensor[],
   outputs: readonly Tensor[],
@@ -38,7 +38,7 @@ export function joinShared(
   }
 }
 
-/** Shows all of its memory, in order. */
+/** Whether the tensor covers all of its memory, in order. */
 function isWhole(tensor: Tensor): boolean {
   const bytes = tensor.numel() * tensor.device.elementBytes(tensor.dtype);
   return tensor.isContiguous && tensor.holder!.bytes === bytes;
@@ -61,7 +61,7 @@ export function outputBases(
     const input = inputs.indexOf(base);
     if (input >= 0) return { of: 'inputs', index: input };
     const itself = tensors.indexOf(base);
-    // A view of all its elements stands in for a base that the caller doesn't get.
+    // A view of all elements replaces a base that the caller doesn't get.
     const output =
       itself >= 0
         ? itself

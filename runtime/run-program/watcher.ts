@@ -5,18 +5,18 @@ import { writtenOperands } from '../program/writes.ts';
 import type { Action } from './scope/action.ts';
 import type { Slot } from './scope/scope.ts';
 
-/** Sees every value of a run right after the op that computed it, before anything is freed. */
+/** Observes every value of a run right after the op that computed it, before anything is freed. */
 export interface Watcher {
-  /** A control op begins to run its regions. */
+  /** Called when a control op begins to run its regions. */
   begin(op: ProgramOp): void;
   end(): void;
   value(op: ProgramOp, id: number, meta: TensorMeta, slot: Slot): void;
 }
 
-/** The watcher of programs that are bound meanwhile. Programs bound without a watcher pay nothing. */
+/** The watcher of programs bound at the moment. Programs bound without a watcher have no overhead. */
 const watching: { current: Watcher | null } = { current: null };
 
-/** Binds with a watcher, and runs what is bound lazily with it, too. */
+/** Binds programs with a watcher, including those bound lazily in its runs. */
 export function withWatcher<T>(watcher: Watcher, body: () => T): T {
   const outer = watching.current;
   watching.current = watcher;
@@ -27,7 +27,7 @@ export function withWatcher<T>(watcher: Watcher, body: () => T): T {
   }
 }
 
-/** The action of a step, which reports its values to the watcher that is current when it is bound. */
+/** Returns a step's action that reports its values to the watcher current at binding. */
 export function watched({ op }: Step, values: ValueTable, run: Action): Action {
   const watcher = watching.current;
   if (!watcher) return run;

@@ -6,7 +6,7 @@ import type { SavedEffect, SavedEntry } from './saved-entry.ts';
 import { describe, type GuardCheck } from './saved-guard.ts';
 import { printSavedSource, type SavedSource, sourceReader } from './saved-source.ts';
 
-/** The kind of value that an entry's use of a location requires. */
+/** The kind of value that an entry requires at a location. */
 type Need = 'number' | 'object' | 'object but no array' | 'array' | 'tensor';
 
 const holds: { readonly [N in Need]: (value: unknown) => boolean } = {
@@ -19,8 +19,8 @@ const holds: { readonly [N in Need]: (value: unknown) => boolean } = {
 };
 
 /**
- * Checks that effects find objects to change and arithmetic finds numbers. The guards of a program that `save`
- * has written imply them; those of another file need not.
+ * Returns checks that effects find objects to change and arithmetic finds numbers. The guards of a program written
+ * by `save` imply them; those of other files may not.
  */
 export function entryNeeds(entry: SavedEntry): GuardCheck[] {
   const needs = new Map<string, GuardCheck>();
@@ -72,7 +72,7 @@ function needOfTarget(effect: SavedEffect, need: (kind: Need, place: SavedSource
     case 'delete': {
       const { place } = effect;
       if (place.kind !== 'property') return;
-      // An array's length takes some numbers only.
+      // An array's length only accepts certain numbers.
       const isLength = effect.kind === 'set' && place.key === 'length';
       const kind = isLength && !isLengthOf(effect.value) ? 'object but no array' : 'object';
       need(kind, place.base);

@@ -9,26 +9,26 @@ import { scalarTableIn } from '../program/scalars.ts';
 import { contiguousStrides, sameShape } from '../spec/shape.ts';
 import { encodePrimitive } from './primitive.ts';
 
-/** `meta` counts the memory of the CPU. */
+/** The device kinds that graphs are planned for; `meta` counts CPU memory. */
 export const plannedFor = ['cpu', 'gpu'] as const;
 
 export type PlannedFor = (typeof plannedFor)[number];
 
 /**
- * Planned programs as JSON. A graph's regions come before it in the list, so that no graph can be inside
- * itself; a forward op and its backward op name the same ones.
+ * Encodes planned programs as JSON. A graph's regions precede it in the list, so that no graph can contain itself;
+ * a forward op and its backward op refer to the same regions.
  */
 export class GraphWriter {
   readonly graphs: unknown[] = [];
   readonly #known = new Map<PlannedSubgraph, number>();
   #plannedFor: PlannedFor = 'cpu';
 
-  /** The kind of device that the graphs were planned for; that of one without values is the CPU's. */
+  /** The kind of device that the graphs were planned for; `cpu` for graphs without values. */
   get plannedFor(): PlannedFor {
     return this.#plannedFor;
   }
 
-  /** The graph's number in the list. */
+  /** Returns the graph's index in the list. */
   add(planned: PlannedSubgraph): number {
     const known = this.#known.get(planned);
     if (known !== undefined) return known;
@@ -97,7 +97,7 @@ export class GraphWriter {
   }
 }
 
-/** A fused op is its parts: what it reads, and its numbers, are theirs. */
+/** A fused op is encoded as its parts, which determine its operands and numbers. */
 function encodeOp({ op, inputs, outputs, attrs, again, at, parts }: ProgramOp): object {
   if (parts) return { op: fusedName, outputs, parts: parts.map(encodeOp) };
   return {
@@ -116,7 +116,7 @@ function encodeMeta(meta: TensorMeta): unknown {
   return [meta.dtype, meta.shape, strides, meta.offset];
 }
 
-/** Nothing of the machine it was made on: the file's own name, without its folders. */
+/** Only the file's base name, to reveal nothing about the machine. */
 function shortPosition({ file, line, column }: UserPosition): unknown {
   return [file.slice(Math.max(file.lastIndexOf('/'), file.lastIndexOf('\\')) + 1), line, column];
 }

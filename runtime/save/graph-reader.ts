@@ -30,32 +30,32 @@ import { dtypeNames, maxRank } from './tensors.ts';
 
 const safe = Number.MAX_SAFE_INTEGER;
 
-/** Binding and running nested regions recurse: at most so deep. The tracer nests 64 decisions. */
+/** The nesting limit of regions, whose binding and execution are recursive. The tracer nests up to 64 decisions. */
 const maxRegionLevels = 200;
-/** Parts that are fused ops themselves are parts of one that goes row by row. */
+/** A row-by-row op may contain fused ops as parts. */
 const mostFusedLevels = 2;
 
 /**
- * How plans of a file are used: as they are, or without what holds for the kind of device alone that they were made
- * for. The order of the ops and what leaves when hold everywhere; a result then takes over the memory of an operand only
- * where the device's kernel allows it, and values have blocks of their own.
+ * How plans from a file are used: as saved, or without the facts that are specific to the device kind they were
+ * made for. The order of ops and the frees are always valid; for another kind, a result reuses an operand's memory
+ * only if the device's kernel allows it, and values have their own blocks.
  */
 export type PlanUse = 'as saved' | 'for any device';
 
-/** A graph of a file, and its scalar inputs. */
+/** A graph from a file, and its scalar inputs. */
 export interface ReadGraph {
   readonly planned: PlannedSubgraph;
-  /** The graph as the region of an op; ops that share the graph share its region. */
+  /** The graph as the region of an op; ops that share the graph share the region. */
   readonly region: Region;
-  /** 1 and those of the deepest region inside. */
+  /** The nesting depth, including this graph. */
   readonly levels: number;
-  /** How many JavaScript numbers a run takes. */
+  /** The number of JavaScript numbers that a run takes. */
   readonly scalarInputs: number;
 }
 
 /**
- * Planned programs from JSON, on a device. Every name, number and reference is looked at; that they fit
- * together is what `verifySubgraph` holds.
+ * Reads planned programs from JSON, for a device. Every name, number and reference is validated; `verifySubgraph`
+ * verifies their consistency.
  */
 export function readGraphs(field: Field, device: Device, plan: PlanUse): ReadGraph[] {
   const graphs: ReadGraph[] = [];
@@ -193,14 +193,14 @@ class GraphReader {
       inputs: this.#ids(field.get('inputs')),
       outputs: this.#ids(field.get('outputs')),
       attrs: this.#attrs(field.get('attrs'), record),
-      // What was made without gradients is not told apart in a file, but for aliases.
+      // A file doesn't record whether an op ran without gradients, except for aliases.
       recordsGrad: true,
       ...(!again.isMissing && { again: this.#id(again) }),
       at: readPosition(field.get('at')),
     };
   }
 
-  /** A few levels: pointwise ops in one pass are one part among those that go through row by row. */
+  /** Limited nesting: a pointwise op may be one part of a row-by-row op. */
   #fused(field: Field, levels = mostFusedLevels): ProgramOp {
     if (levels === 0) field.get('op').fail(`fused operators at most ${mostFusedLevels} deep`);
     const parts = field
@@ -213,7 +213,7 @@ class GraphReader {
     const results = this.#ids(field.get('outputs'));
     const made = new Set(parts.flatMap(({ outputs }) => outputs));
     if (!results.every((id) => made.has(id))) field.get('outputs').fail('results of its parts');
-    // A device that fuses nothing runs the parts one by one.
+    // A device without fusion runs the parts one by one.
     if (!this.#device.fusesPointwise) return apart(parts, results);
     const one = this.#asOne(parts, results);
     const isApart = this.#device.innerBytes === 0 || areTiled(parts, results, this.#values);
@@ -233,7 +233,7 @@ class GraphReader {
     return op;
   }
 
-  /** Null for parts that can't be one op: those with nonsense for operands and attributes, too. */
+  /** Returns null if the parts can't be one op, for example because of invalid operands or attributes. */
   #asOne(parts: readonly ProgramOp[], results: readonly ValueId[]): ProgramOp | null {
     try {
       return oneOp(parts, results, this.#values);
@@ -258,7 +258,7 @@ class GraphReader {
     );
   }
 
-  /** `mayChange`: a run may compute it. */
+  /** `mayChange` tells whether runs may compute the attribute. */
   #attr(field: Field, mayChange: boolean): AttrValue {
     if (Array.isArray(field.value)) {
       return field.items().map((item) => {
@@ -280,7 +280,7 @@ class GraphReader {
     const table = this.#scalars;
     if (!table) return field.fail('a graph with JavaScript numbers');
     const id = field.get('scalar').int(0, table.nodes.length - 1) as ScalarId;
-    // One number of a run is one object: ops with it have equal attributes.
+    // One object per scalar, so that ops with it have equal attributes.
     const symbol = this.#symbols.get(id) ?? new SymbolicNumber(table, id);
     this.#symbols.set(id, symbol);
     return symbol;
@@ -303,11 +303,11 @@ function readMeta(field: Field, device: Device): TensorMeta {
   const [dtype, dims, strides, offset] = field.tuple(4) as [Field, Field, Field, Field];
   if (dims.items().length > maxRank) dims.fail(`at most ${maxRank} dimensions`);
   const shape = dims.items().map((dim) => dim.int(0, safe));
-  // A product of sizes that is not an exact number any more could pass for a smaller one.
+  // A product of sizes beyond exact integers could be mistaken for a smaller one.
   const elements = shape.reduce((product, size) => product * Math.max(size, 1), 8);
   if (!Number.isSafeInteger(elements)) dims.fail('a shape that can be counted');
   const name = dtype.oneOf(dtypeNames);
-  // Throws DTypeError for a device that has no such elements.
+  // Throws DTypeError if the device doesn't support the dtype.
   device.elementBytes(name);
   return {
     dtype: name,
@@ -336,7 +336,7 @@ function readPosition(field: Field): UserPosition | undefined {
   return { file: file.string(), line: line.int(0, safe), column: column.int(0, safe) };
 }
 
-/** The program that a planned region runs. */
+/** Returns the program of a planned region. */
 function regionOf({ values, forward }: PlannedSubgraph): Region {
   const { inputs, outputs, steps } = forward;
   return { program: { values, inputs, outputs, ops: steps.map(({ op }) => op) }, joint: null };
@@ -367,7 +367,7 @@ function readScalars(field: Field): ScalarTable {
   return ScalarTable.of(known);
 }
 
-/** Represents its parts until they are steps of their own. */
+/** Groups parts until they become separate steps. */
 function apart(parts: readonly ProgramOp[], outputs: readonly ValueId[]): ProgramOp {
   const made = new Set(parts.flatMap((part) => part.outputs));
   const inputs = parts.flatMap((part) => part.inputs).filter((id) => !made.has(id));

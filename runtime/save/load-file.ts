@@ -12,7 +12,7 @@ import { TensorReader } from './tensors.ts';
 import { readValue } from './values.ts';
 
 export interface LoadFileOptions {
-  /** Where tensors are put and programs run: a device or its name. The current device by default. */
+  /** The device, or its name, that gets the tensors and runs the programs. The current device by default. */
   readonly device?: Device | string;
 }
 
@@ -23,16 +23,16 @@ const loadKinds: OptionKinds<LoadFileOptions> = {
   ),
 };
 
-/** Gives what reads programs of files, once all ops are defined that this one names. */
+/** Returns the reader of programs, once all ops that this one names are defined. */
 export type ProgramReader = (
   program: Field,
   device: Device,
 ) => Promise<{ readonly read: typeof readProgram; readonly predict: BytePredictor }>;
 
-/** A file: its path or URL, or its bytes. */
+/** A file: its path, URL or bytes. */
 export type FileSource = string | URL | Uint8Array | ArrayBuffer;
 
-/** `load`, with what reads programs. */
+/** Implements `load` with a given program reader. */
 export async function loadFile(
   source: FileSource,
   options: LoadFileOptions,
@@ -57,13 +57,13 @@ export async function loadFile(
   }
 }
 
-/** For what no check has named; the file is still the only thing that can be wrong. */
+/** Returns the error for a failure that no check has named; only the file can be its cause. */
 function notReadable(cause: unknown): DataError {
   const given = cause instanceof Error ? cause.message : String(cause);
   return badFile('its contents', given, 'what save() writes', cause);
 }
 
-/** `loadProgram`, with what reads programs. */
+/** Implements `loadProgram` with a given program reader. */
 export async function loadProgramFile(
   source: FileSource,
   options: LoadFileOptions,

@@ -1,4 +1,4 @@
-/** `load` for pages: they download what runs programs, and the ops of a file, when it is loaded. */
+/** `load` for pages, which download the runtime for programs, and the ops of a file, on demand. */
 
 import { loadOps } from '../ops/op-families.ts';
 import {
@@ -20,7 +20,7 @@ const reader: ProgramReader = async (program, device) => {
   return { read, predict: predictedBytes };
 };
 
-/** All that a program of a file names as an op: in graphs, in parts of fused ops, in those of every size. */
+/** Collects all op names in a program: in graphs, in parts of fused ops, and in programs for all sizes. */
 function opNames(program: unknown, names = new Set<string>()): ReadonlySet<string> {
   if (typeof program !== 'object' || program === null) return names;
   for (const [key, value] of Object.entries(program)) {
@@ -31,11 +31,11 @@ function opNames(program: unknown, names = new Set<string>()): ReadonlySet<strin
 }
 
 /**
- * Loads a file that `save` has written: a program that runs without its source, or tensors and plain data. From a
- * path or URL of a file, or from the bytes.
+ * Loads a file written by `save`: a program that runs without its source, or tensors and plain data. Accepts a
+ * path, a URL or the bytes.
  *
- * Nothing of the file is evaluated, and everything in it is looked at before it is used. Throws DataError
- * that names what is damaged and where.
+ * Nothing in the file is evaluated, and everything is validated before use. Throws DataError naming what is
+ * damaged and where.
  */
 export function load(source: FileSource, options: LoadFileOptions = {}): Promise<unknown> {
   return loadFile(source, options, reader);

@@ -17,11 +17,11 @@ const reader: ProgramReader = async () => {
 };
 
 /**
- * Loads a file that `save` has written: a program that runs without its source, or tensors and plain data. From a
- * path or URL of a file, or from the bytes.
+ * Loads a file written by `save`: a program that runs without its source, or tensors and plain data. Accepts a
+ * path, a URL or the bytes.
  *
- * Nothing of the file is evaluated, and everything in it is looked at before it is used. Throws DataError
- * that names what is damaged and where.
+ * Nothing in the file is evaluated, and everything is validated before use. Throws DataError naming what is
+ * damaged and where.
  */
 export function load(source: FileSource, options: LoadFileOptions = {}): Promise<unknown> {
   return loadFile(source, options, reader);

@@ -37,7 +37,7 @@ type Change = () => void;
 export class LoadedEntry {
   readonly saved: SavedEntry;
   readonly planned: PlannedSubgraph | null;
-  /** Bytes of a run, forward; null: they depend on what it decides, or nothing is computed. */
+  /** The bytes of a forward run; null if they depend on control flow, or nothing is computed. */
   readonly predicted: PredictedMemory | null;
   readonly #checks: readonly GuardCheck[];
   readonly #inputs: readonly SavedReader[];
@@ -49,13 +49,13 @@ export class LoadedEntry {
   readonly #device: Device;
   readonly #subgraph: Subgraph | null;
   readonly #holdsLines: boolean;
-  /** Numbers of the inputs that are written, and of those whose memory results show. */
+  /** Indices of the inputs that are written, and of those that share memory with results. */
   readonly #written: readonly number[];
   readonly #shown: readonly number[];
-  /** Numbers of the inputs that are written, and so may not show the memory of another one. */
+  /** Indices of written inputs that must not share memory with another input. */
   readonly #apart: readonly number[];
 
-  /** `predicted`: bytes of a run where the plan itself doesn't say them. */
+  /** `predicted` are the bytes of a run if the plan doesn't specify them. */
   constructor(
     saved: SavedEntry,
     planned: PlannedSubgraph | null,
@@ -80,7 +80,7 @@ export class LoadedEntry {
     this.#lose = saved.spent.map((why) => (why === null ? null : losingHistory(why)));
   }
 
-  /** Why this entry doesn't serve the call; undefined when it does. */
+  /** Returns why this entry doesn't fit the call; undefined if it does. */
   misfit(values: CallValues): Misfit | undefined {
     let needsGrad = false;
     for (let i = 0; i < this.#inputs.length; i++) {
@@ -116,7 +116,7 @@ export class LoadedEntry {
     };
   }
 
-  /** Whether a copy of an input would be seen: a result, or an input that is written, has its memory. */
+  /** Whether copying an input would be observable: a result or a written input shares its memory. */
   #isSeen({ holder }: Tensor, i: number, values: CallValues): boolean {
     const isIt = (each: number) =>
       (this.#inputs[each]!(values) as Tensor | null)?.holder === holder;
@@ -154,7 +154,10 @@ export class LoadedEntry {
     return undefined;
   }
 
-  /** Where a check fails, or a kernel rejects its values, no line is written, and nothing in place stays. */
+  /**
+   * Runs the program. If a check fails or a kernel rejects its values, no line is printed and in-place writes are
+   * rolled back.
+   */
   #runProgram(subgraph: Subgraph, inputs: readonly Tensor[], numbers: readonly number[]): Tensor[] {
     const run = () => runProgram(subgraph, inputs, numbers);
     return this.#holdsLines ? holdingLines(run, isRefused) : run();
@@ -182,13 +185,16 @@ export class LoadedEntry {
     return result;
   }
 
-  /** Records where the program was traced under `noGrad` and has a backward: `enableGrad` inside of the function has recorded it. */
+  /**
+   * Enables recording if the program was traced under `noGrad` but has a backward, because the function used
+   * `enableGrad` inside.
+   */
   #recording<T>(run: () => T): T {
     const records = !this.saved.gradMode && !gradEnabled() && this.planned?.backward;
     return records ? enableGrad(run) : run();
   }
 
-  /** Everything is read before anything changes; where that fails, the outputs are freed. */
+  /** Reads everything before anything changes; on failure, frees the outputs. */
   #read(results: CallResults): { readonly result: unknown; readonly changes: readonly Change[] } {
     try {
       this.#makes(results);
@@ -201,7 +207,10 @@ export class LoadedEntry {
   }
 }
 
-/** Inputs of the run stay with their owners, and what another output is with the caller. */
+/**
+ * Frees outputs that were not chosen. Inputs keep their owners, and a tensor that is also a held output stays with
+ * the caller.
+ */
 function freeUnchosen(optional: readonly number[], { inputs, outputs, held }: CallResults): void {
   if (optional.length === 0) return;
   const chosen = new Set([...held].map((index) => outputs[index]!));
@@ -215,7 +224,7 @@ function writtenBy({ inputs, steps }: PlannedSubgraph['forward']): readonly numb
   return writtenInputs({ inputs, ops: steps.map(opOf) });
 }
 
-/** Numbers of the inputs whose memory is that of a result, too. */
+/** Returns the indices of inputs that share memory with a result. */
 function shownBy({ inputs, steps, outputs }: PlannedSubgraph['forward']): readonly number[] {
   const groups = new ValueGroups(steps.map(opOf), 'memory');
   const shown = outputs.map((id) => groups.of(id));
@@ -224,10 +233,10 @@ function shownBy({ inputs, steps, outputs }: PlannedSubgraph['forward']): readon
 
 const opOf = <T>({ op }: { readonly op: T }): T => op;
 
-/** Subgraphs by graph: entries may share one. */
+/** Subgraphs by graph, since entries may share one. */
 const subgraphs = new WeakMap<PlannedSubgraph, Subgraph>();
 
-/** Kernels look at attributes when they are bound: what they can't take is found before anything runs. */
+/** Binds the kernels, which validate attributes, before anything runs. */
 function bound(planned: PlannedSubgraph): Subgraph {
   const known = subgraphs.get(planned);
   if (known) return known;
@@ -241,7 +250,7 @@ function bound(planned: PlannedSubgraph): Subgraph {
     subgraphs.set(planned, subgraph);
     return subgraph;
   } catch (error) {
-    // What the device has no kernel or memory for is no fault of the file.
+    // A missing kernel or a lack of memory is not the file's fault.
     if (error instanceof DataError || error instanceof DeviceError) throw error;
     if (error instanceof OutOfMemoryError) throw error;
     const given = error instanceof Error ? error.message : String(error);
@@ -257,7 +266,7 @@ function runProgram(
   if (!gradEnabled() || inputs.some((input) => input.requiresGrad)) {
     return subgraph.run(inputs, 0, numbers);
   }
-  // No gradient is requested, so nothing is saved for one.
+  // Without requested gradients, nothing needs to be saved for backward.
   return noGrad(() => subgraph.run(inputs, 0, numbers));
 }
 
@@ -341,7 +350,7 @@ function compileEffect(effect: SavedEffect): (results: CallResults) => Change {
   }
 }
 
-/** A property of what an argument holds. */
+/** Changes a property of an object in an argument. */
 function changeProperty(
   place: SavedSource,
   change: (object: object, key: string) => void,

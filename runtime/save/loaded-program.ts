@@ -22,26 +22,26 @@ import type { LoadedSizes } from './sized-program.ts';
 /** A saved function that runs without its source and without the compiler. */
 export interface LoadedProgram {
   /**
-   * Runs the program that was saved for such arguments. Throws ArgumentError, ShapeError, DTypeError or
-   * DeviceError when there is none, which names the argument, what was given and what is expected.
+   * Runs the program that was saved for such arguments. If there is none, throws ArgumentError, ShapeError,
+   * DTypeError or DeviceError naming the argument, its value and what is expected.
    */
   (...args: readonly unknown[]): unknown;
   /** The function's name. */
   readonly name: string;
-  /** The input spec that arguments must match; null where the function was captured without one. */
+  /** The input spec that arguments must match; null if the function was captured without one. */
   readonly inputSpec: readonly InputSpec[] | null;
-  /** Parameters, buffers and other tensors that are not arguments, by name: the program's own. */
+  /** Returns parameters, buffers and other tensors that are not arguments, by name. The program owns them. */
   state(): Readonly<Record<string, Tensor>>;
-  /** Other pre-existing values that a run reads and changes: counters, flags. */
+  /** Returns other pre-existing values that runs read and change, such as counters and flags. */
   variables(): Readonly<Record<string, Primitive>>;
-  /** The tensors of the state that require a gradient, for an optimizer. */
+  /** Returns the tensors of the state that require a gradient, for an optimizer. */
   parameters(): Tensor[];
-  /** The programs as text, one for each set of sizes and other facts that was saved. */
+  /** Returns the programs as text, one for each set of guards and sizes that was saved. */
   programs(): readonly string[];
   /**
-   * Bytes of the program that ran last, forward, as the allocator counts them: with branches and loops on
-   * the worst path. Null: none has run, or it has branches or loops and sizes that no call had
-   * before it was saved.
+   * Returns the forward bytes of the program that ran last, as the allocator counts them; with branches and loops,
+   * of the worst path. Null if none has run, or if it has branches or loops and sizes that no call had before it
+   * was saved.
    */
   predicted(): PredictedMemory | null;
   /** Frees the state and its gradients; the program can't run afterwards. */
@@ -54,7 +54,7 @@ export interface ProgramParts {
   readonly inputSpec: readonly InputSpec[] | null;
   readonly state: ProgramState;
   readonly entries: readonly LoadedEntry[];
-  /** For sizes that none of the entries has. */
+  /** Programs for sizes that no entry has. */
   readonly everySize: readonly LoadedSizes[];
   readonly device: Device;
 }
@@ -126,13 +126,16 @@ const errors: { readonly [K in Misfit['kind']]: new (facts: ErrorFacts) => Error
   other: ArgumentError,
 };
 
-/** The first entry that fits, of the present gradient mode if there is one: inside of the function, `enableGrad` may switch it. */
+/**
+ * Returns the first entry that fits, preferring the current gradient mode: inside the function, `enableGrad` may
+ * switch it.
+ */
 function inMode(entries: readonly LoadedEntry[], values: CallValues): LoadedEntry | undefined {
   const fitting = entries.filter((entry) => !entry.misfit(values));
   return fitting.find(({ saved }) => saved.gradMode === gradEnabled()) ?? fitting[0];
 }
 
-/** Names what keeps each of the saved programs from the call. */
+/** Returns the error that names why each of the saved programs doesn't fit the call. */
 function noProgram({ name, entries, everySize }: ProgramParts, values: CallValues): Error {
   const misfits = [...everySize, ...entries].flatMap((entry) => entry.misfit(values) ?? []);
   const texts = misfits.map(({ given, expected }) => [given, expected] as const);

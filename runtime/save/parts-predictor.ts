@@ -1,3 +1,3 @@
-/** The count of the bytes of programs, for pages that load it with the first one that needs it. */
+/** Predicts the bytes of programs; pages load it with the first program that needs it. */
 
 export { predictedBytes } from '../run-program/simulate/predicted-bytes.ts';

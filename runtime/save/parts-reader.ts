@@ -1,3 +1,3 @@
-/** The reader of programs, for pages that load it with the first one. */
+/** Reads programs; pages load it with the first one. */
 
 export { needsBytes, readProgram } from './program-format.ts';

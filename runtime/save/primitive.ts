@@ -2,7 +2,7 @@ import type { Field } from './file/field.ts';
 
 export type Primitive = string | number | boolean | null | undefined | bigint;
 
-/** The primitive as JSON; values that JSON lacks are objects: `{"undefined": true}`, `{"number": "NaN"}`. */
+/** Encodes a primitive as JSON; values that JSON lacks become objects: `{"undefined": true}`, `{"number": "NaN"}`. */
 export function encodePrimitive(value: Primitive): unknown {
   if (value === undefined) return { undefined: true };
   if (typeof value === 'bigint') return { bigint: String(value) };

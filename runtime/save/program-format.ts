@@ -15,13 +15,13 @@ import { encodeSizes, LoadedSizes, readSizes, type SavedSizes } from './sized-pr
 import { encodeSpec, readSpec } from './spec-format.ts';
 import type { TensorReader, TensorWriter } from './tensors.ts';
 
-/** A program that is to be saved. */
+/** A program to be saved. */
 export interface ProgramToSave {
   readonly name: string;
   readonly inputSpec: readonly InputSpec[] | null;
   readonly state: readonly StateEntry[];
   readonly entries: readonly SavedEntry[];
-  /** For sizes that none of the entries has. */
+  /** Programs for sizes that no entry has. */
   readonly everySize: readonly SavedSizes[];
   readonly graphs: GraphWriter;
 }
@@ -50,16 +50,16 @@ function encodeState(entry: StateEntry, tensors: TensorWriter): unknown {
   return { name, value: encodePrimitive(value) };
 }
 
-/** Counts the bytes of plans for which the file doesn't say them; null: it says them all. */
+/** Predicts the bytes of plans whose file doesn't specify them; null if it always does. */
 export type BytePredictor = typeof predictedBytes | null;
 
-/** Whether plans of a program on a device get bytes that the file doesn't say. */
+/** Whether the device needs predicted bytes that the file doesn't specify. */
 export function needsBytes(field: Field, device: Device): boolean {
   const isAsSaved = planOn(field.get('plannedFor'), device) === 'as saved';
   return !isAsSaved || field.get('everySize').items().length > 0;
 }
 
-/** A program of a file on a device. Throws DataError for anything that could not run. */
+/** Reads a program from a file for a device. Throws DataError for anything that could not run. */
 export function readProgram(
   field: Field,
   tensors: TensorReader,
@@ -107,7 +107,7 @@ export function readProgram(
   });
 }
 
-/** Kernels of another kind of device need not write over the operands that the plan says, and sizes differ. */
+/** Plans for another device kind don't apply: kernels may not support the planned reuses, and sizes differ. */
 function planOn(saved: Field, { kind }: Device): PlanUse {
   const from = saved.isMissing ? 'cpu' : saved.oneOf(plannedFor);
   return (from === 'gpu') === (kind === 'gpu') ? 'as saved' : 'for any device';

@@ -3,17 +3,17 @@ import { Tensor } from '../tensor/tensor.ts';
 import { badFile } from './file/field.ts';
 import type { Primitive } from './primitive.ts';
 
-/** One value that is not an argument: its own, or the gradient of a tensor of the state. */
+/** One value that is not an argument: the value itself, or the gradient of a state tensor. */
 export type StateEntry =
   | { readonly name: string; readonly value: Tensor | Primitive }
   | {
       readonly name: string;
       readonly gradientOf: number;
-      /** The gradient that programs begin with; undefined where they only see whether there is one. */
+      /** The initial gradient; undefined if programs only check whether there is one. */
       readonly gradient?: Tensor | null;
     };
 
-/** The state that a loaded program keeps from call to call: parameters, buffers, counters. */
+/** The state that a loaded program keeps between calls: parameters, buffers, counters. */
 export class ProgramState {
   readonly #entries: readonly StateEntry[];
   readonly #values: unknown[];
@@ -32,7 +32,7 @@ export class ProgramState {
     return 'value' in entry ? this.#values[index] : this.#tensor(entry.gradientOf).grad;
   }
 
-  /** Throws DataError for what is not a gradient of the tensor. */
+  /** Throws DataError unless the value is a gradient of the tensor. */
   expectSettable(index: number, value: unknown): void {
     if ('value' in this.#entries[index]! || value == null || value instanceof Tensor) return;
     throw badFile(`a gradient, ${this.nameOf(index)}`, typeof value, 'a tensor or null');
@@ -64,7 +64,7 @@ export class ProgramState {
     });
   }
 
-  /** The tensors by name; they are the program's own. */
+  /** The tensors by name, owned by the program. */
   tensors(): Readonly<Record<string, Tensor>> {
     const found = this.entries().flatMap((entry) =>
       'value' in entry && entry.value instanceof Tensor ? [[entry.name, entry.value] as const] : [],
@@ -72,7 +72,7 @@ export class ProgramState {
     return Object.fromEntries(found);
   }
 
-  /** Everything that is not a tensor, by name. */
+  /** All other values, by name. */
   variables(): Readonly<Record<string, Primitive>> {
     const found = this.entries().flatMap((entry) =>
       'value' in entry && !(entry.value instanceof Tensor)

@@ -29,10 +29,10 @@ import {
 } from './saved-source.ts';
 import { encodeScalar, encodeText, readScalar, readText } from './text.ts';
 
-/** A JavaScript number as a function of what a call finds. */
+/** A JavaScript number as a function of the values that a call finds. */
 export type SavedNumber = NumberExprOf<SourceNumber<SavedSource>>;
 
-/** How to get a value after a run. */
+/** Describes how to construct a value after a run. */
 export type SavedRecipe = RecipeOf<SavedLeaf>;
 
 type SavedLeaf =
@@ -44,16 +44,16 @@ export type SavedMake = DataMake<SavedRecipe>;
 
 const listElements = ['tensor', 'number', 'boolean'] as const;
 
-/** The numbers of values that recipes may refer to. */
+/** The counts of values that recipes may refer to. */
 export interface Limits {
   readonly states: number;
   readonly outputs: number;
   readonly makes: number;
 }
 
-/** The values that recipes read: those found by a call, and those left by the run. */
+/** The values that recipes read: from the call, and from the run. */
 export interface CallResults extends CallValues, RunResults, RunTensors {
-  /** Numbers of the outputs that the caller got. */
+  /** Indices of the outputs that the caller received. */
   readonly held: Set<number>;
 }
 
@@ -182,7 +182,7 @@ export function readMake(field: Field, limits: Limits): SavedMake {
   return { kind: 'object', entries: entries.map(([key, item]) => [key.string(), recipe(item)]) };
 }
 
-/** Makes all objects of a call: empty first, then what is in them, so that circles close. */
+/** Creates all objects of a call: empty first, then filled, so that cycles can be closed. */
 export function compileMakes(makes: readonly SavedMake[]): (results: CallResults) => void {
   const fills = makes.map(compileFill);
   return (results) => {
@@ -231,7 +231,7 @@ function compileFill(make: SavedMake): (made: unknown, results: CallResults) => 
   }
 }
 
-/** Adds elements to an array; a missing one leaves a hole. */
+/** Adds elements to an array; a missing element leaves a hole. */
 export function compileSavedItems(
   items: readonly (SavedRecipe | null)[],
 ): (array: unknown[], results: CallResults) => void {

@@ -7,8 +7,8 @@ import { TensorWriter } from './tensors.ts';
 import { encodeValue, type Savable } from './values.ts';
 
 /**
- * The bytes of a file with a loaded program as it is now, or with tensors and plain data, such as
- * `{ model: model.stateDict(), optimizer: optimizer.stateDict(), epoch }`. With a path they are written there, too.
+ * Returns the bytes of a file with a loaded program in its current state, or with tensors and plain data such as
+ * `{ model: model.stateDict(), optimizer: optimizer.stateDict(), epoch }`. With a path, also writes them there.
  */
 export async function save(
   value: Savable | LoadedProgram,
@@ -39,7 +39,7 @@ async function finish(
   return bytes;
 }
 
-/** A loaded program with its state as it is now. */
+/** Returns a loaded program with its current state. */
 function programToSave(parts: ProgramParts): ProgramToSave {
   const { name, inputSpec, state, entries } = parts;
   const everySize = parts.everySize.map(({ saved }) => saved);

@@ -14,11 +14,11 @@ import {
 import { encodeGuard, readGuard, type SavedGuard } from './saved-guard.ts';
 import { encodeSource, readSource, type SavedSource } from './saved-source.ts';
 
-/** A change to something that was there before, made after the run. */
+/** A change to a pre-existing value, made after the run. */
 export type SavedEffect =
   | { readonly kind: 'set'; readonly place: SavedSource; readonly value: SavedRecipe }
   | { readonly kind: 'delete'; readonly place: SavedSource }
-  /** The elements of an array from its start or its end on; null: a hole. */
+  /** The elements from the start or end of an array; null for a hole. */
   | {
       readonly kind: 'fill';
       readonly place: SavedSource;
@@ -27,7 +27,7 @@ export type SavedEffect =
     }
   | { readonly kind: 'dispose'; readonly place: SavedSource }
   | { readonly kind: 'disposeOutput' | 'keepOutput'; readonly output: number }
-  /** So many random numbers were drawn, as the program has counted. */
+  /** The number of random draws, as counted by the program. */
   | { readonly kind: 'draw'; readonly count: SavedRecipe };
 
 const effectKinds = [
@@ -40,29 +40,29 @@ const effectKinds = [
   'draw',
 ] as const;
 
-/** One path through the function: what it relies on, the program, and what follows from its results. */
+/** One path through the function: its guards, its program, and what follows from the results. */
 export interface SavedEntry {
-  /** Gradients were recorded when it was traced. */
+  /** Whether gradients were recorded when it was traced. */
   readonly gradMode: boolean;
   readonly guards: readonly SavedGuard[];
   /** The inputs of the program. */
   readonly inputs: readonly { readonly place: SavedSource; readonly requiresGrad: boolean }[];
   /** JavaScript numbers that the program takes. */
   readonly numbers: readonly SavedSource[];
-  /** Number of the program in the file; null where there is nothing to compute. */
+  /** The index of the program in the file; null if nothing is computed. */
   readonly graph: number | null;
   readonly makes: readonly SavedMake[];
   readonly effects: readonly SavedEffect[];
   readonly result: SavedRecipe;
-  /** Outputs that are read for a number and freed. */
+  /** Outputs that are read as numbers and freed. */
   readonly reads: readonly number[];
-  /** Outputs that only some options of a choice hold: freed when none is chosen. */
+  /** Outputs that only some union members contain; freed if none of those is chosen. */
   readonly optional: readonly number[];
-  /** For each output, why its graph has no backward any more; null where it has one, or no graph. */
+  /** For each output, why its graph can't run backward any more; null if it can, or has no graph. */
   readonly spent: readonly (LostHistory | null)[];
-  /** How many numbers of the random stream a run draws. */
+  /** The count of random numbers that a run draws. */
   readonly randomNumbers: number;
-  /** Outputs that a run may leave as a tensor that it was given, or as one another. */
+  /** Outputs that may be an input or another output after a run. */
   readonly same: readonly SameOutput[];
 }
 
@@ -105,7 +105,7 @@ function readSame(field: Field, outputs: number): SameOutput {
   };
 }
 
-/** Everything that the entry names is there. */
+/** Throws DataError if the entry refers to anything that doesn't exist. */
 export function readEntry(field: Field, states: number, graphs: readonly ReadGraph[]): SavedEntry {
   const graphField = field.get('graph');
   const graph = graphField.isNull ? null : graphField.int(0, graphs.length - 1);
@@ -143,7 +143,7 @@ export function readEntry(field: Field, states: number, graphs: readonly ReadGra
       .map((index) => index.int(0, outputs - 1)),
     spent: field.get('spent').tuple(outputs).map(readLost),
     randomNumbers: field.get('randomNumbers').int(0, Number.MAX_SAFE_INTEGER),
-    // Earlier files have none.
+    // Missing in earlier versions.
     same: field.has('same')
       ? field
           .get('same')

@@ -24,7 +24,7 @@ import {
 } from './saved-source.ts';
 import { dtypeNames } from './tensors.ts';
 
-/** One fact that a saved program relies on. Of a tensor that is not an input of the program, only sizes are read. */
+/** A fact that a saved program relies on. For a tensor that is not an input of the program, only sizes are checked. */
 export type SavedGuard =
   | ValueGuard<SavedSource, Primitive>
   | NumberGuard<SourceNumber<SavedSource>>
@@ -95,7 +95,7 @@ export function readGuard(field: Field, states: number): SavedGuard {
   }
 }
 
-/** The actual and the expected value; undefined where the fact holds. */
+/** The actual and the expected value of a guard that doesn't hold. */
 export interface Misfit {
   readonly kind: 'shape' | 'dtype' | 'device' | 'other';
   readonly given: string;
@@ -104,7 +104,7 @@ export interface Misfit {
 
 export type GuardCheck = (values: CallValues) => Misfit | undefined;
 
-/** Compiles a guard once. Text is made only where it doesn't hold. */
+/** Compiles a guard once. Creates text only on failure. */
 export function compileGuard(guard: SavedGuard): GuardCheck {
   switch (guard.kind) {
     case 'number': {
@@ -176,7 +176,7 @@ function expectedBy(guard: ReadGuard): string {
   }
 }
 
-/** For a person. */
+/** Formats a value for error messages. */
 export function describe(value: unknown): string {
   if (value instanceof Tensor) return `a ${formatSpec(value)} tensor`;
   if (Array.isArray(value)) return `an array of ${value.length}`;

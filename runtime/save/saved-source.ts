@@ -4,8 +4,8 @@ import type { Field } from './file/field.ts';
 import type { ProgramState } from './program-state.ts';
 
 /**
- * Where a loaded program finds a value: in an argument, by a path of own properties; in its state, which
- * is what the function found outside of its arguments; or in the random stream.
+ * Where a loaded program finds a value: in an argument, by a path of own properties; in its state, which contains
+ * what the function found outside its arguments; or in the random stream.
  */
 export type SavedSource = SourceOf<SavedOrigin, string>;
 
@@ -53,7 +53,7 @@ export function readSource(field: Field, states: number): SavedSource {
 
 const maxArguments = 65535;
 
-/** In a file, a path is one list: `['argument', 0, 'mask', 'values']`. */
+/** In a file, a path is a single list: `['argument', 0, 'mask', 'values']`. */
 export function encodeSource(source: SavedSource): readonly unknown[] {
   switch (source.kind) {
     case 'argument':
@@ -70,7 +70,7 @@ export function encodeSource(source: SavedSource): readonly unknown[] {
   }
 }
 
-/** Compiles a source to a function that reads it. What isn't there reads as undefined. */
+/** Compiles a source to a function that reads it. Missing values read as undefined. */
 export function sourceReader(source: SavedSource): SavedReader {
   switch (source.kind) {
     case 'argument': {
@@ -99,14 +99,14 @@ export function sourceReader(source: SavedSource): SavedReader {
   }
 }
 
-/** Own properties, and of tensors those that every one has: nothing of a prototype's is called. */
+/** Reads own properties, and the properties that every tensor has; never calls a prototype's method. */
 function propertyOf(object: unknown, key: string): unknown {
   if (object instanceof Tensor) return key === 'shape' || key === 'size' ? object[key] : undefined;
   if (typeof object !== 'object' || object === null) return undefined;
   return Object.hasOwn(object, key) ? Reflect.get(object, key) : undefined;
 }
 
-/** `argument 1.mask`, for messages. */
+/** Formats a source for messages, such as `argument 1.mask`. */
 export function printSavedSource(source: SavedSource, state: ProgramState): string {
   switch (source.kind) {
     case 'argument':

@@ -2,10 +2,10 @@ import { scalarFunctions } from '../ops/numbers/scalar-functions.ts';
 import { Field, maxScalarArguments } from './file/field.ts';
 import { encodePrimitive, readNumber } from './primitive.ts';
 
-/** A number as a function of the sizes of a call, as it stands in a file. */
+/** A number as a function of a call's sizes, as encoded in a file. */
 export type SizeExpr =
   | number
-  /** The size with that number. */
+  /** The size with this index. */
   | { readonly size: number }
   | SizeCall;
 
@@ -20,10 +20,10 @@ export function evaluateSize(expr: SizeExpr, sizes: readonly number[]): number {
   return Number(scalarFunctions.get(expr[0])!(...args));
 }
 
-/** The key of an expression in a document that holds for many sizes; no attribute has it as its name. */
+/** The key of an expression in a document for many sizes; no attribute has this name. */
 const hole = '$size';
 
-/** Represents a number there. */
+/** Encodes an expression as a placeholder for its number. */
 export function encodeHole(expr: SizeExpr): unknown {
   return { [hole]: encodeExpr(expr) };
 }
@@ -34,7 +34,10 @@ function encodeExpr(expr: SizeExpr): unknown {
   return [expr[0], ...expr.slice(1).map((arg) => encodeExpr(arg as SizeExpr))];
 }
 
-/** The expression that represents a number in a document whose expressions `withSizes` has checked; undefined for anything else. */
+/**
+ * Returns the expression of a placeholder in a document that `withSizes` has validated; undefined for any other
+ * value.
+ */
 export function holeOf(value: unknown): SizeExpr | undefined {
   if (typeof value !== 'object' || value === null || !Object.hasOwn(value, hole)) return undefined;
   return exprFrom((value as Readonly<Record<string, unknown>>)[hole]);
@@ -46,7 +49,7 @@ function exprFrom(value: unknown): SizeExpr {
   return [fn, ...args.map(exprFrom)];
 }
 
-/** The document with numbers instead of holes. Throws DataError for what is not an expression. */
+/** Returns the document with placeholders replaced by numbers. Throws DataError for an invalid expression. */
 export function withSizes(document: Field, sizes: readonly number[]): Field {
   return new Field(filled(document, sizes), document.path);
 }

@@ -19,13 +19,13 @@ import {
 } from './saved-source.ts';
 import { withSizes } from './size-expr.ts';
 
-/** A program for many sets of sizes: graphs and an entry as a file has them, with holes for numbers. */
+/** A program for many sizes: graphs and an entry as in a file, with placeholders for numbers. */
 export interface SavedSizes {
-  /** Where a call has the sizes. */
+  /** The locations of the sizes in a call. */
   readonly places: readonly SavedSource[];
-  /** Both included; null: without an end. */
+  /** Inclusive bounds; null for no upper bound. */
   readonly bounds: readonly (readonly [min: number, max: number | null])[];
-  /** Sizes of which it is known that they fit. */
+  /** Sizes that are known to be valid. */
   readonly madeFor: readonly number[];
   readonly document: unknown;
 }
@@ -36,7 +36,7 @@ export function encodeSizes({ places, ...rest }: SavedSizes): unknown {
 
 const safe = Number.MAX_SAFE_INTEGER;
 
-/** The document is looked at when it is filled with sizes. */
+/** The document is validated when it is filled with sizes. */
 export function readSizes(field: Field, states: number): SavedSizes {
   const places = field
     .get('places')
@@ -63,7 +63,10 @@ interface Filled {
   readonly planned: PlannedSubgraph | null;
 }
 
-/** Throws DataError for what could not run: it is looked at as everything of a file is. */
+/**
+ * Fills the document with sizes. Throws DataError if the result could not run; it is validated like the rest of a
+ * file.
+ */
 function fill(
   document: unknown,
   sizes: readonly number[],
@@ -80,7 +83,7 @@ function fill(
   return { saved, planned: saved.graph === null ? null : graphs[saved.graph]!.planned };
 }
 
-/** Whether the document is a program at these sizes. */
+/** Whether the document is a valid program at these sizes. */
 export function instantiates(document: unknown, sizes: readonly number[], device: Device): boolean {
   try {
     fill(document, sizes, safe, device, 'as saved');
@@ -91,21 +94,24 @@ export function instantiates(document: unknown, sizes: readonly number[], device
   }
 }
 
-/** Programs of all sizes may take this much of host memory, by an estimate; the one used longest ago is made again. */
+/**
+ * The estimated host memory that programs of all sizes may use; the least recently used is dropped and rebuilt on
+ * demand.
+ */
 const mostBytes = 64 * 2 ** 20;
-/** So many are kept whatever they take. */
+/** The number of programs that are kept regardless of their memory. */
 const fewest = 16;
-/** The estimated bytes of an op in a program, in its plan, and in the kernels bound for it. */
+/** The estimated bytes per op in a program, its plan and the kernels bound for it. */
 const bytesPerOp = 5 * 2 ** 10;
 const bytesPerEntry = 8 * 2 ** 10;
 
-/** An entry; null: no program comes of the document. */
+/** An entry; null if the document is invalid at these sizes. */
 interface SizedEntry {
   readonly entry: LoadedEntry | null;
   readonly bytes: number;
 }
 
-/** The programs of a document, each made when its sizes come: verified, with what its memory comes to. */
+/** The programs of a document, each built, verified and measured when its sizes first occur. */
 export class LoadedSizes {
   readonly saved: SavedSizes;
   readonly #states: number;
@@ -118,7 +124,7 @@ export class LoadedSizes {
   readonly #last: unknown[];
   #lastEntry: LoadedEntry | undefined;
 
-  /** Throws DataError where the document is not a program at the sizes that it was made for. */
+  /** Throws DataError if the document is not a valid program at the sizes it was made for. */
   constructor(
     saved: SavedSizes,
     states: number,
@@ -136,7 +142,7 @@ export class LoadedSizes {
     fill(saved.document, saved.madeFor, states, device, plan);
   }
 
-  /** Undefined where a size is invalid, or lies outside the bounds. */
+  /** Returns undefined if a size is invalid or out of bounds. */
   entryFor(values: CallValues): LoadedEntry | undefined {
     if (this.#outside(values)) return undefined;
     if (this.#sizesChange(values)) {
@@ -147,7 +153,7 @@ export class LoadedSizes {
     return this.#lastEntry;
   }
 
-  /** Reads the sizes; true when they are others than at the last call. */
+  /** Reads the sizes; returns whether they differ from the last call's. */
   #sizesChange(values: CallValues): boolean {
     let changed = this.#last.length === 0;
     for (let i = 0; i < this.#readers.length; i++) {
@@ -174,7 +180,7 @@ export class LoadedSizes {
     }
   }
 
-  /** Why no program of the document serves the call. */
+  /** Returns why no program of the document fits the call. */
   misfit(values: CallValues): Misfit | undefined {
     const outside = this.#outside(values);
     if (outside) return outside;

@@ -2,7 +2,7 @@ import { type Dim, type InputSpec, OptionalSpec, TensorSpec } from '../input-spe
 import type { Field } from './file/field.ts';
 import { dtypeNames } from './tensors.ts';
 
-/** A specification of arguments as JSON: tensors, lists and objects, named so. */
+/** Encodes an input spec as JSON: tensors, lists and objects. */
 export function encodeSpec(spec: InputSpec): unknown {
   if (spec === null) return null;
   if (spec instanceof TensorSpec) {

@@ -12,15 +12,15 @@ import { badFile, type Field } from './file/field.ts';
 
 export const dtypeNames = Object.keys(dtypes) as readonly DType[];
 
-/** More dimensions than any tensor has. */
+/** A limit that no real tensor exceeds. */
 export const maxRank = 64;
 
-/** One tensor of a file. Those of one storage show the same memory. */
+/** A tensor in a file. Tensors with the same storage share memory. */
 interface SavedTensor {
   readonly storage: number;
   readonly shape: readonly number[];
   readonly strides: readonly number[];
-  /** In elements of the storage. */
+  /** The offset in the storage, in elements. */
   readonly offset: number;
   readonly requiresGrad: boolean;
 }
@@ -28,7 +28,7 @@ interface SavedTensor {
 interface SavedStorage {
   readonly dtype: DType;
   readonly elements: number;
-  /** Where its bytes begin in the data of the file. */
+  /** The offset of its bytes in the file's data. */
   readonly at: number;
 }
 
@@ -37,11 +37,11 @@ export interface SavedTensors {
   readonly tensors: readonly SavedTensor[];
 }
 
-/** The tensors of a file that is being written, each once; reading waits for the device. */
+/** Collects the tensors of a file to be written, each once; reading them waits for the device. */
 export class TensorWriter {
   readonly #numbers = new Map<Tensor, number>();
 
-  /** The number under which the tensor is in the file. */
+  /** Returns the tensor's index in the file. */
   add(tensor: Tensor): number {
     tensor.holderFor('save');
     const number = this.#numbers.get(tensor) ?? this.#numbers.size;
@@ -80,7 +80,7 @@ export class TensorWriter {
   }
 }
 
-/** Memory that several of the tensors show. */
+/** Returns the holders that several of the tensors share. */
 function sharedHolders(tensors: readonly Tensor[]): ReadonlySet<Holder> {
   const seen = new Set<Holder>();
   const shared = new Set<Holder>();
@@ -92,7 +92,7 @@ function sharedHolders(tensors: readonly Tensor[]): ReadonlySet<Holder> {
   return shared;
 }
 
-/** All of the tensor's memory in a row. */
+/** Returns all of the tensor's memory as a vector. */
 function wholeOf({ holder, dtype, device }: Tensor): Tensor {
   invariant(holder, 'a tensor with memory');
   const elements = holder.bytes / device.elementBytes(dtype);
@@ -103,7 +103,7 @@ function bytesOf({ buffer, byteOffset, byteLength }: TypedArray): Uint8Array {
   return new Uint8Array(buffer, byteOffset, byteLength);
 }
 
-/** The tensors of a file on a device, each made when it is requested; they take no more than the file has. */
+/** Creates the tensors of a file on a device on request; they never take more memory than the file has bytes. */
 export class TensorReader {
   readonly #data: Uint8Array;
   readonly #device: Device;
@@ -120,7 +120,7 @@ export class TensorReader {
     this.#tensors = tensors.map((tensor) => readTensor(tensor, this.#storages));
   }
 
-  /** The tensor whose number the field is. */
+  /** Returns the tensor whose index is in the field. */
   read(field: Field): Tensor {
     const index = field.int(0, this.#tensors.length - 1);
     const tensor = this.#made.get(index) ?? this.#make(this.#tensors[index]!);
@@ -137,12 +137,12 @@ export class TensorReader {
     return requiresGrad ? tensor.requiresGrad_() : tensor;
   }
 
-  /** Nothing more is read. */
+  /** Ends reading. */
   close(): void {
     for (const base of this.#bases.values()) base.dispose();
   }
 
-  /** Frees the tensors that were made. */
+  /** Frees all tensors created so far. */
   disposeAll(): void {
     for (const tensor of this.#made.values()) tensor.dispose();
   }
@@ -169,7 +169,7 @@ function readTensor(field: Field, storages: readonly SavedStorage[]): SavedTenso
   const dims = field.get('shape').items();
   if (dims.length > maxRank) field.fail(`at most ${maxRank} dimensions`);
   const shape = dims.map((dim) => dim.int(0, Number.MAX_SAFE_INTEGER));
-  // A product of sizes that is not an exact number any more could pass for a smaller one.
+  // A product of sizes beyond exact integers could be mistaken for a smaller one.
   const count = shape.reduce((product, size) => product * Math.max(size, 1), 8);
   if (!Number.isSafeInteger(count)) field.get('shape').fail('a shape that can be counted');
   const strides = field
@@ -190,7 +190,7 @@ function readTensor(field: Field, storages: readonly SavedStorage[]): SavedTenso
 function upload({ dtype, elements, at }: SavedStorage, data: Uint8Array, device: Device): Tensor {
   const values = newTypedArray(dtype, elements);
   bytesOf(values).set(data.subarray(at, at + values.byteLength));
-  // Booleans are 0 or 1 to every kernel.
+  // Kernels assume that booleans are 0 or 1.
   if (dtype === 'bool' && values.some((value) => value > 1)) {
     throw badFile('a storage of booleans', 'a byte above 1', '0 or 1');
   }

@@ -1,4 +1,4 @@
-/** Numbers of a program's outputs, and text of them, in files. */
+/** The file format of numbers in a program's outputs, and of text made of them. */
 
 import type { ScalarRecipe } from '../entry/recipe.ts';
 import {

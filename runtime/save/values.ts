@@ -5,7 +5,7 @@ import type { Field } from './file/field.ts';
 import { encodePrimitive, isPrimitiveValue, type Primitive, readPrimitive } from './primitive.ts';
 import type { TensorReader, TensorWriter } from './tensors.ts';
 
-/** The values that `save` accepts besides programs: tensors and plain data, in arrays, objects, Maps and Sets. */
+/** Values that `save` accepts besides programs: tensors and plain data, in arrays, objects, Maps and Sets. */
 export type Savable =
   | Tensor
   | Primitive
@@ -14,7 +14,7 @@ export type Savable =
   | ReadonlyMap<Savable, Savable>
   | ReadonlySet<Savable>;
 
-/** More levels than data has; a circle has infinitely many. */
+/** A depth that real data never exceeds; cyclic data does. */
 const maxDepth = 200;
 
 export function encodeValue(value: unknown, tensors: TensorWriter, path = 'the value'): unknown {

@@ -4,16 +4,16 @@ import { ArgumentError } from '../errors/errors.ts';
 import { expectArguments, expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { anObject, count, flag, text } from '../options/option-kinds.ts';
 
-/** One curve, or several by name; values are at steps 0, 1, 2 …. NaN and infinite values leave gaps. */
+/** One curve, or several by name; values are at steps 0, 1, 2, …. NaN and infinite values leave gaps. */
 export type Curves = readonly number[] | Readonly<Record<string, readonly number[]>>;
 
 export interface PlotOptions {
   readonly title?: string;
-  /** Characters of the plot area, 60 by default. */
+  /** The width of the plot area in characters, 60 by default. */
   readonly width?: number;
-  /** Lines of the plot area, 12 by default. */
+  /** The height of the plot area in lines, 12 by default. */
   readonly height?: number;
-  /** A logarithmic axis of values; values up to 0 leave gaps. */
+  /** Uses a logarithmic axis; values ≤ 0 leave gaps. */
   readonly log?: boolean;
 }
 
@@ -64,7 +64,7 @@ function rangeOf(curves: readonly Curve[]): Range {
 
 const marks = ['●', '○', '▲', '△', '■', '□'];
 
-/** The curves as lines of text, with the range of values and the number of steps. */
+/** Returns the curves as lines of text, with the range of values and the number of steps. */
 export function plot(curves: Curves, options: PlotOptions = {}): string {
   expectOptions('plot', options, plotKinds);
   const { width = 60, height = 12, log = false, title } = options;
@@ -99,7 +99,7 @@ export function plot(curves: Curves, options: PlotOptions = {}): string {
   return [...(title ? [title] : []), ...lines, axis, ticks, ...(legend ? [legend] : [])].join('\n');
 }
 
-/** The mean of the finite values of a column's steps; the nearest earlier step where a column has none. */
+/** Returns the mean of the finite values in a column's steps; for an empty column, the nearest earlier value. */
 function meanIn(values: readonly number[], from: number, to: number): number | undefined {
   const first = Math.floor(from);
   const part = values.slice(first, Math.max(Math.ceil(to), first + 1)).filter(Number.isFinite);
@@ -120,7 +120,7 @@ const entities: Readonly<Record<string, string>> = {
 
 const escaped = (text: string): string => text.replace(/[&<>"]/g, (own) => entities[own]!);
 
-/** On a light page, and on a dark one. */
+/** Colors for light and dark pages. */
 const colors = [
   ['#c2410c', '#fb923c'],
   ['#0b62c4', '#5eb0ff'],
@@ -133,7 +133,7 @@ const colors = [
 const colorOf = (curve: number): string =>
   `light-dark(${colors[curve % colors.length]!.join(', ')})`;
 
-/** The curves as an HTML page with a drawing (SVG), without scripts. */
+/** Returns the curves as an HTML page with an SVG drawing, without scripts. */
 export function plotPage(curves: Curves, options: PlotOptions = {}): string {
   expectOptions('plotPage', options, plotKinds);
   const { log = false, title = 'Training' } = options;

@@ -1,21 +1,21 @@
-/** `progress(loader)`: a progress bar in the terminal while a loop takes batches. */
+/** `progress(loader)`: a progress bar in the terminal while a loop consumes batches. */
 
 import { expectArguments, expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { anObject, count, orNull, text, that } from '../options/option-kinds.ts';
 
-/** A terminal or a substitute for one. */
+/** A terminal, or a substitute for it. */
 export interface ProgressTarget {
-  /** A terminal rewrites its line; anything else gets a line per tenth. */
+  /** A terminal rewrites its line; any other target gets one line per tenth. */
   readonly isTTY?: boolean;
   write(text: string): unknown;
 }
 
 export interface ProgressOptions {
-  /** The text before the bar. */
+  /** Text before the bar. */
   readonly label?: string;
-  /** The number of steps; by default the source's `length`. Without it, steps are counted. */
+  /** The number of steps; defaults to the source's `length`. Without either, steps are only counted. */
   readonly total?: number;
-  /** Where the bar is drawn; by default standard error, and nothing in pages. */
+  /** The target of the bar; defaults to standard error, and to none in pages. */
   readonly to?: ProgressTarget | null;
 }
 
@@ -33,14 +33,14 @@ const progressKinds: OptionKinds<ProgressOptions> = {
 type Source<T> = Iterable<T> | AsyncIterable<T>;
 
 const width = 24;
-/** Milliseconds between two updates. */
+/** The minimum time between two updates, in milliseconds. */
 const interval = 80;
 
 interface Host {
   readonly process?: { readonly stderr?: ProgressTarget };
 }
 
-/** Iterates over its source, synchronously or with `for await`, and draws its progress. */
+/** Iterates over its source, synchronously or with `for await`, and draws the progress. */
 export class Progress<T> {
   readonly #source: Source<T>;
   readonly #label: string;
@@ -128,7 +128,7 @@ export class Progress<T> {
     this.#length = line.length;
   }
 
-  /** In a file or a pipe, a line for each tenth. */
+  /** Prints a line for each tenth, for files and pipes. */
   #drawTenth(to: ProgressTarget): void {
     if (!this.#total || this.#done === 0) return;
     const tenth = Math.floor((10 * this.#done) / this.#total);
@@ -163,8 +163,8 @@ function duration(seconds: number): string {
 }
 
 /**
- * The source with a bar: `for await (const batch of progress(loader, { label: 'epoch 1' }))`. `show()` adds
- * values to the bar.
+ * Wraps a source with a progress bar: `for await (const batch of progress(loader, { label: 'epoch 1' }))`.
+ * `show()` adds values to the bar.
  */
 export function progress<T>(source: Source<T>, options: ProgressOptions = {}): Progress<T> {
   return new Progress(source, options);

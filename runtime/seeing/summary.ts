@@ -1,4 +1,4 @@
-/** `summary(model, input)`: what each layer makes, holds and computes. */
+/** `summary(model, input)`: the outputs, parameters and cost of each layer. */
 
 import { noGrad } from '../autograd/grad-mode.ts';
 import { type Attrs, operandUse } from '../device/kernel-op.ts';
@@ -17,18 +17,18 @@ import { textTable } from './text-table.ts';
 
 /** One module of a model. */
 export interface SummaryRow {
-  /** Its path, '' for the model itself. */
+  /** The module's path, '' for the model itself. */
   readonly name: string;
   readonly type: string;
-  /** Shapes of its outputs in the last call; empty where it was not called. */
+  /** The shapes of its outputs in the last call; empty if it was not called. */
   readonly outputs: readonly Shape[];
-  /** Elements of its own parameters, those of modules below it excluded. */
+  /** The number of elements of its own parameters, excluding submodules. */
   readonly parameters: number;
-  /** Bytes of its own parameters and buffers. */
+  /** The bytes of its own parameters and buffers. */
   readonly stateBytes: number;
-  /** Bytes of its outputs. */
+  /** The bytes of its outputs. */
   readonly outputBytes: number;
-  /** Arithmetic operations of its own forward: a product and a sum count as two. */
+  /** Arithmetic operations of its own forward pass; a multiply-add counts as two. */
   readonly flops: number;
   readonly calls: number;
 }
@@ -99,7 +99,7 @@ const modelKinds = { model: that('a module', (own) => own instanceof Module) };
 
 /**
  * Runs `forward` once, without gradients and in evaluation mode, and lists every module with its output shapes,
- * parameters, bytes and FLOPs. Leaves the model as it was.
+ * parameters, bytes and FLOPs. The model is unchanged.
  */
 export function summary<I extends unknown[]>(
   model: Module & { forward(...inputs: I): unknown },
@@ -153,7 +153,7 @@ function noteOutput(counts: Counts, output: unknown): void {
   counts.outputBytes = tensors.reduce((sum, { nbytes }) => sum + nbytes, 0);
 }
 
-/** Every op of `body` is told with its work, and runs eagerly. */
+/** Runs `body` eagerly and reports the work of every op. */
 function counting<T>(tell: (flops: number) => void, body: () => T): T {
   const execute = (
     op: OpRecord,
@@ -174,7 +174,10 @@ function counting<T>(tell: (flops: number) => void, body: () => T): T {
   );
 }
 
-/** Arithmetic as the planner estimates it: the op's own formula, or one operation per element; none for views. */
+/**
+ * Returns an op's arithmetic as the planner estimates it: the op's own formula, or one operation per element; none
+ * for views.
+ */
 function workOf(
   op: OpRecord,
   inputs: readonly Tensor[],

@@ -1,4 +1,4 @@
-/** Columns of text, the first aligned left, the others right. */
+/** Formats columns of text, the first aligned left, the others right. */
 export function textTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const all = [head, ...rows];
   const widths = head.map((_, column) => Math.max(...all.map((row) => row[column]!.length)));

@@ -1,4 +1,4 @@
-/** Dtypes at type level; the rules of `docs/dtypes.md`. */
+/** Dtype rules at type level; see `docs/dtypes.md`. */
 
 import type { DType } from './dtype.ts';
 
@@ -15,7 +15,7 @@ interface Rank {
   readonly float64: 5;
 }
 
-/** The dtypes that come before one of a place. */
+/** The ranks below each rank. */
 interface Before {
   readonly 0: never;
   readonly 1: 0;
@@ -38,8 +38,8 @@ export type Promoted<A extends DType, B extends DType> = A extends DType
     : never
   : never;
 
-/** Result dtype of functions of real numbers. */
+/** The result dtype of functions of real numbers. */
 export type RealOf<D extends DType> = D extends Floating ? D : 'float32';
 
-/** Result dtype of sums and products over many elements. */
+/** The result dtype of sums and products over many elements. */
 export type SumOf<D extends DType> = D extends Floating ? D : 'int32';

@@ -1,6 +1,6 @@
 /**
- * Element types. `bool` is stored as one byte, 0 or 1; float16 and bfloat16 are stored as their bits, and
- * computed with in float32.
+ * Element types. `bool` is stored as one byte, 0 or 1. float16 and bfloat16 are stored as bits and computed in
+ * float32.
  */
 export type DType = 'bool' | 'uint8' | 'int32' | 'float16' | 'bfloat16' | 'float32' | 'float64';
 
@@ -14,7 +14,7 @@ interface ArrayOf {
   readonly float64: Float64Array;
 }
 
-/** `x.dtype` of a `Tensor<D>`. */
+/** The type of `x.dtype` for a `Tensor<D>`. */
 export type DTypeOf<D extends DType> = DType extends D ? DType : D;
 
 export type TypedArrayOf<D extends DType> = ArrayOf[DTypeOf<D>];
@@ -33,9 +33,9 @@ const arrayTypes: { readonly [D in DType]: new (length: number) => ArrayOf[D] } 
 interface DTypeInfo {
   /** Bytes of one element in CPU memory. */
   readonly bytes: number;
-  /** Name in printed programs. */
+  /** The name in printed programs. */
   readonly short: string;
-  /** Place in the promotion order: an operation on two dtypes computes in the later one. */
+  /** The position in the promotion order: an operation on two dtypes computes in the later one. */
   readonly rank: number;
   readonly floating: boolean;
 }
@@ -50,7 +50,10 @@ export const dtypes: { readonly [D in DType]: DTypeInfo } = {
   float64: { bytes: 8, short: 'f64', rank: 5, floating: true },
 };
 
-/** The dtype in which an operation on two dtypes computes; neither half-precision dtype holds the other. */
+/**
+ * Returns the dtype in which an operation on two dtypes computes; neither half-precision dtype contains the other,
+ * so both give float32.
+ */
 export function promote(a: DType, b: DType): DType {
   if (a === b) return a;
   if (dtypes[a].rank === dtypes[b].rank) return 'float32';

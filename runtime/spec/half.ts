@@ -1,7 +1,7 @@
 /**
- * The two dtypes of 16 bits, which JavaScript and WebAssembly have no arithmetic for. Memory and typed
- * arrays hold their bits; kernels compute in float32. Rounding is to the nearest, halves to even; a
- * float64 is rounded to float32 first, as in PyTorch.
+ * The two 16-bit dtypes, for which JavaScript and WebAssembly have no arithmetic. Memory and typed arrays contain
+ * their bits; kernels compute in float32. Rounding is to nearest, ties to even; a float64 is first rounded to
+ * float32, as in PyTorch.
  */
 
 const word = new Uint32Array(1);
@@ -17,7 +17,7 @@ function numberOf(bits: number): number {
   return single[0]!;
 }
 
-/** Where float32's exponents are as far from float16's as they are apart: 2^(127 − 15). */
+/** The difference of float32's and float16's exponent biases: 2^(127 − 15). */
 const exponentGap = 2 ** 112;
 
 function toFloat16(value: number): number {
@@ -25,9 +25,9 @@ function toFloat16(value: number): number {
   const sign = (bits >>> 16) & 0x8000;
   const magnitude = bits & 0x7fffffff;
   if (magnitude > 0x7f800000) return sign | 0x7e00;
-  // From 2^16 on there are only infinities.
+  // From 2^16 on, everything is infinite.
   if (magnitude >= 0x47800000) return sign | 0x7c00;
-  // Below 2^-14 the last bit always counts 2^-24: that of a float32 next to ½.
+  // Below 2^-14 the last bit is always 2^-24, like that of a float32 near ½.
   if (magnitude < 0x38800000) return sign | (bitsOf(numberOf(magnitude) + 0.5) - 0x3f000000);
   const isOdd = (magnitude >>> 13) & 1;
   return sign | ((magnitude - (112 << 23) + 0xfff + isOdd) >>> 13);
@@ -52,7 +52,7 @@ const fromBfloat16 = (bits: number): number => numberOf((bits << 16) >>> 0);
 export type HalfDType = 'float16' | 'bfloat16';
 
 interface HalfFormat {
-  /** The 16 bits of the nearest number. */
+  /** Returns the 16 bits of the nearest number. */
   readonly encode: (value: number) => number;
   readonly decode: (bits: number) => number;
 }
@@ -66,12 +66,12 @@ export function isHalf(dtype: string): dtype is HalfDType {
   return dtype === 'float16' || dtype === 'bfloat16';
 }
 
-/** The bits of each number, rounded. */
+/** Rounds numbers and returns their bits. */
 export function encodeHalf(values: ArrayLike<number>, dtype: HalfDType): Uint16Array {
   return Uint16Array.from(values, halfFormats[dtype].encode);
 }
 
-/** The numbers that the bits represent; exact. */
+/** Returns the numbers that the bits represent, exactly. */
 export function decodeHalf(bits: ArrayLike<number>, dtype: HalfDType): Float32Array {
   return Float32Array.from(bits, halfFormats[dtype].decode);
 }

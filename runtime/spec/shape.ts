@@ -9,7 +9,7 @@ export function sizeOf(shape: Shape): number {
   return size;
 }
 
-/** Row-major strides in elements. */
+/** Returns row-major strides, in elements. */
 export function contiguousStrides(shape: Shape): number[] {
   const strides = new Array<number>(shape.length);
   let stride = 1;
@@ -20,12 +20,12 @@ export function contiguousStrides(shape: Shape): number[] {
   return strides;
 }
 
-/** Dimensions in the order in which they lie in memory, the one with the largest stride first. */
+/** Returns the dimensions in memory order, largest stride first. */
 export function memoryOrder(strides: readonly number[]): number[] {
   return strides.map((_, dim) => dim).sort((a, b) => strides[b]! - strides[a]! || a - b);
 }
 
-/** Strides without gaps, with the dimensions in the order in which they lie in memory. */
+/** Returns strides without gaps, keeping the dimensions' memory order. */
 export function compactStrides(shape: Shape, strides: readonly number[]): number[] {
   const order = memoryOrder(strides);
   const ordered = contiguousStrides(order.map((dim) => shape[dim]!));
@@ -36,7 +36,7 @@ export function compactStrides(shape: Shape, strides: readonly number[]): number
   return compact;
 }
 
-/** Every element of one piece of memory once, in the order of some permutation of the dimensions. */
+/** Whether the elements cover one piece of memory without gaps or overlap, for some permutation of the dimensions. */
 export function isDense(shape: Shape, strides: Shape): boolean {
   const order = memoryOrder(strides);
   return isContiguous(
@@ -45,7 +45,7 @@ export function isDense(shape: Shape, strides: Shape): boolean {
   );
 }
 
-/** True when elements lie row-major without gaps; the stride of a dimension of size 1 doesn't matter. */
+/** Whether elements are in row-major order without gaps; the stride of a dimension of size 1 is irrelevant. */
 export function isContiguous(shape: Shape, strides: readonly number[]): boolean {
   let expected = 1;
   for (let i = shape.length - 1; i >= 0; i--) {
@@ -64,11 +64,14 @@ export function sameShape(a: Shape, b: Shape): boolean {
 }
 
 export function formatShape(shape: Shape): string {
-  // Without TypeError for the symbols that plain JavaScript may pass.
+  // Avoids a TypeError for symbols passed from untyped JavaScript.
   return `[${shape.map(String).join(',')}]`;
 }
 
-/** NumPy's rule: align at the last dimension; sizes must be equal or 1. Throws ShapeError. */
+/**
+ * Broadcasts by NumPy's rule: shapes are aligned at the last dimension, and sizes must be equal or 1. Throws
+ * ShapeError.
+ */
 export function broadcastShapes(a: Shape, b: Shape, op: string): Shape {
   if (sameShape(a, b)) return a;
   const rank = Math.max(a.length, b.length);
@@ -89,7 +92,7 @@ export function broadcastShapes(a: Shape, b: Shape, op: string): Shape {
   return result;
 }
 
-/** Strides for reading a tensor as if it had the (larger) shape `to`: repeated dimensions get stride 0. */
+/** Returns strides for reading a tensor as if it had the larger shape `to`: repeated dimensions get stride 0. */
 export function broadcastStrides(shape: Shape, strides: readonly number[], to: Shape): number[] {
   const lead = to.length - shape.length;
   return to.map((dim, i) => {
@@ -99,8 +102,8 @@ export function broadcastStrides(shape: Shape, strides: readonly number[], to: S
 }
 
 /**
- * Strides for reading a tensor in another shape with the same number of elements; null when only a copy
- * can have that shape. Runs of dimensions that lie after each other may be cut again.
+ * Returns strides for viewing a tensor in another shape with the same number of elements; null if that requires a
+ * copy. Runs of contiguous dimensions may be split differently.
  */
 export function viewStrides(
   shape: Shape,
@@ -127,9 +130,9 @@ export function viewStrides(
   return result;
 }
 
-/** A dimension counted from the front; negative ones count from the back. */
+/** Returns a dimension counted from the front; negative ones count from the back. */
 export function normalizeDim(dim: number, rank: number, op: string): number {
-  // A scalar counts as having one dimension, as in PyTorch.
+  // A scalar counts as one-dimensional, as in PyTorch.
   const count = Math.max(rank, 1);
   const isWhole = Number.isInteger(dim);
   const result = isWhole && dim < 0 ? dim + count : dim;
@@ -147,7 +150,7 @@ export function normalizeDim(dim: number, rank: number, op: string): number {
   return result;
 }
 
-/** JavaScript passes whatever it likes. */
+/** Untyped JavaScript may pass any value. */
 const shownDim = (dim: unknown): string =>
   typeof dim === 'string'
     ? `'${dim}'`
@@ -157,7 +160,7 @@ const shownDim = (dim: unknown): string =>
         ? `[${dim.map(String).join(', ')}]`
         : `{ ${Object.keys(dim).join(', ')} }`;
 
-/** Elements that a tensor's place spans, from its first to its last. */
+/** Returns the number of elements that a tensor spans in memory, from its first to its last. */
 export function extentOf(shape: Shape, strides: readonly number[]): number {
   if (sizeOf(shape) === 0) return 0;
   return shape.reduce((sum, size, d) => sum + (size - 1) * strides[d]!, 1);

@@ -8,8 +8,8 @@ import { decodeHalf, encodeHalf, isHalf } from './half.ts';
 const bounds = { uint8: [0, 255], int32: [-(2 ** 31), 2 ** 31 - 1] } as const;
 
 /**
- * Numbers as an array of the dtype: floating ones are rounded, fractions of integers dropped, truth
- * values 0 or 1. Throws DTypeError for NaN and for numbers that an integer dtype can't represent.
+ * Converts numbers to an array of the dtype: floating-point numbers are rounded, fractions dropped for integers,
+ * booleans become 0 or 1. Throws DTypeError for NaN and numbers that an integer dtype can't represent.
  */
 export function storedNumbers<D extends DType>(
   values: ArrayLike<number>,
@@ -29,7 +29,7 @@ export function storedNumbers(values: ArrayLike<number>, dtype: DType, use: stri
   return result;
 }
 
-/** Returns the numbers for a trace, whose symbolic numbers stay: each run makes an array of the dtype from them. */
+/** Returns the numbers for a trace, keeping symbolic ones: each run creates an array of the dtype from them. */
 export function heldNumbers(values: readonly number[], dtype: DType, use: string): number[] {
   if (isHalf(dtype) || dtype === 'bool') return [...storedNumbers(values.map(Number), dtype, use)];
   return values.map((value) => {
@@ -52,7 +52,7 @@ function expectInteger(value: number, dtype: 'uint8' | 'int32', use: string): nu
   });
 }
 
-/** The DTypeError for a number that an integer dtype can't represent. */
+/** Throws DTypeError for a number that an integer dtype can't represent. */
 export function expectHeld(value: unknown, dtype: DType, use: string): void {
   if (!isNumber(value) || (dtype !== 'uint8' && dtype !== 'int32')) return;
   if (!isHeld(value, dtype)) expectInteger(+value, dtype, use);
@@ -64,11 +64,11 @@ export function isHeld(value: number, dtype: 'uint8' | 'int32'): boolean {
   return isBelow(low - 1, value) && isBelow(value, high + 1);
 }
 
-/** The numbers that an array of the dtype represents: itself, but for the bits of halves. */
+/** Returns the numbers in an array of the dtype: the array itself, except for half-precision bits. */
 export function numbersOf(values: TypedArray, dtype: DType): Exclude<TypedArray, Uint16Array> {
   if (isHalf(dtype)) return decodeHalf(values, dtype);
   return values as Exclude<TypedArray, Uint16Array>;
 }
 
-/** For the texts of errors: the dtypes that a user may name. */
+/** The dtypes that a user may name, for error messages. */
 export const dtypeNames: string = Object.keys(dtypes).join(', ');

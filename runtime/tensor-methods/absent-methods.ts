@@ -1,6 +1,6 @@
 /**
- * PyTorch's methods that tensors here don't have, and what to write. In TypeScript a call of one is a type error
- * that shows the text; in JavaScript it throws ArgumentError.
+ * PyTorch methods that tensors don't have here, with the replacement to write. In TypeScript a call is a type
+ * error that shows the text; in JavaScript it throws ArgumentError.
  */
 export const absentMethods = {
   cuda: "move it with x.to('gpu') after await init('gpu')",

@@ -1,4 +1,4 @@
-/** The methods that move, join, choose and order elements. */
+/** Methods that move, join, select and sort elements. */
 
 import * as advancedIndex from '../ops/advanced-indexing/advanced-index.ts';
 import * as rearrange from '../ops/arranging/rearrange.ts';
@@ -18,7 +18,7 @@ import * as order from '../ops/reduce/order.ts';
 import type { Shape } from '../spec/shape.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
-/** A method whose sizes come in one array, or one by one as in PyTorch. */
+/** Returns a method that takes sizes as one array or as separate arguments, like PyTorch. */
 function sized(name: string, fn: (x: Tensor, sizes: Shape) => Tensor) {
   return (x: Tensor, ...sizes: Sizes): Tensor => fn(x, sizesOf(name, sizes));
 }

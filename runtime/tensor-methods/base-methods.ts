@@ -1,4 +1,4 @@
-/** Methods of tensors that are no ops: they read, print, move and differentiate. */
+/** Tensor methods that are not ops: they read, print, move and differentiate. */
 
 import { backward, backwardAsync } from '../backward/backward.ts';
 import { registerHook, retainGrad } from '../backward/hooks.ts';
@@ -31,9 +31,9 @@ const readers = {
   toAsync: moveToAsync,
 } as const;
 
-/** The methods by what a compiler may do with them. */
+/** The methods grouped by what a compiler may do with them. */
 export const baseMethods: {
-  /** Depend on their arguments alone: calls can be appended to a program. */
+  /** Depend only on their arguments: calls can be appended to a program. */
   readonly traced: readonly AnyMethod[];
   /** Read data. */
   readonly reads: readonly AnyMethod[];
@@ -41,7 +41,7 @@ export const baseMethods: {
   traced: defineAll({ clone, to: moveTo }),
   reads: defineAll({ ...readers, toString: formatTensor }),
 };
-// What iterates or prints is not a call of a method by name.
+// Iteration and printing are not calls of a named method.
 for (const [key, fn] of [
   [Symbol.iterator, nested.entries],
   [Symbol.for('nodejs.util.inspect.custom'), formatTensor],

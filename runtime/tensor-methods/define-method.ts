@@ -2,10 +2,10 @@ import { Tensor } from '../tensor/tensor.ts';
 
 export type AnyMethod = (this: Tensor, ...args: never[]) => unknown;
 
-/** Puts a function of a tensor on the prototype as a method. */
+/** Installs a function of a tensor on the prototype as a method. */
 export function define(name: string, fn: (first: Tensor, ...rest: never[]) => unknown): AnyMethod {
   const call = fn as (first: Tensor, ...rest: unknown[]) => unknown;
-  // Without an array of arguments for most calls; a missing one is as good as undefined.
+  // Avoids allocating an arguments array for most calls; a missing argument is the same as undefined.
   const method = function (this: Tensor, a?: unknown, b?: unknown) {
     // biome-ignore lint/complexity/noArguments: a rest parameter would make an array in every call
     switch (arguments.length) {

@@ -1,4 +1,4 @@
-/** Tensors as text, by the rules of PyTorch's printing: 4 digits, 80 columns, long ones shortened. */
+/** Formats tensors as text by PyTorch's rules: 4 digits, 80 columns, long tensors shortened. */
 
 import { type DType, dtypes } from '../spec/dtype.ts';
 import { contiguousStrides, type Shape } from '../spec/shape.ts';
@@ -11,7 +11,7 @@ const prefix = 'tensor(';
 
 type Numbers = ArrayLike<number>;
 
-/** How all numbers of one tensor are written, and how wide the widest is. */
+/** The notation shared by all numbers of one tensor, and the width of the widest. */
 interface NumberFormat {
   readonly width: number;
   readonly write: (value: number) => string;
@@ -50,7 +50,7 @@ function formatOf(values: readonly number[], dtype: DType): NumberFormat {
 
 const negativeZero = (value: number): string => (Object.is(value, -0) ? '-' : '');
 
-/** The entries of a dimension of what is shown; null represents those omitted. */
+/** Returns the indices of the printed entries of a dimension; null marks the omitted ones. */
 function entriesOf(size: number, cut: boolean): readonly (number | null)[] {
   const all = Array.from({ length: size }, (_, i) => i);
   return cut ? [...all.slice(0, edgeItems), null, ...all.slice(edgeItems)] : all;
@@ -102,7 +102,10 @@ class TensorText {
   }
 }
 
-/** The dtype, where numbers alone don't show it: int32, float32 and bool are the defaults of `tensor()`. */
+/**
+ * Returns the device and the dtype, unless the printed numbers imply it: int32, float32 and bool are the defaults
+ * of `tensor()`.
+ */
 function suffixesOf(tensor: Tensor, hasValues: boolean): string[] {
   const { dtype, device, shape } = tensor;
   const isEmpty = tensor.numel() === 0;
@@ -118,7 +121,7 @@ function suffixesOf(tensor: Tensor, hasValues: boolean): string[] {
   return suffixes;
 }
 
-/** Suffixes follow the last line while it has room, then on lines of their own. */
+/** Appends suffixes to the last line while they fit, then on new lines. */
 function withSuffixes(text: string, suffixes: readonly string[]): string {
   let result = text;
   let lastLine = text.length - text.lastIndexOf('\n') + 1;
@@ -141,13 +144,13 @@ function formatted(tensor: Tensor, shown: ShownValues | null): string {
   return withSuffixes(prefix + values, suffixesOf(tensor, shown !== null));
 }
 
-/** Values where the device can read at once; otherwise `...` and what is known without them. */
+/** Formats the values if the device can be read synchronously; otherwise `...` and the metadata. */
 export function formatTensor(tensor: Tensor): string {
   if (!tensor.holder || tensor.device.kind !== 'cpu') return formatted(tensor, null);
   return formatted(tensor, shownValues(tensor));
 }
 
-/** With the values from a device that can only be read asynchronously. */
+/** Like `formatTensor`, but also reads devices that can only be read asynchronously. */
 export async function formatTensorAsync(tensor: Tensor): Promise<string> {
   if (!tensor.holder || tensor.device.kind === 'meta') return formatted(tensor, null);
   return formatted(tensor, await shownValuesAsync(tensor));

@@ -1,4 +1,4 @@
-/** The methods that are functions of one or two tensors beyond arithmetic. */
+/** Methods that are functions of one or two tensors, except arithmetic. */
 
 import * as regions from '../ops/advanced-indexing/regions-replaced.ts';
 import * as scatterReduce from '../ops/advanced-indexing/scatter-reduce.ts';

@@ -1,4 +1,4 @@
-/** Return types of tensor methods, as far as they follow from the dtype. */
+/** Return types of tensor methods, where they follow from the dtype. */
 
 import type { SortOptions, TopkOptions, ValuesAndPlaces } from '../ops/reduce/order.ts';
 import type { DType } from '../spec/dtype.ts';
@@ -6,7 +6,7 @@ import type { Floating, Promoted, RealOf, SumOf } from '../spec/dtype-types.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import type { Methods } from './methods.ts';
 
-/** Return booleans. */
+/** Methods that return booleans. */
 type Truths =
   | 'eq'
   | 'ne'
@@ -33,10 +33,13 @@ type Truths =
   | 'all'
   | 'bool';
 
-/** Answer places or counts. */
+/** Methods that return indices or counts. */
 type Counts = 'argmax' | 'argmin' | 'argsort' | 'argwhere' | 'countNonzero' | 'int' | 'long';
 
-/** Return what they are given, moved, chosen or of another sign; writes return their target. */
+/**
+ * Methods that return their input's values moved, selected or with another sign; in-place writes return their
+ * target.
+ */
 type Kept =
   | 'absolute'
   | 'negative'
@@ -109,7 +112,7 @@ type Kept =
   | 'msort'
   | `${string}_`;
 
-/** Answer real numbers. */
+/** Methods that return real numbers. */
 type Reals =
   | 'arccos'
   | 'arccosh'
@@ -150,10 +153,10 @@ type Reals =
   | 'logdet'
   | 'cholesky';
 
-/** Integers and booleans are added and multiplied as int32. */
+/** Methods that sum or multiply: integers and booleans become int32. */
 type Sums = 'sum' | 'prod' | 'cumsum' | 'cumprod';
 
-/** Take a tensor or a number. */
+/** Methods that take a tensor or a number. */
 type Joining =
   | 'add'
   | 'sub'
@@ -171,14 +174,14 @@ type Casts = { float: 'float32'; double: 'float64'; byte: 'uint8'; half: 'float1
 type Rest<F> = F extends (first: Tensor, ...rest: infer R) => unknown ? R : never;
 type Tail<F> = F extends (first: Tensor, second: never, ...rest: infer R) => unknown ? R : never;
 
-/** One tensor, several, or values and places, of one dtype. */
+/** Maps a result to dtype `D`: one tensor, several, or values and indices. */
 type Same<R, D extends DType> = R extends Tensor
   ? Tensor<D>
   : R extends readonly Tensor[]
     ? Tensor<D>[]
     : R;
 
-/** An unknown dtype gives an unknown dtype. */
+/** Propagates an unknown dtype. */
 type Of<D extends DType, R extends DType> = DType extends D ? Tensor : Tensor<R>;
 
 type Answer<N, R, D extends DType> = N extends keyof Casts
@@ -200,7 +203,7 @@ type OfTwo<D extends DType, O extends DType> = DType extends O ? Tensor : Of<D, 
 /** With a number, integers may become float32: TypeScript does not distinguish 2 from 2.5. */
 type WithNumber<D extends DType> = D extends Floating ? Tensor<D> : Tensor;
 
-/** Overloads by the second operand: another tensor, a number, or either. */
+/** Overloads by the second operand: a tensor, a number, or either. */
 interface Join<D extends DType, More extends unknown[]> {
   <O extends DType>(other: Tensor<O>, ...more: More): OfTwo<D, O>;
   (other: number, ...more: More): WithNumber<D>;
@@ -213,44 +216,44 @@ type OpMethods<D extends DType> = {
     : (...rest: Rest<Methods[N]>) => Answer<N, ReturnType<Methods[N]>, D>;
 };
 
-/** Methods whose signatures say more than the functions': several dtypes in one result, and overloads. */
+/** Methods with more precise signatures than their functions: several dtypes in one result, and overloads. */
 export interface TensorMethods<D extends DType> extends OpMethods<D> {
-  /** 1 with the probability that each element holds, else 0. */
+  /** Draws 1 with the probability given by each element, else 0. */
   bernoulli(): Of<D, RealOf<D>>;
-  /** Indices drawn with the weights that each row holds. */
+  /** Draws indices with the weights given by each row. */
   multinomial(draws: number, replacement?: boolean): Tensor<'int32'>;
-  /** Overwritten with numbers that are uniform in [low, high). */
+  /** Overwrites the tensor with uniform numbers in [low, high). */
   uniform_(low?: number, high?: number): Tensor<D>;
-  /** Overwritten with normal numbers. */
+  /** Overwrites the tensor with normally distributed numbers. */
   normal_(center?: number, deviation?: number): Tensor<D>;
-  /** Overwritten with numbers of the exponential distribution. */
+  /** Overwrites the tensor with exponentially distributed numbers. */
   exponential_(rate?: number): Tensor<D>;
-  /** Overwritten with exponentials of normal numbers. */
+  /** Overwrites the tensor with log-normal numbers: exponentials of normal numbers. */
   logNormal_(center?: number, deviation?: number): Tensor<D>;
-  /** Overwritten with numbers of the Cauchy distribution. */
+  /** Overwrites the tensor with Cauchy-distributed numbers. */
   cauchy_(center?: number, scale?: number): Tensor<D>;
-  /** Overwritten with 1, with the given probability (0.5 by default), and 0 otherwise. */
+  /** Overwrites each element with 1 with the given probability (0.5 by default), else 0. */
   bernoulli_(probability?: number | Tensor): Tensor<D>;
-  /** Overwritten with integers from `low` up to, but without, `high`. */
+  /** Overwrites the tensor with integers in [low, high). */
   random_(low: number, high: number): Tensor<D>;
-  /** The dimensions in reverse. */
+  /** The tensor with its dimensions reversed. */
   readonly T: Tensor<D>;
-  /** The last two dimensions swapped. */
+  /** The tensor with its last two dimensions swapped. */
   readonly mT: Tensor<D>;
-  /** The extreme of a whole tensor, of two tensors elementwise, or `[values, indices]` along a dimension. */
+  /** Returns the maximum of a whole tensor, of two tensors elementwise, or `[values, indices]` along a dimension. */
   max(): Tensor<D>;
   max<O extends DType>(other: Tensor<O>): OfTwo<D, O>;
   max(dim: number, keepDim?: boolean): [values: Tensor<D>, indices: Tensor<'int32'>];
   min(): Tensor<D>;
   min<O extends DType>(other: Tensor<O>): OfTwo<D, O>;
   min(dim: number, keepDim?: boolean): [values: Tensor<D>, indices: Tensor<'int32'>];
-  /** All values of a dimension in order, and where they were. */
+  /** Sorts the values along a dimension; also returns their original indices. */
   sort(dim?: number | SortOptions, descending?: boolean | SortOptions): ValuesAndPlaces<D>;
-  /** The `k` largest (or smallest) values of a dimension, and where they were. */
+  /** Returns the `k` largest (or smallest) values along a dimension, and their indices. */
   topk(k: number, dim?: number | TopkOptions, largest?: boolean | TopkOptions): ValuesAndPlaces<D>;
-  /** The k-th smallest value of a dimension, counted from 1, and where it is. */
+  /** Returns the k-th smallest value along a dimension, counted from 1, and its index. */
   kthvalue(k: number, dim?: number, keepDim?: boolean): ValuesAndPlaces<D>;
-  /** The middle value: of all elements, or `[values, indices]` along a dimension. */
+  /** Returns the median of all elements, or `[values, indices]` along a dimension. */
   median(): Tensor<D>;
   median(dim: number, keepDim?: boolean): [values: Tensor<D>, indices: Tensor<'int32'>];
   nanmedian(): Tensor<D>;

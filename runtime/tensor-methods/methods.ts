@@ -1,4 +1,4 @@
-/** The methods of Tensor, by PyTorch's names: each is the op of the same name with `this` first. */
+/** Tensor methods by PyTorch's names: each is the op of the same name with `this` as its first operand. */
 
 import { defineAbsent, defineSnakeCase, defineUnassignable } from '../errors/absent-names.ts';
 import { cast } from '../ops/core/cast.ts';
@@ -104,7 +104,7 @@ const pointwiseMethods = {
   gelu: pointwise.gelu,
 } as const;
 
-/** In another dtype, by its usual name. */
+/** Casts named after the dtype. */
 const castMethods = {
   bool: (x: Tensor): Tensor => cast(x, 'bool'),
   int: (x: Tensor): Tensor => cast(x, 'int32'),
@@ -121,7 +121,7 @@ const castMethods = {
   },
 } as const;
 
-/** Each returns what `method-types.ts` says of its name. */
+/** Return types are in `method-types.ts`. */
 const methods = {
   ...unaryMethods,
   ...pointwiseMethods,
@@ -211,7 +211,7 @@ declare module '../tensor/tensor.ts' {
   interface Tensor<D extends DType = any> extends TensorMethods<D>, AbsentMethods {}
 }
 
-/** Puts a function of a tensor on the prototype as a property. */
+/** Installs a function of a tensor on the prototype as a property. */
 function defineProperty(name: string, fn: (x: Tensor) => Tensor): [string, typeof fn] {
   const get = function (this: Tensor) {
     return fn(this);
@@ -220,13 +220,13 @@ function defineProperty(name: string, fn: (x: Tensor) => Tensor): [string, typeo
   return [name, fn];
 }
 
-/** The methods by what a compiler may do with them. */
+/** The methods grouped by what a compiler may do with them. */
 export const tensorMethods: {
-  /** Depend on their arguments alone: calls can be appended to a program. */
+  /** Depend only on their arguments: calls can be appended to a program. */
   readonly traced: readonly AnyMethod[];
   /** The properties, by name. */
   readonly properties: ReadonlyMap<string, (x: Tensor) => Tensor>;
-  /** Take random numbers. */
+  /** Draw random numbers. */
   readonly draws: readonly AnyMethod[];
   /** Read data. */
   readonly reads: readonly AnyMethod[];
@@ -242,5 +242,5 @@ const leaf = 'x.requiresGrad reads it, x.requiresGrad_() sets it';
 const { get } = Object.getOwnPropertyDescriptor(Tensor.prototype, 'requiresGrad')!;
 defineUnassignable(Tensor.prototype, 'requiresGrad', leaf, get);
 defineUnassignable(Tensor.prototype, 'requires_grad', leaf);
-// Where indices begin: TypeScript rejects any index.
+// Only index 0: in TypeScript any index is a type error.
 defineUnassignable(Tensor.prototype, '0', 'x.index(0) is the row 0, x.index([0, 1]) the element');

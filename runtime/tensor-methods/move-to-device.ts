@@ -5,8 +5,8 @@ import { transfer } from '../ops/core/transfer.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
 /**
- * The tensor on another device, through which gradients flow; itself where it is there already. Throws DeviceError
- * for data of a device that can only be read asynchronously.
+ * Copies the tensor to another device, with gradients flowing through the copy; returns the tensor itself if it is
+ * already there. Throws DeviceError if the source device can only be read asynchronously.
  */
 export function moveToDevice(x: Tensor, device: Device): Tensor {
   if (x.device === device) return x;
@@ -14,12 +14,12 @@ export function moveToDevice(x: Tensor, device: Device): Tensor {
   return transfer(x, device);
 }
 
-/** Returns the tensor on another device, reading it from one that can only be read asynchronously. */
+/** Like `moveToDevice`, but also reads devices that can only be read asynchronously. */
 export async function moveToDeviceAsync(x: Tensor, device: Device): Promise<Tensor> {
   if (x.device === device) return x;
   x.holderFor('to');
   const mode = gradEnabled();
-  // A device that counts only has nothing to copy from.
+  // A counting-only device has no data to copy.
   if (device.kind !== 'meta') await downloadAhead(x, x);
   return withGradMode(mode, () => moveToDevice(x, device));
 }

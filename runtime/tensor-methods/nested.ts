@@ -6,7 +6,7 @@ import { numbersOf } from '../spec/stored-numbers.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { data, dataSync, readSync } from './read.ts';
 
-/** The values of a tensor: one number, or arrays of arrays; booleans for bool. */
+/** A tensor's values: one number, or nested arrays; booleans for bool. */
 export type Nested<D extends DType = DType> = Value<D> | Nested<D>[];
 type Value<D extends DType> = D extends 'bool' ? boolean : number;
 
@@ -28,7 +28,7 @@ export function toArraySync(x: Tensor): Nested {
   return nested(numbersOf(readSync(x, 'toArraySync'), x.dtype), x);
 }
 
-/** Views of the entries of the first dimension; each is the caller's to dispose. */
+/** Yields views of the entries of the first dimension; the caller disposes each. */
 export function* entries(x: Tensor): Generator<Tensor> {
   if (x.rank === 0) {
     throw new ShapeError({
@@ -41,10 +41,10 @@ export function* entries(x: Tensor): Generator<Tensor> {
   for (let i = 0; i < x.shape[0]!; i++) yield select(x, 0, i);
 }
 
-/** More values than these are summed up. */
+/** Tensors with more values are summarized. */
 const mostShown = 1000;
 
-/** Numbers that JSON lacks are written as text: 'NaN', 'Infinity', '-Infinity'. */
+/** Values in JSON form: numbers that JSON lacks are the strings 'NaN', 'Infinity' and '-Infinity'. */
 export type JsonNested = number | boolean | string | JsonNested[];
 
 export interface TensorSummary {
@@ -52,9 +52,9 @@ export interface TensorSummary {
   readonly shape: readonly number[];
   readonly device: string;
   readonly requiresGrad: boolean;
-  /** Null for more than 1000 values, and where they can't be read at once. */
+  /** Null for more than 1000 values, or if they can't be read synchronously. */
   readonly values: JsonNested | null;
-  /** Over the finite values; null if there are none. */
+  /** The minimum of the finite values; null if there are none. */
   readonly min: number | null;
   readonly max: number | null;
   readonly mean: number | null;
@@ -62,7 +62,7 @@ export interface TensorSummary {
   readonly infinite: number;
 }
 
-/** The form in which `JSON.stringify` writes a tensor. */
+/** Returns what `JSON.stringify` writes for a tensor. */
 export function summary(x: Tensor): TensorSummary {
   const { dtype, shape, device, requiresGrad } = x;
   const facts = { dtype, shape, device: device.name, requiresGrad };

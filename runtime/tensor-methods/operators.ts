@@ -3,7 +3,7 @@ import { ArgumentError } from '../errors/errors.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import { formatTensor } from './format.ts';
 
-/** `x + 1` would glue text together without a word: operators say which method is meant. */
+/** Rejects JavaScript operators: `x + 1` would silently concatenate strings. The error names the method to use. */
 Object.defineProperty(Tensor.prototype, Symbol.toPrimitive, {
   value(this: Tensor, hint: 'default' | 'number' | 'string'): string {
     if (hint === 'string') return formatTensor(this);

@@ -8,7 +8,7 @@ import { numbersOf } from '../spec/stored-numbers.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
 export async function data(x: Tensor): Promise<TypedArray> {
-  // Issued now, awaited later: what the user does to the tensor afterwards comes after the read.
+  // Issued now and awaited later, so that later changes by the user don't affect the read.
   const read = x.device.download(x, withHolder(x, 'data'));
   const { counter } = x.device.allocator;
   if (!isUnderPressure(counter)) return read;
@@ -29,7 +29,7 @@ export function itemSync(x: Tensor): number {
   return numbersOf(readSync(single(x, 'itemSync'), 'itemSync'), x.dtype)[0]!;
 }
 
-/** All elements at once, for the method or function named `use`, which errors name. */
+/** Reads all elements synchronously; errors name the calling method or function `use`. */
 export function readSync(x: Tensor, use: string): TypedArray {
   return x.device.downloadSync(x, withHolder(x, use), use);
 }
@@ -39,7 +39,7 @@ function withHolder(x: Tensor, use: string): Tensor {
   return x;
 }
 
-/** Throws ShapeError for another number of elements. */
+/** Returns the tensor if it has one element; throws ShapeError otherwise. */
 export function single(x: Tensor, use: string): Tensor {
   if (x.numel() === 1) return x;
   throw new ShapeError({
@@ -50,7 +50,7 @@ export function single(x: Tensor, use: string): Tensor {
   });
 }
 
-/** Whether two tensors have the same shape and the same values; NaN equals nothing. Reads both at once. */
+/** Whether two tensors have the same shape and values; NaN equals nothing. Reads both synchronously. */
 export function equal(x: Tensor, other: Tensor): boolean {
   if (!sameShape(x.shape, shapeOf('equal', other))) return false;
   const [a, b] = [x, other].map((own) => numbersOf(readSync(own, 'equal'), own.dtype));

@@ -1,4 +1,4 @@
-/** The values that the text of a tensor shows: a long one is read at its corners alone. */
+/** The values that a tensor's printed text shows; of a long tensor only the corners are read. */
 
 import type { Operand } from '../device/device.ts';
 import type { TensorMeta } from '../device/tensor-meta.ts';
@@ -7,25 +7,25 @@ import { contiguousStrides, type Shape, sizeOf } from '../spec/shape.ts';
 import { numbersOf } from '../spec/stored-numbers.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
-/** Longer dimensions of a shortened tensor show this many entries at each end. */
+/** The number of entries printed at each end of a shortened dimension. */
 export const edgeItems = 3;
 /** Tensors with more elements are shortened. */
 const threshold = 1000;
 
-/** Numbers in row-major order. */
+/** Printed numbers in row-major order. */
 export interface ShownValues {
   readonly data: ArrayLike<number>;
   readonly shape: Shape;
-  /** Whether entries of a dimension were omitted after the first `edgeItems`. */
+  /** Whether each dimension omits entries after the first `edgeItems`. */
   readonly cut: readonly boolean[];
 }
 
-/** Part of a tensor, without holes. */
+/** A block of a tensor, without gaps. */
 interface Block {
-  /** In the tensor. */
+  /** The block's meta within the tensor. */
   readonly meta: TensorMeta;
   readonly source: Operand;
-  /** The first element's index in each dimension of what is shown. */
+  /** The index of the block's first element among the printed entries, per dimension. */
   readonly place: readonly number[];
 }
 
@@ -50,7 +50,7 @@ function metaOf({ dtype, shape, strides, offset, device }: Tensor): TensorMeta {
   return { dtype, shape, strides, offset, device };
 }
 
-/** The first and the last entries of a dimension of `size`. */
+/** Returns the first and last entries of a dimension of `size`, or all of them if it is short. */
 function ends({ meta, source, place }: Block, dim: number, size: number): Block[] {
   return [0, 1].map((which) => {
     const skipped = which === 0 ? 0 : (size - edgeItems) * meta.strides[dim]!;
@@ -83,7 +83,7 @@ function assembled({ shape, cut, blocks }: Layout, read: readonly TypedArray[]):
   return { data, shape, cut };
 }
 
-/** The values of a tensor with memory, on a device that can be read immediately. */
+/** Returns the printed values of a tensor with memory, on a synchronously readable device. */
 export function shownValues(x: Tensor): ShownValues {
   const layout = layoutOf(x);
   const read = layout.blocks.map(({ meta, source }) => x.device.downloadSync(meta, source));

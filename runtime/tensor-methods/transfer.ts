@@ -11,13 +11,13 @@ function isDType(target: TransferTarget): target is DType {
   return typeof target === 'string' && Object.hasOwn(dtypes, target);
 }
 
-/** Another dtype (recorded for backward) or another device (a new leaf). */
+/** Converts to another dtype (recorded for backward) or another device (a new leaf). */
 export function moveTo(x: Tensor, target: TransferTarget): Tensor {
   if (isDType(target)) return cast(x, target);
   return moveToDevice(x, deviceOf(target));
 }
 
-/** Like `to`, from a device that can only be read asynchronously, such as a GPU. */
+/** Like `moveTo`, but also reads devices that can only be read asynchronously. */
 export async function moveToAsync(x: Tensor, target: TransferTarget): Promise<Tensor> {
   if (isDType(target)) return cast(x, target);
   return moveToDeviceAsync(x, deviceOf(target));

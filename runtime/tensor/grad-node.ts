@@ -1,18 +1,18 @@
 import { AutogradError } from '../errors/errors.ts';
 import type { Tensor } from './tensor.ts';
 
-/** Where a gradient goes: output number `index` of the op whose gradients `node` computes. */
+/** The destination of a gradient: output `index` of the op whose backward `node` computes. */
 export interface GradEdge {
   readonly node: GradNode;
   readonly index: number;
 }
 
-/** For each forward input: the node that produced it, the leaf that it is, or null if it needs no gradient. */
+/** The destination of an input's gradient: the producing node's output, a leaf, or null if no gradient is needed. */
 export type Target = GradEdge | { readonly leaf: Tensor } | null;
 
 /**
- * Gets the complete gradient of a tensor, and may return another one to continue with. What it computes is
- * disposed when it returns, as in `tidy`: `keep(gradient.clone())` keeps a gradient.
+ * Receives the complete gradient of a tensor and may return a replacement. Tensors created in the hook are
+ * disposed when it returns, as in `tidy`; `keep(gradient.clone())` keeps a gradient.
  */
 export type GradHook = (gradient: Tensor) => Tensor | null | undefined;
 
@@ -20,7 +20,7 @@ export interface HookEntry {
   readonly run: GradHook;
 }
 
-/** A result whose `.grad` is wanted. Weak: the node must not keep it from the garbage collector. */
+/** A result whose `.grad` backward fills. Weak: the node must not keep the handle alive. */
 export interface RetainedResult {
   readonly index: number;
   readonly handle: WeakRef<Tensor>;
@@ -28,35 +28,35 @@ export interface RetainedResult {
 
 export type TakeSum = (target: number) => Tensor | null;
 
-/** Takes over a complete gradient of output `index`, and returns the one to continue with. */
+/** Takes ownership of the complete gradient of output `index` and returns the gradient to continue with. */
 export type PassOutput = (index: number, gradient: Tensor) => Tensor;
 
-/** The gradients of a node that are requested. */
+/** The gradients that a backward requests of a node. */
 export interface Wanted {
   /** Whether the gradient of each target is requested. */
   readonly targets: readonly boolean[];
-  /** Numbers of outputs. */
+  /** The indices of the requested outputs. */
   readonly outputs: ReadonlySet<number>;
 }
 
 let sequence = 0;
 
 /**
- * One recorded operation. Counted by its owners (tensor handles that it made, nodes that lead to it),
- * so that what it saved for backward is freed as soon as it can no longer run.
+ * One recorded operation. Reference-counted by the tensor handles that it produced and by the nodes that lead to
+ * it, so that its saved values are freed as soon as it can no longer run.
  */
 export abstract class GradNode {
-  /** Grows with every node: an op's node is younger than those of its inputs. */
+  /** Creation order: an op's node has a higher number than the nodes of its inputs. */
   readonly sequence: number = sequence++;
   abstract readonly name: string;
   readonly targets: readonly Target[];
-  /** The hooks of each output. */
+  /** The hooks of each output, by output index. */
   hooks: HookEntry[][] | null = null;
   retained: RetainedResult[] | null = null;
   #consumed = false;
   #owners: number;
 
-  /** `owners`: number of output handles that will point here. Takes a reference on each target node. */
+  /** `owners` is the number of output handles that will point to this node. Retains each target node. */
   constructor(targets: readonly Target[], owners: number) {
     this.targets = targets;
     this.#owners = owners;
@@ -64,13 +64,14 @@ export abstract class GradNode {
   }
 
   /**
-   * Gradients of the inputs (null where not needed), as handles that the caller owns. May dispose
-   * `gradOutputs` early. Without `retainGraph` saved values may be freed meanwhile. `wanted` says
-   * which gradients are requested; computing another one is only wasted work. While gradients are
-   * recorded (`createGraph`), the results must carry their graph. `takeSum` hands over what other nodes
-   * have brought to a target so far, or null: the result is the sum of that and the node's own parts then.
-   * `passInner` wants to see the gradients of `innerOutputs`; null if nothing does. `only`: as `wanted`, with the
-   * outputs; null if all leaves are.
+   * Returns the gradients of the inputs as handles owned by the caller, null where none is needed.
+   * - May dispose `gradOutputs` early; without `retainGraph` it may also free saved values.
+   * - `wanted` marks the requested gradients; computing any other is only wasted work.
+   * - While gradients are recorded (`createGraph`), the results must carry their graph.
+   * - `takeSum` transfers the sum that other nodes have contributed to a target so far, or null. The returned
+   * gradient then includes that sum.
+   * - `passInner` is called with the gradients of `innerOutputs`; null if nothing observes them.
+   * - `only` is `wanted` with the outputs; null if all leaves are requested.
    */
   abstract apply(
     gradOutputs: readonly (Tensor | null | undefined)[],
@@ -82,9 +83,9 @@ export abstract class GradNode {
   ): (Tensor | null)[];
 
   /**
-   * Before `apply` in a backward that may wait: reads what the node needs of a device that can only be read
-   * asynchronously. Null: there is nothing to wait for. Resolves to what `apply` would return where the node has run
-   * meanwhile, or to null where `apply` is still to be called.
+   * Reads what the node needs from a device that can only be read asynchronously; called before `apply` in an
+   * asynchronous backward. Returns null if there is nothing to wait for. Resolves to the result of `apply` if the
+   * node has run meanwhile, or to null if `apply` is still to be called.
    */
   awaits?(
     gradOutputs: readonly (Tensor | null | undefined)[],
@@ -93,38 +94,41 @@ export abstract class GradNode {
     only: Wanted | null,
   ): Promise<readonly (Tensor | null)[] | null> | null;
 
-  /** Outputs that others of the same node depend on: their gradients are complete only inside of `apply`. */
+  /** Outputs that other outputs of the same node depend on: their gradients are complete only inside `apply`. */
   get innerOutputs(): ReadonlySet<number> | null {
     return null;
   }
 
-  /** Outputs in the order in which their hooks run; null: as they are numbered. */
+  /** Outputs in the order in which their hooks run; null for index order. */
   get hookOrder(): readonly number[] | null {
     return null;
   }
 
-  /** Targets in the order in which their gradients are complete, for gradients of these outputs; null: as they are numbered. */
+  /** Targets in the order in which their gradients complete, given these output gradients; null for index order. */
   targetOrder?(gradOutputs: readonly (Tensor | null | undefined)[]): readonly number[] | null;
 
   /**
-   * Returns for each target whether gradients of these outputs come to it. Null: to all. Without this method: to every
-   * target, whatever outputs they are of. Null: to all. Without it: whatever outputs they are of. Called before any
-   * node runs: throws AutogradError where an earlier backward has freed what leads there.
+   * Returns for each target whether gradients of these outputs reach it; null if they reach all targets. A node
+   * without this method passes gradients of any output to every target. Called before any node runs: throws
+   * AutogradError if an earlier backward has freed what leads there.
    */
   leadsTo?(outputs: ReadonlySet<number>, wanted: Wanted | null): readonly boolean[] | null;
 
-  /** The outputs that lead to what is requested. Without it: all of them, to each target. */
+  /**
+   * The outputs that lead to the requested targets; a node without this method leads from every output to every
+   * target.
+   */
   leadingOutputs?(wanted: Wanted): ReadonlySet<number>;
 
   /** Frees everything kept for backward. */
   protected abstract releaseSaved(): void;
 
-  /** True after a backward that didn't retain the graph. */
+  /** Whether a backward without `retainGraph` has run the node. */
   get consumed(): boolean {
     return this.#consumed;
   }
 
-  /** The error of a backward that comes to output `index` when the node is consumed. */
+  /** Returns the error for a backward that reaches output `index` of a consumed node. */
   refusedTwice(_index: number): AutogradError {
     return secondBackward(this.name);
   }
@@ -135,12 +139,12 @@ export abstract class GradNode {
     this.releaseSaved();
   }
 
-  /** Whether a backward needs values that the node has saved: without them it may run again. */
+  /** Whether backward reads values that the node saved. If not, the node can run again. */
   get readsSaved(): boolean {
     return true;
   }
 
-  /** A backward that doesn't retain the graph has run the node. */
+  /** Called after a backward without `retainGraph` has run the node. */
   finish(): void {
     if (this.readsSaved) this.consume();
   }
@@ -149,7 +153,7 @@ export abstract class GradNode {
     this.#owners++;
   }
 
-  /** Iterative: chains of thousands of nodes are common. */
+  /** Iterative, because chains of thousands of nodes are common. */
   release(): void {
     const pending: GradNode[] = [this];
     for (let node = pending.pop(); node; node = pending.pop()) {
@@ -160,13 +164,13 @@ export abstract class GradNode {
   }
 }
 
-/** The target for a forward input. */
+/** Returns the gradient target for a forward input. */
 export function targetOf(tensor: Tensor): Target {
   if (!tensor.requiresGrad) return null;
   return tensor.gradEdge ?? { leaf: tensor.leaf };
 }
 
-/** Gives a new handle its place in the graph. */
+/** Attaches a new handle to the graph at `target`. */
 export function attach(tensor: Tensor, target: Target): Tensor {
   if (!target) return tensor;
   if ('leaf' in target) {
@@ -178,14 +182,17 @@ export function attach(tensor: Tensor, target: Target): Tensor {
   return tensor;
 }
 
-/** Tells the node that made the tensor. Again after a write in place, whose gradient another node computes. */
+/**
+ * Registers the tensor with its node, so that backward fills `.grad`. Repeated after an in-place write, which
+ * gives the tensor a new node.
+ */
 export function retainAt(tensor: Tensor): void {
   const { node, index } = tensor.gradEdge!;
   node.retained ??= [];
   node.retained.push({ index, handle: new WeakRef(tensor) });
 }
 
-/** An earlier backward, which didn't retain the graph, has freed what `op` saved. */
+/** Returns the error for a backward through `op` whose saved values an earlier backward freed. */
 export function secondBackward(op: string): AutogradError {
   return new AutogradError({
     what: `backward through ${op} a second time`,

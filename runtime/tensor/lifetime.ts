@@ -3,12 +3,12 @@ import { expectFunction } from '../options/expect-arguments.ts';
 import { wrongValue } from '../options/expect-options.ts';
 import type { Tensor } from './tensor.ts';
 
-/** Handles in creation order. Each knows its index, so that it can be removed in constant time. */
+/** Handles in creation order. Each handle stores its index, so removal takes constant time. */
 export class HandleList {
   #handles: (Tensor | null)[] = [];
   #left = 0;
 
-  /** Slots in use, including those of removed handles. */
+  /** The number of slots, including those of removed handles. */
   get length(): number {
     return this.#handles.length;
   }
@@ -38,7 +38,7 @@ export class HandleList {
     }
   }
 
-  /** Closes the gaps. */
+  /** Compacts the list. */
   #close(): void {
     let to = 0;
     for (const tensor of this.#handles) {
@@ -51,16 +51,16 @@ export class HandleList {
   }
 }
 
-/** Tensors made inside the innermost `tidy`; null outside of any. */
+/** Tensors created inside the innermost `tidy`; null outside any `tidy`. */
 let made: HandleList | null = null;
 
 /**
- * Tensors made outside of any `tidy` in this iteration of the event loop. Most are disposed before they are left to the
- * garbage collector, which is the most expensive part of creating one; and then no warning names a forgotten
- * tensor before the iteration ends.
+ * Tensors created outside any `tidy` in this event loop iteration. Most are disposed before the iteration ends,
+ * which saves registering them with the garbage collector, the most expensive part of creating a tensor. No
+ * warning names a forgotten tensor before the iteration ends.
  */
 const recent = new HandleList();
-/** Most forgotten handles that may be waiting. */
+/** The number of slots in `recent` at which all its handles are registered with the garbage collector. */
 const mostRecent = 4096;
 let leavingIsDue = false;
 
@@ -79,18 +79,18 @@ function addRecent(tensor: Tensor): void {
   queueMicrotask(leaveRecent);
 }
 
-/** Called once for every tensor that owns memory. */
+/** Called once for each tensor that owns memory. */
 export function track(tensor: Tensor): void {
   if (made) made.add(tensor);
   else addRecent(tensor);
 }
 
-/** True for a tensor that the end of the innermost `tidy` will dispose. */
+/** Whether the end of the innermost `tidy` will dispose the tensor. */
 export function isTracked(tensor: Tensor): boolean {
   return made !== null && tensor.list === made;
 }
 
-/** Lets a tensor outlive the `tidy` it was made in (parameters, gradients, optimizer state). */
+/** Lets a tensor outlive the `tidy` it was created in (parameters, gradients, optimizer state). */
 export function keep<T extends Tensor>(tensor: T): T {
   if (!isTensor(Object(tensor) as object)) throw wrongValue('keep', 'tensor', tensor, 'a tensor');
   if (made !== null && tensor.list === made) {
@@ -101,7 +101,7 @@ export function keep<T extends Tensor>(tensor: T): T {
   return tensor;
 }
 
-/** Lets a gradient live as long as its tensor: `tidy` disposes of both or keeps both. */
+/** Ties a gradient's lifetime to its tensor: `tidy` disposes both or keeps both. */
 export function liveWith(tensor: Tensor, gradient: Tensor): Tensor {
   gradient.list?.remove(gradient);
   if (tensor.list && tensor.list !== recent) tensor.list.add(gradient);
@@ -109,7 +109,7 @@ export function liveWith(tensor: Tensor, gradient: Tensor): Tensor {
   return gradient;
 }
 
-/** Tensors made in `body` belong to no surrounding `tidy`. */
+/** Runs `body` outside any `tidy`: tensors created in it belong to no surrounding scope. */
 export function outsideTidy<T>(body: () => T): T {
   const outer = made;
   made = null;
@@ -121,9 +121,9 @@ export function outsideTidy<T>(body: () => T): T {
 }
 
 /**
- * Runs `body` and disposes every tensor made in it, but those in its result (also nested in arrays and
- * plain objects) and those given to `keep`, both with their gradients. After an exception everything made is disposed. `body` must
- * not be async: its tensors would be gone before it continues.
+ * Runs `body` and disposes every tensor created in it, except those in its result (also nested in arrays and plain
+ * objects) and those given to `keep`, both with their gradients. If `body` throws, all are disposed. `body` must
+ * not be async: its tensors would be disposed before it continues.
  */
 export function tidy<T>(body: () => T): T {
   expectFunction('tidy', body);
@@ -146,7 +146,7 @@ export function tidy<T>(body: () => T): T {
   return result;
 }
 
-/** The tensors of a result that were made here belong to the surrounding tidy. */
+/** Moves the tensors of a result that were created in this `tidy` to the surrounding one. */
 function release(result: unknown, own: HandleList, outer: HandleList | null): void {
   if (typeof result !== 'object' || result === null) return;
   for (const tensor of isTensor(result) ? [result] : tensorsIn(result)) {
@@ -174,12 +174,12 @@ function refuseAsync<T>(result: T): T {
   });
 }
 
-/** Whether the object is a tensor, judged by its members. */
+/** Whether the object is a tensor, judged by its members (duck typing). */
 export function isTensor(value: object): value is Tensor {
   return 'holderFor' in value;
 }
 
-/** The tensors in a value: itself, or nested in arrays and plain objects. */
+/** Yields the tensors in a value: the value itself, or tensors nested in arrays and plain objects. */
 export function* tensorsIn(value: unknown, seen = new Set<object>()): Generator<Tensor> {
   if (typeof value !== 'object' || value === null || seen.has(value)) return;
   seen.add(value);

@@ -3,7 +3,7 @@ import type { Tensor } from './tensor.ts';
 
 let calls = 0;
 
-/** The holders that are behind several of the tensors; undefined: there are none. */
+/** Returns the holders shared by several of the tensors, or undefined if there are none. */
 export function sharedMemory(tensors: readonly Tensor[]): readonly Holder[] | undefined {
   const call = ++calls;
   let shared: Holder[] | undefined;
@@ -18,7 +18,7 @@ export function sharedMemory(tensors: readonly Tensor[]): readonly Holder[] | un
   return shared;
 }
 
-/** The number of a tensor that is among the `written` ones and shares its memory with another tensor; −1: none. */
+/** Returns the index of a `written` tensor that shares its memory with another tensor, or −1. */
 export function sharedWritten(tensors: readonly Tensor[], written: readonly number[]): number {
   const shared = sharedMemory(tensors);
   return shared ? (written.find((i) => shared.includes(tensors[i]!.holder!)) ?? -1) : -1;

@@ -9,25 +9,25 @@ import { disposedError } from './disposed-error.ts';
 import type { GradEdge, HookEntry } from './grad-node.ts';
 import { type HandleList, track } from './lifetime.ts';
 
-/** The resources that a tensor owns; released once, by `dispose()` or by the garbage collector. */
+/** The resources that a tensor owns, released once by `dispose()` or by the garbage collector. */
 interface Lease {
   holder: Holder | null;
   edge: GradEdge | null;
   handles: HandleCount | null;
 }
 
-/** Number of handles in a family of views. */
+/** The number of live handles in a view family. */
 export interface HandleCount {
   live: number;
 }
 
-/** A tensor and the views of it whose gradients go through it; see `autograd/view-family.ts`. */
+/** A tensor and the views of it whose gradients flow through it; see `autograd/view-family.ts`. */
 export interface ViewFamily {
   readonly base: Tensor;
   readonly handles: HandleCount;
-  /** Grows with every recorded write to the memory. */
+  /** Incremented by every recorded write to the memory. */
   readonly version: number;
-  /** Gives a view its place after the last write. */
+  /** Updates a view's place in the graph after the latest write. */
   refresh(view: Tensor): void;
 }
 
@@ -44,28 +44,28 @@ function releaseLease(lease: Lease): void {
 }
 
 /**
- * The net under forgotten tensors: memory comes back some time after the handle is unreachable. Nothing is
- * unregistered, which costs more than all the rest of an op: of a disposed tensor the lease is empty.
+ * The safety net for forgotten tensors: memory is released some time after the handle becomes unreachable.
+ * Disposed tensors are not unregistered, which would cost more than all the rest of an op; their lease is empty.
  */
 const collected = new FinalizationRegistry<Lease>(releaseLease);
 
-/** A tensor of a program under construction: which value of which builder it represents. */
+/** The value of a program under construction that a traced tensor represents. */
 export interface TracedValue {
   readonly builder: object;
   readonly value: number;
-  /** Number of writes in place to its memory so far. */
+  /** Returns the number of in-place writes to its memory so far. */
   readonly version: () => number;
-  /** How many values of the program show its memory. */
+  /** Returns the number of program values that share its memory. */
   readonly sharing: () => number;
 }
 
 /**
- * A handle: meta (dtype, shape, strides, offset, device), autograd meta and a reference to a holder.
- * Several handles (views, detached copies) may share one holder. A handle without a holder is either
- * traced, disposed, or the meta-only copy of a value whose data is unused.
+ * A handle: meta (dtype, shape, strides, offset, device), autograd meta and a reference to a holder. Several
+ * handles (views, detached copies) may share one holder. A handle without a holder is traced, disposed, or the
+ * meta-only copy of a value whose data is unused.
  *
- * `D` is what TypeScript knows of the dtype. A plain `Tensor` may have any dtype, and may be assigned to a variable of
- * a known one: `let h = zeros([2]); h = cell(x, h)`.
+ * `D` is the statically known dtype. A plain `Tensor` may have any dtype and is assignable to a variable of a
+ * known dtype: `let h = zeros([2]); h = cell(x, h)`.
  */
 // biome-ignore lint/suspicious/noExplicitAny: as an argument, `any` goes with every dtype, in both directions.
 export class Tensor<D extends DType = any> implements TensorMeta, Operand {
@@ -74,26 +74,26 @@ export class Tensor<D extends DType = any> implements TensorMeta, Operand {
   readonly strides: readonly number[];
   readonly offset: number;
   readonly device: Device;
-  /** For tensors of a program under construction; null for tensors with data. */
+  /** Set for tensors of a program under construction; null for tensors with data. */
   readonly traced: TracedValue | null;
   readonly #lease: Lease;
   #requiresGrad = false;
   #family: ViewFamily | null = null;
-  /** The family's version that this handle's place in the graph belongs to. */
+  /** The family version that this handle's place in the graph belongs to. */
   #familyVersion = 0;
-  /** The leaf that this handle represents in the graph; null for leaves themselves, and results. */
+  /** The leaf that this handle represents in the graph; null for leaves themselves and for results. */
   #leaf: Tensor | null = null;
-  /** Accumulated by backward on leaves that require a gradient. */
+  /** The gradient that backward accumulates on leaves that require one. */
   grad: Tensor | null = null;
-  /** Hooks of a leaf; those of results are with the node. */
+  /** The hooks of a leaf; hooks of results are stored on the node. */
   hooks: HookEntry[] | null = null;
-  /** Set by `retainGrad()`: a result whose `.grad` backward fills too. */
+  /** Set by `retainGrad()`: backward also fills `.grad` of this result. */
   retainsGrad = false;
-  /** The list that holds this handle until its end, and the place there; see `lifetime.ts`. */
+  /** The list that tracks this handle, and its index there; see `lifetime.ts`. */
   list: HandleList | null = null;
   place = 0;
 
-  /** Takes over one ownership of `holder`. */
+  /** Takes over one reference to `holder`. */
   constructor(meta: TensorMeta, holder: Holder | null, traced: TracedValue | null = null) {
     this.dtype = meta.dtype as DTypeOf<D>;
     this.shape = meta.shape;
@@ -112,7 +112,7 @@ export class Tensor<D extends DType = any> implements TensorMeta, Operand {
     return this.#lease.holder;
   }
 
-  /** Where backward continues from here; null for leaves and tensors without gradient. */
+  /** The edge where backward continues; null for leaves and tensors without gradient. */
   get gradEdge(): GradEdge | null {
     if (this.#family !== null) this.#followFamily(this.#family);
     return this.#lease.edge;
@@ -122,7 +122,7 @@ export class Tensor<D extends DType = any> implements TensorMeta, Operand {
     return this.#family;
   }
 
-  /** From now on this handle sees recorded writes to the memory of the family. */
+  /** Makes this handle observe recorded writes to the family's memory. */
   joinFamily(family: ViewFamily): void {
     if (this.#lease.handles) this.#lease.handles.live--;
     this.#family = family;
@@ -131,7 +131,7 @@ export class Tensor<D extends DType = any> implements TensorMeta, Operand {
     family.handles.live++;
   }
 
-  /** The memory was written: the views' places in the graph are made again when they are requested. */
+  /** Refreshes a view's place in the graph if the memory was written since it was last requested. */
   #followFamily(family: ViewFamily): void {
     if (this.#familyVersion === family.version) return;
     this.#familyVersion = family.version;
@@ -145,12 +145,12 @@ export class Tensor<D extends DType = any> implements TensorMeta, Operand {
     this.#requiresGrad = true;
   }
 
-  /** The leaf whose gradient this handle's gradient is. */
+  /** The leaf that accumulates this handle's gradient. */
   get leaf(): Tensor {
     return this.#leaf ?? this;
   }
 
-  /** Makes this handle represent a leaf that requires a gradient: another handle on its value. */
+  /** Makes this handle represent a leaf that requires a gradient, as another handle to its value. */
   standFor(leaf: Tensor): void {
     this.#leaf = leaf;
     this.#requiresGrad = true;
@@ -161,7 +161,10 @@ export class Tensor<D extends DType = any> implements TensorMeta, Operand {
     return this.#requiresGrad;
   }
 
-  /** In place, for leaves. */
+  /**
+   * Sets whether a leaf requires a gradient, in place. Throws DTypeError for a dtype without gradients,
+   * AutogradError for a result.
+   */
   requiresGrad_(value = true): this {
     if (typeof value !== 'boolean') {
       throw wrongValue('requiresGrad_', 'value', value, 'true or false');
@@ -194,7 +197,7 @@ export class Tensor<D extends DType = any> implements TensorMeta, Operand {
     return this.shape.length;
   }
 
-  /** PyTorch's name of `rank`. */
+  /** PyTorch's name for `rank`. */
   get ndim(): number {
     return this.shape.length;
   }
@@ -204,26 +207,29 @@ export class Tensor<D extends DType = any> implements TensorMeta, Operand {
     return dtypes[this.dtype].bytes;
   }
 
-  /** Bytes of all elements, as if they were contiguous. */
+  /** Bytes of all elements if stored contiguously. */
   get nbytes(): number {
     return this.numel() * this.itemsize;
   }
 
-  /** The shape, or the size of one dimension, counted from the end when negative; ArgumentError for others. */
+  /**
+   * Returns the shape, or the size of one dimension; negative dimensions count from the end. Throws ArgumentError
+   * if there is no such dimension.
+   */
   size(): Shape;
   size(dim: number): number;
   size(dim?: number): Shape | number {
     return entryOf(this.shape, dim, 'size');
   }
 
-  /** The strides in elements, or that of one dimension. */
+  /** Returns the strides in elements, or the stride of one dimension. */
   stride(): readonly number[];
   stride(dim: number): number;
   stride(dim?: number): readonly number[] | number {
     return entryOf(this.strides, dim, 'stride');
   }
 
-  /** Number of elements. */
+  /** Returns the number of elements. */
   numel(): number {
     return sizeOf(this.shape);
   }
@@ -236,24 +242,24 @@ export class Tensor<D extends DType = any> implements TensorMeta, Operand {
     return this.#lease.holder === null && this.traced === null;
   }
 
-  /** The holder, or DisposedError naming what was about to use it. */
+  /** Returns the holder, or throws DisposedError naming what was about to use it. */
   holderFor(use: string): Holder {
     const { holder } = this.#lease;
     if (holder) return holder;
     throw disposedError(this, use);
   }
 
-  /** Another handle on the same holder, without gradient history. */
+  /** Returns another handle to the same holder, without gradient history. */
   detach(): Tensor<D> {
     return new Tensor<D>(this, this.holder?.retain() ?? null, this.traced);
   }
 
-  /** From now on the garbage collector says when the handle is forgotten. */
+  /** Registers the handle with the garbage collector, which releases it if it is forgotten. */
   leaveToCollector(): void {
     collected.register(this, this.#lease);
   }
 
-  /** Gives up this handle's share in the memory; its meta and its place in the graph stay. */
+  /** Drops this handle's reference to the memory; its meta and its place in the graph stay. */
   surrender(): void {
     const { holder } = this.#lease;
     if (!holder) return;
@@ -262,7 +268,7 @@ export class Tensor<D extends DType = any> implements TensorMeta, Operand {
     holder.release();
   }
 
-  /** Gives the memory back if no other handle, saved value or scope holds it. Twice is harmless. */
+  /** Frees the memory unless another handle, saved value or scope holds it. Calling it twice is harmless. */
   dispose(): void {
     this.list?.remove(this);
     releaseLease(this.#lease);
@@ -281,6 +287,6 @@ function entryOf(
   dim: number | undefined,
   op: string,
 ): readonly number[] | number {
-  // As PyTorch, which knows no dimension of a scalar either.
+  // Like PyTorch, which also rejects any dimension of a scalar.
   return dim === undefined ? entries : entries[normalizeDim(dim, entries.length, op)]!;
 }

@@ -1,4 +1,4 @@
-/** `TOSTATIC_TRACE`: modules by comma, or `all`, from the start of the process on standard error. */
+/** `TOSTATIC_TRACE`: modules separated by commas, or `all`; logs to standard error from process start. */
 
 import type { TraceModule } from './stream.ts';
 import { traceLog } from './trace-log.ts';

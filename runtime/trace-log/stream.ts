@@ -1,15 +1,15 @@
-/** The log of ops, transforms and scopes, as lines. Nothing is built while there is no listener. */
+/** The log of ops, transforms and scopes, as lines. Without a listener nothing is created. */
 
 import { isContiguousMeta, type TensorMeta } from '../device/tensor-meta.ts';
 import { formatShape } from '../spec/shape.ts';
 
-/** Parts of the log that have listeners of their own; `memory` and `copy` are folds over the memory events. */
+/** Parts of the log with separate listeners; `memory` and `copy` are folds over the memory events. */
 export type TraceModule = 'op' | 'transform' | 'copy' | 'scope' | 'memory';
 
 type Written = Extract<TraceModule, 'op' | 'transform' | 'scope'>;
 export type TraceListener = (module: Written, line: string) => void;
 
-/** An operand or result by its name in the program, or in the op's record. */
+/** An operand or result, named as in the program or in the op's record. */
 export interface Named {
   readonly name: string;
   readonly meta: TensorMeta;
@@ -17,7 +17,7 @@ export interface Named {
 
 class TraceStream {
   #listeners: readonly TraceListener[] = [];
-  /** True while there is a listener: emitters check it before they build anything. */
+  /** Whether there is a listener; emitters check it first. */
   active = false;
 
   subscribe(listener: TraceListener): () => void {
@@ -29,18 +29,18 @@ class TraceStream {
     };
   }
 
-  /** An op was issued. */
+  /** Logs an issued op. */
   op(name: string, device: string, inputs: readonly Named[], outputs: readonly Named[]): void {
     const [from, to] = [inputs, outputs].map((list) => list.map(formatNamed).join(', '));
     this.#emit('op', `Op(${name}), Place(${device}), inputs {${from}}, outputs {${to}}`);
   }
 
-  /** A tensor is given to a kernel in another layout or on another device, or is moved for good. */
+  /** Logs a tensor that is passed to a kernel in another layout or on another device, or is moved. */
   transform(op: string, from: TensorMeta, to: TensorMeta): void {
     this.#emit('transform', `Transform for ${op} from ${formatKey(from)} to ${formatKey(to)}`);
   }
 
-  /** A value left its scope: nothing reads it any more. */
+  /** Logs a value that left its scope after its last use. */
   erase(name: string): void {
     this.#emit('scope', `Erase variable ${name}`);
   }

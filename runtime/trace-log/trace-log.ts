@@ -9,22 +9,22 @@ import { type TraceModule, traceStream } from './stream.ts';
 const traceModules: readonly TraceModule[] = ['op', 'transform', 'copy', 'scope', 'memory'];
 
 export interface TraceLogOptions {
-  /** The modules whose lines are logged; all by default. */
+  /** The modules to log; all by default. */
   readonly modules?: readonly TraceModule[];
 }
 
 /**
- * Passes a line for whatever happens to tensors to `write`, until the returned function is called:
+ * Passes a line for each tensor event to `write`, until the returned function is called:
  *
- * - `op`: each op that is issued, with its device and its operands and results as `name:dtype[shape]`;
- * - `transform`: a tensor that is given to a kernel in another layout or on another device;
- * - `copy`: each copy between devices and the host, in bytes;
- * - `scope`: each value of a program that leaves its scope, since nothing reads it any more;
+ * - `op`: each issued op, with its device, and its operands and results as `name:dtype[shape]`;
+ * - `transform`: a tensor passed to a kernel in another layout or on another device;
+ * - `copy`: each copy between devices and JavaScript, in bytes;
+ * - `scope`: each program value that leaves its scope after its last use;
  * - `memory`: allocations and releases, in the lines that `tostatic memory` reads.
  *
- * Marks (`memory.mark`, `START SOT_CALL_n`) are always there. `TOSTATIC_TRACE=op,copy` (or `all`) does the same
- * from the start of the process, on standard error. The lines follow Paddle's verbose log of its executor.
- * Throws ArgumentError for an unknown module.
+ * Marks (`memory.mark`, `START SOT_CALL_n`) are always included. `TOSTATIC_TRACE=op,copy` (or `all`) logs to
+ * standard error from process start. The lines follow Paddle's verbose executor log. Throws ArgumentError for an
+ * unknown module.
  */
 export function traceLog(write: (line: string) => void, options: TraceLogOptions = {}): () => void {
   expectFunction('traceLog', write);
@@ -48,7 +48,7 @@ export function traceLog(write: (line: string) => void, options: TraceLogOptions
   };
 }
 
-/** Null: in every log. */
+/** Returns an event's module; null if it belongs to every log. */
 function moduleOf({ kind }: MemoryEvent): TraceModule | null {
   if (kind === 'mark') return null;
   return kind === 'copy' ? 'copy' : 'memory';

@@ -9,12 +9,13 @@ import type { DType } from '../spec/dtype.ts';
 import { type Shape, sameShape, sizeOf } from '../spec/shape.ts';
 import { Tensor } from '../tensor/tensor.ts';
 
-/** The shape of the result; a function of the operands' shapes if these may change. */
+/** The shape of the result, or a function of the operands' shapes if these may change. */
 export type KernelShape = Shape | ((...shapes: Shape[]) => Shape);
 
 /**
- * (gradient of the result, operands, result) → the gradient of each operand, null for one that has none; of a single
- * operand without an array. Ops on these tensors and nothing else: programs differentiate with it when they are compiled.
+ * (gradient of the result, operands, result) → the gradient of each operand, null for an operand without one; not
+ * in an array for a single operand. May only contain ops on these tensors: programs differentiate with it when
+ * they are compiled.
  */
 export type KernelGradient = (
   gradient: Tensor,
@@ -26,19 +27,19 @@ export type KernelCall = (...operands: Tensor[]) => Tensor;
 
 const calls = new WeakSet<object>();
 
-/** Whether the function runs a user's kernel: a trace appends its op to the program. */
+/** Whether the function runs a user kernel, whose op a trace appends to the program. */
 export function isKernelCall(fn: object): boolean {
   return calls.has(fn);
 }
 
-/** The dtypes as which elements of a GPU's buffers can be read. */
+/** The element dtypes that GPU buffers can be read as. */
 const readable: ReadonlySet<DType> = new Set<DType>(['float32', 'int32', 'uint8', 'bool']);
 
 let made = 0;
 
 /**
- * Runs the kernel as an op of its own. `gradient`: null where the result is a constant; undefined where a gradient is
- * a mistake.
+ * Runs the kernel as a separate op. `gradient` is null if the result is a constant, undefined if requesting a
+ * gradient is an error.
  */
 export function kernelCall(
   kernel: UserKernel,
@@ -47,10 +48,10 @@ export function kernelCall(
 ): KernelCall {
   const { name, parameters } = kernel;
   const { ranks } = kernel.code;
-  // A parameter may be called as a result is.
+  // A parameter may be named like a result.
   const operandNames = parameters.map((parameter) => (parameter === 'out' ? 'out_' : parameter));
   const op: OpRecord = {
-    // Two kernels may have one name, and passes know ops by theirs.
+    // Two kernels may have the same name, but passes identify ops by name.
     name: `gpuKernel:${name}#${++made}`,
     operands: operandNames.map((operand) => ({ name: operand, use: 'data' })),
     variadic: false,
@@ -63,7 +64,7 @@ export function kernelCall(
     kernel: { kind: 'user', kernel },
     layout: 'any',
     inPlace: false,
-    // Loops are not counted: it is taken for something dearer than a pointwise op.
+    // Loops are not counted; assumes more work than a pointwise op.
     work: (_inputs, [out]) => sizeOf(out!.shape) * 64,
     vjp: gradient ? gradientsOf(name, operandNames, gradient) : undefined,
   };
@@ -79,7 +80,7 @@ export function kernelCall(
   return call;
 }
 
-/** Each operand's is taken out of what the user's function returns for all of them. */
+/** Returns one gradient per operand, each taken from the user function's result for all operands. */
 function gradientsOf(
   name: string,
   operands: readonly string[],

@@ -1,6 +1,6 @@
 import { DataError } from '../errors/errors.ts';
 
-/** A weight file that breaks the rules of its format: where in it, what was found, what belongs there. */
+/** Returns the error for a malformed weight file: the location, what was found, and what was expected. */
 export function badWeights(
   format: string,
   where: string,
@@ -17,7 +17,7 @@ export function badWeights(
   });
 }
 
-/** At most the first 60 characters of what a file says, for messages. */
+/** Returns at most the first 60 characters of a value from a file, for messages. */
 export function shown(value: unknown): string {
   const text = typeof value === 'string' ? JSON.stringify(value.slice(0, 80)) : String(value);
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;

@@ -1,19 +1,19 @@
 import { DataError } from '../errors/errors.ts';
 
-/** Bytes that are read by range: of memory, of a file, of a server. */
+/** Bytes read by range: from memory, a file or a server. */
 export interface ByteSource {
-  /** How many there are. */
+  /** The number of bytes. */
   readonly size: number;
-  /** Its name in messages. */
+  /** The name used in messages. */
   readonly name: string;
-  /** `length` bytes from `offset` on, which the caller has checked to lie inside. */
+  /** Returns `length` bytes from `offset` on; the caller has checked the bounds. */
   read(offset: number, length: number): Promise<Uint8Array>;
   close(): Promise<void>;
 }
 
 export type WeightSource = string | URL | Uint8Array | ArrayBuffer;
 
-/** Bytes in memory; reads are views. */
+/** Returns a source of bytes in memory; reads are views. */
 export function memorySource(bytes: Uint8Array, name = 'the given bytes'): ByteSource {
   return {
     size: bytes.length,
@@ -24,8 +24,8 @@ export function memorySource(bytes: Uint8Array, name = 'the given bytes'): ByteS
 }
 
 /**
- * A path or a `file:` URL is opened, and read where it is asked; an `http:` URL is read by `Range` requests.
- * Throws DataError for what can't be opened.
+ * Opens a source: a path or `file:` URL is read on demand, an `http:` URL by `Range` requests. Throws DataError if
+ * it can't be opened.
  */
 export async function openSource(source: WeightSource): Promise<ByteSource> {
   if (source instanceof Uint8Array) return memorySource(source);
@@ -40,7 +40,7 @@ async function openFile(path: string | URL): Promise<ByteSource> {
   const failed = (cause: unknown): never => {
     throw unreadable(String(path), 'a path that cannot be opened', cause);
   };
-  // Before it is opened: opening a pipe waits for a writer.
+  // Before opening, because opening a pipe waits for a writer.
   const stats = await fs.stat(path).catch(failed);
   if (!stats.isFile()) throw unreadable(String(path), 'a folder or a device');
   const handle = await fs.open(path).catch(failed);
@@ -79,7 +79,7 @@ async function openRemote(url: string): Promise<ByteSource> {
       close: async () => {},
     };
   }
-  // A server without ranges sends the whole file, also an empty one.
+  // A server without range support sends the whole file, which may be empty.
   return memorySource(new Uint8Array(await first.arrayBuffer()), url);
 }
 

@@ -3,7 +3,7 @@ import { type DType, dtypes, newTypedArray, type TypedArray } from '../spec/dtyp
 import { isHalf } from '../spec/half.ts';
 import { numbersOf, storedNumbers } from '../spec/stored-numbers.ts';
 
-/** Element types of files, by the names of safetensors. */
+/** Element types of files, by safetensors' names. */
 export type ElementType =
   | 'BOOL'
   | 'U8'
@@ -21,7 +21,7 @@ export type ElementType =
 
 interface ElementInfo {
   readonly bytes: number;
-  /** The dtype of its tensors; integers of 32 and 64 bits must fit into int32. */
+  /** The dtype of the resulting tensors; integers of 32 and 64 bits must fit into int32. */
   readonly dtype: DType;
   readonly get: (view: DataView, at: number, little: boolean) => number;
 }
@@ -45,7 +45,7 @@ export const elementTypes: { readonly [E in ElementType]: ElementInfo } = {
   I32: { bytes: 4, dtype: 'int32', get: (view, at, little) => view.getInt32(at, little) },
   U64: { bytes: 8, dtype: 'int32', get: (view, at, little) => wide(view.getBigUint64(at, little)) },
   I64: { bytes: 8, dtype: 'int32', get: (view, at, little) => wide(view.getBigInt64(at, little)) },
-  // Halves are their bits.
+  // Half-precision values are stored as bits.
   F16: { bytes: 2, dtype: 'float16', get: (view, at, little) => view.getUint16(at, little) },
   BF16: { bytes: 2, dtype: 'bfloat16', get: (view, at, little) => view.getUint16(at, little) },
   F32: { bytes: 4, dtype: 'float32', get: (view, at, little) => view.getFloat32(at, little) },
@@ -62,13 +62,16 @@ const written: { readonly [D in DType]: ElementType } = {
   float64: 'F64',
 };
 
-/** The element type that tensors of the dtype are written with. */
+/** Returns the element type that a dtype is written as. */
 export const elementTypeOf = (dtype: DType): ElementType => written[dtype];
 
-/** Elements of a file whose memory has the form of the dtype already. */
+/** Whether the file's elements already have the memory format of the dtype. */
 const isSame = (type: ElementType): boolean => written[elementTypes[type].dtype] === type;
 
-/** Little-endian bytes on a little-endian machine, which every engine of JavaScript runs on. */
+/**
+ * Decodes elements. Little-endian bytes are used as they are, since every JavaScript engine runs on little-endian
+ * machines.
+ */
 export function decodeElements(bytes: Uint8Array, type: ElementType, little: boolean): TypedArray {
   const { bytes: each, dtype, get } = elementTypes[type];
   const count = bytes.length / each;
@@ -84,8 +87,8 @@ export function decodeElements(bytes: Uint8Array, type: ElementType, little: boo
 }
 
 /**
- * Elements of one dtype as those of another. Throws DTypeError where numbers would change their kind: floating
- * numbers are rounded to another floating dtype, integers become any dtype that holds them.
+ * Converts elements to another dtype: floating-point numbers are rounded to another floating dtype, integers
+ * become any dtype that can represent them. Throws DTypeError for other conversions.
  */
 export function convertElements(values: TypedArray, from: DType, to: DType): TypedArray {
   if (from === to) return values;

@@ -1,4 +1,4 @@
-/** Weights of other frameworks: safetensors, arrays of NumPy, state dictionaries of PyTorch. */
+/** Weights from other frameworks: safetensors, NumPy arrays, PyTorch state dictionaries. */
 
 export type { StateDict, StateNames } from '../nn/module/module-state.ts';
 export type { WeightSource } from './byte-source.ts';

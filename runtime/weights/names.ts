@@ -1,6 +1,6 @@
 /**
- * PyTorch's spelling of a name: `encoder.inProjWeight` is `encoder.in_proj_weight`. The modules of `nn` have
- * PyTorch's names but for the case of letters.
+ * Returns PyTorch's spelling of a name: `encoder.inProjWeight` becomes `encoder.in_proj_weight`. The modules of
+ * `nn` have PyTorch's names in camel case.
  */
 export function torchName(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

@@ -5,7 +5,7 @@ import { countElements, rangeOf, type StoredTensor } from './weight.ts';
 import { readZip, type ZipEntry } from './zip.ts';
 
 const format = 'npy';
-/** Enough for every header that NumPy reads without being asked. */
+/** NumPy's own limit for headers. */
 const maxHeaderBytes = 10_000;
 
 const kinds: Readonly<Record<string, ElementType>> = {
@@ -28,17 +28,17 @@ interface NpyHeader {
   readonly littleEndian: boolean;
   readonly columnMajor: boolean;
   readonly shape: readonly number[];
-  /** Where data begins. */
+  /** The offset of the data. */
   readonly begin: number;
 }
 
-/** An array of NumPy. Throws DataError for arrays of objects, which are pickles, and of records. */
+/** Reads a NumPy array. Throws DataError for arrays of objects, which are pickles, and of records. */
 export async function readNpy(source: ByteSource): Promise<StoredTensor> {
   const start = await source.read(0, Math.min(source.size, maxHeaderBytes));
   return tensorOf(source, parseNpy(start, source.size));
 }
 
-/** The arrays of an `.npz` archive; those that are deflated are inflated when they are read. */
+/** Reads the arrays of an `.npz` archive; deflated arrays are inflated when they are read. */
 export async function readNpz(source: ByteSource): Promise<ReadonlyMap<string, StoredTensor>> {
   const arrays = new Map<string, StoredTensor>();
   for (const entry of (await readZip(source)).values()) {
@@ -59,7 +59,7 @@ async function arrayOf(entry: ZipEntry): Promise<StoredTensor> {
     read: async (offset, length) => {
       opened ??= entry.open();
       const bytes = await (await opened).read(offset, length);
-      // What was inflated isn't kept once its end was read.
+      // Inflated data is dropped once its end was read.
       if (offset + length === entry.size) opened = null;
       return bytes;
     },
@@ -103,7 +103,7 @@ function parseNpy(start: Uint8Array, size: number): NpyHeader {
   return { type, littleEndian: parsed![1] !== '>', columnMajor: fortran, shape, begin };
 }
 
-/** A dictionary of Python as NumPy writes it: `{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }`. */
+/** Parses a Python dictionary as NumPy writes it: `{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }`. */
 function parseDict(text: string) {
   const item =
     /\s*'(descr|fortran_order|shape)'\s*:\s*(?:'([^']*)'|(True|False)|\(([\d,\s]*)\))\s*,?/y;

@@ -14,14 +14,14 @@ const weightFormats = ['safetensors', 'index', 'npy', 'npz', 'torch'] as const;
 export type WeightFormat = (typeof weightFormats)[number];
 
 export interface OpenWeightsOptions {
-  /** Found from what the file begins with by default. */
+  /** Detected from the first bytes by default. */
   readonly format?: WeightFormat;
 }
 
 /**
- * Opens a file with weights: safetensors, the index of a sharded one (`*.index.json`), NumPy's `.npy` and `.npz`,
- * or a state dictionary of PyTorch. Reads what describes the tensors, not their data. Nothing in it is evaluated.
- * Throws DataError that says what is damaged and where.
+ * Opens a weight file: safetensors, the index of a sharded file (`*.index.json`), NumPy's `.npy` and `.npz`, or a
+ * PyTorch state dictionary. Reads the descriptions of the tensors, not their data, and evaluates nothing. Throws
+ * DataError naming what is damaged and where.
  */
 export async function openWeights(
   source: WeightSource,
@@ -74,7 +74,7 @@ async function formatOf(source: ByteSource): Promise<WeightFormat> {
     const names = [...(await readZip(source)).keys()];
     return names.every((name) => name.endsWith('.npy')) ? 'npz' : 'torch';
   }
-  // Legacy files of PyTorch begin with a pickle of protocol 2.
+  // PyTorch's legacy files begin with a pickle of protocol 2.
   if (start[0] === 0x80 && start[1] === 0x02 && start[2] === 0x8a) return 'torch';
   if (/\.json$/.test(source.name)) return 'index';
   return 'safetensors';

@@ -1,6 +1,6 @@
 import { badWeights, shown } from './bad-file.ts';
 
-/** A class or function that a pickle names; only those of an allowed list are ever built. */
+/** A class or function named by a pickle; only allowed ones are ever called. */
 export class PickleGlobal {
   readonly name: string;
 
@@ -9,7 +9,7 @@ export class PickleGlobal {
   }
 }
 
-/** A tuple of Python; lists are arrays, dictionaries are Maps, sets are Sets. */
+/** A Python tuple; lists become arrays, dictionaries Maps, sets Sets. */
 export class PickleTuple {
   readonly items: readonly unknown[];
 
@@ -18,11 +18,11 @@ export class PickleTuple {
   }
 }
 
-/** Objects that a pickle may build besides containers and numbers. */
+/** The objects that a pickle may build besides containers and numbers. */
 export interface PickleWorld {
-  /** Names of the classes and functions that may occur, `module.name`. */
+  /** Whether a class or function, `module.name`, is allowed. */
   isAllowed(name: string): boolean;
-  /** The result of calling one of them. Throws DataError. */
+  /** Returns the result of calling it. Throws DataError. */
   call(name: string, args: readonly unknown[]): unknown;
   /** Resolves a persistent id. Throws DataError. */
   persistent(id: unknown): unknown;
@@ -30,7 +30,7 @@ export interface PickleWorld {
 
 export interface Unpickled {
   readonly value: unknown;
-  /** Where the next pickle begins. */
+  /** The offset of the next pickle. */
   readonly end: number;
 }
 
@@ -38,8 +38,8 @@ const format = 'pickle';
 const mark = Symbol('mark');
 
 /**
- * Reads one pickle, protocols 0 to 5 as far as data needs them. It runs nothing: a call of anything but the
- * allowed names is a DataError, and so is every opcode that builds other objects.
+ * Reads one pickle, protocols 0 to 5 as far as data needs them. Runs no code: calling anything but the allowed
+ * names is a DataError, and so is any opcode that builds other objects.
  */
 export function unpickle(bytes: Uint8Array, world: PickleWorld, at = 0): Unpickled {
   return new Unpickler(bytes, world, at).run();
@@ -181,7 +181,7 @@ class Unpickler {
     this.#stack.push(this.#world.call(callee.name, args.items));
   }
 
-  /** State of an object: of ordered dictionaries there is some, `_metadata`, and nothing needs it. */
+  /** Drops an object's state; ordered dictionaries have an unneeded `_metadata`. */
   #build(): void {
     this.#pop();
     const target = this.#peek();
@@ -189,7 +189,7 @@ class Unpickler {
   }
 
   #long(length: number): void {
-    // Numbers of state dictionaries are small; a long one takes quadratic time.
+    // Numbers in state dictionaries are small; decoding a long one takes quadratic time.
     if (length > 64) this.fail(`an integer of ${length} bytes`, 'at most 64');
     let value = 0n;
     const at = this.#take(length);

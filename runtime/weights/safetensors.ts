@@ -5,8 +5,8 @@ import { type ElementType, elementTypes } from './element-type.ts';
 import { countElements, rangeOf, type StoredTensor } from './weight.ts';
 
 /**
- * The file: the header's length (64 bits, little-endian), the header (JSON), the data. Each entry of the header
- * is `{"dtype": "F32", "shape": […], "data_offsets": [begin, end]}`; `__metadata__` holds texts.
+ * The file: the header's length (64 bits, little-endian), the header (JSON), the data. Each entry of the header is
+ * `{"dtype": "F32", "shape": […], "data_offsets": [begin, end]}`; `__metadata__` contains strings.
  */
 export interface SafetensorsFile {
   readonly tensors: ReadonlyMap<string, StoredTensor>;
@@ -24,7 +24,7 @@ interface Entry {
   readonly end: number;
 }
 
-/** Reads the header alone. Throws DataError unless the entries cover the data exactly, with no overlap. */
+/** Reads only the header. Throws DataError unless the entries cover the data exactly, without overlap. */
 export async function readSafetensors(source: ByteSource): Promise<SafetensorsFile> {
   if (source.size < 8)
     throw badWeights(format, 'the beginning', `${source.size} bytes`, '8 or more');
@@ -49,7 +49,7 @@ export async function readSafetensors(source: ByteSource): Promise<SafetensorsFi
   return { tensors: new Map(tensors), metadata };
 }
 
-/** The entries in their order; names may be any text, `__proto__` too. */
+/** Parses the entries in order; names may be any text, including `__proto__`. */
 function parseHeader(bytes: Uint8Array): [name: string, value: unknown][] {
   if (bytes[0] !== 0x7b || isNestedDeeper(bytes, 8)) {
     throw badWeights(format, 'the header', 'no JSON object of entries', 'an object of entries');

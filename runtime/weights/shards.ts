@@ -8,8 +8,8 @@ const format = 'safetensors index';
 const maxIndexBytes = 100_000_000;
 
 /**
- * `model.safetensors.index.json`: `{"metadata": {…}, "weight_map": {name: file}}`. Files lie beside the index; names
- * with folders are rejected. Links are followed, since caches of downloads are made of them.
+ * Reads `model.safetensors.index.json`: `{"metadata": {…}, "weight_map": {name: file}}`. Files are next to the
+ * index; names with folders are rejected. Links are followed, because download caches consist of them.
  */
 export async function readIndex(
   index: ByteSource,

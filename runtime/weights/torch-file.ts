@@ -7,13 +7,13 @@ import type { StoredTensor } from './weight.ts';
 import { readZip } from './zip.ts';
 
 const format = 'PyTorch';
-/** A pickle of names and shapes is small: data is outside of it. */
+/** A limit for pickles of names and shapes, which are small because data is stored outside them. */
 const maxPickleBytes = 256 * 2 ** 20;
 const maxLevels = 100;
 
 /**
- * The tensors of a file of `torch.save`, by their path: those of `{'model': {'weight': …}}` are named
- * `model.weight`. Both forms are read, the archive of PyTorch 1.6 and later and the older row of pickles.
+ * Reads the tensors of a `torch.save` file, by path: those of `{'model': {'weight': …}}` are named `model.weight`.
+ * Supports the archive format of PyTorch 1.6 and later and the legacy sequence of pickles.
  */
 export async function readTorch(source: ByteSource): Promise<ReadonlyMap<string, StoredTensor>> {
   const start = await source.read(0, Math.min(source.size, 4));
@@ -42,7 +42,7 @@ async function readArchive(source: ByteSource): Promise<ReadonlyMap<string, Stor
   return flattened(value, main.size);
 }
 
-/** Four pickles (a magic number, a version, the machine, the value), the keys, then storage after storage. */
+/** Reads four pickles (a magic number, a version, the machine, the value), the keys, then the storages. */
 async function readLegacy(source: ByteSource): Promise<ReadonlyMap<string, StoredTensor>> {
   const length = Math.min(source.size, maxPickleBytes);
   const bytes = await source.read(0, length);
@@ -88,8 +88,8 @@ async function whole(source: ByteSource): Promise<Uint8Array> {
 }
 
 /**
- * Tensors by path. A value that several containers share is visited in each of them; what a pickle of so many
- * bytes can name in honest ways is fewer visits than it has bytes.
+ * Returns tensors by path. A value shared by several containers is visited in each, but at most as many visits as
+ * the pickle has bytes are allowed, which no honest file exceeds.
  */
 function flattened(value: unknown, bytes: number): ReadonlyMap<string, StoredTensor> {
   const found = new Map<string, StoredTensor>();

@@ -3,11 +3,11 @@ import { type ElementType, elementTypes } from './element-type.ts';
 import { PickleGlobal, PickleTuple, type PickleWorld } from './pickle.ts';
 import { countElements, type StoredTensor } from './weight.ts';
 
-/** Memory that tensors of the file show; the position of its bytes is known once the file has been read. */
+/** Memory that tensors of the file share; the offset of its bytes is known once the file has been read. */
 export interface TorchStorage {
   readonly key: string;
   readonly type: ElementType;
-  /** In elements. */
+  /** The number of elements. */
   readonly elements: number;
   read: ((offset: number, length: number) => Promise<Uint8Array>) | null;
 }
@@ -35,7 +35,7 @@ const builders = [
   'torch._utils._rebuild_tensor_v2',
 ];
 
-/** The objects in pickles of state dictionaries: tensors over storages, which it collects by their keys. */
+/** The objects in pickles of state dictionaries: tensors and their storages, collected by key. */
 export class TorchWorld implements PickleWorld {
   readonly storages = new Map<string, TorchStorage>();
 
@@ -59,7 +59,7 @@ export class TorchWorld implements PickleWorld {
     }
   }
 
-  /** `('storage', FloatStorage, key, device, elements)`; old files have a sixth part, of views. */
+  /** `('storage', FloatStorage, key, device, elements)`; old files have a sixth item, for views. */
   persistent(id: unknown): TorchStorage {
     const parts = id instanceof PickleTuple ? id.items : [];
     const [kind, type, key, , elements, view] = parts;
@@ -92,7 +92,7 @@ export class TorchWorld implements PickleWorld {
   }
 }
 
-/** A tensor of the file, as a value of its pickle. */
+/** A tensor of the file as a pickled value. */
 export class TorchTensor implements StoredTensor {
   readonly type: ElementType;
   readonly shape: readonly number[];
@@ -117,7 +117,7 @@ export class TorchTensor implements StoredTensor {
 
 const isStored = (value: unknown): value is TorchTensor => value instanceof TorchTensor;
 
-/** `(storage, offset, sizes, strides, …)`. The tensor lies inside its storage and isn't larger than it. */
+/** `(storage, offset, sizes, strides, …)`. The tensor must lie inside its storage and not be larger. */
 function tensorOf([storage, offset, sizes, strides]: readonly unknown[]): TorchTensor {
   const shape = sizesOf(sizes);
   const steps = sizesOf(strides);

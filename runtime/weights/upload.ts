@@ -9,13 +9,13 @@ import { Tensor } from '../tensor/tensor.ts';
 import { convertElements, decodeElements, elementTypes } from './element-type.ts';
 import type { StoredTensor } from './weight.ts';
 
-/** Bytes of a file in memory at once while they are on their way to a device. */
+/** The number of file bytes in memory at once during an upload. */
 const chunkBytes = 4 * 2 ** 20;
 
-/** A new tensor on the device, with the dtype of the file. */
+/** Creates a tensor on the device, with the file's dtype. */
 export async function uploadNew(stored: StoredTensor, device: Device): Promise<Tensor> {
   const { dtype } = elementTypes[stored.type];
-  // Throws DTypeError for a device that has no such elements, before any memory is taken.
+  // Throws DTypeError if the device doesn't support the dtype, before any memory is allocated.
   device.elementBytes(dtype);
   const meta = contiguousMeta({ dtype, shape: [...stored.shape] }, device);
   const tensor = new Tensor(meta, newHolder(device, dtype, stored.shape));
@@ -29,8 +29,8 @@ export async function uploadNew(stored: StoredTensor, device: Device): Promise<T
 }
 
 /**
- * Writes the data into the tensor's own memory, chunk after chunk: nothing else is allocated on its device. The
- * shapes are the same.
+ * Writes the data into the tensor's own memory in chunks: nothing else is allocated on its device. The shapes are
+ * equal.
  */
 export async function uploadInto(stored: StoredTensor, target: Tensor): Promise<void> {
   if (!isContiguousMeta(target)) {
@@ -47,17 +47,17 @@ export async function uploadInto(stored: StoredTensor, target: Tensor): Promise<
     const holder = target.holderFor('loading weights');
     device.upload(own, meta, { holder, offset: offset + at });
   }
-  // Values that backward has kept of the tensor are no longer those.
+  // Values that backward saved of the tensor are now stale.
   target.holderFor('loading weights').version++;
 }
 
 interface Chunk {
   readonly values: TypedArray;
-  /** Number of the first element, in row-major order. */
+  /** The index of the first element, in row-major order. */
   readonly at: number;
 }
 
-/** The elements in row-major order. */
+/** Yields the elements in row-major order. */
 async function* chunksOf(stored: StoredTensor): AsyncGenerator<Chunk> {
   const { type, shape, layout, littleEndian } = stored;
   const each = elementTypes[type].bytes;
@@ -77,7 +77,7 @@ async function* chunksOf(stored: StoredTensor): AsyncGenerator<Chunk> {
   }
 }
 
-/** Strides of dimensions of size 1 say nothing. */
+/** Strides of dimensions of size 1 are irrelevant. */
 function sameOrder(strides: readonly number[], shape: readonly number[]): boolean {
   const usual = contiguousStrides(shape);
   return shape.every((size, d) => size === 1 || strides[d] === usual[d]);

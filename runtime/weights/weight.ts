@@ -3,28 +3,28 @@ import { badWeights } from './bad-file.ts';
 import type { ByteSource } from './byte-source.ts';
 import { type ElementType, elementTypes } from './element-type.ts';
 
-/** One tensor of a file, whose data isn't read yet. */
+/** A tensor in a file, whose data is not yet read. */
 export interface StoredTensor {
   readonly type: ElementType;
   readonly shape: readonly number[];
-  /** In elements of the storage; null for row-major order from its beginning. */
+  /** Offset and strides in elements of the storage; null for row-major order from its start. */
   readonly layout: { readonly strides: readonly number[]; readonly offset: number } | null;
   readonly littleEndian: boolean;
-  /** Bytes of the storage. */
+  /** The size of the storage in bytes. */
   readonly bytes: number;
-  /** Part of the storage, which the caller has checked to lie inside. */
+  /** Reads part of the storage; the caller has checked the bounds. */
   read(offset: number, length: number): Promise<Uint8Array>;
 }
 
-/** More dimensions than tensors have. */
+/** A limit that no real tensor exceeds. */
 const maxRank = 64;
 
-/** How many elements the shape has. Throws DataError for a shape that can't be counted. */
+/** Returns the number of elements. Throws DataError if it is not a safe integer. */
 export function countElements(format: string, where: string, shape: readonly number[]): number {
   if (shape.length > maxRank) {
     throw badWeights(format, where, `${shape.length} dimensions`, `at most ${maxRank}`);
   }
-  // Zeros don't hide a product beyond what numbers count exactly.
+  // A size of 0 must not hide a product beyond exact integers.
   const bound = shape.reduce((product, size) => product * Math.max(size, 1), 8);
   if (!shape.every((size) => Number.isSafeInteger(size) && size >= 0) || bound > 2 ** 53) {
     throw badWeights(format, where, `shape [${shape.slice(0, 8)}]`, 'sizes that can be counted');
@@ -32,7 +32,7 @@ export function countElements(format: string, where: string, shape: readonly num
   return sizeOf(shape);
 }
 
-/** A tensor that lies in row-major order in part of a source. */
+/** Returns a tensor stored in row-major order in part of a source. */
 export function rangeOf(
   source: ByteSource,
   begin: number,

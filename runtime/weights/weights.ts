@@ -14,9 +14,9 @@ import { uploadInto, uploadNew } from './upload.ts';
 import type { StoredTensor } from './weight.ts';
 
 export interface LoadWeightsOptions {
-  /** Names must be the same on both sides; true by default. */
+  /** Requires the same names on both sides; true by default. */
   readonly strict?: boolean;
-  /** Names of the module's tensors in the file, where they differ; `torchName` for PyTorch's spelling. */
+  /** Maps the module's tensor names to those in the file if they differ; `torchName` for PyTorch's spelling. */
   readonly names?: StateNames;
 }
 
@@ -26,9 +26,9 @@ export interface WeightInfo {
   readonly shape: readonly number[];
 }
 
-/** The tensors of an open file. Data is read when it is requested, by range where the source allows it. */
+/** The tensors of an open file. Data is read on request, by range if the source allows it. */
 export class Weights implements AsyncDisposable {
-  /** Texts that the file has besides its tensors. */
+  /** Strings that the file contains besides its tensors. */
   readonly metadata: ReadonlyMap<string, string>;
   readonly #tensors: ReadonlyMap<string, StoredTensor>;
   readonly #close: () => Promise<void>;
@@ -56,13 +56,13 @@ export class Weights implements AsyncDisposable {
     return { dtype: elementTypes[type].dtype, shape };
   }
 
-  /** One tensor, on the current device unless another one is given. Throws ArgumentError for an unknown name. */
+  /** Reads one tensor, by default to the current device. Throws ArgumentError for an unknown name. */
   async tensor(name: string, device: Device | string = currentDevice()): Promise<Tensor> {
     const target = typeof device === 'string' ? deviceNamed(device) : device;
     return keep(await uploadNew(this.#stored(name), target));
   }
 
-  /** All of them by name, for `loadStateDict` and programs. */
+  /** Reads all tensors by name, for `loadStateDict` and programs. */
   async state(device: Device | string = currentDevice()): Promise<Record<string, Tensor>> {
     const entries: [string, Tensor][] = [];
     try {
@@ -76,9 +76,9 @@ export class Weights implements AsyncDisposable {
   }
 
   /**
-   * Writes the data into the module's own tensors, wherever they are, in pieces of 4 MiB: no second copy of the
-   * model is made on its device or in this process. Names and shapes are compared before anything is written.
-   * Throws ArgumentError for names, ShapeError for shapes.
+   * Writes the data into the module's own tensors, on any device, in chunks of 4 MiB: neither its device nor this
+   * process gets a second copy of the model. Names and shapes are compared before anything is written. Throws
+   * ArgumentError for names, ShapeError for shapes.
    */
   async loadInto(module: Module, options: LoadWeightsOptions = {}): Promise<LoadResult> {
     expectOptions('loadInto', options, loadKinds);
@@ -87,7 +87,7 @@ export class Weights implements AsyncDisposable {
     return { missing: plan.missing, unexpected: plan.unexpected };
   }
 
-  /** Closes the file; tensors that were read stay. */
+  /** Closes the file; tensors already read stay. */
   async close(): Promise<void> {
     await this.#close();
   }
@@ -123,7 +123,7 @@ export class Weights implements AsyncDisposable {
       loaded.add(own);
       pairs.push({ own, stored, name });
     }
-    // Of a tensor under several names (tied weights) files may hold one.
+    // A tensor with several names (tied weights) may be in the file under only one.
     const missing = absent.filter((name) => !loaded.has(state[name]!));
     const unexpected = this.names().filter((name) => !found.has(name));
     if (strict && missing.length + unexpected.length > 0) {

@@ -15,7 +15,7 @@ const kinds: { readonly [D in DType]: string | null } = {
   float64: '<f8',
 };
 
-/** Writes an array for NumPy. Returns the bytes where no path is given. DTypeError for bfloat16. */
+/** Writes an array for NumPy. Returns the bytes if no path is given. Throws DTypeError for bfloat16. */
 export async function saveNpy(tensor: Tensor): Promise<Uint8Array>;
 export async function saveNpy(tensor: Tensor, path: string | URL): Promise<null>;
 export async function saveNpy(tensor: Tensor, path?: string | URL): Promise<Uint8Array | null> {
@@ -29,7 +29,7 @@ export async function saveNpy(tensor: Tensor, path?: string | URL): Promise<Uint
   });
 }
 
-/** Writes tensors by name as an `.npz` archive, which `numpy.load` reads. At most 4 GiB. */
+/** Writes tensors by name as an `.npz` archive for `numpy.load`, at most 4 GiB. */
 export async function saveNpz(state: StateDict): Promise<Uint8Array>;
 export async function saveNpz(state: StateDict, path: string | URL): Promise<null>;
 export async function saveNpz(state: StateDict, path?: string | URL): Promise<Uint8Array | null> {
@@ -100,7 +100,7 @@ interface FileFacts {
   readonly at: number;
 }
 
-/** The fields that both headers of an entry have: version, names in UTF-8, stored, 1980-01-01. */
+/** Writes the fields common to both headers of an entry: version, UTF-8 names, stored, 1980-01-01. */
 function commonFields(view: DataView, from: number, { name, crc, bytes }: FileFacts): void {
   view.setUint16(from, 20, true);
   view.setUint16(from + 2, 0x800, true);

@@ -8,11 +8,11 @@ import { elementTypeOf, elementTypes } from './element-type.ts';
 import { bytesOf, type Pieces, writePieces } from './writer.ts';
 
 export interface SaveWeightsOptions {
-  /** Texts that go into the file besides the tensors. */
+  /** Strings stored in the file besides the tensors. */
   readonly metadata?: Readonly<Record<string, string>>;
   /**
    * Splits the state into files of at most this many bytes, `model-00001-of-00003.safetensors` …, and writes an
-   * index beside them; the path is then that of the index, `….safetensors.index.json`.
+   * index next to them; the path is then the index's, `….safetensors.index.json`.
    */
   readonly maxShardBytes?: number;
 }
@@ -29,8 +29,8 @@ const saveKinds: OptionKinds<SaveWeightsOptions> = {
 };
 
 /**
- * Writes tensors by name as safetensors, one after another: none but the one being written is in memory. Returns the
- * bytes where no path is given. Throws ArgumentError for the name `__metadata__`.
+ * Writes tensors by name as safetensors, one after another, with only one in memory at a time. Returns the bytes
+ * if no path is given. Throws ArgumentError for the name `__metadata__`.
  */
 export async function saveSafetensors(state: StateDict): Promise<Uint8Array>;
 export async function saveSafetensors(
@@ -81,7 +81,7 @@ type Named = readonly [name: string, tensor: Tensor];
 const bytesIn = (tensor: Tensor) =>
   tensor.numel() * elementTypes[elementTypeOf(tensor.dtype)].bytes;
 
-/** In their order, a tensor that is too large by itself in a file of its own. */
+/** Groups tensors into shards in order; a tensor larger than the limit gets its own file. */
 function shardsOf(tensors: readonly Named[], maxBytes: number): Named[][] {
   const shards: Named[][] = [[]];
   let bytes = 0;
@@ -98,7 +98,7 @@ function shardsOf(tensors: readonly Named[], maxBytes: number): Named[][] {
 }
 
 function fileOf(tensors: readonly Named[], metadata: Readonly<Record<string, string>>): Pieces {
-  // Large elements first, so that each tensor lies at a multiple of its element's size.
+  // Larger element types first, so that each tensor is aligned to its element size.
   const elementBytes = ({ dtype }: Tensor) => elementTypes[elementTypeOf(dtype)].bytes;
   const sorted = [...tensors].sort(([, a], [, b]) => elementBytes(b) - elementBytes(a));
   const header: [string, unknown][] = [];
@@ -112,7 +112,7 @@ function fileOf(tensors: readonly Named[], metadata: Readonly<Record<string, str
     const { dtype, shape } = tensor;
     header.push([name, { dtype: elementTypeOf(dtype), shape, data_offsets: [begin, end] }]);
   }
-  // Joined by hand: an object would not keep `__proto__`, and would sort names that are numbers.
+  // Assembled by hand: an object would lose `__proto__` and sort numeric names.
   const json = header.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`);
   const text = new TextEncoder().encode(`{${json.join(',')}}`);
   const padded = Math.ceil(text.length / 8) * 8;

@@ -1,14 +1,14 @@
 import { writeBytes } from '../save/file/files.ts';
 
-/** Bytes that are made piece after piece, of a length that is known before. */
+/** Bytes produced in pieces, with a total length known in advance. */
 export interface Pieces {
   readonly bytes: number;
   parts(): AsyncIterable<Uint8Array>;
 }
 
 /**
- * Writes a file piece after piece, whole or not at all; without a path they are put together in memory. Throws
- * DataError where the path can't be written.
+ * Writes a file piece by piece, atomically; without a path, the pieces are joined in memory. Throws DataError if
+ * the path can't be written.
  */
 export async function writePieces(
   path: string | URL | undefined,
@@ -23,7 +23,7 @@ export async function writePieces(
       at += part.length;
     }
     if (path === undefined) return all;
-    // Throws the error that says that there are no files here.
+    // Throws the error that explains that there are no files here.
     await writeBytes(path, all);
     return null;
   }

@@ -2,26 +2,26 @@ import { DataError } from '../errors/errors.ts';
 import { badWeights, shown } from './bad-file.ts';
 import { type ByteSource, memorySource } from './byte-source.ts';
 
-/** One file inside an archive. */
+/** A file inside an archive. */
 export interface ZipEntry {
   readonly name: string;
-  /** Bytes of the file itself. */
+  /** The size of the uncompressed file. */
   readonly size: number;
-  /** Its bytes: a part of the archive where they are stored plainly, else what inflating gives, made once. */
+  /** Opens the contents: part of the archive if stored uncompressed, else the inflated bytes, computed once. */
   open(): Promise<ByteSource>;
-  /** At most the first `length` bytes, without inflating the rest. */
+  /** Returns at most the first `length` bytes, without inflating the rest. */
   start(length: number): Promise<Uint8Array>;
 }
 
 const format = 'zip';
-/** Deflate makes at most this many bytes of one. */
+/** The maximum compression ratio of deflate. */
 const maxRatio = 1032;
 const maxEntries = 1_000_000;
 const endBytes = 22;
 
 /**
- * The directory of an archive. Throws DataError for entries that overlap, that claim more than they can
- * inflate to, and for encrypted ones: an archive takes no more memory than its bytes can represent.
+ * Reads the directory of an archive. Throws DataError for overlapping entries, for entries that claim more than
+ * they can inflate to, and for encrypted ones, so the memory needed is bounded by the archive's size.
  */
 export async function readZip(source: ByteSource): Promise<ReadonlyMap<string, ZipEntry>> {
   const { count, at, bytes } = await findDirectory(source);
@@ -52,7 +52,7 @@ interface Header {
   readonly method: number;
   readonly packed: number;
   readonly size: number;
-  /** Where its local header is. */
+  /** The offset of its local header. */
   readonly local: number;
 }
 
@@ -76,7 +76,7 @@ function entryOf(source: ByteSource, { name, method, packed, size }: Header, beg
   };
 }
 
-/** The first `length` bytes; all of them must be exactly `size`. */
+/** Returns the first `length` bytes; if that is all of them, there must be exactly `size`. */
 async function inflated(
   packed: Uint8Array,
   length: number,
@@ -97,7 +97,7 @@ async function inflated(
     }
   } catch (cause) {
     if (cause instanceof DataError) throw cause;
-    // What engines throw of data that doesn't inflate has no common class.
+    // Engines throw unrelated error classes for invalid deflated data.
     throw bad(shown(name), 'data that cannot be inflated', 'deflated data');
   } finally {
     await reader.cancel().catch(() => {});
@@ -157,7 +157,7 @@ function readHeader(view: DataView, at: number): { header: Header; next: number 
   }
   let [packed, size] = [view.getUint32(at + 20, true), view.getUint32(at + 24, true)];
   let local = view.getUint32(at + 42, true);
-  // Sizes beyond 32 bits are in an extra field, those alone that don't fit, in this order.
+  // Sizes beyond 32 bits are in an extra field, which only contains those that don't fit, in this order.
   const end = at + 46 + nameBytes + extraBytes;
   for (let field = at + 46 + nameBytes; field + 4 <= end; ) {
     const [id, length] = [view.getUint16(field, true), view.getUint16(field + 2, true)];
@@ -181,7 +181,7 @@ function readHeader(view: DataView, at: number): { header: Header; next: number 
   return { header: { name, method, packed, size, local }, next };
 }
 
-/** Behind the local header, whose name and extra fields may be longer than those of the directory. */
+/** Returns the offset after the local header, whose name and extra fields may be longer than the directory's. */
 async function dataBegin(source: ByteSource, header: Header, directory: number): Promise<number> {
   const { local, packed, name } = header;
   if (local + 30 > directory) throw bad(shown(name), `data at ${local}`, 'a part of the file');

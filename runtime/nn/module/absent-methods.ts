@@ -1,6 +1,6 @@
 /**
- * PyTorch's methods that modules here don't have, and what to write. Types don't declare them: a class of the
- * user's may have members of these names.
+ * PyTorch methods that modules don't have here, with the replacement to write. The types don't declare them,
+ * because a user's class may have members with these names.
  */
 export const absentModuleMethods = {
   forward: 'define it, or call the modules inside',

@@ -3,19 +3,19 @@ import { tensorsIn } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import type { Module } from './module.ts';
 
-/** Before `forward`: may return other inputs. */
+/** Runs before `forward`; may return other inputs. */
 export type ForwardPreHook = (
   module: Module,
   inputs: readonly unknown[],
 ) => readonly unknown[] | null | undefined;
-/** After `forward`: may return another output. */
+/** Runs after `forward`; may return another output. */
 export type ForwardHook = (module: Module, inputs: readonly unknown[], output: unknown) => unknown;
-/** Runs when backward reaches an output of `forward`: may return another gradient for it. */
+/** Runs when backward reaches an output of `forward`; may return another gradient for it. */
 export type BackwardHook = (module: Module, gradOutput: Tensor) => Tensor | null | undefined;
 
 type Forward = (...inputs: unknown[]) => unknown;
 
-/** The hooks of one module, which `forward` runs while there are any. */
+/** The hooks of one module; while there are any, its `forward` is a wrapper that runs them. */
 class ModuleHooks {
   readonly before = new Set<{ readonly run: ForwardPreHook }>();
   readonly after = new Set<{ readonly run: ForwardHook }>();
@@ -38,7 +38,7 @@ class ModuleHooks {
     return this.before.size + this.after.size + this.backward.size === 0;
   }
 
-  /** `forward` is the class's own again. */
+  /** Restores the original `forward`. */
   restore(): void {
     if (this.#own) Object.defineProperty(this.#module, 'forward', this.#own);
     else Reflect.deleteProperty(this.#module, 'forward');
@@ -65,7 +65,7 @@ type HookSets = Pick<ModuleHooks, 'before' | 'after' | 'backward'>;
 type RunOf<K extends keyof HookSets> =
   HookSets[K] extends Set<{ readonly run: infer R }> ? R : never;
 
-/** Adds a hook; the handle removes it. */
+/** Adds a hook and returns a handle that removes it. */
 export function addHook<K extends keyof HookSets>(
   module: Module,
   kind: K,

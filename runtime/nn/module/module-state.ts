@@ -8,13 +8,13 @@ import { sameShape } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 
-/** Tensors by their paths: `layers.0.weight`. The record is the caller's own: entries may be replaced, added, deleted. */
+/** Tensors by path, such as `layers.0.weight`. The caller owns the record and may replace, add and delete entries. */
 export type StateDict = Record<string, Tensor>;
 
 export interface LoadOptions {
-  /** Names must be the same; true by default. */
+  /** Requires identical names; true by default. */
   readonly strict?: boolean;
-  /** Names of the module's tensors in the given state: a function, or a map of those that differ. */
+  /** Maps the module's tensor names to those of the given state: a function, or a record of the names that differ. */
   readonly names?: StateNames;
 }
 
@@ -26,23 +26,23 @@ export const loadKinds: OptionKinds<LoadOptions> = {
   ),
 };
 
-/** The module's own names → those of a state that was made elsewhere. */
+/** Maps the module's own names to the names in a state created elsewhere. */
 export type StateNames = ((name: string) => string) | Readonly<Record<string, string>>;
 
-/** The name that the state has for one of the module's own. */
+/** Returns the state's name for one of the module's own names. */
 export function nameIn(name: string, names: StateNames | undefined): string {
   if (names === undefined) return name;
   if (typeof names === 'function') return names(name);
   return Object.hasOwn(names, name) ? names[name]! : name;
 }
 
-/** Names on one side only. */
+/** Names that only one side has. */
 export interface LoadResult {
   readonly missing: readonly string[];
   readonly unexpected: readonly string[];
 }
 
-/** Copies values by name; nothing is changed when anything doesn't fit. */
+/** Copies values by name. If any entry doesn't fit, nothing is changed. */
 export function loadInto(own: StateDict, state: StateDict, options: LoadOptions): LoadResult {
   if (typeof state !== 'object' || state === null || state instanceof Promise) {
     throw new ArgumentError({

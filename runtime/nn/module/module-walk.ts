@@ -1,15 +1,15 @@
-/** Walks over a module: what it holds, under which names. */
+/** Traversals of a module: the tensors and modules in it, with their names. */
 
 import { Tensor } from '../../tensor/tensor.ts';
 import type { Module } from './module.ts';
 import { isState } from './parameter.ts';
 
-/** Whether the value has what the walk needs: the class `Module` itself imports this file. */
+/** Whether the value is a module, judged by its members: importing the class `Module` would be a cycle. */
 export function isModule(value: unknown): value is Module {
   return typeof value === 'object' && value !== null && 'ownEntries' in value;
 }
 
-/** Tensors of this module and all below it, each once, with their names. */
+/** Yields the tensors of this module and its descendants, each once, with their names. */
 export function* namedTensors(
   module: Module,
   seen = new Set<object>(),
@@ -27,7 +27,7 @@ export function* namedTensors(
   }
 }
 
-/** This module, by the name '', and all below it, each once. */
+/** Yields this module (named '') and its descendants, each once. */
 export function* namedModules(
   module: Module,
   seen = new Set<Module>(),
@@ -43,7 +43,7 @@ export function* namedModules(
   }
 }
 
-/** All state, including tensors seen before: a saved file has shared tensors under all names. */
+/** Yields all state. A shared tensor is yielded under each of its names, so that a saved file has them all. */
 export function* stateOf(
   module: Module,
   above: ReadonlySet<Module> = new Set(),
@@ -59,7 +59,7 @@ export function* stateOf(
   }
 }
 
-/** Puts other tensors in the place of a module's own. */
+/** Replaces each of a module's own tensors. */
 export function replaceTensors(module: Module, replace: (tensor: Tensor) => Tensor): void {
   for (const holder of module.tensorHolders()) {
     for (const [key, value] of Object.entries(holder)) {

@@ -19,33 +19,30 @@ import { isModule, namedModules, namedTensors, replaceTensors, stateOf } from '.
 import { isBuffer, isParameter, type Parameter, sameRole } from './parameter.ts';
 
 export interface Module {
-  /**
-   * Computes the module's output. Subclasses define it, unless they are run by other methods, as containers are by their
-   * owners.
-   */
+  /** Computes the module's output. Subclasses define it unless other methods run them, as with containers. */
   forward(...inputs: never[]): unknown;
 }
 
 /**
- * Part of a model: `forward` and the tensors and modules that it uses, which are found by walking the
- * own properties (also in arrays). `forward` is ordinary JavaScript: compiling inlines it by its source.
+ * Part of a model: `forward` and the tensors and modules it uses, which are found by walking the own properties,
+ * including arrays. `forward` is ordinary JavaScript; the compiler inlines it from its source.
  */
 // biome-ignore lint/suspicious/noUnsafeDeclarationMerging: a class without `forward` throws what `defineAbsent` says.
 export class Module {
-  /** For layers that act differently while training. */
+  /** Read by layers that behave differently in training. */
   training: boolean;
 
-  /** Written out, so that captures of bundled code find it by its probe as they find other functions. */
+  /** Explicit, so that capture finds the constructor by its probe in bundled code, like any other function. */
   constructor() {
     this.training = true;
   }
 
-  /** The values that are searched for tensors and modules: the own properties. */
+  /** The values searched for tensors and modules: the own properties. */
   protected ownValues(): Iterable<[path: string, value: unknown]> {
     return Object.entries(this);
   }
 
-  /** Own tensors and modules by path; those in arrays by index. */
+  /** Yields own tensors and modules by path, those in arrays by index. */
   *ownEntries(): Generator<[path: string, value: unknown]> {
     for (const [key, value] of this.ownValues()) {
       if (!Array.isArray(value)) yield [key, value];
@@ -53,58 +50,61 @@ export class Module {
     }
   }
 
-  /** The objects that may hold tensors of this module as their properties: itself and its arrays. */
+  /** Yields the objects whose properties may be tensors of this module: itself and its arrays. */
   *tensorHolders(): Generator<object> {
     yield this;
     for (const value of Object.values(this)) if (Array.isArray(value)) yield value;
   }
 
   /**
-   * The name of what lies at a path below. The path itself, unless a class holds its parts in another
-   * way than it names them: the layers of `Sequential` are `0`, `1`, ….
+   * Returns the state name for a property path: the path itself, unless the class names its children differently.
+   * The layers of `Sequential` are `0`, `1`, ….
    */
   stateName(path: string): string {
     return path;
   }
 
-  /** Direct submodules. */
+  /** Yields direct submodules. */
   *children(): Generator<Module> {
     for (const [, child] of this.namedChildren()) yield child;
   }
 
-  /** Direct submodules with their names. */
+  /** Yields direct submodules with their names. */
   *namedChildren(): Generator<[name: string, child: Module]> {
     for (const [path, value] of this.ownEntries()) {
       if (isModule(value)) yield [this.stateName(path), value];
     }
   }
 
-  /** This module and all below it, each once. */
+  /** Yields this module and its descendants, each once. */
   *modules(): Generator<Module> {
     for (const [, module] of namedModules(this)) yield module;
   }
 
-  /** This module, by the name '', and all below it, each once, with their paths. */
+  /** Yields this module (named '') and its descendants, each once, with their paths. */
   *namedModules(): Generator<[name: string, module: Module]> {
     yield* namedModules(this);
   }
 
-  /** All parameters, including frozen ones, each once, with their names: `layers.0.weight`. */
+  /** Yields all parameters, including frozen ones, each once, with names such as `layers.0.weight`. */
   *namedParameters(): Generator<[name: string, parameter: Parameter]> {
     for (const [name, tensor] of namedTensors(this)) if (isParameter(tensor)) yield [name, tensor];
   }
 
-  /** The module at a path such as `encoder.0`, or this one at ''. Throws ArgumentError for other paths. */
+  /**
+   * Returns the module at a path such as `encoder.0`, or this module for ''. Throws ArgumentError for an unknown
+   * path.
+   */
   getSubmodule(path: string): Module {
     return entryAt(this.namedModules(), path, 'getSubmodule');
   }
 
-  /** The parameter at a path such as `layers.0.weight`. Throws ArgumentError for other paths. */
+  /** Returns the parameter at a path such as `layers.0.weight`. Throws ArgumentError for an unknown path. */
   getParameter(path: string): Parameter {
     return entryAt(this.namedParameters(), path, 'getParameter');
   }
 
-  /** The buffer at a path such as `norm.runningMean`. Throws ArgumentError for other paths. */
+  /** Returns the buffer at a path such as `norm.runningMean`. Throws ArgumentError for an unknown path. */
   getBuffer(path: string): Tensor {
     return entryAt(this.namedBuffers(), path, 'getBuffer');
   }
@@ -113,7 +113,7 @@ export class Module {
     return Array.from(this.namedParameters(), ([, tensor]) => tensor);
   }
 
-  /** Tensors marked by `buffer(…)`, each once, with their paths. */
+  /** Yields the tensors marked by `buffer(…)`, each once, with their paths. */
   *namedBuffers(): Generator<[name: string, buffer: Tensor]> {
     for (const [name, tensor] of namedTensors(this)) if (isBuffer(tensor)) yield [name, tensor];
   }
@@ -123,48 +123,48 @@ export class Module {
   }
 
   /**
-   * Parameters and buffers by path. A shared tensor is under each of its names. The tensors are the
-   * module's own: `clone()` them to keep a moment.
+   * Returns parameters and buffers by path. A shared tensor appears under each of its names. These are the
+   * module's own tensors: `clone()` them to keep a snapshot.
    */
   stateDict(): StateDict {
     return Object.fromEntries(stateOf(this));
   }
 
-  /** Copies values by name into the parameters and buffers; throws for other names and shapes. */
+  /** Copies values by name into the parameters and buffers; throws if names or shapes differ. */
   loadStateDict(state: StateDict, options: LoadOptions = {}): LoadResult {
     return loadInto(this.stateDict(), state, options);
   }
 
-  /** Calls `body` with every module below, then with this one. */
+  /** Calls `body` with each descendant, then with this module. */
   apply(body: (module: Module) => void): this {
     for (const module of [...this.modules()].reverse()) body(module);
     return this;
   }
 
   /**
-   * Runs in every `forward` of this module before it, and may return other inputs. While a module has
-   * hooks, its `forward` is a wrapper; without, it is the class's own.
+   * Registers a hook that runs before every `forward` and may return other inputs. While a module has hooks, its
+   * `forward` is a wrapper; otherwise it is the class's own.
    */
   registerForwardPreHook(hook: ForwardPreHook): HookHandle {
     return addHook(this, 'before', hook);
   }
 
-  /** Runs after `forward`, and may return another output. */
+  /** Registers a hook that runs after `forward` and may return another output. */
   registerForwardHook(hook: ForwardHook): HookHandle {
     return addHook(this, 'after', hook);
   }
 
-  /** Runs when backward reaches an output of `forward`, and may return another gradient. */
+  /** Registers a hook that runs when backward reaches an output of `forward` and may return another gradient. */
   registerBackwardHook(hook: BackwardHook): HookHandle {
     return addHook(this, 'backward', hook);
   }
 
-  /** `registerBackwardHook` by PyTorch's newer name. */
+  /** PyTorch's newer name for `registerBackwardHook`. */
   registerFullBackwardHook(hook: BackwardHook): HookHandle {
     return this.registerBackwardHook(hook);
   }
 
-  /** Sets `training` here and in all modules below. */
+  /** Sets `training` on this module and its descendants. */
   train(mode = true): this {
     if (typeof mode !== 'boolean') throw noMode(mode);
     for (const module of this.modules()) module.training = mode;
@@ -175,20 +175,20 @@ export class Module {
     return this.train(false);
   }
 
-  /** Gives the gradients back; the next backward starts from none. */
+  /** Frees all gradients; the next backward starts from none. */
   zeroGrad(): void {
     for (const tensor of this.parameters()) dropGrad(tensor);
   }
 
-  /** Freezes every parameter below, or lets gradients reach it again. */
+  /** Freezes or unfreezes every parameter of this module and its descendants. */
   requiresGrad_(requiresGrad = true): this {
     for (const tensor of this.parameters()) tensor.requiresGrad_(requiresGrad);
     return this;
   }
 
   /**
-   * Moves every tensor to a device, or casts every floating-point one to a dtype. The properties hold new
-   * tensors afterwards: make the optimizer after the move. Gradients are freed.
+   * Moves every tensor to a device, or casts every floating-point tensor to a dtype. The properties then hold new
+   * tensors, so create the optimizer afterwards. Gradients are freed.
    */
   to(target: TransferTarget): this {
     const moved = new Map<Tensor, Tensor>();
@@ -203,42 +203,42 @@ export class Module {
     return this;
   }
 
-  /** `to('cpu')`. */
+  /** Same as `to('cpu')`. */
   cpu(): this {
     return this.to('cpu');
   }
 
-  /** `to('float32')`. */
+  /** Same as `to('float32')`. */
   float(): this {
     return this.to('float32');
   }
 
-  /** `to('float64')`. */
+  /** Same as `to('float64')`. */
   double(): this {
     return this.to('float64');
   }
 
-  /** `to('float16')`. */
+  /** Same as `to('float16')`. */
   half(): this {
     return this.to('float16');
   }
 
-  /** `to('bfloat16')`. */
+  /** Same as `to('bfloat16')`. */
   bfloat16(): this {
     return this.to('bfloat16');
   }
 
-  /** The tree of modules, a line each. */
+  /** Returns the tree of modules, one per line. */
   toString(): string {
     return moduleText(this);
   }
 
-  /** `console.log(model)` in Node prints the tree. */
+  /** Lets `console.log(model)` print the tree in Node. */
   [Symbol.for('nodejs.util.inspect.custom')](): string {
     return moduleText(this);
   }
 
-  /** Frees the memory of every tensor below, with its gradient. */
+  /** Frees every tensor of this module and its descendants, with its gradient. */
   dispose(): void {
     for (const [, tensor] of namedTensors(this)) release(tensor);
   }
@@ -265,7 +265,7 @@ function entryAt<T>(entries: Iterable<[name: string, value: T]>, path: string, m
 
 function movedTo(tensor: Tensor, target: TransferTarget): Tensor {
   const casts = typeof target === 'string' && target in dtypes;
-  // Counters, masks and indices stay what they are.
+  // Counters, masks and indices keep their dtype.
   if (casts && !(dtypes[tensor.dtype].floating && dtypes[target as DType].floating)) return tensor;
   const result = noGrad(() => tensor.to(target));
   if (result === tensor) return tensor;

@@ -8,10 +8,10 @@ import type { Shape } from '../../spec/shape.ts';
 import { keep } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 
-/** A tensor that a module learns. It stays one when it is frozen by `requiresGrad_(false)`. */
+/** A tensor that a module learns. Freezing it with `requiresGrad_(false)` leaves it a parameter. */
 export type Parameter = Tensor;
 
-/** The role of a tensor in the module that holds it; a cache has none. */
+/** The role of a tensor in its module; a cached tensor has none. */
 type Role = 'parameter' | 'buffer' | 'temporary buffer';
 
 const roles = new WeakMap<Tensor, Role>();
@@ -24,11 +24,11 @@ export function parameter(tensor: Tensor): Parameter {
 }
 
 export interface BufferOptions {
-  /** Part of `stateDict()`; true by default. */
+  /** Whether `stateDict()` includes the tensor; true by default. */
   readonly persistent?: boolean;
 }
 
-/** Makes a tensor part of the module's state that no gradient changes, such as a running mean. */
+/** Makes a tensor part of the module's state that gradients don't change, such as a running mean. */
 export function buffer(tensor: Tensor, options: BufferOptions = {}): Tensor {
   expectTensors('buffer', tensor);
   expectOptions('buffer', options, { persistent: flag });
@@ -36,7 +36,7 @@ export function buffer(tensor: Tensor, options: BufferOptions = {}): Tensor {
   return keep(tensor);
 }
 
-/** Whether the tensor is a parameter. A leaf of a module that requires a gradient becomes one when it is first found. */
+/** Whether the tensor is a parameter. A module's leaf that requires a gradient becomes one when it is first found. */
 export function isParameter(tensor: Tensor): boolean {
   const role = roles.get(tensor);
   if (role !== undefined) return role === 'parameter';
@@ -49,12 +49,12 @@ export function isBuffer(tensor: Tensor): boolean {
   return roles.get(tensor)?.endsWith('buffer') ?? false;
 }
 
-/** Parameters, frozen ones too, and buffers but temporary ones. */
+/** Whether the tensor belongs to the state: parameters, including frozen ones, and persistent buffers. */
 export function isState(tensor: Tensor): boolean {
   return isParameter(tensor) || roles.get(tensor) === 'buffer';
 }
 
-/** The copy of a tensor on another device takes over what it is. */
+/** Gives a copy on another device the role of the original. */
 export function sameRole(from: Tensor, to: Tensor): Tensor {
   const role = roles.get(from);
   if (role) roles.set(to, role);
@@ -62,7 +62,7 @@ export function sameRole(from: Tensor, to: Tensor): Tensor {
 }
 
 /**
- * PyTorch's default for weights and biases, uniform in ±1/√fanIn: Kaiming's bound √(6 / ((1 + a²) fanIn))
+ * Creates a weight or bias with PyTorch's default, uniform in ±1/√fanIn: Kaiming's bound √(6 / ((1 + a²) fanIn))
  * with a = √5.
  */
 export function kaimingUniform(shape: Shape, fanIn: number): Parameter {

@@ -20,8 +20,8 @@ import type { Tensor } from '../../tensor/tensor.ts';
 import { parametersIn } from './parameters-in.ts';
 
 /**
- * Scales all gradients in place so that their common norm, as if they were one vector, is at most
- * `maxNorm`. Returns the norm before, a tensor: nothing is read from the device.
+ * Scales all gradients in place so that their total norm, taken as one vector, is at most `maxNorm`. Returns the
+ * norm before scaling as a tensor, without reading from the device.
  */
 export function clipGradNorm_(
   parameters: Tensor | Iterable<Tensor>,
@@ -43,7 +43,7 @@ export function clipGradNorm_(
     tidy(() => {
       const total = commonNorm(gradients, normType);
       const factor = mul(reciprocal(add(total, 1e-6)), maxNorm);
-      // Also for a norm that is NaN: the factor stays NaN, as in PyTorch.
+      // A NaN norm keeps the factor NaN, as in PyTorch.
       const atMostOne = clampMax(factor, 1);
       for (const gradient of gradients) mul_(gradient, atMostOne);
       return total;
@@ -51,7 +51,7 @@ export function clipGradNorm_(
   );
 }
 
-/** Limits every element of the gradients to [−limit, limit], in place. */
+/** Clamps every element of the gradients to [−limit, limit], in place. */
 export function clipGradValue_(parameters: Tensor | Iterable<Tensor>, limit: number): void {
   expectNumber('clipGradValue_', 'limit', limit);
   if (!(limit >= 0)) {

@@ -1,4 +1,4 @@
-/** `nn.utils`: what training loops do beside modules. */
+/** `nn.utils`: helpers for training loops. */
 
 export { clipGradNorm_, clipGradValue_ } from './clip-grad.ts';
 export {

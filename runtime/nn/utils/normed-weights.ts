@@ -23,7 +23,7 @@ const ownerKinds = { module: that('a module', (own) => own instanceof Module), n
 
 type Properties = Record<string, Tensor>;
 
-/** The hooks that compute weights, by the names of these. */
+/** The hooks that compute weights, by weight name. */
 const hooks = new WeakMap<Module, Map<string, HookHandle>>();
 
 const propertiesOf = (module: Module) => module as unknown as Properties;
@@ -40,7 +40,7 @@ function weightOf(owner: string, module: Module, name: string): Tensor {
   });
 }
 
-/** Computes the property before each forward pass; until the first one it is the weight as it was. */
+/** Computes the property before each forward pass; before the first, it is the original weight. */
 function computed(module: Module, name: string, weight: Tensor, compute: () => Tensor): void {
   const run = () => {
     propertiesOf(module)[name] = compute();
@@ -52,8 +52,8 @@ function computed(module: Module, name: string, weight: Tensor, compute: () => T
 }
 
 /**
- * Weight normalization (Salimans and Kingma): the parameter `weight` becomes weightG · weightV / ‖weightV‖, with a norm for each
- * entry of dimension `dim`, or one of all (null). Returns the module.
+ * Weight normalization (Salimans and Kingma): replaces the parameter `weight` by weightG · weightV / ‖weightV‖,
+ * with one norm per entry of dimension `dim`, or a single norm if `dim` is null. Returns the module.
  */
 export function weightNorm<M extends Module>(
   module: M,
@@ -73,7 +73,7 @@ export function weightNorm<M extends Module>(
   return module;
 }
 
-/** Makes the present value of a normalized weight its parameter again. Returns the module. */
+/** Turns the current value of a normalized weight back into a parameter. Returns the module. */
 export function removeWeightNorm<M extends Module>(module: M, name = 'weight'): M {
   expectArguments('removeWeightNorm', { module, name }, ownerKinds);
   const hook = hooks.get(module)?.get(name);
@@ -87,11 +87,11 @@ export function removeWeightNorm<M extends Module>(module: M, name = 'weight'): 
 }
 
 export interface SpectralNormOptions {
-  /** Steps of the power iteration in each forward pass while training; 1 by default. */
+  /** Power iteration steps per forward pass in training; 1 by default. */
   readonly nPowerIterations?: number;
-  /** Keeps norms of the iteration from 0. */
+  /** Keeps the iteration's norms away from 0. */
   readonly eps?: number;
-  /** The dimension of the outputs: 0 by default, 1 for transposed convolutions. */
+  /** The output dimension: 0 by default, 1 for transposed convolutions. */
   readonly dim?: number;
 }
 
@@ -102,8 +102,8 @@ const spectralKinds: OptionKinds<SpectralNormOptions> = {
 };
 
 /**
- * Spectral normalization (Miyato and others): the parameter `weight` becomes weightOrig divided by its largest singular value, as
- * a power iteration with the buffers weightU and weightV estimates it. Returns the module.
+ * Spectral normalization (Miyato et al.): divides the parameter, now `weightOrig`, by its largest singular value,
+ * estimated by power iteration with the buffers weightU and weightV. Returns the module.
  */
 export function spectralNorm<M extends Module>(
   module: M,
@@ -135,7 +135,7 @@ export function spectralNorm<M extends Module>(
   computed(module, name, weight, () =>
     tidy(() => {
       if (module.training) noGrad(iterate);
-      // Copies: the next pass writes the buffers before this one's backward perhaps.
+      // Cloned, because the next forward pass may overwrite the buffers before this pass's backward.
       const [u, v] = [clone(own[left]!), clone(own[right]!)];
       return div(own[original]!, dot(u, mv(matrix(), v)));
     }),

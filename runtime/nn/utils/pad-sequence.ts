@@ -10,15 +10,15 @@ import type { Tensor } from '../../tensor/tensor.ts';
 export interface PadSequenceOptions {
   /** [batch, length, …] instead of [length, batch, …]; false by default. */
   readonly batchFirst?: boolean;
-  /** The elements after the end of a shorter sequence; 0 by default. */
+  /** The value of elements past the end of a shorter sequence; 0 by default. */
   readonly paddingValue?: number;
 }
 
 const padKinds: OptionKinds<PadSequenceOptions> = { batchFirst: flag, paddingValue: anyNumber };
 
 /**
- * Sequences [length, …] of several lengths as one tensor [longest, batch, …], as recurrent modules take it beside
- * `lengths`. Throws ArgumentError without sequences.
+ * Pads sequences [length, …] into one tensor [longest, batch, …], as recurrent modules take it together with
+ * `lengths`. Throws ArgumentError if there are none.
  */
 export function padSequence(
   sequences: readonly Tensor[],
@@ -38,7 +38,7 @@ export function padSequence(
   const longest = Math.max(...sequences.map(({ shape }) => shape[0]!));
   return tidy(() => {
     const padded = sequences.map((sequence) => {
-      // Amounts begin with the last dimension.
+      // Amounts start from the last dimension.
       const others = sequence.shape.slice(1).flatMap(() => [0, 0]);
       const amounts = [...others, 0, longest - sequence.shape[0]!];
       return pad(sequence, amounts, 'constant', paddingValue);

@@ -9,14 +9,14 @@ import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { parametersIn } from './parameters-in.ts';
 
-/** All elements of the parameters, one after the other: [n]. Gradients flow through. */
+/** Concatenates all elements of the parameters into a vector [n]. Gradients flow through. */
 export function parametersToVector(parameters: Iterable<Tensor>): Tensor {
   return tidy(() =>
     cat(parametersIn('parametersToVector', parameters).map((own) => reshape(own, [-1]))),
   );
 }
 
-/** Copies the elements of a vector [n] into the parameters, which have n elements together. Throws ShapeError. */
+/** Copies a vector [n] into the parameters, which have n elements in total. Throws ShapeError if the sizes differ. */
 export function vectorToParameters(vector: Tensor, parameters: Iterable<Tensor>): void {
   expectTensors('vectorToParameters', vector);
   const targets = parametersIn('vectorToParameters', parameters);

@@ -45,8 +45,8 @@ function attributeValue(attribute: OnnxAttribute): AttributeValue | undefined {
 }
 
 /**
- * The attributes of a node; reading one of another kind is a DataError. They are frozen: compiled functions check which
- * object it is, and not what it holds.
+ * The attributes of a node; reading one as another kind throws DataError. They are frozen, because compiled
+ * functions guard on the object's identity, not its contents.
  */
 export class Attributes {
   readonly values: { readonly [name: string]: AttributeValue | undefined };
@@ -75,7 +75,7 @@ export class Attributes {
     return value;
   }
 
-  /** A whole number from `min` to `max`. */
+  /** Returns an integer from `min` to `max`. */
   int(name: string, otherwise: number, { min = -Infinity, max = Infinity }: Bounds = {}): number {
     const value = this.number(name, otherwise);
     if (Number.isInteger(value) && value >= min && value <= max) return value;
@@ -87,7 +87,7 @@ export class Attributes {
     return this.int(name, Number(otherwise), { min: 0, max: 1 }) === 1;
   }
 
-  /** Whole numbers from `min` on; `count`: how many. Null where the attribute is absent. */
+  /** Returns integers ≥ `min`; `count` is their required number. Null if the attribute is absent. */
   ints(name: string, { min = -Infinity, max = Infinity, count }: ListBounds = {}) {
     const values = this.numbers(name);
     if (!values) return null;
@@ -106,7 +106,7 @@ export class Attributes {
     return value;
   }
 
-  /** One of these texts. */
+  /** Returns one of the given strings. */
   choice<T extends string>(name: string, choices: readonly T[], otherwise: T): T {
     const value = this.text(name, otherwise);
     const found = choices.find((choice) => choice === value);

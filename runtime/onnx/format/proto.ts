@@ -1,4 +1,7 @@
-/** The messages of an ONNX file, https://github.com/onnx/onnx/blob/main/onnx/onnx.proto: what is read or written here. */
+/**
+ * The parts of the ONNX messages that are read or written here,
+ * https://github.com/onnx/onnx/blob/main/onnx/onnx.proto.
+ */
 
 export interface OnnxModel {
   irVersion?: number;
@@ -7,7 +10,7 @@ export interface OnnxModel {
   graph?: OnnxGraph;
   opsetImport: OpsetId[];
   metadata: StringPair[];
-  /** Functions of the model itself; bodies are not read. */
+  /** The model's own functions; bodies are not read. */
   functions: OnnxFunction[];
 }
 

@@ -1,7 +1,7 @@
 import { badWeights, shown } from '../../weights/bad-file.ts';
 import type { OnnxNode } from '../format/proto.ts';
 
-/** The first operands that may not be omitted, where they aren't just one. */
+/** The number of required leading operands, if not one. */
 const required: Readonly<Record<string, number>> = {
   Constant: 0,
   Loop: 0,
@@ -18,7 +18,7 @@ const required: Readonly<Record<string, number>> = {
   BatchNormalization: 5,
 };
 
-/** Operators that read all operands, however many there are. */
+/** Operators that read all operands, however many. */
 const withoutOptional = new Set([
   ...['Max', 'Min', 'Sum', 'Mean', 'Concat', 'Einsum'],
   ...['BatchNormalization', 'InstanceNormalization', 'GroupNormalization'],
@@ -28,7 +28,7 @@ function counted(count: number, names: readonly string[]): Readonly<Record<strin
   return Object.fromEntries(names.map((name) => [name, count]));
 }
 
-/** Throws DataError for a node that lacks an operand. */
+/** Throws DataError if the node lacks an operand. */
 export function checkOperands({ opType = '', name = '', input }: OnnxNode): void {
   const own = Object.hasOwn(required, opType) ? required[opType]! : 1;
   const least = withoutOptional.has(opType) ? Math.max(own, input.length) : own;

@@ -1,7 +1,7 @@
 import type { Attributes } from '../format/attributes.ts';
 import type { Operand, Value } from '../values/host.ts';
 
-/** The facts about its node that an operator knows besides the operands. */
+/** The facts about its node that an operator gets besides the operands. */
 export interface NodeFacts {
   readonly opType: string;
   readonly opset: number;
@@ -9,8 +9,8 @@ export interface NodeFacts {
   readonly outputs: number;
 }
 
-/** Runs a node: results in their order. `attributes` are read once, when the model is imported. */
+/** Runs a node and returns its results in order. Attributes are read once, on import. */
 export type Runner = (operands: readonly Operand[]) => Value | readonly Value[];
 
-/** An operator: what it does with a node's attributes. Throws ArgumentError for what it has not. */
+/** An operator: compiles a node. Throws ArgumentError for unsupported settings. */
 export type Operator = (node: NodeFacts) => Runner;

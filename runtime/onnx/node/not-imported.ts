@@ -1,6 +1,6 @@
 import { ArgumentError } from '../../errors/errors.ts';
 
-/** For an operator, or a setting of one, that is not imported. */
+/** Returns the error for an unsupported operator or setting. */
 export function missing(given: string): ArgumentError {
   return new ArgumentError({
     what: 'importOnnx: the model needs what is not imported',

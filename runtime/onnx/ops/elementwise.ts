@@ -22,7 +22,7 @@ const unary =
   ([x]) =>
     fn(tensorOf(x!));
 
-/** An activation with numbers among its attributes. */
+/** Defines an activation with numeric attributes. */
 const activation =
   (fn: (x: Tensor, node: NodeFacts) => Tensor): Operator =>
   (node) =>
@@ -31,7 +31,7 @@ const activation =
 
 type HostBinary = (x: number, y: number) => number;
 
-/** JavaScript numbers among themselves stay such numbers; `dtype`: that of the operands by default. */
+/** Defines a binary operator. JavaScript numbers give a JavaScript number; `dtype` defaults to the operands'. */
 function binary(
   fn: (x: Tensor, y: Tensor) => Tensor,
   host: HostBinary,
@@ -53,14 +53,14 @@ const resultType = (x: Host, y: Host): DType =>
 
 const isFractional = (dtype: DType): boolean => dtype === 'float32' || dtype === 'float64';
 
-/** Rounding of one operand: JavaScript numbers from which sizes are computed may be fractions. */
+/** Defines a rounding operator: JavaScript numbers used for sizes may be fractions. */
 const rounding =
   (fn: (x: Tensor) => Tensor, host: (x: number) => number): Operator =>
   () =>
   ([x]) =>
     isHost(x!) ? hostOf(x.values.map(host), x.shape, x.dtype) : fn(tensorOf(x!));
 
-/** To the nearest integer, halves to the even one. */
+/** Rounds to the nearest integer, half to even. */
 function nearestEven(x: number): number {
   const low = Math.floor(x);
   if (x - low !== 0.5) return Math.floor(x + 0.5);
@@ -72,7 +72,7 @@ const comparison = (
   host: (x: number, y: number) => boolean,
 ) => binary(fn, (x, y) => Number(host(x, y)), 'bool');
 
-/** An operator with any number of operands. */
+/** Defines an operator with any number of operands. */
 function variadic(fn: (x: Tensor, y: Tensor) => Tensor, host: HostBinary): Operator {
   return () => (operands) => {
     const own = operands as readonly Value[];
@@ -85,7 +85,7 @@ function variadic(fn: (x: Tensor, y: Tensor) => Tensor, host: HostBinary): Opera
 
 const isInteger = ({ dtype }: Tensor): boolean => dtype === 'int32' || dtype === 'uint8';
 
-/** A divisor of integers. */
+/** Checks an integer divisor. */
 function divisor(value: number): number {
   if (value === 0) throw wrongSetting('an integer divided by 0', 'another divisor');
   return value;
@@ -97,7 +97,7 @@ function raised(base: number, exponent: number): number {
   throw wrongSetting(`${base} to the power of ${exponent}`, 'an integer');
 }
 
-/** Quotients of integers are rounded towards zero. */
+/** Integer quotients are rounded toward zero. */
 const divide = (x: Tensor, y: Tensor): Tensor =>
   isInteger(x) ? x.div(y, { roundingMode: 'trunc' }) : x.div(y);
 
@@ -121,7 +121,7 @@ const cast: Operator = ({ attributes }) => {
     if (isHost(x!) && isWhole) {
       return hostOf(isFractional(x.dtype) ? x.values.map(Math.trunc) : x.values, x.shape);
     }
-    // Numbers beyond 32 bits are fractions that a tensor of integers can't be.
+    // Not by way of an integer tensor, which can't represent numbers beyond 32 bits.
     if (isHost(x!) && isFractional(dtype)) return hostOf(x.values, x.shape, dtype);
     if (isHost(x!) && dtype === 'bool') {
       return hostOf(

@@ -10,7 +10,7 @@ import { missing } from '../node/not-imported.ts';
 import { type Host, hostOf, isHost, numberIn, tensorOf, type Value } from '../values/host.ts';
 import { wrongSetting } from '../values/wrong-setting.ts';
 
-/** Places counted from the start. */
+/** Indices counted from the start. */
 const places = (indices: Tensor, size: number): Tensor =>
   where(indices.lt(0), indices.add(size), indices);
 
@@ -44,7 +44,7 @@ const gatherElements: Operator = ({ attributes }) => {
   };
 };
 
-/** Tuples of places in the last dimension of `at`, as one tensor for each of the first dimensions of `x`. */
+/** Returns the index tuples in the last dimension of `at` as one tensor per leading dimension of `x`. */
 function placesAlong(x: Tensor, at: Tensor): Tensor[] {
   const count = at.shape.at(-1) ?? 0;
   if (count >= 1 && count <= x.rank) {
@@ -75,7 +75,7 @@ const scatterElements: Operator = ({ attributes }) => {
   };
 };
 
-/** A list of numbers with some of them replaced, or added to. */
+/** Returns a list of numbers with some replaced or added to. */
 function scatteredHost(x: Host, indices: Host, updates: Host, isAdded: boolean): Host {
   const count = updates.values.length;
   if (indices.values.length !== count || indices.shape.at(-1) !== 1) {

@@ -58,7 +58,7 @@ const group: Operator = ({ attributes, opset }) => {
   const groups = attributes.int('num_groups', 1, { min: 1 });
   return (operands) => {
     const [x, scale, shift] = operands.map((each) => tensorOf(each!)) as [Tensor, Tensor, Tensor];
-    // Up to opset 20 there is one number per group.
+    // Up to opset 20 there is one scale per group.
     const perGroup = x.shape[1]! / groups;
     const shaped = (each: Tensor) => (opset < 21 ? each.repeatInterleave(perGroup) : each);
     return groupNorm(x, groups, shaped(scale), shaped(shift), eps);
@@ -74,7 +74,7 @@ const lpNormalization: Operator = ({ attributes }) => {
       p === 1
         ? own.abs().sum([axis], { keepDim: true })
         : own.square().sum([axis], { keepDim: true }).sqrt();
-    // Rows of zeros stay.
+    // Zero rows stay zero.
     return own.div(norm.add(norm.eq(0).to(own.dtype)));
   };
 };

@@ -31,11 +31,11 @@ interface Window {
   readonly kernel: readonly number[];
   readonly strides: readonly number[];
   readonly dilations: readonly number[];
-  /** The padding of each dimension: before and after. */
+  /** The padding before and after each dimension. */
   readonly pads: readonly Pair[];
 }
 
-/** Sizes of a window over the last dimensions of an operand. */
+/** Returns the sizes of a window over the last dimensions of an operand. */
 function windowOf({ opType, attributes }: NodeFacts, x: Tensor, kernel: readonly number[]): Window {
   const count = x.rank - 2;
   if (count !== 1 && count !== 2) throw missing(`${opType} over ${count} dimensions`);
@@ -74,7 +74,7 @@ function padsOf(
   });
 }
 
-/** Pads explicitly where the amounts before and after differ, which windows don't support. */
+/** Pads explicitly if the amounts before and after differ, which windows don't support. */
 function padded(x: Tensor, pads: readonly Pair[], value: number): Tensor {
   return pad(x, [...pads].reverse().flat(), 'constant', value);
 }
@@ -123,7 +123,7 @@ const transposedConvolution: Operator = (node) => {
     const extra =
       attributes.ints('output_padding', { min: 0, count: strides.length }) ?? strides.map(() => 0);
     const bias = b ? tensorOf(b) : null;
-    // The whole result, of which the padding is cut off afterwards.
+    // Computes the whole result, then crops the padding.
     const all =
       strides.length === 1
         ? convTranspose1d(own, weight, bias, {
@@ -144,7 +144,7 @@ const transposedConvolution: Operator = (node) => {
   };
 };
 
-/** Entries after the last one, which no window reaches: the bias. */
+/** Appends entries that no window reaches; they equal the bias. */
 function behind(y: Tensor, dim: number, count: number, bias: Tensor | null): Tensor {
   const amounts = [...Array<number>(2 * (y.rank - 1 - dim)).fill(0), 0, count];
   if (!bias) return pad(y, amounts);
@@ -152,13 +152,13 @@ function behind(y: Tensor, dim: number, count: number, bias: Tensor | null): Ten
   return pad(y.sub(bias.reshape(shape)), amounts).add(bias.reshape(shape));
 }
 
-/** Windows that extend past the end are part of the result; the last ones may lack entries. */
+/** Returns the extra padding for windows that extend past the end and may lack entries. */
 function rest(size: number, window: Window, i: number): number {
   const { kernel, strides, dilations, pads } = window;
   const reach = (kernel[i]! - 1) * dilations[i]! + 1;
   const total = size + pads[i]![0] + pads[i]![1];
   const count = Math.ceil((total - reach) / strides[i]!) + 1;
-  // A window that would begin after the operand doesn't count.
+  // A window that would start after the operand doesn't count.
   const isInside = (count - 1) * strides[i]! < size + pads[i]![0];
   return Math.max(0, ((isInside ? count : count - 1) - 1) * strides[i]! + reach - total);
 }
@@ -187,7 +187,7 @@ const maxPool: Operator = (node) => {
   };
 };
 
-/** Sums of windows as a convolution with ones, divided by how many entries each has. */
+/** Sums windows by a convolution with ones and divides by their numbers of entries. */
 const averagePool: Operator = (node) => {
   const { attributes } = node;
   const countsPadding = attributes.flag('count_include_pad', false);
@@ -198,7 +198,7 @@ const averagePool: Operator = (node) => {
     const sums = windowSums(padded(planes, window.pads, 0), window);
     const ones = planes.narrow(0, 0, 1).mul(0).add(1);
     const plain = windowOf(node, given, window.kernel).pads;
-    // Entries that rounding up adds never count; padding counts if requested.
+    // Entries added by rounding up never count; padding counts if requested.
     const counted = countsPadding
       ? padded(padded(ones, plain, 1), surplus(window.pads, plain), 0)
       : padded(ones, window.pads, 0);

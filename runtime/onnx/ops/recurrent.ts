@@ -13,7 +13,7 @@ interface Weights {
   readonly hiddenBias: Tensor | null;
 }
 
-/** State [batch, hidden] after one step; an LSTM has two. */
+/** Returns the state [batch, hidden] after one step; an LSTM has two. */
 type Cell = (x: Tensor, state: readonly Tensor[], weights: Weights) => readonly Tensor[];
 
 const gate = (x: Tensor, number: number, hidden: number): Tensor =>
@@ -120,7 +120,7 @@ function run(operands: readonly Operand[], layout: Layout): readonly Value[] {
       const at = isReverse ? steps - 1 - t : t;
       const next = cell(x.select(0, at), state, weights);
       const isInside = column?.gt(at);
-      // A sequence that is over, or not there yet in reverse, keeps its state, and its outputs are zeros.
+      // A sequence that has ended, or in reverse not yet started, keeps its state and outputs zeros.
       state = isInside ? next.map((own, i) => where(isInside, own, state[i]!)) : next;
       hiddens.push(isInside ? where(isInside, next[0]!, zeros) : next[0]!);
     }
@@ -128,7 +128,7 @@ function run(operands: readonly Operand[], layout: Layout): readonly Value[] {
     outputs.push(stack(hiddens, 0));
     for (let i = 0; i < states; i++) last[i]!.push(state[i]!);
   }
-  // [steps, directions, batch, hidden], or the batch first.
+  // [steps, directions, batch, hidden], or batch first.
   const all = stack(outputs, 1);
   const finals = last.map((own) => stack(own, isBatchFirst ? 1 : 0));
   return [isBatchFirst ? all.permute([2, 0, 1, 3]) : all, ...finals];

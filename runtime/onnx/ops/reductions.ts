@@ -63,7 +63,7 @@ const topK: Operator = ({ attributes }) => {
   };
 };
 
-/** The result of a reduction over no entries: the identity of the op. */
+/** Returns the result of a reduction over no entries: the op's identity element. */
 function withoutEntries(
   x: Tensor,
   dims: readonly number[],

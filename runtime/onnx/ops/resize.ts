@@ -8,7 +8,7 @@ import { wrongSetting } from '../values/wrong-setting.ts';
 interface Settings {
   readonly mode: 'nearest' | 'linear' | 'cubic';
   readonly rounding: string;
-  /** Where entry `i` of the result is among the entries of the operand. */
+  /** Maps entry `i` of the result to a position among the operand's entries. */
   readonly place: Place;
   readonly cubic: number;
   readonly excludesOutside: boolean;
@@ -16,7 +16,7 @@ interface Settings {
 
 type Place = (i: number, axis: Axis) => number;
 
-/** One axis: its sizes before and after, and their ratio as the model says it. */
+/** One axis: its sizes before and after, and the scale that the model specifies. */
 interface Axis {
   readonly dim: number;
   readonly from: number;
@@ -62,7 +62,7 @@ function settingsOf({ attributes }: NodeFacts): Settings {
   };
 }
 
-/** Terms of an entry: the entries of the operand, with a weight each. */
+/** The terms of an entry: indices into the operand, each with a weight. */
 type Terms = readonly (readonly [place: number, weight: number])[];
 
 function termsOf(i: number, axis: Axis, settings: Settings): Terms {
@@ -90,7 +90,7 @@ function termsOf(i: number, axis: Axis, settings: Settings): Terms {
   return kept.map((weight, k) => [inside(low - 1 + k), weight / sum]);
 }
 
-/** One axis in another size: entries of the operand, weighed and added up. */
+/** Resizes one axis by weighted sums of the operand's entries. */
 function resized(x: Tensor, axis: Axis, settings: Settings): Tensor {
   const terms: Terms[] = [];
   for (let i = 0; i < axis.size; i++) terms.push(termsOf(i, axis, settings));
@@ -111,7 +111,7 @@ function resized(x: Tensor, axis: Axis, settings: Settings): Tensor {
   return sum!;
 }
 
-/** The most entries of an axis: more of them come from a damaged file. */
+/** The size limit of an axis, which only damaged files exceed. */
 const mostEntries = 2 ** 20;
 
 function axesOf(

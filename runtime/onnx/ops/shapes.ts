@@ -28,7 +28,7 @@ import { wrongSetting } from '../values/wrong-setting.ts';
 
 const shapeOf = (value: Value): readonly number[] => value.shape;
 
-/** The same elements in another shape, of JavaScript numbers too. */
+/** Reshapes a tensor or JavaScript numbers. */
 const reshaped = (x: Value, shape: readonly number[]): Value =>
   isHost(x) ? reshapedHost(x, shape) : x.reshape(shape);
 
@@ -151,7 +151,7 @@ function rangeOf(size: number, dim: number, from: number, until: number, step: n
   const clip = (place: number, low: number, high: number) =>
     Math.min(Math.max(place < 0 ? place + size : place, low), high);
   const start = step > 0 ? clip(from, 0, size) : clip(from, 0, size - 1);
-  // −1 is before the first entry here, not the last one.
+  // Here −1 means before the first entry, not the last entry.
   const end = step > 0 ? clip(until, 0, size) : clip(until, -1, size - 1);
   return { dim, start, step, length: Math.max(0, Math.ceil((end - start) / step)) };
 }
@@ -277,13 +277,13 @@ const triangle: Operator = ({ attributes }) => {
   };
 };
 
-/** The sizes of planes of images. */
+/** Returns the sizes of image planes. */
 function planesOf(x: Tensor): [number, number, number, number] {
   if (x.rank === 4) return x.shape as unknown as [number, number, number, number];
   throw wrongSetting(`${x.rank} dimensions`, 'images of 4 dimensions');
 }
 
-/** Blocks of channels to places in the plane. */
+/** Moves blocks of channels to positions in the plane. */
 const depthToSpace: Operator = ({ attributes }) => {
   const size = attributes.int('blocksize', 1, { min: 1 });
   const isColumns = attributes.choice('mode', ['DCR', 'CRD'], 'DCR') === 'CRD';

@@ -3,9 +3,9 @@ import { badWeights, shown } from '../../weights/bad-file.ts';
 import type { ExternalData } from './tensors.ts';
 
 /**
- * Reads files in the folder of the model, and nothing else: names with `..`, absolute ones and links that leave the folder are a
- * DataError. So are tensors that read more of a file, all in all, than it has: sharing its parts would let a small file
- * fill the memory.
+ * Returns a reader of files in the model's folder only: names with `..`, absolute names and links out of the
+ * folder throw DataError. So do tensors that in total read more of a file than its size: otherwise a small file
+ * with shared parts could fill the memory.
  */
 export function dataBeside(folder: string): ExternalData {
   const { closeSync, openSync, readSync, realpathSync, statSync } = nodeModule('node:fs');
@@ -25,7 +25,8 @@ export function dataBeside(folder: string): ExternalData {
     try {
       const path = realpathSync(join(root, location));
       if (!path.startsWith(root + sep)) throw outside(location);
-      // Before it is opened: opening a pipe waits for a writer. A file of several names may lie outside of the folder, too.
+      // Checked before opening, because opening a pipe waits for a writer. A file with several names may also be
+      // outside the folder.
       const stats = statSync(path);
       const { size } = stats;
       if (!stats.isFile() || stats.nlink > 1) throw outside(location);
@@ -50,7 +51,7 @@ export function dataBeside(folder: string): ExternalData {
   };
 }
 
-/** For a model without a folder: its weights have to be in it. */
+/** For a model without a folder, which must contain its weights. */
 export const noExternalData: ExternalData = (location) => {
   throw badWeights(
     'onnx',

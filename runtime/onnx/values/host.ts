@@ -4,13 +4,14 @@ import { Tensor } from '../../tensor/tensor.ts';
 import { wrongSetting } from './wrong-setting.ts';
 
 /**
- * Numbers that a model computes besides its tensors: sizes, places, axes, and fractions of them. They are JavaScript numbers, so a
- * compiled program knows them. int64 tensors are such numbers, since tensors here have at most 32 bits per integer.
+ * Numbers that a model computes besides its tensors: sizes, indices, axes, and fractions of them. They are
+ * JavaScript numbers, so that compiled programs know them. int64 tensors become such numbers too, because tensors
+ * have at most 32 bits per integer.
  */
 export interface Host {
   readonly shape: readonly number[];
   readonly values: readonly number[];
-  /** The dtype of the value as a tensor. */
+  /** The dtype that the value has as a tensor. */
   readonly dtype: DType;
 }
 
@@ -22,14 +23,14 @@ export function hostOf(
   return { values: dtype === 'float32' ? values.map(Math.fround) : values, shape, dtype };
 }
 
-/** A value of a model while it runs; null: an optional one that is omitted. */
+/** A value of a running model; null for an omitted optional value. */
 export type Value = Tensor | Host;
 export type Operand = Value | null;
 
 export const isHost = (value: Operand | undefined): value is Host =>
   value !== null && value !== undefined && !(value instanceof Tensor);
 
-/** The value as a tensor; beyond 32 bits integers are the nearest ones that a tensor has. */
+/** Returns the value as a tensor; integers beyond 32 bits are clamped to the nearest representable ones. */
 export function tensorOf(value: Value): Tensor {
   if (value instanceof Tensor) return value;
   const { values, shape, dtype } = value;
@@ -39,24 +40,24 @@ export function tensorOf(value: Value): Tensor {
 
 const clampInt = (value: number): number => Math.min(Math.max(value, -(2 ** 31)), 2 ** 31 - 1);
 
-/** How many elements a shape has. */
+/** Returns the number of elements of a shape. */
 export const countOf = (shape: readonly number[]): number =>
   shape.reduce((product, size) => product * size, 1);
 
-/** The numbers of a value; those of a tensor are read. */
+/** Returns the numbers of a value, reading them if it is a tensor. */
 export function numbersIn(value: Value): readonly number[] {
   if (isHost(value)) return value.values;
   return Array.from(value.dataSync() as ArrayLike<number>, Number);
 }
 
-/** The only number of a value. Throws ArgumentError for one of another number of elements. */
+/** Returns a value's only number. Throws ArgumentError if there isn't exactly one. */
 export function numberIn(value: Value): number {
   const values = numbersIn(value);
   if (values.length === 1) return values[0]!;
   throw wrongSetting(`${values.length} numbers`, 'one number');
 }
 
-/** The numbers of a value of integers. Throws ArgumentError for floating-point ones. */
+/** Returns the numbers of an integer value. Throws ArgumentError for floating-point. */
 export function integersIn(value: Value): readonly number[] {
   const { dtype } = value;
   if (dtype === 'int32' || dtype === 'uint8') return numbersIn(value);
@@ -69,12 +70,12 @@ export function integerIn(value: Value): number {
 }
 
 /**
- * The most numbers that an operator computes in JavaScript. They are sizes and places, a few for each dimension; more of them
- * come from a damaged file.
+ * The limit of numbers that an operator computes in JavaScript. Real models have a few per dimension (sizes and
+ * indices); only damaged files exceed it.
  */
 const mostHostNumbers = 2 ** 20;
 
-/** The number of elements of a shape. Throws ArgumentError where no list can have them. */
+/** Returns the number of elements of a shape. Throws ArgumentError if no list can have that many. */
 export function hostCount(shape: readonly number[]): number {
   const count = countOf(shape);
   if (shape.every((size) => size >= 0) && count <= mostHostNumbers) return count;
@@ -84,13 +85,13 @@ export function hostCount(shape: readonly number[]): number {
   );
 }
 
-/** The same numbers in another shape. Throws ArgumentError for one of another number of elements. */
+/** Returns the same numbers in another shape. Throws ArgumentError if the number of elements differs. */
 export function reshapedHost({ values, dtype }: Host, shape: readonly number[]): Host {
   if (countOf(shape) === values.length) return hostOf(values, shape, dtype);
   throw wrongSetting(`shape [${shape.join(', ')}]`, `a shape of ${values.length} elements`);
 }
 
-/** Elements in another order: `from` says where an element of the result is in the operand. */
+/** Reorders elements: `from` returns the operand index of each result element. */
 export function rearranged(
   x: Host,
   shape: readonly number[],
@@ -111,7 +112,10 @@ export function rearranged(
   return hostOf(values, shape, x.dtype);
 }
 
-/** Elements of all of them, broadcast against each other. Throws ArgumentError for results that are not integers. */
+/**
+ * Combines the elements of all operands, broadcast against each other. Throws ArgumentError if a result is not an
+ * integer.
+ */
 export function broadcastHosts(
   hosts: readonly Host[],
   dtype: DType,
@@ -133,7 +137,7 @@ export function broadcastHosts(
   return hostOf(values, shape, dtype);
 }
 
-/** Place of element `i` of `shape` in an operand that broadcasts to it. */
+/** Returns the index, in an operand that broadcasts to `shape`, for element `i` of `shape`. */
 function placeIn(own: readonly number[], shape: readonly number[], i: number): number {
   let [place, stride, rest] = [0, 1, i];
   for (let d = shape.length - 1; d >= 0; d--) {

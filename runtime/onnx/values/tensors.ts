@@ -12,9 +12,9 @@ interface Kind {
   readonly name: string;
   readonly bytes: number;
   readonly read: Read;
-  /** Where it is as a tensor. */
+  /** The dtype of the resulting tensor. */
   readonly dtype: DType;
-  /** Integers that are JavaScript numbers. */
+  /** Set for integers that become JavaScript numbers. */
   readonly isHost?: true;
   readonly list: 'floatData' | 'int32Data' | 'int64Data' | 'doubleData' | 'uint64Data';
 }
@@ -109,7 +109,7 @@ const kinds: ReadonlyMap<number, Kind> = new Map<number, Kind>([
   ],
 ]);
 
-/** The dtype of an element type; throws DataError for texts, complex numbers and quantized ones. */
+/** Returns the dtype of an element type; throws DataError for strings, complex numbers and quantized types. */
 export function dtypeOf(type: number | undefined, where: string): DType {
   return kindOf(type, where).dtype;
 }
@@ -121,10 +121,10 @@ function kindOf(type: number | undefined, where: string): Kind {
   throw badWeights('onnx', where, `element type ${type ?? 0}`, expected);
 }
 
-/** Bytes of files beside the model: a range of the file of that name. */
+/** Reads a byte range of a file next to the model. */
 export type ExternalData = (location: string, offset: number, length: number) => Uint8Array;
 
-/** A tensor of the file: sizes, lengths and where its data lies are checked. Throws DataError. */
+/** Reads a tensor of the file, checking its sizes, length and data location. Throws DataError. */
 export function readTensor(proto: OnnxTensor, external: ExternalData): Value {
   const where = `the tensor ${shown(proto.name ?? '')}`;
   const kind = kindOf(proto.dataType, where);
@@ -147,7 +147,7 @@ export function readTensor(proto: OnnxTensor, external: ExternalData): Value {
   return kind.isHost ? hostOf(values, shape) : stored(values, dtype, shape);
 }
 
-/** Halves are given as their bits. */
+/** Half-precision numbers are given as bits. */
 function stored(values: readonly number[], dtype: DType, shape: readonly number[]): Tensor {
   const data =
     dtype === 'float16' || dtype === 'bfloat16'

@@ -1,4 +1,4 @@
-/** x[…] with numbers, slices, new dimensions, masks and index tensors, by NumPy's and PyTorch's rules. */
+/** Indexing x[…] with numbers, slices, new dimensions, masks and index tensors, by the rules of NumPy and PyTorch. */
 
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError } from '../../errors/errors.ts';
@@ -25,13 +25,12 @@ export type SliceIndex =
   | readonly [start?: number | null, end?: number | null, step?: number | null];
 
 /**
- * A number chooses an entry, a slice a range; null adds a dimension, '...' represents all dimensions
- * that are not named; a bool tensor is a mask over as many dimensions as it has, an int32 tensor chooses
- * entries.
+ * A number selects an entry, a slice a range; null adds a dimension, '...' represents all unnamed dimensions; a
+ * bool tensor is a mask over as many dimensions as it has, an int32 tensor selects entries.
  */
 export type IndexItem = number | null | '...' | SliceIndex | Tensor;
 
-/** The range `start:end:step` of Python. */
+/** Returns Python's range `start:end:step`. */
 export function slice(
   start: number | null = null,
   end: number | null = null,
@@ -40,7 +39,7 @@ export function slice(
   return [start, end, step];
 }
 
-/** For indices that come from plain JavaScript. */
+/** Checks indices passed from untyped JavaScript. */
 function expectItems(op: string, items: readonly IndexItem[]): void {
   const wrong = Array.isArray(items) ? items.findIndex((item) => !isItem(item)) : 0;
   if (wrong < 0) return;
@@ -64,13 +63,13 @@ const rangeNames: ReadonlySet<string> = new Set(['start', 'end', 'step']);
 
 const isMask = (item: IndexItem): item is Tensor => item instanceof Tensor && item.dtype === 'bool';
 
-/** A view of `x` after all basic indices, and the index tensors with the dimensions they are for. */
+/** A view of `x` after all basic indices, and the index tensors with the dimensions they apply to. */
 interface Plan {
   readonly base: Tensor;
   readonly tensors: readonly { readonly dim: number; readonly index: Tensor }[];
 }
 
-/** How many dimensions of the tensor an item uses up. */
+/** Returns the number of tensor dimensions that an item consumes. */
 function consumed(item: IndexItem): number {
   if (item === null || item === '...') return 0;
   return isMask(item) ? item.rank : 1;
@@ -137,7 +136,7 @@ function expectMask(x: Tensor, dim: number, mask: Tensor): void {
   });
 }
 
-/** Index tensors side by side, and the order of dimensions that puts theirs next to each other. */
+/** Index tensors stacked, and the order of dimensions that makes theirs adjacent. */
 interface Joined {
   readonly base: Tensor;
   /** [number of index tensors, ...their common shape]. */
@@ -154,12 +153,12 @@ function joined({ base, tensors }: Plan): Joined {
   const first = dims[0]!;
   const adjacent = dims.every((dim, i) => dim === first + i);
   if (adjacent) return { base, index, dim: first };
-  // Dimensions between them: the chosen ones come first, as in NumPy.
+  // The indexed dimensions are not adjacent: they come first, as in NumPy.
   const others = base.shape.map((_, d) => d).filter((d) => !dims.includes(d));
   return { base: permute(base, [...dims, ...others]), index, dim: 0 };
 }
 
-/** `x[items]`: a view where only numbers, slices and null are given, otherwise a copy. */
+/** `x[items]`: a view if there are only numbers, slices and null, else a copy. */
 export function index(x: Tensor, ...items: IndexItem[]): Tensor {
   expectTensors('index', x);
   expectItems('index', items);
@@ -172,7 +171,7 @@ export function index(x: Tensor, ...items: IndexItem[]): Tensor {
 }
 
 export interface IndexPutOptions {
-  /** Adds to what is there; equal places add up. Without it the last of equal places wins. */
+  /** Adds to the existing values, accumulating repeated indices. Otherwise the last of repeated indices wins. */
   readonly accumulate?: boolean;
 }
 
@@ -191,7 +190,7 @@ function replaced(plan: Plan, value: Tensor | number, accumulate: boolean): Tens
   );
 }
 
-/** A copy of `x` with `x[items] = value`, or `+=`. Differentiable in both. */
+/** Returns a copy of `x` with `x[items] = value`, or `+=`. Differentiable in both tensors. */
 export function indexPut(
   x: Tensor,
   items: readonly IndexItem[],
@@ -218,8 +217,8 @@ export function indexPut(
 }
 
 /**
- * `x[mask] = value` where all chosen entries get the same value: no size depends on the mask then.
- * Null where that isn't so.
+ * Implements `x[mask] = value` for a single value for all selected entries, when no size depends on the mask.
+ * Returns null otherwise.
  */
 function filledWhere(
   x: Tensor,
@@ -236,7 +235,7 @@ function filledWhere(
   return where(test, content, x);
 }
 
-/** The value of every chosen entry; null where they differ, or it doesn't fit. */
+/** Returns the value of every selected entry; null if they differ or the value doesn't fit. */
 function entryOf(x: Tensor, entry: Shape, value: Tensor | number): Tensor | null {
   if (isNumber(value)) return fullLike(x, value, { shape: [] });
   if (value.dtype !== x.dtype) return null;
@@ -251,7 +250,7 @@ function entryOf(x: Tensor, entry: Shape, value: Tensor | number): Tensor | null
   return fits ? reshape(value, own) : null;
 }
 
-/** `x[items] = value`, or `+=`, in place. */
+/** Performs `x[items] = value`, or `+=`, in place. */
 export function indexPut_(
   x: Tensor,
   items: readonly IndexItem[],

@@ -1,4 +1,4 @@
-/** Rows of a table by index, and their opposite. */
+/** Table rows by index, and the inverse, one-hot encoding. */
 
 import { noGrad } from '../../autograd/grad-mode.ts';
 import { deviceGuard } from '../../device/current.ts';
@@ -25,19 +25,19 @@ import { expectNumber } from '../record/positional.ts';
 import { norm } from '../reduce/statistics.ts';
 
 export interface EmbeddingOptions {
-  /** The row of this index gets no gradient; a negative one counts from the last. */
+  /** The index of a row that gets no gradient; negative indices count from the end. */
   readonly paddingIdx?: number | null;
-  /** Rows that are used and have a larger norm are scaled down to it first, in place. */
+  /** Looked-up rows with a larger norm are first rescaled to it, in place. */
   readonly maxNorm?: number | null;
-  /** The p of that norm. 2 by default. */
+  /** The order p of that norm; 2 by default. */
   readonly normType?: number;
-  /** Divides the gradient of a row by how often it is used. */
+  /** Divides a row's gradient by its number of uses. */
   readonly scaleGradByFreq?: boolean;
 }
 
 const embeddingOptions = ['paddingIdx', 'maxNorm', 'normType', 'scaleGradByFreq'] as const;
 
-/** Rows of `weight` [n, size] for every index: the gradient adds up what each row is used for. */
+/** Returns the row of `weight` [n, size] for each index. A row's gradient sums over its uses. */
 export function embedding(weight: Tensor, indices: Tensor, options: EmbeddingOptions = {}): Tensor {
   expectTensors('embedding', weight, indices);
   expectNames('embedding', options, embeddingOptions);
@@ -74,7 +74,7 @@ function limitNorms(weight: Tensor, indices: Tensor, maxNorm: number, p: number)
   );
 }
 
-/** x itself; its gradient is multiplied by `factor`. */
+/** The identity, whose gradient is multiplied by `factor`. */
 export const scaleGradientOp = defineOp({
   name: 'scaleGradient',
   operands: { x: 'data', factor: 'data' },
@@ -93,7 +93,7 @@ function sharedGradient(rows: Tensor, indices: Tensor, weight: Tensor): Tensor {
   return bind1(scaleGradientOp, [rows, factor]);
 }
 
-/** int32 [..., classes]: 1 at each index, 0 elsewhere. */
+/** Returns int32 [..., classes]: 1 at each index, 0 elsewhere. */
 export function oneHot(indices: Tensor, classes: number): Tensor {
   expectTensors('oneHot', indices);
   expectNumber('oneHot', 'classes', classes);

@@ -1,4 +1,4 @@
-/** Copies of a tensor in which a part is another tensor: entries, slices, diagonals, masked elements. */
+/** Copies of a tensor with a region replaced: entries, slices, diagonals, masked elements. */
 
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError } from '../../errors/errors.ts';
@@ -24,7 +24,7 @@ import { cumsum } from '../reduce/scans.ts';
 const places = (x: Tensor, start: number, count: number, step: number): Tensor =>
   arange(start, plus(start, count * step), step, { dtype: 'int32', device: x.device });
 
-/** Entry `index` of `dim` replaced by `source`, which lacks that dimension. */
+/** Returns a copy with entry `index` of `dim` replaced by `source`, which lacks that dimension. */
 export function selectScatter(x: Tensor, source: Tensor, dim: number, index: number): Tensor {
   expectTensors('selectScatter', x, source);
   expectNumber('selectScatter', 'index', index);
@@ -42,7 +42,7 @@ export function selectScatter(x: Tensor, source: Tensor, dim: number, index: num
   return tidy(() => indexCopy(x, at, places(x, place, 1, 1), unsqueeze(source, at)));
 }
 
-/** `x.slice(dim, start, end, step)` replaced by `source`. */
+/** Returns a copy with `x.slice(dim, start, end, step)` replaced by `source`. */
 export function sliceScatter(
   x: Tensor,
   source: Tensor,
@@ -63,7 +63,7 @@ export function sliceScatter(
   });
 }
 
-/** A diagonal replaced by `source`. */
+/** Returns a copy with a diagonal replaced by `source`. */
 export function diagonalScatter(x: Tensor, source: Tensor, offset = 0, dim1 = 0, dim2 = 1): Tensor {
   expectTensors('diagonalScatter', x, source);
   return tidy(() => {
@@ -80,8 +80,8 @@ export function diagonalScatter(x: Tensor, source: Tensor, offset = 0, dim1 = 0,
 }
 
 /**
- * The elements of `source`, in order, where the mask is true; `x` elsewhere. Both broadcast; the source
- * has at least as many elements as the mask has true ones.
+ * Returns the elements of `source`, in order, where the mask is true, and `x` elsewhere. `x` and mask broadcast;
+ * the source has at least as many elements as the mask has true ones.
  */
 export function maskedScatter(x: Tensor, mask: Tensor, source: Tensor): Tensor {
   expectTensors('maskedScatter', x, mask, source);
@@ -90,7 +90,7 @@ export function maskedScatter(x: Tensor, mask: Tensor, source: Tensor): Tensor {
     const chosen = cast(test, 'bool');
     if (target.numel() === 0) return add(target, 0);
     const order = add(cumsum(reshape(cast(chosen, 'int32'), [target.numel()]), 0), -1);
-    // Without elements there may still be nothing to choose.
+    // Without elements there may still be nothing to select.
     const values =
       source.numel() === 0 ? expand(narrow(reshape(x, [x.numel()]), 0, 0, 1), [1]) : source;
     const found = reshape(take(values, clampMin(order, 0)), target.shape);

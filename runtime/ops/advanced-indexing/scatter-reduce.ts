@@ -1,4 +1,4 @@
-/** Values combined where their indices say: sums, products, means and extremes. */
+/** Combines values by index: sums, products, means and extremes. */
 
 import * as indexingKernels from '../../device/cpu/movement/indexing.ts';
 import { type Attrs, named } from '../../device/kernel-op.ts';
@@ -27,7 +27,7 @@ import { expectTensors } from '../record/expect-tensors.ts';
 export type ScatterReduction = 'sum' | 'prod' | 'mean' | 'amax' | 'amin';
 
 export interface ScatterOptions {
-  /** Whether the tensor's own values take part. True by default. */
+  /** Whether the tensor's own values are included. True by default. */
   readonly includeSelf?: boolean;
 }
 
@@ -63,7 +63,7 @@ export const scatterReduceOp: OpRecord = defineOp({
   },
 });
 
-/** dy over the number of values that equal the extreme, the tensor's own included if it takes part. */
+/** Divides dy by the number of values that equal the extreme, including the tensor's own if it takes part. */
 function share(
   x: Tensor,
   index: Tensor,
@@ -79,7 +79,7 @@ function share(
   return div(dy, scatterAdd(own, at, index, chosen));
 }
 
-/** The product of the others: by division, or made again where x itself is 0. */
+/** Returns the product of the other values: by division, or recomputed where x itself is 0. */
 function productGradient(x: Tensor, index: Tensor, source: Tensor, dy: Tensor, attrs: Attrs) {
   const own = maskedFill(x, eq(x, 0), 1);
   return div(mul(dy, bind1(scatterReduceOp, [own, index, source], attrs)), own);
@@ -98,7 +98,7 @@ function sourceGradient(
   const none = fullLike(x, 0);
   const zeros = gather(scatterAdd(none, dim, index, cast(zero, x.dtype)), dim, index);
   const single = logicalAnd(zero, eq(zeros, 1));
-  // The only zero among the values of its place: the product of the others is made again.
+  // If this is the only zero at its position, the product of the others is recomputed.
   const others = bind1(scatterReduceOp, [x, index, maskedFill(source, single, 1)], attrs);
   const byDivision = div(gather(mul(dy, out), dim, index), maskedFill(source, zero, 1));
   return where(single, gather(mul(dy, others), dim, index), byDivision);
@@ -111,7 +111,7 @@ const kernelFor =
   (x, index, source, dim, includeSelf) =>
     bind1(scatterReduceOp, [x, index, source], { dim, reduce, includeSelf });
 
-/** Places that get something start from 0 if their own value takes no part. */
+/** Positions that receive values start from 0 if their own value is excluded. */
 const total: Combining = (x, index, source, dim, includeSelf) =>
   scatterAdd(includeSelf ? x : scatter(x, dim, index, 0), dim, index, source);
 
@@ -136,8 +136,8 @@ const combinings: { readonly [R in ScatterReduction]: Combining } = {
 };
 
 /**
- * A copy of `x` in which the elements that `index` names along `dim` are combined with those of
- * `source`: the opposite of gather, for every reduction.
+ * Returns a copy of `x` in which the elements that `index` selects along `dim` are combined with those of
+ * `source`: the inverse of gather, for every reduction.
  */
 export function scatterReduce(
   x: Tensor,
@@ -182,7 +182,7 @@ export function scatterReduce(
   });
 }
 
-/** `scatterReduce` with whole entries of `source`, one for each of `index` [k]. */
+/** Like `scatterReduce`, with entire entries of `source`, one for each element of `index` [k]. */
 export function indexReduce(
   x: Tensor,
   dim: number,

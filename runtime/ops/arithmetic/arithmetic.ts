@@ -71,7 +71,7 @@ export const maximumOp = defineOp({
   },
 });
 
-/** The gradient of max(x, y) for x: all where x is larger, half at a tie, as in PyTorch. */
+/** The gradient of max(x, y) for x: dy where x is larger, half of it at a tie, as in PyTorch. */
 export const largerShareOp: OpRecord = defineOp({
   name: 'largerShare',
   operands: { dy: 'data', x: 'data', y: 'data' },
@@ -99,7 +99,7 @@ export const minimumOp = defineOp({
   },
 });
 
-// Arithmetic of a tensor and a number
+// Arithmetic with a tensor and a number
 
 export const addScalarOp = defineOp({
   name: 'addScalar',
@@ -174,17 +174,17 @@ export function mul(a: Tensor, b: Operand): Tensor {
   return isNumber(b) ? bindNumber(mulScalarOp, a, b) : bindPromoted(mulOp, a, b);
 }
 
-/** `mul` of a float32 tensor and a number: no promotion. */
+/** Multiplies a float32 tensor by a number, without promotion. */
 function mulScalar(a: Tensor, value: number): Tensor {
   return bind1(mulScalarOp, [a], { value });
 }
 
-/** The larger of each pair; NaN where either is NaN. */
+/** The elementwise maximum; NaN if either is NaN. */
 export const maximum = (a: Tensor, b: Tensor): Tensor => {
   expectTensors('maximum', a, b);
   return bindPromoted(maximumOp, a, b);
 };
-/** The smaller of each pair; NaN where either is NaN. */
+/** The elementwise minimum; NaN if either is NaN. */
 export const minimum = (a: Tensor, b: Tensor): Tensor => {
   expectTensors('minimum', a, b);
   return bindPromoted(minimumOp, a, b);

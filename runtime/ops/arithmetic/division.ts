@@ -54,7 +54,7 @@ export const divScalarOp: OpRecord = defineOp({
 
 // Rounding
 
-/** Integers are whole already. */
+/** Integers are left unchanged. */
 function rounding(name: 'floor' | 'ceil' | 'trunc' | 'round') {
   const op = defineOp({
     name,
@@ -71,7 +71,7 @@ export const ceil = rounding('ceil');
 export const trunc = rounding('trunc');
 const roundToInteger = rounding('round');
 
-/** Halves go to the even neighbour, as in PyTorch; `decimals` digits after the point stay. */
+/** Rounds half to even, as in PyTorch; keeps `decimals` decimal places. */
 export function round(a: Tensor, decimals = 0): Tensor {
   expectTensors('round', a);
   if (equals(decimals, 0)) return roundToInteger(a);
@@ -87,16 +87,16 @@ export const frac = (a: Tensor): Tensor => {
   return tidy(() => sub(a, trunc(a)));
 };
 
-// Quotients in whole numbers and their remainders
+// Integer quotients and remainders
 
 interface Division {
   readonly float: (x: Expr, y: Expr) => Expr;
   readonly int: (x: Expr, y: Expr) => Expr;
-  /** The quotient that the remainder belongs to; null when the result is a quotient itself. */
+  /** Returns the quotient that the remainder belongs to; null if the result is itself a quotient. */
   readonly quotient: ((a: Tensor, b: Operand) => Tensor) | null;
 }
 
-/** The same between two tensors and between a tensor and a number, in float32 and in int32. */
+/** Defines a division for tensor and tensor, or tensor and number, in float32 and int32. */
 function division(name: string, { float, int, quotient }: Division) {
   const remainderGradients = quotient && {
     x: saving({ x: 'shape' }, ({ x }, dy) => sumTo(dy, x)),
@@ -133,7 +133,7 @@ function division(name: string, { float, int, quotient }: Division) {
   };
 }
 
-/** The quotient rounded down; float32 by 0 gives an infinity or NaN, int32 by 0 gives 0. */
+/** The quotient rounded down; dividing by 0 gives an infinity or NaN in float32, 0 in int32. */
 export const floorDivide = division('floorDivide', {
   float: F.floorDivide,
   int: F.floorDivideInt,
@@ -146,14 +146,14 @@ const truncDivide = division('truncDivide', {
   quotient: null,
 });
 
-/** The remainder with the sign of the divisor, as Python's `%`. */
+/** The remainder with the sign of the divisor, like Python's `%`. */
 export const remainder = division('remainder', {
   float: F.remainder,
   int: F.remainder,
   quotient: floorDivide,
 });
 
-/** The remainder with the sign of the dividend, as JavaScript's `%`. */
+/** The remainder with the sign of the dividend, like JavaScript's `%`. */
 export const fmod = division('fmod', { float: E.rem, int: E.rem, quotient: truncDivide });
 
 export interface DivOptions {
@@ -161,7 +161,7 @@ export interface DivOptions {
   readonly roundingMode?: 'floor' | 'trunc' | null;
 }
 
-/** True division: integers are divided as float32. */
+/** True division; integers are divided as float32. */
 export function div(a: Tensor, b: Operand, options: DivOptions = {}): Tensor {
   expectTensors('div', a);
   expectOperand('div', b);

@@ -1,4 +1,4 @@
-/** Exponentials, logarithms, trigonometric and hyperbolic functions, erf. All make float32. */
+/** Exponentials, logarithms, trigonometric and hyperbolic functions, erf. Integers become float32. */
 
 import { promote } from '../../spec/dtype.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
@@ -18,7 +18,7 @@ const y = E.input(1);
 
 type Derivative = (at: Tensor, dy: Tensor) => Tensor;
 
-/** A function whose gradient reads its operand (`of: 'x'`) or its result (`of: 'out'`). */
+/** Defines a function whose gradient reads its operand (`of: 'x'`) or its result (`of: 'out'`). */
 function float(name: string, expr: Expr, of: 'x' | 'out', derivative: Derivative) {
   const op = defineOp({
     name,
@@ -37,12 +37,12 @@ function float(name: string, expr: Expr, of: 'x' | 'out', derivative: Derivative
 
 export const exp = float('exp', E.exp(x), 'out', (out, dy) => mul(dy, out));
 export const exp2 = float('exp2', E.exp2(x), 'out', (out, dy) => mul(mul(dy, out), Math.LN2));
-/** eˣ − 1, also right for small x. */
+/** eˣ − 1, accurate for small x. */
 export const expm1 = float('expm1', F.expm1(x), 'out', (out, dy) => mul(dy, add(out, 1)));
 export const log = float('log', E.log(x), 'x', (x, dy) => div(dy, x));
 export const log2 = float('log2', E.log2(x), 'x', (x, dy) => div(dy, mul(x, Math.LN2)));
 export const log10 = float('log10', F.log10(x), 'x', (x, dy) => div(dy, mul(x, Math.LN10)));
-/** ln(1 + x), also right for small x. */
+/** ln(1 + x), accurate for small x. */
 export const log1p = float('log1p', F.log1p(x), 'x', (x, dy) => div(dy, add(x, 1)));
 
 export const sin = float('sin', E.sin(x), 'x', (x, dy): Tensor => mul(dy, cos(x)));
@@ -64,7 +64,7 @@ const twoOverRootPi = 2 / Math.sqrt(Math.PI);
 const bell = (x: Tensor, dy: Tensor): Tensor => mul(dy, mul(exp(neg(mul(x, x))), twoOverRootPi));
 
 export const erf = float('erf', F.erf(x), 'x', bell);
-/** 1 − erf(x), also right where that is small. */
+/** 1 − erf(x), accurate where it is small. */
 export const erfc = float('erfc', F.erfc(x), 'x', (x, dy) => neg(bell(x, dy)));
 
 function onePlusSquare(a: Tensor): Tensor {
@@ -72,7 +72,7 @@ function onePlusSquare(a: Tensor): Tensor {
 }
 
 function oneMinusSquare(a: Tensor): Tensor {
-  // As a product: 1 − a² loses its digits near 1.
+  // As a product, because 1 − a² loses precision near 1.
   return mul(add(neg(a), 1), add(a, 1));
 }
 

@@ -1,4 +1,4 @@
-/** Booleans: logic of tensors of any dtype, and what kind of number an element is. */
+/** Logic on tensors of any dtype, and classification of elements. */
 
 import type { TensorMeta } from '../../device/tensor-meta.ts';
 import { broadcastShapes } from '../../spec/shape.ts';
@@ -11,7 +11,7 @@ import { defineOp, expectTensor } from '../record/define-op.ts';
 const x = E.input(0);
 const isTrue = (a: Expr): Expr => E.ne(a, E.const(0));
 
-/** A logical op: everything but 0 counts as true, NaN included. */
+/** Defines a logical op: everything except 0 is true, including NaN. */
 function logical(name: string, expr: (a: Expr, b: Expr) => Expr) {
   const op = defineOp({
     name,
@@ -33,7 +33,7 @@ export const logicalAnd = logical('logicalAnd', (a, b) => E.select(a, b, E.const
 export const logicalOr = logical('logicalOr', (a, b) => E.select(a, E.const(1), b));
 export const logicalXor = logical('logicalXor', (a, b) => E.ne(a, b));
 
-/** A boolean per element. */
+/** Defines an op that returns a boolean per element. */
 function predicate(name: string, expr: Expr) {
   const op = defineOp({
     name,
@@ -45,7 +45,7 @@ function predicate(name: string, expr: Expr) {
 }
 
 export const logicalNot = predicate('logicalNot', E.eq(x, E.const(0)));
-// Asked by comparisons that GPU drivers don't fold: NaN is neither above 0 nor not.
+// Uses comparisons that GPU drivers don't fold: NaN is neither above 0 nor not above 0.
 export const isnan = predicate(
   'isnan',
   E.eq(E.add(E.gt(x, E.const(0)), E.le(x, E.const(0))), E.const(0)),

@@ -1,4 +1,4 @@
-/** Differences along a dimension, slopes and areas: calculus on samples. */
+/** Numerical calculus along a dimension: differences, slopes and areas. */
 
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError } from '../../errors/errors.ts';
@@ -20,12 +20,12 @@ import { sum } from '../reduce/reduce.ts';
 import { cumsum } from '../reduce/scans.ts';
 
 export interface DiffOptions {
-  /** Joined in front of, or behind, the tensor before anything is subtracted. */
+  /** Concatenated before and after the tensor first. */
   readonly prepend?: Tensor | null;
   readonly append?: Tensor | null;
 }
 
-/** Each entry less the one before it, `n` times. Booleans: whether they differ. */
+/** Differences of adjacent entries, `n` times. For booleans: whether they differ. */
 export function diff(x: Tensor, n = 1, dim = -1, options: DiffOptions = {}): Tensor {
   expectTensors('diff', x);
   expectNumber('diff', 'n', n);
@@ -60,7 +60,7 @@ function stepped(x: Tensor, dim: number): Tensor {
   return x.dtype === 'bool' ? ne(later, earlier) : sub(later, earlier);
 }
 
-/** All entries but the first, and all but the last. */
+/** Returns all entries except the first, and all except the last. */
 function neighbours(x: Tensor, dim: number): [later: Tensor, earlier: Tensor] {
   const size = x.shape[dim]!;
   const length = Math.max(0, size - 1);
@@ -68,15 +68,15 @@ function neighbours(x: Tensor, dim: number): [later: Tensor, earlier: Tensor] {
 }
 
 export interface GradientOptions {
-  /** Distance of the entries (1 by default), or one per dimension: a number, or the places themselves. */
+  /** The distance between entries (1 by default), or one item per dimension: a distance, or the coordinates. */
   readonly spacing?: number | readonly (number | Tensor)[];
   /** All dimensions by default. */
   readonly dim?: number | readonly number[];
-  /** Accuracy at the two ends. */
+  /** The order of accuracy at both ends. */
   readonly edgeOrder?: 1 | 2;
 }
 
-/** The slope in the direction of each dimension, by central differences of second order. */
+/** Slopes along each dimension, by second-order central differences. */
 export function gradient(x: Tensor, options: GradientOptions = {}): Tensor[] {
   expectTensors('gradient', x);
   expectNames('gradient', options, ['spacing', 'dim', 'edgeOrder']);
@@ -97,7 +97,7 @@ export function gradient(x: Tensor, options: GradientOptions = {}): Tensor[] {
   );
 }
 
-/** Distances between neighbours: a number, or a tensor that broadcasts along `dim`. */
+/** Distances between adjacent entries: a number, or a tensor that broadcasts along `dim`. */
 type Gaps = number | Tensor;
 
 function slopes(x: Tensor, dim: number, spacing: number | Tensor, edgeOrder: 1 | 2): Tensor {
@@ -112,7 +112,7 @@ function slopes(x: Tensor, dim: number, spacing: number | Tensor, edgeOrder: 1 |
   const gapAt = (start: number, length: number): Gaps =>
     isNumber(gaps) ? gaps : narrow(gaps, dim, start, length);
   const rises = diff(x, 1, dim);
-  // Slopes of the pieces between neighbours.
+  // Slopes between adjacent entries.
   const pieces = div(rises, gaps);
   const piece = (start: number, length: number) => narrow(pieces, dim, start, length);
   if (size === 2) return cat([piece(0, 1), piece(0, 1)], dim);
@@ -132,19 +132,19 @@ function slopes(x: Tensor, dim: number, spacing: number | Tensor, edgeOrder: 1 |
 const total = (a: Gaps, b: Gaps): Gaps =>
   isNumber(a) ? (isNumber(b) ? plus(a, b) : add(b, a)) : add(a, b);
 
-/** The mean of two slopes by the distance to the other one. */
+/** The weighted mean of two slopes, each weighted by the distance of the other. */
 function weighed(a: Tensor, weightA: Gaps, b: Tensor, weightB: Gaps): Tensor {
   return div(add(mul(a, weightA), mul(b, weightB)), total(weightA, weightB));
 }
 
-/** The slope at an end, by the parabola through three points. */
+/** The slope at an end, from the parabola through three points. */
 function extrapolated(near: Tensor, far: Tensor, nearGap: Gaps, farGap: Gaps): Tensor {
   const bend = div(mul(sub(near, far), nearGap), total(nearGap, farGap));
   return add(near, bend);
 }
 
 export interface TrapezoidOptions {
-  /** Places of the samples; equally spaced by `dx` (1) by default. */
+  /** Coordinates of the samples; equally spaced by `dx` (1) by default. */
   readonly x?: Tensor | null;
   readonly dx?: number;
   readonly dim?: number;
@@ -155,13 +155,13 @@ function areas(name: string, y: Tensor, { x = null, dx = 1, dim = -1 }: Trapezoi
   const [later, earlier] = neighbours(y, at);
   const height = add(later, earlier);
   if (!x) return { at, own: mul(height, quotient(dx, 2)) };
-  // Places in one dimension belong to `dim`.
+  // One-dimensional coordinates belong to `dim`.
   const gaps = x.rank === 1 ? diff(x) : diff(x, 1, at - y.rank);
   const shape = y.shape.map((_, d) => (d === at ? gaps.numel() : 1));
   return { at, own: mul(mul(height, x.rank === 1 ? reshape(gaps, shape) : gaps), 0.5) };
 }
 
-/** The area under samples along a dimension. */
+/** The area under samples along a dimension, by the trapezoidal rule. */
 export function trapezoid(y: Tensor, options: TrapezoidOptions = {}): Tensor {
   expectTensors('trapezoid', y);
   expectNames('trapezoid', options, ['x', 'dx', 'dim']);
@@ -175,7 +175,7 @@ export function trapezoid(y: Tensor, options: TrapezoidOptions = {}): Tensor {
   });
 }
 
-/** The areas up to each sample but the first. */
+/** The areas up to each sample except the first. */
 export function cumulativeTrapezoid(y: Tensor, options: TrapezoidOptions = {}): Tensor {
   expectTensors('cumulativeTrapezoid', y);
   expectNames('cumulativeTrapezoid', options, ['x', 'dx', 'dim']);

@@ -1,4 +1,4 @@
-/** More entries at the ends of dimensions. */
+/** Padding at the ends of dimensions. */
 
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError } from '../../errors/errors.ts';
@@ -15,13 +15,13 @@ import { flip } from './rearrange.ts';
 
 export type PadMode = 'constant' | 'reflect' | 'replicate' | 'circular';
 
-/** The entries before the first and after the last one of a dimension of size `size`. */
+/** Returns the entries before the first and after the last entry of a dimension of size `size`. */
 type Border = (x: Tensor, dim: number, count: number, size: number) => Tensor;
 
 interface Borders {
   readonly before: Border;
   readonly after: Border;
-  /** How many entries a border can have at most. */
+  /** Returns the largest possible border. */
   readonly limit: (size: number) => number;
 }
 
@@ -60,9 +60,9 @@ function refuse(x: Tensor, amounts: readonly number[], expected: string): never 
 }
 
 /**
- * Pads the last dimensions: `amounts` holds (before, after) for the last one, then for the one before
- * it, and so on, as in PyTorch. Negative amounts cut off. `reflect` mirrors at
- * the outermost entries, `replicate` repeats them, `circular` continues at the other end.
+ * Pads the last dimensions: `amounts` has (before, after) for the last dimension, then for the one before it, and
+ * so on, as in PyTorch. Negative amounts crop. `reflect` mirrors at the outermost entries, `replicate` repeats
+ * them, `circular` continues at the other end.
  */
 export function pad(
   x: Tensor,
@@ -89,7 +89,7 @@ export function pad(
   const after = x.shape.map((_, d) => amounts[2 * (x.rank - 1 - d) + 1] ?? 0);
   return tidy(() => {
     if (mode === 'constant') return constant(x, amounts, before, after, value);
-    // A circle is closed after the cut; what is mirrored or repeated is cut afterwards.
+    // Circular padding follows cropping; mirrored or repeated padding precedes it.
     const added = (list: readonly number[]) =>
       mode === 'circular' ? list.map((count) => Math.max(0, count)) : list;
     const [first, last] = [added(before), added(after)];
@@ -113,7 +113,7 @@ function constant(
   return padConstant(kept, added(before), added(after), value);
 }
 
-/** Without what negative amounts cut off. */
+/** Crops by negative amounts. */
 function cropped(
   x: Tensor,
   amounts: readonly number[],
@@ -148,7 +148,7 @@ function bordered(
   return cut(padded, dim, Math.max(0, -before), Math.max(0, -after));
 }
 
-/** Without the entries at both ends. */
+/** Removes entries at both ends. */
 function cut(x: Tensor, dim: number, start: number, end: number): Tensor {
   return start + end === 0 ? x : narrow(x, dim, start, Math.max(0, x.shape[dim]! - start - end));
 }

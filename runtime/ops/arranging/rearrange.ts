@@ -1,4 +1,4 @@
-/** Copies of a tensor's elements in another order, repeated or in part. */
+/** Copies with elements reordered, repeated or selected. */
 
 import * as rearrangeKernels from '../../device/cpu/movement/rearrange.ts';
 import { deviceGuard } from '../../device/current.ts';
@@ -31,7 +31,7 @@ export const flipOp: OpRecord = defineOp({
   },
 });
 
-/** The entries of each of the dimensions in reverse order. */
+/** Reverses the entries of each of the dimensions. */
 export function flip(x: Tensor, dims: number | readonly number[]): Tensor {
   expectTensors('flip', x);
   const named = [dims].flat() as number[];
@@ -70,7 +70,7 @@ export const rollOp: OpRecord = defineOp({
   },
 });
 
-/** Entries move by `shifts`; what leaves at the end comes back at the start. Without `dims`, flat. */
+/** Shifts entries by `shifts`, wrapping around. Without `dims`, on the flattened tensor. */
 export function roll(
   x: Tensor,
   shifts: number | readonly number[],
@@ -96,7 +96,7 @@ export function roll(
   });
 }
 
-/** Rotates by 90° in the plane of two dimensions, `k` times, from the first towards the second. */
+/** Rotates by 90° in the plane of two dimensions, `k` times, from the first toward the second. */
 export function rot90(x: Tensor, k = 1, dims: readonly [number, number] = [0, 1]): Tensor {
   expectTensors('rot90', x);
   expectWhole('rot90', 'k', k);
@@ -121,7 +121,7 @@ function expectCounts(op: string, counts: readonly number[]): void {
   });
 }
 
-/** The whole tensor side by side, this many times along each dimension; more counts add dimensions. */
+/** Repeats the whole tensor along each dimension; extra counts add dimensions. */
 export function repeat(x: Tensor, counts: readonly number[]): Tensor {
   expectTensors('repeat', x);
   expectCounts('repeat', counts);
@@ -140,7 +140,7 @@ export function repeat(x: Tensor, counts: readonly number[]): Tensor {
   return tidy(() => reshape(clone(expand(reshape(x, pairs), wide)), shape));
 }
 
-/** `repeat` in which missing counts in front are 1. */
+/** Like `repeat`, with missing leading counts as 1. */
 export function tile(x: Tensor, counts: readonly number[]): Tensor {
   expectTensors('tile', x);
   expectCounts('tile', counts);
@@ -149,8 +149,8 @@ export function tile(x: Tensor, counts: readonly number[]): Tensor {
 }
 
 /**
- * Each entry of a dimension `repeats` times in a row, or as often as its own count says (a tensor of
- * them is read); of the flat tensor when `dim` is omitted.
+ * Repeats each entry of a dimension `repeats` times, or as often as its own count (a tensor of counts is read).
+ * Without `dim`, on the flattened tensor.
  */
 export function repeatInterleave(x: Tensor, repeats: number | Tensor, dim?: number): Tensor {
   expectTensors('repeatInterleave', x);

@@ -1,4 +1,4 @@
-/** One tensor into several views of it. */
+/** Splits a tensor into views. */
 
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError } from '../../errors/errors.ts';
@@ -29,7 +29,7 @@ function expectCount(op: string, what: string, count: number): void {
   });
 }
 
-/** Pieces of the size (the last may be smaller), or of each of the sizes, along `dim`. */
+/** Splits along `dim` into pieces of the size (the last may be smaller), or of the given sizes. */
 export function split(x: Tensor, size: number | readonly number[], dim = 0): Tensor[] {
   expectTensors('split', x);
   const at = normalizeDim(dim, x.rank, 'split');
@@ -53,7 +53,7 @@ export function split(x: Tensor, size: number | readonly number[], dim = 0): Ten
   );
 }
 
-/** At most `chunks` pieces of one size, of which the last may be smaller. */
+/** Splits into at most `chunks` pieces of equal size; the last may be smaller. */
 export function chunk(x: Tensor, chunks: number, dim = 0): Tensor[] {
   expectTensors('chunk', x);
   expectCount('chunk', 'the number of chunks', chunks);
@@ -64,8 +64,8 @@ export function chunk(x: Tensor, chunks: number, dim = 0): Tensor[] {
 }
 
 /**
- * A number of pieces whose sizes differ by at most one, or pieces that end at the given indices; a
- * tensor of them is read.
+ * Splits into a number of pieces whose sizes differ by at most one, or at the given indices; a tensor of indices
+ * is read.
  */
 export function tensorSplit(
   x: Tensor,
@@ -101,7 +101,7 @@ function readIndices(indices: Tensor): number | readonly number[] {
   return indices.rank === 0 ? values[0]! : values;
 }
 
-/** Every entry of a dimension, without that dimension. */
+/** Returns every entry of a dimension, without that dimension. */
 export function unbind(x: Tensor, dim = 0): Tensor[] {
   expectTensors('unbind', x);
   const at = normalizeDim(dim, x.rank, 'unbind');

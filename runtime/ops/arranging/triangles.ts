@@ -36,7 +36,7 @@ function triangle(name: string, x: Tensor, offset: number, kept: Compare): Tenso
   });
 }
 
-/** int32 [2, n]: row and column of each place that `kept` chooses, row by row. */
+/** Returns int32 [2, n]: row and column of each position that `kept` selects, in row-major order. */
 function placesOf(
   name: string,
   sizes: readonly number[],
@@ -65,12 +65,12 @@ function placesOf(
   return tensor(Int32Array.from(found.flat()), { shape: [2, found[0].length] });
 }
 
-/** int32 [2, n]: where the elements are that `tril` keeps of a rows×columns matrix. */
+/** Returns int32 [2, n]: the positions of the elements that `tril` keeps of a rows×columns matrix. */
 export function trilIndices(rows: number, columns: number, offset = 0): Tensor {
   return placesOf('trilIndices', [rows, columns], offset, (row, column) => column - row <= offset);
 }
 
-/** int32 [2, n]: where the elements are that `triu` keeps of a rows×columns matrix. */
+/** Returns int32 [2, n]: the positions of the elements that `triu` keeps of a rows×columns matrix. */
 export function triuIndices(rows: number, columns: number, offset = 0): Tensor {
   return placesOf('triuIndices', [rows, columns], offset, (row, column) => column - row >= offset);
 }

@@ -1,4 +1,4 @@
-/** Transposed convolutions: the adjoints of convolutions, as ops of their own. */
+/** Transposed convolutions: the adjoints of convolutions, as separate ops. */
 
 import * as convKernels from '../../device/cpu/conv/conv.ts';
 import { named } from '../../device/kernel-op.ts';
@@ -28,7 +28,7 @@ import {
   withBias,
 } from './conv.ts';
 
-/** A convolution of the result with these windows is as large as the operand, or larger. */
+/** Requires that a convolution of the result with these windows is at least as large as the operand. */
 const fitsTransposed: Fits = ([x, w], attrs) => {
   const { size, groups } = attrs;
   const [stride, padding, dilation] = [attrs.stride, attrs.padding, attrs.dilation] as Pair[];
@@ -36,7 +36,7 @@ const fitsTransposed: Fits = ([x, w], attrs) => {
   const isConvolved = [0, 1].every((d) => {
     const [out, kernel] = [(size as Pair)[d]!, w!.shape[d + 2]!];
     const found = windowed(out, kernel, stride![d]!, padding![d]!, dilation![d]!);
-    // As many more as the border that is added after the result makes.
+    // Larger by at most the padding that is added after the result.
     return found >= x!.shape[d + 2]! && found <= x!.shape[d + 2]! + dilation![d]!;
   });
   const isSplit = x!.shape[1] === w!.shape[0] && w!.shape[0]! % (groups as number) === 0;
@@ -54,7 +54,7 @@ export const convTranspose2dOp: OpRecord = defineOp({
     shape: [x!.shape[0]!, w!.shape[1]! * (groups as number), ...(size as Pair)],
   }),
   kernel: named('convTranspose2d', convKernels.convTranspose2d),
-  // Each element of x goes through one filter.
+  // Each element of x is multiplied by one filter.
   work: ([x, w]) => (2 * sizeOf(x!.shape) * sizeOf(w!.shape)) / w!.shape[0]!,
   vjp: {
     x: saving({ w: 'value' }, ({ w }, dy, attrs) => bind1(conv2dOp, [dy, w], attrs)),
@@ -67,7 +67,7 @@ export const convTranspose2dOp: OpRecord = defineOp({
 export interface ConvTransposeOptions<Size = number | Pair> {
   readonly stride?: Size;
   readonly padding?: Size;
-  /** Entries added at the end: a stride leaves the size open. */
+  /** Entries added at the end, because a stride leaves the size ambiguous. */
   readonly outputPadding?: Size;
   readonly groups?: number;
   readonly dilation?: Size;

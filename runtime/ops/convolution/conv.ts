@@ -20,7 +20,7 @@ export type Pair = readonly [number, number];
 export const pairOf = (value: number | Pair): Pair =>
   typeof value === 'number' ? [value, value] : value;
 
-/** Output size of one spatial dimension. */
+/** Returns the output size of one spatial dimension. */
 export function windowed(
   size: number,
   kernel: number,
@@ -80,7 +80,7 @@ function inferConv2d([x, w]: readonly TensorMeta[], attrs: Attrs) {
   return { dtype: x!.dtype, shape: [n!, o!, outH, outW] };
 }
 
-/** Kernels of gradients address memory by the attributes, which must be those of a convolution with this result. */
+/** Kernels of gradients address memory by the attributes, which must belong to a convolution with this result. */
 function expectGradient(dy: TensorMeta, x: TensorMeta, w: TensorMeta, attrs: Attrs): void {
   const { shape } = inferConv2d(
     [
@@ -137,8 +137,8 @@ export const conv2dWeightGradOp: OpRecord = defineOp({
 });
 
 /**
- * In place: the gradient of a convolution's weights, which continues from the images before. Its bits are
- * those of one sum over all images. Written by the compiler only.
+ * In place: the gradient of a convolution's weights, continued from the previous images. Bitwise identical to one
+ * sum over all images. Only the compiler emits it.
  */
 export const addConv2dWeightGradOp = defineOp({
   name: 'addConv2dWeightGrad_',
@@ -176,7 +176,7 @@ export const conv2dOp: OpRecord = defineOp({
 
 export interface ConvOptions<Size = number | Pair> {
   readonly stride?: Size;
-  /** Zeros around the input; 'same' for a result of its size (stride 1), 'valid' for none. */
+  /** Zero padding of the input; 'same' keeps the size (stride 1), 'valid' means none. */
   readonly padding?: Size | 'same' | 'valid';
   readonly dilation?: Size;
   readonly groups?: number;
@@ -202,7 +202,7 @@ export function expectSizes(name: string, { stride, dilation, padding, groups }:
   });
 }
 
-/** [c, …] as a batch of one, and the result without it. */
+/** Treats [c, …] as a batch of one and removes the batch dimension from the result. */
 export function batched(x: Tensor, rank: number, body: (own: Tensor) => Tensor): Tensor {
   if (x.rank !== rank - 1) return body(x);
   return select(body(unsqueeze(x, 0)), 0, 0);
@@ -243,7 +243,7 @@ export function conv2d(
   );
 }
 
-/** Where the border is odd, the larger half comes after the input, as in PyTorch. */
+/** An odd amount puts the larger half after the input, as in PyTorch. */
 function paddedToSame(x: Tensor, weight: Tensor, stride: Pair, dilation: Pair) {
   if (stride.some((own) => own !== 1)) {
     throw new ArgumentError({
@@ -268,7 +268,7 @@ function paddedToSame(x: Tensor, weight: Tensor, stride: Pair, dilation: Pair) {
   };
 }
 
-/** One dimension as the second of two. */
+/** Embeds one dimension as the second of two. */
 export const flat = (own: number | readonly number[] | undefined, row: number): Pair | undefined =>
   own === undefined ? undefined : [row, ([own].flat() as number[])[0]!];
 

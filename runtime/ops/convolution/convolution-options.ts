@@ -1,11 +1,11 @@
-/** Kinds of the options of convolutions, for 1 or 2 dimensions. */
+/** Option kinds of convolutions over 1 or 2 dimensions. */
 
 import type { OptionKinds } from '../../options/expect-options.ts';
 import { arrayOf, count, either, type OptionKind, oneOf } from '../../options/option-kinds.ts';
 import type { ConvOptions } from './conv.ts';
 import type { ConvTransposeOptions } from './conv-transpose.ts';
 
-/** One integer for all dimensions, or one per dimension. */
+/** An integer for all dimensions, or one per dimension. */
 const sizes = (least: number, dims: number): OptionKind =>
   either(count(least), arrayOf(count(least), dims));
 

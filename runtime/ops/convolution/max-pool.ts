@@ -1,4 +1,4 @@
-/** Max pooling: the largest value of each window. */
+/** Max pooling: the maximum of each window. */
 
 import * as poolsKernels from '../../device/cpu/pool.ts';
 import { type Attrs, named } from '../../device/kernel-op.ts';
@@ -16,7 +16,7 @@ import { haveElements, pooledSize, windowSizes } from './window-sizes.ts';
 
 type Pair = readonly [number, number];
 
-/** Windows along both dimensions, of which the indices are places; without them any window may have any place. */
+/** The windows whose positions the indices are, along both dimensions; without them an index may be anywhere. */
 const gradientWindows = {
   kernel: { optional: 'counts' },
   stride: { optional: 'counts' },
@@ -32,7 +32,7 @@ export const maxPool2dGradOp = defineOp({
   infer: ([dy, , x]) => ({ dtype: dy!.dtype, shape: x!.shape }),
   kernel: named('maxPool2dGrad', poolsKernels.maxPool2dGrad),
   rows: perEntry(),
-  // Indices count within one plane.
+  // Indices are relative to a plane.
   vjp: {
     dy: saving({ indices: 'value' }, ({ indices }, g) => {
       const chosen = gather(flatten(g, 2), 2, flatten(indices, 2));
@@ -53,7 +53,7 @@ function inferPooled(
   ];
 }
 
-/** `windowsOf`: those that a device may use to find an element's gradients. */
+/** `windowsOf` returns the windows that a device may use to find an element's gradients. */
 const pooledVjp = (windowsOf: (attrs: Attrs) => Attrs) =>
   ({
     x: saving({ out1: 'value', x: 'shape' }, ({ out1, x }, dy, attrs) =>
@@ -61,7 +61,7 @@ const pooledVjp = (windowsOf: (attrs: Attrs) => Attrs) =>
     ),
   }) as const;
 
-/** The kernel steps through each window by the attributes. Throws ArgumentError for what is not a window. */
+/** Kernels step through windows by these attributes. Throws ArgumentError for invalid windows. */
 function expectWindows(x: TensorMeta, { kernel, stride, padding, dilation, size }: Attrs): void {
   const fits = ([list, from]: readonly [Attrs[string] | undefined, number]) =>
     Array.isArray(list) &&
@@ -109,8 +109,8 @@ export const maxPool2dOp = defineOp({
 });
 
 /**
- * Max pooling with places as uint8, from the start of each window, padding included. Only the optimizer makes it, where
- * all of them are below 256. Gradients of gradients are those of `maxPool2d`.
+ * Max pooling with uint8 positions relative to the start of each window, including padding. Only the optimizer
+ * emits it, for positions below 256. Second-order gradients are those of `maxPool2d`.
  */
 export const maxPool2dCodedOp = defineOp({
   name: 'maxPool2dCoded',
@@ -139,7 +139,7 @@ export const maxPool2dCodedGradOp = defineOp({
   rows: perEntry(),
 });
 
-/** Elements of the plane from the first to the last one of a window. */
+/** Returns the distance in the plane from the first to the last element of a window. */
 export function reachOf({ shape }: TensorMeta, { kernel, dilation }: Attrs): number {
   const [rows, columns] = kernel as Pair;
   const [rowStep, columnStep] = dilation as Pair;
@@ -155,7 +155,7 @@ export const adaptiveMaxPool2dOp = defineOp({
   vjp: pooledVjp(() => ({})),
 });
 
-/** Returns `[values, int32 places in the plane]`. */
+/** Returns `[values, int32 positions in the plane]`. */
 interface Pooling<Size, Options> {
   (x: Tensor, size: Size, options?: Options): Tensor;
   (x: Tensor, size: Size, options: Options & { readonly returnIndices: true }): [Tensor, Tensor];
@@ -165,7 +165,7 @@ interface Found {
   readonly returnIndices?: boolean;
 }
 
-/** Runs the op on [n, c, h, w] made of `x`, whose last `count` dimensions are pooled. */
+/** Runs the op on [n, c, h, w] made from `x`, whose last `count` dimensions are pooled. */
 function pooled(
   op: typeof maxPool2dOp,
   x: Tensor,
@@ -189,15 +189,15 @@ function pooled(
 
 function results([out, indices]: readonly Tensor[], both: boolean): Tensor | [Tensor, Tensor] {
   if (both) return [out!, indices!];
-  // Backward keeps the indices itself; without gradients they are unused.
+  // Backward keeps its own reference to the indices; without gradients they are unused.
   indices!.dispose();
   return out!;
 }
 
 export interface MaxPoolOptions<Size = number | Pair> extends Found {
-  /** By default the window's size. */
+  /** Defaults to the window size. */
   readonly stride?: Size;
-  /** Padding is never the largest value. */
+  /** Padding is never the maximum. */
   readonly padding?: Size;
   readonly dilation?: Size;
   /** Whether the last window may extend past the end. */
@@ -230,9 +230,9 @@ function maxPool<Size>(name: string, count: 1 | 2): Pooling<Size, MaxPoolOptions
   return pool as Pooling<Size, MaxPoolOptions<Size>>;
 }
 
-/** Largest value of each window of […, c, length]; the first one counts among equals. */
+/** The maximum of each window of […, c, length]; the first one wins ties. */
 export const maxPool1d = maxPool<number>('maxPool1d', 1);
-/** Largest value of each window of […, c, h, w]; the first one counts among equals. */
+/** The maximum of each window of […, c, h, w]; the first one wins ties. */
 export const maxPool2d = maxPool<number | Pair>('maxPool2d', 2);
 
 function adaptiveMaxPool<Size>(name: string, count: 1 | 2): Pooling<Size, Found> {
@@ -245,12 +245,12 @@ function adaptiveMaxPool<Size>(name: string, count: 1 | 2): Pooling<Size, Found>
   return pool as Pooling<Size, Found>;
 }
 
-/** The largest of as many equal parts of the last dimension as the result has entries. */
+/** The maxima of equal parts of the last dimension, one part per entry of the result. */
 export const adaptiveMaxPool1d = adaptiveMaxPool<number | readonly [number]>(
   'adaptiveMaxPool1d',
   1,
 );
-/** The largest of equal parts of the last two dimensions; null keeps a size. */
+/** The maxima of equal parts of the last two dimensions; null keeps a size. */
 export const adaptiveMaxPool2d = adaptiveMaxPool<number | readonly [number | null, number | null]>(
   'adaptiveMaxPool2d',
   2,

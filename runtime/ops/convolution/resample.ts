@@ -1,4 +1,4 @@
-/** Entries of a dimension as weighed sums of others: interpolation and average pooling, one dimension at a time. */
+/** Entries of a dimension as weighted sums of others: interpolation and average pooling, one dimension at a time. */
 
 import * as resamplingKernels from '../../device/cpu/scalar/resample.ts';
 import { type Attrs, named } from '../../device/kernel-op.ts';
@@ -32,7 +32,7 @@ const resamplingRules = {
   divisor: { optional: 'number' },
 } as const;
 
-/** Whether the positions that the mode computes lie in the operand, or are clamped into it. */
+/** Whether the positions computed by the mode lie in the operand or are clamped to it. */
 function isResampling({ mode, step, kernel, stride, padding, divisor }: Attrs): boolean {
   if (mode === 'area') return true;
   if (mode === 'window') {
@@ -41,7 +41,7 @@ function isResampling({ mode, step, kernel, stride, padding, divisor }: Attrs): 
   return Number.isFinite(step) && (step as number) >= 0;
 }
 
-/** `part` is `whole` with another size of dimension `dim`. */
+/** Whether `part` is `whole` with another size of dimension `dim`. */
 function isResized(whole: Shape, part: Shape, { dim, size }: Attrs): boolean {
   return sameShape(
     part,
@@ -92,7 +92,7 @@ type Resampling =
       readonly kernel: number;
       readonly stride: number;
       readonly padding: number;
-      /** 0: the window's own size with the border, −1: without it, else the number itself. */
+      /** 0 for the window's size including the border, −1 for excluding it, else the divisor itself. */
       readonly divisor: number;
     };
 
@@ -112,19 +112,19 @@ export type InterpolationMode =
   | 'area';
 
 export interface InterpolateOptions {
-  /** Sizes of the result's spatial dimensions; one number for all of them. */
+  /** The result's spatial sizes; one number for all of them. */
   readonly size?: number | Shape;
-  /** Instead of `size`: factors of the sizes. */
+  /** Scale factors, instead of `size`. */
   readonly scaleFactor?: number | readonly number[];
   /** 'nearest' by default. */
   readonly mode?: InterpolationMode;
-  /** Whether the outermost values stay where they are; of the linear and cubic modes. */
+  /** Whether the outermost values keep their position, in the linear and cubic modes. */
   readonly alignCorners?: boolean;
-  /** Computes positions by the sizes, not by the given factors. */
+  /** Computes positions from the sizes rather than from the given factors. */
   readonly recomputeScaleFactor?: boolean;
 }
 
-/** Dimensions of the tensor that each mode takes; null for any. */
+/** The rank of the tensor that each mode takes; null for any. */
 const ranks: { readonly [M in InterpolationMode]: number | null } = {
   nearest: null,
   'nearest-exact': null,
@@ -155,7 +155,7 @@ const interpolateOptions = [
   'recomputeScaleFactor',
 ] as const;
 
-/** [n, c, …] with other sizes of the spatial dimensions, by values in between. */
+/** Resizes the spatial dimensions of [n, c, …] by interpolation. */
 export function interpolate(x: Tensor, options: InterpolateOptions): Tensor {
   expectTensors('interpolate', x);
   expectNames('interpolate', options, interpolateOptions);
@@ -211,18 +211,18 @@ function inFloat(x: Tensor, body: (own: Tensor) => Tensor): Tensor {
 // Average pooling
 
 export interface AvgPoolOptions<Size> {
-  /** By default the window's size. */
+  /** Defaults to the window size. */
   readonly stride?: Size;
   readonly padding?: Size;
   /** Whether the last window may extend past the end. */
   readonly ceilMode?: boolean;
-  /** Whether the border of zeros counts in the mean. True by default. */
+  /** Whether the zero padding counts in the mean. True by default. */
   readonly countIncludePad?: boolean;
-  /** Divides the sums instead of the number of elements. */
+  /** Divides the sums by this instead of the number of elements. */
   readonly divisorOverride?: number | null;
 }
 
-/** The last `count` dimensions, each on its own: means over windows are separable. */
+/** Averages the last `count` dimensions one by one, because means over windows are separable. */
 function averaged(
   name: string,
   x: Tensor,
@@ -256,7 +256,7 @@ const avgPoolOptions = [
   'divisorOverride',
 ] as const;
 
-/** `avgPool1d`, `avgPool2d`, `avgPool3d`. */
+/** Defines `avgPool1d`, `avgPool2d` and `avgPool3d`. */
 function avgPool<Size>(name: string, count: number) {
   return (x: Tensor, kernel: Size, options: AvgPoolOptions<Size> = {}): Tensor => {
     expectNames(name, options, avgPoolOptions);
@@ -274,14 +274,14 @@ function avgPool<Size>(name: string, count: number) {
 type Pair = readonly [number, number];
 type Triple = readonly [number, number, number];
 
-/** Means of windows of […, length]. */
+/** The means of windows of […, length]. */
 export const avgPool1d = avgPool<number>('avgPool1d', 1);
-/** Means of windows of […, h, w]. */
+/** The means of windows of […, h, w]. */
 export const avgPool2d = avgPool<number | Pair>('avgPool2d', 2);
-/** Means of windows of […, d, h, w]. */
+/** The means of windows of […, d, h, w]. */
 export const avgPool3d = avgPool<number | Triple>('avgPool3d', 3);
 
-/** null keeps a dimension's size. */
+/** Defines an adaptive average pooling; null keeps a dimension's size. */
 function adaptiveAvgPool<Size>(name: string, count: number) {
   return (x: Tensor, size: Size): Tensor => {
     const sizes = pooledSize(name, x, count, size);
@@ -297,22 +297,22 @@ function adaptiveAvgPool<Size>(name: string, count: number) {
   };
 }
 
-/** Means of as many equal parts of the last dimension as the result has entries. */
+/** The means of equal parts of the last dimension, one part per entry of the result. */
 export const adaptiveAvgPool1d = adaptiveAvgPool<number | readonly [number]>(
   'adaptiveAvgPool1d',
   1,
 );
-/** Means of equal parts of the last two dimensions; null keeps a size. */
+/** The means of equal parts of the last two dimensions; null keeps a size. */
 export const adaptiveAvgPool2d = adaptiveAvgPool<number | readonly [number | null, number | null]>(
   'adaptiveAvgPool2d',
   2,
 );
-/** Means of equal parts of the last three dimensions. */
+/** The means of equal parts of the last three dimensions. */
 export const adaptiveAvgPool3d = adaptiveAvgPool<
   number | readonly [number | null, number | null, number | null]
 >('adaptiveAvgPool3d', 3);
 
-/** [n, c · r², h, w] → [n, c, h · r, w · r]: channels become positions. */
+/** Moves channels into positions: [n, c · r², h, w] → [n, c, h · r, w · r]. */
 export function pixelShuffle(x: Tensor, factor: number): Tensor {
   expectTensors('pixelShuffle', x);
   expectNumber('pixelShuffle', 'factor', factor);
@@ -333,7 +333,7 @@ export function pixelShuffle(x: Tensor, factor: number): Tensor {
   });
 }
 
-/** The opposite: positions become channels. */
+/** Moves positions into channels, the inverse of `pixelShuffle`. */
 export function pixelUnshuffle(x: Tensor, factor: number): Tensor {
   expectTensors('pixelUnshuffle', x);
   expectNumber('pixelUnshuffle', 'factor', factor);

@@ -6,13 +6,13 @@ import { formatShape } from '../../spec/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
 
-/** One dimension. */
+/** Windows along one dimension. */
 export interface WindowSizes {
   readonly kernel: number;
   readonly stride: number;
   readonly padding: number;
   readonly dilation: number;
-  /** Number of windows. */
+  /** The number of windows. */
   readonly out: number;
 }
 
@@ -45,7 +45,10 @@ function expectNumbers(
   });
 }
 
-/** How many windows fit; with `ceilMode` the last one may hang over, but must start inside. */
+/**
+ * Returns the number of windows that fit; with `ceilMode` the last one may extend past the end, but must start
+ * inside.
+ */
 function windows(size: number, own: Omit<WindowSizes, 'out'>, ceilMode: boolean): number {
   const { kernel, stride, padding, dilation } = own;
   const room = size + 2 * padding - dilation * (kernel - 1) - 1;
@@ -53,7 +56,10 @@ function windows(size: number, own: Omit<WindowSizes, 'out'>, ceilMode: boolean)
   return ceilMode && (count - 1) * stride >= size + padding ? count - 1 : count;
 }
 
-/** Whether each window has an element of a dimension of `size`: one that begins before it may step over it. */
+/**
+ * Whether each window contains an element of a dimension of `size`; a window that starts before the dimension may
+ * step over it.
+ */
 export function haveElements(size: number, own: WindowSizes): boolean {
   const { kernel, stride, padding, dilation, out } = own;
   if ((out - 1) * stride - padding >= size) return false;
@@ -65,7 +71,7 @@ export function haveElements(size: number, own: WindowSizes): boolean {
   return true;
 }
 
-/** The windows over the last `count` dimensions of [channels, …] or [n, channels, …]. */
+/** Returns the windows over the last `count` dimensions of [channels, …] or [n, channels, …]. */
 export function windowSizes(name: string, x: Tensor, count: number, given: Given): WindowSizes[] {
   const kernel = expanded(given.kernel, count);
   const stride = expanded(given.stride, count);
@@ -86,7 +92,7 @@ export function windowSizes(name: string, x: Tensor, count: number, given: Given
     };
     return { ...window, out: windows(sizeOf(i), window, given.ceilMode) };
   });
-  // A window that lies in the border alone would have no value.
+  // A window entirely in the padding would have no value.
   const isWithin = (own: WindowSizes, i: number) =>
     own.out >= 1 && 2 * own.padding <= own.kernel && haveElements(sizeOf(i), own);
   if (sizes.every(isWithin)) return sizes;
@@ -102,7 +108,7 @@ export function windowSizes(name: string, x: Tensor, count: number, given: Given
 function expectSpatial(name: string, x: Tensor, count: number): void {
   expectTensors(name, x);
   const fits = x.rank === count + 1 || x.rank === count + 2;
-  // An empty batch is fine, an empty plane has no windows.
+  // An empty batch is valid, but an empty plane has no windows.
   if (fits && !x.shape.slice(x.rank - count).includes(0)) return;
   throw new ShapeError({
     what: `${name}: not the right dimensions`,
@@ -112,7 +118,7 @@ function expectSpatial(name: string, x: Tensor, count: number): void {
   });
 }
 
-/** The sizes of an adaptive pooling's result; null keeps a size. */
+/** Returns the sizes of an adaptive pooling's result; null keeps a size. */
 export function pooledSize(name: string, x: Tensor, count: number, size: unknown): number[] {
   expectSpatial(name, x, count);
   const given = (Array.isArray(size) ? size : new Array<unknown>(count).fill(size)) as readonly (

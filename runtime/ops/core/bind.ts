@@ -13,17 +13,17 @@ import { copy } from './copy.ts';
 import { executeEagerly } from './eager.ts';
 import { type GuardedOp, guardedOp } from './guarded-op.ts';
 
-/** Handles an op instead of running its kernel: a program builder appends it. */
+/** Handles ops instead of running their kernels: a program builder appends them. */
 export interface Interceptor {
   execute(op: OpRecord, inputs: readonly Tensor[], attrs: Attrs, device: Device): Tensor[];
-  /** Handles a write in place that gradients flow through: returns the target. */
+  /** Handles an in-place write that gradients flow through; returns the target. */
   recordWrite(op: OpRecord, inputs: readonly Tensor[], attrs: Attrs): Tensor;
 }
 
-/** Null: ops run. */
+/** Null if ops are executed. */
 export let interceptor: Interceptor | null = null;
 
-/** Inside `body`, ops go to `next`. */
+/** Runs `body` with ops passed to `next`. */
 export function withInterceptor<T>(next: Interceptor, body: () => T): T {
   const outer = interceptor;
   interceptor = next;
@@ -41,8 +41,8 @@ export function intercepted(): boolean {
 const noAttrs: Attrs = {};
 
 /**
- * The single entry point for performing an op: eager runs its kernel, tracing appends it to a program; both record
- * the same node for backward.
+ * The single entry point for performing an op: eager execution runs its kernel, tracing appends it to a program;
+ * both record the same backward node.
  */
 export function bind(op: OpRecord, inputs: readonly Tensor[], attrs: Attrs = noAttrs): Tensor[] {
   const guarding = guardingDevice();

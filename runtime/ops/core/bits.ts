@@ -1,11 +1,11 @@
-/** Bool tensors in bits: only programs that save masks in bits have these ops. */
+/** Bool tensors as bits: only programs that save masks as bits contain these ops. */
 
 import * as bitsKernels from '../../device/cpu/scalar/bits.ts';
 import { named } from '../../device/kernel-op.ts';
 import { sizeOf } from '../../spec/shape.ts';
 import { defineOp } from '../record/define-op.ts';
 
-/** Eight elements per byte, the first one in the lowest bit; the last byte is filled up with zeros. */
+/** Packs eight elements per byte, the first one in the lowest bit; the last byte is padded with zeros. */
 export const packBitsOp = defineOp({
   name: 'packBits',
   operands: { x: 'data' },
@@ -14,7 +14,7 @@ export const packBitsOp = defineOp({
   kernel: named('packBits', bitsKernels.packBits),
 });
 
-/** The bool tensor of that shape. */
+/** Unpacks to a bool tensor of the given shape. */
 export const unpackBitsOp = defineOp({
   name: 'unpackBits',
   operands: { bits: 'data' },

@@ -1,4 +1,4 @@
-/** Broadcasting and its inverse: the gradients of each other. */
+/** Broadcasting and its inverse, each the other's gradient. */
 
 import * as reductionsKernels from '../../device/cpu/reduce.ts';
 import { named } from '../../device/kernel-op.ts';
@@ -60,7 +60,7 @@ export const sumToOp = defineOp({
   vjp: { x: saving({ x: 'shape' }, ({ x }, dy) => expandLike(dy, x)) },
 });
 
-/** Repeats dimensions of size 1, and new leading ones, without copying; -1 keeps a dimension's size. */
+/** Repeats dimensions of size 1, and new leading ones, without copying; −1 keeps a dimension's size. */
 export function expand(x: Tensor, shape: Shape): Tensor {
   expectTensors('expand', x);
   expectList('expand', 'sizes', shape);
@@ -69,12 +69,12 @@ export function expand(x: Tensor, shape: Shape): Tensor {
   return sameShape(x.shape, wanted) ? x : bind1(expandOp, [x], { shape: wanted });
 }
 
-/** `expand` to the shape of a tensor of which only the meta is read. */
+/** Expands to the shape of a tensor of which only the meta is read. */
 export function expandLike(x: Tensor, like: TensorMeta): Tensor {
   return sameShape(x.shape, like.shape) ? x : bind1(expandLikeOp, [x, like as Tensor]);
 }
 
-/** Sums over what broadcasting repeated, so that the result has the shape of `like`. */
+/** Sums over broadcast dimensions, so that the result has the shape of `like`. */
 export function sumTo(x: Tensor, like: TensorMeta): Tensor {
   return sameShape(x.shape, like.shape) ? x : bind1(sumToOp, [x, like as Tensor]);
 }

@@ -13,40 +13,40 @@ import {
   sameOperands,
 } from './prepared-call.ts';
 
-/** One op of a recorded run, with the ops that came after it in one run or another. */
+/** One op of a recorded run, with the ops that followed it in any run. */
 interface Step {
   readonly op: OpRecord;
   readonly device: Device;
   readonly inputs: readonly Operand[];
   readonly attrs: Attrs;
-  /** Attributes that may differ from run to run. */
+  /** Attributes that may differ between runs. */
   readonly varying: ReadonlySet<string>;
-  /** Null: a view, which has no kernel, or a kernel that is bound each time. */
+  /** Null for a view, which has no kernel, or for a kernel that is bound each time. */
   readonly call: PreparedCall | null;
   readonly next: Step[];
 }
 
-/** Plain data. */
+/** Statistics as plain data. */
 export interface CallTraceCounts {
   readonly runs: number;
-  /** Ops on record. */
+  /** The number of recorded ops. */
   readonly recorded: number;
-  /** Ops that were those on record at their place. */
+  /** The number of ops that matched a recorded one. */
   readonly matched: number;
-  /** Runs in which an op was none of those that had come after the op before it. */
+  /** The number of runs in which an op matched none of the recorded successors. */
   readonly divergences: number;
 }
 
-/** Beyond these no more is recorded: every run takes another path. */
+/** The limit of recorded ops: beyond it, every run takes another path. */
 const mostSteps = 4096;
 const mostBranches = 8;
 
 let current: CallTrace | null = null;
 
-/** The trace of the function that runs; null almost always. */
+/** Returns the trace of the running function; null almost always. */
 export const currentCallTrace = (): CallTrace | null => current;
 
-/** Ops of `body` are not those of the function that runs. */
+/** Runs `body` with its ops excluded from the running function's trace. */
 export function withoutCallTrace<T>(body: () => T): T {
   const outer = current;
   current = null;
@@ -58,14 +58,14 @@ export function withoutCallTrace<T>(body: () => T): T {
 }
 
 /**
- * The ops of a function that runs by itself, in order: recorded once, then each op that is called is looked for
- * among those that followed the last one. What matches (the op, its attributes, the dtypes, shapes
- * and strides of its operands, its device) has its kernel bound already. Ops run when they are called, so
- * values, gradients, errors, memory and random numbers are those of eager execution.
+ * Records the ops of a function that runs eagerly on its own, in order. Later runs look up each op among the
+ * recorded successors of the previous one. A match (op, attributes, device, and the operands' dtypes, shapes and
+ * strides) reuses the bound kernel. Ops still run when they are called, so values, gradients, errors, memory and
+ * random numbers are those of eager execution.
  */
 export class CallTrace {
   readonly #first: Step[] = [];
-  /** Steps that may come next; undefined once nothing more is recorded in this run. */
+  /** The steps that may come next; undefined once this run records nothing more. */
   #next: Step[] | undefined;
   #diverged = false;
   #runs = 0;
@@ -73,7 +73,7 @@ export class CallTrace {
   #matched = 0;
   #divergences = 0;
 
-  /** Runs the function; one that calls itself stays in its first run. */
+  /** Runs the function; recursive calls stay in the first run. */
   around<T>(body: () => T): T {
     if (current === this) return body();
     const outer = current;
@@ -97,7 +97,7 @@ export class CallTrace {
     };
   }
 
-  /** The bound kernel of an op that is about to run. */
+  /** Returns the bound kernel of an op that is about to run. */
   call(op: OpRecord, inputs: readonly TensorMeta[], attrs: Attrs, device: Device): PreparedCall {
     const step = this.#match(op, inputs, attrs, device);
     if (step?.call) return step.call;
@@ -106,7 +106,7 @@ export class CallTrace {
     return call;
   }
 
-  /** A view is made. */
+  /** Matches or records a view. */
   view(op: OpRecord, inputs: readonly TensorMeta[], attrs: Attrs, device: Device): void {
     if (!this.#match(op, inputs, attrs, device)) this.#record(op, inputs, attrs, device, null);
   }

@@ -9,7 +9,7 @@ import { bind1 } from './bind.ts';
 
 const x = E.input(0);
 
-/** A gradient has the dtype of the value that it is of. */
+/** A gradient has the dtype of its value. */
 const backToSource = saving({ x: 'shape' }, ({ x }, dy): Tensor => cast(dy, x.dtype));
 
 const casts: { readonly [D in DType]: OpRecord } = {
@@ -27,7 +27,7 @@ const casts: { readonly [D in DType]: OpRecord } = {
     kernel: { kind: 'pointwise', expr: x },
     vjp: { x: backToSource },
   }),
-  // Rounded when they are stored.
+  // Rounded when stored.
   float16: defineOp({
     name: 'toFloat16',
     operands: { x: 'data' },
@@ -42,14 +42,14 @@ const casts: { readonly [D in DType]: OpRecord } = {
     kernel: { kind: 'pointwise', expr: x },
     vjp: { x: backToSource },
   }),
-  // Truncated, then the lowest 8 bits.
+  // Truncated, then reduced to the lowest 8 bits.
   uint8: defineOp({
     name: 'toUint8',
     operands: { x: 'data' },
     infer: ([x]) => ({ dtype: 'uint8', shape: x!.shape }),
     kernel: { kind: 'pointwise', expr: E.toInt(x) },
   }),
-  // Truncates towards zero, as PyTorch does.
+  // Truncates toward zero, as in PyTorch.
   int32: defineOp({
     name: 'toInt32',
     operands: { x: 'data' },
@@ -64,7 +64,7 @@ const casts: { readonly [D in DType]: OpRecord } = {
   }),
 };
 
-/** Calls `body` with the tensors in the dtype; the copies that this takes don't outlive it. */
+/** Calls `body` with the tensors in the dtype, and frees the copies afterwards. */
 export function casting(
   tensors: readonly Tensor[],
   dtype: DType,
@@ -79,13 +79,13 @@ function allOf(dtype: DType, tensors: readonly Tensor[]): boolean {
   return true;
 }
 
-/** `body` on booleans counted as int32; what it leaves counts as true where it is not 0. */
+/** Runs `body` on booleans as int32; nonzero elements of its result are true. */
 export function counting(x: Tensor, body: (own: Tensor) => Tensor): Tensor {
   if (x.dtype !== 'bool') return body(x);
   return tidy(() => cast(body(cast(x, 'int32')), 'bool'));
 }
 
-/** The tensor itself when it has the dtype already. */
+/** Returns the tensor itself if it already has the dtype. */
 export function cast(a: Tensor, dtype: DType): Tensor {
   expectTensors('cast', a);
   if (a.dtype === dtype) return a;

@@ -18,17 +18,17 @@ export type NestedArray<V extends number | boolean = number | boolean> =
 
 export interface TensorOptions<D extends DType = DType> extends CreateOptions<D> {
   /**
-   * By default inferred from the data: typed arrays by their type (Uint8Array as uint8), booleans as bool,
-   * numbers as float32. A Uint16Array holds the bits of float16 or bfloat16, whichever is named.
+   * Inferred from the data by default: typed arrays by their type (Uint8Array as uint8), booleans as bool, numbers
+   * as float32. A Uint16Array contains the bits of float16 or bfloat16, whichever is named.
    */
   readonly dtype?: D | undefined;
-  /** For flat typed arrays; one dimension by default. */
+  /** The shape for flat typed arrays; one dimension by default. */
   readonly shape?: Shape | undefined;
 }
 
 type Unnamed = Omit<TensorOptions, 'dtype'>;
 
-/** A new tensor on the current device, from a number, nested arrays or a typed array (copied). */
+/** Creates a tensor on the current device from a number, nested arrays or a typed array (copied). */
 export function tensor<D extends DType>(
   data: NestedArray | TypedArray,
   options: TensorOptions<D> & { readonly dtype: D },
@@ -66,7 +66,7 @@ function ofData(
   return result;
 }
 
-/** A tensor on the device of `x` and of its dtype, unless the options name others. */
+/** Creates a tensor on the device and with the dtype of `x`, unless the options name others. */
 export function newTensor(
   x: Tensor,
   data: NestedArray | TypedArray,
@@ -79,8 +79,8 @@ export function newTensor(
 }
 
 /**
- * A tensor as it is, cast and moved if the options name another dtype or device; `tensor(data, options)` for other
- * data. As in PyTorch, it has no `requiresGrad`: the tensor may be the caller's own.
+ * Returns a tensor unchanged, or cast and moved if the options name another dtype or device; calls `tensor(data,
+ * options)` for other data. As in PyTorch there is no `requiresGrad`, because the tensor may belong to the caller.
  */
 export function asTensor(
   data: Tensor | NestedArray | TypedArray,
@@ -102,7 +102,7 @@ const asNames: readonly string[] = ['dtype', 'device'];
 export const isTensor = (value: unknown): value is Tensor => value instanceof Tensor;
 
 interface Contents {
-  /** In a trace also numbers that each run computes. */
+  /** In a trace, may include numbers that each run computes. */
   readonly values: TypedArray | readonly number[];
   readonly shape: Shape;
   readonly dtype: DType;

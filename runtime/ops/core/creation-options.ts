@@ -1,4 +1,4 @@
-/** The options that every function has that creates a tensor from something other than tensors. */
+/** Options common to all functions that create tensors from other values. */
 
 import { deviceGuard } from '../../device/current.ts';
 import type { Device } from '../../device/device.ts';
@@ -11,33 +11,33 @@ import { expectDTypeName } from '../record/operand-dtypes.ts';
 import { intercepted } from './bind.ts';
 
 export interface CreateOptions<D extends DType = DType> {
-  /** The default is the function's. */
+  /** The default depends on the function. */
   readonly dtype?: D | undefined;
-  /** A device or its name; by default the current device, or that of the tensor that the new one is like. */
+  /** A device or its name; defaults to the current device, or to the reference tensor's. */
   readonly device?: Device | string | undefined;
-  /** True for a leaf whose gradient `backward()` computes. Only floating-point tensors have gradients. */
+  /** Creates a leaf whose gradient `backward()` computes. Only floating-point tensors have gradients. */
   readonly requiresGrad?: boolean | undefined;
 }
 
 const common: readonly string[] = ['dtype', 'device', 'requiresGrad'];
 
 interface Creation {
-  /** The user's name of the function. */
+  /** The function's name in user code. */
   readonly op: string;
   readonly options: CreateOptions;
-  /** Used if the options name none; null: the data decides. */
+  /** The default dtype; null if the data determines it. */
   readonly dtype: DType | null;
-  /** Used if the options name none; by default the current device. */
+  /** The default device; the current device if omitted. */
   readonly device?: Device;
   /** Options of the function besides the common ones. */
   readonly names?: readonly string[];
 }
 
 /**
- * The tensor that `make` returns, with what the options ask for; `make` is called with the dtype (null if the data
- * decides), on the device. All options are checked before it is called, so that a mistake draws no random number.
- * Throws ArgumentError for an unknown option, DTypeError for an unknown dtype or an integer one with `requiresGrad`,
- * DeviceError for an unknown device.
+ * Returns the tensor that `make` creates, with the requested options applied. `make` is called with the dtype
+ * (null if the data determines it), on the device. All options are checked first, so that an error draws no random
+ * numbers. Throws ArgumentError for an unknown option, DTypeError for an unknown dtype or an integer dtype with
+ * `requiresGrad`, DeviceError for an unknown device.
  */
 export function created<T extends DType | null>(
   creation: Creation & { readonly dtype: T },
@@ -58,16 +58,16 @@ export function created<T extends DType | null>(
 /** Tensors of programs under construction that were created with `requiresGrad: true`. */
 const leavesToBegin = new WeakSet<Tensor>();
 
-/** Notes that the tracer has to begin a leaf with the tensor. */
+/** Marks a tensor that the tracer has to turn into a leaf. */
 export function toBeLeaf(tensor: Tensor): Tensor {
   leavesToBegin.add(tensor);
   return tensor;
 }
 
-/** Whether the tracer has to begin a leaf with this tensor: in a program, a leaf is a value of its own. */
+/** Whether the tracer has to turn this tensor into a leaf: in a program, a leaf is a separate value. */
 export const beginsLeaf = (tensor: Tensor): boolean => leavesToBegin.has(tensor);
 
-/** Checks that the options are an object with no other names, and that `requiresGrad` is a boolean. */
+/** Checks that the options are an object without unknown names, and that `requiresGrad` is a boolean. */
 export function expectOptions(op: string, options: CreateOptions, names: readonly string[]): void {
   const given: unknown = options;
   if (!canBeOptions(given)) throw notAnObject(op, given, names, remedyFor(op, given, names));
@@ -85,7 +85,7 @@ export function expectOptions(op: string, options: CreateOptions, names: readonl
   });
 }
 
-/** A second size or a shape in the place of options; else a dtype is meant. */
+/** Returns the hint: a size or shape passed as options, or else a dtype passed by position. */
 function remedyFor(op: string, given: unknown, names: readonly string[]): string {
   if (typeof given === 'number') return `pass the sizes in one array: ${op}([2, 3])`;
   if (Array.isArray(given) && names.includes('shape')) return `name it: { shape: ${shown(given)} }`;

@@ -13,7 +13,7 @@ import { currentCallTrace } from './call-trace.ts';
 import { copy } from './copy.ts';
 import { preparedCall } from './prepared-call.ts';
 
-/** Runs one op now. In-place ops return their target itself. */
+/** Runs one op immediately. In-place ops return their target. */
 export function executeEagerly(
   op: OpRecord,
   inputs: readonly Tensor[],
@@ -44,7 +44,7 @@ function execute(op: OpRecord, inputs: readonly Tensor[], attrs: Attrs, device: 
   return run(op, inputs, attrs, device);
 }
 
-/** A strided operand's contiguous copy dies with the op. */
+/** Runs the op on contiguous copies of strided operands, which die with the op. */
 function runOnCopies(
   op: OpRecord,
   inputs: readonly Tensor[],
@@ -88,7 +88,7 @@ function run(op: OpRecord, inputs: readonly Tensor[], attrs: Attrs, device: Devi
       const span = { kind: 'kernel', name: op.name, device: device.name } as const;
       spans.around(span, () => launch(inputs, outputs, now));
     } else launch(inputs, outputs, now);
-    // A transfer is a copy, and says so itself.
+    // A transfer emits its own copy event.
     if (op.kernel.kind !== 'transfer') events.kernel(device.name, op.name);
     if (traceStream.active) traceEager(op, device, inputs, outputs);
     if (op.inPlace) inputs[0]!.holder!.version++;
@@ -126,7 +126,7 @@ export function newHolder(
 }
 
 function needsCopy(op: OpRecord, input: Tensor, index: number): boolean {
-  // The target of a write must be the user's own memory; its kernel takes strides.
+  // The target of a write must be the user's own memory; its kernel supports strides.
   if (operandUse(op, index) === 'shape' || (op.inPlace && index === 0)) return false;
   return !isContiguousMeta(input);
 }

@@ -6,17 +6,17 @@ import { invariant } from '../../errors/invariant.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import type { OpRecord } from '../record/define-op.ts';
 
-/** An op as `deviceGuard` wants it performed. */
+/** An op as `deviceGuard` requires it to run. */
 export interface GuardedOp {
   readonly op: OpRecord;
   readonly inputs: readonly Tensor[];
-  /** Copies of operands, to be disposed when the op was performed. */
+  /** Copies of operands, disposed after the op. */
   readonly moved: readonly Tensor[];
 }
 
 const onCpuRecords = new WeakMap<OpRecord, OpRecord>();
 
-/** The op tagged with the CPU; all else about it, its gradient too, is the same. */
+/** Returns the op tagged to run on the CPU, otherwise unchanged, including its gradient. */
 function onCpu(op: OpRecord): OpRecord {
   let tagged = onCpuRecords.get(op);
   if (!tagged) {
@@ -30,7 +30,7 @@ type Transfer = (x: Tensor, device: Device) => Tensor;
 
 let transfer: Transfer | null = null;
 
-/** Said by the transfer op, which is bound as any op is. */
+/** Called by the transfer op, which is bound like any other op. */
 export function moveOperandsBy(own: Transfer): void {
   transfer = own;
 }
@@ -39,8 +39,8 @@ let performed = 0;
 let moves = true;
 
 /**
- * Inside `body` no guard moves operands: those of a gradient's ops are where the op was computed, and so are the
- * gradients then.
+ * Runs `body` without moving operands for a guard: operands of gradient ops, and so the gradients, are where the
+ * forward op ran.
  */
 export function withoutMoves<T>(body: () => T): T {
   const outer = moves;
@@ -52,16 +52,16 @@ export function withoutMoves<T>(body: () => T): T {
   }
 }
 
-/** How many ops a guard has moved so far: whether it made a difference. */
+/** Returns the number of ops that a guard has moved so far, to tell whether it had an effect. */
 export function guardedOps(): number {
   return performed;
 }
 
 /**
- * Returns how an op runs under `deviceGuard(device)`. Operands move to the guard's device, unless one is where data
- * can't be read at once: of a GPU's operands the CPU computes the op and its result goes back, the others' operands go
- * to the GPU; what meets operands on `meta` goes to `meta`. Null: nothing is to be done. Throws DeviceError for a write
- * in place whose target would have to move.
+ * Returns how an op runs under `deviceGuard(device)`; null if nothing changes. Operands move to the guard's
+ * device, unless an operand is on a device that can't be read synchronously. If all operands are on a GPU, the CPU
+ * computes the op and the result goes back to the GPU; otherwise the others move to the GPU. Operands that meet
+ * `meta` move to `meta`. Throws DeviceError for an in-place write whose target would have to move.
  */
 export function guardedOp(
   op: OpRecord,
@@ -72,7 +72,7 @@ export function guardedOp(
   const { kind } = op.kernel;
   if (kind === 'view' || kind === 'control' || kind === 'onCpu' || kind === 'transfer') return null;
   const place = placeOf(inputs, device);
-  // A guard of `meta` says where tensors are made; other devices continue computing with their own.
+  // A `meta` guard determines where tensors are created; ops on other devices are unaffected.
   if (device.kind === 'meta' && !inputs.some((x) => x.device === device)) return null;
   const isOnCpu = place.kind === 'gpu' && device.kind === 'cpu';
   if (isAt(inputs, place) ? !isOnCpu : !moves) return null;
@@ -94,7 +94,10 @@ function isAt(inputs: readonly Tensor[], device: Device): boolean {
   return true;
 }
 
-/** Where the operands meet: the guard's device, unless data can't be read from where one of them is. */
+/**
+ * Returns the device where the operands meet: the guard's, unless one of the operands can't be read from its
+ * device.
+ */
 function placeOf(inputs: readonly Tensor[], device: Device): Device {
   const held = (kind: Device['kind']) => inputs.find((x) => x.device.kind === kind)?.device;
   return held('meta') ?? (device.kind === 'cpu' ? held('gpu') : undefined) ?? device;

@@ -4,7 +4,7 @@ import type { DType } from '../../spec/dtype.ts';
 import { type Shape, sizeOf } from '../../spec/shape.ts';
 import { defineOp } from '../record/define-op.ts';
 
-/** A tensor whose elements are part of the program, in their stored form. */
+/** A tensor whose elements are part of the program, as stored. */
 export const literal = defineOp({
   name: 'literal',
   operands: {},

@@ -6,14 +6,14 @@ import type { DType } from '../../spec/dtype.ts';
 import { type Shape, sizeOf } from '../../spec/shape.ts';
 import type { OpRecord } from '../record/define-op.ts';
 
-/** An op's kernel bound to operands of some metas, and what it makes of them. */
+/** An op's kernel bound to operand metas, with the metas of its results. */
 export interface PreparedCall {
-  /** Metas of the results; a write in place has none. */
+  /** Metas of the results; none for an in-place write. */
   readonly outputs: readonly TensorMeta[];
-  /** Bytes of each result. */
+  /** The size of each result in bytes. */
   readonly bytes: readonly number[];
   readonly launch: Launch;
-  /** Whether each launch receives the attributes, since their numbers may differ from those it was bound with. */
+  /** Whether each launch receives the attributes, because their numbers may differ from the bound ones. */
   readonly varies: boolean;
 }
 
@@ -30,12 +30,12 @@ export interface Operand {
   readonly strides: readonly number[];
 }
 
-/** Calls that are remembered per op. */
+/** The number of cached calls per op. */
 const mostKnown = 8;
 
 interface KnownCalls {
   readonly list: KnownCall[];
-  /** Where the next one goes when the list is full. */
+  /** The index to replace next when the list is full. */
   next: number;
   /** Attributes that each launch receives. */
   readonly varying: ReadonlySet<string>;
@@ -44,7 +44,7 @@ interface KnownCalls {
 const known = new WeakMap<OpRecord, KnownCalls>();
 
 /**
- * Returns the bound kernel for these operands: one of the op's last kernels, or a new one. Only a new one runs
+ * Returns the bound kernel for these operands: one of the op's cached kernels, or a new one. Only a new one runs
  * inference, which may throw.
  */
 export function preparedCall(
@@ -76,7 +76,7 @@ export function preparedCall(
   return call;
 }
 
-/** Whether a bound kernel may be used again. A GPU caches its kernels, and evicts some of them. */
+/** Whether a bound kernel may be reused. A GPU caches its kernels itself, and evicts some. */
 export const isKept = (inputs: readonly TensorMeta[], device: Device): boolean =>
   device.kind === 'cpu' && inputs.length > 0 && inputs[0]!.device === device;
 
@@ -107,7 +107,7 @@ export function sameOperands(left: readonly Operand[], right: readonly Operand[]
   return true;
 }
 
-/** Results of a prepared call share their arrays: most of the time they are the same. */
+/** Results of a prepared call share their arrays, so these are usually identical. */
 function sameNumbers(a: readonly number[], b: readonly number[]): boolean {
   if (a === b) return true;
   if (a.length !== b.length) return false;

@@ -11,10 +11,9 @@ import { bind1 } from './bind.ts';
 import { casting } from './cast.ts';
 
 /**
- * The dtypes of pointwise ops, as in PyTorch: two tensors compute in the later of bool, int32, float32,
- * float64;
- * a number joins an integer tensor as an integer when it is one, else both become float32; functions of
- * real numbers (exp, div, pow with a fraction …) make float32 of everything; comparisons return bool.
+ * Dtypes of pointwise ops, as in PyTorch. Two tensors compute in the later dtype of bool, int32, float32, float64.
+ * An integer joins an integer tensor as an integer; a fraction makes it float32. Functions of real numbers (exp,
+ * div, pow with a fraction …) return float32 for integers; comparisons return bool.
  */
 
 export function inferBinary(name: string, output?: DType) {
@@ -45,7 +44,7 @@ export function inferFloat(name: string) {
   };
 }
 
-/** Subtraction has no meaning for booleans. */
+/** Throws for booleans, which can't be subtracted. */
 export function rejectBool(name: string, x: TensorMeta): void {
   if (x.dtype !== 'bool') return;
   throw new DTypeError({
@@ -66,16 +65,16 @@ export const pointwise = (expr: Expr) => ({ kind: 'pointwise', expr }) as const;
 
 export type Operand = Tensor | number;
 
-/** Both operands in the dtype that PyTorch's rule gives (bool < int32 < float32 < float64). */
+/** Binds the op with both operands in the promoted dtype (bool < int32 < float32 < float64). */
 export function bindPromoted(op: OpRecord, a: Tensor, b: Tensor): Tensor {
   expectTensor(op, a);
   expectTensor(op, b);
-  // Without a closure for the usual case.
+  // Avoids a closure in the usual case.
   if (a.dtype === b.dtype) return bind1(op, [a, b]);
   return casting([a, b], promote(a.dtype, b.dtype), (operands) => bind1(op, operands));
 }
 
-/** Both operands in the floating dtype that the rule gives. */
+/** Binds the op with both operands in the promoted floating-point dtype. */
 export function bindFloats(op: OpRecord, a: Tensor, b: Tensor): Tensor {
   expectTensor(op, a);
   expectTensor(op, b);
@@ -99,13 +98,13 @@ export function floating(dtype: DType): DType {
   return dtypes[dtype].floating ? dtype : 'float32';
 }
 
-/** A number joins an integer tensor as an integer when it is one. */
+/** Returns the dtype after joining a number: an integer joins an integer tensor as an integer. */
 export function joinedBy(dtype: DType, number: number): DType {
   if (dtypes[dtype].floating) return dtype;
   return isInteger(number) ? counted(dtype) : 'float32';
 }
 
-/** Booleans become integers; every other dtype stays. */
+/** Returns int32 for booleans; every other dtype unchanged. */
 export function counted(dtype: DType): DType {
   return dtype === 'bool' ? 'int32' : dtype;
 }

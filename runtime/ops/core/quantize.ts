@@ -1,4 +1,4 @@
-/** float32 values in 8 bits, block by block: only programs with such saved values and optimizers use these ops. */
+/** Blockwise 8-bit quantization of float32: used only by optimizers and by programs with such saved values. */
 
 import * as quantizationKernels from '../../device/cpu/scalar/quantize.ts';
 import { named } from '../../device/kernel-op.ts';
@@ -11,7 +11,7 @@ import { bind, bind1 } from './bind.ts';
 
 const attrs = { code: { oneOf: ['linear', 'signed', 'unsigned'] } } as const;
 
-/** Elements of the scales of a tensor. */
+/** Returns the number of scales of a tensor. */
 export const scalesOf = ({ shape }: Pick<TensorMeta, 'shape'>): number =>
   Math.ceil(sizeOf(shape) / blockSize);
 
@@ -43,7 +43,7 @@ export function quantize(x: Tensor, code: QuantizationCode): readonly [Tensor, T
   return bind(quantizeOp, [x], { code }) as unknown as readonly [Tensor, Tensor];
 }
 
-/** The float32 values that the codes represent. */
+/** Returns the float32 values that the codes represent. */
 export function dequantize(codes: Tensor, scales: Tensor, code: QuantizationCode): Tensor {
   return bind1(dequantizeOp, [codes, scales], { code });
 }

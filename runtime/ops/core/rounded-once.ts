@@ -1,6 +1,6 @@
 /**
- * float16 and bfloat16 in functions made of several ops: the ops compute in float32 and only the result is
- * rounded, so that nothing overflows or loses digits on the way.
+ * float16 and bfloat16 in functions composed of several ops: these compute in float32 and only the result is
+ * rounded, so that nothing overflows or loses precision on the way.
  */
 
 import { type DType, promote } from '../../spec/dtype.ts';
@@ -9,10 +9,10 @@ import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { cast } from './cast.ts';
 
-/** The dtype that an op computes in: float32 for halves. */
+/** Returns the dtype that an op computes in: float32 for half precision. */
 export const wide = (dtype: DType): DType => (isHalf(dtype) ? 'float32' : dtype);
 
-/** Whether an operand, of those that are tensors, is stored as a half. */
+/** Whether any tensor operand has half precision. */
 export function anyHalf(...operands: readonly (Tensor | number | null)[]): boolean {
   for (let i = 0; i < operands.length; i++) {
     const operand = operands[i];
@@ -28,8 +28,8 @@ const isFloating = (operand: Tensor | number | null): operand is Tensor =>
   typeof operand === 'object' && operand !== null;
 
 /**
- * Calls `body` with the halves among the operands in float32. Its result is rounded to the dtype that the
- * operands promote to, or to `dtype`.
+ * Calls `body` with half-precision operands in float32. The result is rounded to the promoted dtype of the
+ * operands, or to `dtype`.
  */
 export function roundedOnce<const T extends readonly (Tensor | number | null)[]>(
   operands: T,

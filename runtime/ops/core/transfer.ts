@@ -6,14 +6,17 @@ import { moveOperandsBy } from './guarded-op.ts';
 
 const records = new WeakMap<Device, OpRecord>();
 
-/** A contiguous copy on another device, through which gradients flow; x itself where it is there already. */
+/** Returns a contiguous copy on another device, with gradients flowing through; x itself if it is already there. */
 export function transfer(x: Tensor, device: Device): Tensor {
   return x.device === device ? x : bind1(transferTo(device), [x], { device: device.name });
 }
 
 moveOperandsBy(transfer);
 
-/** (x, any strides) → a contiguous copy on `device`; its gradient goes back to where x is. One record per device. */
+/**
+ * (x, any strides) → a contiguous copy on `device`; the gradient goes back to the device of x. One record per
+ * device.
+ */
 export function transferTo(device: Device): OpRecord {
   let record = records.get(device);
   if (!record) {

@@ -1,10 +1,10 @@
 import { type DoubleFn, E, type Expr } from './expr.ts';
 
 /**
- * Functions written with the primitives of `expr.ts`, so that every device computes them in the same
- * steps. In float64 they are JavaScript's own (`DoubleFn`). The polynomials are those of Cephes (S. Moshier, single precision). Relative errors stay below
- * 1e-6, that of erfc below 5e-6 beyond 4; special values come out as in C: NaN outside the domain, ±0
- * where the function is odd.
+ * Functions composed of the primitives of `expr.ts`, so that every device computes them in the same steps. In
+ * float64 they are JavaScript's own (`DoubleFn`). The polynomials are from Cephes (S. Moshier, single precision).
+ * Relative errors are below 1e-6, those of erfc below 5e-6 beyond 4. Special values are as in C: NaN outside the
+ * domain, ±0 for odd functions.
  */
 
 const c = E.const;
@@ -15,13 +15,13 @@ function polynomial(x: Expr, [first, ...rest]: readonly number[]): Expr {
   return rest.reduce((sum, coefficient) => add(mul(sum, x), c(coefficient)), c(first!));
 }
 
-/** x + x³ · p(x²), for odd functions around 0. */
+/** x + x³ · p(x²), for odd functions near 0. */
 function oddSeries(x: Expr, coefficients: readonly number[]): Expr {
   const square = mul(x, x);
   return add(mul(mul(polynomial(square, coefficients), square), x), x);
 }
 
-/** From the function of |x| to an odd one; keeps −0. */
+/** Extends a function of |x| to an odd function; keeps −0. */
 function odd(x: Expr, ofMagnitude: (a: Expr) => Expr): Expr {
   const y = ofMagnitude(abs(x));
   return select(lt(x, c(0)), neg(y), select(E.eq(x, c(0)), x, y));
@@ -35,7 +35,7 @@ const asinSeries = [
   4.2163199048e-2, 2.4181311049e-2, 4.5470025998e-2, 7.4953002686e-2, 1.6666752422e-1,
 ];
 
-/** asin of |x| ≤ ½, and of √((1 − x)/2) beyond, which lies there. */
+/** asin of |x| ≤ ½ directly; beyond, from √((1 − x)/2), which lies in that range. */
 function asin(x: Expr): Expr {
   return odd(x, (a) => {
     const far = sub(c(Math.PI / 2), mul(c(2), asinOfHalf(halfDistance(a))));
@@ -54,7 +54,7 @@ function acos(x: Expr): Expr {
 
 const atanSeries = [8.05374449538e-2, -1.38776856032e-1, 1.99777106478e-1, -3.33329491539e-1];
 
-/** The arc tangent of a number that is not negative. */
+/** The arc tangent of a non-negative number. */
 function atanOfMagnitude(a: Expr): Expr {
   const [high, middle] = [gt(a, c(Math.SQRT2 + 1)), gt(a, c(Math.SQRT2 - 1))];
   const reduced = select(middle, div(sub(a, c(1)), add(a, c(1))), a);
@@ -65,7 +65,7 @@ function atanOfMagnitude(a: Expr): Expr {
 
 const atan = (x: Expr): Expr => odd(x, atanOfMagnitude);
 
-/** The angle of the point (x, y). A zero takes its sign along only through 1/x, as division gives it. */
+/** The angle of the point (x, y). The sign of a zero is detected by the sign of 1/x. */
 function atan2(y: Expr, x: Expr): Expr {
   const [ax, ay] = [abs(x), abs(y)];
   const bothInfinite = E.mul(E.eq(ax, c(Infinity)), E.eq(ay, c(Infinity)));
@@ -78,7 +78,7 @@ function atan2(y: Expr, x: Expr): Expr {
   return select(downward, neg(upper), upper);
 }
 
-/** Half of eˣ, where eˣ itself would overflow too. */
+/** eˣ / 2, which is finite for some x where eˣ overflows. */
 function halfExp(a: Expr): Expr {
   const root = E.exp(mul(a, c(0.5)));
   return select(gt(a, c(80)), mul(mul(c(0.5), root), root), mul(c(0.5), E.exp(a)));
@@ -202,17 +202,17 @@ function erfc(x: Expr): Expr {
 
 const sigmoid = (x: Expr): Expr => div(c(1), add(c(1), E.exp(neg(x))));
 
-/** ln(1 + eˣ), which neither overflows nor loses small values. */
+/** ln(1 + eˣ), without overflow or underflow. */
 function softplus(x: Expr): Expr {
   return add(E.max(x, c(0)), F.log1p(E.exp(neg(abs(x)))));
 }
 
-/** −1, 0 or 1; NaN stays. */
+/** −1, 0 or 1; NaN stays NaN. */
 function sign(x: Expr): Expr {
   return select(gt(x, c(0)), c(1), select(lt(x, c(0)), c(-1), x));
 }
 
-/** The remainder with the sign of the divisor, as Python's `%`. */
+/** The remainder with the sign of the divisor, like Python's `%`. */
 function remainder(x: Expr, y: Expr): Expr {
   const rest = E.rem(x, y);
   return select(otherSign(rest, y), add(rest, y), rest);
@@ -222,12 +222,12 @@ function otherSign(rest: Expr, y: Expr): Expr {
   return select(E.ne(rest, c(0)), E.ne(lt(rest, c(0)), lt(y, c(0))), c(0));
 }
 
-/** The quotient rounded down. In float32 it is taken from the remainder, which is exact. */
+/** The quotient rounded down. In float32 it is computed from the remainder, which is exact. */
 function floorDivide(x: Expr, y: Expr): Expr {
   const rest = E.rem(x, y);
   const quotient = div(sub(x, rest), y);
   const lower = select(otherSign(rest, y), sub(quotient, c(1)), quotient);
-  // The division rounds: what is next to a whole number is that number.
+  // Corrects the rounding of the division: takes the nearest integer.
   const whole = E.floor(lower);
   const nearest = select(gt(sub(lower, whole), c(0.5)), add(whole, c(1)), whole);
   return select(E.eq(y, c(0)), div(x, y), nearest);

@@ -1,8 +1,8 @@
 import { E, type Expr } from './expr.ts';
 
 /**
- * Expressions are graphs as soon as a pass fuses ops: one node may be reached in exponentially many
- * ways. Code that walks a whole expression uses these.
+ * Traversals for expressions. After fusion, expressions are graphs in which a node may be reachable in
+ * exponentially many ways, so code that walks a whole expression uses these.
  */
 
 export function operandsOf(expr: Expr): readonly Expr[] {
@@ -25,7 +25,7 @@ export function operandsOf(expr: Expr): readonly Expr[] {
   }
 }
 
-/** The same node with other operands, in the order of `operandsOf`. */
+/** Returns the node with other operands, in the order of `operandsOf`. */
 export function withOperands(expr: Expr, operands: readonly Expr[]): Expr {
   const [x, y, z] = operands as [Expr, Expr, Expr];
   switch (expr.kind) {
@@ -49,7 +49,7 @@ export function withOperands(expr: Expr, operands: readonly Expr[]): Expr {
 
 const knownNodes = new WeakMap<Expr, readonly Expr[]>();
 
-/** Every node once, operands before what reads them. */
+/** Returns every node once, operands before their users. */
 export function nodesOf(expr: Expr): readonly Expr[] {
   let nodes = knownNodes.get(expr);
   if (!nodes) {
@@ -70,7 +70,7 @@ function findNodes(expr: Expr): readonly Expr[] {
   return [...found];
 }
 
-/** The text of a node without its operands; numbers exactly, with NaN, infinities and −0. */
+/** Returns the text of a node without its operands; numbers are exact, including NaN, infinities and −0. */
 function labelOf(expr: Expr): string {
   switch (expr.kind) {
     case 'input':
@@ -93,7 +93,7 @@ function labelOf(expr: Expr): string {
 
 const knownTexts = new WeakMap<Expr, string>();
 
-/** Equal for expressions of equal structure: one line a node, operands by their line's number. */
+/** Returns text that is equal for structurally equal expressions: one line per node, operands by line number. */
 export function textOf(expr: Expr): string {
   let text = knownTexts.get(expr);
   if (text === undefined) {

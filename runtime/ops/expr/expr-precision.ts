@@ -14,7 +14,10 @@ const chosen: { readonly [P in Precision]: WeakMap<Expr, Expr> } = {
   double: new WeakMap(),
 };
 
-/** The expression without `precision` nodes; itself when it has none, so that it keeps its identity. */
+/**
+ * Replaces `precision` nodes by the given precision; returns the expression itself if it has none, to keep its
+ * identity.
+ */
 export function inPrecision(expr: Expr, precision: Precision): Expr {
   const done = chosen[precision];
   for (const node of done.has(expr) ? [] : nodesOf(expr)) {

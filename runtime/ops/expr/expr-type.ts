@@ -3,13 +3,13 @@ import { type BinaryFn, E, type Expr, type UnaryFn } from './expr.ts';
 import { nodesOf } from './expr-nodes.ts';
 
 /**
- * In what arithmetic a node computes. A result of uint8, float16 or bfloat16 takes its dtype when it is
- * stored: fusing two ops must round in between. `literal` and `fraction`: numbers that join whatever they meet, a
- * fraction only what has digits after the point. bool operands and comparisons are i32, 0 or 1.
+ * The arithmetic of a node. A result of uint8, float16 or bfloat16 gets its dtype when it is stored, so fusing two
+ * ops must round in between. `literal` and `fraction` are numbers that adopt their partner's arithmetic; a
+ * `fraction` only that of floating-point. bool operands and comparisons are i32, 0 or 1.
  */
 export type Arithmetic = 'f32' | 'f64' | 'i32' | 'literal' | 'fraction';
 
-/** Functions of real numbers make float32 of integers. */
+/** Functions of real numbers turn integers into float32. */
 const real = (x: Arithmetic): Arithmetic =>
   x === 'f64' ? 'f64' : x === 'literal' || x === 'fraction' ? 'fraction' : 'f32';
 const same = (x: Arithmetic): Arithmetic => x;
@@ -44,7 +44,7 @@ const binaryResult: { readonly [F in BinaryFn]: (x: Arithmetic, y: Arithmetic) =
   quotient: joined,
 };
 
-/** The arithmetic of a node with two operands: the later one of int32, float32, float64. */
+/** Returns the arithmetic of a node with two operands: the later one of int32, float32, float64. */
 function joined(x: Arithmetic, y: Arithmetic): Arithmetic {
   if (x === 'literal') return y;
   if (y === 'literal') return x;
@@ -53,25 +53,25 @@ function joined(x: Arithmetic, y: Arithmetic): Arithmetic {
   return 'f32';
 }
 
-/** The arithmetic in which a comparison's operands are compared. */
+/** Returns the arithmetic in which two operands are compared. */
 export function comparedIn(x: Arithmetic, y: Arithmetic): 'f32' | 'f64' | 'i32' {
   const common = joined(x, y);
   return common === 'literal' || common === 'fraction' ? 'f32' : common;
 }
 
-/** Arithmetic of every node's value, given the operands' dtypes. */
+/** Returns the arithmetic of every node's value, given the operands' dtypes. */
 export function arithmetics(expr: Expr, dtypes: readonly DType[]): ReadonlyMap<Expr, Arithmetic> {
   const known = new Map<Expr, Arithmetic>();
   for (const node of nodesOf(expr)) known.set(node, arithmeticOfNode(node, dtypes, known));
   return known;
 }
 
-/** Arithmetic of one expression's value. */
+/** Returns the arithmetic of an expression's value. */
 export function arithmeticOf(expr: Expr, dtypes: readonly DType[]): Arithmetic {
   return arithmetics(expr, dtypes).get(expr)!;
 }
 
-/** The arithmetic for the elements of each dtype. */
+/** The arithmetic of each dtype's elements. */
 export const arithmeticOfDType: { readonly [D in DType]: Arithmetic } = {
   bool: 'i32',
   uint8: 'i32',

@@ -1,7 +1,7 @@
 /**
- * The scalar function of a pointwise op, as data: from one tree come the CPU kernel, the GPU kernel's
- * source and, later, fused kernels. Arithmetic is float32, float64 as soon as an operand is (int32 for
- * int32 operands of + - * and comparisons); every node rounds on its own, so that fusing changes no bit.
+ * The scalar function of a pointwise op as data: the source of CPU kernels, GPU kernels and fused kernels.
+ * Arithmetic is float32, or float64 if an operand is float64 (int32 for int32 operands of + - * and comparisons).
+ * Every node rounds separately, so fusion changes no bit.
  */
 export type Expr =
   | { readonly kind: 'input'; readonly index: number }
@@ -12,11 +12,11 @@ export type Expr =
   | { readonly kind: 'binary'; readonly fn: BinaryFn; readonly x: Expr; readonly y: Expr }
   /** 1 or 0. */
   | { readonly kind: 'compare'; readonly fn: CompareFn; readonly x: Expr; readonly y: Expr }
-  /** `test` is a comparison or a bool operand; not 0 chooses `then`. */
+  /** `test` is a comparison or a bool operand; nonzero selects `then`. */
   | { readonly kind: 'select'; readonly test: Expr; readonly then: Expr; readonly otherwise: Expr }
-  /** `double` where an operand or the result is float64, else `single`: a polynomial has one precision. */
+  /** `double` if an operand or the result is float64, else `single`: a polynomial has one precision. */
   | { readonly kind: 'precision'; readonly single: Expr; readonly double: Expr }
-  /** A function that JavaScript computes, in float64 only. */
+  /** A function computed by JavaScript, in float64 only. */
   | { readonly kind: 'double'; readonly fn: DoubleFn; readonly operands: readonly Expr[] };
 
 export type UnaryFn =
@@ -33,7 +33,7 @@ export type UnaryFn =
   | 'floor'
   | 'ceil'
   | 'trunc'
-  /** Halves go to the even neighbour. */
+  /** Rounds half to even. */
   | 'round'
   | 'toInt';
 export type BinaryFn =
@@ -43,13 +43,13 @@ export type BinaryFn =
   | 'div'
   | 'max'
   | 'min'
-  /** 1 to any power and ±1 to an infinite one are 1, as in C. int32 powers wrap. */
+  /** 1 to any power, and ±1 to an infinite power, are 1, as in C. int32 powers wrap around. */
   | 'pow'
-  /** The remainder with the sign of `x`; of int32 by 0: 0. */
+  /** The remainder with the sign of `x`; int32 by 0 gives 0. */
   | 'rem'
-  /** Division of int32, rounded towards zero; 0 if the divisor is 0. */
+  /** int32 division rounded toward zero; 0 if the divisor is 0. */
   | 'quotient';
-/** Functions without primitive of their own; `expr-functions.ts` has them in float32. */
+/** Functions that aren't primitives; `expr-functions.ts` defines them in float32. */
 export type DoubleFn =
   | 'tan'
   | 'asin'
@@ -78,7 +78,7 @@ const compare =
   (fn: CompareFn) =>
   (x: Expr, y: Expr): Expr => ({ kind: 'compare', fn, x, y });
 
-/** Builders, used by op records: `E.mul(x, E.const(2))`. */
+/** Builders for op records: `E.mul(x, E.const(2))`. */
 export const E = {
   input: (index: number): Expr => ({ kind: 'input', index }),
   const: (value: number): Expr => ({ kind: 'const', value }),

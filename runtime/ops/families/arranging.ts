@@ -1,4 +1,4 @@
-/** Views, and copies in other places. */
+/** Views, and copies that move elements. */
 
 import { catOp } from '../movement/joining.ts';
 import { asStridedOp, placeIntoOp, placeOp } from '../movement/place.ts';

@@ -1,4 +1,4 @@
-/** Sums, functions of numbers, logic and activations. */
+/** Sums, scalar functions, logic and activations. */
 
 import {
   ceil,

@@ -1,4 +1,4 @@
-/** Comparisons, and choices by them. */
+/** Comparisons, and selection by them. */
 
 import {
   dropWhereOp,

@@ -1,4 +1,4 @@
-/** Ops element by element that fewer programs contain. */
+/** Less common elementwise ops. */
 
 import { clampGradOp, clampOp, nanToNumOp, xlogyOp } from '../pointwise/combining.ts';
 import {

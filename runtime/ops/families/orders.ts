@@ -1,4 +1,4 @@
-/** Extremes, orders, and results up to each entry. */
+/** Extremes, sorting and scans. */
 
 import { scatterReduceOp } from '../advanced-indexing/scatter-reduce.ts';
 import { amax, amin, argmax, argmin, max, min } from '../reduce/extremes.ts';

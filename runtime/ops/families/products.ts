@@ -1,4 +1,4 @@
-/** Products of matrices. */
+/** Matrix products. */
 
 import { addMatmulOp, matmulOp } from '../products/matmul.ts';
 

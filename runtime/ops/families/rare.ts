@@ -1,4 +1,7 @@
-/** Random numbers, linear algebra, losses and gradients with kernels of their own, pointwise ops in place, and numbers in fewer bits. */
+/**
+ * Random numbers, linear algebra, losses and gradients with dedicated kernels, in-place pointwise ops, and
+ * reduced-precision numbers.
+ */
 
 import { scaleGradientOp } from '../advanced-indexing/embedding.ts';
 import { packBitsOp, unpackBitsOp } from '../core/bits.ts';

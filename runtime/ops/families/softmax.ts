@@ -1,4 +1,4 @@
-/** Softmax, and the losses of classes. */
+/** Softmax and classification losses. */
 
 import {
   crossEntropyGradOp,

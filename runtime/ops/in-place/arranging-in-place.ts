@@ -1,4 +1,4 @@
-/** In-place forms that write the result over their first operand through a copy of the same size. */
+/** In-place forms that copy the result, of the same size, over the first operand. */
 
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ShapeError } from '../../errors/errors.ts';
@@ -11,7 +11,7 @@ import { diagonal } from '../movement/views.ts';
 import { maskedFill } from '../pointwise/comparison.ts';
 import { copy_, fill_ } from './in-place.ts';
 
-/** Writes what the out-of-place form returns over `x`. */
+/** Overwrites `x` with the out-of-place result. */
 function over(x: Tensor, result: () => Tensor): Tensor {
   tidy(() => {
     copy_(x, result());
@@ -19,7 +19,7 @@ function over(x: Tensor, result: () => Tensor): Tensor {
   return x;
 }
 
-/** Writes a number on the main diagonal of a matrix. Throws ShapeError for other ranks. */
+/** Fills the main diagonal of a matrix. Throws ShapeError for other ranks. */
 export function fillDiagonal_(x: Tensor, value: number): Tensor {
   if (x.rank !== 2) {
     throw new ShapeError({

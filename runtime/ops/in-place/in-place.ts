@@ -1,4 +1,4 @@
-/** Writes over the first operand, which becomes the result where gradients are recorded. */
+/** In-place ops: they overwrite the first operand, which becomes the result when gradients are recorded. */
 
 import * as copiesKernels from '../../device/cpu/movement/copies.ts';
 import { type Attrs, named, userName } from '../../device/kernel-op.ts';
@@ -25,7 +25,7 @@ const y = E.input(1);
 const z = E.input(2);
 const value = E.attr('value');
 
-/** The others must broadcast into the target, whose shape can't grow. */
+/** Infers the target's spec: the other operands must broadcast to it, because its shape can't grow. */
 export function inferTarget(name: string) {
   return ([target, ...others]: readonly TensorMeta[]) => {
     const empty = sizeOf(target!.shape) === 0;
@@ -113,7 +113,7 @@ export const fillInto = defineOp({
   infer: inferTarget('fill_'),
   kernel: { kind: 'pointwise', expr: value },
   inPlace: true,
-  // The result depends on nothing.
+  // The result depends on no operand.
   vjp: {},
 });
 
@@ -161,13 +161,13 @@ export const addcdivInto = defineOp({
   },
 });
 
-/** Booleans, integers, floating point: a target holds what is not of a later kind, as in PyTorch. */
+/** Ranks dtypes as boolean, integer, floating-point: a target accepts operands up to its own rank, as in PyTorch. */
 function kindRank(dtype: DType): number {
   if (dtypes[dtype].floating) return 2;
   return dtype === 'bool' ? 0 : 1;
 }
 
-/** Runs the op on the target and the other operand in the target's dtype. */
+/** Runs the op on the target, with the other operand in the target's dtype. */
 export function intoTarget(op: OpRecord, target: Tensor, other: Tensor, attrs: Attrs = {}): Tensor {
   expectTensor(op, other);
   if (kindRank(other.dtype) > kindRank(target.dtype)) {
@@ -218,7 +218,7 @@ export function fill_(target: Tensor, value: number): Tensor {
   return bind1(fillInto, [target], { value });
 }
 
-/** Any dtype: it is converted. */
+/** Copies from any dtype, with conversion. */
 export function copy_(target: Tensor, source: Tensor): Tensor {
   expectTensors('copy_', target, source);
   return casting([source], target.dtype, ([values]) => bind1(copyInto, [target, values!]));

@@ -1,6 +1,6 @@
 /**
- * In-place forms of pointwise ops, made from the records of the ops themselves: the same kernel and the
- * same gradient, written over the first operand. The target keeps its dtype.
+ * In-place forms of pointwise ops, derived from the ops' records: the same kernel and gradient, written over the
+ * first operand. The target keeps its dtype.
  */
 
 import { formatSpec } from '../../device/tensor-meta.ts';
@@ -43,7 +43,7 @@ import { defineOp, type OpRecord, opsIn } from '../record/define-op.ts';
 import { type Keyword, numberFrom } from '../record/positional.ts';
 import { add_, fill_, inferTarget, intoTarget, numberIntoTarget } from './in-place.ts';
 
-/** Ops of a tensor alone that have a form in place. */
+/** Unary ops with an in-place form. */
 const unary = {
   neg,
   abs,
@@ -95,7 +95,7 @@ function inPlaceForm(name: string): OpRecord {
     },
     kernel: op.kernel,
     inPlace: true,
-    // `flat` ops have no gradient to hand on: their result depends on nothing.
+    // `flat` ops have no gradient to pass on; their result depends on nothing.
     vjp: op.vjp ?? {},
   });
 }
@@ -104,7 +104,7 @@ type UnaryInPlace = {
   readonly [N in keyof typeof unary as `${N}_`]: (target: Tensor) => Tensor;
 };
 
-/** In-place ops of the tensor alone, by their names without underscore. */
+/** Unary in-place ops, by name without underscore. */
 export const unaryInPlace = Object.fromEntries(
   Object.keys(unary).map((name) => {
     const op = inPlaceForm(name);
@@ -151,7 +151,7 @@ export function pow_(target: Tensor, exponent: Tensor | number): Tensor {
     : intoTarget(powInto, target, exponent);
 }
 
-/** Bounds each element by two numbers, either of which may be omitted (null); by position or as `{ min, max }`. */
+/** Clamps each element to two bounds, either of which may be omitted (null); by position or as `{ min, max }`. */
 export function clamp_(
   target: Tensor,
   least: ClampBounds<number> = null,

@@ -1,6 +1,6 @@
 /**
- * In-place forms of ops without a kernel of their own for them: the result is computed next to the target and
- * copied over it. The target keeps its shape and dtype.
+ * In-place forms of ops without an in-place kernel: the result is computed separately and copied over the target,
+ * which keeps its shape and dtype.
  */
 
 import { formatSpec } from '../../device/tensor-meta.ts';
@@ -17,12 +17,15 @@ import { copysign, hypot } from '../pointwise/pairs.ts';
 import { cumprod, cumsum } from '../reduce/scans.ts';
 import { copy_ } from './in-place.ts';
 
-/** The op, written over its first operand. Throws DTypeError for fractions that would be written to integers. */
+/**
+ * Overwrites the op's first operand with its result. Throws DTypeError for fractions that would be written to
+ * integers.
+ */
 const over =
   <A extends unknown[]>(name: string, fn: (x: Tensor, ...rest: A) => Tensor) =>
   (target: Tensor, ...rest: A): Tensor =>
     tidy(() => {
-      // Backward may read what is overwritten.
+      // Backward may read the overwritten value.
       const result = fn(target.requiresGrad ? clone(target) : target, ...rest);
       if (dtypes[result.dtype].floating && !dtypes[target.dtype].floating) {
         throw new DTypeError({

@@ -1,4 +1,4 @@
-/** Ops whose result has a shape that depends on the data: they read it, so they end a graph. */
+/** Ops with a data-dependent result shape: they read the data, so they break the graph. */
 
 import { deviceGuard } from '../../device/current.ts';
 import { formatSpec } from '../../device/tensor-meta.ts';
@@ -13,7 +13,7 @@ import { narrow, reshape } from '../movement/movement.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
 import { indexed } from './indexing.ts';
 
-/** Thrown while a program is built: the shape can't be known before the program has run. */
+/** Thrown while a program is built: the shape is unknown before the program has run. */
 export class ShapeDependsOnData extends ArgumentError {
   readonly op: string;
   constructor(op: string, x: Tensor) {
@@ -27,7 +27,7 @@ export class ShapeDependsOnData extends ArgumentError {
   }
 }
 
-/** Row-major coordinates of all elements that are not 0: int32 [rank, count]. */
+/** Returns row-major coordinates of all nonzero elements: int32 [rank, count]. */
 function coordinates(op: string, x: Tensor): { readonly data: Int32Array; readonly count: number } {
   expectTensors(op, x);
   if (x.traced) throw new ShapeDependsOnData(op, x);
@@ -59,7 +59,7 @@ function coordinateTensor(op: string, x: Tensor): Tensor {
   return deviceGuard(x.device, () => tensor(data, { shape: [x.rank, count] }));
 }
 
-/** Where a tensor is not 0: int32 [count, dimensions], in row-major order. Reads the data. */
+/** The indices of nonzero elements: int32 [count, dimensions], in row-major order. Reads the data. */
 export function nonzero(x: Tensor): Tensor {
   return tidy(() => {
     const { data, count } = coordinates('nonzero', x);
@@ -71,7 +71,7 @@ export function nonzero(x: Tensor): Tensor {
   });
 }
 
-/** The places of `nonzero` as one int32 vector per dimension: those that indexing with a mask chooses. */
+/** Returns the indices of `nonzero` as one int32 vector per dimension, as used for indexing with a mask. */
 export function nonzeroColumns(op: string, x: Tensor): Tensor[] {
   return tidy(() => {
     const table = coordinateTensor(op, x);
@@ -87,7 +87,7 @@ export function maskedSelect(x: Tensor, mask: Tensor): Tensor {
     const shape: Shape = broadcastShapes(x.shape, mask.shape, 'maskedSelect');
     const test = expand(cast(mask, 'bool'), shape);
     const source = expand(x, shape);
-    // A scalar has no dimension to choose along.
+    // A scalar has no dimension to select along.
     if (shape.length === 0) {
       const places = coordinateTensor('maskedSelect', reshape(test, [1]));
       return indexed(reshape(source, [1]), places, { dim: 0, wraps: false });

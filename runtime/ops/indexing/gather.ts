@@ -1,4 +1,4 @@
-/** An index for every element: gather, and its opposite, scatter. */
+/** An index per element: gather and its inverse, scatter. */
 
 import * as indexingKernels from '../../device/cpu/movement/indexing.ts';
 import { named } from '../../device/kernel-op.ts';
@@ -46,7 +46,7 @@ export const gatherGradOp: OpRecord = defineOp({
   },
 });
 
-/** The gradient of `x` when dy is the gradient of its elements at `index` along `dim`. */
+/** Returns the gradient of `x`, given the gradient dy of its elements at `index` along `dim`. */
 export function gatherFrom(dy: Tensor, index: Tensor, x: TensorMeta, dim: number): Tensor {
   return bind1(gatherGradOp, [dy, index, x as Tensor], { dim });
 }
@@ -97,7 +97,7 @@ export function expectWithin(op: string, x: Tensor, index: Tensor, dim: number):
   throw mismatch(op, [x, index], expected);
 }
 
-/** out[i][j] = x[index[i][j]][j] for `dim` 0: an entry of the dimension for every place of `index`. */
+/** out[i][j] = x[index[i][j]][j] for `dim` 0: one entry of the dimension for each element of `index`. */
 export function gather(x: Tensor, dim: number, index: Tensor): Tensor {
   expectTensors('gather', x, index);
   const at = normalizeDim(dim, x.rank, 'gather');
@@ -134,7 +134,7 @@ function scattered(
   });
 }
 
-/** Only the part of the source that the index speaks of is read. */
+/** Returns the part of the source that the index covers; only that is read. */
 export function partOf(op: string, source: Tensor, index: Tensor): Tensor {
   if (source.rank !== index.rank || index.shape.some((size, d) => size > source.shape[d]!)) {
     throw mismatch(op, [source, index], 'a source at least as large as the index');
@@ -145,7 +145,7 @@ export function partOf(op: string, source: Tensor, index: Tensor): Tensor {
   );
 }
 
-/** A copy of `x` in which out[index[i][j]][j] = source[i][j] for `dim` 0; of equal places the last wins. */
+/** Returns a copy of `x` with out[index[i][j]][j] = source[i][j] for `dim` 0; the last of repeated indices wins. */
 export function scatter(
   x: Tensor,
   dim: number,
@@ -159,15 +159,15 @@ export function scatter(
 }
 
 /**
- * A copy of `x` to which the elements of `source` are added at the places of `scatter`; for booleans, whether any is
- * true.
+ * Returns a copy of `x` with the elements of `source` added at the positions of `scatter`; for booleans, whether
+ * any is true.
  */
 export function scatterAdd(x: Tensor, dim: number, index: Tensor, source: Tensor): Tensor {
   expectTensors('scatterAdd', x, index, source);
   return scattered(scatterAddOp, x, dim, index, source);
 }
 
-/** `gather` after broadcasting: the sizes of `x` and `chosen` may differ by 1s. Flat without `dim`. */
+/** Like `gather` after broadcasting: sizes of 1 in `x` and `chosen` expand. On the flattened tensor without `dim`. */
 export function takeAlongDim(x: Tensor, chosen: Tensor, dim?: number): Tensor {
   expectTensors('takeAlongDim', x, chosen);
   return tidy(() => {

@@ -1,4 +1,4 @@
-/** Requirements of all ops on their index tensors. */
+/** Requirements on the index tensors of all indexing ops. */
 
 import { formatSpec, type TensorMeta } from '../../device/tensor-meta.ts';
 import { DTypeError, ShapeError } from '../../errors/errors.ts';
@@ -25,6 +25,6 @@ export function mismatch(op: string, metas: readonly TensorMeta[], expected: str
   });
 }
 
-/** Indices as kernels read them: none at all may be of any dtype, as in PyTorch. */
+/** Returns indices in the kernels' dtype; an empty index tensor may have any dtype, as in PyTorch. */
 export const indices = (index: Tensor): Tensor =>
   index.numel() === 0 && index.dtype !== 'int32' ? cast(index, 'int32') : index;

@@ -1,6 +1,6 @@
 /**
- * An index for every entry: an int32 operand holds `count` index tensors of one shape, for as many
- * dimensions side by side. One operand, however many there are: so one kernel, and one saved value.
+ * An index per entry: an int32 operand stacks `count` index tensors of one shape, for adjacent dimensions. It is a
+ * single operand for any count, so there is one kernel and one saved value.
  */
 
 import * as indexingKernels from '../../device/cpu/movement/indexing.ts';
@@ -94,12 +94,12 @@ export const indexAddOp: OpRecord = defineOp({
   },
 });
 
-/** x[…, i0, i1, …] with the index tensors stacked in `index`, from dimension `dim` on. */
+/** Returns x[…, i0, i1, …] with the index tensors stacked in `index`, starting at dimension `dim`. */
 export function indexed(x: Tensor, index: Tensor, attrs: Attrs): Tensor {
   return bind1(indexOp, [x, index], attrs);
 }
 
-/** A copy of `x` with those elements replaced, or added to (of booleans: whether any is true). */
+/** Returns a copy of `x` with those elements replaced, or added to (for booleans: whether any is true). */
 export function indexReplaced(
   x: Tensor,
   index: Tensor,
@@ -120,7 +120,7 @@ function entryIndex(op: string, index: Tensor): Tensor {
   return reshape(indices(index), [1, index.numel()]);
 }
 
-/** The entries of dimension `dim` that `index` [k] names, in its order. */
+/** Returns the entries of dimension `dim` selected by `index` [k], in its order. */
 export function indexSelect(x: Tensor, dim: number, index: Tensor): Tensor {
   expectTensors('indexSelect', x, index);
   const at = normalizeDim(dim, x.rank, 'indexSelect');
@@ -150,7 +150,7 @@ function entriesReplaced(
   });
 }
 
-/** A copy of `x` with alpha times the entries of `source` added to those that `index` [k] names. */
+/** Returns a copy of `x` with alpha times the entries of `source` added to those selected by `index` [k]. */
 export function indexAdd(x: Tensor, dim: number, index: Tensor, source: Tensor, alpha = 1): Tensor {
   expectTensors('indexAdd', x, index, source);
   return tidy(() =>
@@ -158,13 +158,13 @@ export function indexAdd(x: Tensor, dim: number, index: Tensor, source: Tensor, 
   );
 }
 
-/** A copy of `x` with the entries of `source` in place of those that `index` [k] names. */
+/** Returns a copy of `x` with the entries selected by `index` [k] replaced by those of `source`. */
 export function indexCopy(x: Tensor, dim: number, index: Tensor, source: Tensor): Tensor {
   expectTensors('indexCopy', x, index, source);
   return entriesReplaced('indexCopy', x, dim, index, source);
 }
 
-/** A copy of `x` with a number, or a scalar tensor, in the entries that `index` [k] names. */
+/** Returns a copy of `x` with the entries selected by `index` [k] filled with a number or a scalar tensor. */
 export function indexFill(x: Tensor, dim: number, index: Tensor, value: Tensor | number): Tensor {
   expectTensors('indexFill', x, index);
   expectOperand('indexFill', value);
@@ -176,7 +176,7 @@ export function indexFill(x: Tensor, dim: number, index: Tensor, value: Tensor |
   });
 }
 
-/** Elements of the flat tensor: out has the shape of `index`. */
+/** Returns elements of the flattened tensor, in the shape of `index`. */
 export function take(x: Tensor, index: Tensor): Tensor {
   expectTensors('take', x, index);
   expectIndices('take', index);

@@ -1,4 +1,4 @@
-/** Cholesky's factor of positive definite matrices. */
+/** The Cholesky factorization of positive definite matrices. */
 
 import * as trianglesKernels from '../../device/cpu/scalar/triangular.ts';
 import { named } from '../../device/kernel-op.ts';
@@ -18,7 +18,7 @@ import { inferSquare } from './square-matrices.ts';
 
 const mT = (x: Tensor): Tensor => transpose(x, -1, -2);
 
-/** The lower triangle, with half of the diagonal. */
+/** The lower triangle, with the diagonal halved. */
 function lowerHalf(x: Tensor): Tensor {
   return sub(tril(x), mul(diagEmbed(diagonal(x, 0, -2, -1)), 0.5));
 }
@@ -30,8 +30,8 @@ export const choleskyOp = defineOp({
   kernel: named('cholesky', trianglesKernels.cholesky),
   mayRefuse: true,
   vjp: {
-    // Murray: Differentiation of the Cholesky decomposition (2016). L⁻ᵀ · lowerHalf(Lᵀ·dL) · L⁻¹, made
-    // symmetric: the two triangles of x are one and the same variable.
+    // Murray: Differentiation of the Cholesky decomposition (2016). L⁻ᵀ · lowerHalf(Lᵀ·dL) · L⁻¹, symmetrized,
+    // because both triangles of x are the same variable.
     x: saving({ out: 'value' }, ({ out }, dy) => {
       const inner = lowerHalf(matmul(mT(out), tril(dy)));
       const left = solveTriangular(mT(out), inner, { upper: true });
@@ -47,8 +47,8 @@ export interface CholeskyOptions {
 }
 
 /**
- * The lower triangular L of L·Lᵀ = x, for symmetric positive definite matrices x [.., n, n], of which the
- * lower triangle is read; computed in float64, integers make float32. ArgumentError for any other matrix.
+ * The lower triangular L with L·Lᵀ = x, for symmetric positive definite matrices x [.., n, n], of which the lower
+ * triangle is read. Computed in float64; integers become float32. Throws ArgumentError for any other matrix.
  */
 export function cholesky(x: Tensor, options: CholeskyOptions = {}): Tensor {
   expectNames('cholesky', options, ['upper']);

@@ -18,7 +18,7 @@ import { inverse } from './linear-systems.ts';
 import { inferPerMatrix, inferSquare } from './square-matrices.ts';
 
 const mT = (x: Tensor): Tensor => transpose(x, -1, -2);
-/** A number per matrix, beside matrices. */
+/** Reshapes one number per matrix to broadcast with matrices. */
 const perMatrix = (x: Tensor): Tensor => unsqueeze(unsqueeze(x, -1), -1);
 
 export const cofactorsOp: OpRecord = defineOp({
@@ -27,7 +27,7 @@ export const cofactorsOp: OpRecord = defineOp({
   infer: inferSquare('cofactors'),
   kernel: named('cofactors', cofactorKernels.cofactors),
   vjp: {
-    // Of det x · x⁻ᵀ. Needs the inverse, so a singular matrix is rejected.
+    // The derivative is det x · x⁻ᵀ. It needs the inverse, so a singular matrix is rejected.
     x: saving({ x: 'value', out: 'value' }, ({ x, out }, dy) => {
       const flipped = mT(inverse(x));
       const along = sum(mul(dy, out), [-2, -1], { keepDim: true });
@@ -47,8 +47,8 @@ export const detOp = defineOp({
 });
 
 /**
- * The determinants of square matrices [.., n, n] → [..]; computed in float64, integers make float32. Singular
- * matrices have gradients too, but no gradients of gradients (ArgumentError).
+ * The determinants of square matrices [.., n, n] → [..]. Computed in float64; integers become float32. Singular
+ * matrices have first-order gradients only (ArgumentError).
  */
 export function det(x: Tensor): Tensor {
   expectTensor(detOp, x);
@@ -70,8 +70,8 @@ export const logAbsDetOp = defineOp({
 });
 
 /**
- * `[sign, ln |determinant|]` of square matrices, each [..]: also where the determinant itself is too large or
- * too small for the dtype. 0 and −∞ of a singular matrix, which has no gradient (ArgumentError).
+ * `[sign, ln |determinant|]` of square matrices, each [..], even if the determinant itself overflows or
+ * underflows. 0 and −∞ for a singular matrix, which has no gradient (ArgumentError).
  */
 export function slogdet(x: Tensor): [sign: Tensor, logAbsDet: Tensor] {
   expectTensor(logAbsDetOp, x);
@@ -81,7 +81,7 @@ export function slogdet(x: Tensor): [sign: Tensor, logAbsDet: Tensor] {
   });
 }
 
-/** ln of the determinant: NaN where that is negative, −∞ where it is 0. */
+/** ln of the determinant: NaN if it is negative, −∞ if it is 0. */
 export function logdet(x: Tensor): Tensor {
   return tidy(() => {
     const [sign, logarithm] = slogdet(x);

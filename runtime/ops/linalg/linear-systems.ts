@@ -1,4 +1,4 @@
-/** Inverses, and solutions of systems of linear equations. */
+/** Inverses, and solutions of linear systems. */
 
 import * as eliminationKernels from '../../device/cpu/scalar/elimination.ts';
 import * as trianglesKernels from '../../device/cpu/scalar/triangular.ts';
@@ -36,8 +36,8 @@ export const inverseOp = defineOp({
 });
 
 /**
- * The inverses of square matrices [.., n, n]; computed in float64, integers make float32. Of no matrix that
- * is singular: ArgumentError.
+ * The inverses of square matrices [.., n, n]. Computed in float64; integers become float32. Throws ArgumentError
+ * for a singular matrix.
  */
 export function inverse(x: Tensor): Tensor {
   expectTensor(inverseOp, x);
@@ -79,13 +79,13 @@ function transposedSystem(a: Tensor, dy: Tensor, attrs: Attrs): Tensor {
   return bind1(solveTriangularOp, [mT(a), dy], { ...attrs, upper: !attrs.upper });
 }
 
-/** The part of a matrix that the op reads: elsewhere its gradient is 0. */
+/** Keeps the part of a gradient for the triangle that the op reads; elsewhere it is 0. */
 function readPart(gradient: Tensor, { upper, unitriangular }: Attrs): Tensor {
   const inside = unitriangular ? 1 : 0;
   return upper ? triu(gradient, inside) : tril(gradient, -inside);
 }
 
-/** The operands in one floating-point dtype, leading dimensions expanded. */
+/** Binds the op with both operands in one floating-point dtype and leading dimensions expanded. */
 function bindSystem(op: OpRecord, a: Tensor, b: Tensor, attrs: Attrs = {}): Tensor {
   return casting([a, b], floating(promote(a.dtype, b.dtype)), ([left, right]) => {
     const lead = broadcastShapes(a.shape.slice(0, -2), b.shape.slice(0, -2), op.name);
@@ -102,13 +102,13 @@ export interface SolveOptions {
   readonly left?: boolean;
 }
 
-/** Whether b is one right side per matrix, without the last dimension. */
+/** Whether b is one right-hand side per matrix, lacking the last dimension. */
 function isVector(a: Tensor, b: Tensor): boolean {
   if (b.rank === 1) return true;
   return a.rank - 1 === b.rank && sameShape(a.shape.slice(0, -1), b.shape);
 }
 
-/** x·a = b has rows for sides: which of the dimensions would they be? */
+/** Rejects a vector for x·a = b, whose right-hand sides are rows: the dimension would be ambiguous. */
 function refuseVector(a: Tensor, b: Tensor): never {
   throw new ShapeError({
     what: 'solve: vectors from the right',
@@ -119,8 +119,8 @@ function refuseVector(a: Tensor, b: Tensor): never {
 }
 
 /**
- * The x of a·x = b, for square matrices a [.., n, n] and b [.., n, k], [n] or [.., n]; leading dimensions
- * broadcast. Computed in float64. ArgumentError if a matrix is singular.
+ * The x with a·x = b, for square matrices a [.., n, n] and b [.., n, k], [n] or [.., n]; leading dimensions
+ * broadcast. Computed in float64. Throws ArgumentError if a matrix is singular.
  */
 export function solve(a: Tensor, b: Tensor, options: SolveOptions = {}): Tensor {
   expectNames('solve', options, ['left']);
@@ -139,15 +139,15 @@ export function solve(a: Tensor, b: Tensor, options: SolveOptions = {}): Tensor 
 }
 
 export interface TriangularOptions extends SolveOptions {
-  /** Whether the upper triangle of the matrix is read. */
+  /** Whether to read the matrix's upper triangle. */
   readonly upper: boolean;
-  /** 1 on the diagonal, whatever stands there. */
+  /** Assumes 1 on the diagonal, whatever it contains. */
   readonly unitriangular?: boolean;
 }
 
 /**
- * The x of a·x = b, for triangular matrices a [.., n, n] and b [.., n, k]; leading dimensions broadcast.
- * Computed in float64. ArgumentError if there is a 0 on the diagonal that is read.
+ * The x with a·x = b, for triangular matrices a [.., n, n] and b [.., n, k]; leading dimensions broadcast.
+ * Computed in float64. Throws ArgumentError for a 0 on a diagonal that is read.
  */
 export function solveTriangular(a: Tensor, b: Tensor, options: TriangularOptions): Tensor {
   expectNames('solveTriangular', options, ['upper', 'left', 'unitriangular']);
@@ -163,12 +163,12 @@ export function solveTriangular(a: Tensor, b: Tensor, options: TriangularOptions
 
 export interface TriangularSolveOptions {
   readonly upper?: boolean;
-  /** Solves aᵀ·x = b; `upper` says which triangle of a is read. */
+  /** Solves aᵀ·x = b; `upper` still refers to a. */
   readonly transpose?: boolean;
   readonly unitriangular?: boolean;
 }
 
-/** `solveTriangular` as a method of the right sides: it returns only the solution, not also the matrix. */
+/** `solveTriangular` as a method of the right-hand sides; returns only the solution, without the matrix. */
 export function triangularSolve(
   b: Tensor,
   a: Tensor,

@@ -10,7 +10,7 @@ import { expectTensors } from '../record/expect-tensors.ts';
 import { expectNumber } from '../record/positional.ts';
 import { inverse } from './linear-systems.ts';
 
-/** The product of a square matrix (or a batch of them) with itself, `n` factors; of its inverse for n < 0. */
+/** The `n`-th power of a square matrix, or of each in a batch; of the inverse for n < 0. */
 export function matrixPower(x: Tensor, n: number): Tensor {
   expectTensors('matrixPower', x);
   expectNumber('matrixPower', 'n', n);

@@ -1,4 +1,4 @@
-/** Requirements of linear algebra on operands. */
+/** Requirements on operands of linear algebra. */
 
 import { formatSpec, type TensorMeta } from '../../device/tensor-meta.ts';
 import { DTypeError, ShapeError } from '../../errors/errors.ts';
@@ -28,7 +28,7 @@ function expectFloating(name: string, ...operands: readonly TensorMeta[]): void 
   });
 }
 
-/** Shapes of functions from square matrices to matrices of the same size. */
+/** Infers functions from square matrices to matrices of the same size. */
 export function inferSquare(name: string) {
   return ([x]: readonly TensorMeta[]) => {
     expectFloating(name, x!);
@@ -37,7 +37,7 @@ export function inferSquare(name: string) {
   };
 }
 
-/** Shapes of functions from square matrices to one number each. */
+/** Infers functions from square matrices to one number each. */
 export function inferPerMatrix(name: string) {
   return ([x]: readonly TensorMeta[]) => {
     expectFloating(name, x!);
@@ -46,7 +46,7 @@ export function inferPerMatrix(name: string) {
   };
 }
 
-/** Shapes of linear systems: [.., n, n] and [.., n, k], with the same leading dimensions → [.., n, k]. */
+/** Infers linear systems: [.., n, n] and [.., n, k], with equal leading dimensions → [.., n, k]. */
 export function inferSystem(name: string) {
   return ([a, b]: readonly TensorMeta[]) => {
     expectFloating(name, a!, b!);

@@ -1,4 +1,4 @@
-/** Losses of scores per class, and the mean squared error. */
+/** Losses of class scores, and the mean squared error. */
 
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError, DTypeError, ShapeError } from '../../errors/errors.ts';
@@ -24,18 +24,18 @@ import { expectReduction, type LossOptions, reduced } from '../reduce/reduction-
 import { crossEntropyKinds, lossKinds, nllKinds } from './loss-kinds.ts';
 
 export interface NllOptions extends LossOptions {
-  /** Factor of each class, [classes]. */
+  /** The factor of each class, [classes]. */
   readonly weight?: Tensor | null;
-  /** Labels that cost nothing and don't count in the mean. −100 by default. */
+  /** The label that has no loss and doesn't count in the mean. −100 by default. */
   readonly ignoreIndex?: number;
 }
 
 export interface CrossEntropyOptions extends NllOptions {
-  /** Share of the target that is spread evenly over the classes. */
+  /** The fraction of the target that is spread evenly over the classes. */
   readonly labelSmoothing?: number;
 }
 
-/** The label that the kernel leaves out of the mean. */
+/** The label that kernels exclude from the mean. */
 const ignoredByKernel = -100;
 
 /** Scores as [samples, classes] and labels as [samples], from [n, classes, …] and [n, …]. */
@@ -73,7 +73,7 @@ function flattened(name: string, scores: Tensor, target: Tensor): Flat {
   };
 }
 
-/** Losses per sample, zeros where a label is ignored, and the weight of each. */
+/** Losses per sample (zero for ignored labels), and the weight of each. */
 interface Weighed {
   readonly losses: Tensor;
   readonly weights: Tensor;
@@ -101,7 +101,7 @@ function expectWeight(name: string, scores: Tensor, weight: Tensor | null): void
   });
 }
 
-/** −logProbs of each label, times the weight of its class: [n, classes, …] and int32 [n, …]. */
+/** −logProbs of each label times its class weight: [n, classes, …] and int32 [n, …]. */
 export function nllLoss(logProbs: Tensor, target: Tensor, options: NllOptions = {}): Tensor {
   expectTensors('nllLoss', logProbs, target);
   expectOptions('nllLoss', options, nllKinds);
@@ -129,8 +129,8 @@ export function nllLoss(logProbs: Tensor, target: Tensor, options: NllOptions = 
 }
 
 /**
- * Cross entropy of raw scores [n, classes, …] with class labels int32 [n, …], or with probabilities of
- * the scores' own shape; [classes] with one label, too.
+ * Cross entropy of raw scores [n, classes, …] with class labels int32 [n, …] or probabilities shaped like the
+ * scores; also [classes] with one label.
  */
 export function crossEntropy(
   scores: Tensor,
@@ -189,7 +189,7 @@ function ofDistributions(
 const alongClasses = (weight: Tensor, rank: number): Tensor =>
   rank < 3 ? weight : reshape(weight, [weight.numel(), ...new Array<number>(rank - 2).fill(1)]);
 
-/** The label's loss and the mean loss of all classes, by shares. */
+/** Mixes the label's loss and the mean loss of all classes. */
 function smoothed(
   logProbs: Tensor,
   target: Tensor,

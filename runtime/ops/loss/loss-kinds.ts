@@ -1,4 +1,4 @@
-/** Kinds of the options of losses, for the functions and the modules. */
+/** Option kinds of losses, for functions and modules. */
 
 import type { OptionKinds } from '../../options/expect-options.ts';
 import {

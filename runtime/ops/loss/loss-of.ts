@@ -6,8 +6,8 @@ import { expectTensors } from '../record/expect-tensors.ts';
 import { type LossOptions, reduced } from '../reduce/reduction-options.ts';
 
 /**
- * Reduces the losses per element that `losses` computes. Throws ArgumentError for operands that are not tensors, and
- * for options of other kinds.
+ * Reduces the elementwise losses that `losses` computes. Throws ArgumentError for operands that are not tensors
+ * and for invalid options.
  */
 export function lossOf<const T extends readonly Tensor[], O extends LossOptions>(
   name: string,

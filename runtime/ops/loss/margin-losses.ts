@@ -1,4 +1,4 @@
-/** Losses on signs, angles and order: what lies beyond a margin costs nothing. */
+/** Margin losses on signs, angles and order: beyond the margin, the loss is zero. */
 
 import { expectOptions } from '../../options/expect-options.ts';
 import { tidy } from '../../tensor/lifetime.ts';
@@ -40,7 +40,7 @@ export function softMarginLoss(x: Tensor, target: Tensor, options: LossOptions =
   );
 }
 
-/** max(0, −target · (a − b) + margin): with target 1, a should be the larger one. */
+/** max(0, −target · (a − b) + margin): with target 1, a should be larger. */
 export function marginRankingLoss(
   a: Tensor,
   b: Tensor,
@@ -53,7 +53,7 @@ export function marginRankingLoss(
   });
 }
 
-/** x where target is 1, max(0, margin − x) where it is −1. */
+/** x for target 1, max(0, margin − x) for target −1. */
 export function hingeEmbeddingLoss(x: Tensor, target: Tensor, options: MarginOptions = {}): Tensor {
   return lossOf('hingeEmbeddingLoss', marginKinds, [x, target], options, (x, target) => {
     const { margin = 1 } = options;
@@ -63,7 +63,7 @@ export function hingeEmbeddingLoss(x: Tensor, target: Tensor, options: MarginOpt
   });
 }
 
-/** 1 − cos of the angle where target is 1, max(0, cos − margin) where it is −1; vectors in the last dimension. */
+/** 1 − cosine for target 1, max(0, cosine − margin) for target −1; vectors along the last dimension. */
 export function cosineEmbeddingLoss(
   a: Tensor,
   b: Tensor,
@@ -84,11 +84,11 @@ export function cosineEmbeddingLoss(
 export interface TripletOptions extends MarginOptions {
   readonly p?: number;
   readonly eps?: number;
-  /** Takes the distance of the other two where it is smaller. */
+  /** Uses the distance between positive and negative if it is smaller. */
   readonly swap?: boolean;
 }
 
-/** max(0, distance to the positive − distance to the negative + margin); vectors in the last dimension. */
+/** max(0, distance to the positive − distance to the negative + margin); vectors along the last dimension. */
 export function tripletMarginLoss(
   anchor: Tensor,
   positive: Tensor,
@@ -108,13 +108,13 @@ export function tripletMarginLoss(
 }
 
 export interface MultiMarginOptions extends MarginOptions {
-  /** 1 or 2: the power of what is beyond the margin. */
+  /** The exponent, 1 or 2. */
   readonly p?: number;
-  /** Factor of each class. */
+  /** The factor of each class. */
   readonly weight?: Tensor | null;
 }
 
-/** Mean over the other classes of max(0, margin − score of the class + score)^p; scores [n, c] or [c]. */
+/** The mean over the other classes of max(0, margin − score of the class + score)^p; scores [n, c] or [c]. */
 export function multiMarginLoss(x: Tensor, target: Tensor, given: MultiMarginOptions = {}): Tensor {
   expectTensors('multiMarginLoss', x, target);
   expectOptions('multiMarginLoss', given, multiMarginKinds);
@@ -138,11 +138,11 @@ export function multiMarginLoss(x: Tensor, target: Tensor, given: MultiMarginOpt
 }
 
 export interface WeightOptions extends LossOptions {
-  /** Factor of each class. */
+  /** The factor of each class. */
   readonly weight?: Tensor | null;
 }
 
-/** One soft decision per class, target 0 or 1: the mean over the last dimension. */
+/** Independent binary classification per class, target 0 or 1; the mean over the last dimension. */
 export function multilabelSoftMarginLoss(
   x: Tensor,
   target: Tensor,

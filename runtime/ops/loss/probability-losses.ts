@@ -25,7 +25,7 @@ import { binaryKinds, klDivKinds, logitKinds } from './loss-kinds.ts';
 const x = E.input(0);
 const y = E.input(1);
 const one = E.const(1);
-/** Logarithms count as at least −100, so that a sure mistake costs no infinity. */
+/** Logarithms are clamped to −100, so that a confident mistake has a finite loss. */
 const least = E.const(-100);
 
 export const binaryCrossEntropyOp = defineOp({
@@ -66,7 +66,7 @@ export const logitCrossEntropyOp = defineOp({
 });
 
 export interface BinaryOptions extends LossOptions {
-  /** Factor of each loss; broadcasts. */
+  /** The factor of each loss; broadcasts. */
   readonly weight?: Tensor | null;
 }
 
@@ -86,11 +86,11 @@ export function binaryCrossEntropy(x: Tensor, target: Tensor, given: BinaryOptio
 }
 
 export interface LogitOptions extends BinaryOptions {
-  /** Factor of what target 1 costs; broadcasts. */
+  /** The factor of the loss for target 1; broadcasts. */
   readonly posWeight?: Tensor | null;
 }
 
-/** Binary cross-entropy of raw scores: sigmoid and loss in one, which neither overflows nor loses digits. */
+/** Binary cross entropy of raw scores: sigmoid and loss combined, without overflow or loss of precision. */
 export function binaryCrossEntropyWithLogits(
   x: Tensor,
   target: Tensor,
@@ -120,11 +120,11 @@ function weighedLogits(x: Tensor, target: Tensor, posWeight: Tensor): Tensor {
 export interface KlDivOptions {
   /** 'batchmean' divides the sum by the first dimension. 'mean' by default. */
   readonly reduction?: Reduction | 'batchmean';
-  /** Whether the target holds logarithms too. */
+  /** Whether the target is given as logarithms too. */
   readonly logTarget?: boolean;
 }
 
-/** target · (ln target − x), with x the logarithms of probabilities. */
+/** target · (ln target − x), where x are log-probabilities. */
 export function klDiv(x: Tensor, target: Tensor, given: KlDivOptions = {}): Tensor {
   expectTensors('klDiv', x, target);
   expectOptions('klDiv', given, klDivKinds);

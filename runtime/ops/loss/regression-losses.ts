@@ -1,4 +1,4 @@
-/** Losses on distances between numbers. */
+/** Regression losses. */
 
 import { noGrad } from '../../autograd/grad-mode.ts';
 import { formatSpec } from '../../device/tensor-meta.ts';
@@ -61,7 +61,7 @@ export const smoothL1Op: OpRecord = defineOp({
   },
 });
 
-/** Squares below `beta`, distances beyond: half the square over beta, then |x − target| − beta/2. */
+/** Quadratic below `beta`, linear above: half the square over beta, then |x − target| − beta/2. */
 export function smoothL1Loss(
   x: Tensor,
   target: Tensor,
@@ -73,7 +73,7 @@ export function smoothL1Loss(
   });
 }
 
-/** Half the square below `delta`, delta · (|x − target| − delta/2) beyond. */
+/** Half the square below `delta`, delta · (|x − target| − delta/2) above. */
 export function huberLoss(
   x: Tensor,
   target: Tensor,
@@ -88,13 +88,13 @@ export function huberLoss(
 export interface PoissonNllOptions extends LossOptions {
   /** Whether x is the logarithm of the rate. True by default. */
   readonly logInput?: boolean;
-  /** Adds Stirling's approximation of ln target!. */
+  /** Adds Stirling's approximation of ln(target!). */
   readonly full?: boolean;
-  /** Added to a rate before its logarithm. */
+  /** Added to the rate before taking its logarithm. */
   readonly eps?: number;
 }
 
-/** Minus the logarithm of Poisson's probability of `target`, up to a constant. */
+/** The negative log likelihood of `target` under a Poisson distribution, up to a constant. */
 export function poissonNllLoss(x: Tensor, target: Tensor, options: PoissonNllOptions = {}): Tensor {
   return lossOf('poissonNllLoss', poissonKinds, [x, target], options, (x, target) => {
     const { logInput = true, full = false, eps = 1e-8 } = options;
@@ -109,13 +109,13 @@ function stirling(target: Tensor): Tensor {
 }
 
 export interface GaussianNllOptions extends LossOptions {
-  /** Adds the constant. */
+  /** Adds the constant term. */
   readonly full?: boolean;
-  /** The least that a variance counts as. */
+  /** The lower bound of the variance. */
   readonly eps?: number;
 }
 
-/** Minus the logarithm of the normal density with mean x; `variance` like x, or one per row. */
+/** The negative log likelihood under a normal distribution with mean x; `variance` is shaped like x, or one per row. */
 export function gaussianNllLoss(
   x: Tensor,
   target: Tensor,
@@ -126,7 +126,7 @@ export function gaussianNllLoss(
   return lossOf('gaussianNllLoss', gaussianKinds, operands, options, (x, target, variance) => {
     const { full = false, eps = 1e-6 } = options;
     const own = clone(fittingVariance(x, variance));
-    // Small variances are raised, but their gradient is that of what they were, as in PyTorch.
+    // Small variances are clamped, but their gradient is that of the original values, as in PyTorch.
     noGrad(() => clamp_(own, eps));
     const gap = sub(x, target);
     const losses = mul(add(log(own), div(mul(gap, gap), own)), 0.5);
@@ -150,6 +150,6 @@ function fittingVariance(x: Tensor, variance: Tensor): Tensor {
   });
 }
 
-/** How far products of scores and signs are from a margin; kept for losses on signs. */
+/** Returns margin − product, clamped at 0, for losses on signs. */
 export const aboveMargin = (scores: Tensor, margin: number): Tensor =>
   clampMin(add(neg(scores), margin), 0);

@@ -1,4 +1,4 @@
-/** Tensors with a minimum number of dimensions, or of one shape. */
+/** Tensors with a minimum rank, or broadcast to a common shape. */
 
 import { broadcastShapes, type Shape } from '../../spec/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
@@ -20,7 +20,7 @@ export function atleast3d(x: Tensor): Tensor {
   return reshape(x, x.rank === 2 ? [...x.shape, 1] : [1, x.shape[0] ?? 1, 1]);
 }
 
-/** Views of all tensors in the shape that they have together. Throws ShapeError. */
+/** Returns views of all tensors in their common broadcast shape. Throws ShapeError if there is none. */
 export function broadcastTensors(...tensors: readonly Tensor[]): Tensor[] {
   const shape = tensors.reduce<Shape>(
     (joint, x) => broadcastShapes(joint, shapeOf('broadcastTensors', x), 'broadcastTensors'),

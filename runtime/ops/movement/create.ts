@@ -46,7 +46,7 @@ function filled<D extends DType>(
   }) as Tensor<D>;
 }
 
-/** Filled with a number, float32 by default, or with a boolean, bool by default. */
+/** A tensor filled with a number (float32 by default) or a boolean (bool by default). */
 export function full(shape: Shape, value: boolean, options?: CreateOptions<'bool'>): Tensor<'bool'>;
 export function full<D extends DType = 'float32'>(
   shape: Shape,
@@ -63,7 +63,7 @@ export const zeros = <D extends DType = 'float32'>(
   shape: Shape,
   options?: CreateOptions<D>,
 ): Tensor<D> => filled('zeros', shape, 0, options);
-/** Filled with zeros, so that no tensor shows previous contents of its memory. */
+/** Filled with zeros, so that no tensor exposes previous contents of its memory. */
 export const empty = zeros;
 export const ones = <D extends DType = 'float32'>(
   shape: Shape,

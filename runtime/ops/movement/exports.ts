@@ -1,4 +1,4 @@
-/** The public functions that make tensors, show them otherwise and join them. */
+/** Public functions that create, view and join tensors. */
 
 export { atleast1d, atleast2d, atleast3d, broadcastTensors } from './at-least.ts';
 export { empty, full, ones, zeros } from './create.ts';

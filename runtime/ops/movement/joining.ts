@@ -1,4 +1,4 @@
-/** Several tensors into one. */
+/** Functions that join tensors. */
 
 import * as rearrangeKernels from '../../device/cpu/movement/rearrange.ts';
 import { named } from '../../device/kernel-op.ts';
@@ -14,7 +14,7 @@ import { defineOp, type Fits, saving } from '../record/define-op.ts';
 import { expectTensorList } from '../record/expect-tensors.ts';
 import { narrow, reshape, unsqueeze } from './movement.ts';
 
-/** Parts differ in the joined dimension alone, and are as large there as said. */
+/** Requires that the parts differ only in the joined dimension and have the declared sizes. */
 const fitsTogether: Fits = (tensors, { dim, sizes }) => {
   const own = sizes as readonly number[];
   const [first] = tensors;
@@ -71,11 +71,11 @@ function mismatch(op: string, tensors: readonly TensorMeta[], expected: string):
   });
 }
 
-/** Joins tensors along an existing dimension; all other sizes are equal. */
+/** Concatenates tensors along an existing dimension; all other sizes are equal. */
 export function cat(tensors: readonly Tensor[], dim = 0): Tensor {
   expectTensorList('cat', tensors);
   expectSome('cat', tensors);
-  // Tensors of shape [0] count as "nothing yet", whatever the others look like, as in PyTorch.
+  // Tensors of shape [0] are ignored, whatever the shape of the others, as in PyTorch.
   const joined = tensors.filter((x) => !sameShape(x.shape, [0]));
   const parts = joined.length > 0 ? joined : tensors;
   const { rank, shape } = parts[0]!;
@@ -91,7 +91,7 @@ export function cat(tensors: readonly Tensor[], dim = 0): Tensor {
   );
 }
 
-/** Joins tensors of one shape along a new dimension. */
+/** Stacks tensors of one shape along a new dimension. */
 export function stack(tensors: readonly Tensor[], dim = 0): Tensor {
   expectTensorList('stack', tensors);
   expectSome('stack', tensors);
@@ -110,7 +110,7 @@ export function stack(tensors: readonly Tensor[], dim = 0): Tensor {
 
 const withRank = (x: Tensor, shape: (own: Shape) => Shape): Tensor => reshape(x, shape(x.shape));
 
-/** Side by side: along dimension 1, or 0 for vectors. */
+/** Concatenates horizontally: along dimension 1, or 0 for vectors. */
 export function hstack(tensors: readonly Tensor[]): Tensor {
   expectTensorList('hstack', tensors);
   expectSome('hstack', tensors);
@@ -120,7 +120,7 @@ export function hstack(tensors: readonly Tensor[]): Tensor {
   });
 }
 
-/** On top of each other: vectors become rows. */
+/** Concatenates vertically: vectors become rows. */
 export function vstack(tensors: readonly Tensor[]): Tensor {
   expectTensorList('vstack', tensors);
   expectSome('vstack', tensors);
@@ -130,7 +130,7 @@ export function vstack(tensors: readonly Tensor[]): Tensor {
   });
 }
 
-/** Behind each other, along dimension 2. */
+/** Concatenates in depth, along dimension 2. */
 export function dstack(tensors: readonly Tensor[]): Tensor {
   expectTensorList('dstack', tensors);
   expectSome('dstack', tensors);
@@ -144,7 +144,7 @@ export function dstack(tensors: readonly Tensor[]): Tensor {
   });
 }
 
-/** Side by side as columns: vectors and scalars become columns. */
+/** Concatenates columns: vectors and scalars become columns. */
 export function columnStack(tensors: readonly Tensor[]): Tensor {
   expectTensorList('columnStack', tensors);
   expectSome('columnStack', tensors);

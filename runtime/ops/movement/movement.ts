@@ -1,4 +1,4 @@
-/** Ops that move no data: other shapes and strides over the same holder. */
+/** Ops that move no data: new shapes and strides on the same holder. */
 
 import * as copiesKernels from '../../device/cpu/movement/copies.ts';
 import { named } from '../../device/kernel-op.ts';
@@ -60,18 +60,18 @@ function reshapeLike(x: Tensor, like: TensorMeta): Tensor {
   return bind1(viewLikeOp, [contiguous(x), like as Tensor]);
 }
 
-/** The tensor itself, or a row-major copy. */
+/** Returns the tensor itself if it is contiguous, else a row-major copy. */
 export function contiguous(x: Tensor): Tensor {
   expectTensors('contiguous', x);
   return isContiguousMeta(x) ? x : bind1(copy, [x]);
 }
 
-/** A copy with memory of its own. */
+/** Returns a copy with its own memory. */
 export function clone(x: Tensor): Tensor {
   return bind1(copy, [x]);
 }
 
-/** One dimension may be -1: it is inferred. A view where the strides allow it, else a copy. */
+/** Changes the shape; one dimension may be −1 and is inferred. A view if the strides allow it, else a copy. */
 export function reshape(x: Tensor, shape: Shape): Tensor {
   expectTensors('reshape', x);
   const attrs = { shape: resolveShape(x, shape) };
@@ -79,7 +79,7 @@ export function reshape(x: Tensor, shape: Shape): Tensor {
   return tidy(() => bind1(viewOp, [contiguous(x)], attrs));
 }
 
-/** `reshape` that never copies: throws ShapeError where the strides don't allow a view. */
+/** Like `reshape`, but never copies: throws ShapeError if the strides don't allow a view. */
 export function view(x: Tensor, shape: Shape): Tensor {
   const resolved = resolveShape(x, shape);
   if (viewStrides(x.shape, x.strides, resolved)) return bind1(viewOp, [x], { shape: resolved });
@@ -91,7 +91,7 @@ export function view(x: Tensor, shape: Shape): Tensor {
   });
 }
 
-/** A view in the shape of `other`. */
+/** Returns a view in the shape of `other`. */
 export const viewAs = (x: Tensor, other: Tensor): Tensor => view(x, shapeOf('viewAs', other));
 
 function resolveShape(x: Tensor, shape: Shape): Shape {
@@ -114,7 +114,7 @@ function resolveShape(x: Tensor, shape: Shape): Shape {
   });
 }
 
-/** The dimensions from `startDim` to `endDim` as one. */
+/** Merges the dimensions from `startDim` to `endDim`. */
 export function flatten(x: Tensor, startDim = 0, endDim = -1): Tensor {
   expectTensors('flatten', x);
   const start = normalizeDim(startDim, x.rank, 'flatten');
@@ -141,7 +141,7 @@ export function unsqueeze(x: Tensor, dim: number): Tensor {
   return reshape(x, [...x.shape.slice(0, at), 1, ...x.shape.slice(at)]);
 }
 
-/** Removes dimensions of size 1: the given ones, or all; those of another size stay, as in PyTorch. */
+/** Removes dimensions of size 1, all or the given ones; given dimensions of another size stay, as in PyTorch. */
 export function squeeze(x: Tensor, dim?: number | readonly number[]): Tensor {
   expectTensors('squeeze', x);
   const given = dim === undefined ? x.shape.map((_, i) => i) : [dim].flat();
@@ -237,7 +237,7 @@ export const narrowOp = defineOp({
   },
 });
 
-/** Whether `part` lies in `whole` from `start` on, and is equal to it in all other dimensions. */
+/** Whether `part` lies in `whole` from `start` on and equals it in all other dimensions. */
 function isWithin(whole: Shape, part: Shape, dim: number, start: number): boolean {
   const isAlike = part.length === whole.length && part.every((n, d) => d === dim || n === whole[d]);
   return isAlike && (isSymbolic(start) || start + part[dim]! <= whole[dim]!);
@@ -260,7 +260,7 @@ export const narrowGradOp = defineOp({
   },
 });
 
-/** `length` entries of dimension `dim` from `start` on. */
+/** Returns `length` entries of dimension `dim` from `start` on. */
 export function narrow(x: Tensor, dim: number, start: number, length: number): Tensor {
   expectTensors('narrow', x);
   expectNumber('narrow', 'start', start);
@@ -279,7 +279,7 @@ export function narrow(x: Tensor, dim: number, start: number, length: number): T
   return bind1(narrowOp, [x], { dim: at, start, length });
 }
 
-/** Entry `index` of dimension `dim`, which disappears. */
+/** Returns entry `index` of dimension `dim`, removing that dimension. */
 export function select(x: Tensor, dim: number, index: number): Tensor {
   expectTensors('select', x);
   expectNumber('select', 'index', index);

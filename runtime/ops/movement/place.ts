@@ -1,4 +1,4 @@
-/** A tensor written into a larger one that is filled with a number; the gradient of strided views. */
+/** A tensor written into a larger constant tensor: the gradient of strided views. */
 
 import { provideRegions } from '../../autograd/rebased-node.ts';
 import { provideViewOps } from '../../autograd/view-family.ts';
@@ -27,13 +27,16 @@ import { expectNumber } from '../record/positional.ts';
 import { full } from './create.ts';
 import { contiguous } from './movement.ts';
 
-/** Where a view lies in a contiguous tensor: strides and first element, in elements. */
+/** A view's position in a contiguous tensor: strides and offset, in elements. */
 export interface Region {
   readonly strides: readonly number[];
   readonly offset: number;
 }
 
-/** Elements with these strides lie inside of so many. A place that each run computes is held against it then. */
+/**
+ * Whether elements with these strides lie within a number of elements. An offset that each run computes is checked
+ * at run time.
+ */
 function isPlaced(shape: Shape, strides: Shape, offset: number, elements: number): boolean {
   if (strides.length !== shape.length) return false;
   if (sizeOf(shape) === 0 || isSymbolic(offset)) return true;
@@ -115,7 +118,7 @@ interface Part extends Region {
   readonly shape: Shape;
 }
 
-/** A copy of the tensor with another part, or with zeros there. */
+/** Returns a copy of the tensor with a region replaced, or zeroed. */
 function partReplaced(x: Tensor, part: Tensor | null, { shape, strides, offset }: Part): Tensor {
   const source =
     part ??
@@ -126,7 +129,7 @@ function partReplaced(x: Tensor, part: Tensor | null, { shape, strides, offset }
   return bind1(placeIntoOp, [x, source], { strides, offset });
 }
 
-/** A view of the part of a contiguous tensor's memory; of another tensor it shows a copy. */
+/** A view of a region of a contiguous tensor's memory; for other tensors, of a copy. */
 export const asStrided = (x: Tensor, { shape, strides, offset }: Part): Tensor =>
   bind1(asStridedOp, [contiguous(x)], { shape, strides, offset });
 
@@ -140,7 +143,10 @@ function regionOf({ strides, offset }: Attrs): Region {
   return { strides: strides as readonly number[], offset: offset as number };
 }
 
-/** A tensor of `shape` that is `value` but for the region, which holds `x`. No two of its elements coincide. */
+/**
+ * Returns a tensor of `shape` filled with `value`, except for the region, which contains `x`. The region's
+ * elements must not overlap.
+ */
 export function placed(
   x: Tensor,
   shape: Shape,
@@ -150,7 +156,7 @@ export function placed(
   return bind1(placeOp, [x], { shape, strides, offset, value });
 }
 
-/** Adds `before` and `after` entries of `value` to each dimension; negative ones cut entries off. */
+/** Adds `before` and `after` entries of `value` to each dimension; negative amounts crop. */
 export function padConstant(
   x: Tensor,
   before: readonly number[],
@@ -163,7 +169,7 @@ export function padConstant(
   return placed(x, shape, { strides, offset }, value);
 }
 
-/** Strides and first element of the diagonal `diagonal` over two dimensions, and its length. */
+/** Returns strides, offset and length of the diagonal `diagonal` over two dimensions. */
 export function diagonalRegion(
   { shape, strides }: Pick<TensorMeta, 'shape' | 'strides'>,
   diagonal: number,
@@ -184,7 +190,10 @@ export function diagonalRegion(
   };
 }
 
-/** Zeros but for a diagonal of two new dimensions, the last ones by default, which holds the last dimension of `x`. */
+/**
+ * Returns zeros except for a diagonal over two new dimensions, by default the last ones, which contains the last
+ * dimension of `x`.
+ */
 export function diagEmbed(x: Tensor, diagonal = 0, dim1 = -2, dim2 = -1): Tensor {
   expectTensors('diagEmbed', x);
   expectNumber('diagEmbed', 'diagonal', diagonal);

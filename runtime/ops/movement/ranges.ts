@@ -1,4 +1,4 @@
-/** Tensors of regular numbers, and tensors with the shape, dtype and device of another one. */
+/** Ranges of numbers, and tensors with the shape, dtype and device of another tensor. */
 
 import * as fillingKernels from '../../device/cpu/scalar/fill.ts';
 import { named } from '../../device/kernel-op.ts';
@@ -29,16 +29,16 @@ export const arangeOp = defineOp({
   numbers: ['start', 'step'],
 });
 
-/** The numbers, on the current device. */
+/** Creates the numbers on the current device. */
 function range(count: number, start: number, step: number, dtype: DType): Tensor {
   if (dtype !== 'bool') return bind1(arangeOp, [], { count, start, step, dtype });
   return tidy(() => cast(range(count, start, step, 'float32'), 'bool'));
 }
 
 /**
- * Numbers from `start` (0 by default) up to, but without, `end`: `arange(3)`, `arange(2, 8, 2)`,
- * `arange(3, { dtype: 'float32' })`. By default int32 if start, end and step are whole, else float32. Throws
- * ArgumentError for bounds that the steps never reach, and DTypeError for whole bounds outside int32.
+ * Numbers from `start` (0 by default) up to but excluding `end`: `arange(3)`, `arange(2, 8, 2)`, `arange(3, {
+ * dtype: 'float32' })`. int32 by default if start, end and step are integers, else float32. Throws ArgumentError
+ * if the steps never reach the end, DTypeError for integer bounds outside int32.
  */
 export function arange(end: number, options?: CreateOptions): Tensor;
 export function arange(start: number, end: number | null, options?: CreateOptions): Tensor;
@@ -75,7 +75,7 @@ export function arange(first: number, ...rest: readonly (RangeArgument | undefin
 
 type RangeArgument = number | null | CreateOptions;
 
-/** Whether an argument is options: numbers, arrays and tensors are values. */
+/** Whether an argument is options, as opposed to a number, array or tensor. */
 const isOptions = (given: unknown): given is CreateOptions =>
   typeof given === 'object' &&
   given !== null &&
@@ -83,7 +83,7 @@ const isOptions = (given: unknown): given is CreateOptions =>
   !Array.isArray(given) &&
   !(given instanceof Tensor);
 
-/** The numbers by position, and the options, which may follow any of them. */
+/** Separates positional numbers from the options, which may follow any of them. */
 function withoutOptions(given: readonly (RangeArgument | undefined)[]): {
   readonly numbers: readonly (number | null | undefined)[];
   readonly options: CreateOptions;
@@ -93,7 +93,7 @@ function withoutOptions(given: readonly (RangeArgument | undefined)[]): {
   return { numbers, options: at < 0 ? {} : (given[at] as CreateOptions) };
 }
 
-/** `steps` numbers from `start` to `end`, both included, at equal distances. */
+/** `steps` evenly spaced numbers from `start` to `end`, inclusive. */
 export function linspace(
   start: number,
   end: number,
@@ -116,7 +116,7 @@ export function linspace(
   );
 }
 
-/** Ones on the main diagonal of an n×m matrix, zeros elsewhere. */
+/** An n×m matrix with ones on the main diagonal, zeros elsewhere. */
 export function eye(n: number, m: number = n, options: CreateOptions = {}): Tensor {
   for (const [name, size] of Object.entries({ n, m })) expectNumber('eye', name, size);
   if (![n, m].every((size) => Number.isInteger(size) && size >= 0)) {
@@ -137,13 +137,13 @@ export function eye(n: number, m: number = n, options: CreateOptions = {}): Tens
 }
 
 export interface LikeOptions extends CreateOptions {
-  /** Another shape. */
+  /** The new shape. */
   readonly shape?: Shape | undefined;
 }
 
 const likeNames: readonly string[] = ['shape'];
 
-/** Filled with a number: shape, dtype and device of `x`. */
+/** A tensor filled with a number, with shape, dtype and device of `x`. */
 export function fullLike(x: Tensor, value: number, options: LikeOptions = {}): Tensor {
   expectTensors('fullLike', x);
   return filledLike('fullLike', x, value, options, likeNames);
@@ -171,10 +171,10 @@ export const onesLike = (x: Tensor, options: LikeOptions = {}): Tensor => {
   expectTensors('onesLike', x);
   return filledLike('onesLike', x, 1, options, likeNames);
 };
-/** `zerosLike`: no tensor shows what was in its memory before. */
+/** Same as `zerosLike`: no tensor exposes previous contents of its memory. */
 export const emptyLike = zerosLike;
 
-/** A tensor of another shape filled with `value`, on the device of `x` and with its dtype unless another one is given. */
+/** A tensor of another shape filled with `value`, by default on the device and with the dtype of `x`. */
 export const newFull = (
   x: Tensor,
   shape: Shape,

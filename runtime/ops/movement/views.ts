@@ -1,4 +1,4 @@
-/** More views: strided slices, diagonals, and reorderings of dimensions by name. */
+/** More views: strided slices, diagonals, and permutations under other names. */
 
 import type { Attrs } from '../../device/kernel-op.ts';
 import { formatSpec, type TensorMeta } from '../../device/tensor-meta.ts';
@@ -67,17 +67,17 @@ export const sliceOp = defineOp({
   },
 });
 
-/** A bound of a range in a dimension of `size` entries, as an entry from 0 to `size`. */
+/** Clips a bound of a range to a dimension of `size` entries: 0 to `size`. */
 export function clipped(index: number, size: number): number {
   const at = isBelow(index, 0) ? plus(index, size) : index;
-  // Not Math.min and Math.max: a number that each run computes stays one.
+  // Not Math.min and Math.max, which would fix the value of a number that each run computes.
   if (!isBelow(0, at)) return 0;
   return isBelow(size, at) ? size : at;
 }
 
 /**
- * Entries `start`, `start + step`, … before `end` of a dimension: x[…, start:end:step, …]. Negative
- * bounds count from the end, and bounds outside are clipped, as in Python.
+ * Returns entries `start`, `start + step`, … before `end` of a dimension: x[…, start:end:step, …]. Negative bounds
+ * count from the end, and out-of-range bounds are clipped, as in Python.
  */
 export function sliceOf(
   x: Tensor,
@@ -141,7 +141,7 @@ export const diagonalOp = defineOp({
   },
 });
 
-/** A diagonal over two dimensions, as the new last dimension; positive ones lie above the main one. */
+/** Returns a diagonal over two dimensions as the new last dimension; positive offsets are above the main diagonal. */
 export function diagonal(x: Tensor, offset = 0, dim1 = 0, dim2 = 1): Tensor {
   expectNumber('diagonal', 'offset', offset);
   expectTensors('diagonal', x);
@@ -158,7 +158,7 @@ export function diagonal(x: Tensor, offset = 0, dim1 = 0, dim2 = 1): Tensor {
   return bind1(diagonalOp, [x], { diagonal: offset, dim1: a, dim2: b });
 }
 
-/** A matrix's diagonal, or the square matrix with a vector on its diagonal. */
+/** Returns a matrix's diagonal, or the square matrix with a vector on its diagonal. */
 export function diag(x: Tensor, offset = 0): Tensor {
   expectTensors('diag', x);
   if (x.rank === 1) return diagEmbed(x, offset);
@@ -171,9 +171,9 @@ export function diag(x: Tensor, offset = 0): Tensor {
   });
 }
 
-// Other names and other orders
+// Permutations under other names
 
-/** Moves dimensions to other places; those not named keep their order. */
+/** Moves dimensions to new positions; the others keep their order. */
 export function movedim(
   x: Tensor,
   source: number | readonly number[],
@@ -198,12 +198,12 @@ export function movedim(
   return permute(x, order);
 }
 
-/** `movedim` by its other name. */
+/** Another name for `movedim`. */
 export const moveaxis = movedim;
 
 export const swapaxes: typeof transpose = (x, dim0, dim1) => transpose(x, dim0, dim1);
 
-/** The matrix transposed; vectors and scalars stay. */
+/** Transposes a matrix; returns vectors and scalars unchanged. */
 export function t(x: Tensor): Tensor {
   expectTensors('t', x);
   if (x.rank < 2) return x;
@@ -216,17 +216,17 @@ export function t(x: Tensor): Tensor {
   });
 }
 
-/** The last two dimensions swapped: `x.mT`. */
+/** Swaps the last two dimensions: `x.mT`. */
 export function matrixTranspose(x: Tensor): Tensor {
   return transpose(x, -2, -1);
 }
 
-/** All dimensions in reverse: `x.T`. */
+/** Reverses all dimensions: `x.T`. */
 export function reversed(x: Tensor): Tensor {
   return permute(x, x.shape.map((_, d) => d).reverse());
 }
 
-/** Splits one dimension into several with the same product; one of them may be -1. */
+/** Splits one dimension into several with the same product; one of them may be −1. */
 export function unflatten(x: Tensor, dim: number, sizes: Shape): Tensor {
   expectTensors('unflatten', x);
   const at = normalizeDim(dim, x.rank, 'unflatten');
@@ -252,7 +252,7 @@ export function expandAs(x: Tensor, other: Tensor): Tensor {
 }
 
 /**
- * Vectors as coordinates of a grid: with `indexing` 'ij' the first one runs along dimension 0, with 'xy'
+ * Expands vectors to coordinates of a grid: with `indexing` 'ij' the first one varies along dimension 0, with 'xy'
  * the first two are swapped.
  */
 export function meshgrid(tensors: readonly Tensor[], indexing: 'ij' | 'xy' = 'ij'): Tensor[] {
@@ -272,7 +272,7 @@ export function meshgrid(tensors: readonly Tensor[], indexing: 'ij' | 'xy' = 'ij
   );
 }
 
-/** Both tensors in the shape that they broadcast to. */
+/** Returns both tensors in their common broadcast shape. */
 export function expandTogether(name: string, a: Tensor, b: Tensor): [Tensor, Tensor] {
   const shape = broadcastShapes(a.shape, b.shape, name);
   return [expand(a, shape), expand(b, shape)];

@@ -1,4 +1,4 @@
-/** Windows that slide over a dimension. */
+/** Sliding windows over a dimension. */
 
 import * as rearrangeKernels from '../../device/cpu/movement/rearrange.ts';
 import { named } from '../../device/kernel-op.ts';
@@ -50,7 +50,7 @@ export const unfoldOp: OpRecord = defineOp({
   },
 });
 
-/** dy is [.., windows, .., size], and the last window ends in the operand. */
+/** Requires dy [.., windows, .., size], with the last window ending inside the operand. */
 const fitsWindows: Fits = ([dy, x], { dim, step, dilation }) => {
   const at = dim as number;
   const [count, size] = [dy!.shape[at] ?? 0, dy!.shape.at(-1) ?? 0];
@@ -81,7 +81,7 @@ export const unfoldGradOp: OpRecord = defineOp({
   },
 });
 
-/** Windows of `size` entries of a dimension, `step` apart; the window becomes the last dimension. */
+/** Returns windows of `size` entries of a dimension, `step` apart; the window becomes the last dimension. */
 export function unfold(x: Tensor, dim: number, size: number, step: number): Tensor {
   expectNumber('unfold', 'size', size);
   expectNumber('unfold', 'step', step);
@@ -107,7 +107,7 @@ type Pair = readonly [number, number];
 
 export interface UnfoldOptions {
   readonly dilation?: number | Pair;
-  /** Zeros around the image. */
+  /** Zero padding around the image. */
   readonly padding?: number | Pair;
   readonly stride?: number | Pair;
 }
@@ -117,7 +117,7 @@ interface Windows {
   readonly dilation: Pair;
   readonly padding: Pair;
   readonly stride: Pair;
-  /** Number of windows in each direction. */
+  /** The number of windows in each direction. */
   readonly count: Pair;
 }
 
@@ -166,8 +166,8 @@ function expectImages(name: string, x: Tensor, rank: number, expected: string): 
 }
 
 /**
- * The windows of a convolution as columns: [n,c,h,w] → [n, c · kh · kw, windows]; PyTorch's
- * `nn.functional.unfold`. Without the batch dimension, too.
+ * Extracts a convolution's windows as columns: [n,c,h,w] → [n, c · kh · kw, windows]; PyTorch's
+ * `nn.functional.unfold`. The batch dimension may be omitted.
  */
 export function im2col(x: Tensor, kernel: number | Pair, options: UnfoldOptions = {}): Tensor {
   expectTensors('im2col', x);
@@ -194,7 +194,7 @@ export function im2col(x: Tensor, kernel: number | Pair, options: UnfoldOptions 
 }
 
 /**
- * Adds columns up where their windows lie: [n, c · kh · kw, windows] → [n, c, ...size]; the adjoint of
+ * Sums columns at the positions of their windows: [n, c · kh · kw, windows] → [n, c, ...size]; the adjoint of
  * im2col, and PyTorch's `nn.functional.fold`.
  */
 export function col2im(

@@ -27,7 +27,7 @@ import { expectNormDTypes, normalized, type Standardized, standardize } from './
 interface Affine {
   /** Multiplies the normalized values; one element per channel. */
   readonly weight?: Tensor | null;
-  /** Added after it. */
+  /** Added after the weight is applied. */
   readonly bias?: Tensor | null;
 }
 
@@ -67,7 +67,7 @@ function overLast(
 }
 
 /**
- * Mean 0 and variance 1 over the last dimensions, whose sizes are `shape`; then times `weight`, plus
+ * Normalizes the last dimensions, whose sizes are `shape`, to mean 0 and variance 1, then applies `weight` and
  * `bias`, both of that shape.
  */
 export function layerNorm(
@@ -80,7 +80,7 @@ export function layerNorm(
   return overLast('layerNorm', x, shape, [weight, bias], eps, true);
 }
 
-/** Divided by the root of the mean square over the last dimensions; `eps` is that of float32 by default. */
+/** Divides by the root mean square of the last dimensions; `eps` is that of float32 by default. */
 export function rmsNorm(
   x: Tensor,
   shape: number | Shape,
@@ -90,7 +90,7 @@ export function rmsNorm(
   return overLast('rmsNorm', x, shape, [weight, null], eps ?? 2 ** -23, false);
 }
 
-/** The input as it is normalized: integers in float32. */
+/** Returns the spec of the normalized input: integers become float32. */
 const normalizedSpec = ({ dtype, shape }: Tensor): TensorSpec => ({
   dtype: floating(dtype),
   shape,
@@ -107,7 +107,7 @@ function expectChannels(name: string, x: Tensor): number {
   });
 }
 
-/** Mean 0 and variance 1 over each of `groups` equal parts of the channels of [n, channels, …]. */
+/** Normalizes each of `groups` equal groups of channels of [n, channels, …] to mean 0 and variance 1. */
 export function groupNorm(
   x: Tensor,
   groups: number,
@@ -148,21 +148,24 @@ function inGroups(x: Tensor, groups: number, eps: number) {
 }
 
 export interface BatchNormOptions extends Affine {
-  /** Normalizes by the batch and moves the running values; else by the running values. False by default. */
+  /**
+   * Normalizes by the batch and updates the running values; otherwise normalizes by the running values. False by
+   * default.
+   */
   readonly training?: boolean;
-  /** Share of the batch in the new running values. 0.1 by default. */
+  /** The weight of the batch in the new running values. 0.1 by default. */
   readonly momentum?: number;
   readonly eps?: number;
 }
 
-/** running = (1 − momentum) · running + momentum · of the batch; the variance unbiased. */
+/** running = (1 − momentum) · running + momentum · batch; the variance is unbiased. */
 function follow(
   { runningMean, runningVar }: { runningMean: Tensor | null; runningVar: Tensor | null },
   { mean: center, variance }: Pick<Standardized, 'mean' | 'variance'>,
   count: number,
   momentum: number,
 ): void {
-  // Nothing to follow.
+  // An empty batch changes nothing.
   if (count === 0) return;
   noGrad(() => {
     if (runningMean) add_(mul_(runningMean, minus(1, momentum)), center, momentum);
@@ -172,7 +175,7 @@ function follow(
   });
 }
 
-/** Normalizes by given values per channel: one product and one sum. */
+/** Normalizes by given values per channel, with one product and one sum. */
 function byRunning(
   x: Tensor,
   center: Tensor,
@@ -192,8 +195,8 @@ function byRunning(
 const batchNormOptions = ['weight', 'bias', 'training', 'momentum', 'eps'] as const;
 
 /**
- * Mean 0 and variance 1 per channel of [n, channels, …], over batch and positions; then times `weight`,
- * plus `bias`. In training `runningMean` and `runningVar` follow in place.
+ * Normalizes each channel of [n, channels, …] to mean 0 and variance 1 over batch and positions, then applies
+ * `weight` and `bias`. In training, updates `runningMean` and `runningVar` in place.
  */
 export function batchNorm(
   x: Tensor,
@@ -247,7 +250,7 @@ export function batchNorm(
 export interface InstanceNormOptions extends Affine {
   readonly runningMean?: Tensor | null;
   readonly runningVar?: Tensor | null;
-  /** Normalizes by each instance; else by the running values. True by default. */
+  /** Normalizes by each instance; otherwise by the running values. True by default. */
   readonly useInputStats?: boolean;
   readonly momentum?: number;
   readonly eps?: number;
@@ -263,9 +266,9 @@ const instanceNormOptions = [
   'eps',
 ] as const;
 
-/** Mean 0 and variance 1 per channel and entry of the batch of [n, channels, …]. */
+/** Normalizes each channel of each sample of [n, channels, …] to mean 0 and variance 1. */
 export function instanceNorm(x: Tensor, options?: InstanceNormOptions | null): Tensor;
-/** `instanceNorm` with the running values by position, as `batchNorm` takes them. */
+/** `instanceNorm` with positional running values, like `batchNorm`. */
 export function instanceNorm(
   x: Tensor,
   runningMean: Tensor | null,
@@ -308,7 +311,7 @@ function perInstance(x: Tensor, options: InstanceNormOptions): Tensor {
   });
 }
 
-/** Each channel of [n, channels, …] divided by a power of the mean square of its neighbours. */
+/** Divides each channel of [n, channels, …] by a power of the mean square of adjacent channels. */
 export function localResponseNorm(
   x: Tensor,
   size: number,

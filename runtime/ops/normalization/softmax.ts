@@ -31,7 +31,7 @@ function expectFloat(name: string, x: TensorMeta): void {
 type GradientOfOut = (dy: Tensor, out: Tensor, g: Tensor) => Tensor;
 
 /**
- * An op along the last dimension whose gradient reads only its output. `second` has the gradients of
+ * Defines an op along the last dimension whose gradient reads only its output. `second` computes the gradients of
  * that gradient, contracted with g.
  */
 function alongLast(
@@ -88,14 +88,14 @@ export const logSoftmaxOp = alongLast(
   },
 );
 
-/** The kernels run along the last dimension: another one is brought there and back. */
+/** Runs the op along `dim`: kernels run along the last dimension, so another one is swapped there and back. */
 function alongDim(op: OpRecord, x: Tensor, dim: number): Tensor {
   const at = normalizeDim(dim, x.rank, op.name);
   if (at >= x.rank - 1) return bind1(op, [x]);
   return tidy(() => transpose(bind1(op, [transpose(x, at, -1)]), at, -1));
 }
 
-/** e^x over its sum along `dim`. */
+/** eˣ divided by its sum along `dim`. */
 export const softmax = (x: Tensor, dim = -1): Tensor => {
   expectTensors('softmax', x);
   return alongDim(softmaxOp, x, dim);
@@ -106,7 +106,7 @@ export const logSoftmax = (x: Tensor, dim = -1): Tensor => {
   return alongDim(logSoftmaxOp, x, dim);
 };
 
-/** softmax of −x: the smallest gets the largest share. */
+/** The softmax of −x: the smallest value gets the largest probability. */
 export const softmin = (x: Tensor, dim = -1): Tensor => {
   expectTensors('softmin', x);
   return tidy(() => softmax(neg(x), dim));
@@ -118,7 +118,7 @@ export const nllLossGradOp = defineOp({
   dtypes: { dy: 'floating', target: 'int32', logProbs: 'ignored' },
   infer: ([dy, , logProbs]) => ({ dtype: dy!.dtype, shape: logProbs!.shape }),
   kernel: named('nllLossGrad', lossesKernels.nllLossGrad),
-  // Linear in dy, with the loss's own weights.
+  // Linear in dy, with the weights of the loss.
   vjp: { dy: saving({ target: 'value' }, ({ target }, g) => meanOfLabels(g, target)) },
 });
 
@@ -156,7 +156,10 @@ export const nllLossOp = defineOp({
   },
 });
 
-/** The gradient of one log-probability that counts: −dy over their number. Written by the compiler only. */
+/**
+ * The gradient of a single counted log-probability: −dy over the number of counted ones. Only the compiler emits
+ * it.
+ */
 export const nllLossShareOp = defineOp({
   name: 'nllLossShare',
   operands: { dy: 'data', target: 'data' },
@@ -166,8 +169,8 @@ export const nllLossShareOp = defineOp({
 });
 
 /**
- * logSoftmaxGrad of nllLossGrad, row by row, without the mostly empty tensor between them. Written by the
- * compiler only.
+ * logSoftmaxGrad of nllLossGrad, row by row, without the mostly empty intermediate tensor. Only the compiler emits
+ * it.
  */
 export const crossEntropyGradOp = defineOp({
   name: 'crossEntropyGrad',
@@ -179,7 +182,7 @@ export const crossEntropyGradOp = defineOp({
   overwrites: ['out'],
 });
 
-/** Mean of −logProbs[i, target[i]] over the labels that are not −100; [n, classes] and int32 [n]. */
+/** The mean of −logProbs[i, target[i]] over the labels other than −100; [n, classes] and int32 [n]. */
 export function meanOfLabels(logProbs: Tensor, target: Tensor): Tensor {
   return bind1(nllLossOp, [logProbs, target]);
 }

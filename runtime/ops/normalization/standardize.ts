@@ -1,6 +1,6 @@
 /**
- * (x − mean) / √(variance + eps) over groups of elements, times weights plus biases: the one kernel of
- * batch, layer, group, instance and RMS norm. Backward keeps the input and two numbers per group.
+ * (x − mean) / √(variance + eps) over groups of elements, with weight and bias: the kernel shared by batch, layer,
+ * group, instance and RMS norm. Backward keeps the input and two numbers per group.
  */
 
 import { gradEnabled } from '../../autograd/grad-mode.ts';
@@ -30,16 +30,16 @@ import { defineOp, type OpRecord, saving } from '../record/define-op.ts';
 import type { RowRule } from '../record/row-cuts.ts';
 import { mean, sum } from '../reduce/reduce.ts';
 
-/** How a tensor falls into groups. */
+/** The partition of a tensor into groups. */
 export interface Grouping {
-  /** The tensor's elements in dimensions of which some are reduced. */
+  /** The tensor's shape with some dimensions to be reduced. */
   readonly view: Shape;
-  /** The dimensions of `view` that one mean is taken over: the last ones, or the first and the last. */
+  /** The dimensions of `view` that each mean covers: the last ones, or the first and the last. */
   readonly over: readonly number[];
-  /** Weights as they broadcast to `view`. */
+  /** The weights' shape, which broadcasts to `view`. */
   readonly weightShape: Shape;
   readonly eps: number;
-  /** False leaves the mean out: the root of the mean square alone divides. */
+  /** Whether to subtract the mean; otherwise only divides by the root mean square. */
   readonly centered: boolean;
 }
 
@@ -57,7 +57,7 @@ const groupingOf = (attrs: Attrs): Grouping => attrs as unknown as Grouping;
 function inferStandardized([x]: readonly TensorMeta[], attrs: Attrs) {
   const { view, over } = groupingOf(attrs);
   const groups = sizeOf(view.filter((_, d) => !over.includes(d)));
-  // Statistics of halves stay in float32: backward and running values read them.
+  // Statistics of half-precision tensors stay in float32, for backward and running values.
   return [
     { dtype: x!.dtype, shape: x!.shape },
     { dtype: wide(x!.dtype), shape: [groups, 2] },
@@ -70,7 +70,10 @@ interface Grouped {
   readonly weight?: TensorMeta;
 }
 
-/** Groups cover the operand, whose kernel walks it by them; statistics and weights are those of the groups. */
+/**
+ * Requires that groups cover the operand, which the kernel walks by them, and that statistics and weights fit the
+ * groups.
+ */
 function fitsGrouping({ x, stats, weight }: Grouped, attrs: Attrs): true | string {
   const { view, over, weightShape } = groupingOf(attrs);
   const areDims = new Set(over).size === over.length && over.every((dim) => dim < view.length);
@@ -87,7 +90,10 @@ function fitsGrouping({ x, stats, weight }: Grouped, attrs: Attrs): true | strin
   return fits || 'groups that cover the operand, with their statistics and weights';
 }
 
-/** Groups one after the other, where they lie so and their weights repeat: operands and results by their names. */
+/**
+ * Cuts into consecutive groups if they are contiguous and their weights repeat; `sliced` tells which operands are
+ * cut.
+ */
 function groupRows(sliced: readonly boolean[]): RowRule {
   return (inputs, outputs, attrs) => {
     const grouping = groupingOf(attrs);
@@ -162,8 +168,8 @@ export const weightGradOp: OpRecord = defineOp({
 });
 
 /**
- * In place: the gradient of layer normalization's weights, which continues from the rows before. Its bits
- * are those of one sum over all rows. Written by the compiler only.
+ * In place: the gradient of layer normalization's weights, continued from the previous rows. Bitwise identical to
+ * one sum over all rows. Only the compiler emits it.
  */
 export const addStandardizeWeightGradOp = defineOp({
   name: 'addStandardizeWeightGrad_',
@@ -240,7 +246,7 @@ export const affineOp = defineOp({
   },
 });
 
-/** Sums the elements that belong to one weight. */
+/** Sums the elements that belong to each weight. */
 function perWeight(x: Tensor, { view, weightShape }: Grouping): Tensor {
   const lead = view.length - weightShape.length;
   const dims = view.map((_, d) => d).filter((d) => (weightShape[d - lead] ?? 1) === 1);
@@ -259,7 +265,7 @@ function plain(x: Tensor, { view, over, eps, centered }: Grouping) {
   return { out: mul(distance, scale), scale, center, variance };
 }
 
-/** The gradient in ops that can be differentiated again. */
+/** Computes the gradient with ops that can be differentiated again. */
 function recordedGradient(
   dy: Tensor,
   x: Tensor,
@@ -285,7 +291,10 @@ export interface Standardized {
   readonly variance: Tensor;
 }
 
-/** Weight and bias have one element per weight of the grouping, in one dimension or more. */
+/**
+ * Standardizes by a grouping. Weight and bias have one element per weight of the grouping, in one or more
+ * dimensions.
+ */
 export function standardize(
   name: string,
   x: Tensor,
@@ -296,11 +305,11 @@ export function standardize(
   for (const own of [weight, bias]) if (own) expectWeights(name, own, grouping);
   expectNormDTypes(name, x, { weight, bias });
   const count = sizeOf(grouping.weightShape);
-  // A missing one of the two: ones, or zeros.
+  // If only one of the two is missing, it is filled with ones or zeros.
   const filled = (own: Tensor | null, value: number) =>
     own ? reshape(own, [count]) : fullLike(weight ?? bias ?? x, value, { shape: [count] });
   const affine = weight || bias ? [filled(weight, 1), filled(bias, 0)] : [];
-  // A GPU's kernels take rows, with weights for their elements, and channels, with one weight each.
+  // GPU kernels support rows with a weight per element, and channels with a single weight each.
   const isGpu = x.device.kind === 'gpu';
   const isWhole = isRows(grouping) || isChannels(grouping);
   if (isGpu && !(x.device.fusesPointwise && isWhole)) return ofOps(x, affine, grouping);
@@ -318,17 +327,17 @@ export function standardize(
   return { out: out!, mean: select(stats!, 1, 0), variance };
 }
 
-/** The elements of a group lie one after the other. */
+/** Whether the elements of each group are contiguous. */
 function isRows({ view, over }: Grouping): boolean {
   return over.every((dim, i) => dim === view.length - over.length + i);
 }
 
-/** A group is a channel of a batch, with one weight. */
+/** Whether each group is a channel of a batch, with a single weight. */
 function isChannels({ view, over, weightShape }: Grouping): boolean {
   return view.length === 3 && over.join() === '0,2' && weightShape.join() === `${view[1]},1`;
 }
 
-/** A weight belongs to a place in every group. */
+/** Whether each weight belongs to the same position in every group. */
 function isWeighedByColumn({ over, view, weightShape }: Grouping): boolean {
   return weightShape.length <= over.length && sizeOf(weightShape) === groupSize({ view, over });
 }
@@ -364,8 +373,8 @@ function expectWeights(name: string, weight: Tensor, { weightShape }: Grouping):
 }
 
 /**
- * Throws DTypeError unless weights and running values have the dtype of the normalized tensor, as in
- * PyTorch; float32 goes with halves too.
+ * Throws DTypeError unless weights and running values have the dtype of the normalized tensor, as in PyTorch;
+ * float32 is also allowed for half precision.
  */
 export function expectNormDTypes(
   name: string,
@@ -383,7 +392,7 @@ export function expectNormDTypes(
   }
 }
 
-/** `body` on the tensor in a floating-point dtype, with temporaries freed. */
+/** Runs `body` on the tensor in a floating-point dtype and frees temporaries. */
 export function normalized(
   x: Tensor,
   dtype: Tensor['dtype'],

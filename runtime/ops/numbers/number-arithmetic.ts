@@ -1,6 +1,6 @@
 /**
- * Arithmetic and comparisons on the numbers that ops are called with. A symbolic number gives another one;
- * of a comparison, the program depends on the outcome alone, not on the number.
+ * Arithmetic and comparisons on numbers passed to ops. Arithmetic on a symbolic number is symbolic; after a
+ * comparison, the program depends only on the outcome, not on the number.
  */
 
 import { ArgumentError } from '../../errors/errors.ts';
@@ -33,7 +33,7 @@ export function minus(x: number, y: number): number {
   return typeof x === 'number' && typeof y === 'number' ? x - y : apply('-', x, y);
 }
 
-/** x − y, as a plain number where both follow from one number as whole numbers do: (i + 4) − i is 4. */
+/** x − y, as a plain number if it is constant for integers: (i + 4) − i is 4. */
 export function difference(x: number, y: number): number {
   if (isSymbolic(x) && isSymbolic(y)) {
     const known = knownDifference(x.table, x.id, y.id);
@@ -42,7 +42,7 @@ export function difference(x: number, y: number): number {
   return minus(x, y);
 }
 
-/** The remainder of an integer division: from 0 to y − 1 for a positive y, also if x is negative. */
+/** The remainder of integer division: from 0 to y − 1 for a positive y, even if x is negative. */
 export const remainder = (x: number, y: number): number => ((x % y) + y) % y;
 
 /** x to the power of y */
@@ -55,17 +55,17 @@ export function root(x: number): number {
   return typeof x === 'number' ? Math.sqrt(x) : apply('Math.sqrt', x);
 }
 
-/** The largest integer up to x. */
+/** The largest integer ≤ x. */
 export function wholeBelow(x: number): number {
   return typeof x === 'number' ? Math.floor(x) : apply('Math.floor', x);
 }
 
-/** The smallest integer from x on. */
+/** The smallest integer ≥ x. */
 export function wholeAbove(x: number): number {
   return typeof x === 'number' ? Math.ceil(x) : apply('Math.ceil', x);
 }
 
-/** x without its fraction. */
+/** x without its fractional part. */
 export function truncated(x: number): number {
   return typeof x === 'number' ? Math.trunc(x) : apply('Math.trunc', x);
 }
@@ -102,7 +102,7 @@ function apply(fn: string, ...args: readonly (number | SymbolicNumber)[]): numbe
 }
 
 function decide(fn: string, ...args: readonly (number | SymbolicNumber)[]): boolean {
-  // What is not a number at all is compared as JavaScript does.
+  // Values that are not numbers are compared as in JavaScript.
   const comparable = args.every((arg) => typeof arg === 'number' || isSymbolic(arg));
   if (comparable) return tableOf(args).decide(fn, args);
   return scalarFunctions.get(fn)!(...(args as number[])) as boolean;

@@ -1,4 +1,4 @@
-/** Native functions that return another number at each call, by the names that they have in the user's code. */
+/** Native functions that return a new number at each call, by their names in user code. */
 export const numberCalls = {
   'Math.random': Math.random,
   'Date.now': Date.now,

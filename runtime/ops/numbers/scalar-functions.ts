@@ -1,6 +1,6 @@
 /**
- * Host arithmetic that can be put off until a program runs: pure functions of numbers, by the names that
- * they have in the user's code.
+ * JavaScript arithmetic that can be deferred until a program runs: pure functions of numbers, by their names in
+ * user code.
  */
 
 export type ScalarFunction = (...args: number[]) => number | boolean;
@@ -38,14 +38,14 @@ function functionsOf(name: string, object: object, except: readonly string[] = [
   });
 }
 
-/** `Math.sqrt` and so on; not `Math.random`, which is not a function of its arguments. */
+/** `Math.sqrt` etc., without `Math.random`, which is not a function of its arguments. */
 const mathFunctions = functionsOf('Math', Math, ['random', 'sumPrecise']);
 
 const numberTests = (['isFinite', 'isInteger', 'isNaN', 'isSafeInteger'] as const).map(
   (key) => [`Number.${key}`, Number[key] as ScalarFunction] as const,
 );
 
-/** Other functions of the language that take any value, as they treat numbers. */
+/** Other built-in functions that accept any value, as they treat numbers. */
 const conversions: readonly (readonly [string, ScalarFunction])[] = [
   ['parseInt', Number.parseInt as unknown as ScalarFunction],
   ['parseFloat', Number.parseFloat as unknown as ScalarFunction],
@@ -61,7 +61,7 @@ export const scalarFunctions: ReadonlyMap<string, ScalarFunction> = new Map([
   ...conversions,
 ]);
 
-/** The names of host functions, to find them when the user calls one. */
+/** The names of native functions, by function. */
 export const hostScalarNames: ReadonlyMap<unknown, string> = new Map<unknown, string>([
   ...[...mathFunctions, ...numberTests].map(([name, fn]) => [fn, name] as const),
   [Number, 'Number'],
@@ -74,7 +74,7 @@ export const hostScalarNames: ReadonlyMap<unknown, string> = new Map<unknown, st
   [Object.is, 'Object.is'],
 ]);
 
-/** `a + b * c` as the user would write it, from the printed operands. */
+/** Formats a call from printed operands as a user would write it, such as `a + b * c`. */
 export function printScalarCall(fn: string, args: readonly string[]): string {
   if (fn === 'Number') return `+${args[0]}`;
   if (fn === 'negate') return `-${args[0]}`;

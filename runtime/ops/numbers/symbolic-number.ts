@@ -1,6 +1,6 @@
 /**
- * JavaScript numbers that are known only when a program runs. The tensor API accepts them as numbers,
- * and they end in attributes of ops; they are computed from the program's scalar inputs.
+ * JavaScript numbers that are only known when a program runs. The tensor API accepts them as numbers, and they end
+ * up in op attributes; they are computed from the program's scalar inputs.
  */
 
 import { invariant } from '../../errors/invariant.ts';
@@ -12,12 +12,12 @@ export type ScalarId = number & { readonly [scalarBrand]: 'ScalarId' };
 
 /** One step of JavaScript arithmetic. */
 export type ScalarNode =
-  /** Scalar input number `index` of the program. */
+  /** Scalar input `index` of the program. */
   | { readonly kind: 'input'; readonly index: number }
   | { readonly kind: 'constant'; readonly value: number }
   | { readonly kind: 'apply'; readonly fn: string; readonly args: readonly ScalarId[] };
 
-/** A comparison or test of a scalar table's numbers, and its result when the program was traced. */
+/** A comparison or test of a scalar table's numbers, with its result at trace time. */
 export interface ScalarDecision {
   readonly fn: string;
   readonly args: readonly ScalarId[];
@@ -30,19 +30,19 @@ export interface ScalarDependencies {
   readonly decisions: readonly (readonly [key: string, decision: ScalarDecision])[];
 }
 
-/** JavaScript arithmetic of one program: a straight line, each step over earlier ones, each once. */
+/** The JavaScript arithmetic of one program: straight-line steps over earlier ones, without duplicates. */
 export class ScalarTable {
   readonly nodes: ScalarNode[] = [];
-  /** The values that the nodes had when the program was traced. */
+  /** The values of the nodes at trace time. */
   readonly values: number[] = [];
-  /** Nodes whose value decided something: the program holds for these values only. */
+  /** Nodes whose value was used: the program is valid only for these values. */
   readonly needed = new Set<ScalarId>();
-  /** Comparisons and tests that decided something, by their keys: the program holds while they are the same. */
+  /** Comparisons and tests that were used, by key: the program is valid while their results are the same. */
   readonly decisions = new Map<string, ScalarDecision>();
   readonly #known = new Map<string, ScalarId>();
   #inputs = 0;
 
-  /** A table with these nodes, and the values that they had. */
+  /** Creates a table with these nodes and their values. */
   static of(nodes: Iterable<readonly [node: ScalarNode, value: number]>): ScalarTable {
     const table = new ScalarTable();
     for (const [node, value] of nodes) {
@@ -52,13 +52,13 @@ export class ScalarTable {
     return table;
   }
 
-  /** The next scalar input, with its value at present. */
+  /** Adds a scalar input with its current value. */
   input(value: number): SymbolicNumber {
     const index = this.#inputs++;
     return this.#symbol(this.#add({ kind: 'input', index }, value));
   }
 
-  /** `fn` of numbers, at least one of which is symbolic. */
+  /** Applies `fn` to numbers, at least one of which is symbolic. */
   apply(fn: string, args: readonly (number | SymbolicNumber)[]): SymbolicNumber {
     const ids = args.map((arg) => (typeof arg === 'number' ? this.#constant(arg) : arg.id));
     const value = scalarFunctions.get(fn)!(...ids.map((id) => this.values[id]!));
@@ -66,7 +66,10 @@ export class ScalarTable {
     return this.#symbol(this.#add({ kind: 'apply', fn, args: ids }, value));
   }
 
-  /** Whether a comparison or test holds for the numbers at present; the program depends on that alone. */
+  /**
+   * Returns whether a comparison or test holds for the current values; the program then depends only on the
+   * outcome.
+   */
   decide(fn: string, args: readonly (number | SymbolicNumber)[]): boolean {
     const ids = args.map((arg) => (typeof arg === 'number' ? this.#constant(arg) : arg.id));
     const value = scalarFunctions.get(fn)!(...ids.map((id) => this.values[id]!));
@@ -75,12 +78,12 @@ export class ScalarTable {
     return value;
   }
 
-  /** The current dependencies of the program, to which it can be rolled back. */
+  /** Returns the current dependencies of the program, to which it can be rolled back. */
   dependencies(): ScalarDependencies {
     return { needed: [...this.needed], decisions: [...this.decisions] };
   }
 
-  /** The program depends on this alone. */
+  /** Sets the dependencies of the program. */
   dependOn({ needed, decisions }: ScalarDependencies): void {
     this.needed.clear();
     for (const id of needed) this.needed.add(id);
@@ -88,7 +91,7 @@ export class ScalarTable {
     for (const [key, decision] of decisions) this.decisions.set(key, decision);
   }
 
-  /** The values of all nodes for these inputs. */
+  /** Returns the values of all nodes for these inputs. */
   evaluate(inputs: readonly number[]): number[] {
     const values: number[] = [];
     for (const node of this.nodes) {
@@ -99,7 +102,7 @@ export class ScalarTable {
     return values;
   }
 
-  /** Inside `body`, numbers have the values that they have for these inputs. Returns what it came to depend on. */
+  /** Runs `body` with the numbers' values for these inputs. Also returns the dependencies that it added. */
   withInputs<T>(
     inputs: readonly number[],
     body: () => T,
@@ -117,7 +120,7 @@ export class ScalarTable {
     }
   }
 
-  /** The scalar inputs at present. */
+  /** Returns the current scalar inputs. */
   inputs(): number[] {
     const inputs: number[] = [];
     this.nodes.forEach((node, id) => {
@@ -130,7 +133,7 @@ export class ScalarTable {
     this.values.splice(0, this.values.length, ...values);
   }
 
-  /** Whether a program that depends on this for some inputs does as well for others. */
+  /** Whether a program with these dependencies on some inputs is also valid for others. */
   isAlike(
     { needed, decisions }: ScalarDependencies,
     inputs: readonly number[],
@@ -145,7 +148,7 @@ export class ScalarTable {
     );
   }
 
-  /** Whether the number `id` is computed from the number `from`, or is that number. */
+  /** Whether the number `id` is, or is computed from, the number `from`. */
   isFrom(id: ScalarId, from: ScalarId): boolean {
     const node = this.nodes[id]!;
     return (
@@ -187,8 +190,8 @@ const spelled = (_key: string, value: unknown) =>
   typeof value === 'number' && !Number.isFinite(value) ? String(value) : value;
 
 /**
- * Behaves as a number whose value is requested when it must be known: arithmetic that knows nothing of
- * symbols takes the present value, and the table then notes that the program depends on it.
+ * Behaves like a number whose value is requested only when it must be known: arithmetic unaware of symbols gets
+ * the current value, and the table then notes that the program depends on it.
  */
 export class SymbolicNumber {
   readonly table: ScalarTable;
@@ -199,7 +202,7 @@ export class SymbolicNumber {
     this.id = id;
   }
 
-  /** The present value; reading it here adds no dependency. */
+  /** The current value; reading it here adds no dependency. */
   get value(): number {
     return this.table.values[this.id]!;
   }
@@ -215,7 +218,7 @@ export class SymbolicNumber {
   }
 }
 
-/** True for symbolic numbers, too: they are accepted wherever a number is. */
+/** Whether the value is a number or a symbolic number, which is accepted wherever a number is. */
 export function isNumber(value: unknown): value is number {
   return typeof value === 'number' || value instanceof SymbolicNumber;
 }

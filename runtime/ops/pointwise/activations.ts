@@ -1,4 +1,4 @@
-/** Activations of networks. Those of real numbers make float32 of integers. */
+/** Activations. Those defined on real numbers turn integers into float32. */
 
 import type { Tensor } from '../../tensor/tensor.ts';
 import { add, mul } from '../arithmetic/arithmetic.ts';

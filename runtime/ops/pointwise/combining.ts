@@ -1,4 +1,4 @@
-/** Bounds and mixtures of tensors. */
+/** Clamping and mixing of tensors. */
 
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError } from '../../errors/errors.ts';
@@ -45,7 +45,7 @@ export const clampOp = defineOp({
   },
 });
 
-/** On the bounds the gradient passes, as in PyTorch. */
+/** At the bounds the gradient passes, as in PyTorch. */
 export const clampGradOp: OpRecord = defineOp({
   name: 'clampGrad',
   operands: { dy: 'data', x: 'data' },
@@ -62,7 +62,7 @@ export type ClampBounds<B> =
   | null
   | { readonly min?: B | null | undefined; readonly max?: B | null | undefined };
 
-/** The two bounds; throws ArgumentError for an object with other names. */
+/** Returns the two bounds; throws ArgumentError for an object with unknown names. */
 export function clampBounds<B extends Operand>(
   op: string,
   least: ClampBounds<B>,
@@ -77,7 +77,7 @@ export function clampBounds<B extends Operand>(
 }
 
 /**
- * Each element between `min` and `max`, either of which may be omitted (null); both numbers, or both tensors, by
+ * Clamps each element to [min, max]. Either bound may be omitted (null); both are numbers or both tensors, by
  * position or as `{ min, max }`.
  */
 export function clamp(a: Tensor, least: ClampBounds<Operand> = null, most: Bound = null): Tensor {
@@ -109,7 +109,7 @@ function clampByNumbers(a: Tensor, min: number | null, max: number | null): Tens
   return casting([a], dtype, (operands) => bind1(clampOp, operands, attrs));
 }
 
-/** `clamp` by its other name. */
+/** Another name for `clamp`. */
 export const clip = clamp;
 
 export const clampMin = (a: Tensor, min: Operand): Tensor => {
@@ -149,7 +149,7 @@ export function addcdiv(a: Tensor, b: Tensor, c: Tensor, given: Keyword<'value'>
 
 const scaled = (a: Tensor, value: number): Tensor => (value === 1 ? a : mul(a, value));
 
-/** Finite numbers. */
+/** The largest finite number of each dtype. */
 const largestOf = {
   float16: 65504,
   bfloat16: (2 - 2 ** -7) * 2 ** 127,
@@ -179,7 +179,7 @@ export const nanToNumOp = defineOp({
   vjp: { x: saving({ x: 'value' }, ({ x }, dy) => keepWhere(dy, isfinite(x))) },
 });
 
-/** Finite numbers for NaN (0) and for infinities (the largest of the dtype), or those given. */
+/** Replaces NaN (by 0) and infinities (by the largest numbers of the dtype), or by the given numbers. */
 export function nanToNum(a: Tensor, nan = 0, posinf?: number, neginf?: number): Tensor {
   expectTensors('nanToNum', a);
   const { dtype } = a;
@@ -193,7 +193,7 @@ export const xlogyOp = defineOp({
   operands: { x: 'data', y: 'data' },
   infer: inferBinary('xlogy'),
   kernel: pointwise(
-    // 0 · ln y is 0 also where ln y is infinite or, below 0, NaN; a NaN of y itself stays.
+    // 0 · ln y is 0 even if ln y is infinite or, below 0, NaN; a NaN of y itself is kept.
     E.select(
       E.eq(x, E.const(0)),
       E.select(E.gt(E.add(E.gt(y, E.const(0)), E.le(y, E.const(0))), E.const(0)), E.const(0), y),
@@ -209,7 +209,7 @@ export const xlogyOp = defineOp({
   },
 });
 
-/** a · ln b, and 0 where a is 0 (unless b is NaN). */
+/** a · ln b, but 0 where a is 0 (unless b is NaN). */
 export function xlogy(a: Tensor, b: Operand): Tensor {
   expectTensors('xlogy', a);
   expectOperand('xlogy', b);

@@ -71,7 +71,7 @@ export const whereOp = defineOp({
   },
 });
 
-// 0 where the other operand was chosen: a product with a mask would turn Infinity into NaN.
+// 0 where the other operand was selected: multiplying by a mask would turn Infinity into NaN.
 export const keepWhereOp: OpRecord = defineOp({
   name: 'keepWhere',
   operands: { dy: 'data', test: 'data' },
@@ -94,7 +94,7 @@ function compare(name: keyof typeof compareOps) {
     isScalar(b) ? bindCompared(scalar, a, asNumber(b)) : bindPromoted(tensor, a, b);
 }
 
-/** Compares integers with a whole number exactly, even if int32 can't represent it. */
+/** Compares integers with an integer exactly, even if int32 can't represent it. */
 function bindCompared(op: OpRecord, a: Tensor, value: number): Tensor {
   expectTensor(op, a);
   if (dtypes[a.dtype].floating) return bind1(op, [a], { value });
@@ -110,12 +110,12 @@ export const le = compare('le');
 export const gt = compare('gt');
 export const ge = compare('ge');
 
-/** Zeros where `mask` is true; Infinity there becomes 0, too. */
+/** Zeros elements where `mask` is true, including Infinity. */
 export function dropWhere(a: Tensor, mask: Tensor): Tensor {
   return bind1(dropWhereOp, [a, mask]);
 }
 
-/** Zeros where `mask` is false. */
+/** Zeros elements where `mask` is false. */
 export function keepWhere(a: Tensor, mask: Tensor): Tensor {
   return bind1(keepWhereOp, [a, mask]);
 }
@@ -134,7 +134,7 @@ export const maskedFillOp = defineOp({
 });
 
 /**
- * `value` where `mask` is true, `a` elsewhere, in the dtype of `a`: integers drop the fraction of a number.
+ * `value` where `mask` is true, else `a`, in the dtype of `a`: for integers, a number's fraction is dropped.
  * Throws DTypeError for a number that the dtype can't represent.
  */
 export function maskedFill(a: Tensor, mask: Tensor, given: Operand | boolean): Tensor {
@@ -151,26 +151,26 @@ export function maskedFill(a: Tensor, mask: Tensor, given: Operand | boolean): T
   return casting([mask], 'bool', ([test]) => bind1(maskedFillOp, [a, test!], { value: held }));
 }
 
-/** `maskedFill` in the dtype that the number gives the tensor. */
+/** `maskedFill` in the dtype promoted with the number. */
 const filledWhere = (a: Tensor, mask: Tensor, value: number | boolean): Tensor =>
   casting([a], joined(a.dtype, value), ([own]) => maskedFill(own!, mask, value));
 
-/** A boolean changes no dtype. */
+/** Returns the promoted dtype; a boolean doesn't change it. */
 const joined = (dtype: DType, value: number | boolean): DType =>
   typeof value === 'boolean' ? dtype : joinedBy(dtype, value);
 
 const isScalar = (value: unknown): value is number | boolean => isNumber(asNumber(value));
 
-/** Two numbers: int32 if both are whole, else float32; bool of booleans. */
+/** Selects between two numbers: int32 if both are integers, else float32; bool for booleans. */
 function chosenNumber(test: Tensor, a: number | boolean, b: number | boolean): Tensor {
   expectTensor(whereOp, test);
   const dtype = joined(joined('bool', a), b);
   return tidy(() => maskedFill(fullLike(test, +b, { dtype }), test, a));
 }
 
-/** Elements of `a` where `test` is true, of `b` elsewhere; all broadcast, and may be numbers or booleans. */
+/** Elements of `a` where `test` is true, else of `b`; all broadcast, and `a` and `b` may be numbers or booleans. */
 export function where(test: Tensor, a: Operand | boolean, b: Operand | boolean): Tensor;
-/** Where `test` is not 0: one int32 vector per dimension. Reads the data. */
+/** The indices of nonzero elements: one int32 vector per dimension. Reads the data. */
 export function where(test: Tensor): Tensor[];
 export function where(
   test: Tensor,

@@ -1,4 +1,4 @@
-/** PyTorch's second names of pointwise ops. */
+/** PyTorch's alternative names for pointwise ops. */
 
 import type { Tensor } from '../../tensor/tensor.ts';
 import { abs, mul, neg, sign, sub } from '../arithmetic/arithmetic.ts';

@@ -1,4 +1,4 @@
-/** Functions of two tensors that are more than arithmetic. */
+/** Binary functions beyond arithmetic. */
 
 import { noGrad } from '../../autograd/grad-mode.ts';
 import { expectNames } from '../../options/expect-options.ts';
@@ -28,7 +28,7 @@ const y = E.input(1);
 const isMissing = (a: Expr): Expr =>
   E.eq(E.add(E.gt(a, E.const(0)), E.le(a, E.const(0))), E.const(0));
 
-/** An extreme that takes the other operand where one is NaN. */
+/** Defines an extreme that returns the other operand if one is NaN. */
 function ignoringNaN(
   name: 'fmax' | 'fmin',
   choose: typeof E.max,
@@ -41,7 +41,7 @@ function ignoringNaN(
     infer: inferBinary(name),
     kernel: pointwise(E.select(isMissing(y), x, E.select(isMissing(x), y, choose(x, y)))),
     vjp: {
-      // At a tie the first operand counts as chosen, as in PyTorch.
+      // At a tie the first operand is selected, as in PyTorch.
       x: saving({ x: 'value', y: 'value' }, ({ x, y }, dy) =>
         sumTo(keepWhere(dy, chosen(x, y)), x),
       ),
@@ -57,9 +57,9 @@ function ignoringNaN(
   };
 }
 
-/** The larger of each pair; the other one where one is NaN. */
+/** The elementwise maximum; the other operand if one is NaN. */
 export const fmax = ignoringNaN('fmax', E.max, ge);
-/** The smaller of each pair; the other one where one is NaN. */
+/** The elementwise minimum; the other operand if one is NaN. */
 export const fmin = ignoringNaN('fmin', E.min, le);
 
 const larger = E.max(E.abs(x), E.abs(y));
@@ -68,7 +68,7 @@ export const hypotOp = defineOp({
   name: 'hypot',
   operands: { x: 'data', y: 'data' },
   infer: inferBinary('hypot'),
-  // Scaled by the larger one: squares neither overflow nor vanish.
+  // Scaled by the larger one, so that squares neither overflow nor underflow.
   kernel: pointwise(
     E.select(
       E.select(E.eq(larger, E.const(0)), E.const(1), E.eq(larger, E.const(Infinity))),
@@ -86,7 +86,7 @@ export const hypotOp = defineOp({
   },
 });
 
-/** √(x² + y²), without overflow on the way. */
+/** √(x² + y²), without intermediate overflow. */
 export const hypot = (a: Tensor, b: Tensor): Tensor => {
   expectTensors('hypot', a, b);
   return bindFloats(hypotOp, a, b);
@@ -95,7 +95,7 @@ export const hypot = (a: Tensor, b: Tensor): Tensor => {
 /** log(eˣ + eʸ) in the base of `power`, without overflow. */
 function logOfSum(name: 'logaddexp' | 'logaddexp2', logOfOnePlus: (gap: Expr) => Expr) {
   const base = name === 'logaddexp' ? 1 : Math.LN2;
-  // The share of x in the sum: 1 / (1 + e^(y − x)).
+  // The fraction of x in the sum: 1 / (1 + e^(y − x)).
   const share = (a: Tensor, b: Tensor): Tensor => bind1(shareOp, [a, b]);
   const shareOp = defineOp({
     name: `${name}Share`,
@@ -117,7 +117,7 @@ function logOfSum(name: 'logaddexp' | 'logaddexp2', logOfOnePlus: (gap: Expr) =>
     name,
     operands: { x: 'data', y: 'data' },
     infer: inferBinary(name),
-    // Equal ones apart: the gap between two infinities is NaN.
+    // Equal operands are handled separately: the difference of two infinities is NaN.
     kernel: pointwise(
       E.select(
         E.eq(x, y),
@@ -161,7 +161,7 @@ export const heaviside = (a: Tensor, values: Tensor): Tensor => {
   return casting([a, values], promote(a.dtype, values.dtype), (own) => bind1(heavisideOp, own));
 };
 
-/** −0 shows its sign only through its inverse. */
+/** The sign of −0 is only visible in its inverse. */
 const isNegative = (a: Expr): Expr =>
   E.select(E.eq(a, E.const(0)), E.lt(E.div(E.const(1), a), E.const(0)), E.lt(a, E.const(0)));
 
@@ -171,7 +171,7 @@ export const copysignOp = defineOp({
   infer: inferBinary('copysign'),
   kernel: pointwise(E.select(isNegative(y), E.neg(E.abs(x)), E.abs(x))),
   vjp: {
-    // dx is 1 where the sign stayed, −1 where it was turned, and 0 at 0.
+    // dx is 1 where the sign was kept, −1 where it was flipped, and 0 at 0.
     x: saving({ x: 'value', out: 'value' }, ({ x, out }, dy) => {
       const same = eq(x, out);
       const slope = sub(mul(cast(same, dy.dtype), 2), 1);
@@ -180,7 +180,7 @@ export const copysignOp = defineOp({
   },
 });
 
-/** The size of `a` with the sign of `b`. */
+/** The magnitude of `a` with the sign of `b`. */
 export function copysign(a: Tensor, b: Operand): Tensor {
   if (!isNumber(b)) return bindFloats(copysignOp, a, b);
   return tidy(() => bindFloats(copysignOp, a, fullLike(a, b, { shape: [], dtype: 'float32' })));
@@ -193,13 +193,13 @@ export const signbitOp = defineOp({
   kernel: pointwise(isNegative(x)),
 });
 
-/** Whether the sign is negative, also that of −0. */
+/** Whether the sign is negative, including that of −0. */
 export function signbit(a: Tensor): Tensor {
   expectTensors('signbit', a);
   return dtypes[a.dtype].floating ? bind1(signbitOp, [a]) : lt(a, 0);
 }
 
-/** `sub` with its operands exchanged: other − alpha · a. */
+/** `sub` with its operands swapped: other − alpha · a. */
 export function rsub(a: Tensor, other: Operand, given: Keyword<'alpha'> = 1): Tensor {
   const alpha = numberFrom('rsub', 'alpha', given, 1);
   if (alpha !== 1 && anyHalf(a, other)) {
@@ -211,7 +211,7 @@ export function rsub(a: Tensor, other: Operand, given: Keyword<'alpha'> = 1): Te
   });
 }
 
-/** `pow` in float64, whatever the operands. */
+/** `pow` in float64, for any operands. */
 export function floatPower(base: Operand, exponent: Operand): Tensor {
   expectOperand('floatPower', base);
   expectOperand('floatPower', exponent);
@@ -223,15 +223,15 @@ export function floatPower(base: Operand, exponent: Operand): Tensor {
 }
 
 export interface ClosenessOptions {
-  /** Relative tolerance. 1e-5 by default. */
+  /** The relative tolerance. 1e-5 by default. */
   readonly rtol?: number;
-  /** Absolute tolerance. 1e-8 by default. */
+  /** The absolute tolerance. 1e-8 by default. */
   readonly atol?: number;
-  /** Whether two NaN count as close. */
+  /** Whether two NaNs count as close. */
   readonly equalNan?: boolean;
 }
 
-/** Where |a − b| ≤ atol + rtol · |b|; infinities are close to themselves alone. */
+/** Whether |a − b| ≤ atol + rtol · |b|; an infinity is close only to itself. */
 export function isclose(a: Tensor, b: Tensor, options: ClosenessOptions = {}): Tensor {
   expectTensors('isclose', a, b);
   expectNames('isclose', options, ['rtol', 'atol', 'equalNan']);

@@ -1,4 +1,4 @@
-/** Ops element by element, by family. Everything exported here is API. */
+/** Elementwise ops by family. Everything exported here is public API. */
 
 export * from '../arithmetic/arithmetic.ts';
 export * from '../arithmetic/division.ts';

@@ -40,7 +40,7 @@ export const powScalarOp = defineOp({
   vjp: {
     x: saving({ x: 'value' }, ({ x }, dy, { value }) => {
       const exponent = value as number;
-      // x⁰ is constant; the formula would make 0·∞ of it where x is 0.
+      // x⁰ is constant; the formula would give 0·∞ for x = 0.
       if (equals(exponent, 0)) return mul(dy, 0);
       return mul(dy, mul(pow(x, minus(exponent, 1)), exponent));
     }),
@@ -65,7 +65,7 @@ export const powOp = defineOp({
   infer: inferBinary('pow'),
   kernel: pointwise(E.pow(x, y)),
   vjp: {
-    // Constant where the exponent is 0, whatever the formula says.
+    // Constant for exponent 0, regardless of the formula.
     x: saving({ x: 'value', y: 'value' }, ({ x, y }, dy) => {
       const slope = mul(mul(dy, y), pow(x, sub(y, 1)));
       return sumTo(dropWhere(slope, eq(y, 0)), x);
@@ -78,8 +78,8 @@ export const powOp = defineOp({
 });
 
 /**
- * One of the two may be a number. Integers to whole powers stay integers, exactly (modulo 2^32); a
- * negative number as the exponent of integers is rejected, as in PyTorch.
+ * Raises to a power; either operand may be a number. Integers to integer powers stay integers, exactly (modulo
+ * 2^32); a negative number as exponent of integers is rejected, as in PyTorch.
  */
 export function pow(base: Operand, exponent: Operand): Tensor {
   expectOperand('pow', base);

@@ -1,4 +1,4 @@
-/** Activations that are smooth or made of few pieces, each with its gradient as one kernel. */
+/** Smooth or piecewise activations, each with a single-kernel gradient. */
 
 import type { Attrs } from '../../device/kernel-op.ts';
 import { expectArguments } from '../../options/expect-options.ts';
@@ -20,11 +20,11 @@ import { dropWhere, gt, lt } from './comparison.ts';
 interface Activation {
   readonly value: (x: Expr) => Expr;
   readonly slope: (x: Expr) => Expr;
-  /** Left out where the slope is constant in pieces. */
+  /** Omitted if the slope is piecewise constant. */
   readonly secondDerivative?: (x: Tensor, attrs: Attrs) => Tensor;
 }
 
-/** The op, and `…Grad` (dy, x) for its gradient. */
+/** Defines the op, and `…Grad` (dy, x) for its gradient. */
 function activation(name: string, { value, slope, secondDerivative }: Activation): OpRecord {
   const gradOp: OpRecord = defineOp({
     name: `${name}Grad`,
@@ -52,7 +52,7 @@ function activation(name: string, { value, slope, secondDerivative }: Activation
 const c = E.const;
 const one = c(1);
 const isPositive = (x: Expr): Expr => E.gt(x, c(0));
-/** 1 strictly between the bounds, 0 elsewhere. */
+/** 1 strictly between the bounds, else 0. */
 const between = (x: Expr, low: Expr, high: Expr): Expr =>
   E.select(E.gt(x, low), E.lt(x, high), c(0));
 const clamped = (x: Expr, low: Expr, high: Expr): Expr => E.min(E.max(x, low), high);
@@ -64,7 +64,7 @@ export const eluOp = activation('elu', {
   secondDerivative: (x, { alpha }) => mul(dropWhere(exp(x), gt(x, 0)), alpha as number),
 });
 
-/** x where it is positive, alpha · (eˣ − 1) elsewhere. */
+/** x if positive, else alpha · (eˣ − 1). */
 export const elu = (a: Tensor, alpha = 1): Tensor => {
   expectTensors('elu', a);
   return bindFloat(eluOp, a, { alpha });
@@ -89,7 +89,7 @@ export const leakyReluOp = activation('leakyRelu', {
   slope: (x) => E.select(isPositive(x), one, negativeSlope),
 });
 
-/** x where it is positive, negativeSlope · x elsewhere. */
+/** x if positive, else negativeSlope · x. */
 export const leakyRelu = (a: Tensor, negativeSlope = 0.01): Tensor => {
   expectTensors('leakyRelu', a);
   return bindFloat(leakyReluOp, a, { negativeSlope });
@@ -101,7 +101,7 @@ export const hardtanhOp = activation('hardtanh', {
   slope: (x) => between(x, minVal, maxVal),
 });
 
-/** Between two bounds; unlike clamp's, its gradient is 0 on them. */
+/** Clamps to two bounds; unlike clamp, its gradient is 0 at the bounds. */
 export const hardtanh = (a: Tensor, min = -1, max = 1): Tensor => {
   expectTensors('hardtanh', a);
   return bindFloat(hardtanhOp, a, { min, max });
@@ -125,7 +125,7 @@ export const hardswishOp = activation('hardswish', {
   secondDerivative: (x) => div(cast(lt(abs(x), 3), x.dtype), 3),
 });
 
-/** A line from 0 at −3 to 1 at 3. */
+/** Piecewise linear: 0 up to −3, 1 from 3. */
 export const hardsigmoid = (a: Tensor): Tensor => {
   expectTensors('hardsigmoid', a);
   return bindFloat(hardsigmoidOp, a);
@@ -136,7 +136,7 @@ export const hardswish = (a: Tensor): Tensor => {
   return bindFloat(hardswishOp, a);
 };
 
-/** s(1 − s), the slope of the sigmoid, from its value. */
+/** s(1 − s): the slope of the sigmoid, from its value. */
 const sigmoidSlope = (s: Tensor): Tensor => mul(s, add(neg(s), 1));
 
 export const siluOp = activation('silu', {
@@ -174,7 +174,7 @@ export const softplusOp = activation('softplus', {
   },
 });
 
-/** ln(1 + e^(beta · x)) / beta; x itself where beta · x is above the threshold. */
+/** ln(1 + e^(beta · x)) / beta, or x where beta · x exceeds the threshold. */
 export const softplus = (a: Tensor, beta = 1, threshold = 20): Tensor => {
   expectTensors('softplus', a);
   return bindFloat(softplusOp, a, { beta, threshold });
@@ -186,7 +186,7 @@ export const logSigmoidOp = activation('logSigmoid', {
   secondDerivative: (x) => neg(sigmoidSlope(sigmoid(x))),
 });
 
-/** The logarithm of the sigmoid, without its underflow. */
+/** The logarithm of the sigmoid, without underflow. */
 export const logSigmoid = (a: Tensor): Tensor => {
   expectTensors('logSigmoid', a);
   return bindFloat(logSigmoidOp, a);
@@ -232,7 +232,7 @@ export const mish = (a: Tensor): Tensor => {
 };
 
 const gaussian = 1 / Math.sqrt(2 * Math.PI);
-/** The share of the normal distribution below x. */
+/** The standard normal CDF at x. */
 const below = (x: Expr): Expr => E.mul(c(0.5), E.add(one, F.erf(E.mul(x, c(Math.SQRT1_2)))));
 export const geluOp = activation('gelu', {
   value: (x) => E.mul(x, below(x)),
@@ -270,7 +270,7 @@ export const geluTanhOp = activation('geluTanh', {
 
 export const geluKinds = { approximate: oneOf('none', 'tanh') };
 
-/** x times the share of the normal distribution below x, exactly or by a tanh. */
+/** x times the standard normal CDF at x, exact or approximated with tanh. */
 export function gelu(a: Tensor, approximate: 'none' | 'tanh' = 'none'): Tensor {
   expectTensors('gelu', a);
   expectArguments('gelu', { approximate }, geluKinds);

@@ -1,4 +1,4 @@
-/** Special functions: inverse error function, gamma and its relatives, sinc, logit. */
+/** Special functions: inverse error function, gamma and related functions, sinc, logit. */
 
 import * as gammasKernels from '../../device/cpu/scalar/polygamma.ts';
 import { named } from '../../device/kernel-op.ts';
@@ -30,8 +30,8 @@ function polynomial(z: Expr, [first, ...rest]: readonly number[]): Expr {
 }
 
 /**
- * M. Giles, "Approximating the erfinv function" (single precision), then two steps of Newton's method;
- * beyond ½ on erfc, whose small values keep their digits.
+ * M. Giles, "Approximating the erfinv function" (single precision), then two Newton steps; beyond ½ on erfc, whose
+ * small values keep their precision.
  */
 function inverseErf(y: Expr): Expr {
   const w = E.neg(E.log(E.mul(E.sub(c(1), y), E.add(c(1), y))));
@@ -55,7 +55,7 @@ function inverseErf(y: Expr): Expr {
   const signed = E.select(E.lt(y, c(0)), E.neg(refined), refined);
   const inside = E.select(E.eq(y, c(0)), y, signed);
   const edge = E.div(y, E.sub(c(1), size));
-  // ±1 gives ±∞, what is beyond gives NaN.
+  // ±1 gives ±∞; beyond, NaN.
   return E.select(E.lt(size, c(1)), inside, E.select(E.eq(size, c(1)), edge, E.div(c(0), c(0))));
 }
 
@@ -78,13 +78,13 @@ export const erfinvOp = defineOp({
   },
 });
 
-/** The number whose error function is x: ±∞ at ±1, NaN beyond. */
+/** The inverse error function: ±∞ at ±1, NaN beyond. */
 export const erfinv = (a: Tensor): Tensor => {
   expectTensors('erfinv', a);
   return bindFloat(erfinvOp, a);
 };
 
-// Gamma: Stirling's series from 8 on; below, by Γ(x + 1) = x Γ(x); below ½, by reflection.
+// Gamma: Stirling's series from 8 on; below, Γ(x + 1) = x Γ(x); below ½, reflection.
 
 const shifts = [0, 1, 2, 3, 4, 5, 6, 7];
 const stirling = [1 / 1188, -1 / 1680, 1 / 1260, -1 / 360, 1 / 12];
@@ -104,7 +104,7 @@ function series(z: Expr): Expr {
   return E.select(E.eq(z, c(Infinity)), z, E.add(main, tail));
 }
 
-/** sin and cos of π times x minus the nearest integer. */
+/** sin and cos of π times (x minus the nearest integer). */
 const rest = E.mul(c(Math.PI), E.sub(x, E.round(x)));
 
 const lgammaExpr = E.select(
@@ -139,14 +139,14 @@ const digammaExpr = E.select(
   E.lt(x, c(0.5)),
   E.select(
     isPole,
-    // 0 has a side, −1, −2, … have none.
+    // The pole at 0 has a sign; those at −1, −2, … don't.
     E.select(E.eq(x, c(0)), E.neg(E.div(c(1), x)), nan),
     E.sub(digammaOfPositive(E.sub(c(1), x)), E.div(E.mul(c(Math.PI), E.cos(rest)), E.sin(rest))),
   ),
   digammaOfPositive(x),
 );
 
-/** The factorial of a larger order is infinite. */
+/** Larger orders have an infinite factorial. */
 const mostOrder = 170;
 
 export const polygammaOp: OpRecord = defineOp({
@@ -188,7 +188,7 @@ export const lgamma = (a: Tensor): Tensor => {
 /** The derivative of lgamma. */
 export const digamma = (a: Tensor): Tensor => bindFloat(digammaOp, a);
 
-/** The derivative of digamma of order `order`, from 0 on. */
+/** The derivative of digamma of the given order, from 0 on. */
 export function polygamma(order: number, a: Tensor): Tensor {
   expectNumber('polygamma', 'order', order);
   if (equals(order, 0)) return digamma(a);
@@ -203,7 +203,7 @@ export function polygamma(order: number, a: Tensor): Tensor {
   return bindFloat(polygammaOp, a, { order });
 }
 
-/** Coefficients of a², a⁴, … of (a cos a − sin a) / a³, after −1/3. */
+/** Coefficients of a², a⁴, … in (a cos a − sin a) / a³, after −1/3. */
 const sincSlope = [
   1 / 30,
   -1 / 840,
@@ -223,7 +223,7 @@ export const sincOp = defineOp({
     E.select(E.eq(x, c(0)), c(1), E.div(E.sin(E.mul(x, c(Math.PI))), E.mul(x, c(Math.PI)))),
   ),
   vjp: {
-    // (cos πx · πx − sin πx) / (πx · x); near 0, where the two cancel, by its series.
+    // (cos πx · πx − sin πx) / (πx · x); near 0, where the terms cancel, its series.
     x: saving({ x: 'value' }, ({ x }, dy) => {
       const near = lt(abs(x), 0.25);
       const safe = maskedFill(x, near, 1);
@@ -246,7 +246,7 @@ export const sinc = (a: Tensor): Tensor => {
   return bindFloat(sincOp, a);
 };
 
-/** ln(x / (1 − x)); with `eps`, x is kept between eps and 1 − eps. */
+/** ln(x / (1 − x)); with `eps`, x is clamped to [eps, 1 − eps]. */
 export function logit(a: Tensor, eps: number | null = null): Tensor {
   expectTensors('logit', a);
   if (anyHalf(a)) return roundedOnce([a], (own) => logit(own, eps));
@@ -259,5 +259,5 @@ export function logit(a: Tensor, eps: number | null = null): Tensor {
 
 export const deg2rad = (a: Tensor): Tensor => mul(a, Math.PI / 180);
 export const rad2deg = (a: Tensor): Tensor => mul(a, 180 / Math.PI);
-/** The tensor itself. */
+/** +a: equal values in a new tensor. */
 export const positive = (a: Tensor): Tensor => add(a, 0);

@@ -1,4 +1,4 @@
-/** Activations with cuts, gates and learned slopes. */
+/** Activations with thresholds, gates and learned slopes. */
 
 import type { Attrs } from '../../device/kernel-op.ts';
 import { launchAttrs } from '../../device/symbolic-attrs.ts';
@@ -34,7 +34,10 @@ import { dropWhere, gt, keepWhere, lt } from './comparison.ts';
 const x = E.input(0);
 const c = E.const;
 
-/** x in some places, a constant or x shifted elsewhere: the gradient passes where x is kept. */
+/**
+ * Defines an op that keeps x in some places and is constant or shifts x elsewhere; the gradient passes where x is
+ * kept.
+ */
 function cut(name: string, value: Expr, keeps: (x: Expr) => Expr): OpRecord {
   const gradOp: OpRecord = defineOp({
     name: `${name}Grad`,
@@ -54,7 +57,7 @@ function cut(name: string, value: Expr, keeps: (x: Expr) => Expr): OpRecord {
   });
 }
 
-/** Without the numbers that only the op itself reads. */
+/** Removes attributes that only the forward op reads. */
 function readBy(op: OpRecord, attrs: Attrs): Attrs {
   const read = launchAttrs(op);
   return Object.fromEntries(Object.entries(attrs).filter(([name]) => read.has(name)));
@@ -64,11 +67,11 @@ const level = E.attr('threshold');
 export const thresholdOp = cut(
   'threshold',
   E.select(E.le(x, level), E.attr('value'), x),
-  // NaN is kept, as the value is.
+  // NaN passes the gradient, because its value is kept too.
   (a) => E.sub(c(1), E.le(a, level)),
 );
 
-/** x where it is above the threshold, `value` elsewhere. */
+/** x above the threshold, else `value`. */
 export function threshold(a: Tensor, threshold: number, value: number): Tensor {
   expectTensors('threshold', a);
   return bind1(thresholdOp, [a], { threshold, value });
@@ -90,12 +93,12 @@ export const softshrinkOp = cut(
   outside,
 );
 
-/** 0 from −lambd to lambd, x elsewhere. */
+/** x outside [−lambd, lambd], else 0. */
 export const hardshrink = (a: Tensor, lambd = 0.5): Tensor => {
   expectTensors('hardshrink', a);
   return shrunk(hardshrinkOp, a, lambd);
 };
-/** x moved towards 0 by lambd, and 0 where it would pass it. */
+/** x moved toward 0 by lambd, but not past 0. */
 export const softshrink = (a: Tensor, lambd = 0.5): Tensor => {
   expectTensors('softshrink', a);
   return shrunk(softshrinkOp, a, lambd);
@@ -135,7 +138,7 @@ export const celuOp = defineOp({
   vjp: { x: saving({ x: 'value' }, ({ x }, dy, attrs) => bind1(celuGradOp, [dy, x], attrs)) },
 });
 
-/** x where it is positive, alpha · (e^(x / alpha) − 1) elsewhere. */
+/** x if positive, else alpha · (e^(x / alpha) − 1). */
 export const celu = (a: Tensor, alpha = 1): Tensor => {
   expectTensors('celu', a);
   return bindFloat(celuOp, a, { alpha });
@@ -157,7 +160,7 @@ export const preluOp = defineOp({
   },
 });
 
-/** x where it is positive, weight · x elsewhere; weight has one element, or one per channel (dimension 1). */
+/** x if positive, else weight · x; weight has one element, or one per channel (dimension 1). */
 export function prelu(a: Tensor, weight: Tensor): Tensor {
   expectTensors('prelu', a, weight);
   const channels = a.rank > 1 ? a.shape[1]! : (a.shape[0] ?? 1);
@@ -180,7 +183,7 @@ export function prelu(a: Tensor, weight: Tensor): Tensor {
   });
 }
 
-/** The first half of a dimension times the sigmoid of the second. */
+/** The first half of a dimension times the sigmoid of the second half. */
 export function glu(a: Tensor, dim = -1): Tensor {
   expectTensors('glu', a);
   const at = normalizeDim(dim, a.rank, 'glu');

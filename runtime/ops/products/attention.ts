@@ -22,21 +22,21 @@ import { expectTensors } from '../record/expect-tensors.ts';
 import { matmul } from './matmul.ts';
 
 export interface AttentionOptions {
-  /** bool: true where a query may look at a key; numbers are added to the scores. Broadcasts to [.., L, S]. */
+  /** bool, true where a query may attend to a key; a numeric mask is added to the scores. Broadcasts to [.., L, S]. */
   readonly attnMask?: Tensor | null;
-  /** Zeroes this part of the weights at random. */
+  /** The fraction of the weights that is randomly zeroed. */
   readonly dropoutP?: number;
-  /** Query i looks at keys 0 to i alone. */
+  /** Lets query i attend only to keys 0 to i. */
   readonly isCausal?: boolean;
-  /** Factor of the scores; 1/√features by default. */
+  /** The factor of the scores; 1/√features by default. */
   readonly scale?: number | null;
 }
 
 const attentionOptions = ['attnMask', 'dropoutP', 'isCausal', 'scale', 'returnWeights'] as const;
 
 /**
- * softmax(query · keyᵀ · scale + mask) · value, for query [.., L, E], key [.., S, E], value [.., S, F].
- * With `returnWeights` `[output, weights]`.
+ * softmax(query · keyᵀ · scale + mask) · value, for query [.., L, E], key [.., S, E], value [.., S, F]. With
+ * `returnWeights`, returns `[output, weights]`.
  */
 export function scaledDotProductAttention(
   query: Tensor,
@@ -78,7 +78,7 @@ export function scaledDotProductAttention(
   });
 }
 
-/** Scores, weights and output in float32; what is returned is rounded. */
+/** Computes scores, weights and output in float32 and rounds the results. */
 function ofHalves(
   given: readonly [query: Tensor, key: Tensor, value: Tensor],
   options: AttentionOptions & { readonly returnWeights?: boolean },

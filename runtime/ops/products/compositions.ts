@@ -1,4 +1,4 @@
-/** Functions of PyTorch's that are made of a few other ops. */
+/** PyTorch functions composed of a few other ops. */
 
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ShapeError } from '../../errors/errors.ts';
@@ -20,27 +20,27 @@ import { mean, sum } from '../reduce/reduce.ts';
 import { any } from '../reduce/statistics.ts';
 import { matmul } from './matmul.ts';
 
-/** All elements in one dimension; a view where the strides allow it. */
+/** Flattens to one dimension; a view if the strides allow it. */
 export const ravel = (x: Tensor): Tensor => flatten(x);
 
-/** `x` in the shape of another tensor; a copy where a view isn't possible. */
+/** Returns `x` in the shape of another tensor; a copy if no view is possible. */
 export const reshapeAs = (x: Tensor, other: Tensor): Tensor =>
   reshape(x, shapeOf('reshapeAs', other));
 
-/** The last two dimensions swapped: without complex numbers, nothing is conjugated. */
+/** Swaps the last two dimensions; there are no complex numbers to conjugate. */
 export const adjoint = (x: Tensor): Tensor => matrixTranspose(x);
 
-/** Pieces along dimension 1, or along dimension 0 of a vector: a number of them, or where to cut. */
+/** Splits along dimension 1, or dimension 0 of a vector, into a number of pieces or at indices. */
 export const hsplit = (x: Tensor, parts: number | readonly number[]): Tensor[] =>
   tensorSplit(x, parts, shapeOf('hsplit', x).length === 1 ? 0 : 1);
-/** Pieces along dimension 0. */
+/** Splits along dimension 0. */
 export const vsplit = (x: Tensor, parts: number | readonly number[]): Tensor[] =>
   tensorSplit(x, parts, 0);
-/** Pieces along dimension 2. */
+/** Splits along dimension 2. */
 export const dsplit = (x: Tensor, parts: number | readonly number[]): Tensor[] =>
   tensorSplit(x, parts, 2);
 
-/** Summed to a shape from which it could have been broadcast. Throws ShapeError for any other shape. */
+/** Sums to a shape that could have been broadcast to that of `x`. Throws ShapeError for any other shape. */
 export function sumToSize(x: Tensor, shape: Shape): Tensor {
   const lead = x.rank - shape.length;
   const fits = lead >= 0 && shape.every((size, i) => size === 1 || size === x.shape[lead + i]);
@@ -59,10 +59,10 @@ export function sumToSize(x: Tensor, shape: Shape): Tensor {
   });
 }
 
-/** Elements of `x` where `test` is true, of `other` elsewhere. */
+/** Elements of `x` where `test` is true, else of `other`. */
 export const whereElse = (x: Tensor, test: Tensor, other: Operand): Tensor => where(test, x, other);
 
-/** For each element, whether it is among those of `test`. */
+/** Whether each element is among those of `test`. */
 export function isin(x: Tensor, test: Tensor, options: { readonly invert?: boolean } = {}): Tensor {
   expectNames('isin', options, ['invert']);
   return tidy(() => {
@@ -71,7 +71,7 @@ export function isin(x: Tensor, test: Tensor, options: { readonly invert?: boole
   });
 }
 
-/** Covariances of the rows of [variables, observations]; `correction` 1 divides by n − 1. */
+/** The covariance matrix of the rows of [variables, observations]; `correction` 1 divides by n − 1. */
 export function cov(x: Tensor, options: { readonly correction?: number } = {}): Tensor {
   expectTensors('cov', x);
   expectNames('cov', options, ['correction']);
@@ -93,7 +93,7 @@ export function cov(x: Tensor, options: { readonly correction?: number } = {}): 
   });
 }
 
-/** Pearson's correlations of the rows of [variables, observations]. */
+/** The Pearson correlation matrix of the rows of [variables, observations]. */
 export function corrcoef(x: Tensor): Tensor {
   return tidy(() => {
     const covariance = cov(x);

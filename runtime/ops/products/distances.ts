@@ -1,4 +1,4 @@
-/** How far apart, and how similar, vectors are. */
+/** Distances and similarities of vectors. */
 
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ShapeError } from '../../errors/errors.ts';
@@ -22,11 +22,11 @@ export interface NormalizeOptions {
   readonly p?: number;
   /** 1 by default. */
   readonly dim?: Dims;
-  /** The norm counts as at least this. */
+  /** The lower bound of the norm. */
   readonly eps?: number;
 }
 
-/** Divided by the p-norm along `dim`. */
+/** Divides by the p-norm along `dim`. */
 export function normalize(x: Tensor, options: NormalizeOptions = {}): Tensor {
   expectTensors('normalize', x);
   expectNames('normalize', options, ['p', 'dim', 'eps']);
@@ -47,7 +47,7 @@ export function cosineSimilarity(a: Tensor, b: Tensor, dim = 1, eps = 1e-8): Ten
 
 export interface PairwiseDistanceOptions {
   readonly p?: number;
-  /** Added to each difference: keeps the slope finite at distance 0. */
+  /** Added to each difference, to keep the slope finite at distance 0. */
   readonly eps?: number;
   readonly keepDim?: boolean;
 }
@@ -66,7 +66,7 @@ export function pairwiseDistance(
   return tidy(() => norm(add(sub(a, b), eps), p, -1, { keepDim }));
 }
 
-/** The p-norm distance of every row of a […,n,k] to every row of b […,m,k]: […,n,m]. */
+/** The p-norm distance between each row of a […,n,k] and each row of b […,m,k]: […,n,m]. */
 export function cdist(a: Tensor, b: Tensor, p = 2): Tensor {
   expectTensors('cdist', a, b);
   expectNumber('cdist', 'p', p);
@@ -81,7 +81,7 @@ export function cdist(a: Tensor, b: Tensor, p = 2): Tensor {
   if (anyHalf(a, b)) return roundedOnce([a, b], (x, y) => cdist(x, y, p));
   return tidy(() => {
     const gaps = sub(unsqueeze(a, -2), unsqueeze(b, -3));
-    // Of vectors without entries every norm is 0.
+    // The norm of an empty vector is 0.
     return gaps.shape.at(-1) === 0 ? sum(gaps, -1) : norm(gaps, p, -1);
   });
 }

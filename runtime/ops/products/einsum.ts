@@ -1,4 +1,4 @@
-/** Einstein's summation convention: sums of products, by names of dimensions. */
+/** The Einstein summation convention: sums of products over named dimensions. */
 
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
@@ -19,7 +19,7 @@ type Label = string;
 
 interface Term {
   readonly x: Tensor;
-  /** One per dimension. */
+  /** One label per dimension. */
   readonly labels: readonly Label[];
 }
 
@@ -33,7 +33,7 @@ function refuse(equation: string, given: string): ArgumentError {
   });
 }
 
-/** The letters of a term, with null for its ellipsis. */
+/** Returns the letters of a term, with null for its ellipsis. */
 function lettersOf(equation: string, text: string): (string | null)[] {
   const letters: (string | null)[] = [];
   for (let i = 0; i < text.length; i++) {
@@ -64,7 +64,7 @@ function termOf(equation: string, text: string, x: Tensor): Term {
   });
 }
 
-/** A letter that stands twice takes the diagonal. */
+/** Takes the diagonal of dimensions with the same letter. */
 function withoutRepeats({ x, labels }: Term): Term {
   const second = labels.findIndex((label, i) => labels.indexOf(label) < i);
   if (second < 0) return { x, labels };
@@ -84,7 +84,7 @@ function unequal(label: Label, a: number, b: number): ShapeError {
   });
 }
 
-/** Letters that stand once, in order; the ellipsis comes first. */
+/** Returns the letters that occur once, in order, after the ellipsis. */
 function impliedResult(terms: readonly Term[], texts: readonly string[]): Label[] {
   const letters = texts.join('').replaceAll('.', '').split('');
   const single = letters.filter((own) => letters.indexOf(own) === letters.lastIndexOf(own)).sort();
@@ -106,14 +106,14 @@ function resultLabels(equation: string, terms: readonly Term[], text: string): L
   throw refuse(equation, `'${unknown}' in the result, unknown or twice`);
 }
 
-/** Sums over the dimensions whose label is not in the result. */
+/** Sums over the dimensions whose label is not needed. */
 function summed({ x, labels }: Term, wanted: ReadonlySet<Label>): Term {
   const dims = labels.map((_, d) => d).filter((d) => !wanted.has(labels[d]!));
   if (dims.length === 0) return { x, labels };
   return { x: sum(x, dims), labels: labels.filter((label) => wanted.has(label)) };
 }
 
-/** A shared dimension of size 1 in one of the two broadcasts: there it is omitted. */
+/** Removes a shared dimension that has size 1 in one of the two terms and broadcasts. */
 function withoutBroadcast(own: Term, other: Term): Term {
   const sizeIn = ({ x, labels }: Term, label: Label) => x.shape[labels.indexOf(label)];
   const spread = own.labels.filter((label) => {
@@ -125,7 +125,7 @@ function withoutBroadcast(own: Term, other: Term): Term {
   return summed(own, new Set(own.labels.filter((label) => !spread.includes(label))));
 }
 
-/** The product of two terms, summed over what neither the others nor the result need. */
+/** The product of two terms, summed over labels that neither other terms nor the result need. */
 function contracted(a: Term, b: Term, wanted: ReadonlySet<Label>): Term {
   const [left, right] = [withoutBroadcast(a, b), withoutBroadcast(b, a)];
   const own = summed(left, new Set([...wanted, ...right.labels]));
@@ -151,7 +151,7 @@ function contracted(a: Term, b: Term, wanted: ReadonlySet<Label>): Term {
     );
   const shape = labels.map(sizeOfLabel);
   if (!dtypes[own.x.dtype].floating || !dtypes[other.x.dtype].floating) {
-    // Matrix products are of floating-point numbers: integers are multiplied and added up one by one.
+    // Matrix products require floating-point numbers: integers are multiplied elementwise and summed.
     const first = arranged(
       own,
       [...batch, ...freeA, ...inner],
@@ -178,9 +178,9 @@ function contracted(a: Term, b: Term, wanted: ReadonlySet<Label>): Term {
 }
 
 /**
- * Sums of products of the tensors' elements: a letter names a dimension, equal letters run together,
- * letters that are not in the result are summed over. Without '->' the result has the letters that
- * stand once, in alphabetical order. '...' represents any dimensions, which broadcast.
+ * Sums of products of the tensors' elements: a letter names a dimension, equal letters are matched, letters not in
+ * the result are summed over. Without '->' the result has the letters that occur once, in alphabetical order.
+ * '...' represents any dimensions, which broadcast.
  */
 export function einsum(equation: string, tensors: readonly Tensor[]): Tensor {
   expectTensorList('einsum', tensors);
@@ -190,7 +190,7 @@ export function einsum(equation: string, tensors: readonly Tensor[]): Tensor {
   if (more.length > 0 || texts.length !== tensors.length) {
     throw refuse(equation, `${tensors.length} tensor(s)`);
   }
-  // Two terms are one product, of which halves are rounded once anyway.
+  // Two terms are one product, whose half-precision result is rounded once anyway.
   if (tensors.length > 2 && anyHalf(...tensors)) {
     return roundedOnce(tensors, (...own) => einsum(equation, own));
   }
@@ -203,7 +203,7 @@ export function einsum(equation: string, tensors: readonly Tensor[]): Tensor {
       new Set([...result, ...rest.slice(i).flatMap((term) => term.labels)]);
     const joined = rest.reduce((own, term, i) => contracted(own, term, wantedAfter(i + 1)), first);
     const total = summed(joined, new Set(result));
-    // Labels of size 1 that broadcasting omitted from one term are in the other.
+    // Labels of size 1 that broadcasting removed from one term are in the other.
     return permute(
       total.x,
       result.map((label) => total.labels.indexOf(label)),

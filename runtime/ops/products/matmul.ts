@@ -38,10 +38,10 @@ function check(a: TensorMeta, b: TensorMeta): void {
   }
 }
 
-/** Rows of a matrix that share the other factor: it is packed for each call. */
+/** The minimum number of rows that share the other factor, which is packed for each call. */
 const leastRows = 384;
 
-/** Batches; of two matrices the rows of the first. */
+/** Cuts by batches; for two matrices, by the rows of the first. */
 const productRows: RowRule = (inputs, outputs, attrs) => {
   const rank = outputs[0]!.shape.length;
   const options = { attrs: () => attrs };
@@ -66,8 +66,8 @@ export const matmulOp: OpRecord = defineOp({
   work: ([a], [out]) => 2 * sizeOf(out!.shape) * a!.shape.at(-1)!,
   vjp: {
     a: saving({ b: 'value' }, ({ b }, dy) => bind1(matmulOp, [dy, transpose(b, -1, -2)])),
-    // In the layout of b: when b is a transposed weight, its gradient is made so that transposing it
-    // back gives a contiguous tensor, which becomes `.grad` without a copy.
+    // In the layout of b: if b is a transposed weight, transposing its gradient back gives a contiguous tensor,
+    // which becomes `.grad` without a copy.
     b: saving({ a: 'value', b: 'shape' }, ({ a, b }, dy) =>
       isTransposed(b)
         ? transpose(bind1(matmulOp, [transpose(dy, -1, -2), a]), -1, -2)
@@ -77,9 +77,9 @@ export const matmulOp: OpRecord = defineOp({
 });
 
 /**
- * In place: x += a · b, float32 matrices, where x is the product of what comes before along the inner
- * dimension, `start` entries of it. The bits are those of the whole product when `start` is a multiple of
- * `productBlock` or smaller than it. Written by the compiler only.
+ * In place: x += a · b, float32 matrices, where x is the product of the first `start` entries along the inner
+ * dimension. Bitwise identical to the whole product if `start` is a multiple of `productBlock` or smaller than it.
+ * Only the compiler emits it.
  */
 export const addMatmulOp = defineOp({
   name: 'addMatmul_',
@@ -101,7 +101,7 @@ function isTransposed(x: TensorMeta): boolean {
   return x.strides.at(-2) === 1 && x.strides.at(-1) !== 1;
 }
 
-/** Matrix product of the last two dimensions; the others broadcast. A vector acts as a row or column. */
+/** The matrix product over the last two dimensions; the others broadcast. A vector acts as a row or column. */
 export function matmul(a: Tensor, b: Tensor): Tensor {
   expectTensors('matmul', a, b);
   expectTensor(matmulOp, b);
@@ -121,12 +121,12 @@ function matmulOfAnyRank(a: Tensor, b: Tensor): Tensor {
     return reshape(product, product.shape.slice(0, -1));
   }
   if (b.rank === 2) {
-    // One large product instead of many, and one gradient of b instead of a sum of many.
+    // One large product, and one gradient of b instead of a sum of many.
     const rows = bind1(matmulOp, [reshape(a, [sizeOf(a.shape.slice(0, -1)), a.shape.at(-1)!]), b]);
     return reshape(rows, [...a.shape.slice(0, -1), b.shape.at(-1)!]);
   }
   const lead = broadcastShapes(a.shape.slice(0, -2), b.shape.slice(0, -2), 'matmul');
-  // Expanded operands are views with stride 0: expand's own gradient sums them again.
+  // Expanded operands are views with stride 0; the gradient of `expand` sums over them.
   return bind1(matmulOp, [
     expand(a, [...lead, ...a.shape.slice(-2)]),
     expand(b, [...lead, ...b.shape.slice(-2)]),
@@ -143,7 +143,7 @@ function unfitFeatures(input: Tensor, weight: Tensor): ShapeError {
   });
 }
 
-/** `input · weightᵀ + bias` with weight [out, in], as in PyTorch's linear. */
+/** `input · weightᵀ + bias` with weight [out, in], like PyTorch's linear. */
 export function linear(input: Tensor, weight: Tensor, bias: Tensor | null = null): Tensor {
   expectTensors('linear', input, weight);
   expectOptional('linear', bias);

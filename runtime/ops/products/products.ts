@@ -1,4 +1,4 @@
-/** Products of matrices and vectors by their names, and sums with them. */
+/** Matrix and vector products by name, and sums with them. */
 
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
@@ -57,21 +57,21 @@ export function bmm(a: Tensor, b: Tensor): Tensor {
   });
 }
 
-/** The sum of the products of two vectors. */
+/** The dot product of two vectors. */
 export function dot(a: Tensor, b: Tensor): Tensor {
   expectTensors('dot', a, b);
   expectRanks('dot', [a, b], [1, 1]);
   return matmul(a, b);
 }
 
-/** Every product of an element of one vector and one of the other: [n,m]. */
+/** The outer product of two vectors: [n,m]. */
 export function outer(a: Tensor, b: Tensor): Tensor {
   expectTensors('outer', a, b);
   expectRanks('outer', [a, b], [1, 1]);
   return tidy(() => mul(unsqueeze(a, 1), b));
 }
 
-/** The sum of products over the last dimension of both: […a, …b]. */
+/** Sums of products over the last dimension of both: […a, …b]. */
 export function inner(a: Tensor, b: Tensor): Tensor {
   expectTensors('inner', a, b);
   return tidy(() => {
@@ -80,7 +80,7 @@ export function inner(a: Tensor, b: Tensor): Tensor {
   });
 }
 
-/** The product over pairs of dimensions: the last `dims` of `a` with the first of `b`, or those listed. */
+/** The product summed over pairs of dimensions: the last `dims` of `a` with the first of `b`, or the listed ones. */
 export function tensordot(
   a: Tensor,
   b: Tensor,
@@ -121,7 +121,7 @@ export function tensordot(
 const range = (from: number, to: number): number[] =>
   Array.from({ length: Math.max(0, to - from) }, (_, i) => from + i);
 
-/** Each element of `a` times the whole of `b`, side by side. */
+/** The Kronecker product: each element of `a` times the whole of `b`. */
 export function kron(a: Tensor, b: Tensor): Tensor {
   expectTensors('kron', a, b);
   const rank = Math.max(a.rank, b.rank);
@@ -139,9 +139,9 @@ export function kron(a: Tensor, b: Tensor): Tensor {
 }
 
 export interface AddProductOptions {
-  /** Factor of the tensor; 0 leaves it out altogether. 1 by default. */
+  /** The factor of the tensor; with 0 it is ignored entirely. 1 by default. */
   readonly beta?: number;
-  /** Factor of the product. 1 by default. */
+  /** The factor of the product. 1 by default. */
   readonly alpha?: number;
 }
 
@@ -163,7 +163,7 @@ const plus =
 export const addmm = plus('addmm', mm);
 /** beta · x + alpha · a·b for a matrix and a vector. */
 export const addmv = plus('addmv', mv);
-/** beta · x + alpha · the sum of the products of two batches of matrices. */
+/** beta · x + alpha · the sum of products of two batches of matrices. */
 export const addbmm = plus('addbmm', (a, b) => sum(bmm(a, b), 0));
 /** beta · x + alpha · a·b for batches of matrices. */
 export const baddbmm = plus('baddbmm', bmm);
@@ -183,7 +183,7 @@ export function bilinear(a: Tensor, b: Tensor, weight: Tensor, bias: Tensor | nu
   });
 }
 
-/** The product of vectors in space: of dimension `dim`, or the first one of size 3. Both broadcast. */
+/** The cross product along `dim`, or the first dimension of size 3. Both broadcast. */
 export function cross(a: Tensor, b: Tensor, dim: number | null = null): Tensor {
   expectTensors('cross', a, b);
   if (anyHalf(a, b)) return roundedOnce([a, b], (x, y) => cross(x, y, dim));

@@ -1,4 +1,4 @@
-/** Tensors of random numbers, and the ops that draw them. */
+/** Random tensors, and the ops that draw them. */
 
 import * as randomKernels from '../../device/cpu/random.ts';
 import { type NamedKernel, named } from '../../device/kernel-op.ts';
@@ -23,7 +23,7 @@ function randomOp(kernel: NamedKernel<'uniform' | 'normal'>) {
     name: kernel.name,
     operands: {},
     attrs: { shape: 'sizes', dtype: 'dtype', seed: 'number', offset: 'size' },
-    // Beyond, counters don't count: two numbers would be drawn for one.
+    // Beyond this, counters lose precision and numbers would repeat.
     fits: (_inputs, { shape, offset }) =>
       Number(offset) + sizeOf(shape as Shape) <= Number.MAX_SAFE_INTEGER ||
       'an offset whose stream ends below 2 ** 53',
@@ -36,7 +36,7 @@ function randomOp(kernel: NamedKernel<'uniform' | 'normal'>) {
 export const uniformOp = randomOp(named('uniform', randomKernels.uniform));
 export const normalOp = randomOp(named('normal', randomKernels.normal));
 
-/** Uniform in [0, 1): multiples of 2^−24, in float64 of 2^−53. */
+/** Uniform in [0, 1): multiples of 2^−24, or of 2^−53 in float64. */
 export function rand<D extends DType = 'float32'>(
   shape: Shape,
   options?: CreateOptions<D>,
@@ -52,10 +52,10 @@ export function randn<D extends DType = 'float32'>(
   return random<D>('randn', normalOp, shape, options);
 }
 
-/** Digits of a half's fraction, the leading one included. */
+/** The significant bits of half-precision numbers, including the leading one. */
 const halfDigits = { float16: 11, bfloat16: 8 } as const;
 
-/** Uniform numbers lose digits, and are not rounded: that could make a 1 of them. */
+/** Uniform half-precision numbers are truncated, not rounded, which could give 1. */
 function randomHalf(op: OpRecord, shape: Shape, dtype: HalfDType): Tensor {
   return tidy(() => {
     const single = bind1(op, [], { shape, dtype: 'float32', ...nextOffset(shape) });

@@ -1,4 +1,4 @@
-/** Zeroing at random, for training. Each takes one number of the stream per decision. */
+/** Random zeroing for training. Draws one number of the stream per decision. */
 
 import { deviceGuard } from '../../device/current.ts';
 import { formatSpec } from '../../device/tensor-meta.ts';
@@ -36,7 +36,7 @@ function expectPart(name: string, x: Tensor, p: number, training: boolean): void
   });
 }
 
-/** bool, true with probability p: what backward keeps is one byte per decision. */
+/** Returns bool, true with probability p: backward keeps one byte per decision. */
 function chosen(x: Tensor, shape: Shape, p: number): Tensor {
   return lt(
     deviceGuard(x.device, () => rand(shape)),
@@ -44,19 +44,19 @@ function chosen(x: Tensor, shape: Shape, p: number): Tensor {
   );
 }
 
-/** Sets elements to zero; the others are scaled by 1/(1 − p), which keeps the mean. */
+/** Zeroes elements; scales the others by 1/(1 − p), which keeps the mean. */
 function zeroed(x: Tensor, shape: Shape, p: number): Tensor {
   if (equals(p, 1)) return mul(x, 0);
   return tidy(() => maskedFill(mul(x, quotient(1, minus(1, p))), chosen(x, shape, p), 0));
 }
 
-/** Zeroes each element with probability `p` while `training`; else `x` itself. */
+/** Zeroes each element with probability `p` while `training`; else returns `x` itself. */
 export function dropout(x: Tensor, p = 0.5, training = true): Tensor {
   expectPart('dropout', x, p, training);
   return training && isBelow(0, p) ? zeroed(x, x.shape, p) : x;
 }
 
-/** Zeroes whole channels of [n, c, …]. */
+/** Zeroes entire channels of [n, c, …]. */
 export function featureDropout(x: Tensor, p = 0.5, training = true): Tensor {
   expectPart('featureDropout', x, p, training);
   if (x.rank < 2) {
@@ -71,10 +71,10 @@ export function featureDropout(x: Tensor, p = 0.5, training = true): Tensor {
   return training && isBelow(0, p) ? zeroed(x, channels, p) : x;
 }
 
-/** −scale · alpha of SELU: where its negative side ends. */
+/** −scale · alpha of SELU: the limit of its negative side. */
 const lowest = -1.7580993408473766;
 
-/** Klambauer and others' dropout for SELU: sets elements to its lowest value; keeps mean and variance. */
+/** Dropout for SELU (Klambauer et al.): sets elements to SELU's lower limit, preserving mean and variance. */
 export function alphaDropout(x: Tensor, p = 0.5, training = true): Tensor {
   expectPart('alphaDropout', x, p, training);
   if (!training || equals(p, 0)) return x;

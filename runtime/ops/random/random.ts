@@ -1,6 +1,6 @@
 /**
- * Random tensors made from uniform numbers, so that every device draws the same. Each takes one number
- * of the stream per element of the shape that it says.
+ * Random tensors derived from uniform numbers, so that every device draws the same values. Each draws one number
+ * of the stream per element unless noted.
  */
 
 import { deviceGuard } from '../../device/current.ts';
@@ -30,7 +30,7 @@ import { rand, randn } from './drawn.ts';
 /** A float32 in [0, 1) has 24 random bits. */
 const most = 2 ** 24;
 
-/** Integers from `low` up to, but without, `high`. One number of the stream per element. */
+/** Integers in [low, high). One number of the stream per element. */
 export function randint(
   low: number,
   high: number,
@@ -53,7 +53,7 @@ export function randint(
   );
 }
 
-/** Uniform in [0, 1), with the shape, the dtype and on the device of `x`; float32 for integers. */
+/** Uniform in [0, 1), with shape, dtype and device of `x`; float32 for integers. */
 export function randLike(x: Tensor, options: CreateOptions = {}): Tensor {
   expectTensors('randLike', x);
   const { device } = x;
@@ -62,7 +62,7 @@ export function randLike(x: Tensor, options: CreateOptions = {}): Tensor {
   );
 }
 
-/** Standard normal, with the shape, the dtype and on the device of `x`; float32 for integers. */
+/** Standard normal, with shape, dtype and device of `x`; float32 for integers. */
 export function randnLike(x: Tensor, options: CreateOptions = {}): Tensor {
   expectTensors('randnLike', x);
   const { device } = x;
@@ -71,27 +71,27 @@ export function randnLike(x: Tensor, options: CreateOptions = {}): Tensor {
   );
 }
 
-/** Overwritten with numbers that are uniform in [low, high). One number of the stream per element. */
+/** Overwrites `x` with uniform numbers in [low, high). One number of the stream per element. */
 export function uniform_(x: Tensor, low = 0, high = 1): Tensor {
   return tidy(() => copy_(x, add(mul(drawnFor(x, rand), minus(high, low)), low)));
 }
 
-/** Overwritten with normal numbers. One number of the stream per element. */
+/** Overwrites `x` with normally distributed numbers. One number of the stream per element. */
 export function normal_(x: Tensor, center = 0, deviation = 1): Tensor {
   return tidy(() => copy_(x, add(mul(drawnFor(x, randn), deviation), center)));
 }
 
-/** Overwritten with numbers of the exponential distribution. One number of the stream per element. */
+/** Overwrites `x` with exponentially distributed numbers. One number of the stream per element. */
 export function exponential_(x: Tensor, rate = 1): Tensor {
   return tidy(() => copy_(x, div(neg(log(add(neg(drawnFor(x, rand)), 1))), rate)));
 }
 
-/** Overwritten with exponentials of normal numbers. One number of the stream per element. */
+/** Overwrites `x` with log-normal numbers. One number of the stream per element. */
 export function logNormal_(x: Tensor, center = 1, deviation = 2): Tensor {
   return tidy(() => copy_(x, exp(add(mul(drawnFor(x, randn), deviation), center))));
 }
 
-/** Overwritten with numbers of the Cauchy distribution. One number of the stream per element. */
+/** Overwrites `x` with Cauchy-distributed numbers. One number of the stream per element. */
 export function cauchy_(x: Tensor, center = 0, scale = 1): Tensor {
   return tidy(() => {
     const angle = mul(add(drawnFor(x, rand), -0.5), Math.PI);
@@ -99,7 +99,7 @@ export function cauchy_(x: Tensor, center = 0, scale = 1): Tensor {
   });
 }
 
-/** Overwritten with 1, with the given probability, and 0 otherwise. One number of the stream per element. */
+/** Overwrites `x` with 1 with the given probability, else 0. One number of the stream per element. */
 export function bernoulli_(x: Tensor, probability: number | Tensor = 0.5): Tensor {
   return tidy(() => {
     const drawn = deviceGuard(x.device, () => rand(x.shape));
@@ -107,7 +107,7 @@ export function bernoulli_(x: Tensor, probability: number | Tensor = 0.5): Tenso
   });
 }
 
-/** Overwritten with integers from `low` up to, but without, `high`. One number of the stream per element. */
+/** Overwrites `x` with integers in [low, high). One number of the stream per element. */
 export function random_(x: Tensor, low: number, high: number): Tensor {
   return tidy(() =>
     copy_(
@@ -117,7 +117,7 @@ export function random_(x: Tensor, low: number, high: number): Tensor {
   );
 }
 
-/** Normal numbers of a mean and a deviation. One number of the stream per element. */
+/** Normal numbers with a mean and a deviation. One number of the stream per element. */
 export function normal(
   center: number,
   deviation: number,
@@ -140,14 +140,14 @@ function drawnFor(x: Tensor, draw: typeof rand): Tensor {
   });
 }
 
-/** 1 with the probability that `probabilities` holds, else 0. One number of the stream per element. */
+/** 1 with the probability given by each element, else 0. One number of the stream per element. */
 export function bernoulli(probabilities: Tensor): Tensor {
   return tidy(() =>
     cast(lt(randLike(probabilities), probabilities), floating(probabilities.dtype)),
   );
 }
 
-/** The numbers from 0 to n − 1 in random order, int32: where n numbers of the stream are sorted to. */
+/** A random permutation of 0 to n − 1, int32: the order that sorts n numbers of the stream. */
 export function randperm(n: number, options: CreateOptions = {}): Tensor {
   return created({ op: 'randperm', options, dtype: 'int32' }, (dtype) =>
     tidy(() => cast(argsort(rand([n])), dtype)),
@@ -155,9 +155,9 @@ export function randperm(n: number, options: CreateOptions = {}): Tensor {
 }
 
 /**
- * Indices drawn with the weights of each row [n] or [rows, n], which need not add up to 1; int32
- * [draws] or [rows, draws]. A race of exponential clocks: one number of the stream per weight, and with
- * replacement per weight and draw.
+ * Indices drawn with the weights of each row [n] or [rows, n], which need not sum to 1; int32 [draws] or [rows,
+ * draws]. A race of exponential clocks: one number of the stream per weight, and with replacement per weight and
+ * draw.
  */
 export function multinomial(weights: Tensor, draws: number, replacement = false): Tensor<'int32'> {
   expectTensors('multinomial', weights);
@@ -187,7 +187,7 @@ export function multinomial(weights: Tensor, draws: number, replacement = false)
   });
 }
 
-/** The larger, the sooner a clock of that weight rings; never for weight 0. */
+/** Returns larger values for clocks of that weight that ring sooner; a clock of weight 0 never rings. */
 function arrivals(weights: Tensor, shape: Shape): Tensor {
   const uniform = deviceGuard(weights.device, () =>
     rand(shape, { dtype: floating(weights.dtype) }),

@@ -1,7 +1,7 @@
 import { dtypes } from '../../spec/dtype.ts';
 import { isSymbolic } from '../numbers/symbolic-number.ts';
 
-/** The values that an attribute of an op may have. */
+/** The allowed values of an op's attribute. */
 export type AttrRule =
   | 'number'
   /** A number, or a flag that counts as 1 or 0. */
@@ -11,23 +11,23 @@ export type AttrRule =
   | 'dtype'
   /** A dimension, counted from the front. */
   | 'dim'
-  /** Dimensions, each once. */
+  /** Distinct dimensions. */
   | 'dims'
-  /** A whole number, of any sign. */
+  /** Any integer. */
   | 'whole'
-  /** A whole number from 0 on. */
+  /** A non-negative integer. */
   | 'size'
   | 'sizes'
-  /** A whole number from 1 on. */
+  /** A positive integer. */
   | 'count'
-  /** Two of them. */
+  /** Two non-negative integers. */
   | 'pair'
   | 'counts'
   | { readonly oneOf: readonly string[] }
   /** May be omitted. */
   | { readonly optional: AttrRule };
 
-/** Rules by the name of the attribute. */
+/** Rules by attribute name. */
 export type AttrRules = Readonly<Record<string, AttrRule>>;
 
 export interface AttrProblem {
@@ -37,8 +37,8 @@ export interface AttrProblem {
 }
 
 /**
- * The first attribute that breaks a rule or is missing; null: all are as their op declares them. `rank`: dimensions
- * are below it. Attributes without a rule are read by no kernel.
+ * Returns the first attribute that is missing or breaks a rule; null if there is none. Dimensions must be below
+ * `rank`. Kernels don't read attributes without a rule.
  */
 export function attrProblem(
   rules: AttrRules,
@@ -59,7 +59,7 @@ const isInt = (value: unknown, min: number): boolean =>
 const areInts = (value: unknown, min: number): value is readonly number[] =>
   Array.isArray(value) && value.every((own) => isInt(own, min));
 
-/** The rule's expectation if the value breaks it; null if it holds. */
+/** Returns the rule's expectation if the value breaks it, else null. */
 function expectedOf(rule: AttrRule, value: unknown, rank: number): string | null {
   if (typeof rule === 'object') {
     if ('optional' in rule) {

@@ -16,13 +16,13 @@ import { type DTypeRule, expectOperandDTypes } from './operand-dtypes.ts';
 import { expectNumber } from './positional.ts';
 import type { RowRule } from './row-cuts.ts';
 
-/** The part of a forward value that backward keeps: its data, or only dtype, shape and device. */
+/** The part of a forward value kept for backward: its data, or only dtype, shape and device. */
 export type SaveKind = 'value' | 'shape';
 
-/** The gradient for one operand; evaluated, and its values saved, only when that operand needs one. */
+/** The gradient for one operand; computed, and its values saved, only if the operand needs one. */
 export interface Gradient<Names extends string = string> {
   readonly saves: { readonly [N in Names]?: SaveKind };
-  /** `index`: which input it is for; of a variadic op, each has its own. */
+  /** `index` is the input that the gradient is for; each input of a variadic op has its own. */
   readonly rule: (
     saved: Readonly<Record<string, Tensor>>,
     gradOutput: Tensor,
@@ -36,8 +36,8 @@ type SavedValues<S extends Readonly<Record<string, SaveKind>>> = {
 };
 
 /**
- * States what backward needs, then the rule. Rules are written with ops, so the same rule serves eager
- * backward and the backward program. Of a value saved as `shape` a rule sees only the meta.
+ * Declares what backward needs, then the rule. Rules are composed of ops, so that the same rule serves eager
+ * backward and backward programs. For a value saved as `shape`, the rule only sees the meta.
  */
 export function saving<const S extends Readonly<Record<string, SaveKind>>>(
   saves: S,
@@ -49,32 +49,35 @@ export function saving<const S extends Readonly<Record<string, SaveKind>>>(
 /** Names of outputs in `saves`. */
 export type OutputName = 'out' | 'out1';
 
-/** Everything there is to know about an op. Nothing about it is written anywhere else. */
+/** All facts about an op; none is stated anywhere else. */
 export interface OpRecord extends KernelOp {
   /** One gradient per differentiable operand (always of output 0). */
   readonly vjp: Readonly<Record<string, Gradient>> | undefined;
-  /** Constant in pieces: without `vjp` because its gradient is 0 wherever there is one. */
+  /** Piecewise constant: has no `vjp` because its gradient is 0 wherever it exists. */
   readonly flat?: boolean;
-  /** Running it has an observable effect: it runs even if its results are unused. */
+  /** Whether running it has an observable effect, so that it runs even if its results are unused. */
   readonly effect?: boolean;
-  /** Its kernel throws for some values of its operands, whether or not its results are used. */
+  /** Whether its kernel throws for some operand values, even if its results are unused. */
   readonly mayRefuse?: boolean;
-  /** Arithmetic operations, roughly. When omitted: one per element that is read or written. */
+  /** The approximate number of arithmetic operations. By default one per element read or written. */
   readonly work?: Work;
   /** Rules for the attributes that a shape, a kernel or a view depends on. */
   readonly attrs?: AttrRules;
   /**
-   * True where the kernel stays inside of its operands, else what it expects: what `infer` needn't look at, since the
-   * functions that call the op have, and a program from a file must show.
+   * Returns true if the kernel stays within its operands, else its expectation. Checks what `infer` doesn't: the
+   * functions that call the op ensure it, but programs from files may not.
    */
   readonly fits?: Fits;
-  /** How it falls into rows; omitted: a row may depend on another one. Of pointwise ops known by their kernel. */
+  /**
+   * How it can be cut into rows. By default a row may depend on others; the rows of pointwise ops follow from
+   * their kernel.
+   */
   readonly rows?: RowRule;
 }
 
 export type Fits = (inputs: readonly TensorMeta[], attrs: Attrs) => true | string;
 
-/** `inputs` and `outputs` as they are in a program. */
+/** `inputs` and `outputs` are those of a program. */
 export type Work = (
   inputs: readonly TensorMeta[],
   outputs: readonly TensorMeta[],
@@ -84,9 +87,9 @@ export type Work = (
 interface OpDefinition<O extends Readonly<Record<string, OperandUse>>> {
   readonly name: string;
   readonly operands: O;
-  /** Rules of a named kernel's operands; operands without one share one dtype. */
+  /** Rules for a named kernel's operand dtypes; operands without a rule share one dtype. */
   readonly dtypes?: { readonly [N in keyof O]?: DTypeRule };
-  /** Rules of its attributes; a pointwise op's are the numbers that its expression reads. */
+  /** Rules for its attributes; for pointwise ops, the numbers that the expression reads are added. */
   readonly attrs?: AttrRules;
   readonly fits?: Fits;
   readonly rows?: RowRule;
@@ -109,15 +112,15 @@ interface OpDefinition<O extends Readonly<Record<string, OperandUse>>> {
 const table = new Map<string, OpRecord>();
 
 /**
- * Records by name, in the order of definition. Bundlers leave out ops that nothing refers to: `modules` are those
- * whose ops will be looked up.
+ * Returns records by name, in the order of definition. Bundlers remove unreferenced ops: `modules` are those whose
+ * ops will be looked up.
  */
 export function opsIn(...modules: readonly object[]): ReadonlyMap<string, OpRecord> {
   invariant(modules.length > 0, 'ops of no module');
   return table;
 }
 
-/** The op of this name; undefined where nothing has loaded it. */
+/** Returns the op of this name; undefined if no loaded module defines it. */
 export const definedOp = (name: string): OpRecord | undefined => table.get(name);
 
 export function defineOp<const O extends Readonly<Record<string, OperandUse>>>(
@@ -153,14 +156,14 @@ export function defineOp<const O extends Readonly<Record<string, OperandUse>>>(
   return record;
 }
 
-/** Those that a scalar function reads. A flag counts as 1 or 0. */
+/** Returns rules for the attributes that a scalar function reads. A flag counts as 1 or 0. */
 function attrsRead(kernel: Kernel): AttrRules {
   if (kernel.kind !== 'pointwise') return {};
   const names = nodesOf(kernel.expr).flatMap((node) => (node.kind === 'attr' ? [node.name] : []));
   return Object.fromEntries(names.map((name) => [name, 'numeric'] as const));
 }
 
-/** Throws ArgumentError for an attribute that no kernel can read: an object given for a number. */
+/** Throws ArgumentError for an attribute that no kernel can read, such as an object given for a number. */
 function expectPlainAttrs(op: OpRecord, attrs: Attrs): void {
   for (const name in attrs) {
     const value: unknown = attrs[name];
@@ -174,7 +177,7 @@ function expectPlainAttrs(op: OpRecord, attrs: Attrs): void {
   }
 }
 
-/** For operands that come from plain JavaScript, where types are not checked. */
+/** Checks operands passed from untyped JavaScript. */
 export function expectTensor(op: OpRecord, operand: Tensor): void {
   if (!isTensor(operand)) throw noTensor(userName(op), operand);
 }

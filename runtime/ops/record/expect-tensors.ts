@@ -1,4 +1,4 @@
-/** Operands that come from plain JavaScript, where types are not checked. */
+/** Checks of operands passed from untyped JavaScript. */
 
 import { ArgumentError } from '../../errors/errors.ts';
 import { shown } from '../../options/expect-options.ts';
@@ -22,11 +22,11 @@ export function expectOperand(name: string, operand: Tensor | number): void {
   if (!isNumber(operand) && !isTensor(operand)) throw noTensor(name, operand);
 }
 
-/** A boolean as the number that it counts as. */
+/** Returns a boolean as 1 or 0. */
 export const asNumber = <T>(given: T | boolean): T | number =>
   typeof given === 'boolean' ? +given : given;
 
-/** Throws ArgumentError for sizes, dimensions or counts, by what they are called, that are not in an array. */
+/** Throws ArgumentError for sizes, dimensions or counts that are not an array; `argument` names them. */
 export function expectList(name: string, argument: string, given: unknown): void {
   if (Array.isArray(given)) return;
   throw new ArgumentError({
@@ -37,7 +37,7 @@ export function expectList(name: string, argument: string, given: unknown): void
   });
 }
 
-/** Throws ArgumentError if `operands` is not an array, or holds anything but tensors. */
+/** Throws ArgumentError unless `operands` is an array of tensors. */
 export function expectTensorList(name: string, operands: readonly Tensor[]): void {
   if (Array.isArray(operands)) {
     expectTensors(name, ...operands);
@@ -51,13 +51,13 @@ export function expectTensorList(name: string, operands: readonly Tensor[]): voi
   });
 }
 
-/** The shape of an operand of which nothing else is read; throws ArgumentError for anything but a tensor. */
+/** Returns the shape of an operand of which nothing else is read; throws ArgumentError for anything but a tensor. */
 export function shapeOf(name: string, operand: Tensor): Tensor['shape'] {
   expectTensors(name, operand);
   return operand.shape;
 }
 
-/** The error for an operand that is something else. */
+/** Returns the error for an operand that is not a tensor. */
 export function noTensor(name: string, given: unknown): ArgumentError {
   return new ArgumentError({
     what: `${name}: an operand is not a tensor`,

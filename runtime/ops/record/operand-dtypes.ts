@@ -1,4 +1,4 @@
-/** The dtypes that a named kernel takes for its operands, and the check of them. */
+/** Dtypes that a named kernel accepts for its operands, and their validation. */
 
 import { formatSpec, type TensorMeta } from '../../device/tensor-meta.ts';
 import { DTypeError } from '../../errors/errors.ts';
@@ -8,9 +8,9 @@ import { isHalf } from '../../spec/half.ts';
 import { dtypeNames } from '../../spec/stored-numbers.ts';
 
 /**
- * `common`: any dtype, the same for all operands whose rule is `common`, `number`, `floating` or `wide`.
- * `number`: that dtype, which is not bool. `floating`: that dtype, which is floating-point. `wide`: that
- * dtype, or float32 next to a half. `ignored`: any dtype, since only the shape is read. Or one dtype by name.
+ * `common`: any dtype, the same for all operands with rule `common`, `number`, `floating` or `wide`. `number`:
+ * that dtype, but not bool. `floating`: that dtype, floating-point. `wide`: that dtype, or float32 next to half
+ * precision. `ignored`: any dtype, because only the shape is read. Otherwise a dtype by name.
  */
 export type DTypeRule = 'common' | 'number' | 'floating' | 'wide' | 'ignored' | DType;
 
@@ -37,7 +37,7 @@ const fits = (rule: DTypeRule, own: DType, common: DType): boolean => {
 
 const isShared = (rule: DTypeRule): boolean => rule === 'ignored' || !(rule in dtypes);
 
-/** Throws DTypeError unless every operand has the dtype that its rule asks for. */
+/** Throws DTypeError unless every operand's dtype fits its rule. */
 export function expectOperandDTypes(
   op: string,
   inputs: readonly TensorMeta[],

@@ -1,4 +1,4 @@
-/** The effect of a write in place on operands that share its target's memory. */
+/** The effect of an in-place write on operands that share its target's memory. */
 
 import type { TensorMeta } from '../../device/tensor-meta.ts';
 import { broadcastStrides, sizeOf } from '../../spec/shape.ts';
@@ -6,8 +6,9 @@ import type { Tensor } from '../../tensor/tensor.ts';
 import { isSymbolic } from '../numbers/symbolic-number.ts';
 
 /**
- * `apart`: memory of its own. `sameMemory`: of the target's memory, but no element is overwritten before it is read:
- * the operand has the target's elements in their places, or none of them. `overlapping`: some may be.
+ * `apart`: separate memory. `sameMemory`: the target's memory, but no element is overwritten before it is read,
+ * because the operand has the target's elements at the same positions, or none of them. `overlapping`: some
+ * element may be.
  */
 export type OperandSharing = 'apart' | 'sameMemory' | 'overlapping';
 
@@ -21,21 +22,21 @@ export function isOverwritten(target: TensorMeta, operand: TensorMeta): boolean 
   return !isElementwise(target, operand) && meet(target, operand);
 }
 
-/** Each element of the target is computed from the operand's element of the same place. */
+/** Whether each target element is computed from the operand's element at the same position. */
 function isElementwise(target: TensorMeta, operand: TensorMeta): boolean {
   if (operand.offset !== target.offset || operand.shape.length > target.shape.length) return false;
   const strides = broadcastStrides(operand.shape, operand.strides, target.shape);
   return target.shape.every((size, d) => size <= 1 || strides[d] === target.strides[d]);
 }
 
-/** Steps of the search for a common element, after which there may be one. */
+/** The step limit of the search for a common element, after which one is assumed. */
 const mostSteps = 1000;
 
-/** Whether two views of one memory have an element in common: exact, but where offsets are known in each run only. */
+/** Whether two views of one memory have a common element; exact unless offsets are data-dependent. */
 function meet(a: TensorMeta, b: TensorMeta): boolean {
   if (sizeOf(a.shape) === 0 || sizeOf(b.shape) === 0) return false;
   if (isSymbolic(a.offset) || isSymbolic(b.offset)) return true;
-  // An element of `a` is one of `b` where Σ stride · index of both differ by the offsets: one sum over all strides.
+  // Views have a common element if Σ stride · index differ by the offsets: one sum over all strides.
   const ranges = new Map<number, { least: number; most: number }>();
   const add = ({ shape, strides }: TensorMeta, sign: 1 | -1): void => {
     shape.forEach((size, d) => {
@@ -50,7 +51,7 @@ function meet(a: TensorMeta, b: TensorMeta): boolean {
   add(a, 1);
   add(b, -1);
   const terms = [...ranges].sort(([x], [y]) => y - x);
-  // What the terms from each one on can add up to.
+  // The range of sums that the remaining terms can reach.
   const reach = terms.map((_, i) => ({
     least: terms.slice(i).reduce((sum, [stride, { least }]) => sum + stride * least, 0),
     most: terms.slice(i).reduce((sum, [stride, { most }]) => sum + stride * most, 0),

@@ -1,4 +1,4 @@
-/** Checks of arguments that are given by position: numbers, flags and sizes. */
+/** Checks of positional arguments: numbers, flags and sizes. */
 
 import { ArgumentError } from '../../errors/errors.ts';
 import { expectNames, shown } from '../../options/expect-options.ts';
@@ -31,16 +31,16 @@ export function expectFlag(op: string, name: string, value: unknown): void {
   if (typeof value !== 'boolean') throw misplaced(op, name, value, 'true or false');
 }
 
-/** The list; throws ArgumentError for anything but an array of numbers. */
+/** Returns the list; throws ArgumentError for anything but an array of numbers. */
 export function numbersIn(op: string, name: string, value: unknown): readonly number[] {
   if (Array.isArray(value) && value.every(isNumber)) return value;
   throw misplaced(op, name, value, 'a number or an array of numbers');
 }
 
-/** A number that is given by position or, as PyTorch's keyword, in an object: `add(x, y, { alpha: 2 })`. */
+/** A number, by position or as PyTorch's keyword in an object: `add(x, y, { alpha: 2 })`. */
 export type Keyword<Name extends string> = number | { readonly [N in Name]?: number | undefined };
 
-/** The number; throws ArgumentError for an object that has another name, or no number there. */
+/** Returns the number; throws ArgumentError for an object with another name or without a number. */
 export function numberFrom<Name extends string>(
   op: string,
   name: Name,
@@ -54,10 +54,10 @@ export function numberFrom<Name extends string>(
   return value;
 }
 
-/** Sizes, or dimensions, in one array or one by one. */
+/** Sizes or dimensions, as one array or as separate arguments. */
 export type Sizes = (Shape | number)[];
 
-/** The sizes as one array; throws ArgumentError for anything but numbers. */
+/** Returns the sizes as one array; throws ArgumentError for anything but numbers. */
 export function sizesOf(op: string, given: readonly unknown[]): Shape {
   const [first] = given;
   const list: unknown = given.length === 1 && !isNumber(first) ? first : given;

@@ -3,14 +3,17 @@ import type { RowCut, RowSlice } from '../../device/staged-body.ts';
 import { isContiguousMeta, type TensorMeta } from '../../device/tensor-meta.ts';
 import { broadcastStrides, sizeOf } from '../../spec/shape.ts';
 
-/** The cuts that an op allows, those into most rows first; `outputs` of a write in place are its target. */
+/**
+ * Returns the cuts that an op allows, starting with the most rows; the `outputs` of an in-place write are its
+ * target.
+ */
 export type RowRule = (
   inputs: readonly TensorMeta[],
   outputs: readonly TensorMeta[],
   attrs: Attrs,
 ) => readonly RowCut[];
 
-/** The first `lead` dimensions as one; null where they don't lie in equal steps. */
+/** Merges the first `lead` dimensions; null if they aren't evenly spaced in memory. */
 function rowSlice(
   { shape, strides }: Pick<TensorMeta, 'shape' | 'strides'>,
   lead: number,
@@ -27,13 +30,13 @@ function rowSlice(
 }
 
 interface CutOptions {
-  /** Operands that every row reads as a whole. */
+  /** Whether every row reads the operand as a whole. */
   readonly whole?: (index: number) => boolean;
   readonly attrs: (rows: number, lead: number) => Attrs;
   readonly least?: number;
 }
 
-/** The cut after the first `lead` dimensions, which all sliced operands and results have in common. */
+/** Returns the cut after the first `lead` dimensions, which all sliced operands and results have in common. */
 export function cutBehind(
   lead: number,
   inputs: readonly TensorMeta[],
@@ -52,7 +55,7 @@ function isSliced(slice: RowSlice | null): slice is RowSlice {
   return slice !== null;
 }
 
-/** Cuts after each of the first `most` dimensions. */
+/** Returns the cuts after each of the first `most` dimensions. */
 export function cutsUpTo(most: number, cut: (lead: number) => RowCut | null): RowCut[] {
   const cuts: RowCut[] = [];
   for (let lead = most; lead >= 1; lead--) {
@@ -62,14 +65,14 @@ export function cutsUpTo(most: number, cut: (lead: number) => RowCut | null): Ro
   return cuts;
 }
 
-/** Ops of which each operand and result has one shape, and lies densely: rows are along the last dimension. */
+/** For ops with contiguous operands and results of one shape: rows are along the last dimension. */
 export const alongLastRows: RowRule = (inputs, outputs, attrs) => {
   if (![...inputs, ...outputs].every(isContiguousMeta)) return [];
   const rank = outputs[0]!.shape.length;
   return cutsUpTo(rank - 1, (lead) => cutBehind(lead, inputs, outputs, { attrs: () => attrs }));
 };
 
-/** One entry of the first dimension after the other, as of images; operands in `whole` are not images. */
+/** One row per entry of the first dimension, such as images; operands in `whole` are read by every row. */
 export function perEntry(...whole: readonly number[]): RowRule {
   return (inputs, outputs, attrs) => {
     if (![...inputs, ...outputs].every(isContiguousMeta)) return [];
@@ -80,8 +83,8 @@ export function perEntry(...whole: readonly number[]): RowRule {
 }
 
 /**
- * A float32 sum over the entries of the first dimension, which `goesOn` continues in place to the same bits; operands in
- * `whole` have no such entries.
+ * A float32 sum over the entries of the first dimension, which `goesOn` continues in place, bitwise identically;
+ * operands in `whole` have no such entries.
  */
 export function summedEntries(goesOn: () => KernelOp, ...whole: readonly number[]): RowRule {
   return (inputs, outputs, attrs) => {
@@ -97,7 +100,7 @@ export function summedEntries(goesOn: () => KernelOp, ...whole: readonly number[
   };
 }
 
-/** float32 random numbers, each of which takes one place of the stream, from attr `offset` on. */
+/** float32 random numbers, each at its own position in the stream, starting at attr `offset`. */
 export const drawnRows: RowRule = (_inputs, outputs, attrs) => {
   const { dtype, shape } = outputs[0]!;
   if (dtype !== 'float32') return [];
@@ -109,7 +112,7 @@ export const drawnRows: RowRule = (_inputs, outputs, attrs) => {
   });
 };
 
-/** Ops that go over the elements of one shape, to which operands broadcast. */
+/** For ops over the elements of one shape, to which operands broadcast. */
 export const pointwiseRows: RowRule = (inputs, outputs, attrs) => {
   const { shape } = outputs[0]!;
   const spread = inputs.map((meta) => ({

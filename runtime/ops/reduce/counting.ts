@@ -1,4 +1,4 @@
-/** Counting and searching: histograms, places in an order, distinct values. */
+/** Counting and searching: histograms, insertion points, distinct values. */
 
 import { deviceGuard } from '../../device/current.ts';
 import { formatSpec } from '../../device/tensor-meta.ts';
@@ -27,13 +27,13 @@ import { expectNumber } from '../record/positional.ts';
 import { sum } from './reduce.ts';
 
 export interface SearchOptions {
-  /** Where equal values belong: before them (false), or after them. */
+  /** Whether insertion points come after equal values, instead of before them. */
   readonly right?: boolean;
 }
 
 /**
- * For each of `values`, int32: how many of the sorted values come before it. `sorted` is one vector for
- * all, or has the leading dimensions of `values`. NaN belongs at the end.
+ * Returns for each of `values`, as int32, the number of sorted values before it. `sorted` is one vector for all,
+ * or has the leading dimensions of `values`. NaN belongs at the end.
  */
 export function searchsorted(
   sorted: Tensor,
@@ -59,18 +59,21 @@ export function searchsorted(
     }
     const rows = sorted.rank === 1 ? sorted : unsqueeze(sorted, -2);
     const asked = unsqueeze(own, -1);
-    // Not (sorted ≥ value): NaN among the values comes after everything.
+    // Not (sorted ≥ value), so that a NaN value comes after everything.
     return sum(logicalNot(right ? gt(rows, asked) : ge(rows, asked)), -1);
   });
 }
 
-/** The number of the interval that each value falls into, between sorted boundaries. */
+/** Returns the index of the interval, between sorted boundaries, that each value falls into. */
 export function bucketize(x: Tensor, boundaries: Tensor, options: SearchOptions = {}): Tensor {
   expectNames('bucketize', options, ['right']);
   return searchsorted(boundaries, x, options);
 }
 
-/** How often each integer from 0 on occurs in a vector, or the sum of its weights. Reads the data. */
+/**
+ * Returns the number of occurrences of each non-negative integer in a vector, or the sum of its weights. Reads the
+ * data.
+ */
 export function bincount(x: Tensor, weights: Tensor | null = null, minLength = 0): Tensor {
   expectTensors('bincount', x);
   expectOptional('bincount', weights);
@@ -105,7 +108,10 @@ function readAll(name: string, x: Tensor): number[] {
   return Array.from(x.device.downloadSync(x, x, name));
 }
 
-/** How many elements fall into each of `bins` equal intervals from `min` to `max`; of the data's own range when both are equal. */
+/**
+ * Returns the number of elements in each of `bins` equal intervals from `min` to `max`, or over the data's own
+ * range if both are equal.
+ */
 export function histc(x: Tensor, bins = 100, min = 0, max = 0): Tensor {
   expectTensors('histc', x);
   for (const [name, own] of Object.entries({ bins, min, max })) expectNumber('histc', name, own);
@@ -139,13 +145,13 @@ export function histc(x: Tensor, bins = 100, min = 0, max = 0): Tensor {
 }
 
 export interface UniqueOptions {
-  /** Also returns, per element, the number of its value. */
+  /** Also returns the index of each element's value. */
   readonly returnInverse?: boolean;
-  /** Also returns how often each value occurs. */
+  /** Also returns the number of occurrences of each value. */
   readonly returnCounts?: boolean;
 }
 
-/** `[values, inverse?, counts?]`: the distinct values in order; the others int32. Reads the data. */
+/** `[values, inverse?, counts?]`: the distinct values in order; the others are int32. Reads the data. */
 export function unique(x: Tensor, options: UniqueOptions = {}): Tensor[] {
   expectNames('unique', options, ['returnInverse', 'returnCounts']);
   const { returnInverse = false, returnCounts = false } = options;
@@ -153,7 +159,7 @@ export function unique(x: Tensor, options: UniqueOptions = {}): Tensor[] {
   const order = [...new Set(values)].sort((a, b) => a - b);
   const numbers = order.filter((own) => !Number.isNaN(own));
   const missing = values.filter((own) => Number.isNaN(own)).length;
-  // NaN equals nothing, so that each is a value of its own, at the end.
+  // NaN equals nothing, so each NaN is a distinct value, at the end.
   const distinct = [...numbers, ...new Array<number>(missing).fill(Number.NaN)];
   const placeOf = new Map(numbers.map((own, i) => [own, i]));
   let nextMissing = numbers.length;

@@ -1,4 +1,4 @@
-/** The largest and the smallest, and where they are. NaN counts as both, as in PyTorch. */
+/** Maxima and minima, and their positions. NaN counts as both, as in PyTorch. */
 
 import * as reductionsKernels from '../../device/cpu/reduce.ts';
 import * as placesKernels from '../../device/cpu/scalar/reduce.ts';
@@ -44,7 +44,7 @@ function extreme(kernel: NamedKernel<'max' | 'min'>) {
     kernel,
     layout: 'any',
     vjp: {
-      // Shared evenly among equal ones.
+      // Split evenly among equal elements.
       x: saving({ x: 'value', out: 'value' }, ({ x, out }, dy, attrs) => {
         const chosen = cast(eq(x, unreduce(out, x, attrs)), x.dtype);
         const count = sum(chosen, attrs.dims as readonly number[], {
@@ -66,9 +66,9 @@ function extreme(kernel: NamedKernel<'max' | 'min'>) {
   };
 }
 
-/** The largest over all dimensions or `dims`; equal ones share the gradient. */
+/** The maximum over all dimensions or `dims`; equal elements share the gradient. */
 export const amax = extreme(named('max', reductionsKernels.max));
-/** The smallest over all dimensions or `dims`; equal ones share the gradient. */
+/** The minimum over all dimensions or `dims`; equal elements share the gradient. */
 export const amin = extreme(named('min', reductionsKernels.min));
 
 function inferPlace(name: string) {
@@ -112,7 +112,7 @@ export const argmin = place(named('argmin', placesKernels.argmin));
 
 type Chosen = [values: Tensor, indices: Tensor];
 
-/** Values and places along one dimension; the gradient goes to the places. */
+/** Defines values and indices along one dimension; the gradient flows to the indexed elements. */
 function alongDim(where: typeof argmax) {
   return (x: Tensor, dim: number, keepDim: boolean): Chosen => {
     expectTensors('max', x);
@@ -127,11 +127,11 @@ function alongDim(where: typeof argmax) {
 }
 
 interface Extreme {
-  /** Over all dimensions. */
+  /** Reduces over all dimensions. */
   (x: Tensor): Tensor;
-  /** Element by element. */
+  /** Compares elementwise. */
   (x: Tensor, other: Tensor): Tensor;
-  /** Values and int32 places along one dimension. */
+  /** Returns values and int32 indices along one dimension. */
   (x: Tensor, dim: number, keepDim?: boolean): Chosen;
 }
 
@@ -143,7 +143,7 @@ function extremeOf(all: typeof amax, ofPairs: typeof maximum, places: typeof arg
   }) as Extreme;
 }
 
-/** The extreme of a whole tensor, of two tensors elementwise, or `[values, indices]` along a dimension. */
+/** The maximum of a whole tensor, of two tensors elementwise, or `[values, indices]` along a dimension. */
 export const max: Extreme = extremeOf(amax, maximum, argmax);
-/** The extreme of a whole tensor, of two tensors elementwise, or `[values, indices]` along a dimension. */
+/** The minimum of a whole tensor, of two tensors elementwise, or `[values, indices]` along a dimension. */
 export const min: Extreme = extremeOf(amin, minimum, argmin);

@@ -1,4 +1,4 @@
-/** The middle of an order: medians and quantiles. */
+/** Medians and quantiles. */
 
 import { noGrad } from '../../autograd/grad-mode.ts';
 import { ArgumentError } from '../../errors/errors.ts';
@@ -32,10 +32,10 @@ import { any } from './statistics.ts';
 
 type Chosen = [values: Tensor, indices: Tensor];
 
-/** Place in the order → place in the row, kept as a dimension of size 1. */
+/** Maps a position in the sort order to the index in the row, kept as a dimension of size 1. */
 type Place = (x: Tensor, order: Tensor, dim: number) => Tensor;
 
-/** The lower of the two in the middle; the first NaN if there is one. */
+/** The lower of the two middle elements; the first NaN if there is one. */
 const middle: Place = (x, order, dim) => {
   const half = select(order, dim, Math.max(0, (x.shape[dim]! - 1) >> 1));
   const missing = isnan(x);
@@ -43,7 +43,7 @@ const middle: Place = (x, order, dim) => {
   return unsqueeze(where(found, argmax(cast(missing, 'int32'), dim), half), dim);
 };
 
-/** NaN is last in the order: the middle of those before it. */
+/** NaN sorts last: the middle of the elements before it. */
 const middleOfNumbers: Place = (x, order, dim) => {
   const count = sum(logicalNot(isnan(x)), dim, { keepDim: true });
   return gather(order, dim, clamp(floorDivide(sub(count, 1), 2), 0));
@@ -77,7 +77,7 @@ function chosenBy(name: string, place: Place) {
   return chosen;
 }
 
-/** The mean of all elements that equal the value: it, with a gradient shared among them. */
+/** The mean of all elements equal to the value: the value itself, with a gradient shared among them. */
 function sharedAmongEqual(flat: Tensor, value: Tensor): Tensor {
   const equal = noGrad(() => {
     const like = unreduce(value, flat, { dims: [0], keepDim: false });
@@ -86,12 +86,15 @@ function sharedAmongEqual(flat: Tensor, value: Tensor): Tensor {
   return div(sum(keepWhere(flat, equal)), sum(equal));
 }
 
-/** The middle value (the lower of two), NaN if there is one: of all elements, or `[values, indices]` along a dimension. */
+/**
+ * The median (the lower of two middle elements), NaN if there is one: of all elements, or `[values, indices]`
+ * along a dimension.
+ */
 export const median = chosenBy('median', middle);
 /** The median of the elements that are not NaN. */
 export const nanmedian = chosenBy('nanmedian', middleOfNumbers);
 
-/** The value below which a share `q` of a dimension lies, with linear interpolation; of the flat tensor without `dim`. */
+/** The `q`-quantile of a dimension, with linear interpolation; of the flattened tensor without `dim`. */
 export function quantile(x: Tensor, q: number, dim?: number, keepDim = false): Tensor {
   expectTensors('quantile', x);
   expectNumber('quantile', 'q', q);

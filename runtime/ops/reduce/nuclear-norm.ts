@@ -17,7 +17,7 @@ import { movedim } from '../movement/views.ts';
 import { defineOp, saving } from '../record/define-op.ts';
 import type { Dims, ReduceOptions } from './reduce.ts';
 
-/** Returns the norm, and its gradient U·Vᵀ, which backward needs and the decomposition has at hand. */
+/** Returns the norm and its gradient U·Vᵀ, a by-product of the decomposition that backward needs. */
 export const nuclearNormOp = defineOp({
   name: 'nuclearNorm',
   operands: { x: 'data' },
@@ -35,7 +35,7 @@ export const nuclearNormOp = defineOp({
   },
 });
 
-/** U·Vᵀ depends on the matrix: taken for a constant it would give wrong numbers. */
+/** Rejects second-order gradients: treating U·Vᵀ as constant would be wrong, because it depends on the matrix. */
 function refuseSecond(): never {
   throw new AutogradError({
     what: 'nuclearNorm: a gradient of a gradient that is not known',
@@ -45,7 +45,7 @@ function refuseSecond(): never {
   });
 }
 
-/** The sums of singular values of the matrices over two dimensions: those of a matrix, or `dims`. */
+/** The nuclear norms of the matrices over two dimensions: those of a matrix, or `dims`. */
 export function nuclearNorm(x: Tensor, dims: Dims, { keepDim = false }: ReduceOptions): Tensor {
   const given = dims === undefined ? x.shape.map((_, d) => d) : ([dims].flat() as number[]);
   const [rows, columns, ...more] = given.map((dim) => normalizeDim(dim, x.rank, 'norm'));

@@ -1,4 +1,4 @@
-/** Values in order of size. */
+/** Sorting. */
 
 import * as ordersKernels from '../../device/cpu/scalar/order.ts';
 import { type Attrs, named } from '../../device/kernel-op.ts';
@@ -25,7 +25,7 @@ function inferSorted([x]: readonly TensorMeta[], { dim, count }: Attrs) {
   ];
 }
 
-/** Returns the `count` first values and their places along `dim`. */
+/** Defines an op that returns the first `count` values and their indices along `dim`. */
 function sorting(name: string): OpRecord {
   return defineOp({
     name,
@@ -78,10 +78,7 @@ function ordered<D extends DType>(
   });
 }
 
-/**
- * All values of a dimension in order, and where they were. Equal ones keep their order; NaN counts as
- * the largest.
- */
+/** Sorts the values along a dimension; also returns their original indices. Stable; NaN counts as the largest. */
 export function sort<D extends DType>(
   x: Tensor<D>,
   dim: number | SortOptions = -1,
@@ -90,7 +87,7 @@ export function sort<D extends DType>(
   return ordered(sortOp, x, ...sortedBy('sort', dim, descending), null);
 }
 
-/** PyTorch's keywords of `sort` and `argsort`, which are always stable. */
+/** PyTorch's keywords for `sort` and `argsort`, which are always stable. */
 export interface SortOptions {
   /** -1 by default. */
   readonly dim?: number;
@@ -109,7 +106,7 @@ function sortedBy(
   return [options.dim ?? -1, options.descending ?? false];
 }
 
-/** Arguments of which one is an object of keywords as that object alone; null: all are given by position. */
+/** Returns the keyword object among the arguments, combined with positional ones; null if all are positional. */
 function keywords<O extends { readonly dim?: number }>(
   op: string,
   dim: number | O,
@@ -122,7 +119,7 @@ function keywords<O extends { readonly dim?: number }>(
   return dim === given ? (dim as O) : { dim: dim as number, ...(flag as O) };
 }
 
-/** The places that would sort a dimension. */
+/** Returns the indices that sort a dimension. */
 export function argsort(
   x: Tensor,
   dim: number | SortOptions = -1,
@@ -132,13 +129,13 @@ export function argsort(
   return tidy(() => sort(x, ...sortedBy('argsort', dim, descending))[1]);
 }
 
-/** Sorted along the first dimension. */
+/** Sorts along the first dimension. */
 export function msort(x: Tensor): Tensor {
   expectTensors('msort', x);
   return tidy(() => sort(x, 0)[0]);
 }
 
-/** The `k` largest (or smallest) values of a dimension in order, and where they were. */
+/** Returns the `k` largest (or smallest) values along a dimension, sorted, and their indices. */
 export function topk<D extends DType>(
   x: Tensor<D>,
   k: number,
@@ -150,7 +147,7 @@ export function topk<D extends DType>(
   return ordered(topkOp, x, options.dim ?? -1, options.largest ?? true, k);
 }
 
-/** PyTorch's keywords of `topk`, whose results are always sorted. */
+/** PyTorch's keywords for `topk`, whose results are always sorted. */
 export interface TopkOptions {
   /** -1 by default. */
   readonly dim?: number;
@@ -159,7 +156,7 @@ export interface TopkOptions {
   readonly sorted?: boolean;
 }
 
-/** The k-th smallest value of a dimension, counted from 1, and where it is. */
+/** Returns the k-th smallest value along a dimension, counted from 1, and its index. */
 export function kthvalue<D extends DType>(
   x: Tensor<D>,
   k: number,

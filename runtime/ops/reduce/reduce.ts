@@ -29,7 +29,7 @@ export function inferReduced([x]: readonly TensorMeta[], { dims, keepDim }: Attr
   };
 }
 
-/** There is no largest of nothing. */
+/** Throws if there are no entries to reduce, since an empty set has no extreme. */
 export function expectEntries(name: string, x: TensorMeta, dims: readonly number[]): void {
   if (dims.every((dim) => x.shape[dim] !== 0)) return;
   throw new ShapeError({
@@ -40,7 +40,7 @@ export function expectEntries(name: string, x: TensorMeta, dims: readonly number
   });
 }
 
-/** Reads a reduced tensor as if the reduced dimensions were there again. */
+/** Returns the meta of a reduced tensor with the reduced dimensions restored. */
 function unreducedView([y, like]: readonly TensorMeta[], { dims, keepDim }: Attrs): TensorMeta {
   const reduced = dims as readonly number[];
   let next = 0;
@@ -70,7 +70,7 @@ export function unreduce(x: Tensor, like: TensorMeta, { dims, keepDim }: Attrs):
   return bind1(unreduceOp, [x, like as Tensor], { dims: dims!, keepDim: keepDim! });
 }
 
-/** First and last dimensions are summed, those between are kept: one first entry after the other. */
+/** Whether the first and last dimensions are summed and those in between kept, as in sums per channel. */
 export function isByChannel(shape: Shape, dims: readonly number[]): boolean {
   const kept = shape.flatMap((_, dim) => (dims.includes(dim) ? [] : [dim]));
   const [first, last] = [kept[0] ?? 0, kept.at(-1) ?? 0];
@@ -82,7 +82,7 @@ export function isByChannel(shape: Shape, dims: readonly number[]): boolean {
 
 const summedByChannel = summedEntries(() => addSumOp);
 
-/** The dimensions before all that are reduced; of sums by channel, the first. */
+/** Rows of the dimensions before all reduced ones; for sums by channel, of the first dimension. */
 const reducedRows: RowRule = (inputs, outputs, attrs) => {
   const dims = attrs.dims as readonly number[];
   if (isByChannel(inputs[0]!.shape, dims)) return summedByChannel(inputs, outputs, attrs);
@@ -107,9 +107,9 @@ export const sumOp = defineOp({
 });
 
 /**
- * In place: a sum over attr `dims` that continues from the entries of dimension 0 before. Its bits are
- * those of one sum where dimension 0 and the last ones are summed and those between are not, as of
- * images by channel. Written by the compiler only.
+ * In place: a sum over attr `dims` continued from the previous entries of dimension 0. Bitwise identical to one
+ * sum if dimension 0 and the last ones are summed and those in between are not, as for images by channel. Only the
+ * compiler emits it.
  */
 export const addSumOp = defineOp({
   name: 'addSum_',
@@ -130,15 +130,15 @@ export interface ReduceOptions {
   readonly keepDim?: boolean;
 }
 
-/** One dimension, or several; by default, or for null, all. */
+/** One dimension, or several; all if omitted or null. */
 export type Dims = number | readonly number[] | null | undefined;
 
-/** Dimensions by keyword, in place of both arguments: `x.sum({ dim: 0, keepDim: true })`. */
+/** Dimensions by keyword, instead of both arguments: `x.sum({ dim: 0, keepDim: true })`. */
 export interface DimOptions extends ReduceOptions {
   readonly dim?: Dims;
 }
 
-/** True where `positional` has something to do: keywords, or names that are not options. */
+/** Whether the arguments need `positional`: they contain keywords, or unknown option names. */
 export function hasKeywords<O extends ReduceOptions>(
   dims: Dims | (O & DimOptions),
   options: O,
@@ -156,7 +156,7 @@ const reduceNames: readonly string[] = ['keepDim'];
 const isKeywords = <O>(dims: Dims | O): dims is O =>
   typeof dims === 'object' && dims !== null && !Array.isArray(dims) && !isNumber(dims);
 
-/** Dimensions and options from any form of them. Throws ArgumentError for names that are not options. */
+/** Normalizes dimensions and options from any form. Throws ArgumentError for unknown option names. */
 export function positional<O extends ReduceOptions>(
   op: string,
   dims: Dims | (O & DimOptions),
@@ -192,7 +192,7 @@ export function reduceAttrs(
   return { dims: normalized.sort((a, b) => a - b), keepDim };
 }
 
-/** Over all dimensions when `dims` is omitted. Integers and booleans sum as int32. */
+/** Sums over `dims`, by default all dimensions. Integers and booleans sum as int32. */
 export function sum(
   x: Tensor,
   dims?: Dims | DimOptions,

@@ -1,4 +1,4 @@
-/** The reduction of a loss per element. */
+/** The reduction of elementwise losses. */
 
 import { ArgumentError } from '../../errors/errors.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
@@ -7,7 +7,7 @@ import { mean, sum } from './reduce.ts';
 export type Reduction = 'mean' | 'sum' | 'none';
 
 export interface LossOptions {
-  /** 'mean' by default; 'none' keeps a loss per element. */
+  /** 'mean' by default; 'none' keeps the elementwise losses. */
   readonly reduction?: Reduction;
 }
 

@@ -50,9 +50,9 @@ function running(kernel: NamedKernel<'cummax' | 'cummin'>) {
   };
 }
 
-/** Returns `[values, indices]`: the largest entry so far, and its last position. NaN counts as the largest. */
+/** Returns `[values, indices]`: the largest entry so far, and its last index. NaN counts as the largest. */
 export const cummax = running(named('cummax', scansKernels.cummax));
-/** Returns `[values, indices]`: the smallest entry so far, and its last position. NaN counts as the smallest. */
+/** Returns `[values, indices]`: the smallest entry so far, and its last index. NaN counts as the smallest. */
 export const cummin = running(named('cummin', scansKernels.cummin));
 
 export const logcumsumexpGradOp: OpRecord = defineOp({
@@ -80,9 +80,12 @@ export const logcumsumexpOp: OpRecord = defineOp({
   },
 });
 
-/** The gradient of `logcumsumexp` in ops that can be differentiated again: e^x · Σ from the end of dy · e^(−out). */
+/**
+ * Computes the gradient of `logcumsumexp` with ops that can be differentiated again: eˣ · the sum from the end of
+ * dy · e^(−out).
+ */
 function recordedGradient(dy: Tensor, x: Tensor, out: Tensor, dim: number): Tensor {
-  // Cancels; without it large x would overflow.
+  // Cancels out, but prevents large x from overflowing.
   const shift = noGrad(() => finiteOr0(amax(x, dim, { keepDim: true })));
   const rest = cumsumFromEnd(mul(dy, exp(sub(shift, out))), dim);
   return mul(exp(sub(x, shift)), rest);
@@ -90,7 +93,7 @@ function recordedGradient(dy: Tensor, x: Tensor, out: Tensor, dim: number): Tens
 
 const finiteOr0 = (a: Tensor): Tensor => dropWhere(a, logicalNot(isfinite(a)));
 
-/** ln Σ eˣ of everything up to each entry, without overflow. */
+/** ln Σ eˣ over everything up to each entry, without overflow. */
 export function logcumsumexp(x: Tensor, dim: number): Tensor {
   expectTensors('logcumsumexp', x);
   const at = normalizeDim(dim, x.rank, 'logcumsumexp');

@@ -36,7 +36,7 @@ function partialSums(x: Tensor, dim: number, reverse: boolean): Tensor {
   return bind1(cumsumOp, [x], { dim, reverse });
 }
 
-/** Partial sums from the end of a dimension of a tensor with dimensions. */
+/** Partial sums from the end of a dimension; not for scalars. */
 export const cumsumFromEnd = (x: Tensor, dim: number): Tensor => partialSums(x, dim, true);
 
 export const cumprodOp: OpRecord = defineOp({
@@ -51,7 +51,7 @@ export const cumprodOp: OpRecord = defineOp({
   },
 });
 
-/** Right with zeros in x; its own gradients divide by x. */
+/** Correct for zeros in x; its own gradients divide by x. */
 export const cumprodGradOp: OpRecord = defineOp({
   name: 'cumprodGrad',
   operands: { dy: 'data', x: 'data' },
@@ -75,7 +75,7 @@ export const cumprodGradOp: OpRecord = defineOp({
   },
 });
 
-/** A scalar counts as one entry; int32 and bool are added and multiplied as int32. */
+/** Runs a scan. A scalar counts as one entry; int32 and bool are summed and multiplied as int32. */
 function scan(op: OpRecord, x: Tensor, dim: number, attrs: { readonly reverse?: boolean }): Tensor {
   const at = normalizeDim(dim, x.rank, op.name);
   const dtype = dtypes[x.dtype].floating ? x.dtype : 'int32';
@@ -117,7 +117,7 @@ export const prodOp = defineOp({
   },
 });
 
-/** The product of all elements, or along `dim`. int32 and bool multiply as int32. */
+/** The product of all elements, or along `dim`. int32 and bool are multiplied as int32. */
 export function prod(x: Tensor, dim: number | null = null, keepDim = false): Tensor {
   expectTensors('prod', x);
   expectFlag('prod', 'keepDim', keepDim);

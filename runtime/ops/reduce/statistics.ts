@@ -1,4 +1,4 @@
-/** Reductions that are made of others. */
+/** Reductions composed of other reductions. */
 
 import { noGrad } from '../../autograd/grad-mode.ts';
 import { dtypes } from '../../spec/dtype.ts';
@@ -31,16 +31,16 @@ import {
 } from './reduce.ts';
 
 export interface VarianceOptions extends ReduceOptions {
-  /** The sum of squares is divided by the number of elements less this. 1 by default. */
+  /** The sum of squares is divided by the number of elements minus this. 1 by default. */
   readonly correction?: number;
 }
 
-/** Variance options with the dimensions among them. */
+/** Variance options including the dimensions. */
 export type VarianceKeywords = VarianceOptions & DimOptions;
 
 const varianceNames = ['keepDim', 'correction'] as const;
 
-/** The mean squared distance from the mean, over all dimensions or `dims`. */
+/** The variance over all dimensions or `dims`. */
 export function variance(
   x: Tensor,
   dims?: Dims | VarianceKeywords,
@@ -60,7 +60,7 @@ export function variance(
   });
 }
 
-/** The root of the variance. */
+/** The standard deviation. */
 export function std(
   x: Tensor,
   dims?: Dims | VarianceKeywords,
@@ -103,8 +103,8 @@ export function stdMean(
 }
 
 /**
- * (Σ |x|^p)^(1/p); p may be Infinity (the largest), −Infinity (the smallest) and 0 (how many are not 0).
- * 'fro' is 2; 'nuc' is the sum of the singular values of matrices, over the two `dims`.
+ * (Σ |x|^p)^(1/p); p may be Infinity (the maximum), −Infinity (the minimum) and 0 (the number of nonzero
+ * elements). 'fro' is 2; 'nuc' is the sum of the singular values of matrices, over the two `dims`.
  */
 export function norm(
   x: Tensor,
@@ -129,7 +129,7 @@ export function norm(
   });
 }
 
-/** At 0 the powers have no slope, or an infinite one: it counts as 0. */
+/** At 0 the power's slope is undefined or infinite, and is set to 0. */
 function powerNorm(size: Tensor, p: number, dims: Dims, options: ReduceOptions): Tensor {
   if (isBelow(p, 0)) return pow(sum(pow(size, p), dims, options), quotient(1, p));
   const zero = eq(size, 0);
@@ -146,7 +146,7 @@ export function dist(x: Tensor, other: Tensor, p = 2): Tensor {
   return tidy(() => norm(sub(x, other), p));
 }
 
-/** At 0 the slope of the root is infinite; that of the norm counts as 0. */
+/** At 0 the root's slope is infinite; the norm's is set to 0. */
 function rootOfSum(squares: Tensor): Tensor {
   const zero = eq(squares, 0);
   return dropWhere(sqrt(maskedFill(squares, zero, 1)), zero);
@@ -163,7 +163,7 @@ export function logsumexp(
     return logsumexp(x, ...positional('logsumexp', dims, options));
   if (anyHalf(x)) return roundedOnce([x], (own) => logsumexp(own, dims, options));
   return tidy(() => {
-    // The largest cancels, so it counts as a constant; an infinite one must not meet itself.
+    // The maximum cancels out, so it is treated as constant; an infinite one must not be subtracted from itself.
     const own = cast(x, floating(x.dtype));
     const largest = noGrad(() => largestOf(own, dims));
     const shift = dropWhere(largest, logicalNot(isfinite(largest)));
@@ -172,13 +172,13 @@ export function logsumexp(
   });
 }
 
-/** The largest element along the dimensions; 0 if there are no elements. */
+/** The maximum along the dimensions; 0 if there are no elements. */
 function largestOf(x: Tensor, dims: Dims): Tensor {
   const kept = { keepDim: true } as const;
   return x.numel() === 0 ? sum(x, dims, kept) : amax(x, dims, kept);
 }
 
-/** The sum of what is not NaN. */
+/** The sum of the elements that are not NaN. */
 export function nansum(
   x: Tensor,
   dims?: Dims | DimOptions,
@@ -190,7 +190,7 @@ export function nansum(
   return tidy(() => sum(dtypes[x.dtype].floating ? dropWhere(x, isnan(x)) : x, dims, options));
 }
 
-/** The mean of what is not NaN. */
+/** The mean of the elements that are not NaN. */
 export function nanmean(
   x: Tensor,
   dims?: Dims | DimOptions,
@@ -214,13 +214,13 @@ export function aminmax(
   return [amin(x, dims, options), amax(x, dims, options)];
 }
 
-/** How many elements are not 0, as int32. */
+/** The number of nonzero elements, as int32. */
 export function countNonzero(x: Tensor, dims?: Dims): Tensor {
   expectTensors('countNonzero', x);
   return tidy(() => sum(ne(x, 0), dims));
 }
 
-/** Whether some element is not 0. Of none: false. */
+/** Whether any element is nonzero; false if there are none. */
 export function any(
   x: Tensor,
   dims?: Dims | DimOptions,
@@ -232,7 +232,7 @@ export function any(
   return tidy(() => gt(sum(ne(x, 0), dims, options), 0));
 }
 
-/** Whether all elements are not 0. Of none: true. */
+/** Whether all elements are nonzero; true if there are none. */
 export function all(
   x: Tensor,
   dims?: Dims | DimOptions,
@@ -244,7 +244,7 @@ export function all(
   return tidy(() => eq(sum(eq(x, 0), dims, options), 0));
 }
 
-/** Whether all elements are close, as `isclose` says; a bool scalar. */
+/** Whether all elements are close according to `isclose`; a bool scalar. */
 export function allclose(a: Tensor, b: Tensor, options: ClosenessOptions = {}): Tensor {
   return tidy(() => all(isclose(a, b, options)));
 }

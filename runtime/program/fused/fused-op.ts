@@ -15,34 +15,34 @@ import type { OpRecord } from '../../ops/record/define-op.ts';
 import type { Shape } from '../../spec/shape.ts';
 import type { ProgramOp, ValueId, ValueTable } from '../program.ts';
 
-/** The name of fused ops in files. */
+/** The name of fused ops in saved files. */
 export const fusedName = 'fused';
 
 const source = E.input(1);
 
-/** Ops that are no fused ones: of fused ops their parts, and the parts of these. */
+/** Returns the unfused ops inside an op, recursively. */
 export function leavesOf(op: ProgramOp): readonly ProgramOp[] {
   return op.parts ? op.parts.flatMap(leavesOf) : [op];
 }
 
-/** The expression of the op per element; null for an op that can't be part of a fused one. */
+/** Returns the op's per-element expression; null if the op can't be part of a fused op. */
 export function exprOf({ kernel, inPlace }: OpRecord): Expr | null {
   if (kernel.kind === 'pointwise') return kernel.expr;
   return inPlace && kernel.kind === 'named' && kernel.name === 'copyInto' ? source : null;
 }
 
-/** The value that an op makes, or writes in place. */
+/** Returns the value that an op produces or writes in place. */
 export function resultOf({ op, inputs, outputs }: ProgramOp): ValueId {
   return op.inPlace ? inputs[0]! : outputs[0]!;
 }
 
-/** The shape over whose elements a part runs. */
+/** Returns the shape over which a part iterates. */
 export function shapeOf(part: ProgramOp, values: ValueTable): Shape {
   return values[resultOf(part)]!.shape;
 }
 
 /**
- * One op that does all `parts`, which run over one shape. `results` are the values among theirs that are read
+ * Returns one op that performs all `parts`, which iterate over one shape. `results` are the values that are read
  * elsewhere; the others take no memory.
  */
 export function fusedOp(
@@ -52,7 +52,7 @@ export function fusedOp(
 ): ProgramOp {
   const inputs: ValueId[] = [];
   const operandOf = new Map<ValueId, number>();
-  /** The part with the value as it is now. */
+  /** The part that last wrote each value. */
   const latest = new Map<ValueId, number>();
   const made = new Set<ValueId>();
   const operand = (id: ValueId): number => {
@@ -92,15 +92,15 @@ export function fusedOp(
 
 interface Composite {
   readonly kernel: OpRecord['kernel'];
-  /** The device of all its values: some parts, such as those that draw random numbers, read no value. */
+  /** The device of all its values; some parts, such as random ops, read none. */
   readonly device: Device;
   readonly writes: readonly unknown[];
   readonly attrs: Attrs;
-  /** The operands; by default any number, all of which are read. */
+  /** The operands; by default any number, all read. */
   readonly operands?: OpRecord['operands'];
 }
 
-/** The op that represents `parts`: named after them, and at the position of the first that has one. */
+/** Returns the op that represents `parts`: named after them, at the first known position. */
 export function compositeOp(
   parts: readonly ProgramOp[],
   inputs: readonly ValueId[],
@@ -128,7 +128,7 @@ export function compositeOp(
   };
 }
 
-/** The attributes of all parts, each under the name that `nameIn` gives it. */
+/** Returns the attributes of all parts, renamed by `nameIn`. */
 export function attrsOf(
   parts: readonly ProgramOp[],
   nameIn: (part: number, name: string) => string,
@@ -143,10 +143,10 @@ export function attrsOf(
   return attrs;
 }
 
-/** Parts that are named; of more there is the number. */
+/** The largest number of parts listed by name; beyond it, the name contains the count. */
 const namedParts = 6;
 
-/** Names the first ops, without the views between them. */
+/** Names the first ops, skipping views. */
 function nameOf(parts: readonly ProgramOp[]): string {
   const ops = parts.flatMap(leavesOf).filter(({ op }) => op.kernel.kind !== 'view');
   const names = ops.slice(0, namedParts).map(({ op }) => op.name);
@@ -154,7 +154,7 @@ function nameOf(parts: readonly ProgramOp[]): string {
   return `${fusedName}(${names.join('·')}${more > 0 ? `·${more} more` : ''})`;
 }
 
-/** Throws what a part throws for operands that it doesn't take. */
+/** Infers every part's results; throws the part's error for operands it rejects. */
 function inferResults(
   parts: readonly ProgramOp[],
   inputs: readonly ValueId[],

@@ -11,7 +11,7 @@ import { exprOf, shapeOf } from './fused-op.ts';
 /** All elements as one row: a device without inner memory takes each element through all stages. */
 const wholeCut: Stage['cut'] = { count: 1, inputs: [], outputs: [], attrs: () => ({}), least: 1 };
 
-/** Ops with elements that may go through pointwise ops before they are stored. */
+/** Ops whose elements may pass through pointwise ops before they are stored. */
 const heads: ReadonlySet<KernelName> = new Set<KernelName>([
   'matmul',
   'sum',
@@ -24,8 +24,8 @@ const heads: ReadonlySet<KernelName> = new Set<KernelName>([
 const isHead = ({ op }: ProgramOp) => op.kernel.kind === 'named' && heads.has(op.kernel.name);
 
 /**
- * Whether the op may be one of a product or sum and pointwise ops on its elements, on a device that fuses and has no
- * inner memory.
+ * Whether the op may be part of a product or sum fused with pointwise ops on its elements, on a device that
+ * supports fusion but has no inner memory.
  */
 export function isHeadedPart(given: ProgramOp, values: ValueTable): boolean {
   const { op, inputs, outputs, attrs, before, call, regions } = given;
@@ -45,8 +45,8 @@ export function isHeadedPart(given: ProgramOp, values: ValueTable): boolean {
 }
 
 /**
- * One product or sum, and pointwise ops of its shape that don't decide its operands, as a staged op of one row. Null
- * for other parts, and for more operands and results than the device binds.
+ * Returns a staged body of one row for a product or sum followed by pointwise ops of its shape that don't
+ * determine its operands. Null for other parts, or for more operands and results than the device can bind.
  */
 export function headedBody(
   parts: readonly ProgramOp[],
@@ -102,7 +102,7 @@ function loopShape(part: ProgramOp, values: ValueTable) {
   return kernel.kind === 'fused' ? kernel.body.shape : shapeOf(part, values);
 }
 
-/** Values that the part writes in place. */
+/** Returns the values that the part writes in place. */
 function targets(part: ProgramOp): readonly ValueId[] {
   return writtenOperands(part).map((i) => part.inputs[i]!);
 }

@@ -6,7 +6,10 @@ import type { ProgramOp, ValueId, ValueTable } from '../program.ts';
 import { writtenOperands } from '../writes.ts';
 import { attrsOf, compositeOp, exprOf } from './fused-op.ts';
 
-/** Whether no part touches a value that another one makes or writes: they may run in any order, or at once. */
+/**
+ * Whether no part touches a value that another part produces or writes, so that they may run in any order or
+ * simultaneously.
+ */
 export function areApart(parts: readonly ProgramOp[]): boolean {
   const owner = new Map<ValueId, ProgramOp>();
   for (const part of parts) {
@@ -19,14 +22,14 @@ export function areApart(parts: readonly ProgramOp[]): boolean {
   return parts.every((part) => part.inputs.every((id) => (owner.get(id) ?? part) === part));
 }
 
-/** Whether the op is element by element, by itself or as a fused one. */
+/** Whether the op is pointwise, fused or not. */
 function isPointwise({ op, parts }: ProgramOp): boolean {
   return op.kernel.kind === 'fused' || (!parts && exprOf(op) !== null);
 }
 
 const known = new WeakMap<ProgramOp, string>();
 
-/** Text that is the same for ops of one kernel with the same numbers. */
+/** Returns text that is equal for ops with the same kernel and the same numbers. */
 export function likenessOf(op: ProgramOp, values: ValueTable): string {
   let likeness = known.get(op);
   if (likeness === undefined) {
@@ -54,7 +57,7 @@ function writeLikeness({ op, inputs, outputs, attrs }: ProgramOp, values: ValueT
   return JSON.stringify([body, numbers, dtypes]);
 }
 
-/** One op that does pointwise `parts` that are apart; null for others. */
+/** Returns one op that performs independent pointwise `parts`; null for other parts. */
 export function listOp(
   parts: readonly ProgramOp[],
   results: readonly ValueId[],

@@ -15,7 +15,7 @@ import type { ProgramOp, ValueId, ValueTable } from '../program.ts';
 import { writtenOperands } from '../writes.ts';
 import { exprOf } from './fused-op.ts';
 
-/** Whether the op shows all elements of its operand in their order: the same memory under another shape. */
+/** Whether the op is a view of all elements of its operand in order: the same memory with another shape. */
 export function isAlias({ op, inputs, outputs, attrs }: ProgramOp, values: ValueTable): boolean {
   if (op.kernel.kind !== 'view' || hasChangingAttrs(attrs)) return false;
   const [base, view] = [values[inputs[0]!]!, values[outputs[0]!]!];
@@ -31,7 +31,7 @@ export function isAlias({ op, inputs, outputs, attrs }: ProgramOp, values: Value
 const noCuts: readonly RowCut[] = [];
 const known = new WeakMap<ProgramOp, readonly RowCut[]>();
 
-/** How an op of a program falls into rows: not at all where it must stay an op of its own. */
+/** Returns how an op can be cut into rows; empty if it must stay a separate op. */
 export function rowCutsOf(given: ProgramOp, values: ValueTable): readonly RowCut[] {
   let cuts = known.get(given);
   if (!cuts) {
@@ -46,7 +46,7 @@ function ruleOf({ op, parts }: ProgramOp): RowRule | undefined {
   return (parts && op.kernel.kind === 'fused') || exprOf(op) ? pointwiseRows : undefined;
 }
 
-/** The values that an op's kernel writes: its results, or its target. */
+/** Returns the values that an op's kernel writes: its results, or its target. */
 function writtenValues({ op, inputs, outputs }: ProgramOp): readonly ValueId[] {
   return op.inPlace ? inputs.slice(0, 1) : outputs;
 }
@@ -61,11 +61,11 @@ function findCuts(given: ProgramOp, values: ValueTable): readonly RowCut[] {
   );
   if (!isTold) return noCuts;
   const metas = (ids: readonly ValueId[]) => ids.map((id) => values[id]!);
-  // A fused op that only writes in place has a shape by what it writes.
+  // A fused op that only writes in place takes its shape from what it writes.
   const written = writtenValues(given);
   const shown = written.length > 0 ? written : writtenOperands(given).map((i) => inputs[i]!);
   if (shown.length === 0) return noCuts;
-  // Of a shape, strides say nothing: it may be that of one number, repeated.
+  // For an operand read by shape alone, the strides mean nothing; it may be one repeated number.
   const read = metas(inputs).map((meta, i) =>
     operandUse(op, i) === 'shape' ? contiguousMeta(meta, meta.device) : meta,
   );
@@ -80,7 +80,7 @@ function findCuts(given: ProgramOp, values: ValueTable): readonly RowCut[] {
   return written.length > 0 ? cuts : cuts.map((cut) => ({ ...cut, outputs: [] }));
 }
 
-/** Values by what they are in a staged op: an alias is its base. */
+/** Resolves aliases of a staged op's values to their bases. */
 class Bases {
   readonly #base = new Map<ValueId, ValueId>();
 
@@ -102,8 +102,9 @@ interface CutPart {
 }
 
 /**
- * The parts cut into one number of rows, as many as possible, such that what one makes or writes is read by others
- * in the same rows alone. Null where there are no such rows, or a block of them doesn't fit into inner memory.
+ * Cuts the parts into the same number of rows, as many as possible, such that values a part produces or writes are
+ * read by other parts only in the same rows. Null if there are no such rows, or a block of them doesn't fit into
+ * inner memory.
  */
 export function stagedBody(
   parts: readonly ProgramOp[],
@@ -124,7 +125,7 @@ export function haveCommonRows(parts: readonly ProgramOp[], values: ValueTable):
   return false;
 }
 
-/** The parts cut into each number of rows that all of them have, as many as possible first. */
+/** Yields the parts cut into each common number of rows, the largest number first. */
 function* inRows(parts: readonly ProgramOp[], values: ValueTable): Generator<BodyBuilder> {
   const bases = new Bases(parts, values);
   const ops = parts.flatMap((part, index) => (isAlias(part, values) ? [] : [{ part, index }]));
@@ -155,7 +156,7 @@ class BodyBuilder {
 
   build(results: readonly ValueId[], operands: readonly ValueId[]): StagedBody | null {
     if (!this.isApart()) return null;
-    // A sum over rows has no memory in a block of them.
+    // A sum over rows has no memory within a block of rows.
     const shown = new Set(results.map((id) => this.#bases.of(id)));
     if ([...this.#sums()].some((id) => !shown.has(id))) return null;
     const slots = this.#slots(shown);
@@ -196,7 +197,7 @@ class BodyBuilder {
       slots: slots.bytes,
       longestRow: Math.max(...touched.map((id) => this.#rowBytes(id))),
       writes: this.#written().map((id) => operandOf.get(id)!),
-      // A sum is there from the first block on, while others are still to be read.
+      // A sum is written from the first block on, while other operands are still to be read.
       overwrites: results.map((id) =>
         this.#sums().has(this.#bases.of(id))
           ? new Set<number>()
@@ -205,12 +206,12 @@ class BodyBuilder {
     };
   }
 
-  /** Sums over all rows. */
+  /** Returns the values that are sums over all rows. */
   #sums(): ReadonlySet<ValueId> {
     return new Set(this.#parts.flatMap(({ part, cut }) => (cut.goesOn ? part.outputs : [])));
   }
 
-  /** External memory that parts write in place. */
+  /** Returns the external values that parts write in place. */
   #written(): ValueId[] {
     const made = new Set(this.#parts.flatMap(({ part }) => part.outputs));
     const written = this.#parts.flatMap(({ part }) =>
@@ -224,14 +225,14 @@ class BodyBuilder {
     return Math.ceil((sizeOf(shape) * device.elementBytes(dtype)) / this.#rows);
   }
 
-  /** Whether the slice takes all elements of the value, row after row. */
+  /** Whether the slice covers all elements of the value, row after row. */
   #isWhole(slice: RowSlice | null, { count }: RowCut, id: ValueId): boolean {
     const meta = this.#values[id]!;
     const size = sizeOf(meta.shape);
     return slice !== null && isContiguousMeta(meta) && slice.step * count === size;
   }
 
-  /** Whether the values that the parts make and write are accessed by rows alone. */
+  /** Whether all values that the parts produce and write are accessed by rows only. */
   isApart(): boolean {
     const made = new Set(this.#parts.flatMap(({ part }) => part.outputs));
     const changing = new Set<ValueId>([...made, ...this.#written()]);
@@ -242,7 +243,7 @@ class BodyBuilder {
         const base = this.#bases.of(id);
         if (!changing.has(base)) return true;
         if (sums.has(base)) return false;
-        // Of a value that is made here and read for its shape alone there is no memory to ask for.
+        // A value produced here and read by shape alone has no memory to take the shape from.
         if (made.has(base) && operandUse(part.op, i) === 'shape') return false;
         return this.#isWhole(cut.inputs[i]!, cut, id);
       });
@@ -252,7 +253,7 @@ class BodyBuilder {
     });
   }
 
-  /** Inner memory of values that are not results; a value takes that of one that no later part reads. */
+  /** Assigns inner memory to values that are not results, reusing the slot of a value that no later part reads. */
   #slots(results: ReadonlySet<ValueId>): { of: Map<ValueId, number>; bytes: number[] } {
     const last = new Map<ValueId, number>();
     this.#parts.forEach(({ part }, i) => {
@@ -275,8 +276,8 @@ class BodyBuilder {
   }
 
   /**
-   * Operands that are read by rows, and before the result is written: where the part that writes it reads them, that
-   * part's own kernel must allow it.
+   * Returns the operands whose memory the result may take: read by rows, and before the result is written. If the
+   * part that writes the result reads them, its kernel must allow it.
    */
   #overwritable(
     result: ValueId,

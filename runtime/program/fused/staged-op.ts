@@ -9,7 +9,7 @@ import { areApart, listOp } from './list-op.ts';
 import { haveCommonRows, stagedBody } from './row-parts.ts';
 import { tiledBody } from './tiled-parts.ts';
 
-/** Whether the parts are element by element over one shape: those of one fused kernel. */
+/** Whether the parts are pointwise over one shape, as in one fused kernel. */
 function arePointwise(parts: readonly ProgramOp[], values: ValueTable): boolean {
   if (parts.some(({ op, parts: inner }) => inner || exprOf(op) === null)) return false;
   const shape = shapeOf(parts[0]!, values);
@@ -17,8 +17,8 @@ function arePointwise(parts: readonly ProgramOp[], values: ValueTable): boolean 
 }
 
 /**
- * One op that runs all parts: separately, in one pass over elements, or row by row. Null for parts that
- * can't be one op.
+ * Returns one op that runs all parts: separately, in one pass over the elements, or row by row. Null if they can't
+ * be one op.
  */
 export function oneOp(
   parts: readonly ProgramOp[],
@@ -32,10 +32,9 @@ export function oneOp(
 }
 
 /**
- * One op that takes a few rows at a time through all `parts`: ops with rows that don't depend on each other, fused
- * ones, and views that show a value in another shape. `results` are the values that are read elsewhere; the others
- * take no memory. Null where the parts have no rows in common. On a GPU: a product or
- * sum, and pointwise ops on its elements.
+ * Returns one op that takes a few rows at a time through all `parts`: ops with independent rows, fused ops, and
+ * views that reshape a value. `results` are the values that are read elsewhere; the others take no memory. Null if
+ * the parts have no rows in common. On a GPU: a product or sum, and pointwise ops on its elements.
  */
 function stagedOp(
   parts: readonly ProgramOp[],
@@ -67,7 +66,7 @@ function stagedOp(
   });
 }
 
-/** One op that computes attention, or its gradient, tile by tile. Null for other parts. */
+/** Returns one op that computes attention, or its gradient, tile by tile. Null for other parts. */
 function tiledOp(
   parts: readonly ProgramOp[],
   results: readonly ValueId[],
@@ -85,7 +84,7 @@ function tiledOp(
   });
 }
 
-/** Whether `stagedOp` makes one op of the parts if all their values are read elsewhere. */
+/** Whether `stagedOp` would make one op of the parts if all their values were read elsewhere. */
 export function mayBeStaged(parts: readonly ProgramOp[], values: ValueTable): boolean {
   const { inputs, outputs } = parts[0]!;
   const { device } = values[[...outputs, ...inputs][0]!]!;

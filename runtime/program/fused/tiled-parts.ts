@@ -14,17 +14,17 @@ import { contiguousStrides, sameShape, sizeOf } from '../../spec/shape.ts';
 import type { ProgramOp, ValueId, ValueTable } from '../program.ts';
 import { isAlias } from './row-parts.ts';
 
-/** The role of an op in a tiled op; a `product` may be one with a matrix of other parts, too. */
+/** The role of an op in a tiled op; a `product` may multiply the result of other parts. */
 export type TilePartKind = 'product' | 'pointwise' | 'uniform' | 'row' | 'alias' | 'flip';
 
-/** Returns the role that the op may have in a tiled op of its device; null: it must stay an op of its own. */
+/** Returns the role of the op in a tiled op of its device; null if it must stay a separate op. */
 export function tilePartKind(given: ProgramOp, values: ValueTable): TilePartKind | null {
   const [first] = [...given.outputs, ...given.inputs];
   if (first === undefined || values[first]!.device.mostTileColumns === 0) return null;
   return roleOf(given, values);
 }
 
-/** Returns the role that the op may have in a tiled op of any device. */
+/** Returns the role of the op in a tiled op of any device. */
 function roleOf(given: ProgramOp, values: ValueTable): TilePartKind | null {
   const { op, inputs, outputs, attrs, before, call, regions, parts } = given;
   if (before !== undefined || call || regions || parts || outputs.length !== 1) return null;
@@ -59,7 +59,7 @@ function roleOf(given: ProgramOp, values: ValueTable): TilePartKind | null {
   }
 }
 
-/** Whether the view swaps the last two dimensions of all of a contiguous value. */
+/** Whether the view transposes the last two dimensions of an entire contiguous value. */
 function isFlip(base: TensorMeta, view: TensorMeta): boolean {
   const rank = base.shape.length;
   if (rank < 2 || view.shape.length !== rank || view.offset !== base.offset) return false;
@@ -76,14 +76,14 @@ function isFlip(base: TensorMeta, view: TensorMeta): boolean {
   );
 }
 
-/** All the matrices of one attention: as many batches, rows and columns. */
+/** The grid of the matrices of one attention: number of batches, rows and columns. */
 export interface TileGrid {
   readonly batches: number;
   readonly rows: number;
   readonly columns: number;
 }
 
-/** The grid whose matrices a value of the shape has; null for vectors. */
+/** Returns the grid of matrices of this shape; null for vectors. */
 export function tileGridOf(shape: TensorMeta['shape']): TileGrid | null {
   const [rows, columns] = shape.slice(-2);
   if (rows === undefined || columns === undefined) return null;
@@ -95,10 +95,10 @@ export function isInGrid({ shape }: TensorMeta, { batches, rows, columns }: Tile
   return grid?.batches === batches && grid.rows === rows && grid.columns === columns;
 }
 
-/** The facts of a device that decide what a kernel by tiles has room for. */
+/** Device properties that limit the size of a tiled kernel. */
 type TileLimits = Pick<Device, 'mostTileColumns' | 'mostFusedBuffers'>;
 
-/** Whether the parts are attention, or its gradient, that a device may compute by tiles. */
+/** Whether the parts are attention, or its gradient, that the device can compute by tiles. */
 export function areTiled(
   parts: readonly ProgramOp[],
   results: readonly ValueId[],
@@ -113,9 +113,9 @@ export function areTiled(
 }
 
 /**
- * Attention, or its gradient, by tiles: products of operands, what pointwise ops, random numbers and a softmax make of
- * them, and products with that, which alone are results. Null for other parts, for more operands than a kernel binds, and
- * for wider results than it has registers for.
+ * Returns attention, or its gradient, by tiles: products of operands, pointwise ops, random numbers and a softmax
+ * on them, and products with the outcome, which are the only results. Null for other parts, for more operands than
+ * a kernel can bind, or for results too wide for its registers.
  */
 export function tiledBody(
   parts: readonly ProgramOp[],
@@ -132,7 +132,7 @@ export function tiledBody(
   return builder.finish(results, limits);
 }
 
-/** The matrix that a value shows: that of a node, or its transpose. */
+/** The matrix that a value represents: that of a node, or its transpose. */
 interface Shown {
   readonly node: number;
   readonly isFlipped: boolean;
@@ -153,12 +153,12 @@ class TileBuilder {
     this.#values = values;
   }
 
-  /** False where the op can't be a part. */
+  /** Adds a part; returns false if the op can't be one. */
   add(given: ProgramOp, part: number): boolean {
     const kind = roleOf(given, this.#values);
     const [result] = given.outputs;
     if (kind === null || result === undefined) return false;
-    // What is summed up exists when the op has ended.
+    // Accumulated products are complete only when the op has ended.
     if (given.inputs.some((id) => this.#products.has(id))) return false;
     if (kind === 'alias' || kind === 'flip') return this.#show(given.inputs[0]!, result, kind);
     this.#parts.push({ op: given.op, part });
@@ -173,7 +173,7 @@ class TileBuilder {
 
   finish(results: readonly ValueId[], limits: TileLimits): TiledBody | null {
     const products = results.flatMap((id) => this.#products.get(id) ?? []);
-    // All sums are results, and all results are sums.
+    // The results are exactly the accumulated products.
     if (products.length !== results.length || products.length !== this.#products.size) return null;
     const made = this.#nodes.filter(({ kind }) => kind === 'product').length;
     if (made > mostTileProducts) return null;

@@ -2,15 +2,15 @@ import type { Step } from '../plan.ts';
 import type { ProgramOp, ValueId } from '../program.ts';
 import { leavesOf } from './fused-op.ts';
 
-/** The ops of a list, with the parts of fused ops in their place. */
+/** Returns the ops with fused ops replaced by their parts. */
 export function unfusedOps(ops: readonly ProgramOp[]): ProgramOp[] {
   return ops.flatMap(leavesOf);
 }
 
 /**
- * The parts of fused ops as steps of their own, which have memory of their own: for devices without fused
- * kernels, and for passes that remove some of the parts. Bits are the same. By default all ops are split;
- * otherwise those for which `isApart` returns true.
+ * Returns the steps with fused ops split into their parts, each with its own memory: for devices without fused
+ * kernels, and for passes that remove some of the parts. Results are bitwise identical. By default all fused ops
+ * are split; otherwise those for which `isApart` returns true.
  */
 export function unfusedSteps(
   steps: readonly Step[],

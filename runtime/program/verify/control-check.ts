@@ -11,11 +11,11 @@ import type { PlannedSubgraph, Step } from '../plan.ts';
 import type { ProgramOp, ValueId } from '../program.ts';
 import { expectSpec, type Fail } from './verify-failure.ts';
 
-/** Uses of a graph's values; computed once for all of its control ops. */
+/** Uses of a graph's values, computed once for all of its control ops. */
 interface Uses {
-  /** Results of the graph, and operands of any op, but for the record that a backward op reads. */
+  /** Results of the graph and operands of any op, except the tape that a backward op reads. */
   readonly read: ReadonlySet<ValueId>;
-  /** The step of forward, by its last result. */
+  /** The forward step that produced each tape (its last result). */
   readonly madeBy: ReadonlyMap<ValueId, Step>;
 }
 
@@ -42,7 +42,7 @@ function usesOf(graph: PlannedSubgraph): Uses {
   return uses;
 }
 
-/** One operator of control, and what may be expected of its operands, results and the programs inside it. */
+/** Checks the operands, results and regions of one control op. */
 export class ControlCheck {
   readonly step: Step;
   readonly graph: PlannedSubgraph;
@@ -62,7 +62,7 @@ export class ControlCheck {
     return ids.map((id) => this.graph.values[id]!);
   }
 
-  /** All but the record for backward, which has no bytes. */
+  /** Returns all results except the tape, which has no bytes. */
   results(): TensorMeta[] {
     const { outputs } = this.step.op;
     const tape = outputs.at(-1);
@@ -72,7 +72,7 @@ export class ControlCheck {
     return this.metas(outputs.slice(0, -1));
   }
 
-  /** A record is read only by the backward of this operator. */
+  /** Only the backward of this op may read its tape. */
   #expectTapeUse(tape: ValueId): void {
     if (usesOf(this.graph).read.has(tape)) this.fail(`%${tape} read as a value`, 'no use');
   }
@@ -126,16 +126,16 @@ export class ControlCheck {
     if (this.step.regions) this.fail('programs inside', 'none');
   }
 
-  /** The step whose record it is. */
+  /** Returns the step that produced the tape. */
   forwardOf(name: string, tape: ValueId | undefined): Step {
     const found = tape === undefined ? undefined : usesOf(this.graph).madeBy.get(tape);
     return found?.op.op.name === name ? found : this.fail(`%${tape}`, `the record of a ${name}`);
   }
 
-  /** Those that come and those that leave are like the results and operands of the forward op. */
+  /** Verifies that incoming and outgoing gradients match the results and operands of the forward op. */
   verifyGradients({ inputs, outputs }: ProgramOp, given: readonly ValueId[]): void {
     const { op } = this.step;
-    // What has come before, for the operands of the regions.
+    // The regions' operands may have earlier gradient contributions.
     const operands = this.step.regions ? inputs.slice(op.attrs.carried ? 0 : 1) : [];
     const asked = [...outputs.slice(0, -1), ...operands];
     const of = this.indices('of', asked.length);
@@ -145,7 +145,7 @@ export class ControlCheck {
     this.expectContiguous([...given, ...op.outputs]);
   }
 
-  /** A list of different whole numbers below a limit. */
+  /** Returns a list of distinct integers below a limit. */
   indices(name: 'of' | 'to', limit: number): readonly number[] {
     const found = this.step.op.attrs[name];
     const isList = Array.isArray(found) && new Set(found).size === found.length;

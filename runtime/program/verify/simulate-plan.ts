@@ -18,13 +18,13 @@ import { verifyControl } from './verify-control.ts';
 import { expectSpec, type Fail, failureAt } from './verify-failure.ts';
 import { verifyParts } from './verify-parts.ts';
 
-/** Memory that a run of the plan would use: who has a share in it, and where it lies in the arena. */
+/** Memory of a simulated run: its owner count, and its span in the arena. */
 interface Storage {
   owners: number;
   readonly place: { readonly from: number; readonly to: number } | null;
 }
 
-/** Where a value lies in its memory: elements before it and from it on that are there to be read. */
+/** A live value's location: the number of readable elements before its first element, and from it on. */
 interface Living {
   readonly storage: Storage;
   readonly before: number;
@@ -36,12 +36,12 @@ class Alive extends Map<ValueId, Living> {
   readonly made = new Set<ValueId>();
 }
 
-/** The steps of a plan as the executor would run them, with the values' metas instead of data. */
+/** Simulates the executor on a plan, with metas instead of data. */
 export class SimulatedPlan {
   readonly #planned: PlannedSubgraph;
   readonly #where: string;
   readonly #alive = new Alive();
-  /** Written, here or before: none is written again. */
+  /** Values defined here or before; none may be defined again. */
   readonly #defined = new Set<ValueId>();
   readonly #placed = new PlacedSpans();
   #fail: Fail;
@@ -92,7 +92,7 @@ export class SimulatedPlan {
     this.#alive.set(id, { storage, before, after });
   }
 
-  /** An arena larger than what lies in it would be memory for nothing. */
+  /** An arena larger than its contents would waste memory. */
   #verifyArena({ arenaBytes, steps }: Plan): void {
     let most = 0;
     for (const { op, places } of steps) {
@@ -174,7 +174,7 @@ export class SimulatedPlan {
     });
   }
 
-  /** Operators that were given nonsense may fail with any error, a stack overflow included. */
+  /** Runs `body`; ops with invalid operands may fail with any error, including a stack overflow. */
   #attempt<T>(body: () => T): T {
     try {
       return body();
@@ -198,7 +198,8 @@ export class SimulatedPlan {
       if (before < 0 || extentOf(shape, strides) > after) {
         this.#fail(`%${id} outside of %${op.inputs[0]}`, 'a view inside its base');
       }
-      // Where each run computes the place, the executor holds it against the base; views of it lie in it.
+      // If each run computes the offset, the executor checks it against the base; views of the value lie in the
+      // value.
       if (hasChangingAttrs(op.attrs)) this.#enter(id, base.storage, 0, extentOf(shape, strides));
       else this.#enter(id, base.storage, before, after);
       return;
@@ -245,7 +246,7 @@ export class SimulatedPlan {
   }
 }
 
-/** Places in the arena are multiples of it. */
+/** Returns the alignment of arena offsets. */
 function placeUnit({ device }: TensorMeta): number {
   return device.allocator.regionLimits?.alignment ?? alignment;
 }

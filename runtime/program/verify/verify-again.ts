@@ -8,9 +8,9 @@ import type { Fail } from './verify-failure.ts';
 const none: ReadonlySet<string> = new Set();
 
 /**
- * Verifies that ops which claim to run again do, as inputs are not copied for them: the same op ran before, in one of the
- * plans, on operands with the same bits, and has rejected none of them. The same op on the same operands makes values with
- * one name; a write gives all that its memory shows a new one.
+ * Verifies ops marked as rematerialized, for which inputs are not copied: the same op must have run before, in one
+ * of the plans, on bitwise identical operands, and accepted them. The same op on the same operands defines values
+ * with one name; a write renames every value that shares the memory.
  */
 export function verifyAgain(plans: readonly Plan[], fail: Fail): void {
   const ops = plans.flatMap(({ steps }) => steps.flatMap(({ op }) => partsOf(op)));

@@ -20,8 +20,8 @@ import {
 } from './verify-scalars.ts';
 
 /**
- * Holds that the programs inside an operator take what it has and give what it returns, and that the
- * backward operator runs the backward of the same programs.
+ * Verifies that a control op's regions take its operands and return its results, and that the backward op runs the
+ * backward of the same regions.
  */
 export function verifyControl(step: Step, graph: PlannedSubgraph, fail: Fail): void {
   const { kernel } = step.op.op;

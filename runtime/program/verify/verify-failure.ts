@@ -2,7 +2,7 @@ import type { TensorSpec } from '../../device/tensor-meta.ts';
 import { DataError } from '../../errors/errors.ts';
 import { dtypes } from '../../spec/dtype.ts';
 
-/** Rejects a file's program: what was found, and what a valid program has. */
+/** Rejects a file's program, given what was found and what a valid program has. */
 export type Fail = (given: string, expected: string) => never;
 
 export function failureAt(where: string): Fail {
@@ -16,7 +16,7 @@ export function failureAt(where: string): Fail {
   };
 }
 
-/** An operator's results may repeat what an attribute says, whatever that is. */
+/** Rejects an invalid spec: an op may infer its results from any attribute. */
 export function expectSpec({ dtype, shape }: TensorSpec, fail: Fail): void {
   if (!Object.hasOwn(dtypes, dtype)) fail(`a result of dtype ${String(dtype)}`, 'a dtype');
   const isShape = Array.isArray(shape) && shape.every((size) => Number.isSafeInteger(size));

@@ -5,7 +5,7 @@ import type { ProgramOp, ValueTable } from '../program.ts';
 import { verifyAttrs } from './verify-attrs.ts';
 import type { Fail } from './verify-failure.ts';
 
-/** Holds that every part of a fused op infers what its values are declared as, and takes its attributes. */
+/** Verifies that every part of a fused op infers the declared specs and accepts its attributes. */
 export function verifyParts({ parts = [] }: ProgramOp, values: ValueTable, fail: Fail): void {
   for (const part of parts) {
     if (part.parts) verifyParts(part, values, fail);

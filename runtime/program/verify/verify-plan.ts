@@ -7,12 +7,11 @@ import { verifyAgain } from './verify-again.ts';
 import { failureAt } from './verify-failure.ts';
 
 /**
- * Verifies that a planned subgraph from a file runs without touching memory that is not its own:
- * every operator infers the dtypes and shapes that the values have, no value is read before it is made or
- * after it was freed, views lie in their bases, and places in the arena are free. What the program computes
- * is its own affair. Throws DataError that names the step.
+ * Verifies that a planned subgraph from a file only touches its own memory: every op infers the declared dtypes
+ * and shapes, no value is read before it is defined or after it is freed, views lie in their bases, and arena
+ * spans don't overlap. It doesn't judge what the program computes. Throws DataError naming the step.
  *
- * Method: the steps are followed as the executor would run them, with the values' metas instead of data.
+ * It simulates the executor's steps with metas instead of data.
  */
 export function verifySubgraph(planned: PlannedSubgraph, where: string): void {
   const { values, forward, backward } = planned;
@@ -27,7 +26,7 @@ export function verifySubgraph(planned: PlannedSubgraph, where: string): void {
   const { saved, plan, retainingPlan } = backward;
   const fail = failureAt(`${where}, backward`);
   const [results, operands] = [forward.outputs.length, forward.inputs.length];
-  // A region may continue from what has come to its operands before.
+  // A region may continue from its operands' earlier gradient contributions.
   const counts = [results, results + operands];
   if (
     gradInputs.length !== forward.inputs.length + leafOutputs.length ||
@@ -67,7 +66,8 @@ export function verifySubgraph(planned: PlannedSubgraph, where: string): void {
         op.op.name === 'add' || op.op === earlierSum || regions ? operandsByOutput(op) : [],
       ),
     );
-    // Sums may go to other names and come back: that each is one is all that a run relies on.
+    // With names, partial sums may move between names, so only being a sum is checked; a run relies on nothing
+    // else.
     const isNamed = each.steps.some(({ op }) => op.op === nameGradientOp);
     sums.forEach((ids, i) => {
       const isSum = (id: ValueId, at: number) =>

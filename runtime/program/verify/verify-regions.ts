@@ -1,4 +1,4 @@
-/** Operators with programs inside, and their backward operators. */
+/** Verifies ops with regions, and their backward ops. */
 
 import { isContiguousMeta } from '../../device/tensor-meta.ts';
 import type { PlannedSubgraph } from '../plan.ts';
@@ -40,7 +40,7 @@ export function verifyBackward(check: ControlCheck, forwardName: 'cond' | 'while
   if ((op.attrs.carried ?? 0) !== carried)
     check.fail('another number of carried values', String(carried));
   check.verifyGradients(forward.op, given);
-  // Only then its record is no use to the body.
+  // The tape is not among the results of the regions.
   for (const { forward: inner, backward, values } of regions) {
     const strided = [...(backward?.gradInputs ?? [])].find(
       (id) => id !== null && !isContiguousMeta(values[id]!),

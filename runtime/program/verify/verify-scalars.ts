@@ -1,4 +1,4 @@
-/** Operators of control without programs inside. */
+/** Verifies control ops without regions. */
 
 import { isNumberCall } from '../../ops/numbers/number-calls.ts';
 import { scalarFunctions } from '../../ops/numbers/scalar-functions.ts';
@@ -38,7 +38,7 @@ export function verifyDraw(check: ControlCheck): void {
   if (check.step.regions) check.fail('programs inside', 'none');
 }
 
-/** Results as the record says, and no programs inside. */
+/** Verifies that the results are as the record says and that there are no regions. */
 export function verifyPlain(check: ControlCheck): void {
   const { op, inputs, outputs, attrs } = check.step.op;
   const fits = op.variadic || inputs.length === op.operands.length;
@@ -92,7 +92,7 @@ function partsOf(check: ControlCheck, text: unknown): readonly unknown[] {
     const parts: unknown = JSON.parse(String(text));
     if (Array.isArray(parts)) return parts;
   } catch {
-    // Said below.
+    // Reported below.
   }
   return check.fail('a line that cannot be read', 'a list as JSON');
 }

@@ -3,9 +3,9 @@ import type { Program, ProgramOp, Region, ValueId } from '../program.ts';
 import { isViewAsDeclared } from './view-metas.ts';
 
 /**
- * Verifies what every phase relies on: each value is defined once and before its uses, operand counts fit
- * the records, every id is in the table, and every view is declared where its op puts it, as the executor
- * and all kernels address memory by what is declared. `available` are values defined elsewhere (for a backward
+ * Verifies invariants that every phase relies on: each value is defined once and before its uses, operand counts
+ * fit the records, every id is in the table, and every view is declared where its op puts it, because the executor
+ * and all kernels address memory by declared metas. `available` are values defined elsewhere (for a backward
  * program, those of forward). Throws InvariantError naming the op.
  */
 export function verifyProgram(program: Program, available: Iterable<ValueId> = []): void {
@@ -40,7 +40,7 @@ function verifyView({ values }: Program, op: ProgramOp): void {
   );
 }
 
-/** A region is verified once, not with each program around it. */
+/** A region is verified once, not with each program that contains it. */
 const verified = new WeakSet<Region>();
 
 function verifyRegion(region: Region): void {

@@ -10,7 +10,7 @@ export function isViewAsDeclared(values: ValueTable, op: ProgramOp): boolean {
   return derived !== null && isSamePlace(declared, derived);
 }
 
-/** The program with every view declared where its op puts it: for passes that give views other operands. */
+/** Returns the program with every view's meta derived again, for passes that change the operands of views. */
 export function withDerivedViews(program: Program): Program {
   const values = [...program.values];
   let changed = false;
@@ -33,7 +33,7 @@ function viewMeta(values: ValueTable, { op, inputs, attrs }: ProgramOp): TensorM
   );
 }
 
-/** Strides of dimensions of size 1, and everything of a tensor without elements, address nothing. */
+/** Compares addresses only: strides of dimensions of size 1, and the meta of an empty tensor, address nothing. */
 function isSamePlace(a: TensorMeta, b: TensorMeta): boolean {
   if (a.dtype !== b.dtype || !sameShape(a.shape, b.shape)) return false;
   if (sizeOf(a.shape) === 0) return true;

@@ -9,26 +9,29 @@ import type { ValueId, ValueTable } from '../../program/program.ts';
 import type { Action } from '../scope/action.ts';
 import type { Scope, Slot } from '../scope/scope.ts';
 
-/** The description of a step that a backend may compute. */
+/** A step that a backend may compute. */
 export interface ComputableStep {
-  /** Puts operands and results where they belong. */
+  /** Allocates the results and updates the attributes. */
   place(slots: readonly Slot[], scalars: Float64Array): void;
-  /** Counts what was written. */
+  /** Increments the versions of written operands. */
   finish(slots: readonly Slot[]): void;
   readonly attrs: Attrs;
 }
 
-/** One step: what the executor does, and its halves around the work of a backend; null where it may do none. */
+/**
+ * One step: the executor's action, and its halves around the backend's computation, or null if the backend may not
+ * compute it.
+ */
 export interface StepActions {
   readonly step: Step;
   readonly run: Action;
   readonly computable: ComputableStep | null;
 }
 
-/** A backend's program goes with the executable that holds it. */
+/** Disposes a backend's program when its executable is collected. */
 const collected = new FinalizationRegistry<CompiledProgram>((program) => program.dispose());
 
-/** A plan bound to a backend: steps are done once each, in order, and memory is placed and freed here. */
+/** A plan bound to a backend: executes every step once, in order; memory is allocated and freed here. */
 export class BackendProgram implements RunningSteps {
   readonly #backend: Backend;
   readonly #device: Device;
@@ -38,11 +41,11 @@ export class BackendProgram implements RunningSteps {
   readonly #compiled: CompiledProgram;
   #slots: readonly Slot[] = [];
   #scalars: Float64Array = new Float64Array(0);
-  /** The step that comes next, and whether it has begun. */
+  /** The index of the next step, and whether it has begun. */
   #next = 0;
   #isOpen = false;
 
-  /** `before`: what the run does before a step. */
+  /** `before` is the executor's work before a step. */
   constructor(
     backend: Backend,
     plan: Plan,
@@ -75,7 +78,7 @@ export class BackendProgram implements RunningSteps {
     }
   }
 
-  /** Runs the program on an asynchronous backend; runs follow one another. */
+  /** Runs the program on an asynchronous backend; runs are serialized. */
   async runAsync({ slots, scalars }: Pick<Scope, 'slots' | 'scalars'>): Promise<void> {
     [this.#slots, this.#scalars, this.#next, this.#isOpen] = [slots, scalars, 0, false];
     try {

@@ -3,14 +3,14 @@ import type { Step } from '../../program/plan.ts';
 import type { ValueTable } from '../../program/program.ts';
 import type { Action } from '../scope/action.ts';
 
-/** A check in the user's code has failed. The caller runs the user's code instead, which throws. */
+/** A check in user code failed. The caller runs the user code instead, which throws. */
 export class FailedCheck extends ArgumentError {}
 
 export function compileAssert({ op }: Step, values: ValueTable): Action {
   const [test] = op.inputs;
   const meta = values[test!]!;
   const { at } = op;
-  // Nothing is computed there: what is checked is taken to hold.
+  // The meta device computes nothing, so the check is assumed to hold.
   if (meta.device.kind === 'meta') return () => {};
   return (slots) => {
     if (meta.device.downloadSync(meta, slots[test!]!, 'itemSync')[0]) return;

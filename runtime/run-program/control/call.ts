@@ -17,7 +17,7 @@ import { Tape } from './tape.ts';
 /** The operands of each run of a call, for its backward. */
 const brought = new WeakMap<RegionRun, readonly GivenOperand[]>();
 
-/** The operands of a run that is on a tape. */
+/** Returns the operands of a run that is on a tape. */
 export function operandsOfRun(region: RegionRun): readonly GivenOperand[] {
   const shapes = brought.get(region);
   invariant(shapes, 'a call that is differentiated was run');
@@ -25,8 +25,8 @@ export function operandsOfRun(region: RegionRun): readonly GivenOperand[] {
 }
 
 /**
- * Runs the program for the shapes that the operands have. Tensors of data-dependent shape, and the
- * elements of lists, are inputs like every other operand; those that die with the op die inside.
+ * Runs the program for the operands' shapes. Tensors of data-dependent shape and list elements are inputs like any
+ * other operand; operands that die with the op die inside.
  */
 export function compileCall(step: Step, values: ValueTable, bind: BindPlan): Action {
   const { op, call: planned } = step;
@@ -91,7 +91,7 @@ function owned({ holder, offset, identity }: Slot): ListItem {
   return { holder: holder!, offset, identity };
 }
 
-/** The tensors of an operand, with one ownership each: the operand's own if it moves and is not shared. */
+/** Returns an operand's tensors, with one reference each: the operand's own if it moves and is not shared. */
 function taken(slot: Slot, form: OperandForm, moves: boolean): readonly ListItem[] {
   const { holder } = slot;
   if (form === 'tensor') {
@@ -109,7 +109,7 @@ function taken(slot: Slot, form: OperandForm, moves: boolean): readonly ListItem
   return items;
 }
 
-/** Runs the backward of the run that is on the tape. Values of the shapes of that run get gradients of these shapes. */
+/** Runs the backward of the run on the tape. Gradients of values of data-dependent shape have that run's shapes. */
 export function compileCallBackward(step: Step, values: ValueTable): Action {
   const { op, frees, call: planned } = step;
   const { forms, dynamic, list: answersList } = planned!.call;

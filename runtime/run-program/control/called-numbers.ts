@@ -1,15 +1,15 @@
 import { type NumberCall, numberCalls } from '../../ops/numbers/number-calls.ts';
 
-/** Numbers that calls in programs have returned. */
+/** Numbers returned by native calls in programs. */
 interface CallLog {
   readonly numbers: number[];
-  /** The next number that a call of a repeated run returns; null: calls are made, and noted. */
+  /** The index of the next number in a replayed run; null if calls are made and recorded. */
   next: number | null;
 }
 
 let log: CallLog | null = null;
 
-/** Makes the call, or returns its number in the run that is repeated. */
+/** Makes the call, or returns its recorded number in a replayed run. */
 export function callNumber(fn: NumberCall): number {
   if (log !== null && log.next !== null && log.next < log.numbers.length) {
     return log.numbers[log.next++]!;
@@ -19,12 +19,12 @@ export function callNumber(fn: NumberCall): number {
   return number;
 }
 
-/** Inside `body`, the numbers of calls are appended to `numbers`. */
+/** Appends the numbers that calls inside `body` return to `numbers`. */
 export function notingCalls<T>(numbers: number[], body: () => T): T {
   return withLog({ numbers, next: null }, body);
 }
 
-/** Inside `body`, calls return these numbers, in their order. */
+/** Makes calls inside `body` return these numbers, in order. */
 export function repeatingCalls<T>(numbers: number[], body: () => T): T {
   return withLog({ numbers, next: 0 }, body);
 }

@@ -14,7 +14,7 @@ import { compileOptionalGradient } from './optional-gradient.ts';
 import { compilePrint } from './print.ts';
 import { compileWhile, compileWhileBackward } from './while-loop.ts';
 
-/** Ops with programs inside. */
+/** Compiles an op with regions. */
 export function compileControl(
   form: ControlForm,
   step: Step,

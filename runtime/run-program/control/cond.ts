@@ -10,8 +10,8 @@ import { resultCount, sumOperand } from './sum-operands.ts';
 import { Tape } from './tape.ts';
 
 /**
- * Reads the condition and runs one region. Reading waits for the device. Operands that die with the op die
- * at their last use inside.
+ * Reads the condition, which waits for the device, and runs one region. Operands that die with the op die at their
+ * last use inside.
  */
 export function compileCond(step: Step, values: ValueTable, bind: BindPlan): Action {
   const { op, regions } = step;
@@ -46,7 +46,10 @@ export function compileCond(step: Step, values: ValueTable, bind: BindPlan): Act
   };
 }
 
-/** The backward of the region that ran; gradients that it doesn't compute are missing, or are the contributions so far. */
+/**
+ * The backward of the region that ran. Gradients that it doesn't compute are missing, or are the contributions so
+ * far.
+ */
 export function compileCondBackward(step: Step, values: ValueTable, bind: BindPlan): Action {
   const { op, frees, regions } = step;
   const [tape, ...given] = op.inputs;
@@ -56,7 +59,7 @@ export function compileCondBackward(step: Step, values: ValueTable, bind: BindPl
   const sums = op.outputs.map((id) => new GradientSum(values[id]!));
   const handed = handedOver(step).slice(1);
   const results = resultCount(step);
-  // Sums go into a region with the share that this op has; gradients of results where they die here.
+  // Earlier sums move into a region with this op's reference; gradients of results move if they die here.
   const moves = (result: number) => result >= results || (handed[of.indexOf(result)] ?? false);
   const earlier = to.map((operand) => of.indexOf(sumOperand(step, operand)));
   const backwards = [true, false].map(
@@ -88,7 +91,7 @@ export function compileCondBackward(step: Step, values: ValueTable, bind: BindPl
             return asked < 0 ? null : sums[asked]!.slot;
           },
           (operand, gradient) => {
-            // The condition is operand 0, which no region receives.
+            // Operand 0 is the condition, which no region receives.
             const place = to.indexOf(operand + 1);
             if (place >= 0) sums[place]!.add(gradient);
           },

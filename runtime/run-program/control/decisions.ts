@@ -1,29 +1,29 @@
-/** Longer runs are not on record: what is predicted of them would be a program of its own. */
+/** The limit of recorded decisions: a prediction for a longer run would be as large as a program. */
 const mostDecisions = 1 << 16;
 
 /**
- * The decisions of control ops in one run, in the order in which they began: 0 or 1 for the branch that was taken, and
- * the number of iterations. From it the bytes of that run follow.
+ * The decisions of control ops in one run, in the order in which they began: 0 or 1 for the branch taken, and the
+ * number of iterations. They determine the bytes of the run.
  */
 export class Decisions {
   readonly list: number[] = [];
-  /** All of a run that came to its end. */
+  /** Whether the decisions are those of an entire finished run. */
   complete = false;
   #overflowed = false;
 
-  /** Before a run. */
+  /** Called before a run. */
   clear(): void {
     this.list.length = 0;
     this.complete = false;
     this.#overflowed = false;
   }
 
-  /** After a run that came to its end. */
+  /** Called after a run has finished. */
   close(): void {
     this.complete = !this.#overflowed;
   }
 
-  /** Returns the place of the decision, to fill it in later; −1: it is not kept. */
+  /** Returns the index of a decision to be filled in later; −1 if it is not recorded. */
   note(decision: number): number {
     if (this.list.length < mostDecisions) return this.list.push(decision) - 1;
     this.#overflowed = true;
@@ -35,5 +35,5 @@ export class Decisions {
   }
 }
 
-/** Records the decisions of the current run; null: they are not recorded. */
+/** Records the decisions of the current run; null while nothing is recorded. */
 export const decided: { current: Decisions | null } = { current: null };

@@ -6,7 +6,7 @@ import type { ValueTable } from '../../program/program.ts';
 import { sizeOf } from '../../spec/shape.ts';
 import type { Action } from '../scope/action.ts';
 
-/** The size of a tensor of data-dependent shape, as a number of the program. */
+/** Computes the size of a tensor of data-dependent shape as a device scalar. */
 export function compileDimension({ op }: Step, values: ValueTable): Action {
   const [tensor] = op.inputs;
   const [result] = op.outputs;

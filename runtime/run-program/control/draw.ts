@@ -7,7 +7,7 @@ import type { Action } from '../scope/action.ts';
 import type { Slot } from '../scope/scope.ts';
 import { readNumber } from './read-number.ts';
 
-/** Reads the seed and the place in the stream, which waits for the device, and draws from there. */
+/** Reads the seed and the stream position, which waits for the device, and draws from there. */
 export function compileDraw({ op }: Step, values: ValueTable): Action {
   const [result] = op.outputs;
   const meta = values[result!]!;

@@ -10,7 +10,7 @@ import { elementSpec } from '../../program/list-ops.ts';
 import { sizeOf } from '../../spec/shape.ts';
 import { Slot } from '../scope/scope.ts';
 
-/** Fills slots with one number, of one meta. */
+/** Fills slots with a constant, all of one meta. */
 export class Filled {
   readonly #meta: TensorMeta;
   readonly #value: number;
@@ -23,7 +23,7 @@ export class Filled {
     this.#bytes = sizeOf(meta.shape) * meta.device.elementBytes(meta.dtype);
   }
 
-  /** New memory; the slot is its only owner. */
+  /** Allocates memory that only the slot owns. */
   fill(slot: Slot): void {
     const { shape, dtype, device } = this.#meta;
     const attrs = { shape, dtype, value: this.#value };
@@ -42,14 +42,14 @@ function isDynamic(slot: Slot): boolean {
   return slot.holder instanceof DynamicTensor;
 }
 
-/** One more owner of the element. */
+/** Returns a slot with a new reference to the element. */
 function slotOf({ holder, offset }: ListItem): Slot {
   const slot = new Slot();
   slot.put(holder.retain(), offset);
   return slot;
 }
 
-/** The sum of the gradients for one operand, as they come. */
+/** Accumulates the gradients of one operand. */
 export class GradientSum {
   readonly #meta: TensorMeta;
   readonly #sum = new Slot();
@@ -59,7 +59,7 @@ export class GradientSum {
     this.#meta = meta;
   }
 
-  /** One more part, unless it is missing: the first is kept as it is, later ones are added. */
+  /** Adds a contribution unless it is missing: the first is kept unchanged, later ones are added to it. */
   add(part: Slot): void {
     if (!part.holder) return;
     const sum = this.#sum;
@@ -78,7 +78,7 @@ export class GradientSum {
     this.#addTensor(sum, part, this.#meta);
   }
 
-  /** Element by element. */
+  /** Adds element by element. */
   #addList(part: Slot): void {
     const sum = this.#sum;
     const [before, more] = [sum.holder as TensorList, part.holder as TensorList];
@@ -102,7 +102,7 @@ export class GradientSum {
     sum.put(total, 0);
   }
 
-  /** An element of a list may be a list itself. */
+  /** Adds two elements, which may themselves be lists. */
   #addItem(sum: Slot, part: Slot, meta: TensorMeta): void {
     if (!isList(sum) && !isList(part)) {
       this.#addTensor(sum, part, meta);
@@ -115,7 +115,7 @@ export class GradientSum {
     inner.moveTo(sum);
   }
 
-  /** The gradient is of data-dependent shape; an absent one is all zeros. */
+  /** Adds gradients of data-dependent shape; a contribution without such a shape is all zeros. */
   #addDynamic(part: Slot): void {
     const sum = this.#sum;
     if (!isDynamic(part)) return;
@@ -127,7 +127,7 @@ export class GradientSum {
     const [before, more] = [sum.holder as DynamicTensor, part.holder as DynamicTensor];
     const { device, dtype } = this.#meta;
     const { shape } = before;
-    // The kernel for the shape of another run is no use here.
+    // The kernel was bound to another run's shape.
     this.#add = null;
     const [a, b] = [slotOf(before.data), slotOf(more.data)];
     this.#addTensor(a, b, contiguousMeta({ dtype, shape }, device));
@@ -140,7 +140,7 @@ export class GradientSum {
   #addTensor(sum: Slot, part: Slot, meta: TensorMeta): void {
     const { device } = meta;
     this.#add ??= device.prepare(addOp, [meta, meta], [meta], {});
-    // The first term may have other readers: then the sum gets memory of its own.
+    // If the first term has other readers, the sum gets its own memory.
     const alone = sum.holder!.owners === 1;
     const target = alone ? sum : new Slot();
     const bytes = sizeOf(meta.shape) * device.elementBytes(meta.dtype);
@@ -152,12 +152,12 @@ export class GradientSum {
     sum.put(target.holder!, target.offset);
   }
 
-  /** The sum so far, to be taken out by a region that adds its parts itself. */
+  /** The sum so far; a region that adds its contributions itself takes it out. */
   get slot(): Slot {
     return this.#sum;
   }
 
-  /** Goes on from what is in a slot: with its share if it `moves`. */
+  /** Starts from the value in a slot; takes the slot's reference if it `moves`. */
   startFrom(slot: Slot, moves: boolean): void {
     const { holder, offset } = slot;
     if (!holder) return;
@@ -165,7 +165,7 @@ export class GradientSum {
     if (moves) slot.holder = null;
   }
 
-  /** Gives the sum to a slot; it stays empty if nothing came. */
+  /** Moves the sum to a slot, which stays empty if there were no contributions. */
   moveTo(slot: Slot): void {
     const { holder, offset } = this.#sum;
     if (!holder) return;
@@ -178,7 +178,10 @@ export class GradientSum {
   }
 }
 
-/** Outside of the class: compiled, its own name inside of it is a statement beside it, which bundlers keep. */
+/**
+ * Outside the class: when compiled, a class that refers to its own name gets an extra statement, which bundlers
+ * keep.
+ */
 function emptySum(meta: TensorMeta): GradientSum {
   return new GradientSum(meta);
 }

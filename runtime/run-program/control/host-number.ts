@@ -7,7 +7,7 @@ import type { Action } from '../scope/action.ts';
 import { callNumber } from './called-numbers.ts';
 import { readNumber } from './read-number.ts';
 
-/** Reads the numbers, which waits for the device, and puts what the native function returns back there. */
+/** Reads the numbers, which waits for the device, and writes the native function's result back to it. */
 export function compileHostNumber({ op }: Step, values: ValueTable): Action {
   const { fn: name } = op.attrs;
   const fn = isNumberCall(name) ? () => callNumber(name) : scalarFunctions.get(name as string)!;

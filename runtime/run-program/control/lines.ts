@@ -1,16 +1,16 @@
 /**
- * Lines that a program writes while it may still bail out: the user's code, run instead, writes them
- * again. Null: lines are written immediately.
+ * Lines that a program prints while it may still bail out, in which case the user code prints them again. Null if
+ * lines are printed immediately.
  */
 let held: Line[] | null = null;
 
-/** One line, and what is held for it. */
+/** A line, and the values kept for it. */
 export interface Line {
   readonly write: () => void;
   readonly release: () => void;
 }
 
-/** Writes the line now, or late: when the run has come to its end. */
+/** Prints the line immediately, or late: when the run has finished. */
 export function writeLine(line: (isLate: boolean) => Line): void {
   if (held) {
     held.push(line(true));
@@ -24,7 +24,7 @@ export function writeLine(line: (isLate: boolean) => Line): void {
   }
 }
 
-/** Lines of `body` are written after it; where it throws and `isBailout` says so, none is. */
+/** Prints lines of `body` after it; prints none if it throws and `isBailout` returns true. */
 export function holdingLines<T>(body: () => T, isBailout: (error: unknown) => boolean): T {
   const outer = held;
   const lines: Line[] = [];
@@ -47,7 +47,7 @@ export function holdingLines<T>(body: () => T, isBailout: (error: unknown) => bo
   }
 }
 
-/** No line of `body` is written: it is a run beside the user's. */
+/** Suppresses the lines of `body`, which runs in addition to the user's call. */
 export function droppingLines<T>(body: () => T): T {
   const outer = held;
   const lines: Line[] = [];

@@ -11,7 +11,7 @@ import { decided } from './decisions.ts';
 import { GradientSum } from './gradients.ts';
 import { readNumber } from './read-number.ts';
 
-/** Ops on lists. */
+/** Compiles an op on lists. */
 export function compileList(step: Step, values: ValueTable): Action {
   const { name } = step.op.op;
   const compile = actions[name];
@@ -105,14 +105,14 @@ const itemOf = ({ holder, offset, identity }: Slot): ListItem => ({
   identity,
 });
 
-/** The operands and results of one op on lists. */
+/** The operands and results of one list op. */
 class ListStep {
   readonly device: Device;
   readonly #inputs: readonly ValueId[];
   readonly #outputs: readonly ValueId[];
   readonly #step: Step;
   readonly #values: ValueTable;
-  /** This step is the list's last use. */
+  /** Whether this step is the list's last use. */
   readonly #dies: boolean;
 
   constructor(step: Step, values: ValueTable) {
@@ -151,7 +151,7 @@ class ListStep {
     return holder;
   }
 
-  /** The list to change: itself if it is not shared, else a copy. */
+  /** Returns the list to modify: the list itself if it is not shared, else a copy. */
   own(slots: readonly Slot[]): TensorList {
     const list = this.list(slots);
     if (!this.#dies || list.owners > 1) return new TensorList(this.device, list.items);
@@ -178,7 +178,7 @@ class ListStep {
     return holder;
   }
 
-  /** Returns the gradients, changed. */
+  /** Returns a modified list of gradients. */
   gradients(slots: readonly Slot[], change: (list: TensorList) => void): void {
     const list = this.own(slots);
     change(list);

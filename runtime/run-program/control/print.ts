@@ -12,7 +12,7 @@ import { readNumber } from './read-number.ts';
 
 type Method = 'log' | 'info' | 'warn' | 'error' | 'debug';
 
-/** An argument of the console: a constant, a tensor of the program, the number in one, or text of such numbers. */
+/** An argument of the console: a constant, a tensor of the program, its number, or text with such numbers. */
 export type PrintPart =
   | { readonly constant: string | number | boolean | null }
   | { readonly value: number }
@@ -43,7 +43,7 @@ export function compilePrint({ op }: Step, values: ValueTable): Action {
       const tensor = new Tensor({ dtype, shape, strides, offset, device }, holder!.retain());
       shown.push(tensor);
       if (!isLate) return tensor;
-      // The tensor may be written before the line is.
+      // The tensor may be overwritten before the line is printed.
       const copied = noGrad(() => bind1(copy, [tensor]));
       shown.push(copied);
       return copied;

@@ -16,7 +16,7 @@ export class RegionBackward {
   readonly #reads: readonly boolean[];
   readonly #saved: ReadonlySet<number>;
 
-  /** `moves`: the gradient given for a result dies at its last use in the run; else it is shared. */
+  /** `moves` tells whether the gradient of a result dies at its last use in the run, rather than being shared. */
   constructor(region: RegionRun, retains: boolean, moves: (result: number) => boolean) {
     const { values, backward } = region.planned;
     const part = backward!;
@@ -33,9 +33,9 @@ export class RegionBackward {
   }
 
   /**
-   * Runs backward in the scope of one forward run. `given` returns the gradient of a result; null, or an
-   * empty slot: it is missing. `take` gets the gradient of each operand that has one, which may be missing
-   * for the same reason. Without `retains` the scope is freed.
+   * Runs backward in the scope of one forward run. `given` returns the gradient of a result; null or an empty slot
+   * if it is missing. `take` receives the gradient of each operand that has one, which may be missing for the same
+   * reason. Without `retains` the scope is freed.
    */
   run(
     scope: Scope,
@@ -69,7 +69,7 @@ export class RegionBackward {
     else for (const id of this.#plan.freesAtEnd) slots[id]!.release();
   }
 
-  /** After a failure: what was saved stays for another backward, where there may be one. */
+  /** Cleans up after a failure; saved values stay if another backward is possible. */
   #clear(scope: Scope): void {
     if (!this.#retains) {
       this.#region.giveBack(scope);

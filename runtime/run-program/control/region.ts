@@ -5,7 +5,7 @@ import type { BindPlan, Runnable } from '../scope/action.ts';
 import { nameValue } from '../scope/name.ts';
 import { type Scope, ScopePool, type Slot } from '../scope/scope.ts';
 
-/** A planned region with the scopes it runs in; its backward op continues in the same scopes. */
+/** A planned region and its scopes, which the backward op shares. */
 export class RegionRun {
   readonly planned: PlannedSubgraph;
   readonly #scopes: ScopePool;
@@ -22,7 +22,7 @@ export class RegionRun {
     this.#enters = planned.forward.inputs.map((id) => !unused.has(id));
   }
 
-  /** JavaScript numbers are those of the program around. */
+  /** Takes a scope with the JavaScript numbers of the surrounding program. */
   take(scalars: Float64Array): Scope {
     const scope = this.#scopes.take();
     scope.scalars = scalars;
@@ -33,7 +33,7 @@ export class RegionRun {
     this.#scopes.giveBack(scope);
   }
 
-  /** Operand number `index` enters the scope as one more owner of its holder. */
+  /** Puts operand `index` into the scope, with a new reference to its holder. */
   share({ slots }: Scope, index: number, from: Slot): void {
     if (!this.#enters[index]) return;
     nameValue(from);
@@ -41,7 +41,7 @@ export class RegionRun {
     slots[this.planned.forward.inputs[index]!]!.put(holder!.retain(), offset, identity, name);
   }
 
-  /** Moves an operand into the scope together with the slot's own ownership. */
+  /** Moves an operand into the scope, with the slot's reference. */
   move({ slots }: Scope, index: number, from: Slot): void {
     if (this.#enters[index]) {
       nameValue(from);
@@ -57,7 +57,7 @@ export class RegionRun {
     }
   }
 
-  /** Puts one ownership of a holder into the scope. */
+  /** Puts a holder into the scope, taking over one reference. */
   own({ slots }: Scope, index: number, { holder, offset, identity }: ListItem): void {
     if (this.#enters[index])
       slots[this.planned.forward.inputs[index]!]!.put(holder, offset, identity);
@@ -68,14 +68,14 @@ export class RegionRun {
     this.#forward.run(scope);
   }
 
-  /** Result number `index` of the run goes into a slot outside. */
+  /** Puts result `index` of the run into an outer slot. */
   result({ slots }: Scope, index: number, to: Slot): void {
     const from = slots[this.planned.forward.outputs[index]!]!;
     nameValue(from);
     to.put((from.holder as Holder).retain(), from.offset, from.identity, from.name);
   }
 
-  /** Afterwards only what backward reads is in the scope. */
+  /** Frees all values except those that backward reads. */
   endForward({ slots }: Scope): void {
     for (const id of this.planned.forward.freesAtEnd) slots[id]!.release();
   }
@@ -83,7 +83,7 @@ export class RegionRun {
 
 const runs = new WeakMap<PlannedSubgraph, RegionRun>();
 
-/** One per planned region, so that the forward op and its backward op share scopes. */
+/** Returns the one RegionRun of a planned region, so that the forward op and its backward op share scopes. */
 export function regionRun(planned: PlannedSubgraph, bind: BindPlan): RegionRun {
   const existing = runs.get(planned);
   if (existing) return existing;

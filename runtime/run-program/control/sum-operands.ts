@@ -1,16 +1,16 @@
 import type { Step } from '../../program/plan.ts';
 
 /**
- * The number of results, without the tape, of the branch or loop that a backward op belongs to. Numbers of attr `of`
- * below it represent gradients of results; those from it on, gradients that operands of the regions have so far.
+ * Returns the number of results, excluding the tape, of a backward op's branch or loop. Indices in attr `of` below
+ * it denote gradients of results; from it on, the gradients that the regions' operands have so far.
  */
 export function resultCount({ regions }: Pick<Step, 'regions'>): number {
   return regions!.at(-1)!.forward.outputs.length;
 }
 
-/** The number in `of` for what has come to an operand of the forward op. */
+/** Returns the index in `of` for the gradient so far of a forward operand. */
 export function sumOperand(step: Pick<Step, 'op' | 'regions'>, operand: number): number {
-  // The condition of a branch is not an operand of its regions.
+  // Operand 0 of a branch is the condition, which its regions don't take.
   const first = step.op.attrs.carried ? 0 : 1;
   return resultCount(step) + operand - first;
 }

@@ -3,15 +3,15 @@ import { Holder } from '../../device/holder.ts';
 import type { Scope } from '../scope/scope.ts';
 import type { RegionRun } from './region.ts';
 
-/** One run of a region: between forward and backward its scope holds what backward reads. */
+/** One run of a region; between forward and backward, its scope contains what backward reads. */
 interface Recorded {
   readonly region: RegionRun;
   readonly scope: Scope;
 }
 
 /**
- * The record that a control op keeps for backward: one entry for the branch that ran, or one per iteration. It is the
- * holder of the op's last result, without bytes of its own, so that it lives and dies as every other value.
+ * The values that a control op saves for backward: one entry for the branch that ran, or one per iteration. It is
+ * the holder of the op's last result, without bytes of its own, so that it has a live range like any other value.
  */
 export class Tape extends Holder {
   readonly #entries: Recorded[] = [];
@@ -24,7 +24,7 @@ export class Tape extends Holder {
     return this.#entries.length;
   }
 
-  /** The op's backward may run again: in a program around the one that runs it. */
+  /** Whether the op's backward may run again, in a surrounding program. */
   get isShared(): boolean {
     return this.owners > 1;
   }
@@ -37,7 +37,7 @@ export class Tape extends Holder {
     return this.#entries[index]!;
   }
 
-  /** The youngest entry, whose scope is the caller's from now on. */
+  /** Removes the latest entry; its scope passes to the caller. */
   pop(): Recorded {
     return this.#entries.pop()!;
   }

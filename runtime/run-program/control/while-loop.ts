@@ -12,8 +12,9 @@ import { sumOperand } from './sum-operands.ts';
 import { Tape } from './tape.ts';
 
 /**
- * Runs the body until the condition is false. The carried values move from iteration to iteration: in an iteration only
- * its scope holds them, so that each dies at its last use there. So do their starts, if they die with the op.
+ * Runs the body until the condition is false. Carried values move from one iteration to the next: only the
+ * iteration's scope owns them, so each dies at its last use there. So do the initial values if they die with the
+ * op.
  */
 export function compileWhile(step: Step, values: ValueTable, bind: BindPlan): Action {
   const { op, regions } = step;
@@ -27,7 +28,7 @@ export function compileWhile(step: Step, values: ValueTable, bind: BindPlan): Ac
   const captured = op.inputs.slice(results.length);
   const recorded = body.planned.backward !== null;
   const moves = handedOver(step);
-  // The state of the current run; a body that runs its own loop again has another step.
+  // The state of the current run. A body that reruns this loop has another step.
   const enter = (
     carried: readonly Slot[],
     slots: readonly Slot[],
@@ -101,8 +102,8 @@ export function compileWhile(step: Step, values: ValueTable, bind: BindPlan): Ac
 }
 
 /**
- * Walks the tape back: the gradients of the carried values go from iteration to iteration, the others are summed. Where
- * no iteration computes one it is missing.
+ * Walks the tape backwards: gradients of carried values pass from iteration to iteration, the others are summed. A
+ * gradient that no iteration computes is missing.
  */
 export function compileWhileBackward(step: Step, values: ValueTable, bind: BindPlan): Action {
   const { op, frees, regions } = step;
@@ -141,7 +142,7 @@ export function compileWhileBackward(step: Step, values: ValueTable, bind: BindP
             (result) => {
               if (result < carried) return after[result]!;
               const operand = result - carried;
-              // Other iterations contribute to the gradient of an iteration's operand only where it is the loop's operand.
+              // Earlier contributions apply only to the loop's own operands, not to those of later iterations.
               const place = operand < carried && iteration > 0 ? -1 : to.indexOf(operand);
               return place < 0 ? null : sums[place]!.slot;
             },

@@ -4,16 +4,16 @@ import { InvariantError } from '../../errors/invariant.ts';
 import { ownPlace } from './identity.ts';
 import { noName } from './name.ts';
 
-/** A value's place in a scope: an owner of its holder while the value is live. */
+/** A value's slot in a scope, which owns a reference to its holder while the value is live. */
 export class Slot implements Operand {
   holder: Holder | null = null;
   offset = 0;
-  /** Tells tensors at one place apart (`identity.ts`). */
+  /** Distinguishes tensors at the same location (`identity.ts`). */
   identity = ownPlace;
-  /** Tells tensors apart that have gone through branches or loops (`name.ts`); stays when the slot is empty. */
+  /** Distinguishes tensors that have passed through branches or loops (`name.ts`); kept when the slot is emptied. */
   name = noName;
 
-  /** Takes over one ownership. */
+  /** Takes over one reference. */
   put(holder: Holder, offset: number, identity = ownPlace, name = noName): void {
     this.holder = holder;
     this.offset = offset;
@@ -27,12 +27,12 @@ export class Slot implements Operand {
   }
 }
 
-/** The variables of one run of a subgraph, one slot per value; forward and backward share it. */
+/** The variables of one run of a subgraph, one slot per value; shared by forward and backward. */
 export class Scope {
   readonly slots: readonly Slot[];
   /** JavaScript numbers of this run, for forward and backward. */
   scalars: Float64Array;
-  /** Between the start of forward and the end of backward no other run may use it. */
+  /** Whether a run uses it, from the start of forward to the end of backward. */
   locked = false;
 
   constructor(values: number, scalars = 0) {
@@ -40,19 +40,19 @@ export class Scope {
     this.scalars = new Float64Array(scalars);
   }
 
-  /** Frees everything still in it, and the scope to its pool. */
+  /** Frees everything still in it and returns the scope to its pool. */
   clear(): void {
     for (const slot of this.slots) slot.release();
     this.locked = false;
   }
 }
 
-/** The scopes of one subgraph: reused, one more only when all are between forward and backward. */
+/** The scopes of one subgraph, reused; a new one is created only if all are between forward and backward. */
 export class ScopePool {
   readonly #free: Scope[] = [];
   readonly #values: number;
   readonly #scalars: number;
-  /** Scopes made so far. */
+  /** The number of scopes created. */
   made = 0;
 
   constructor(values: number, scalars = 0) {
@@ -67,7 +67,7 @@ export class ScopePool {
     return scope;
   }
 
-  /** The scope must be empty, or be emptied here. */
+  /** Returns a scope to the pool; frees whatever is still in it. */
   giveBack(scope: Scope): void {
     if (!scope.locked) return;
     scope.clear();

@@ -7,7 +7,10 @@ import type { Decider } from './decider.ts';
 import { currentSimulation, nothingToRead } from './simulation.ts';
 import { onAnyPath } from './untaken-paths.ts';
 
-/** The action of a step in a simulated run: control ops read what its decider says, and write no lines. */
+/**
+ * Returns the action of a step in a simulated run: control ops take their decisions from the decider and print no
+ * lines.
+ */
 export function countedControl(step: Step, values: ValueTable, run: Action): Action {
   const { kernel } = step.op.op;
   if (kernel.kind !== 'control') return run;
@@ -28,7 +31,7 @@ export function countedControl(step: Step, values: ValueTable, run: Action): Act
   };
 }
 
-/** Returns the numbers that a control op reads from the device, read by read. */
+/** Returns a function that yields the numbers a control op reads from the device, one per read. */
 function readerOf({ op, regions }: Step, slots: readonly Slot[], decider: Decider): () => number {
   switch (op.op.name) {
     case 'cond': {
@@ -46,7 +49,7 @@ function readerOf({ op, regions }: Step, slots: readonly Slot[], decider: Decide
       return () => index;
     }
     default:
-      // The numbers of a call are decided where its shapes are looked at.
+      // The numbers of a call are decided when its shapes are read.
       return nothingToRead;
   }
 }

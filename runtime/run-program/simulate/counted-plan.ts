@@ -1,4 +1,4 @@
-/** Plans as they run on counting devices, each of them made and bound once. */
+/** Plans on counting devices, each created and bound once. */
 
 import { hasChangingAttrs, presentAttrs } from '../../device/symbolic-attrs.ts';
 import type { TensorMeta } from '../../device/tensor-meta.ts';
@@ -11,14 +11,14 @@ import { currentSimulation } from './simulation.ts';
 
 const tables = new WeakMap<ValueTable, TensorMeta[]>();
 
-/** The values on counting devices. */
+/** Returns the values on counting devices. */
 export function countedValues(values: ValueTable): ValueTable {
   let counted = tables.get(values);
   if (!counted) {
     counted = [];
     tables.set(values, counted);
   }
-  // A compiler adds values to the table of a program that has parts already.
+  // A compiler adds values to the table of a program that already has plans.
   for (let id = counted.length; id < values.length; id++) {
     const meta = values[id]!;
     counted.push({ ...meta, device: countingDevice(meta.device) });
@@ -26,7 +26,7 @@ export function countedValues(values: ValueTable): ValueTable {
   return counted;
 }
 
-/** The numbers that a run computes don't change its bytes: those of the trace represent them. */
+/** Numbers that a run computes don't affect its bytes, so those of the trace are used. */
 function countedStep(step: Step): Step {
   const { op, regions, call } = step;
   const changes = hasChangingAttrs(op.attrs);
@@ -76,7 +76,7 @@ const counter = {
 
 const bound = new WeakMap<Plan, Executable>();
 
-/** The plan of a whole program, ready to be simulated step by step. */
+/** Returns the plan of a whole program, ready to be simulated step by step. */
 export function countedExecutable(plan: Plan, values: ValueTable): Executable {
   let executable = bound.get(plan);
   if (!executable) {

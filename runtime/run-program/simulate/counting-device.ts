@@ -7,7 +7,7 @@ import type { OpRecord } from '../../ops/record/define-op.ts';
 import type { DType, TypedArray } from '../../spec/dtype.ts';
 import { currentSimulation } from './simulation.ts';
 
-/** Adds what it would allocate to the current simulation. */
+/** Counts allocations in the current simulation. */
 class CountingAllocator implements Allocator {
   readonly counter: MemoryCounter;
 
@@ -33,8 +33,8 @@ const nothing: Launch = () => {};
 const noBytes = new Uint8Array(0);
 
 /**
- * Represents a device in simulated runs: counts the bytes that the real one would allocate, scratch memory of
- * its kernels included, and computes nothing. Reads return what the simulation decides.
+ * Replaces a device in simulated runs: counts the bytes that the real device would allocate, including kernel
+ * scratch memory, and computes nothing. Reads return the simulation's decisions.
  */
 class CountingDevice implements Device {
   readonly name: string;
@@ -101,7 +101,7 @@ class CountingDevice implements Device {
 
 const devices = new WeakMap<Device, CountingDevice>();
 
-/** The device that counts for a real one. */
+/** Returns the counting device for a real one. */
 export function countingDevice(real: Device): Device {
   let device = devices.get(real);
   if (!device) {

@@ -1,19 +1,19 @@
 import { invariant } from '../../errors/invariant.ts';
 import type { ProgramOp } from '../../program/program.ts';
 
-/** Says what the control ops of a simulated run decide, in the order in which they begin. */
+/** Decides for the control ops of a simulated run, in the order in which they begin. */
 export interface Decider {
-  /** Returns the number of the region of a `cond` that runs. */
+  /** Returns the index of the region of a `cond` that runs. */
   branch(op: ProgramOp): number;
-  /** Iterations of a `while`; `recorded`: each leaves something for backward. */
+  /** Returns the number of iterations of a `while`; `recorded` tells whether each saves values for backward. */
   iterations(op: ProgramOp, recorded: boolean): number;
-  /** Returns the index of the element, among this many of a list, that an op reads or writes. */
+  /** Returns the index of the element that an op reads or writes, in a list of this length. */
   element(count: number): number;
-  /** A number that decides shapes; null: any. */
+  /** Returns a number that determines shapes; null for any. */
   number(): number | null;
 }
 
-/** A run that is on record: decisions in the order in which they began. */
+/** Replays recorded decisions, in the order in which they began. */
 export class RecordedDecisions implements Decider {
   readonly #decisions: readonly number[];
   #next = 0;

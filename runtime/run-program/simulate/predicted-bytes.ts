@@ -5,8 +5,8 @@ import { RecordedDecisions } from './decider.ts';
 import { SimulatedRun } from './simulated-run.ts';
 
 /**
- * The forward bytes of a plan from a file. Null where a branch or loop decides what a run takes. How
- * low another order could go is not looked for.
+ * Predicts the forward bytes of a plan from a file; null if they depend on a branch or loop. Doesn't search for
+ * the lower bound of other orders.
  */
 export function predictedBytes({ values, forward }: PlannedSubgraph): PredictedMemory | null {
   if (forward.steps.some(({ op }) => op.op.kernel.kind === 'control')) return null;

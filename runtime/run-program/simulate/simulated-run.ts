@@ -14,26 +14,26 @@ import { Simulation } from './simulation.ts';
 import { copyOfSnapshot, memoryKey, type Snapshot, valuesIn } from './snapshot.ts';
 import { putUnknown } from './unknown-values.ts';
 
-/** The owners of the memory of a plan's inputs, by their numbers. */
+/** The ownership of a plan's inputs, by index. */
 export interface EnteringAlone {
-  /** Only the scope holds it. */
+  /** Whether only the scope owns the input. */
   readonly alone: (input: number) => boolean;
-  /** Only the scope holds it, and its bytes were there before the run. */
+  /** Whether only the scope owns the input, and its bytes existed before the run. */
   readonly donated: (input: number) => boolean;
 }
 
-/** Bytes of one run above those at its start. */
+/** Bytes of one run, above those at its start. */
 export interface RunBytes {
   readonly peakBytes: number;
-  /** The highest live bytes during each step, from one start for all paths. */
+  /** The highest live bytes during each step, with a common start for all paths. */
   readonly peaks: readonly number[];
-  /** So many ran, those of regions each time that they did. */
+  /** The number of executed steps, including those of regions each time they ran. */
   readonly steps: number;
   readonly savedBytes: number;
   readonly outputBytes: number;
 }
 
-/** Sees each control op of the program itself: the number of its step, and its run, to be called once. */
+/** Observes each control op of the program itself: its step index, and its action, to be called once. */
 export type StepObserver = (
   step: number,
   slots: readonly Slot[],
@@ -42,22 +42,22 @@ export type StepObserver = (
 ) => void;
 
 /**
- * A run of a whole subgraph on counting devices, by the executor of real runs: forward, then backward in the same
- * scope. What its control ops decide is given, and its bytes are those that the allocators of that run count.
+ * A run of a whole subgraph on counting devices, by the real executor: forward, then backward in the same scope.
+ * The decisions of its control ops are given; its bytes are those that the counting allocators report.
  */
 export class SimulatedRun {
   readonly #simulation: Simulation;
   readonly #values: ValueTable;
   readonly #scopes: ScopePool;
   readonly #scope: Scope;
-  /** Memory of the outputs, including what the caller holds of them. */
+  /** Memory of the outputs, including references held by the caller. */
   readonly #outputs = new Set<Holder>();
-  /** Memory of the caller, who holds it before, during and after the run. */
+  /** Memory that the caller owns before, during and after the run. */
   readonly #callers = new Set<Holder>();
   /** The outputs of forward. */
   #results: readonly Holder[] = [];
 
-  /** `from`: in the middle of a run, which can be continued from there any number of times. */
+  /** `from` is a snapshot in the middle of a run, from which any number of runs can continue. */
   constructor(values: ValueTable, decider: Decider, from?: Snapshot) {
     this.#values = values;
     this.#simulation = new Simulation(decider, from?.live);
@@ -71,18 +71,18 @@ export class SimulatedRun {
     }
   }
 
-  /** The memory between two steps of forward. */
+  /** Returns the memory between two steps of forward. */
   snapshot(): Snapshot {
     const { live } = this;
     return this.#copyOf({ values: valuesIn(this.#scope), live, callers: this.#callers });
   }
 
-  /** Equal where the memory between two steps is, so that whatever comes then has the same bytes. */
+  /** A key for the memory between two steps: equal keys mean that later steps have equal bytes. */
   get memoryKey(): string {
     return memoryKey(this.#scope);
   }
 
-  /** Gives everything back; the run can't continue. */
+  /** Frees everything; the run can't continue. */
   end(): void {
     this.#simulation.within(() => {
       for (const holder of this.#outputs) holder.release();
@@ -93,12 +93,12 @@ export class SimulatedRun {
   #copyOf(snapshot: Snapshot): Snapshot {
     const simulation = this.#simulation;
     const copy = simulation.within(() => copyOfSnapshot(snapshot));
-    // A copy is not an allocation.
+    // A copy doesn't count as an allocation.
     simulation.live = snapshot.live;
     return copy;
   }
 
-  /** So many bytes are live now. */
+  /** The number of live bytes. */
   get live(): number {
     return this.#simulation.live;
   }
@@ -107,7 +107,7 @@ export class SimulatedRun {
     return this.#simulation.steps;
   }
 
-  /** The inputs of a forward plan come into the scope; returns the bytes that were there before. */
+  /** Puts the inputs of a forward plan into the scope; returns the bytes that existed before. */
   enter(plan: Plan, { alone, donated }: EnteringAlone): number {
     const simulation = this.#simulation;
     const values = countedValues(this.#values);
@@ -176,7 +176,7 @@ export class SimulatedRun {
     };
   }
 
-  /** After `forward`. `alone`: of the gradients that come in, which are those of `gradOutputs`. */
+  /** Runs backward after `forward`. `alone` refers to the incoming gradients, those of `gradOutputs`. */
   backward(
     plan: Plan,
     { alone }: EnteringAlone,
@@ -192,7 +192,7 @@ export class SimulatedRun {
     });
     const start = this.live - before;
     const peaks = this.#peaksOf(plan, before, observer);
-    // What no gradient has come for is missing.
+    // A gradient without contributions is missing.
     const made = plan.outputs.flatMap((id) => this.#scope.slots[id]!.holder ?? []);
     return {
       peakBytes: highest(start, peaks),
@@ -203,7 +203,7 @@ export class SimulatedRun {
     };
   }
 
-  /** After `forward`: bytes that only a tape holds, and no slot besides it. */
+  /** Returns the bytes that only a tape owns after `forward`, without any slot. */
   tapeBytes(tape: ValueId): number {
     const { slots } = this.#scope;
     const outside = new Set([...slots.flatMap(({ holder }) => holder ?? []), ...this.#outputs]);
@@ -229,7 +229,7 @@ export class SimulatedRun {
     this.#scope.slots[id]!.put(isDynamic ? new DynamicTensor(device, data, shape) : holder, 0);
   }
 
-  /** Aligned; 0 for memory of the caller. */
+  /** Returns the aligned size; 0 for memory of the caller. */
   bytesOf(holder: Holder): number {
     return this.#callers.has(holder) ? 0 : alignedBytes(holder.bytes);
   }
@@ -243,7 +243,7 @@ export class SimulatedRun {
 
 const scopes = new WeakMap<ValueTable, { readonly size: number; readonly pool: ScopePool }>();
 
-/** Their slots are used again by the next runs. */
+/** Returns a pool of scopes, which later runs reuse. */
 function scopesFor(values: ValueTable): ScopePool {
   const known = scopes.get(values);
   if (known?.size === values.length) return known.pool;
@@ -252,7 +252,7 @@ function scopesFor(values: ValueTable): ScopePool {
   return pool;
 }
 
-/** All that is on a tape, and on the tapes on it; nothing for any other value. */
+/** Returns everything on a tape and on nested tapes; empty for any other value. */
 export function heldBy(tape: Holder): Set<Holder> {
   const held = new Set<Holder>();
   if (!(tape instanceof Tape)) return held;
@@ -272,6 +272,6 @@ export function heldBy(tape: Holder): Set<Holder> {
   return held;
 }
 
-/** The highest of the bytes at the start and during each step. */
+/** Returns the maximum of the bytes at the start and during each step. */
 export const highest = (start: number, peaks: readonly number[]): number =>
   peaks.reduce((a, b) => Math.max(a, b), start);

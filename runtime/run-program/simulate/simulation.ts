@@ -5,21 +5,21 @@ import { decided } from '../control/decisions.ts';
 import type { Slot } from '../scope/scope.ts';
 import type { Decider } from './decider.ts';
 
-/** Sees a control op of the program itself, not of its regions: `run` is to be called once. */
+/** Observes a control op of the program itself, not of its regions; must call `run` once. */
 export type Observer = (slots: readonly Slot[], run: () => void) => void;
 
-/** A run on counting devices: its bytes on all of them together, and what its control ops decide. */
+/** A run on counting devices: the total bytes on all of them, and the decisions of its control ops. */
 export class Simulation {
   live: number;
   peak: number;
-  /** Steps so far, those of regions each time that they ran. */
+  /** The number of steps so far, including those of regions each time they ran. */
   steps = 0;
   observer: Observer | null = null;
   readonly decider: Decider;
-  /** The next number that the current control op reads from the device. */
+  /** Returns the next number that the current control op reads from the device. */
   read: () => number = nothingToRead;
 
-  /** `live`: bytes that are there at the start. */
+  /** `live` is the number of bytes at the start. */
   constructor(decider: Decider, live = 0) {
     this.decider = decider;
     this.live = live;
@@ -35,12 +35,12 @@ export class Simulation {
     this.live -= bytes;
   }
 
-  /** Bytes that come and go. */
+  /** Counts bytes that are allocated and freed again immediately. */
   touch(bytes: number): void {
     this.peak = Math.max(this.peak, this.live + bytes);
   }
 
-  /** Returns the bytes that `body` adds to the live bytes while it runs, at most. */
+  /** Returns the highest number of bytes that `body` adds to the live bytes while it runs. */
   excursion(body: () => void): number {
     const [before, peak] = [this.live, this.peak];
     this.peak = before;
@@ -50,7 +50,7 @@ export class Simulation {
     return most;
   }
 
-  /** Runs `body` in this simulation. It leaves no trace: no event, no span, no decision. */
+  /** Runs `body` in this simulation, without any event, span or recorded decision. */
   within<T>(body: () => T): T {
     const around = simulating.current;
     const [listened, kernels, profiled, noted] = [

@@ -16,7 +16,7 @@ interface Living extends ListItem {
 export interface Snapshot {
   readonly values: readonly Living[];
   readonly live: number;
-  /** The holders among them that the caller owns. */
+  /** The holders that the caller owns. */
   readonly callers: ReadonlySet<Holder>;
 }
 
@@ -26,7 +26,7 @@ export function valuesIn({ slots }: Scope): Living[] {
   });
 }
 
-/** The same values in memory of their own, with the same owners. */
+/** Copies the values to new memory with the same ownership. */
 export function copyOfSnapshot({ values, live, callers }: Snapshot): Snapshot {
   const copies = new Map<Holder, Holder>();
   const copied = values.map(({ id, name, ...item }) => ({ id, name, ...itemCopy(item) }));
@@ -79,7 +79,7 @@ export function copyOfSnapshot({ values, live, callers }: Snapshot): Snapshot {
 const numbers = new WeakMap<PlannedSubgraph, number>();
 let next = 0;
 
-/** The number of a subgraph, which is identified by object identity. */
+/** Returns a subgraph's number; subgraphs are distinguished by object identity. */
 function numberOf(planned: PlannedSubgraph): number {
   let number = numbers.get(planned);
   if (number === undefined) {
@@ -89,7 +89,7 @@ function numberOf(planned: PlannedSubgraph): number {
   return number;
 }
 
-/** Equal for scopes with the same memory and the same owners. */
+/** Returns a key that is equal for scopes with the same memory and the same owners. */
 export function memoryKey(scope: Scope): string {
   const places = new Map<Holder, number>();
   return scopeKey(scope);

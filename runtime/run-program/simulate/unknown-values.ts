@@ -1,4 +1,4 @@
-/** Values whose contents a simulation doesn't know, since what made them is not part of it. */
+/** Values of unknown contents, because the ops that produced them are not simulated. */
 
 import { DynamicTensor } from '../../device/dynamic-tensor.ts';
 import { Holder } from '../../device/holder.ts';
@@ -16,12 +16,12 @@ export class UnknownTape extends Tape {}
 /** The form in which an op reads an operand that is not a tensor. */
 type Contents = 'list' | 'mark' | 'tape' | { readonly shape: Shape };
 
-/** Puts a value into a slot, with one owner. Until an op reads it as something else it is a tensor. */
+/** Puts a value with one owner into a slot. It is a tensor until an op reads it as something else. */
 export function putUnknown(slot: Slot, { device, dtype, shape }: TensorMeta): void {
   slot.put(new Holder(device, sizeOf(shape) * device.elementBytes(dtype)), 0);
 }
 
-/** Before a step runs: operands of which nothing is known become what it reads them as. */
+/** Prepares a step: unknown operands become what the op reads them as. */
 export function operandReader(step: Step, values: ValueTable): (slots: readonly Slot[]) => void {
   const { inputs } = step.op;
   const read = inputs.flatMap((id, i) => {
@@ -31,7 +31,7 @@ export function operandReader(step: Step, values: ValueTable): (slots: readonly 
   return (slots) => {
     for (const { id, contents, device } of read) {
       const slot = slots[id]!;
-      // Of subclasses something is known.
+      // Instances of subclasses are known.
       if (slot.holder?.constructor !== Holder) continue;
       slot.release();
       slot.put(emptyHolder(device, contents), 0);

@@ -1,6 +1,6 @@
 /**
- * Paths that are simulated and that no run takes: every control op takes one path, so that an empty list may be asked
- * for an element, and a call may be given shapes that it rejects. What such a step makes is estimated.
+ * Simulated paths that no run takes. Every control op takes one path, so an empty list may be asked for an
+ * element, and a call may be given shapes that it rejects. The results of such a step are estimated.
  */
 
 import { DynamicTensor } from '../../device/dynamic-tensor.ts';
@@ -16,7 +16,7 @@ import type { Slot } from '../scope/scope.ts';
 import { currentSimulation, nothingToRead } from './simulation.ts';
 import { operandReader, putUnknown, UnknownTape } from './unknown-values.ts';
 
-/** The action of a control op, which does what it can where its operands fit no run. */
+/** Returns the action of a control op that tolerates operands no run would have. */
 export function onAnyPath(step: Step, values: ValueTable, run: Action): Action {
   const readOperands = operandReader(step, values);
   const tolerant = tolerantAction(step, values, run);
@@ -70,7 +70,7 @@ function onAnyList(step: Step, values: ValueTable, run: Action): Action {
   }
 }
 
-/** A region that is simulated by itself knows nothing of a tape from around it: then all gradients are new memory. */
+/** A region simulated by itself doesn't know a tape from outside: all gradients are then new memory. */
 function onAnyTape(step: Step, values: ValueTable, run: Action): Action {
   const [tape] = step.op.inputs;
   return (slots, scalars) => {
@@ -79,7 +79,7 @@ function onAnyTape(step: Step, values: ValueTable, run: Action): Action {
   };
 }
 
-/** Where the call rejects the shapes of its operands, they get the shapes that it was traced with. */
+/** If the call rejects its operands' shapes, they get the shapes it was traced with. */
 function onAnyShapes(step: Step, run: Action): Action {
   const { op, call: planned } = step;
   const { forms, sample } = planned!.call;

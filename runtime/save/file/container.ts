@@ -19,17 +19,17 @@ const magic = 'tostatic';
 const version = 2;
 const fixedBytes = 24;
 const alignment = 64;
-/** Readers of the header recurse: at most so deep. */
+/** The nesting limit of the header, whose readers are recursive. */
 const maxNesting = 1000;
 
 const aligned = (bytes: number) => Math.ceil(bytes / alignment) * alignment;
 
-/** Collects the bytes of tensors; each gets its place behind the header. */
+/** Collects the bytes of tensors and assigns their offsets in the data. */
 export class DataWriter {
   readonly #parts: { readonly offset: number; readonly bytes: Uint8Array }[] = [];
   #end = 0;
 
-  /** Where it lies, counted from the first byte behind the header. */
+  /** Returns the offset from the start of the data. */
   add(bytes: Uint8Array): number {
     const offset = this.#end;
     this.#parts.push({ offset, bytes });
@@ -37,7 +37,7 @@ export class DataWriter {
     return offset;
   }
 
-  /** Throws ArgumentError for a header that no reader would take. */
+  /** Throws ArgumentError for a header that no reader would accept. */
   file(header: unknown): Uint8Array {
     const text = new TextEncoder().encode(JSON.stringify(header));
     if (isNestedDeeper(text, maxNesting)) throw tooDeep();
@@ -62,7 +62,7 @@ export interface ParsedFile {
   readonly data: Uint8Array;
 }
 
-/** Throws DataError unless the bytes are a whole file of a version that is known. Copies nothing. */
+/** Throws DataError unless the bytes are a complete file of a known version. Copies nothing. */
 export function parseFile(bytes: Uint8Array): ParsedFile {
   const text = (from: number, to: number) => new TextDecoder().decode(bytes.subarray(from, to));
   if (bytes.length < fixedBytes || text(0, 8) !== magic) {

@@ -1,6 +1,6 @@
 import { DataError } from '../../errors/errors.ts';
 
-/** A file that isn't what it should be: where in it, what stands there, what should. */
+/** Returns the error for a malformed file: the location, what was found, and what was expected. */
 export function badFile(
   where: string,
   given: string,
@@ -16,12 +16,12 @@ export function badFile(
   });
 }
 
-/** Arguments of one function of numbers: more than people write, and fewer than one call can take. */
+/** The maximum number of arguments of a scalar function: more than real code has, and fewer than a call supports. */
 export const maxScalarArguments = 1000;
 
 /**
- * A part of a parsed header with its path. Whatever is read through it has been looked at: what is missing,
- * of another type or out of bounds is a DataError.
+ * A part of a parsed header with its path. Every access is validated: a missing value, a wrong type or a number
+ * out of range is a DataError.
  */
 export class Field {
   readonly value: unknown;
@@ -36,7 +36,7 @@ export class Field {
     throw badFile(this.path, describe(this.value), expected);
   }
 
-  /** A property of an object, which may be missing. */
+  /** Returns a property of an object, which may be missing. */
   get(key: string): Field {
     const { value } = this;
     if (typeof value !== 'object' || value === null || Array.isArray(value)) this.fail('an object');
@@ -57,21 +57,21 @@ export class Field {
     return this.value === null;
   }
 
-  /** The items of a list of at most `max`. Fails if it isn't a list, or is longer. */
+  /** Returns the items of a list of at most `max`. Fails if it isn't a list, or is longer. */
   items(max = Number.POSITIVE_INFINITY): Field[] {
     if (!Array.isArray(this.value)) this.fail('a list');
     if (this.value.length > max) this.fail(`a list of at most ${max}`);
     return this.value.map((item, i) => new Field(item, `${this.path}[${i}]`));
   }
 
-  /** A list of so many. */
+  /** Returns the items of a list of this length. */
   tuple(length: number): Field[] {
     const items = this.items();
     if (items.length !== length) this.fail(`a list of ${length}`);
     return items;
   }
 
-  /** Nothing where the list is missing. */
+  /** Returns an empty list if the list is missing. */
   optionalItems(): Field[] {
     return this.isMissing ? [] : this.items();
   }
@@ -85,7 +85,7 @@ export class Field {
     ]);
   }
 
-  /** A whole number from `min` to `max`, both included. */
+  /** Returns an integer from `min` to `max`, inclusive. */
   int(min: number, max: number): number {
     const { value } = this;
     if (typeof value === 'number' && Number.isSafeInteger(value) && value >= min && value <= max) {
@@ -108,7 +108,7 @@ export class Field {
   }
 }
 
-/** The first 60 characters of the value as JSON; the rest of it is not visited. */
+/** Returns the first 60 characters of the value as JSON, without visiting the rest. */
 function describe(value: unknown): string {
   if (value === undefined) return 'nothing';
   const text = firstOf(value, 0);

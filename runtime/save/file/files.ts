@@ -1,6 +1,6 @@
 import { DataError } from '../../errors/errors.ts';
 
-/** Files of Node, found when they are requested: a page has none. */
+/** Node's file functions, loaded on request: pages have none. */
 function files(use: string): typeof import('node:fs/promises') {
   const found = globalThis.process?.getBuiltinModule?.('node:fs/promises');
   if (found) return found;
@@ -12,7 +12,7 @@ function files(use: string): typeof import('node:fs/promises') {
   });
 }
 
-/** Throws DataError when it can't be read. */
+/** Throws DataError if the file can't be read. */
 export async function readBytes(path: string | URL): Promise<Uint8Array> {
   const { readFile } = files('load');
   try {
@@ -28,7 +28,7 @@ export async function readBytes(path: string | URL): Promise<Uint8Array> {
   }
 }
 
-/** Whole or not at all: a reader never sees half a file. Throws DataError when it can't be written. */
+/** Writes atomically: a reader never sees half a file. Throws DataError if the file can't be written. */
 export async function writeBytes(
   path: string | URL,
   bytes: Uint8Array | AsyncIterable<Uint8Array>,

@@ -1,7 +1,7 @@
 const [quote, backslash] = [0x22, 0x5c];
 const [openList, closeList, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d];
 
-/** Whether lists and objects of a JSON text in UTF-8 are nested more than `limit` deep. Allocates nothing. */
+/** Whether lists and objects of a UTF-8 JSON text are nested more than `limit` deep. Allocates nothing. */
 export function isNestedDeeper(text: Uint8Array, limit: number): boolean {
   let depth = 0;
   let isInString = false;
