@@ -1,4 +1,4 @@
-/** The public tensor functions. Captured code may call all of them; a new op is a file and an export here. */
+/** The public functions of tensors. Captured code may call all of them; a new op is a file and an export here. */
 
 export {
   type IndexItem,

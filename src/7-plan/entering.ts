@@ -3,7 +3,7 @@ import { bytesOf } from '../../runtime/program/value-bytes.ts';
 import type { EnteringAlone } from '../../runtime/run-program/simulate/simulated-run.ts';
 import type { Entering } from './order/memory-graph.ts';
 
-/** Who owns the inputs of a program. */
+/** The ownership of the inputs of a program. */
 export interface EnteringOptions {
   /** Whether inputs die with the scope that they enter, as gradients do; otherwise they belong to the caller. */
   readonly inputsEnterAlone?: boolean | ((index: number) => boolean);

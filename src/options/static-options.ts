@@ -28,7 +28,7 @@ export interface ToStaticOptions {
   /** `error`: throws a CaptureError where a function, or a part of it, would run as ordinary JavaScript. */
   readonly fallback?: 'eager' | 'error';
   /**
-   * Which numbers and sizes are symbolic, so that other values need no new trace. `auto`, the default: the first
+   * The numbers and sizes that are symbolic, so that other values need no new trace. `auto`, the default: the first
    * value is a constant, and a second one makes it symbolic; `true`: all; `false`: none.
    */
   readonly dynamic?: Dynamic;

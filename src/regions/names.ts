@@ -245,7 +245,7 @@ export class NameTable implements Names {
   }
 }
 
-/** Of the results of one op, the last is the oldest. */
+/** Compares the ages of two names; the last result of an op is its oldest. */
 function isOlder({ place: a }: Name, { place: b }: Name): boolean {
   if (!('node' in b)) return false;
   if (!('node' in a)) return true;

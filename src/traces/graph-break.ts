@@ -4,7 +4,7 @@ import type { UserPosition } from '../../runtime/errors/position.ts';
 
 interface Explained {
   readonly explanation: string;
-  /** What to write instead; by default, code that stays in the program. */
+  /** The code to write instead; by default, code that stays in the program. */
   readonly expected?: string;
   readonly hint: string;
   /** The hint in full-graph mode, if it differs. */
@@ -189,7 +189,7 @@ export function isDecision(reason: BreakReason): boolean {
   return 'decision' in breakReasons[reason];
 }
 
-/** What to write instead, for the user. */
+/** The code to write instead, for the user. */
 export function expectedInstead(reason: BreakReason): string {
   const { expected = 'code that stays in the program' }: Explained = breakReasons[reason];
   return expected;

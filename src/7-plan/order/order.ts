@@ -225,8 +225,8 @@ class OrderSearch {
   }
 
   /**
-   * Of the highest positions, the one whose op has the most ops before and after it in any order: the others might
-   * run while little is live.
+   * Returns the one of the highest positions whose op has the most ops before and after it in any order: the others
+   * might run while little is live.
    */
   #boundedBest(): number {
     const { before, after } = this.#graph;
