@@ -33,8 +33,8 @@ const rpropKinds: OptionKinds<RpropOptions> = {
 };
 
 /**
- * Resilient backpropagation (Riedmiller): uses only the signs of gradients. Step sizes start at lr, 0.01 by
- * default.
+ * Resilient backpropagation (Riedmiller and Braun): uses only the signs of gradients. Step sizes start at lr, 0.01
+ * by default.
  */
 export class Rprop extends Optimizer<RpropGroup, undefined> {
   /** The gradients of the previous step, and the step sizes. */

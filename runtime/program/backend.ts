@@ -65,8 +65,8 @@ export interface RunningSteps {
    */
   address(value: ValueId): number;
   /**
-   * Returns the allocation of such a value and the index of its first element in it. The backend may store data
-   * there with `keepElsewhere`.
+   * Returns the allocation of such a value and the index of its first element in it. With `keepElsewhere`, its
+   * bytes may stay with the backend.
    */
   operand(value: ValueId): Operand;
   /** Returns the attributes of a step, with the numbers of this run. */

@@ -59,9 +59,9 @@ export function guardedOps(): number {
 
 /**
  * Returns how an op runs under `deviceGuard(device)`; null if nothing changes. Operands move to the guard's
- * device, unless an operand is on a device that can't be read synchronously. If all operands are on a GPU, the CPU
- * computes the op and the result goes back to the GPU; otherwise the others move to the GPU. Operands that meet
- * `meta` move to `meta`. Throws DeviceError for an in-place write whose target would have to move.
+ * device. Exceptions: operands that meet `meta` move to `meta`; under a CPU guard, operands that meet a GPU move
+ * to the GPU, the CPU computes the op, and its result goes back to the GPU, because GPU data can't be read
+ * synchronously. Throws DeviceError for an in-place write whose target would have to move.
  */
 export function guardedOp(
   op: OpRecord,
