@@ -13,10 +13,7 @@ let unguarded: Device | null = null;
 /** The initial default device, if TOSTATIC_DEVICE names one. */
 const wanted = globalThis.process?.env?.TOSTATIC_DEVICE;
 
-/**
- * Whether `init` has registered another computing device: without one, captured code is the same under every
- * `deviceGuard`.
- */
+/** Whether `init` has registered another computing device; otherwise `deviceGuard` can't affect captured code. */
 let hasMore = false;
 
 /** Registers a device by name; the first one, or the one named by TOSTATIC_DEVICE, becomes current. */
@@ -32,10 +29,7 @@ export function currentDevice(): Device {
   return current ?? deviceNamed('cpu');
 }
 
-/**
- * Returns the device that computes ops regardless of their operands' device; null if each op runs where its
- * operands are.
- */
+/** Returns the device that computes all ops; null if each op runs where its operands are. */
 export function guardingDevice(): Device | null {
   return guarding;
 }

@@ -4,10 +4,7 @@ import type { Holder } from './holder.ts';
 import type { Attrs, KernelOp } from './kernel-op.ts';
 import type { TensorMeta } from './tensor-meta.ts';
 
-/**
- * How a device stores values: `cpu` in addressable memory, `gpu` in memory that is only read asynchronously,
- * `meta` not at all.
- */
+/** How a device stores values: `cpu` in addressable memory, `gpu` in asynchronously read memory, `meta` not at all. */
 export type DeviceKind = 'cpu' | 'gpu' | 'meta';
 
 /**
@@ -89,10 +86,7 @@ export interface Device {
    * read asynchronously.
    */
   downloadSync(meta: TensorMeta, source: Operand, use?: string): TypedArray;
-  /**
-   * Throws unless a value from a GPU has arrived. Only for devices that store other devices' values and compute
-   * nothing.
-   */
+  /** Throws unless a value from a GPU has arrived. Only for devices that store other devices' values. */
   expectLanded?(meta: TensorMeta, source: Operand): void;
   /** Overwrites memory with `poisonByte`; undefined on devices whose memory can't be written by address. */
   poison?(ptr: number, bytes: number): void;

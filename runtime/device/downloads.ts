@@ -16,10 +16,7 @@ const downloads = new WeakMap<Holder, Download>();
 export const isReadLater = ({ kind, expectLanded }: Device): boolean =>
   kind === 'gpu' || expectLanded !== undefined;
 
-/**
- * Reads a tensor ahead, so that a transfer right afterwards needn't wait. Resolves immediately if nothing has to
- * be awaited.
- */
+/** Reads a tensor ahead of a transfer. Resolves immediately if nothing has to be awaited. */
 export async function downloadAhead(meta: TensorMeta, source: Operand): Promise<void> {
   const { holder, offset } = source;
   if (!holder || !isReadLater(meta.device)) return;
@@ -28,10 +25,7 @@ export async function downloadAhead(meta: TensorMeta, source: Operand): Promise<
   downloads.set(holder, { data, version, offset });
 }
 
-/**
- * Returns, once, the operand's elements that were read ahead; null if there are none, or the operand was written
- * since.
- */
+/** Returns, once, the operand's elements that were read ahead; null if none, or if written since. */
 export function downloaded({ holder, offset }: Operand): TypedArray | null {
   const found = holder && downloads.get(holder);
   if (!found) return null;

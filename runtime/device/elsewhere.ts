@@ -4,10 +4,7 @@ import type { TensorMeta } from './tensor-meta.ts';
 
 /** The location of a holder's bytes while its own memory is, or may be, out of date. */
 export interface Elsewhere {
-  /**
-   * Copies the current bytes to the holder's address. Throws without side effects if they can only be read
-   * asynchronously.
-   */
+  /** Copies the current bytes to the holder's address. Throws without side effects if they can't be read now. */
   land(ptr: number): void;
   /** Copies the bytes asynchronously, if `land` would throw. */
   arrive?(): Promise<void>;

@@ -21,10 +21,7 @@ export interface RowCut {
   readonly inputs: readonly (RowSlice | null)[];
   /** The results, or the target of an in-place write. Null for a sum over all rows. */
   readonly outputs: readonly (RowSlice | null)[];
-  /**
-   * Continues, in place, sums over rows that the op has started with the first rows; takes the sums as its first
-   * operands.
-   */
+  /** Continues, in place, sums that the op has started with the first rows; takes the sums as first operands. */
   readonly goesOn?: KernelOp;
   /** Returns the attributes of the op over this many rows. */
   readonly attrs: (rows: number) => Attrs;

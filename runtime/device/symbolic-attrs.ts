@@ -133,10 +133,7 @@ export function isChanging(value: AttrValue): value is SymbolicNumber | readonly
   return Array.isArray(value) && value.some(isSymbolic);
 }
 
-/**
- * Keeps symbolic numbers only in `allowed` attributes; in others, their current value is used, which adds a
- * dependency.
- */
+/** Keeps symbolic numbers only in `allowed` attributes; elsewhere, their current value becomes a dependency. */
 export function resolvedAttrs(attrs: Attrs, allowed: ReadonlySet<string>): Attrs {
   let settled: Record<string, AttrValue> | undefined;
   for (const name in attrs) {

@@ -89,10 +89,7 @@ export class CpuDevice implements Device {
     }
   }
 
-  /**
-   * Kernels pack into a fixed region outside the tensors; half-precision operands are widened into allocated
-   * memory.
-   */
+  /** Kernels pack into a fixed region outside the tensors; half-precision operands are widened into new memory. */
   scratchBytes(
     op: KernelOp,
     inputs: readonly TensorMeta[],

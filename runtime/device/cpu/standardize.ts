@@ -49,10 +49,7 @@ function inRanges(
 const partSize = (count: number, elements: number): number =>
   Math.max(1, Math.ceil(partElements / elements), Math.ceil(count / mostParts));
 
-/**
- * Returns the parts over the groups of a tensor, and the sizes that kernels take; layer norm has one weight per
- * element.
- */
+/** Returns the parts over a tensor's groups, and the kernels' sizes; layer norm has one weight per element. */
 function groupPlan({ outer, groups, length, run }: Groups, weights: number) {
   const count = outer * length;
   const each = weights > 0 && run === 1;
@@ -144,10 +141,7 @@ const leastColumns = 64;
 
 type WeightGrad = (grad: number, x: number, stats: number, to: number) => void;
 
-/**
- * The gradient of one weight per element of a group, added to the existing values; the rows of all groups one by
- * one.
- */
+/** The gradient of one weight per element of a group, added to existing values; all groups' rows one by one. */
 function weightGradRows({ outer, groups, length }: Groups): WeightGrad {
   const kernel = standardizeKernels().addWeightGradRows;
   const rows = outer * groups;

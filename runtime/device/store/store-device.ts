@@ -32,10 +32,7 @@ interface Stored {
   landing: Promise<void> | null;
 }
 
-/**
- * Assigns numbers instead of memory: plans don't count a store's bytes, and its counter counts those of its
- * contents.
- */
+/** Assigns numbers instead of memory: plans count no bytes of a store; its counter counts its contents. */
 class StoreAllocator implements Allocator {
   readonly counter: MemoryCounter;
   readonly stored = new Map<number, Stored>();

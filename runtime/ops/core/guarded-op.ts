@@ -94,10 +94,7 @@ function isAt(inputs: readonly Tensor[], device: Device): boolean {
   return true;
 }
 
-/**
- * Returns the device where the operands meet: the guard's, unless one of the operands can't be read from its
- * device.
- */
+/** Returns the device where the operands meet: the guard's, unless an operand can't be read from its device. */
 function placeOf(inputs: readonly Tensor[], device: Device): Device {
   const held = (kind: Device['kind']) => inputs.find((x) => x.device.kind === kind)?.device;
   return held('meta') ?? (device.kind === 'cpu' ? held('gpu') : undefined) ?? device;

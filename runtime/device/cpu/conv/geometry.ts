@@ -11,10 +11,7 @@ export interface Tap {
   readonly column: number;
 }
 
-/**
- * A product of weights and patches: result [row of weights, position] of every image. Sizes are in bytes unless
- * noted.
- */
+/** A product of weights and patches: result [row of weights, position] of every image. Sizes mostly in bytes. */
 export interface ConvSpec {
   /** Source channels per group, and the size of their planes. */
   readonly channels: number;

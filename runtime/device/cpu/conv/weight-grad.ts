@@ -19,10 +19,7 @@ const leastPart = 20_000;
 /** The minimum number of patch rows per part, because the output's gradient is packed for each. */
 const leastRows = 48;
 
-/**
- * Few parts are divided further by output channels, with at least this many each, because patches are packed for
- * each part.
- */
+/** Few parts are divided further by output channels, at least this many each: patches are packed for each part. */
 const fewParts = 4;
 const leastChannels = 8;
 

@@ -2,10 +2,7 @@ import type { Expr } from '../../../ops/expr/expr.ts';
 import { nodesOf } from '../../../ops/expr/expr-nodes.ts';
 import { isHeavy, type KernelBody } from './split-parts.ts';
 
-/**
- * The number of vectors that one loop processes before the next one starts: intermediate values stay in the L1
- * cache.
- */
+/** The number of vectors that a loop processes before the next one starts: values stay in the L1 cache. */
 export const stripVectors = 256;
 
 /** Consecutive parts that share a loop, from `first` up to but excluding `end`. */

@@ -67,10 +67,7 @@ export function putAttrs(
   }
 }
 
-/**
- * Whether a kernel reads elements at one position that it writes at another, so that its results depend on the
- * traversal order.
- */
+/** Whether a kernel reads elements at one position that it writes at another, so that the order matters. */
 export function overlaps(
   operands: readonly Operand[],
   written: readonly number[],

@@ -168,10 +168,7 @@ function runFlatParts(kernel: PointwiseKernel, kinds: readonly DType[], size: nu
 
 const first: readonly number[] = [0];
 
-/**
- * Returns the kernel of a scalar function over one loop of dense operands, its output first; null if they aren't
- * dense.
- */
+/** Returns a scalar function's kernel over one loop of dense operands, output first; null if they aren't dense. */
 export function flatPointwise(
   expr: Expr,
   inputs: readonly TensorMeta[],

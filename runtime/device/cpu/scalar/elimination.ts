@@ -8,10 +8,7 @@ import { formatSpec, type TensorMeta } from '../../tensor-meta.ts';
 import { heap } from '../core/heap.ts';
 import { expectContiguous, indexOf, type KernelFactory } from '../core/kernel.ts';
 
-/**
- * The factors of an n×n matrix with exchanged rows: L below the diagonal of `lu` (with implicit 1s on it), U on
- * and above.
- */
+/** The factors of a row-permuted n×n matrix: L below the diagonal of `lu` (1 on it), U on and above. */
 interface Factors {
   readonly n: number;
   readonly lu: Float64Array;

@@ -90,10 +90,7 @@ export class Team {
     this.#handles.clear();
   }
 
-  /**
-   * Calls the kernel once for each part and returns when all are done. Throws DeviceError if a thread was lost
-   * during a part.
-   */
+  /** Calls the kernel for each part and returns when all are done. Throws DeviceError if a thread was lost. */
   run(kernel: Kernel, parts: number, arity: number): void {
     invariant(parts <= mostParts && arity <= mostArguments, 'a job that is too large');
     const list = this.#words;

@@ -83,10 +83,7 @@ function term(coordinate: string, stride: number): string[] {
   return [stride === 1 ? coordinate : `${coordinate}*${stride}`];
 }
 
-/**
- * Returns where the threads of a strided target store, or of one that starts at element `base`; null if at their
- * own index.
- */
+/** Returns where threads of a strided target, or one starting at element `base`, store; null if at their index. */
 export function storeLayout(
   shape: readonly number[],
   strides: readonly number[],

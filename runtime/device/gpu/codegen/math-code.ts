@@ -124,10 +124,7 @@ export const binaryCode: {
   },
 };
 
-/**
- * Writes the integer division of the magnitudes, corrected by one step, because a driver's division may be off by
- * one.
- */
+/** Writes the integer division of the magnitudes, corrected by one step, because drivers may be off by one. */
 function division(w: StageWriter, x: string, y: string) {
   const [a, b] = [w.let(`Math.abs(${x})`), w.let(`Math.abs(${y})`)];
   const whole = w.let(`Math.floor(${a}/${b})`);

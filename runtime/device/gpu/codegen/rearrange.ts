@@ -7,10 +7,7 @@ import { fill } from './movement.ts';
 import type { NamedPlan } from './named-plan.ts';
 import { StageWriter, thread } from './stage-writer.ts';
 
-/**
- * Copies an operand, starting at its element `from`, to the region of the output with these strides and offset
- * `base`.
- */
+/** Copies an operand from its element `from` on to the output's region with these strides and offset `base`. */
 function copyStage(
   slot: Slot,
   x: TensorMeta,

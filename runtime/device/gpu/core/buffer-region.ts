@@ -5,10 +5,7 @@ import type { CheckedHandle, PoolBuffer } from './buffer-pool.ts';
 /** The number of cached parts of one buffer, enough for a few programs. */
 const mostParts = 4096;
 
-/**
- * The parts of one buffer, cached so that each run of a program finds those of the last run, with their bind
- * groups.
- */
+/** The parts of one buffer, cached so that each run of a program reuses those of the last run and their bind groups. */
 export class BufferParts<H extends CheckedHandle> {
   readonly #whole: PoolBuffer<H>;
   readonly #known = new Map<string, PoolBuffer<H>>();

@@ -69,10 +69,7 @@ export interface DeviceCore<H extends CheckedHandle = BufferHandle> {
   readonly lost: Promise<string>;
   /** Throws DeviceError if the device is closed or lost. */
   place(operand: Operand, op: string): Place<H>;
-  /**
-   * Provides scratch memory of these sizes, in bytes, to the work that `body` issues; counted like any other
-   * memory.
-   */
+  /** Provides scratch memory of these sizes, in bytes, to the work of `body`; counted like any other memory. */
   withScratch(bytes: readonly number[], body: (buffers: readonly PoolBuffer<H>[]) => void): void;
   /** Starts building a kernel. Throws DeviceError if gpu.js can't translate it. */
   startBuild(op: string, key: string, text: KernelText): void;

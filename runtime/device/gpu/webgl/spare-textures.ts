@@ -17,10 +17,7 @@ export class SpareTextures {
     this.#counter = counter;
   }
 
-  /**
-   * Returns a texture of the size of `like`, with arbitrary contents; counted as reserved. Throws Error if out of
-   * memory.
-   */
+  /** Returns a texture of the size of `like`, counted as reserved. Throws Error if out of memory. */
   take(like: TextureHandle): WebGLTexture {
     const key = keyOf(like);
     const kept = this.#kept.get(key);

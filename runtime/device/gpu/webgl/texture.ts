@@ -1,10 +1,7 @@
 /** The layout of a buffer's elements in a texture: in rows, the last one partly used. */
 import type { CheckedHandle } from '../core/buffer-pool.ts';
 
-/**
- * Elements per row on every device; WebGL2 guarantees textures of this width. A power of 2, so that shaders can
- * mask.
- */
+/** Elements per row on every device, a width that WebGL2 guarantees. A power of 2, so that shaders can mask. */
 export const rowElements = 2048;
 export const rowShift = 11;
 

@@ -59,10 +59,7 @@ export class PreparedWgsl implements Prepared {
     });
   }
 
-  /**
-   * Returns a separate launch for each op of a program, whose operands stay at the same locations from step to
-   * step.
-   */
+  /** Returns a separate launch for each op of a program, whose operands rarely change their locations. */
   bind(attrs: Attrs): Launch {
     const memo: Memo = { last: null };
     return (inputs, outputs, now = attrs) => {

@@ -57,10 +57,7 @@ export function foldPlan(op: FoldOp): WgslPlan {
   };
 }
 
-/**
- * Returns one dispatch that computes results, or results of parts. `from` is another operand after those that the
- * op reads.
- */
+/** Returns one dispatch that computes results, or results of parts. `from` is an operand besides the op's own. */
 function foldStage(
   { fold, sizes, inputs, reads, out, source, result, isAlong = true }: FoldOp,
   parts: number,

@@ -45,10 +45,7 @@ const large = 1 << 16;
 const largeThreads = 256;
 const perThread = 2;
 
-/**
- * Returns one dispatch for all bodies, whose operands don't overlap: a thread per element, or per two elements of
- * a large body.
- */
+/** Returns one dispatch for all bodies, which are independent: a thread per element, or per two of a large body. */
 export function pointwiseStage(bodies: readonly PointwiseBody[]): WgslStage {
   const operands: WgslOperand[] = [];
   const segments = bodies.map((each): Segment => {
@@ -175,10 +172,7 @@ function segmentStores(
 /** The context of a body's text in its kernel. */
 export interface BodySources {
   readonly load: (operand: number) => string;
-  /**
-   * Returns the statement that stores an element of an operand, or of the result with this index after the
-   * operands.
-   */
+  /** Returns the statement that stores an element of an operand, or of a result, numbered after the operands. */
   readonly store: (operand: number, value: string) => string;
   readonly dtype: (operand: number) => DType;
   readonly attr: (

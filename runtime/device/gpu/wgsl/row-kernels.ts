@@ -167,10 +167,7 @@ interface OwnElements {
   store(statement: (k: string, elements: readonly string[]) => string): void;
 }
 
-/**
- * Returns elements that are loaded once; null if none are kept. Without branches: elements outside are read as the
- * last.
- */
+/** Returns elements that are loaded once; null if none are kept. Branch-free: outside, the last is read. */
 function heldRow(
   w: WgslWriter,
   held: number,

@@ -41,10 +41,7 @@ export class WgslWriter {
   readonly #uniforms: Uniform[] = [...leading];
   #names = 0;
   #usesSubgroups = false;
-  /**
-   * The minimum number of threads of a subgroup, a power of 2, if threads may read each other's registers;
-   * otherwise 1.
-   */
+  /** The minimum subgroup size, a power of 2, if threads may read each other's registers; otherwise 1. */
   readonly lanes: number;
 
   /** `threads` is the number of threads of a workgroup. */

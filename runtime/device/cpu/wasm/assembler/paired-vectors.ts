@@ -4,10 +4,7 @@ import { wideVectors } from './wide-vectors.ts';
 /** The number of loops written with two vectors per iteration. */
 export const pairedLoops = { count: 0 };
 
-/**
- * Makes loops over elements compute two vectors per iteration from now on, while wide vectors are used. Never
- * called in pages.
- */
+/** Makes loops over elements compute two vectors per iteration from now on. Never called in pages. */
 export function pairVectors(): void {
   wideVectors.areUsed = true;
   wideVectors.next = (f, cursors, width) => {

@@ -14,10 +14,7 @@ export const geometryWords = [
   ...['positions', 'strideH', 'strideW'],
   /** The first row and column that the first position reads; negative in the padding. */
   ...['top', 'left'],
-  /**
-   * The slice of padded planes that positions read: rows and columns, bytes of a plane; 0 to read the source
-   * itself.
-   */
+  /** The slice of padded planes to read: rows and columns, bytes of a plane; 0 to read the source itself. */
   ...['sliceHeight', 'sliceWidth', 'slicePlane', 'isSliced'],
   /** Bytes between weight rows; the address of the offsets of their entries. */
   ...['laneStep', 'weightTable'],

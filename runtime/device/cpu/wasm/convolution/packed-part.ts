@@ -27,10 +27,7 @@ export class PackedPart extends ConvPart {
       f.locals('i32', 5);
   }
 
-  /**
-   * Writes the tables of the positions: their offsets in the slice, and in the result if they aren't adjacent
-   * there.
-   */
+  /** Writes the tables of the positions: offsets in the slice, and in the result if not adjacent there. */
   setColumns(column: Local, line: Local): void {
     const f = this.f;
     const [at, table, left, place, outTable, outPlace] = f.locals('i32', 6);

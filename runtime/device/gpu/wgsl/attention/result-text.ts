@@ -34,10 +34,7 @@ export function startResult(t: TileText, result: TileResult): void {
   }
 }
 
-/**
- * Writes the contribution of the cells at `row0` and `column0` to a result, adding products in the order of
- * summation.
- */
+/** Writes the contribution of the cells at `row0` and `column0` to a result, in the order of summation. */
 export function addToResult(t: TileText, result: TileResult): void {
   const { w, perThread } = t;
   const { name, over, factor, width } = result;

@@ -248,10 +248,7 @@ class PassWriter {
     addToResult(t, result);
   }
 
-  /**
-   * Writes the work of the steps: the same for the first ones, which compute row numbers, and separate for each
-   * result.
-   */
+  /** Writes the steps' work: the same for the first ones, which compute row numbers, and one for each result. */
   #eachStep(numbers: number, number: () => void, result: (i: number) => void): void {
     const w = this.#w;
     if (numbers > 0) {

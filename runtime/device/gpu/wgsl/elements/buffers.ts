@@ -6,10 +6,7 @@ export interface Bound {
   readonly bindings: readonly number[];
   /** Whether the kernel writes each storage buffer. */
   readonly written: readonly boolean[];
-  /**
-   * Whether each storage buffer is declared writable; WebGPU requires this of a read-only buffer next to a written
-   * part of it.
-   */
+  /** Whether each storage buffer is declared writable, which WebGPU also requires next to a written part. */
   readonly writable: readonly boolean[];
   /** The element type of each operand. */
   readonly types: readonly ElementType[];

@@ -72,10 +72,7 @@ function updatePlan(update: Update): WgslPlan {
   return { scratch, stages: [...stages, updateStage(update, sorted, sortedPlaces(update))] };
 }
 
-/**
- * Writes the loop over the positions of `line` whose key is `own`, in order; `take` writes the work for one
- * position.
- */
+/** Writes the loop over the positions of `line` whose key is `own`, in order; `take` handles one position. */
 type PlacesWriter = (w: WgslWriter, at: ElementAt, take: (place: string) => void) => void;
 
 function eachPlace({ lines }: Update): PlacesWriter {
@@ -237,10 +234,7 @@ export function scatterPlan(combine: Combine) {
   };
 }
 
-/**
- * Returns a row-by-row update: the index selects rows of a contiguous tensor, and the source has a row for each
- * choice.
- */
+/** Returns a row-by-row update: the index selects rows of a contiguous tensor, one per row of the source. */
 function byRows(
   out: TensorMeta,
   index: TensorMeta,

@@ -78,10 +78,7 @@ function boxOf(
   return isBox && sides.every(({ size, start, length }) => start + length <= size) ? sides : null;
 }
 
-/**
- * Returns one dispatch: each element of the result comes from the part if it is in the box, else from the
- * surroundings.
- */
+/** Returns one dispatch: each result element comes from the part if it is in the box, else from outside. */
 function boxStage(
   sides: readonly Side[],
   out: TensorMeta,

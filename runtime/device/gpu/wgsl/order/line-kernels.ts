@@ -51,10 +51,7 @@ export function extremePlacePlan(isLargest: boolean) {
   };
 }
 
-/**
- * (x) → partial sums or products along `dim`, from its end if `reverse`: slices first, then each from the previous
- * ones.
- */
+/** (x) → partial sums or products along `dim`, from its end if `reverse`: slices first, then across slices. */
 export function scanPlan(sign: '+' | '*') {
   return ([x]: readonly TensorMeta[], [out]: readonly TensorMeta[], attrs: Attrs): WgslPlan => {
     const dim = attrs.dim as number;
