@@ -1,7 +1,7 @@
 import type { Step } from '../../program/plan.ts';
 import { Slot } from '../scope/scope.ts';
 
-/** Returns for each operand of a control op whether its reference moves inside: the op is its only and last use. */
+/** Returns for each operand of a control op whether its reference moves inside: it dies there, read only once. */
 export function handedOver({ op, frees }: Pick<Step, 'op' | 'frees'>): boolean[] {
   const { inputs } = op;
   return inputs.map((id, i) => {

@@ -59,7 +59,7 @@ export class PreparedWgsl implements Prepared {
     });
   }
 
-  /** Returns a separate launch for each op of a program, whose operands rarely change their locations. */
+  /** Returns a separate launch for each op of a program, whose operands are where they were in the last step. */
   bind(attrs: Attrs): Launch {
     const memo: Memo = { last: null };
     return (inputs, outputs, now = attrs) => {
