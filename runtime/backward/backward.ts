@@ -84,10 +84,7 @@ function wantedBy(use: string, inputs: BackwardOptions['inputs']): readonly Plac
 const listOf = (inputs: Tensor | readonly Tensor[]): readonly Tensor[] =>
   'holderFor' in inputs ? [inputs] : inputs;
 
-/**
- * Returns the places of the inputs. Throws ArgumentError if there are none, AutogradError if an input requires no
- * gradient.
- */
+/** Returns the inputs' places. Throws ArgumentError if there are none, AutogradError if one needs no gradient. */
 export function placesOf(use: string, inputs: Tensor | readonly Tensor[]): readonly Place[] {
   const list = listOf(inputs);
   if (list.length === 0) {

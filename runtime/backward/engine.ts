@@ -325,10 +325,7 @@ class BackwardPass implements Inboxes {
     }
   }
 
-  /**
-   * Passes the gradients that are complete before the node runs; returns the callback for those completed inside
-   * it.
-   */
+  /** Passes gradients that are complete before the node runs; returns the callback for those completed inside. */
   #passOutputs(node: GradNode, { gradients }: Inbox): PassOutput | null {
     if (!node.hooks && !node.retained && !this.#wanted?.has(node)) return null;
     const wanted = this.#wanted?.get(node);

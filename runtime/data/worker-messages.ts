@@ -4,10 +4,7 @@
 export interface WorkerSource {
   /** A module that each worker loads, as a file URL: `new URL('./digits.ts', import.meta.url)`. */
   readonly module: URL | string;
-  /**
-   * The module's export: a data set, or a function that creates one from `data` and the worker's number; `dataset`
-   * by default.
-   */
+  /** The module's export (`dataset` by default): a data set, or a function of `data` and the worker's number. */
   readonly export?: string;
   /** The argument of that function; must be structured-cloneable. */
   readonly data?: unknown;

@@ -13,10 +13,7 @@ const bootstrap = `
 
 // webpack treats `new URL(…, import.meta.url)` as an asset and warns if it can't resolve it.
 const here = import.meta.url;
-/**
- * The worker's file next to this one, as source or built. Resolved lazily, because a classic script has no URL of
- * its own.
- */
+/** The worker's file next to this one. Resolved lazily, because a classic script has no URL of its own. */
 const mainFile = () =>
   new URL(here.endsWith('.ts') ? './worker-main.ts' : './worker-main.js', here).href;
 

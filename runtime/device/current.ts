@@ -5,18 +5,18 @@ import type { Device } from './device.ts';
 
 const devices = new Map<string, Device>();
 let current: Device | null = null;
-/** The device of the innermost `deviceGuard`; null outside of one. */
+/** The device of the innermost `deviceGuard`; null outside any. */
 let guarding: Device | null = null;
 /** The device that was current before the outermost `deviceGuard`. */
 let unguarded: Device | null = null;
 
-/** Where tensors are made from the start, when TOSTATIC_DEVICE names it. */
+/** The initial default device, if TOSTATIC_DEVICE names one. */
 const wanted = globalThis.process?.env?.TOSTATIC_DEVICE;
 
-/** Whether `init` has made a device known that computes: without one, captured code is the same under every `deviceGuard`. */
+/** Whether `init` has registered another computing device; otherwise `deviceGuard` can't affect captured code. */
 let hasMore = false;
 
-/** Makes a device known by name; the first one, or the one that TOSTATIC_DEVICE names, becomes current. */
+/** Registers a device by name; the first one, or the one named by TOSTATIC_DEVICE, becomes current. */
 export function registerDevice(device: Device): void {
   devices.set(device.name, device);
   hasMore ||= device.name !== 'cpu' && device.name !== 'meta' && !device.expectLanded;
@@ -24,30 +24,30 @@ export function registerDevice(device: Device): void {
   else current ??= device;
 }
 
-/** Where tensors are made when nothing else is said. */
+/** Returns the device where tensors are created by default. */
 export function currentDevice(): Device {
   return current ?? deviceNamed('cpu');
 }
 
-/** The device that computes ops, whatever the device of their operands; null: each where its operands are. */
+/** Returns the device that computes all ops; null if each op runs where its operands are. */
 export function guardingDevice(): Device | null {
   return guarding;
 }
 
-/** Whether `init` has made a device known beside `cpu` and `meta`. */
+/** Whether `init` has registered a device besides `cpu` and `meta`. */
 export function hasMoreDevices(): boolean {
   return hasMore;
 }
 
-/** Inside `body`, ops are performed as under `deviceGuard(device, …)`; undefined leaves it as it is. */
+/** Runs `body` as under `deviceGuard(device, …)`; undefined keeps the current guard. */
 export function withGuard<T>(device: Device | null | undefined, body: () => T): T {
   return device === undefined ? body() : deviceGuard(device, body);
 }
 
-/** The registered devices. */
+/** Returns the names of the registered devices. */
 export const deviceNames = (): string[] => [...devices.keys()];
 
-/** A device by its name; `gpu:0` is the GPU that `init` opened. Throws DeviceError for any other. */
+/** Returns a device by name; `gpu:0` is the GPU that `init` opened. Throws DeviceError for an unknown name. */
 export function deviceNamed(name: string): Device {
   const device = devices.get(name === 'gpu:0' ? 'gpu' : name);
   if (device) return device;
@@ -69,11 +69,11 @@ export function setDevice(device: Device | string): void {
 }
 
 /**
- * Inside `body`, tensors are made on `device` and ops are computed there: operands that are elsewhere are
- * copied, and gradients flow through the copies. Data that can't be read synchronously stays where it is: of a GPU's
- * tensors the CPU computes an op and its result goes back to the GPU, and what meets tensors of `meta` goes to `meta`. Null:
- * as if outside of any guard, tensors are made on the default device and each op runs where its operands are.
- * Throws DeviceError for anything that is not a device.
+ * Runs `body` with tensors created and ops computed on `device`: operands on other devices are copied, and
+ * gradients flow through the copies. Data that can't be read synchronously stays where it is: an op on GPU tensors
+ * is computed by the CPU and its result goes back to the GPU, and operands that meet `meta` tensors move to
+ * `meta`. With null, as outside any guard, tensors are created on the default device and each op runs where its
+ * operands are. Throws DeviceError for anything that is not a device.
  */
 export function deviceGuard<T>(device: Device | string | null, body: () => T): T {
   expectFunction('deviceGuard', body);
@@ -89,7 +89,7 @@ export function deviceGuard<T>(device: Device | string | null, body: () => T): T
   }
 }
 
-/** The device, or the one of this name; throws DeviceError for anything else. */
+/** Returns a device, given itself or its name; throws DeviceError for anything else. */
 export function deviceOf(device: Device | string): Device {
   const given: unknown = device;
   const isDevice = typeof given === 'object' && given !== null && 'allocator' in given;

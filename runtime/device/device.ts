@@ -4,59 +4,55 @@ import type { Holder } from './holder.ts';
 import type { Attrs, KernelOp } from './kernel-op.ts';
 import type { TensorMeta } from './tensor-meta.ts';
 
-/**
- * How values are held: `cpu` in memory with addresses, `gpu` in memory that is only read asynchronously, `meta` not at
- * all. Every device is of one of these kinds.
- */
+/** How a device stores values: `cpu` in addressable memory, `gpu` in asynchronously read memory, `meta` not at all. */
 export type DeviceKind = 'cpu' | 'gpu' | 'meta';
 
 /**
- * Where a kernel finds one operand. `Tensor` is one; the executor keeps one per value and changes its
- * holder from run to run, so that a launch allocates nothing.
+ * The location of a kernel's operand. A `Tensor` is one; the executor keeps one per value and changes its holder
+ * between runs, so that a launch allocates nothing.
  */
 export interface Operand {
   readonly holder: Holder | null;
-  /** Index of the first element, in elements. */
+  /** The index of the first element, in elements. */
   readonly offset: number;
 }
 
 /**
- * A kernel bound to dtypes, shapes and strides; called once per run. Issued synchronously on every
- * device; what a device computes later shows its errors at the next read. `now`: numbers that may differ
- * from those that it was bound with; only of attributes that `launchAttrs` names.
+ * A kernel bound to dtypes, shapes and strides; called once per run. Issued synchronously on every device; errors
+ * of asynchronous computation appear at the next read. `now` contains numbers that may differ from those it was
+ * bound with; only for attributes in `launchAttrs`.
  */
 export type Launch = (inputs: readonly Operand[], outputs: readonly Operand[], now?: Attrs) => void;
 
 export interface Device {
-  /** The name by which `device('name')` and `init('name')` find it. */
+  /** The name used by `device('name')` and `init('name')`. */
   readonly name: string;
   readonly kind: DeviceKind;
   readonly allocator: Allocator;
-  /** Its kernels sum in the order of `numerics/blocks.ts`: a sum that is done in steps has the same bits. */
+  /** Whether kernels sum in the order of `numerics/blocks.ts`, so that a sum computed in steps is bitwise identical. */
   readonly sumsInBlocks: boolean;
-  /** Its kernels may write over the operands that op records name for it. */
+  /** Whether kernels may overwrite the operands that op records declare. */
   readonly overwritesOperands: boolean;
-  /** It has kernels for fused ops, which take no scratch memory. */
+  /** Whether there are kernels for fused ops, which take no scratch memory. */
   readonly fusesPointwise: boolean;
-  /** Operands and results, together, that one fused kernel may have. */
+  /** The maximum number of operands and results of a fused kernel. */
   readonly mostFusedBuffers: number;
-  /** Columns of each result that a kernel of attention by tiles may have; 0: there is no such kernel. */
+  /** The maximum number of result columns of tiled attention; 0 if there is no such kernel. */
   readonly mostTileColumns: number;
-  /** Bytes besides all tensors for values between the stages of a staged op; 0: it runs none. */
+  /** The bytes, besides all tensors, for values between the stages of a staged op; 0 if staged ops are unsupported. */
   readonly innerBytes: number;
-  /** Elements are stored in their dtype; false: as float32, in which integers are exact to ±2^24. */
+  /** Whether elements are stored in their dtype; otherwise as float32, in which integers are exact up to ±2^24. */
   readonly typedElements: boolean;
   /**
-   * Resolves with the driver's words when it has taken the device away, after which only another one helps:
-   * `await init('gpu')`. Not on shutdown; omitted where devices can't be lost.
+   * Resolves with the driver's message when the device is lost, after which only a new one helps: `await
+   * init('gpu')`. Not on shutdown; omitted for devices that can't be lost.
    */
   readonly lost?: Promise<string>;
-  /** Bytes of one element in this device's memory. Throws DTypeError for a dtype that the device doesn't store. */
+  /** Returns the bytes of one element in this device's memory. Throws DTypeError for an unsupported dtype. */
   elementBytes(dtype: DType): number;
   /**
-   * Binds an op's kernel to its operands' metas. Offsets in the metas are a hint only for kernels that
-   * bake them in: a launch must honour the offsets of its operands.
-   * Throws DeviceError when the device has no such kernel.
+   * Binds an op's kernel to its operands' metas. Offsets in the metas are only a hint for kernels that bake them
+   * in: a launch must honor its operands' offsets. Throws DeviceError if the device has no such kernel.
    */
   prepare(
     op: KernelOp,
@@ -64,7 +60,7 @@ export interface Device {
     outputs: readonly TensorMeta[],
     attrs: Attrs,
   ): Launch;
-  /** Bytes that a launch takes from the allocator besides its outputs, and frees before it returns. */
+  /** Returns the bytes that a launch allocates besides its outputs and frees before it returns. */
   scratchBytes(
     op: KernelOp,
     inputs: readonly TensorMeta[],
@@ -72,8 +68,8 @@ export interface Device {
     attrs: Attrs,
   ): number;
   /**
-   * Whether the op's kernel takes operands that are parts of one buffer; omitted: all do. Asked where the allocator has
-   * regions.
+   * Whether the op's kernel accepts operands that are parts of one buffer; if omitted, all do. Only called if the
+   * allocator has regions.
    */
   bindsParts?(
     op: KernelOp,
@@ -81,19 +77,16 @@ export interface Device {
     outputs: readonly TensorMeta[],
     attrs: Attrs,
   ): boolean;
-  /** Writes a whole contiguous tensor. */
+  /** Writes a complete contiguous tensor. */
   upload(data: TypedArray, meta: TensorMeta, target: Operand): void;
-  /** Reads a tensor, any strides, in row-major order, after everything issued before. */
+  /** Reads a tensor with any strides, in row-major order, after all previously issued work. */
   download(meta: TensorMeta, source: Operand): Promise<TypedArray>;
   /**
-   * Reads a tensor synchronously, for the method or function named `use`. Throws DeviceError where the device can only
+   * Reads a tensor synchronously, for the method or function `use`. Throws DeviceError if the device can only be
    * read asynchronously.
    */
   downloadSync(meta: TensorMeta, source: Operand, use?: string): TypedArray;
-  /**
-   * Throws unless a value that comes from a GPU has landed. Only devices have it that keep values of others, and compute
-   * none.
-   */
+  /** Throws unless a value from a GPU has arrived. Only for devices that store other devices' values. */
   expectLanded?(meta: TensorMeta, source: Operand): void;
   /** Overwrites memory with `poisonByte`; undefined on devices whose memory can't be written by address. */
   poison?(ptr: number, bytes: number): void;

@@ -3,7 +3,7 @@ import type { Device, Operand } from './device.ts';
 import type { Holder } from './holder.ts';
 import type { TensorMeta } from './tensor-meta.ts';
 
-/** Data that was read ahead, and of which version of the memory. */
+/** Data read ahead, with the memory's version at that time. */
 interface Download {
   readonly data: TypedArray;
   readonly version: number;
@@ -12,14 +12,11 @@ interface Download {
 
 const downloads = new WeakMap<Holder, Download>();
 
-/** Whether data of the device can only be read after an await, or before one only sometimes. */
+/** Whether the device's data can only, or sometimes only, be read after an await. */
 export const isReadLater = ({ kind, expectLanded }: Device): boolean =>
   kind === 'gpu' || expectLanded !== undefined;
 
-/**
- * Reads a tensor, so that a transfer right after can continue without waiting. Resolves immediately where nothing has to be
- * awaited.
- */
+/** Reads a tensor ahead of a transfer. Resolves immediately if nothing has to be awaited. */
 export async function downloadAhead(meta: TensorMeta, source: Operand): Promise<void> {
   const { holder, offset } = source;
   if (!holder || !isReadLater(meta.device)) return;
@@ -28,10 +25,7 @@ export async function downloadAhead(meta: TensorMeta, source: Operand): Promise<
   downloads.set(holder, { data, version, offset });
 }
 
-/**
- * Returns, once, the elements of this operand that were read ahead; null if there are none, or the operand was
- * written since.
- */
+/** Returns, once, the operand's elements that were read ahead; null if none, or if written since. */
 export function downloaded({ holder, offset }: Operand): TypedArray | null {
   const found = holder && downloads.get(holder);
   if (!found) return null;

@@ -4,14 +4,14 @@ import { Holder } from './holder.ts';
 import type { ListItem } from './tensor-list.ts';
 
 /**
- * A value of data-dependent shape: contiguous data, and its shape. Like a list it is a holder without
- * bytes of its own, one owner of the data, so that it lives and dies as every other value does.
+ * A value of data-dependent shape: contiguous data and its shape. Like a list, it is a holder without bytes of its
+ * own that owns a reference to the data, so that it has a live range like any other value.
  */
 export class DynamicTensor extends Holder {
   readonly shape: Shape;
   #data: ListItem | null;
 
-  /** Takes over one ownership of the data. */
+  /** Takes over one reference to the data. */
   constructor(device: Device, data: ListItem, shape: Shape) {
     super(device, 0);
     this.#data = data;
@@ -22,7 +22,7 @@ export class DynamicTensor extends Holder {
     return this.#data!;
   }
 
-  /** The ownership of the data goes to the caller; it is not read here any more. */
+  /** Passes its reference to the data to the caller; must not be read afterwards. */
   surrender(): ListItem {
     const { data } = this;
     this.#data = null;

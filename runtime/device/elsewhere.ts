@@ -2,15 +2,15 @@ import type { TypedArray } from '../spec/dtype.ts';
 import { Holder } from './holder.ts';
 import type { TensorMeta } from './tensor-meta.ts';
 
-/** Where the bytes of a holder are while its own memory is out of date, or might be. */
+/** The location of a holder's bytes while its own memory is, or may be, out of date. */
 export interface Elsewhere {
-  /** Puts the current bytes at the holder's address. Throws, and changes nothing, where they are only read later. */
+  /** Copies the current bytes to the holder's address. Throws without side effects if they can't be read now. */
   land(ptr: number): void;
-  /** Lands later, where `land` alone would throw. */
+  /** Copies the bytes asynchronously, if `land` would throw. */
   arrive?(): Promise<void>;
-  /** Reads a tensor of the holder where its bytes are; absent: they land for it. */
+  /** Reads a tensor of the holder directly from where its bytes are; if absent, they land first. */
   read?(meta: TensorMeta, offset: number): Promise<TypedArray>;
-  /** The holder's bytes are not there any more: they have landed, lie in another place, or their memory was freed. */
+  /** Called when the bytes are not there any more: they have landed or moved, or their memory was freed. */
   leave(): void;
 }
 
@@ -22,9 +22,9 @@ interface Kept {
 const kept = new WeakMap<Holder, Kept>();
 
 /**
- * Says that the bytes of a holder are elsewhere from now on. Whatever reads or writes its memory asks for its address
- * first, and then the bytes land: the address is no property of such a holder, and is looked up here. So kernels check
- * nothing, and holders whose bytes are in their memory never come here.
+ * Marks a holder's bytes as being elsewhere. All code that reads or writes its memory first requests the address,
+ * which is not an own property of such a holder; the getter lets the bytes land. So kernels check nothing, and
+ * other holders have no overhead.
  */
 export function keepElsewhere(holder: Holder, at: Elsewhere): void {
   const known = kept.get(holder);
@@ -35,11 +35,12 @@ export function keepElsewhere(holder: Holder, at: Elsewhere): void {
     return;
   }
   kept.set(holder, { ptr: holder.ptr, at });
-  // Reflect.deleteProperty would make a slow object of it for good. The last property goes and comes back without a trace.
+  // Reflect.deleteProperty would permanently make it a slow object. Deleting and restoring the last property has
+  // no such effect.
   delete (holder as { ptr?: number }).ptr;
 }
 
-/** Where the bytes of a holder are, if not in its memory. */
+/** Returns where a holder's bytes are, if not in its memory. */
 export const elsewhere = (holder: Holder): Elsewhere | undefined => kept.get(holder)?.at;
 
 Object.defineProperty(Holder.prototype, 'ptr', {

@@ -4,37 +4,34 @@ import { poisoning } from '../memory/poison.ts';
 import type { Device } from './device.ts';
 import type { Elsewhere } from './elsewhere.ts';
 
-/** Memory in which a plan, or a kernel, says where everything lies. */
+/** Memory laid out by a plan or a kernel. */
 export interface Ground {
   alloc: (offset: number, bytes: number) => number;
   free: (ptr: number, bytes: number) => void;
 }
 
 /**
- * One allocation on one device, counted by its owners: tensor handles, saved values and scope entries.
- * The last owner's release frees the memory immediately.
+ * One allocation on one device, reference-counted by its owners: tensor handles, saved values and scope entries.
+ * The release of the last reference frees the memory immediately.
  */
 export class Holder {
   readonly device: Device;
-  /** Bytes asked for; the allocator rounds them up. */
+  /** The requested bytes; the allocator rounds them up. */
   readonly bytes: number;
-  /** Number of writes in place; a saved value compares it to see that its data is still the same. */
+  /** The number of in-place writes; a saved value compares it to detect changes. */
   version = 0;
-  /** Number of the last look for inputs that share memory; see `isAliased`. */
+  /** The number of the last search for shared inputs; see `sharedMemory`. */
   seen = 0;
-  /** How many of the owners are tensor handles. */
+  /** The number of owners that are tensor handles. */
   handles = 0;
   #owners = 1;
   readonly #region: Ground | null;
-  /** Where its bytes are, if not in its memory; absent unless `elsewhere.ts` is loaded. */
+  /** The location of its bytes, if not in its memory; absent unless `elsewhere.ts` is loaded. */
   declare readonly elsewhere?: Elsewhere | undefined;
-  /** Address in the device's memory, in bytes. The last property, which `elsewhere.ts` takes away for a while. */
+  /** The address in the device's memory, in bytes. The last property, which `elsewhere.ts` temporarily removes. */
   readonly ptr: number;
 
-  /**
-   * Allocates, at `offset` of a region if one is given; the caller is the first owner. Throws
-   * OutOfMemoryError.
-   */
+  /** Allocates, at `offset` of a region if one is given; the caller is the first owner. Throws OutOfMemoryError. */
   constructor(device: Device, bytes: number, region: Ground | null = null, offset = 0) {
     this.device = device;
     this.bytes = bytes;
@@ -58,7 +55,7 @@ export class Holder {
     if (--this.#owners === 0) this.freed();
   }
 
-  /** The last owner is gone. */
+  /** Called when the last owner is gone. */
   protected freed(): void {
     if (poisoning.active) this.device.poison?.(this.ptr, this.bytes);
     if (this.#region) this.#region.free(this.ptr, alignedBytes(this.bytes));

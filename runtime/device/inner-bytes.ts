@@ -1,8 +1,8 @@
 /**
- * Bytes that the CPU device has for values between the stages of a staged op: of a block of rows, which stays in
- * the caches. A fixed cost of the device, no tensor's memory.
+ * The CPU's memory for values between the stages of a staged op: a block of rows, which stays in the caches. A
+ * fixed cost of the device that belongs to no tensor.
  */
 export const innerBytes: number = 8 << 20;
 
-/** Kernels read vectors: a value begins where one may. */
+/** Values are aligned for vector reads. */
 export const slotAlignment = 64;

@@ -1,6 +1,6 @@
-/** A user's kernel as data: what `gpuKernel` reads from the function, and devices compute. */
+/** A user kernel as data: parsed from the function by `gpuKernel`, executed by devices. */
 
-/** Axes of `this.thread`: x is the last dimension of the result. */
+/** An axis of `this.thread`: x is the last dimension of the result. */
 export type KernelAxis = 0 | 1 | 2;
 
 export type KernelUnaryFn =
@@ -44,14 +44,14 @@ export type KernelBinaryFn =
 
 export type KernelCompareFn = 'eq' | 'ne' | 'lt' | 'le' | 'gt' | 'ge';
 
-/** A float32. */
+/** A float32 expression. */
 export type KernelNumber =
   | { readonly kind: 'number'; readonly value: number }
   | { readonly kind: 'thread'; readonly axis: KernelAxis }
   /** The size of the result along an axis. */
   | { readonly kind: 'size'; readonly axis: KernelAxis }
   | { readonly kind: 'local'; readonly id: number }
-  /** NaN outside of the input; a fraction of an index is dropped downwards. */
+  /** NaN outside the input; fractional indices are rounded down. */
   | { readonly kind: 'element'; readonly input: number; readonly at: readonly KernelNumber[] }
   | { readonly kind: 'unary'; readonly fn: KernelUnaryFn; readonly x: KernelNumber }
   | {
@@ -67,7 +67,7 @@ export type KernelNumber =
       readonly no: KernelNumber;
     };
 
-/** True or false. */
+/** A boolean expression. */
 export type KernelTest =
   | { readonly kind: 'always'; readonly value: boolean }
   | {
@@ -87,7 +87,7 @@ export type KernelStatement =
       readonly yes: readonly KernelStatement[];
       readonly no: readonly KernelStatement[];
     }
-  /** `test` before each iteration, or after it; `update` after each, `continue` included. */
+  /** `test` runs before or after each iteration; `update` runs after each, including after `continue`. */
   | {
       readonly kind: 'loop';
       readonly test: KernelTest;
@@ -101,17 +101,17 @@ export type KernelStatement =
 export interface KernelCode {
   /** The number of indices of each operand; null if the function never reads it. */
   readonly ranks: readonly (number | null)[];
-  /** The number of local variables; they begin as 0. */
+  /** The number of local variables, initialized to 0. */
   readonly locals: number;
   readonly body: readonly KernelStatement[];
 }
 
-/** Sizes along x, y and z of a result of this shape. */
+/** Returns the sizes along x, y and z of a result of this shape. */
 export function axisSizes(shape: readonly number[]): readonly [number, number, number] {
   return [shape.at(-1) ?? 1, shape.at(-2) ?? 1, shape.at(-3) ?? 1];
 }
 
-/** Whether an index along a dimension of `size` is in it without being looked at. */
+/** Whether an index into a dimension of `size` is known to be in range without a check. */
 export function isSurelyInside(
   at: KernelNumber,
   size: number,

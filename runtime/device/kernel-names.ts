@@ -1,25 +1,25 @@
 /**
- * Kernels that devices write by hand. A device's table is a mapped type over this union, so that a
- * missing kernel fails to compile.
+ * Kernels implemented by hand on each device. A device's table is a mapped type over this union, so that a missing
+ * kernel fails to compile.
  */
 export type KernelName =
   /** () → out; attr `value`. */
   | 'fill'
-  /** () → out; attr `values`: every element as it is stored, in row-major order. */
+  /** () → out; attr `values`: every element as stored, in row-major order. */
   | 'literal'
-  /** () → out, float32 from the counter-based generator; attrs `seed`, `offset`: uniform in [0,1). */
+  /** () → out, float32 from the counter-based generator, uniform in [0,1); attrs `seed`, `offset`. */
   | 'uniform'
-  /** () → out: as `uniform`, standard normal. */
+  /** () → out: like `uniform`, standard normal. */
   | 'normal'
   /** (x, any strides) → contiguous copy of the same dtype. */
   | 'copy'
-  /** In place: (target, source) source broadcast into target; dtypes equal. */
+  /** In place: (target, source): copies source, broadcast, into target; dtypes are equal. */
   | 'copyInto'
   /** (x) → reduced over attr `dims` (sorted, not empty); attr `keepDim`. float32 partial sums. */
   | 'sum'
-  /** (x, any strides; like: shape) → sum over the dimensions that broadcasting `like` to x repeats. */
+  /** (x, any strides; like: shape) → the sum over dimensions that broadcasting `like` to x repeats. */
   | 'sumTo'
-  /** In place: (out, x) continues with a sum over attr `dims`; out has the kept dimensions. float32. */
+  /** In place: (out, x) continues a sum over attr `dims`; out has the kept dimensions. float32. */
   | 'addSum'
   | 'max'
   | 'min'
@@ -31,9 +31,9 @@ export type KernelName =
   | 'cumsum'
   /** (x) → partial products along attr `dim`. */
   | 'cumprod'
-  /** (dy, x) → dx of cumprod along attr `dim`; zeros in x need no care. */
+  /** (dy, x) → dx of cumprod along attr `dim`; correct for zeros in x. */
   | 'cumprodGrad'
-  /** (x) → [values, int32 places]: the largest up to each entry along attr `dim`, and its last place. */
+  /** (x) → [values, int32 indices]: the largest entry so far along attr `dim`, and its last index. */
   | 'cummax'
   | 'cummin'
   /** (x) → ln Σ eˣ up to each entry along attr `dim`. */
@@ -44,40 +44,40 @@ export type KernelName =
   | 'narrowGrad'
   /** () → out; attrs `count`, `start`, `step`. */
   | 'arange'
-  /** (…parts, any strides) → joined along attr `dim`. */
+  /** (…parts, any strides) → concatenated along attr `dim`. */
   | 'cat'
-  /** (x, any strides) → the entries of attr `dims` in reverse. */
+  /** (x, any strides) → the entries of attr `dims` reversed. */
   | 'flip'
-  /** (x, any strides) → the entries of attr `dim` moved by attr `shift`, an integer; the last ones come first. */
+  /** (x, any strides) → the entries of attr `dim` shifted by attr `shift`, an integer, wrapping around. */
   | 'roll'
-  /** (x, any strides) → attr `value`, but x at attrs `strides`, `offset` of the result. */
+  /** (x, any strides) → filled with attr `value`, except for x at attrs `strides`, `offset` of the result. */
   | 'place'
   /** (x, source; any strides) → x with source at attrs `strides`, `offset`. */
   | 'placeInto'
-  /** (dy, x: shape) → windows of attrs `dim`, `step`, `dilation` added up; a window is dy's last dimension. */
+  /** (dy, x: shape) → the sum of windows given by attrs `dim`, `step`, `dilation`; a window is dy's last dimension. */
   | 'unfoldGrad'
   /** (x, index int32; any strides) → out[i][j] = x[index[i][j]][j] for attr `dim` 0. */
   | 'gather'
-  /** (dy, index, x: shape; any strides) → dx: dy added at the places of gather. */
+  /** (dy, index, x: shape; any strides) → dx: dy added at the positions of gather. */
   | 'gatherGrad'
-  /** (x, index, source; any strides) → x with source at the places of gather; the last wins. */
+  /** (x, index, source; any strides) → x with source at the positions of gather; the last one wins. */
   | 'scatter'
   | 'scatterAdd'
-  /** (x, index int32 [k, …n]) → [before, …n, after] from attr `dim` on; attr `wraps` lets −1 be the last. */
+  /** (x, index int32 [k, …n]) → [before, …n, after] from attr `dim` on; with attr `wraps`, −1 is the last entry. */
   | 'index'
   /** (dy, index, x: shape) → dx */
   | 'indexGrad'
-  /** (x, index, source) → x with source at the places of index; the last wins. */
+  /** (x, index, source) → x with source at the positions of index; the last one wins. */
   | 'indexPut'
   | 'indexAdd'
-  /** (x) → [values, int32 places]: the first attr `count` in order along attr `dim`; attr `descending`. */
+  /** (x) → [values, int32 indices]: the first attr `count` entries in order along attr `dim`; attr `descending`. */
   | 'sort'
   /**
-   * (x, index, source; any strides) → x with source combined into the places of gather; attrs `reduce`
-   * ('prod' | 'max' | 'min'), `includeSelf`.
+   * (x, index, source; any strides) → x with source combined at the positions of gather; attrs `reduce` ('prod' |
+   * 'max' | 'min'), `includeSelf`.
    */
   | 'scatterReduce'
-  /** (x, any strides) → attr `size` entries along attr `dim`, each a weighed sum; attrs of `Taps`. */
+  /** (x, any strides) → attr `size` entries along attr `dim`, each a weighted sum; attrs of `Taps`. */
   | 'resample'
   /** (dy, x: shape) → dx */
   | 'resampleGrad'
@@ -90,7 +90,7 @@ export type KernelName =
   | 'standardizeGrad'
   /** (dy, x, stats, weight: shape) → dw */
   | 'standardizeWeightGrad'
-  /** In place: (dw, dy, x, stats, weight: shape) continues with dw; one weight per element of a group. */
+  /** In place: (dw, dy, x, stats, weight: shape) continues dw; one weight per element of a group. */
   | 'addStandardizeWeightGrad'
   /** (x) → the derivative of digamma of attr `order`. */
   | 'polygamma'
@@ -98,15 +98,15 @@ export type KernelName =
   | 'nuclearNorm'
   /** (x [.., n, n]) → its inverse. This kernel and the next throw ArgumentError for singular matrices. */
   | 'inverse'
-  /** (a [.., n, n], b [.., n, k]) → the x of a·x = b. */
+  /** (a [.., n, n], b [.., n, k]) → x with a·x = b. */
   | 'solve'
-  /** (a, b) → x: as `solve`, with one triangle of a: attrs `upper`, `unitriangular`. */
+  /** (a, b) → x: like `solve`, with one triangle of a: attrs `upper`, `unitriangular`. */
   | 'solveTriangular'
   /** (x [.., n, n]) → [..] */
   | 'det'
   /** (x [.., n, n]) → [ln |det x|, its sign]. */
   | 'logAbsDet'
-  /** (x [.., n, n]) → det x · x⁻ᵀ, also where x is singular. */
+  /** (x [.., n, n]) → det x · x⁻ᵀ, even if x is singular. */
   | 'cofactors'
   /** (x [.., n, n]) → the lower triangular L of L·Lᵀ = x. */
   | 'cholesky'
@@ -114,7 +114,7 @@ export type KernelName =
   | 'convTranspose2d'
   /** (a [...,m,k], b [...,k,n]) → [...,m,n]; any strides; leading dimensions equal. */
   | 'matmul'
-  /** In place: (x, a, b) x += a · b; attr `start`: how far along the inner dimension x is. float32. */
+  /** In place: (x, a, b) x += a · b; attr `start` is the position along the inner dimension. float32. */
   | 'addMatmul'
   /** (x, w) NCHW; attrs `stride`, `padding`, `dilation` (pairs), `groups`. */
   | 'conv2d'
@@ -122,20 +122,17 @@ export type KernelName =
   | 'conv2dInputGrad'
   /** (dy, x, w: shape) → dw */
   | 'conv2dWeightGrad'
-  /** In place: (dw, dy, x, w: shape) continues with dw, image by image. */
+  /** In place: (dw, dy, x, w: shape) continues dw, image by image. */
   | 'addConv2dWeightGrad'
-  /**
-   * (x) → [out, indices int32 in the input plane]; attrs `kernel`, `stride`, `padding`, `dilation`, `size`
-   * (pairs).
-   */
+  /** (x) → [out, int32 indices in the input plane]; attrs `kernel`, `stride`, `padding`, `dilation`, `size` (pairs). */
   | 'maxPool2d'
-  /** (x) → [out, indices]: as `maxPool2d`, with places as uint8, counted from the start of each window. */
+  /** (x) → [out, indices]: like `maxPool2d`, with uint8 positions relative to the start of each window. */
   | 'maxPool2dCoded'
-  /** (x) → [out, indices]: as `maxPool2d`, over attr `size` (a pair) equal parts. */
+  /** (x) → [out, indices]: like `maxPool2d`, over attr `size` (a pair) equal parts. */
   | 'adaptiveMaxPool2d'
   /** (dy, indices, x: shape) → dx */
   | 'maxPool2dGrad'
-  /** (dy, uint8 places in the windows, x: shape) → dx; attrs `kernel`, `stride`, `padding`, `dilation` (pairs). */
+  /** (dy, uint8 positions in the windows, x: shape) → dx; attrs `kernel`, `stride`, `padding`, `dilation` (pairs). */
   | 'maxPool2dCodedGrad'
   /** (x) → log-softmax along the last dimension. */
   | 'logSoftmax'
@@ -144,15 +141,15 @@ export type KernelName =
   | 'softmax'
   /** (dy, out) → dx = (dy − sum(dy·out))·out along the last dimension. */
   | 'softmaxGrad'
-  /** (logProbs [n,c], target int32 [n]) → [] mean of −logProbs[i, target[i]]. */
+  /** (logProbs [n,c], target int32 [n]) → [], the mean of −logProbs[i, target[i]]. */
   | 'nllLoss'
   /** (dy [], target, logProbs: shape) → [n,c] */
   | 'nllLossGrad'
-  /** (dy [], target) → [] −dy over the number of labels that count. */
+  /** (dy [], target) → [], −dy over the number of counted labels. */
   | 'nllLossShare'
-  /** (share [], target, logProbs) → [n,c]: (one at the label − exp(logProbs)) · share */
+  /** (share [], target, logProbs) → [n,c]: (one at the label − exp(logProbs)) · share. */
   | 'crossEntropyGrad'
-  /** (x float32) → [uint8 codes, float32 scales]; attr `code` (see quantize.ts) */
+  /** (x float32) → [uint8 codes, float32 scales]; attr `code` (see quantize.ts). */
   | 'quantize'
   /** (codes, scales) → float32 */
   | 'dequantize'

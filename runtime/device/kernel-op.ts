@@ -9,46 +9,46 @@ import type { TensorMeta, TensorSpec } from './tensor-meta.ts';
 import type { TiledBody } from './tiled-body.ts';
 import type { UserKernel } from './user-kernel.ts';
 
-/** A symbolic number is known only when the program runs. */
+/** The value of an attribute; a symbolic number is known only at run time. */
 export type AttrValue = number | boolean | string | readonly number[] | SymbolicNumber;
 export type Attrs = Readonly<Record<string, AttrValue>>;
 
 /**
- * The part of an operand that a kernel reads. `shape` is the no-need-buffer fact: the operand may be a tensor whose
- * holder was moved out, and nothing is kept alive for it.
+ * The part of an operand that a kernel reads. `shape` is the no-need-buffer fact: the operand may be a tensor
+ * whose holder was moved out, and its memory is not kept alive.
  */
 export type OperandUse = 'data' | 'shape';
 
 export type Kernel =
-  /** One scalar function per element; operands broadcast to the output's shape, any strides. */
+  /** A scalar function per element; operands broadcast to the output's shape, with any strides. */
   | { readonly kind: 'pointwise'; readonly expr: Expr }
-  /** No kernel: the output is another view of operand 0's holder; other operands give shapes. */
+  /** No kernel: the output is a view of operand 0's holder; other operands only give shapes. */
   | {
       readonly kind: 'view';
       readonly view: (inputs: readonly TensorMeta[], attrs: Attrs) => TensorMeta;
     }
   | NamedKernel
-  /** Several pointwise ops in one launch. Only the optimizer makes it (see program/fused/). */
+  /** Several pointwise ops in one launch. Only the optimizer emits it (see program/fused/). */
   | BodyKernel<'fused', FusedBody>
-  /** Several pointwise ops on operands of their own, in one launch. Only the optimizer makes it. */
+  /** Several pointwise ops on separate operands, in one launch. Only the optimizer emits it. */
   | BodyKernel<'list', ListBody>
-  /** Several ops block by block, a few rows at a time. Only the optimizer makes it (see program/fused/). */
+  /** Several ops block by block, a few rows at a time. Only the optimizer emits it (see program/fused/). */
   | BodyKernel<'staged', StagedBody>
-  /** Attention or its gradient, tile by tile. Only the optimizer makes it (see program/fused/). */
+  /** Attention or its gradient, tile by tile. Only the optimizer emits it (see program/fused/). */
   | { readonly kind: 'tiled'; readonly body: TiledBody }
-  /** A function of the user's per element (see user-kernels/). */
+  /** A user-defined function per element (see user-kernels/). */
   | { readonly kind: 'user'; readonly kernel: UserKernel }
-  /** The CPU's kernel of another op, whatever the device of the operands: what `deviceGuard` asks for. */
+  /** The CPU kernel of another op, regardless of the operands' device, as `deviceGuard` requires. */
   | { readonly kind: 'onCpu'; readonly op: KernelOp }
-  /** Copies operand 0 to the op's `target`: read from the operand's device, then written to the other. */
+  /** Copies operand 0 to the op's `target`: read from the operand's device, then written to the target. */
   | { readonly kind: 'transfer' }
-  /** No kernel: run_program runs the programs inside the op. */
+  /** No kernel: run_program runs the op's regions. */
   | { readonly kind: 'control'; readonly form: ControlForm };
 
 /**
- * A kernel that each device writes by hand: the CPU's, which a page downloads with the op; other devices have
- * tables by name. It reads every operand in the dtype that the operand's rule promises (see operand-dtypes.ts)
- * and converts none.
+ * A kernel that each device implements by hand: the CPU's, which pages download with the op; other devices have
+ * tables by name. It reads every operand in the dtype that the operand's rule guarantees (see operand-dtypes.ts),
+ * without conversion.
  */
 export interface NamedKernel<N extends KernelName = KernelName> {
   readonly kind: 'named';
@@ -57,21 +57,21 @@ export interface NamedKernel<N extends KernelName = KernelName> {
 }
 
 /**
- * A kernel that devices write by hand (`kernel-names.ts` says what each does), with that of the CPU. Nothing refers to
- * all of them: a page downloads only those of its ops.
+ * Returns a kernel implemented by hand (`kernel-names.ts` describes each), with its CPU implementation. No module
+ * refers to all of them: a page downloads only the kernels of its ops.
  */
 export function named<N extends KernelName>(name: N, onCpu: KernelFactory): NamedKernel<N> {
   return { kind: 'named', name, onCpu };
 }
 
-/** Binds a kernel to its operands' metas. Cheap: it runs once per eager op. */
+/** Binds a kernel to its operands' metas. Must be cheap, because it runs once per eager op. */
 export type KernelFactory = (
   inputs: readonly TensorMeta[],
   outputs: readonly TensorMeta[],
   attrs: Attrs,
 ) => Launch;
 
-/** Several ops in one launch, as the optimizer joined them, and what launches them on the CPU. */
+/** Several ops joined by the optimizer, with the function that launches them on the CPU. */
 interface BodyKernel<K extends string, B> {
   readonly kind: K;
   readonly body: B;
@@ -84,12 +84,12 @@ interface BodyKernel<K extends string, B> {
   ) => Launch;
 }
 
-/** Whether the kernel does several ops of a program; it takes no memory besides its operands and results. */
+/** Whether the kernel computes several ops of a program without memory besides its operands and results. */
 export function isFused({ kind }: Kernel): boolean {
   return kind === 'fused' || kind === 'staged' || kind === 'list';
 }
 
-/** Whether the kernel does several ops of a program. */
+/** Whether the kernel computes several ops of a program. */
 export function isComposite(kernel: Kernel): boolean {
   return isFused(kernel) || kernel.kind === 'tiled';
 }
@@ -109,42 +109,42 @@ export type ControlForm =
   | 'dimension'
   | 'missing';
 
-/** The part of an op's record that a device reads: how results are computed, and nothing about gradients. */
+/** The part of an op's record that a device reads: how results are computed, without gradients. */
 export interface KernelOp {
   readonly name: string;
   readonly operands: readonly { readonly name: string; readonly use: OperandUse }[];
-  /** The last operand may repeat any number of times. */
+  /** Whether the last operand may repeat any number of times. */
   readonly variadic: boolean;
-  /** Shapes and dtypes of the outputs; throws ShapeError or DTypeError naming the op. */
+  /** Returns shapes and dtypes of the outputs; throws ShapeError or DTypeError naming the op. */
   readonly infer: (inputs: readonly TensorMeta[], attrs: Attrs) => readonly TensorSpec[];
   readonly kernel: Kernel;
-  /** `contiguous`: strided data operands are copied before the kernel. */
+  /** With `contiguous`, strided data operands are copied before the kernel runs. */
   readonly layout: 'any' | 'contiguous';
-  /** Writes its result over operand 0. */
+  /** Whether the result overwrites operand 0. */
   readonly inPlace: boolean;
   /**
-   * Operands, by name, whose memory the result may take when they die with the op: before a kernel writes
-   * an element, it has read all that it reads of the elements that share a sum with it. Only on devices
-   * whose kernels keep that.
+   * Operands, by name, whose memory the result may reuse if they die with the op: before a kernel writes an
+   * element, it has read everything that it reads of the elements in the same sum. Only on devices whose kernels
+   * guarantee this.
    */
   readonly overwrites?: readonly string[];
-  /** The device of a transfer's result. Results of all other ops are where their operands are. */
+  /** The device of a transfer's result. Results of all other ops are on their operands' device. */
   readonly target?: Device;
-  /** Attributes that decide neither shape nor dtype: a program may compute them in each run. */
+  /** Attributes that affect neither shape nor dtype: a program may compute them per run. */
   readonly numbers?: readonly string[];
 }
 
-/** The op as the user called it: ops on a tensor and a number have records of their own. */
+/** Returns the op's name in user code: ops on a tensor and a number have separate records. */
 export function userName(op: KernelOp): string {
   return op.name.replace('Scalar', '');
 }
 
-/** How the kernel uses input number `index`. */
+/** Returns how the kernel uses input `index`. */
 export function operandUse(op: KernelOp, index: number): OperandUse {
   return op.operands[Math.min(index, op.operands.length - 1)]!.use;
 }
 
-/** Whether result number `result` may take the memory of input number `index`, if that dies with the op. */
+/** Whether result `result` may reuse the memory of input `index`, if that dies with the op. */
 export function mayOverwrite(
   { kernel, operands, overwrites = [] }: KernelOp,
   index: number,

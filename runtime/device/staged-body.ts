@@ -2,75 +2,75 @@ import type { DType } from '../spec/dtype.ts';
 import type { Shape } from '../spec/shape.ts';
 import type { Attrs, KernelOp } from './kernel-op.ts';
 
-/** An operand as rows that lie in equal steps; a step of 0 repeats one row. */
+/** An operand as evenly spaced rows; a step of 0 repeats one row. */
 export interface RowSlice {
-  /** Elements from row to row. */
+  /** The number of elements between rows. */
   readonly step: number;
-  /** Shape and strides of one row. */
+  /** The shape and strides of one row. */
   readonly shape: Shape;
   readonly strides: readonly number[];
 }
 
 /**
- * An op as `count` rows that don't depend on each other: over some neighbouring rows of its operands it computes
- * the same rows of its results, to the same bits.
+ * An op divided into `count` independent rows: from consecutive rows of its operands it computes the same rows of
+ * its results, bitwise identical.
  */
 export interface RowCut {
   readonly count: number;
-  /** Null: every row reads the whole operand. */
+  /** Null if every row reads the whole operand. */
   readonly inputs: readonly (RowSlice | null)[];
-  /** The results, or the target of a write in place. Null: a sum over all rows. */
+  /** The results, or the target of an in-place write. Null for a sum over all rows. */
   readonly outputs: readonly (RowSlice | null)[];
-  /** Goes on with sums over rows in place, of which the first rows have made the op's results; takes these first. */
+  /** Continues, in place, sums that the op has started with the first rows; takes the sums as first operands. */
   readonly goesOn?: KernelOp;
-  /** Attributes of the op over this many rows. */
+  /** Returns the attributes of the op over this many rows. */
   readonly attrs: (rows: number) => Attrs;
-  /** Fewer rows at a time cost more, as what every row reads is read again for each call. */
+  /** The minimum number of rows per call: with fewer, operands that every row reads are reread too often. */
   readonly least: number;
-  /** Numbers that grow by so much from row to row, such as places in the stream of random ones. */
+  /** Attributes that increase by this much per row, such as positions in the random stream. */
   readonly advances?: Readonly<Record<string, number>>;
 }
 
-/** Where a stage finds one of its operands, or puts a result. */
+/** The location of a stage's operand or result. */
 export type StagePlace =
   | { readonly kind: 'operand'; readonly index: number }
   | { readonly kind: 'result'; readonly index: number }
   /** Memory of a block of rows, which exists while the block is computed. */
   | { readonly kind: 'inner'; readonly slot: number };
 
-/** One op of a staged one. */
+/** One op of a staged op. */
 export interface Stage {
   readonly op: KernelOp;
-  /** Its number among the parts, under which attributes of the staged op are its own. */
+  /** The index among the parts, which prefixes its attributes in the staged op. */
   readonly part: number;
   readonly cut: RowCut;
   readonly inputs: readonly StagePlace[];
-  /** Where the results are; for a write in place, where its target is. */
+  /** The locations of the results; for an in-place write, of its target. */
   readonly outputs: readonly StagePlace[];
-  /** Dtypes of the inputs, then of the outputs. */
+  /** The dtypes of the inputs, then of the outputs. */
   readonly dtypes: readonly DType[];
 }
 
 /**
- * The computation of a staged op as data: a few of its `rows` at a time go through all stages, so that values between
- * stages exist for these rows only.
+ * The computation of a staged op as data: a few of its `rows` at a time pass through all stages, so that
+ * intermediate values exist for these rows only.
  */
 export interface StagedBody {
   readonly rows: number;
-  /** A block has at least this many rows, if there are as many. */
+  /** The minimum number of rows per block, if there are that many. */
   readonly least: number;
   readonly stages: readonly Stage[];
-  /** Bytes of one row in each slot of inner memory. */
+  /** Bytes per row in each slot of inner memory. */
   readonly slots: readonly number[];
   /** Bytes of the longest row of any value. */
   readonly longestRow: number;
-  /** Numbers of operands that are written in place. */
+  /** Indices of operands written in place. */
   readonly writes: readonly number[];
-  /** For each result, the numbers of the operands whose memory it may take over. */
+  /** For each result, the indices of operands whose memory it may reuse. */
   readonly overwrites: readonly ReadonlySet<number>[];
 }
 
-/** Name of a stage's attribute among those of the staged op. */
+/** Returns the name of a stage's attribute in the staged op. */
 export function stageAttr(part: number, name: string): string {
   return `${part}.${name}`;
 }

@@ -12,16 +12,16 @@ const launched = new WeakMap<KernelOp, ReadonlySet<string>>();
 const symbolic = new WeakMap<KernelOp, ReadonlySet<string>>();
 
 /**
- * Attributes that a bound kernel is told at each launch: the numbers of a scalar function, and what `fill`
- * writes. Exponents are omitted, since GPU kernels are chosen by them.
+ * Returns the attributes that a bound kernel receives at each launch: the numbers of a scalar function, and the
+ * value of `fill`. Exponents are excluded, because they select GPU kernels.
  */
 export function launchAttrs(op: KernelOp): ReadonlySet<string> {
   return remembered(launched, op, launchNames);
 }
 
 /**
- * Attributes that a program may compute in each run: those that a launch is told, and those that kernels
- * are bound to again when they change. None of them decides a shape.
+ * Returns the attributes that a program may compute per run: those passed at launch, and those whose change
+ * rebinds the kernel. None of them affects a shape.
  */
 export function symbolicAttrs(op: KernelOp): ReadonlySet<string> {
   return remembered(symbolic, op, (own) => {
@@ -47,7 +47,7 @@ function remembered(
   return names;
 }
 
-/** Attributes of named kernels that may change between launches: what `fill` writes, and where random numbers begin. */
+/** Attributes of named kernels that may change between launches: the value of `fill`, and offsets of random numbers. */
 const changingAttrs = new Map<KernelName, readonly string[]>([
   ['fill', ['value']],
   ['uniform', ['seed', 'offset']],
@@ -68,14 +68,14 @@ function launchNames({ kernel }: KernelOp): ReadonlySet<string> {
   return new Set(names.filter((name) => !exponents.has(name)));
 }
 
-/** A fused launch is told all numbers of its parts. */
+/** Returns the names of all part attributes, which a fused launch receives. */
 function fusedNumbers({ parts }: FusedBody): ReadonlySet<string> {
   return new Set(
     parts.flatMap(({ expr }, i) => numbersOf(expr).names.map((name) => fusedAttr(i, name))),
   );
 }
 
-/** The numbers that parts are told, by their names among those of the whole. */
+/** Returns the attributes that parts receive, by their names in the whole op. */
 function partNumbers(
   parts: readonly { readonly op: KernelOp; readonly part: number }[],
 ): ReadonlySet<string> {
@@ -84,7 +84,7 @@ function partNumbers(
   );
 }
 
-/** The attributes that a scalar function reads, and those that are exponents. */
+/** Returns the attributes that a scalar function reads, and which of them are exponents. */
 function numbersOf(expr: Expr): {
   readonly names: readonly string[];
   readonly exponents: ReadonlySet<string>;
@@ -97,7 +97,7 @@ function numbersOf(expr: Expr): {
   return { names, exponents: new Set(exponents) };
 }
 
-/** Plain numbers throughout, those of the trace, on which nothing depends for that. */
+/** Replaces symbolic numbers by their trace values, without adding dependencies. */
 export function presentAttrs(attrs: Attrs): Attrs {
   let present: Record<string, AttrValue> | undefined;
   for (const name in attrs) {
@@ -111,7 +111,7 @@ export function presentAttrs(attrs: Attrs): Attrs {
   return present ?? attrs;
 }
 
-/** The meta of a view in a program, with the place that it had in the trace. */
+/** Returns the meta of a view in a program with its trace-time offset. */
 export function presentView(
   { name, kernel }: KernelOp,
   inputs: readonly TensorMeta[],
@@ -121,19 +121,19 @@ export function presentView(
   return kernel.view(inputs, presentAttrs(attrs));
 }
 
-/** Whether each run computes some attribute of the op. */
+/** Whether a run computes any attribute of the op. */
 export function hasChangingAttrs(attrs: Attrs): boolean {
   return Object.values(attrs).some(isChanging);
 }
 
-/** Whether the attribute is a symbolic number, or a list with some. */
+/** Whether the attribute is a symbolic number, or a list containing one. */
 export function isChanging(value: AttrValue): value is SymbolicNumber | readonly number[] {
   if (isSymbolic(value)) return true;
-  // What stands on Object.prototype may be any object.
+  // A property of Object.prototype may be any object.
   return Array.isArray(value) && value.some(isSymbolic);
 }
 
-/** Symbolic numbers only in `allowed` attributes; of all others the present value, which is needed. */
+/** Keeps symbolic numbers only in `allowed` attributes; elsewhere, their current value becomes a dependency. */
 export function resolvedAttrs(attrs: Attrs, allowed: ReadonlySet<string>): Attrs {
   let settled: Record<string, AttrValue> | undefined;
   for (const name in attrs) {

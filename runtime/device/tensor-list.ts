@@ -1,18 +1,18 @@
 import type { Device } from './device.ts';
 import { Holder } from './holder.ts';
 
-/** One element: an owner of its holder. */
+/** One element, which owns a reference to its holder. */
 export interface ListItem {
   readonly holder: Holder;
   readonly offset: number;
-  /** Tells tensors at one place apart (`run-program/identity.ts`); omitted where an op has made it. */
+  /** Distinguishes tensors at the same location (`scope/identity.ts`); omitted for results of ops. */
   readonly identity?: number | undefined;
 }
 
 /**
- * The elements of an array of data-dependent length, one owner of each. It is the holder of a
- * value of shape [0, …element], without bytes of its own, so that it lives and dies as every other value
- * does. In the list of the elements' gradients a null represents one that is missing.
+ * The elements of an array of data-dependent length, with one reference each. It is the holder of a value of shape
+ * [0, …element], without bytes of its own, so that it has a live range like any other value. In the list of the
+ * elements' gradients, null is a missing gradient.
  */
 export class TensorList extends Holder {
   readonly items: (ListItem | null)[] = [];
@@ -22,13 +22,13 @@ export class TensorList extends Holder {
     for (const item of items) this.push(item);
   }
 
-  /** One more owner of the element. */
+  /** Appends an element with a new reference to its holder. */
   push(item: ListItem | null): void {
     item?.holder.retain();
     this.items.push(item);
   }
 
-  /** The last element leaves; its ownership is released. */
+  /** Removes the last element and releases its reference. */
   pop(): void {
     this.items.pop()?.holder.release();
   }
@@ -47,7 +47,7 @@ export class TensorList extends Holder {
   }
 }
 
-/** The index of the element that an op has read or written and the length of its list, for the op's gradient. */
+/** The index of the element that an op read or wrote, and the list's length, for the op's gradient. */
 export class ListMark extends Holder {
   readonly index: number;
   readonly length: number;

@@ -8,18 +8,18 @@ import {
 } from '../spec/shape.ts';
 import type { Device } from './device.ts';
 
-/** Everything about a tensor except its data: enough to infer shapes and to choose a kernel. */
+/** Everything about a tensor except its data: enough to infer shapes and select a kernel. */
 export interface TensorMeta {
   readonly dtype: DType;
   readonly shape: Shape;
   /** In elements, one per dimension. */
   readonly strides: readonly number[];
-  /** Index of the first element in the holder, in elements. */
+  /** The index of the first element in the holder, in elements. */
   readonly offset: number;
   readonly device: Device;
 }
 
-/** Result of shape inference for a new tensor. */
+/** The result of shape inference. */
 export interface TensorSpec {
   readonly dtype: DType;
   readonly shape: Shape;
@@ -39,22 +39,22 @@ export function sameStrides(a: TensorMeta, b: TensorMeta): boolean {
   return a.shape.every((size, dim) => size === 1 || a.strides[dim] === b.strides[dim]);
 }
 
-/** `f32[2,4]` */
+/** Formats a spec, such as `f32[2,4]`. */
 export function formatSpec(spec: TensorSpec): string {
   return `${dtypes[spec.dtype].short}${formatShape(spec.shape)}`;
 }
 
-/** `strides 1,3`; empty where the tensor is contiguous. */
+/** Formats strides, such as `strides 1,3`; empty if the tensor is contiguous. */
 export function formatStrides(meta: TensorMeta): string {
   return isContiguousMeta(meta) ? '' : `strides ${meta.strides.join()}`;
 }
 
-/** Same dtype, shape and strides; the strides of dimensions that no element distinguishes don't count. */
+/** Whether dtype, shape and strides are equal, ignoring strides that address nothing. */
 export function sameLayout(a: TensorMeta, b: TensorMeta): boolean {
   return sameSpec(a, b) && formatStrides(a) === formatStrides(b);
 }
 
-/** The metadata of a result of a control op: its memory may be any part of an operand's. */
+/** Returns the meta of a control op's result, whose memory may be any part of an operand's. */
 export function passedThroughMeta({ dtype, shape, strides, device }: TensorMeta): TensorMeta {
   return { dtype, shape, strides, offset: 0, device };
 }

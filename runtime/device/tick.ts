@@ -3,9 +3,9 @@ import { isUnderPressure, relieve } from '../memory/pressure.ts';
 import { currentDevice } from './current.ts';
 
 /**
- * Lets the JavaScript engine do its work between macrotasks: free the memory of tensors that were collected, draw,
- * answer requests. When much was allocated since the last collection, it asks for one. For loops that wait
- * for nothing else: `await tick()` in each step bounds what forgotten tensors hold.
+ * Yields to the JavaScript engine: memory of collected tensors is freed, pages draw, requests are answered. If
+ * much was allocated since the last collection, triggers one. For loops without other awaits: `await tick()` in
+ * each step bounds the memory of forgotten tensors.
  */
 export async function tick(): Promise<void> {
   const { counter } = currentDevice().allocator;

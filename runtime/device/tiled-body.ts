@@ -3,16 +3,16 @@ import type { DType } from '../spec/dtype.ts';
 import type { Shape } from '../spec/shape.ts';
 import type { KernelOp } from './kernel-op.ts';
 
-/** Where a part of a tiled op finds an element: another node's, or that of an operand of the whole op. */
+/** The source of an element in a tiled op: another node, or an operand of the whole op. */
 export type TileSource = { readonly node: number } | { readonly operand: number };
 
-/** Ops along rows whose numbers per row a kernel by tiles finds before it computes their elements. */
+/** Ops along rows whose per-row numbers a tiled kernel computes before the elements. */
 export type TileRowOp = 'softmax' | 'softmaxGrad';
 
-/** Products of operands that a tiled op has at most: each has a tile in workgroup memory, of which 16 KiB are there. */
+/** The maximum number of products of operands in a tiled op: each has a tile in workgroup memory, which has 16 KiB. */
 export const mostTileProducts = 2;
 
-/** A matrix with one element per query and key. Nodes that it reads come before it. */
+/** A matrix with one element per query and key. The nodes it reads come before it. */
 export type TileNode =
   /** A product of operands: [.., rows, depth] × [.., depth, columns]. */
   | { readonly kind: 'product'; readonly left: number; readonly right: number }
@@ -21,11 +21,11 @@ export type TileNode =
       readonly expr: Expr;
       readonly sources: readonly TileSource[];
       readonly dtype: DType;
-      /** The shape to which its operands broadcast: batches, then rows and columns. */
+      /** The shape that its operands broadcast to: batches, then rows and columns. */
       readonly shape: Shape;
       readonly part: number;
     }
-  /** Uniform random numbers, one per element in their order in memory. */
+  /** Uniform random numbers, one per element in memory order. */
   | { readonly kind: 'uniform'; readonly part: number }
   | { readonly kind: 'row'; readonly op: TileRowOp; readonly sources: readonly number[] };
 
@@ -34,28 +34,28 @@ export interface TileProduct {
   readonly node: number;
   /** The operand that is the other factor. */
   readonly factor: number;
-  /** Sums go over the columns of the node, so that each row has a result, or over the rows. */
+  /** Whether sums run over the node's columns, giving a result per row, or over its rows. */
   readonly over: 'columns' | 'rows';
-  /** The node's matrix is the left factor; the right one otherwise. */
+  /** Whether the node's matrix is the left factor. */
   readonly isLeft: boolean;
 }
 
 /**
- * The computation of attention, or of its gradient, as data: products of matrices that are computed tile by tile,
- * rows × columns, from other products. No value with an element per row and column is in memory.
+ * The computation of attention, or its gradient, as data: matrix products computed tile by tile, rows × columns,
+ * from other products. No value with an element per row and column is stored in memory.
  */
 export interface TiledBody {
   readonly batches: number;
   readonly rows: number;
   readonly columns: number;
   readonly nodes: readonly TileNode[];
-  /** One per result. */
+  /** One product per result. */
   readonly products: readonly TileProduct[];
-  /** The ops whose attributes are told at a launch, by their numbers among the parts. */
+  /** The ops whose attributes are passed at launch, by part index. */
   readonly parts: readonly { readonly op: KernelOp; readonly part: number }[];
 }
 
-/** The numbers of the nodes that a node is computed from, and its own, in their order. */
+/** Returns the nodes that a node is computed from, and itself, in order. */
 export function nodesBefore({ nodes }: TiledBody, wanted: Iterable<number>): readonly number[] {
   const found = new Set(wanted);
   for (let index = nodes.length - 1; index >= 0; index--) {
@@ -70,7 +70,7 @@ function nodesReadBy(node: TileNode): readonly number[] {
   return node.sources.flatMap((from) => ('node' in from ? [from.node] : []));
 }
 
-/** The numbers of the operands that some nodes are computed from, each once. */
+/** Returns the operands that some nodes are computed from, without duplicates. */
 export function operandsBefore(body: TiledBody, wanted: Iterable<number>): readonly number[] {
   const read = nodesBefore(body, wanted).flatMap((index) => {
     const node = body.nodes[index]!;
@@ -81,20 +81,20 @@ export function operandsBefore(body: TiledBody, wanted: Iterable<number>): reado
   return [...new Set(read)];
 }
 
-/** A pass over tiles that makes some of the results. */
+/** A pass over tiles that computes some of the results. */
 export interface TilePass {
   readonly over: TileProduct['over'];
-  /** Results that it makes, by number. */
+  /** Indices of the results it computes. */
   readonly results: readonly number[];
-  /** Operands that it reads, by number. */
+  /** Indices of the operands it reads. */
   readonly operands: readonly number[];
-  /** It writes the numbers of rows for the next pass, or reads them. */
+  /** Whether it writes row numbers for the next pass, or reads them. */
   readonly hasRowNumbers: boolean;
 }
 
 /**
- * The passes of a tiled op: rows first, whose numbers such as the sums of a softmax it finds; then columns, if there
- * are products over rows.
+ * Returns the passes of a tiled op: first by rows, which also computes row numbers such as softmax sums; then by
+ * columns, if there are products over rows.
  */
 export function tilePasses(body: TiledBody): readonly TilePass[] {
   const made = (over: TilePass['over']) =>
@@ -114,7 +114,7 @@ export function tilePasses(body: TiledBody): readonly TilePass[] {
   return hasColumns ? [pass('columns'), pass('rows')] : [pass('columns')];
 }
 
-/** Buffers that one kernel of the op binds at most. */
+/** Returns the maximum number of buffers that a kernel of the op binds. */
 export function buffersOfTiles(body: TiledBody): number {
   return Math.max(
     ...tilePasses(body).map(

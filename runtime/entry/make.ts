@@ -95,10 +95,7 @@ export function compileItems<Recipe, Values>(
   };
 }
 
-/**
- * Defines a property like a literal or field does, without calling a prototype's setter, not even that of
- * `__proto__`.
- */
+/** Defines a property as literals and fields do, without calling any setter, not even that of `__proto__`. */
 export function defineData(object: object, key: string, value: unknown): void {
   Object.defineProperty(object, key, {
     value,

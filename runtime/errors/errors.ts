@@ -43,10 +43,7 @@ export class TostaticError extends Error {
     this.at = at;
   }
 
-  /**
-   * Adds the layer that threw to the message. Enclosing modules call this in turn, each with its own name for the
-   * inner one.
-   */
+  /** Adds the layer that threw to the message; enclosing modules add their own names for it in turn. */
   addLayer(name: string, description: string): void {
     const before = this.layer;
     this.layer = before === undefined ? name : `${name}.${before}`;

@@ -1,7 +1,4 @@
-/**
- * PyTorch functions composed of ops. Capture follows them like user functions, so a program contains only the ones
- * it calls.
- */
+/** PyTorch functions composed of ops. Capture follows them like user functions; programs contain only those called. */
 
 export { type Conv3dOptions, conv3d, type MaxPool3dOptions, maxPool3d } from './convolution-3d.ts';
 export { type CtcLossOptions, ctcLoss, type Lengths } from './ctc-loss.ts';

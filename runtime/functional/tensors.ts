@@ -42,10 +42,7 @@ export function blockDiag(...matrices: readonly Tensor[]): Tensor {
   });
 }
 
-/**
- * Returns the Cartesian product of vectors: [product of the lengths, number of vectors]; a single vector is
- * returned itself.
- */
+/** Returns the Cartesian product of vectors: [product of lengths, number of vectors]; a single vector is kept. */
 export function cartesianProd(...vectors: readonly Tensor[]): Tensor {
   if (vectors.length === 1) return vectors[0]!;
   return tidy(() =>

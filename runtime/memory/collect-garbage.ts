@@ -9,10 +9,7 @@ interface NodeModules {
 
 let found: Collect | null | undefined;
 
-/**
- * Runs a full collection; returns false if the JavaScript engine offers none, as in a page or if Node rejects the
- * flag.
- */
+/** Runs a full collection; returns false if the engine offers none, as in pages or if Node rejects the flag. */
 export function collectGarbage(): boolean {
   found ??= find();
   found?.();

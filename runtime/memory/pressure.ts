@@ -23,10 +23,7 @@ export function isUnderPressure(counter: MemoryCounter): boolean {
   return counter.allocated > (dueAt.get(counter) ?? leastGrowth);
 }
 
-/**
- * Under pressure, runs a collection if the engine allows it, and waits for macrotasks, in which collected tensors
- * are freed.
- */
+/** Under pressure, runs a collection if possible, and waits for macrotasks that free the collected tensors. */
 export async function relieve(counter: MemoryCounter): Promise<void> {
   if (!isUnderPressure(counter)) return;
   const before = counter.allocated;

@@ -52,10 +52,7 @@ export interface AttentionCall {
   readonly keyPaddingMask?: Tensor | null;
   /** Returns the weights too; true by default. */
   readonly needWeights?: boolean;
-  /**
-   * [queries, keys] or [batch · heads, queries, keys], bool, true to mask out; a numeric mask is added to the
-   * scores.
-   */
+  /** [queries, keys] or [batch · heads, queries, keys]: bool, true to mask out; or numbers added to the scores. */
   readonly attnMask?: Tensor | null;
   /** Averages the returned weights over the heads; true by default. */
   readonly averageAttnWeights?: boolean;
@@ -71,10 +68,7 @@ export class MultiheadAttention extends Module {
   readonly dropout: number;
   readonly addZeroAttn: boolean;
   readonly batchFirst: boolean;
-  /**
-   * The stacked weights [3 · features, features] of queries, keys and values; null if keys or values have other
-   * sizes.
-   */
+  /** The stacked weights [3 · features, features] of queries, keys and values; null if their sizes differ. */
   inProjWeight: Parameter | null;
   qProjWeight: Parameter | null;
   kProjWeight: Parameter | null;

@@ -219,7 +219,7 @@ abstract class TransposedConvolution<K extends number | readonly number[]> exten
   }
 }
 
-/** The gradient of Conv1d with respect to its input: [n, in, length] → [n, out, length']; weight [in, out / groups, k]. */
+/** The input gradient of Conv1d: [n, in, length] → [n, out, length']; weight [in, out / groups, k]. */
 export class ConvTranspose1d extends TransposedConvolution<Single> {
   constructor(
     inChannels: number,
@@ -235,7 +235,7 @@ export class ConvTranspose1d extends TransposedConvolution<Single> {
   }
 }
 
-/** The gradient of Conv2d with respect to its input: [n, in, h, w] → [n, out, h', w']; weight [in, out / groups, kh, kw]. */
+/** The input gradient of Conv2d: [n, in, h, w] → [n, out, h', w']; weight [in, out / groups, kh, kw]. */
 export class ConvTranspose2d extends TransposedConvolution<number | Pair> {
   constructor(
     inChannels: number,

@@ -15,10 +15,7 @@ function expectProbability(owner: string, p: number): void {
   });
 }
 
-/**
- * In training, zeroes each element with probability `p` and scales the others by 1 / (1 − p); otherwise the
- * identity.
- */
+/** In training, zeroes each element with probability `p` and scales the others by 1 / (1 − p); else the identity. */
 export class Dropout extends Module {
   readonly p: number;
 

@@ -98,7 +98,7 @@ export class HuberLoss extends Loss<LossOptions & { readonly delta?: number }> {
   }
 }
 
-/** Cross entropy of raw scores [n, classes, …] with class indices int32 [n, …] or probabilities shaped like the scores. */
+/** Cross entropy of raw scores [n, classes, …] with class indices int32 [n, …] or probabilities like the scores. */
 export class CrossEntropyLoss extends WeightedLoss<CrossEntropyOptions> {
   override forward(scores: Tensor, target: Tensor): Tensor {
     return crossEntropy(scores, target, this.current);

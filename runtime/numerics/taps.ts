@@ -15,10 +15,7 @@ function evenly(start: number, end: number, divisor: number): Tap[] {
   return Array.from({ length: Math.max(0, end - start) }, (_, k) => [start + k, 1 / divisor]);
 }
 
-/**
- * Returns the terms of entry `i` of `count`, computed from `size` entries, for attribute `mode` of the op
- * `resample`.
- */
+/** Returns the terms of entry `i` of `count`, from `size` entries, for attribute `mode` of the op `resample`. */
 export function tapsOf(
   i: number,
   size: number,

@@ -11,10 +11,7 @@ const rearranging = new Set([
   'Identity',
 ]);
 
-/**
- * Files are not trusted: the results of constant folding are limited to this many times the elements of the
- * constants.
- */
+/** The results of constant folding are limited to this many times the constants' elements: files aren't trusted. */
 const mostTimes = 4;
 
 /**

@@ -36,10 +36,7 @@ const adagradKinds: OptionKinds<AdagradOptions> = {
   eps: anyNumber,
 };
 
-/**
- * Adagrad (Duchi, Hazan and Singer): divides gradients by the root of the sum of all their squares. lr 0.01 by
- * default.
- */
+/** Adagrad (Duchi, Hazan and Singer): divides gradients by the root of the sum of their squares. Default lr 0.01. */
 export class Adagrad extends Optimizer<AdagradGroup, number> {
   readonly sums: readonly Tensor[];
 

@@ -1,7 +1,4 @@
-/**
- * Numbers that schedules and optimizers set between steps. A captured step takes them as inputs from its first
- * trace on.
- */
+/** Numbers that schedules and optimizers set between steps: inputs of a captured step from its first trace on. */
 
 const changing = new WeakMap<object, Set<string>>();
 

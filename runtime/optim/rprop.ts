@@ -32,10 +32,7 @@ const rpropKinds: OptionKinds<RpropOptions> = {
   stepSizes: arrayOf(positive, 2),
 };
 
-/**
- * Resilient backpropagation (Riedmiller): uses only the signs of gradients. Step sizes start at lr, 0.01 by
- * default.
- */
+/** Resilient backpropagation (Riedmiller and Braun): uses only gradients' signs. Step sizes start at lr, 0.01. */
 export class Rprop extends Optimizer<RpropGroup, undefined> {
   /** The gradients of the previous step, and the step sizes. */
   readonly before: readonly Tensor[];

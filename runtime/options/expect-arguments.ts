@@ -15,10 +15,7 @@ export function expectFunction(owner: string, given: unknown): void {
   });
 }
 
-/**
- * Throws ArgumentError for a size, given by name, that is not a non-negative integer. While tracing it may be
- * symbolic.
- */
+/** Throws ArgumentError for a named size that is not a non-negative integer; it may be symbolic while tracing. */
 export function expectSizes(owner: string, sizes: Readonly<Record<string, unknown>>): void {
   for (const name of Object.keys(sizes)) {
     const size = sizes[name];

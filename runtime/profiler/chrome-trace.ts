@@ -17,10 +17,7 @@ export interface TraceEvent {
 
 const track = { pid: 1, tid: 1 } as const;
 
-/**
- * Converts spans to trace events: synchronous spans are nested on one track, asynchronous ones are on their own
- * tracks.
- */
+/** Converts spans to trace events: synchronous ones nested on one track, asynchronous ones on separate tracks. */
 export function chromeTrace(spans: readonly Span[]): { traceEvents: TraceEvent[] } {
   const named = [
     { name: 'process_name', args: { name: 'tostatic' } },

@@ -1,10 +1,7 @@
 import type { OpRecord } from '../ops/record/define-op.ts';
 import type { ProgramOp } from './program.ts';
 
-/**
- * Returns an op that renames its operand: a view without gradient history. It exists only in programs, not in the
- * op table.
- */
+/** Returns an op that renames its operand: a view without gradient history. Only in programs, not in the op table. */
 export function sameElements(name: string): OpRecord {
   return {
     name,

@@ -23,7 +23,7 @@ interface Owned extends Allocation {
 
 /**
  * Returns the allocations of the steps, in order. Views share the memory of their base, and reusing outputs that
- * of the operand. Values that an op with `sharesAll` reads or produces count as shared.
+ * of the operand. If `sharesAll` returns true for an op, the values it reads or produces count as shared.
  */
 export function allocationsOf(
   steps: readonly Step[],

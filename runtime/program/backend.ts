@@ -65,8 +65,8 @@ export interface RunningSteps {
    */
   address(value: ValueId): number;
   /**
-   * Returns the allocation of such a value and the index of its first element in it. The backend may store data
-   * there with `keepElsewhere`.
+   * Returns the allocation of such a value and the index of its first element in it. With `keepElsewhere`, its
+   * bytes may stay with the backend.
    */
   operand(value: ValueId): Operand;
   /** Returns the attributes of a step, with the numbers of this run. */
@@ -75,10 +75,7 @@ export interface RunningSteps {
 
 const registered = new Map<string, Backend>();
 
-/**
- * Registers a backend under its name: `toStatic(fn, { backend: 'mine' })`. Throws ArgumentError if the name is
- * taken.
- */
+/** Registers a backend by name: `toStatic(fn, { backend: 'mine' })`. Throws ArgumentError if the name is taken. */
 export function registerBackend(backend: Backend): void {
   const { name } = backend;
   if (reserved.includes(name) || (registered.has(name) && registered.get(name) !== backend)) {
@@ -95,10 +92,7 @@ export function registerBackend(backend: Backend): void {
 /** Names for the device's kernels and for running the traced program op by op. */
 const reserved: readonly string[] = ['wasm', 'interpret'];
 
-/**
- * Returns the backend with this name, or null for the device's kernels. Throws ArgumentError if the name is
- * unknown.
- */
+/** Returns the backend with this name; null for the device's kernels. Throws ArgumentError if unknown. */
 export function backendNamed(name: string): Backend | null {
   if (reserved.includes(name)) return null;
   const found = registered.get(name);

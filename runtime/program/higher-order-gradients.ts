@@ -52,10 +52,7 @@ export interface GradientRequest {
     readonly targets: readonly number[];
     readonly outputs: readonly number[];
   } | null;
-  /**
-   * The path of the run, for which the program is specialized and which its values refer to; null without branches
-   * and loops.
-   */
+  /** The run's path, which the program is specialized for and its values refer to; null without control flow. */
   readonly path: TakenPath | null;
 }
 

@@ -101,10 +101,7 @@ export interface BackwardPart {
   /** Keeps the saved values, for `backward(undefined, { retainGraph: true })`. */
   readonly retainingPlan: Plan;
   readonly saved: SavedValues;
-  /**
-   * The backward input with the gradient of each forward output and, in a region, of each operand; see
-   * JointProgram.
-   */
+  /** The backward input with the gradient of each forward output and, in a region, operand; see JointProgram. */
   readonly gradOutputs: readonly (ValueId | null)[];
   /** Forward outputs that are leaves created by the program. */
   readonly leafOutputs: readonly number[];

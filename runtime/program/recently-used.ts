@@ -11,10 +11,7 @@ export class RecentlyUsed<K, V> {
   readonly #weightOf: (value: V) => number;
   #weight = 0;
 
-  /**
-   * `most` limits the total weight; each entry weighs 1 by default. The `least` most recent entries stay
-   * regardless of weight.
-   */
+  /** `most` limits the total weight, by default 1 per entry. The `least` most recent entries stay regardless. */
   constructor(most: number, weightOf: (value: V) => number = () => 1, least = 1) {
     this.#most = most;
     this.#weightOf = weightOf;

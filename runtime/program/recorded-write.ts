@@ -1,9 +1,6 @@
 import { AutogradError } from '../errors/errors.ts';
 
-/**
- * Thrown for an in-place write that gradients flow through, which a program can't represent; the tracer breaks the
- * graph.
- */
+/** Thrown for a recorded in-place write that a program can't represent; the tracer breaks the graph. */
 export class RecordedWriteInPlace extends AutogradError {
   readonly op: string;
   constructor(op: string) {

@@ -53,10 +53,7 @@ export type RandomState = {
   readonly offset: number;
 };
 
-/**
- * A stream position known only to the program, in place of the offset attribute of a random op that is being
- * appended.
- */
+/** A stream position known only to the program, replacing the offset of a random op being appended. */
 export class PlacedOffset {
   /** The seed, followed by numbers whose sum is the position. */
   readonly numbers: readonly Tensor[];
@@ -87,10 +84,7 @@ export function setRandomState(state: RandomState): void {
   offset = state.offset;
 }
 
-/**
- * Returns the attributes of the next random op; each element draws one number of the stream, each float64 element
- * two.
- */
+/** Returns the attributes of the next random op; an element draws one number of the stream, a float64 two. */
 export function nextOffset(
   shape: Shape,
   dtype: DType = 'float32',

@@ -58,10 +58,7 @@ export class RunProgramNode extends GradNode {
   readonly results: OpenResults;
   /** Whether a recorded backward has read forward values, which may now receive gradients. */
   isTapped = false;
-  /**
-   * Whether all saved values are freed. Values that a recorded backward read may still lead to leaves through ops
-   * that saved nothing.
-   */
+  /** Whether all saved values are freed. What a recorded backward read may still lead to leaves. */
   isSpent = false;
   /** The number of distinct values in such a backward. */
   tappedValues = 0;
@@ -164,10 +161,7 @@ export class RunProgramNode extends GradNode {
     }
   }
 
-  /**
-   * Throws AutogradError if part of this backward has already run. As in eager execution, no leaf has received a
-   * gradient at that point.
-   */
+  /** Throws AutogradError if part of this backward has already run, before any leaf receives a gradient. */
   override leadsTo(outputs: ReadonlySet<number>, wanted: Wanted | null): readonly boolean[] | null {
     const error = this.isSpent && this.#eagerRefusal({ outputs: [...outputs], wanted }, []);
     if (error) throw error;

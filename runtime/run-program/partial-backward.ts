@@ -11,10 +11,7 @@ import { sumOperand } from './control/sum-operands.ts';
 /** A backward in which some outputs have no gradient, or some gradients aren't requested. */
 export interface PartialBackward {
   readonly plan: Plan;
-  /**
-   * Gradients of the inputs as in BackwardPart; also null for inputs that no given gradient reaches, or that
-   * aren't requested.
-   */
+  /** Gradients of the inputs as in BackwardPart; also null if no given gradient reaches them, or not requested. */
   readonly gradInputs: readonly (ValueId | null)[];
   /**
    * The values that the given gradients lead to, except sums of a leaf's contributions. Two backwards that share

@@ -154,10 +154,7 @@ export class LoadedEntry {
     return undefined;
   }
 
-  /**
-   * Runs the program. If a check fails or a kernel rejects its values, no line is printed and in-place writes are
-   * rolled back.
-   */
+  /** Runs the program. If it bails out, no line is printed and in-place writes are rolled back. */
   #runProgram(subgraph: Subgraph, inputs: readonly Tensor[], numbers: readonly number[]): Tensor[] {
     const run = () => runProgram(subgraph, inputs, numbers);
     return this.#holdsLines ? holdingLines(run, isRefused) : run();

@@ -126,10 +126,7 @@ const errors: { readonly [K in Misfit['kind']]: new (facts: ErrorFacts) => Error
   other: ArgumentError,
 };
 
-/**
- * Returns the first entry that fits, preferring the current gradient mode: inside the function, `enableGrad` may
- * switch it.
- */
+/** Returns the first entry that fits, preferring the current gradient mode, which the function may switch itself. */
 function inMode(entries: readonly LoadedEntry[], values: CallValues): LoadedEntry | undefined {
   const fitting = entries.filter((entry) => !entry.misfit(values));
   return fitting.find(({ saved }) => saved.gradMode === gradEnabled()) ?? fitting[0];

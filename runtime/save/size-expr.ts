@@ -34,10 +34,7 @@ function encodeExpr(expr: SizeExpr): unknown {
   return [expr[0], ...expr.slice(1).map((arg) => encodeExpr(arg as SizeExpr))];
 }
 
-/**
- * Returns the expression of a placeholder in a document that `withSizes` has validated; undefined for any other
- * value.
- */
+/** Returns the expression of a placeholder in a validated document; undefined for any other value. */
 export function holeOf(value: unknown): SizeExpr | undefined {
   if (typeof value !== 'object' || value === null || !Object.hasOwn(value, hole)) return undefined;
   return exprFrom((value as Readonly<Record<string, unknown>>)[hole]);

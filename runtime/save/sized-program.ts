@@ -63,10 +63,7 @@ interface Filled {
   readonly planned: PlannedSubgraph | null;
 }
 
-/**
- * Fills the document with sizes. Throws DataError if the result could not run; it is validated like the rest of a
- * file.
- */
+/** Fills the document with sizes and validates it like the rest of a file. Throws DataError if it could not run. */
 function fill(
   document: unknown,
   sizes: readonly number[],
@@ -94,10 +91,7 @@ export function instantiates(document: unknown, sizes: readonly number[], device
   }
 }
 
-/**
- * The estimated host memory that programs of all sizes may use; the least recently used is dropped and rebuilt on
- * demand.
- */
+/** Estimated host memory for the programs of all sizes; the least recently used is dropped, rebuilt on demand. */
 const mostBytes = 64 * 2 ** 20;
 /** The number of programs that are kept regardless of their memory. */
 const fewest = 16;

@@ -174,10 +174,7 @@ function counting<T>(tell: (flops: number) => void, body: () => T): T {
   );
 }
 
-/**
- * Returns an op's arithmetic as the planner estimates it: the op's own formula, or one operation per element; none
- * for views.
- */
+/** Returns an op's arithmetic as the planner estimates it: its formula, or one operation per element; 0 for views. */
 function workOf(
   op: OpRecord,
   inputs: readonly Tensor[],

@@ -1,7 +1,4 @@
-/**
- * Element types. `bool` is stored as one byte, 0 or 1. float16 and bfloat16 are stored as bits and computed in
- * float32.
- */
+/** Element types. `bool` is a byte, 0 or 1; float16 and bfloat16 are stored as bits and computed in float32. */
 export type DType = 'bool' | 'uint8' | 'int32' | 'float16' | 'bfloat16' | 'float32' | 'float64';
 
 interface ArrayOf {

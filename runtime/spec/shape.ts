@@ -68,10 +68,7 @@ export function formatShape(shape: Shape): string {
   return `[${shape.map(String).join(',')}]`;
 }
 
-/**
- * Broadcasts by NumPy's rule: shapes are aligned at the last dimension, and sizes must be equal or 1. Throws
- * ShapeError.
- */
+/** Broadcasts by NumPy's rule: aligned at the last dimension, sizes must be equal or 1. Throws ShapeError. */
 export function broadcastShapes(a: Shape, b: Shape, op: string): Shape {
   if (sameShape(a, b)) return a;
   const rank = Math.max(a.length, b.length);

@@ -36,10 +36,7 @@ type Truths =
 /** Methods that return indices or counts. */
 type Counts = 'argmax' | 'argmin' | 'argsort' | 'argwhere' | 'countNonzero' | 'int' | 'long';
 
-/**
- * Methods that return their input's values moved, selected or with another sign; in-place writes return their
- * target.
- */
+/** Methods that return their input's values moved, selected or negated; in-place writes return their target. */
 type Kept =
   | 'absolute'
   | 'negative'

@@ -114,10 +114,7 @@ export abstract class GradNode {
    */
   leadsTo?(outputs: ReadonlySet<number>, wanted: Wanted | null): readonly boolean[] | null;
 
-  /**
-   * The outputs that lead to the requested targets; a node without this method leads from every output to every
-   * target.
-   */
+  /** The outputs that lead to the requested targets; a node without this method leads from each to every target. */
   leadingOutputs?(wanted: Wanted): ReadonlySet<number>;
 
   /** Frees everything kept for backward. */

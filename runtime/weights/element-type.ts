@@ -68,10 +68,7 @@ export const elementTypeOf = (dtype: DType): ElementType => written[dtype];
 /** Whether the file's elements already have the memory format of the dtype. */
 const isSame = (type: ElementType): boolean => written[elementTypes[type].dtype] === type;
 
-/**
- * Decodes elements. Little-endian bytes are used as they are, since every JavaScript engine runs on little-endian
- * machines.
- */
+/** Decodes elements. Little-endian bytes are copied directly: every JavaScript engine is little-endian. */
 export function decodeElements(bytes: Uint8Array, type: ElementType, little: boolean): TypedArray {
   const { bytes: each, dtype, get } = elementTypes[type];
   const count = bytes.length / each;

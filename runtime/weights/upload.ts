@@ -28,10 +28,7 @@ export async function uploadNew(stored: StoredTensor, device: Device): Promise<T
   return tensor;
 }
 
-/**
- * Writes the data into the tensor's own memory in chunks: nothing else is allocated on its device. The shapes are
- * equal.
- */
+/** Writes the data into the tensor's own memory in chunks, without other memory on its device. Equal shapes. */
 export async function uploadInto(stored: StoredTensor, target: Tensor): Promise<void> {
   if (!isContiguousMeta(target)) {
     const copy = await uploadNew(stored, target.device);

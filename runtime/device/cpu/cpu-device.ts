@@ -32,8 +32,8 @@ function kernelOf(
 }
 
 /**
- * Tensors in one WebAssembly memory; kernels have run when their launch returns, large ones on several threads. Devices of other names have
- * tensors and statistics of their own in the same memory.
+ * Tensors in one WebAssembly memory; a launch returns when its kernel has run, possibly on several threads. CPU
+ * devices with other names have separate tensors and statistics in the same memory.
  */
 export class CpuDevice implements Device {
   readonly name: string;
@@ -89,7 +89,7 @@ export class CpuDevice implements Device {
     }
   }
 
-  /** Kernels pack into a fixed region beside the tensors; halves are widened in memory of their own. */
+  /** Kernels pack into a fixed region outside the tensors; half-precision operands are widened into new memory. */
   scratchBytes(
     op: KernelOp,
     inputs: readonly TensorMeta[],
@@ -137,7 +137,7 @@ export class CpuDevice implements Device {
   }
 }
 
-/** The most bytes that a tensor of this device can have; an expanded view has more elements than its memory. */
+/** The maximum bytes of a tensor on this device; an expanded view has more elements than its memory. */
 const mostBytes = 2 ** 32;
 
 function copyTarget({ dtype, shape }: TensorMeta, size: number): TypedArray {

@@ -12,18 +12,18 @@ import { inVectors, reduceKernels, rowPieces } from './wasm/reduce-kernels.ts';
 /** (to, from, rows, accumulate), in bytes: combines each row of a matrix. */
 export type ReduceRows = (to: number, from: number, rows: number, accumulate: number) => void;
 
-/** Where pieces are gathered, how many bytes of them at once, and where the totals of their rows are. */
+/** The location and size of gathered pieces, and the location of their rows' totals. */
 const gatheredAt = panelBAt;
 const gatheredBytes = 256 * 1024;
 const totalsAt = gatheredAt + 1.5 * gatheredBytes;
 
-/** All of the memory, whose elements are found by their addresses. */
+/** The entire memory, whose elements are found by address. */
 const memory = { ptr: 0 } as Holder;
 
 /**
- * Sums or products of rows whose elements, those of the `reduced` dimensions from `first` on, lie otherwise than in a
- * contiguous tensor: pieces of the rows are copied to where they lie as they do there. A piece ends where the kernel ends
- * a partial result. Steps in bytes.
+ * Returns sums or products of rows whose elements (the `reduced` dimensions from `first` on) are not laid out
+ * contiguously: pieces of the rows are copied into contiguous memory. A piece ends where the kernel ends a partial
+ * result. Steps in bytes.
  */
 export function gatheredRows(
   kind: ReductionKind,
@@ -44,10 +44,10 @@ export function gatheredRows(
   const [longest] = pieces as [number];
   const most = Math.max(1, Math.floor(gatheredBytes / bytes / longest));
   const kernel = reduceKernels[dtype]()[kind];
-  // What is adjacent comes last.
+  // The contiguous axis comes last.
   const axes = (row: number, line: number, column: number) =>
     isInVectors ? [row, line, column] : [line, column, row];
-  /** The copies of each piece, of so many rows at once. */
+  /** The copies of each piece, by number of rows. */
   const bound: (readonly BoundPiece[])[] = [];
   const bind = (height: number): readonly BoundPiece[] => {
     // Columns of a single row are not adjacent either.
@@ -59,7 +59,7 @@ export function gatheredRows(
         const begin = (start + done) % width;
         const run = Math.min(width - begin, length - done);
         let line = (start + done - begin) / width;
-        // All whole lines of a matrix at once.
+        // All whole lines of a matrix together.
         const lines = run < width || last > 1 ? 1 : Math.floor((length - done) / width);
         let place = begin * steps[last]!;
         for (let dim = last - 1; dim >= 0; dim--) {
@@ -96,14 +96,14 @@ export function gatheredRows(
   };
 }
 
-/** A copy of a part of a piece; `place`: in elements, from the first of the rows. */
+/** A copy of part of a piece; `place` is its offset in elements from the first row. */
 interface BoundCopy {
   readonly launch: Launch;
   readonly place: number;
   readonly to: readonly Operand[];
 }
 
-/** Where its elements lie once they are gathered; steps in bytes. */
+/** The layout of its gathered elements; steps in bytes. */
 interface BoundPiece {
   readonly length: number;
   readonly copies: readonly BoundCopy[];

@@ -20,19 +20,19 @@ interface Sizes {
   readonly m: number;
   readonly n: number;
   readonly k: number;
-  /** Entries of the inner dimension whose product c already contains. */
+  /** The number of entries of the inner dimension whose product c already contains. */
   readonly start?: number;
 }
 
-/** Nanoseconds of one multiplication and addition: packed, and of one row, which memory bounds. */
+/** Nanoseconds per multiply-add: packed, and for one row, which is memory-bound. */
 const perTerm = 0.05;
 const perRowTerm = 0.25;
 
-/** A kernel of products, and what it takes. */
+/** A product kernel, and the sizes it supports. */
 interface ProductKernel {
   readonly run: Kernel;
   readonly elementBytes: number;
-  /** Nanoseconds of one multiplication and addition. */
+  /** Nanoseconds per multiply-add. */
   readonly perTerm: number;
 }
 
@@ -43,14 +43,14 @@ const kernels: { readonly [D in 'float32' | PlainProductDType]: () => ProductKer
 };
 
 /**
- * A part of a product is worth it from this many nanoseconds and this many rows or columns on: both factors are packed
- * for each. The first few parts, without which a thread has nothing to do, may be smaller.
+ * The minimum nanoseconds and rows or columns of a part, because both factors are packed for each. The first few
+ * parts, needed to keep all threads busy, may be smaller.
  */
 const least = { nanoseconds: 40_000, side: 64 };
 const leastOfFew = { nanoseconds: 15_000, side: 32 };
 const few = 4;
 
-/** How c is divided, which no sum depends on: rows and columns of a part. */
+/** Returns the rows and columns of a part; no sum depends on them. */
 function partSides({ m, n, k }: Sizes, perTerm: number): readonly [rows: number, columns: number] {
   let [rows, columns] = [m, n];
   const term = k * perTerm;
@@ -59,7 +59,7 @@ function partSides({ m, n, k }: Sizes, perTerm: number): readonly [rows: number,
     const { nanoseconds, side } = parts < few ? leastOfFew : least;
     return rows * columns * term >= 2 * nanoseconds && Math.max(rows, columns) >= 2 * side;
   };
-  // The longer side is halved, so that parts stay square; rows and columns end where tiles do.
+  // The longer side is halved, so that parts stay square; rows and columns end at tile boundaries.
   while (isWorthIt()) {
     if (rows > columns) rows = Math.ceil(rows / 2 / 12) * 12;
     else columns = Math.ceil(columns / 2 / 8) * 8;
@@ -67,7 +67,7 @@ function partSides({ m, n, k }: Sizes, perTerm: number): readonly [rows: number,
   return [rows, columns];
 }
 
-/** Products of pairs of matrices of one size, by address. All threads take some of their parts. */
+/** Products of pairs of matrices of one size, by address, whose parts are distributed over all threads. */
 class Products {
   readonly #sizes: Sizes;
   readonly #a: Factor;
@@ -131,7 +131,7 @@ class Products {
   }
 }
 
-/** One row times a matrix, for matrices that are adjacent along rows or columns. */
+/** Products of one row and a matrix whose elements are adjacent along rows or columns. */
 class RowProducts {
   readonly #n: number;
   readonly #k: number;
@@ -191,7 +191,7 @@ const transposed = ({ rowStep, columnStep }: Factor): Factor => ({
 
 interface Bound {
   readonly products: Products | RowProducts;
-  /** The factors are swapped: one column of the result is one row of its transpose. */
+  /** Whether the factors are swapped: a column of the result is a row of its transpose. */
   readonly isSwapped: boolean;
 }
 
@@ -231,8 +231,8 @@ export const matmul: KernelFactory = (inputs, outputs, attrs): Launch => {
     number[],
     number[],
   ];
-  // b doesn't move along the rows: where it doesn't move along the batch either, as in a linear layer
-  // on [batch, time, features], batch and rows collapse into one matrix.
+  // b doesn't advance along the rows. If it doesn't advance along the batch either, as in a linear layer on
+  // [batch, time, features], batch and rows are merged into one matrix.
   const outer = collapse(out!.shape.slice(0, -1), [
     aSteps.slice(0, -1),
     [...bSteps.slice(0, -2), 0],
@@ -280,7 +280,7 @@ export const matmul: KernelFactory = (inputs, outputs, attrs): Launch => {
   };
 };
 
-/** Rank 2, as its op says. */
+/** Only rank 2, as its op ensures. */
 export const addMatmul: KernelFactory = ([, a, b], [out], attrs): Launch => {
   const start = attrs.start as number;
   const [m, n] = out!.shape as [number, number];

@@ -13,11 +13,11 @@ import { pool } from './threads/pool.ts';
 import { hasSimd, type Kernel } from './wasm/assembler/module-builder.ts';
 import { poolKernels } from './wasm/pool-kernels.ts';
 
-/** Nanoseconds of a tap, and taps of a part. */
+/** Nanoseconds per tap, and taps per part. */
 const perTap = 0.6;
 const partTaps = 24_000;
 
-/** Calls a kernel for ranges of planes, of which each takes this many taps. */
+/** Calls a kernel for ranges of planes, with this many taps per plane. */
 function inPlanes(
   kernel: Kernel,
   planes: number,
@@ -38,7 +38,7 @@ function inPlanes(
   pool.run(kernel, parts, arity);
 }
 
-/** Where the window of the first output of a plane starts, and those beside and below it, in elements. */
+/** Returns where the window of a plane's first output starts, and the steps to the next windows, in elements. */
 function startsOf({ shape }: TensorMeta, attrs: Attrs) {
   const width = shape[3]!;
   const [padding, stride] = [pairAttr(attrs, 'padding'), pairAttr(attrs, 'stride')];
@@ -50,7 +50,7 @@ function startsOf({ shape }: TensorMeta, attrs: Attrs) {
 }
 
 export const maxPool2d: KernelFactory = (...given) => slidingPool('int32', ...given);
-/** Places are uint8, within the windows. */
+/** Positions are uint8, relative to the windows. */
 export const maxPool2dCoded: KernelFactory = (...given) => slidingPool('uint8', ...given);
 
 function slidingPool(
@@ -99,8 +99,8 @@ function slidingPool(
 }
 
 /**
- * Windows of any places; null where there are too many for the tables. Places of largest elements are counted from
- * where windows start (uint8), or in the plane (int32) if `starts` is null.
+ * Returns a kernel for arbitrary windows; null if there are too many for the tables. Positions of maxima are
+ * relative to window starts (uint8), or to the plane (int32) if `starts` is null.
  */
 function windowsKernel(
   x: TensorMeta,
@@ -172,7 +172,7 @@ export const maxPool2dGrad: KernelFactory = (inputs, outputs, attrs) => {
   };
 };
 
-/** The gradient of max pooling, for places in the windows as uint8. */
+/** The gradient of max pooling, for uint8 positions in the windows. */
 export const maxPool2dCodedGrad: KernelFactory = (inputs, outputs, attrs) => {
   const [dy, , x] = inputs;
   if (!hasSimd || dy!.dtype !== 'float32') {

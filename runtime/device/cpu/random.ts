@@ -10,13 +10,13 @@ import { randomKernels } from './wasm/random-kernels.ts';
 interface Distribution {
   readonly fallback: KernelFactory;
   readonly fromWords: (words: Int32Array, numbers: Float64Array) => void;
-  /** The kernel that makes this distribution's numbers of pairs of uniform ones; null for these themselves. */
+  /** The kernel that makes this distribution's numbers from pairs of uniform ones; null if they are uniform. */
   readonly ofPairs: 'normal' | null;
-  /** Nanoseconds of a number. */
+  /** Nanoseconds per number. */
   readonly nanoseconds: number;
 }
 
-/** Blocks of a part, at least, and parts. */
+/** The minimum number of blocks per part, and the maximum number of parts. */
 const partBlocks = 2048;
 const mostParts = 256;
 
@@ -61,7 +61,7 @@ function random({ fallback, fromWords, ofPairs, nanoseconds }: Distribution): Ke
     const numbers = new Float64Array(4);
     const kernels = randomKernels();
 
-    /** Elements `from` to `to` of the stream, of which number `start` goes to `index`. */
+    /** Writes elements `from` to `to` of the stream; number `start` goes to `index`. */
     const writeSingly = (
       seed: number,
       start: number,

@@ -32,13 +32,13 @@ function bindReduction(
   const { bytes } = dtypes[dtype];
   const rows = takeInner(kept, bytes, adjacentDim(kept));
   const [rowStep, outStep] = rows.strides as [number, number];
-  // Largest and smallest elements are the same in any order.
+  // Maxima and minima don't depend on the order.
   const rounds = kind === 'sum' || kind === 'prod';
   const apart = rounds ? columnsApart(reduced, dtype) : 0;
   const innermost = rounds ? reduced.shape.length - 1 : adjacentDim(reduced);
   const columns = takeInner(reduced, bytes, innermost);
   const columnStep = columns.strides[0]!;
-  // The dimension that the kernel goes over besides its rows and columns.
+  // The dimension that the kernel loops over besides its rows and columns.
   const {
     shape: ahead,
     strides: [aheadSteps],
@@ -105,8 +105,9 @@ function bindReduction(
 }
 
 /**
- * How many inner dimensions lie without a jump in a contiguous tensor, but not here: 0 where the kernel takes their
- * elements as it would there. The order of a sum or product follows from the shape, so that bits don't depend on strides.
+ * Returns the number of inner dimensions that would have no gaps in a contiguous tensor but have some here; 0 if
+ * the kernel takes their elements as it would there. The order of a sum or product follows from the shape, so that
+ * bits don't depend on strides.
  */
 function columnsApart({ shape, strides }: Loops, dtype: 'float32' | 'float64'): number {
   const [own, whole] = strides as [number[], number[]];
@@ -118,17 +119,17 @@ function columnsApart({ shape, strides }: Loops, dtype: 'float32' | 'float64'): 
   return isInVectors(own) === isInVectors(whole) ? 0 : 1;
 }
 
-/** Nanoseconds of an element, of a part, and of a call that a thread takes. */
+/** Nanoseconds per element, and the minimum per part and per call that a thread takes. */
 const perElement = 0.25;
 const leastPart = 15_000;
 const leastCall = 500;
 
-/** Adjacent rows that a kernel takes at once. */
+/** Adjacent rows that a kernel processes together. */
 const rowsAtOnce = 16;
 
 /**
- * Few long rows: the kernel adds up pieces of them, and the totals of these in the order in which it would add them.
- * Null where that isn't worth it.
+ * For few long rows: the kernel adds pieces of them, and then the totals in the order in which it would add them.
+ * Null if that isn't worthwhile.
  */
 function inPieces(
   kind: ReductionKind,
@@ -180,7 +181,7 @@ export const max = reduction('max');
 export const min = reduction('min');
 export const sumTo = reduction('sum', ([x, like]) => broadcastDims(x!, like!));
 
-/** float32 with vectors, as its op says. */
+/** float32 in vectors, as its op ensures. */
 export const addSum: KernelFactory = ([, x], _outputs, attrs) => {
   const add = bindReduction(x!, attrs.dims as number[], 'sum', 1);
   return ([, source], target) => add([source!], target);

@@ -1,5 +1,5 @@
 /**
- * Vectors of 256 bits for all kernels. V8 can join pairs of adjacent vectors of 128 bits by an option that it calls
+ * 256-bit vectors for all kernels. V8 can join pairs of adjacent 128-bit vectors with an option that it calls
  * experimental, for the whole process; so kernels are compared with and without it before they are used.
  */
 
@@ -10,24 +10,25 @@ import { hasSimd, instantiation, type Kernel } from './wasm/assembler/module-bui
 import { pairVectors } from './wasm/assembler/paired-vectors.ts';
 import { wideVectors } from './wasm/assembler/wide-vectors.ts';
 
-/** The first version of V8 (in Node 24) whose option keeps to shared memory. */
+/** The first version of V8 (in Node 24) whose option is correct for shared memory. */
 const leastVersion = 13;
-/** How much faster than without the option a product has to be: on processors that have such vectors it is 2.5 times. */
+/** The minimum speedup of a product; on processors with such vectors it is 2.5. */
 const leastGain = 1.3;
 
 const option = 'experimental-wasm-revectorize';
 
 /** The code that kernels run: both while they are compared, one after the other on the same memory. */
 let runs: 'both' | 'narrow' | 'wide' = 'both';
-/** Calls that were compared. */
+/** The number of compared calls. */
 let compared = 0;
 
 /**
- * Switches the option on. `sample` runs kernels of all kinds, on one thread; `product` one that takes some milliseconds.
+ * Enables the option. `sample` runs kernels of all kinds on one thread; `product` runs one that takes some
+ * milliseconds.
  *
- * @returns how many calls of kernels were compared.
- * @throws DeviceError where the engine or the processor has no such vectors, where kernels exist already, and where a
- * kernel's bits differ; then the option is off again.
+ * @returns the number of compared kernel calls.
+ * @throws DeviceError if the engine or the processor has no such vectors, if kernels already exist, or if a
+ * kernel's bits differ; the option is then disabled again.
  */
 export function revectorize(sample: () => void, product: () => void): number {
   const set = expectEngine();
@@ -61,7 +62,7 @@ export function revectorize(sample: () => void, product: () => void): number {
   }
 }
 
-/** Returns what sets options of the engine. */
+/** Returns a function that sets engine options. */
 function expectEngine(): (...options: string[]) => void {
   const { versions, arch } = globalThis.process ?? {};
   const version = Number.parseInt(versions?.v8 ?? '0', 10);
@@ -80,13 +81,13 @@ function expectEngine(): (...options: string[]) => void {
   };
 }
 
-/** The same module in other bytes, since the engine keeps one compiled module for each text. */
+/** Returns the same module with different bytes, because the engine caches one compiled module per text. */
 function otherwise(code: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   const emptySection = [0, 1, 0];
   return new Uint8Array([...code, ...emptySection]);
 }
 
-/** A kernel that runs one of two codes, or compares them. */
+/** Returns a kernel that runs one of two codes, or compares them. */
 function either(name: string, narrow: Kernel, wide: Kernel): Kernel {
   return (...given) => {
     if (runs === 'wide') return wide(...given);
@@ -102,11 +103,11 @@ function either(name: string, narrow: Kernel, wide: Kernel): Kernel {
   };
 }
 
-/** Copies of what a kernel reads and writes: its arguments, and all tensors. What it leaves in scratch memory is its own. */
+/** Copies of everything a kernel reads and writes: its arguments, and all tensors. Scratch memory is excluded. */
 class Memory {
   #bytes = new Uint8Array(0);
 
-  /** Takes what is there now. */
+  /** Copies the current contents. */
   take(): void {
     const { u8 } = heap;
     const size = argumentsEnd + u8.length - fixedBytes;
@@ -120,7 +121,7 @@ class Memory {
     heap.u8.set(this.#bytes.subarray(argumentsEnd), fixedBytes);
   }
 
-  /** Whether all tensors are as they were. */
+  /** Whether all tensors are unchanged. */
   get isSame(): boolean {
     return Buffer.compare(this.#bytes.subarray(argumentsEnd), heap.u8.subarray(fixedBytes)) === 0;
   }
@@ -129,7 +130,7 @@ class Memory {
 const argumentsEnd = argumentsAt + argumentsBytes;
 const [before, after] = [new Memory(), new Memory()];
 
-/** Without such vectors in the processor, the engine ignores the option, and large tiles only cost. */
+/** Throws if the processor has no such vectors: the engine then ignores the option, and large tiles only cost time. */
 function expectGain(product: () => void): void {
   const least = { narrow: Number.POSITIVE_INFINITY, wide: Number.POSITIVE_INFINITY };
   for (let round = 0; round < 20; round++) {

@@ -5,8 +5,8 @@ import { CpuDevice } from './cpu-device.ts';
 let known: Device | null = null;
 
 /**
- * The device `cpu:1`: computed by the CPU, with tensors and statistics of its own. Programs of two devices can be
- * tried, tested and measured on it where there is no GPU.
+ * Returns the device `cpu:1`: computed by the CPU, with separate tensors and statistics. For developing and
+ * testing programs on two devices without a GPU.
  */
 export function secondCpu(): Device {
   if (!known) {

@@ -9,7 +9,7 @@ import { pool } from './threads/pool.ts';
 import { hasSimd } from './wasm/assembler/module-builder.ts';
 import { softmaxKernels } from './wasm/softmax-kernels.ts';
 
-/** Nanoseconds of an element, and elements of a part. */
+/** Nanoseconds per element, and elements per part. */
 const perElement = 1.2;
 const partElements = 16_384;
 
@@ -55,7 +55,7 @@ export const softmax = byRow('softmax', scalar.softmax);
 export const logSoftmaxGrad = byRow('logSoftmaxGrad', scalar.logSoftmaxGrad);
 export const softmaxGrad = byRow('softmaxGrad', scalar.softmaxGrad);
 
-/** The bits of `logSoftmaxGrad` of `nllLossGrad`: 0 − q and share − q, with q = exp(out) · share. */
+/** Bitwise identical to `logSoftmaxGrad` of `nllLossGrad`: 0 − q and share − q, with q = exp(out) · share. */
 export const crossEntropyGrad: KernelFactory = (inputs, outputs, attrs) => {
   const [, target, logProbs] = inputs;
   if (!hasSimd || logProbs!.dtype !== 'float32') {
@@ -74,7 +74,7 @@ export const crossEntropyGrad: KernelFactory = (inputs, outputs, attrs) => {
       pool.run(probabilityShare, parts, 5);
       parts = 0;
     };
-    // A row's share: what the loss passes on, or 0 where the row has no label.
+    // A row's gradient: the loss's, or 0 if the row has no label.
     heap.f32[argumentsAt / 4] = own + 0;
     heap.f32[argumentsAt / 4 + 1] = 0;
     const addLabel = (row: number, label: number | null): void => {

@@ -9,18 +9,18 @@ import { hasSimd, type Kernel } from './wasm/assembler/module-builder.ts';
 import { mostWeights } from './wasm/standardize-groups.ts';
 import { standardizeKernels } from './wasm/standardize-kernels.ts';
 
-/** Nanoseconds of an element, and elements of a part. */
+/** Nanoseconds per element, and elements per part. */
 const perElement = 1;
 const partElements = 16_384;
 
-/** Weights one per element (layer norm), or one per run long enough for vectors. */
+/** Whether there is one weight per element (layer norm), or one per run that is long enough for vectors. */
 function fits({ run, length }: Groups, weights: number): boolean {
   return length >= 4 && (weights === 0 || (run === 1 && weights === length) || run >= 4);
 }
 
 /**
- * Calls a kernel for [from, to) of `count`, all at once or in parts of `size`: `args` but for the two numbers, which
- * stand at `place`.
+ * Calls a kernel for [from, to) of `count`, entirely or in parts of `size`, with `args` except for these two
+ * numbers, which are at `place`.
  */
 function inRanges(
   kernel: Kernel,
@@ -49,7 +49,7 @@ function inRanges(
 const partSize = (count: number, elements: number): number =>
   Math.max(1, Math.ceil(partElements / elements), Math.ceil(count / mostParts));
 
-/** The parts over the groups of a tensor, and the sizes that kernels take: layer norm's weights are one per element. */
+/** Returns the parts over a tensor's groups, and the kernels' sizes; layer norm has one weight per element. */
 function groupPlan({ outer, groups, length, run }: Groups, weights: number) {
   const count = outer * length;
   const each = weights > 0 && run === 1;
@@ -136,12 +136,12 @@ export const standardizeWeightGrad: KernelFactory = (inputs, outputs, attrs) => 
   };
 };
 
-/** Columns of a part: whole cache lines. */
+/** The minimum number of columns per part: whole cache lines. */
 const leastColumns = 64;
 
 type WeightGrad = (grad: number, x: number, stats: number, to: number) => void;
 
-/** The gradient of one weight per element of a group, added to what is there; all groups' rows one by one. */
+/** The gradient of one weight per element of a group, added to existing values; all groups' rows one by one. */
 function weightGradRows({ outer, groups, length }: Groups): WeightGrad {
   const kernel = standardizeKernels().addWeightGradRows;
   const rows = outer * groups;
@@ -162,7 +162,7 @@ function weightGradRows({ outer, groups, length }: Groups): WeightGrad {
   };
 }
 
-/** Layer normalization in float32, as its op says: the rows' shares are added one after the other. */
+/** Layer normalization in float32, as its op ensures: the rows' contributions are added one after another. */
 export const addStandardizeWeightGrad: KernelFactory = ([, dy, x, stats], [out], attrs) => {
   expectContiguous(dy!, x!, stats!, out!);
   const add = weightGradRows(groupsOf(attrs));

@@ -1,4 +1,4 @@
-/** Users' kernels on the CPU: closures over their code, one element of the result after the other. */
+/** User kernels on the CPU: closures compiled from their code, run for one result element after the other. */
 
 import { math } from '../../numerics/math.ts';
 import type { TypedArray } from '../../spec/dtype.ts';
@@ -18,12 +18,12 @@ import { heap } from './core/heap.ts';
 import { indexOf } from './core/kernel.ts';
 import { comparisons } from './scalar/pointwise.ts';
 
-/** The state that the closures of one launch share. */
+/** The state shared by the closures of one launch. */
 interface Frame {
   /** x, y and z. */
   readonly thread: [number, number, number];
   readonly locals: number[];
-  /** Each input's elements, and where its first one is. */
+  /** Each input's elements, and the index of its first one. */
   readonly data: TypedArray[];
   readonly first: number[];
   result: number;
@@ -42,7 +42,7 @@ type Run = (frame: Frame) => Ending;
 
 const round = Math.fround;
 
-/** Binds a kernel to its operands' metas. Every operation is rounded to float32, as a GPU does. */
+/** Binds a kernel to its operands' metas. Every operation is rounded to float32, as on a GPU. */
 export function userKernel(
   code: KernelCode,
   inputs: readonly TensorMeta[],
@@ -76,7 +76,7 @@ export function userKernel(
         }
       }
     }
-    // Views of the memory are not kept: it may grow.
+    // Views of the memory are not kept, because it may grow.
     data.length = 0;
   };
 }

@@ -11,11 +11,11 @@ import type { KernelFactory } from './core/kernel.ts';
 import { pointwise } from './pointwise/pointwise.ts';
 
 /**
- * Kernels of float32 for operands of 16 bits: these are widened into memory that the launch takes and
- * frees, and what the kernel writes is rounded from there.
+ * float32 kernels for 16-bit operands: these are widened into memory that the launch allocates and frees, and
+ * results are rounded from there.
  */
 
-/** Kernels that move elements without looking at them, or write halves themselves. */
+/** Kernels that move elements without interpreting them, or that write half precision themselves. */
 const anyBits: ReadonlySet<KernelName> = new Set<KernelName>([
   'fill',
   'literal',
@@ -48,7 +48,7 @@ const isWidened = (op: KernelOp, { dtype }: TensorMeta, index: number): boolean 
 
 const wideBytes = ({ shape }: TensorMeta): number => sizeOf(shape) * 4;
 
-/** Bytes of all that a launch widens. */
+/** Returns the bytes of all operands that a launch widens. */
 export function wideningBytes(
   op: KernelOp,
   inputs: readonly TensorMeta[],
@@ -64,11 +64,11 @@ export function wideningBytes(
   return bytes;
 }
 
-/** A copy of one operand in float32 while a launch runs. */
+/** A float32 copy of one operand during a launch. */
 interface Wide {
   readonly meta: TensorMeta;
   readonly place: { holder: Holder | null; readonly offset: 0 };
-  /** Null for what the kernel only writes, or only reads. */
+  /** Null if the kernel doesn't read the operand, or doesn't write it, respectively. */
   readonly widen: Launch | null;
   readonly round: Launch | null;
 }
@@ -120,7 +120,7 @@ export function inFloat32(op: KernelOp, kernel: KernelFactory, device: Device): 
   };
 }
 
-/** The meta in float32 of an operand that only gives a shape. */
+/** Returns the float32 meta of an operand read by shape alone. */
 function asFloat32(meta: TensorMeta): TensorMeta {
   return isHalf(meta.dtype) ? { ...meta, dtype: 'float32' } : meta;
 }

@@ -7,24 +7,24 @@ import type { BufferHandle, CheckedHandle } from './core/buffer-pool.ts';
 import type { DeviceCore } from './core/device-core.ts';
 import type { Places, Prepared } from './prepared-kernel.ts';
 
-/** The operand as kernels of gpu.js read it: as it is, or a copy in float32. */
+/** Returns the operand as gpu.js kernels read it: unchanged, or as a float32 copy. */
 export function asFloats(meta: TensorMeta): TensorMeta {
   if (meta.dtype === 'float32') return meta;
   return contiguousMeta({ dtype: 'float32', shape: meta.shape }, meta.device);
 }
 
-/** A copy of one operand while a launch runs. */
+/** A copy of one operand during a launch. */
 interface Conversion<H extends CheckedHandle> {
   readonly input: number;
   readonly bytes: number;
   readonly kernel: Prepared<H>;
 }
 
-/** A kernel of gpu.js on a device that stores other dtypes as such: operands are converted to float32 before it runs. */
+/** A gpu.js kernel on a device that stores other dtypes natively: operands are converted to float32 first. */
 export class FloatOperands<H extends CheckedHandle = BufferHandle> implements Prepared<H> {
   readonly #op: string;
   readonly #core: DeviceCore<H>;
-  /** The kernel for operands as `asFloats` has them. */
+  /** The kernel for operands as `asFloats` returns them. */
   readonly #kernel: Prepared<H>;
   readonly #conversions: readonly Conversion<H>[];
 

@@ -22,22 +22,22 @@ import { type MissingKernelPolicy, MissingKernels } from './missing-kernels.ts';
 import { type Prepared, PreparedKernel } from './prepared-kernel.ts';
 import { randomNumbers } from './random.ts';
 
-/** Distinct layouts that are remembered per op. */
+/** The number of distinct layouts cached per op. */
 const preparedPerOp = 256;
 
-/** The kernels and facts that depend on an op alone. */
+/** Kernels and facts that depend only on an op. */
 interface OpKernels<H extends CheckedHandle> {
-  /** Attributes that are part of the kernels; others are arguments. Null: all of them. */
+  /** Attributes that are part of the kernels; others are arguments. Null for all. */
   readonly attrs: readonly string[] | null;
   readonly byLayout: Map<string, Prepared<H>>;
 }
 
-/** The API that computes: WebGPU, or WebGL2 where that is missing. */
+/** The compute API: WebGPU, or WebGL2 if that is missing. */
 export type GpuApi = 'webgpu' | 'webgl2';
 
-/** Kernels that a device has besides those of gpu.js, and uses instead of them. */
+/** Kernels that a device prefers to those of gpu.js. */
 export interface OwnKernels<H extends CheckedHandle> {
-  /** Columns of each result of attention by tiles. */
+  /** The maximum number of result columns of tiled attention. */
   readonly mostTileColumns: number;
   has(
     op: KernelOp,
@@ -45,14 +45,14 @@ export interface OwnKernels<H extends CheckedHandle> {
     outputs: readonly TensorMeta[],
     attrs: Attrs,
   ): boolean;
-  /** Null where there is none. */
+  /** Returns null if there is no such kernel. */
   prepare(
     op: KernelOp,
     inputs: readonly TensorMeta[],
     outputs: readonly TensorMeta[],
     attrs: Attrs,
   ): Prepared<H> | null;
-  /** Copies elements from one layout to another. */
+  /** Returns a kernel that copies elements from one layout to another. */
   copy(from: TensorMeta, to: TensorMeta): Prepared<H>;
 }
 
@@ -62,13 +62,13 @@ export interface GpuDeviceOptions<H extends CheckedHandle> {
   readonly adapter: string;
   readonly missingKernels: MissingKernelPolicy;
   readonly storage: ElementStorage;
-  /** Threads that kernels count on to be in one subgroup; 1: they use none. */
+  /** The number of threads that kernels may assume to be in one subgroup; 1 if they use no subgroups. */
   readonly lanes: number;
-  /** Null: kernels of gpu.js alone. */
+  /** Null for gpu.js kernels only. */
   readonly ownKernels: OwnKernels<H> | null;
 }
 
-/** Tensors in buffers of WebGPU or textures of WebGL2. */
+/** Tensors in WebGPU buffers or WebGL2 textures. */
 export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Device {
   readonly name = 'gpu';
   readonly kind = 'gpu';
@@ -79,7 +79,7 @@ export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Devic
   readonly mostFusedBuffers: number;
   readonly mostTileColumns: number;
   readonly innerBytes = 0;
-  /** Neighbouring threads that kernels count on to be in one subgroup; 1: they use no subgroups. */
+  /** The number of adjacent threads that kernels may assume to be in one subgroup; 1 if they use no subgroups. */
   readonly lanes: number;
   readonly api: GpuApi;
   /** The adapter's own name: `google/swiftshader/…`. */
@@ -105,12 +105,12 @@ export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Devic
     this.mostTileColumns = options.ownKernels?.mostTileColumns ?? 0;
   }
 
-  /** Launches that the CPU computed because the GPU has no kernel, by op. */
+  /** The number of launches per op that the CPU computed because the GPU has no kernel. */
   get computedOnCpu(): ReadonlyMap<string, number> {
     return this.#missing.launches;
   }
 
-  /** Lost devices don't come back: `init('gpu')` opens another one. */
+  /** Whether the device is lost for good; `init('gpu')` opens another one. */
   get isLost(): boolean {
     return this.#core.isLost;
   }
@@ -123,12 +123,12 @@ export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Devic
     return this.#core.pool;
   }
 
-  /** Kernels compiled since the start, those of our own WGSL among them, and kept now. */
+  /** Counts of kernels compiled so far, including those in our own WGSL, and of cached ones. */
   get kernelStats(): KernelStats {
     return this.#core.kernelStats;
   }
 
-  /** The number of commands sent to the GPU since the start. */
+  /** The number of commands sent to the GPU so far. */
   get commandCounts(): CommandCounts {
     return this.#core.commandCounts;
   }
@@ -161,8 +161,8 @@ export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Devic
   }
 
   /**
-   * Bytes that a launch allocates besides its outputs, and frees before it returns; for planners.
-   * An output that overlaps an operand other than element by element needs as much again as itself.
+   * Returns the bytes that a launch allocates besides its outputs and frees before it returns, for planners. An
+   * output that overlaps an operand other than elementwise needs its own size again.
    */
   scratchBytes(
     op: KernelOp,
@@ -180,7 +180,7 @@ export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Devic
     return this.#prepared(op, inputs, outputs, attrs).scratchBytes;
   }
 
-  /** False: the CPU computes it. */
+  /** Whether the GPU has a kernel; otherwise the CPU computes the op. */
   #hasKernel(
     op: KernelOp,
     inputs: readonly TensorMeta[],
@@ -190,7 +190,7 @@ export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Devic
     if (this.#ours?.has(op, inputs, outputs, attrs)) return true;
     const operands = [...inputs, ...outputs];
     if (!hasGpuJsKernel(op) || !operands.every(fitsGpuJs)) return false;
-    // Besides kernels of ours those of gpu.js have operands in float32 alone; users' kernels get copies.
+    // Apart from our own kernels, gpu.js kernels only take float32 operands; user kernels get copies.
     const areFloats = operands.every(({ dtype }) => dtype === 'float32');
     return !this.#ours || areFloats || op.kernel.kind === 'user';
   }
@@ -206,7 +206,7 @@ export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Devic
     let prepared = byLayout.get(key);
     if (!prepared) {
       prepared = this.#prepare(op, inputs, outputs, attrs);
-      // Which operands of attention are views of one buffer is known when it runs; planners try more than they take.
+      // Which operands of attention share a buffer is known at run time, and planners try more ops than they use.
       if (op.kernel.kind !== 'tiled') prepared.build(op.inPlace, attrs);
       if (byLayout.size >= preparedPerOp) byLayout.clear();
       byLayout.set(key, prepared);
@@ -230,7 +230,7 @@ export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Devic
     return new FloatOperands(op.name, this.#core, kernel, inputs, copyKernel);
   }
 
-  /** Kernels of gpu.js bind whole buffers, to read only. What the CPU computes is copied. */
+  /** gpu.js kernels bind whole buffers, read-only. Operands of ops computed by the CPU are copied. */
   bindsParts(
     op: KernelOp,
     inputs: readonly TensorMeta[],
@@ -252,7 +252,7 @@ export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Devic
     const bytes = this.elementBytes(meta.dtype);
     const first = (place.offset * bytes) / 4;
     const end = (place.offset + data.length) * bytes;
-    // The last word may have more elements than these, unless it ends with the tensor's memory.
+    // The last word may contain other elements, unless it ends with the tensor's memory.
     if (Number.isInteger(first) && (end % 4 === 0 || end === target.holder?.bytes)) {
       this.#core.write(words, { buffer: place.buffer, first }, kept);
       return;
@@ -279,12 +279,12 @@ export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Devic
     });
   }
 
-  /** Resolves when the GPU has finished everything issued before. */
+  /** Resolves when the GPU has finished all previously issued work. */
   synchronize(): Promise<void> {
     return this.#core.synchronize();
   }
 
-  /** Gives the idle buffers of the pool back to the GPU. */
+  /** Destroys the pool's idle buffers. */
   emptyCache(): void {
     this.#core.pool.trim();
   }
@@ -303,7 +303,7 @@ export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Devic
     };
     const place = this.#core.place(source, 'data');
     if (isContiguousMeta(meta)) return read(place);
-    // Issued in order and read from scratch, whose next owner comes after.
+    // Issued in order and read from scratch, whose next owner comes later.
     let result: Promise<TypedArray> | undefined;
     this.#core.withScratch([size * bytes], ([scratch]) => {
       const target = { buffer: scratch!, offset: 0 };
@@ -358,7 +358,7 @@ export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Devic
   }
 }
 
-/** The awaitable counterpart of each synchronous read. */
+/** The asynchronous counterpart of each synchronous read. */
 const awaitable: Readonly<Record<string, string>> = {
   dataSync: 'await x.data(), or await x.item() for one element',
   itemSync: 'await x.item()',

@@ -32,11 +32,10 @@ interface Transfer {
 }
 
 /**
- * An op of GPU tensors that the CPU computes: the operands whose data it reads are copied to the CPU,
- * its kernel runs there, and what the kernel wrote goes back. Paddle's data transform, with its rules:
- * an operand that only gives its shape is never copied; operands that are one tensor are one buffer; of an
- * op in place the buffer that the kernel wrote is what goes back, to the elements of the target alone; the
- * copies on the CPU are freed before anything that was issued later runs.
+ * An op on GPU tensors that the CPU computes: the operands whose data it reads are copied to the CPU, its kernel
+ * runs there, and the results are copied back. Like Paddle's data transform: operands read by shape alone are
+ * never copied; operands that are the same tensor share a buffer; for an in-place op, the written buffer is copied
+ * back to the target's elements only; the CPU copies are freed before any later issued work runs.
  */
 export class HostOp<H extends CheckedHandle = BufferHandle> {
   readonly #op: KernelOp;
@@ -63,8 +62,8 @@ export class HostOp<H extends CheckedHandle = BufferHandle> {
   }
 
   /**
-   * Strided operands are packed on the GPU before they are read, strided results unpacked there. So are results whose
-   * elements share words: the host writes whole ones.
+   * Strided operands are packed on the GPU before reading, and strided results unpacked there. So are results
+   * whose elements share words, because JavaScript writes whole words.
    */
   scratchBytes(): number {
     const read = this.#inputs.filter((_, i) => this.#isRead(i));
@@ -75,7 +74,7 @@ export class HostOp<H extends CheckedHandle = BufferHandle> {
     return sizes.reduce((sum, bytes) => sum + alignedBytes(bytes), 0);
   }
 
-  /** Bytes of an operand's copy; 0: it is read where it is. */
+  /** Returns the bytes of an operand's packed copy; 0 if it is read directly. */
   #packedBytes(meta: TensorMeta): number {
     return isContiguousMeta(meta) ? 0 : this.#bytesOf(meta);
   }
@@ -99,7 +98,7 @@ export class HostOp<H extends CheckedHandle = BufferHandle> {
 
   #issue(inputs: readonly Operand[], outputs: readonly Operand[], attrs: Attrs): void {
     const transfers: Transfer[] = [];
-    /** The transfer of each input, or -1. */
+    /** The transfer of each input, or −1. */
     const slots = inputs.map((operand, i) => {
       if (!this.#isRead(i)) return -1;
       const meta = this.#inputs[i]!;
@@ -177,7 +176,7 @@ export class HostOp<H extends CheckedHandle = BufferHandle> {
         if (slot >= 0) return copies[slot]!;
         return operandUse(this.#op, i) === 'data' ? hold(this.#inputs[i]!) : nothing;
       });
-      // A write in place goes where its target was copied to: that buffer is what goes back.
+      // An in-place write goes to the copy of its target, which is then copied back.
       const outputs = this.#outputs.map((meta) => (this.#op.inPlace ? inputs[0]! : hold(meta)));
       const inputMetas = this.#inputs.map((meta) => onCpu(meta, cpu));
       const outputMetas = this.#outputs.map((meta) => onCpu(meta, cpu));
@@ -211,8 +210,8 @@ function copyBetween<H extends CheckedHandle>(
 }
 
 /**
- * Whether two transfers are one. Strided operands are packed each for itself: the scratch that this takes must be known
- * before.
+ * Whether two transfers are the same. Strided operands are packed separately, because the required scratch must be
+ * known beforehand.
  */
 function isSame(a: Transfer, b: Transfer): boolean {
   const isPlain = isContiguousMeta(a.meta) && isContiguousMeta(b.meta);

@@ -5,48 +5,48 @@ import type { GpuApi, GpuDevice } from './gpu-device.ts';
 import type { MissingKernelPolicy } from './missing-kernels.ts';
 
 export interface GpuOptions {
-  /** Admits adapters that compute on the CPU; TOSTATIC_GPU_SOFTWARE=1 does the same. */
+  /** Accepts adapters that compute on the CPU; TOSTATIC_GPU_SOFTWARE=1 does the same. */
   readonly allowSoftware?: boolean;
   /**
-   * Ops that the GPU has no kernel for: `cpu` lets the CPU compute them, copying operands and results, with
-   * a warning per op; `error` throws DeviceError.
+   * Handling of ops without a GPU kernel: `cpu` computes them on the CPU, copying operands and results, with a
+   * warning per op; `error` throws DeviceError.
    */
   readonly missingKernels?: MissingKernelPolicy;
   /**
-   * `gpu.js`: its kernels alone, one per op and thread; `all`, the default over WebGPU, has our own where they are
-   * better. WebGL2 can't run those.
+   * `gpu.js` uses only its kernels, one per op and thread; `all`, the default with WebGPU, uses our own kernels
+   * where they are better. WebGL2 can't run those.
    */
   readonly kernels?: 'all' | 'gpu.js';
-  /** False: kernels don't use the adapter's subgroups. For comparisons; results are the same. */
+  /** Whether kernels use the adapter's subgroups. For comparisons; the results are the same. */
   readonly subgroups?: boolean;
-  /** By default WebGPU; WebGL2 in pages where that has no adapter. */
+  /** WebGPU by default; WebGL2 in pages without a WebGPU adapter. */
   readonly api?: GpuApi;
-  /** Compiled kernels of either kind that are kept; the least recently used ones go first. */
+  /** The number of cached compiled kernels of each kind; least recently used ones are evicted. */
   readonly kernelCapacity?: number;
 }
 
-/** `GpuOptions` with what is omitted filled in. */
+/** `GpuOptions` with defaults filled in. */
 export interface OpenDeviceOptions {
   readonly allowSoftware: boolean;
   readonly kernelCapacity: number;
   readonly missingKernels: MissingKernelPolicy;
-  /** Null where the caller has not chosen. */
+  /** Null if the caller hasn't chosen. */
   readonly kernels: 'all' | 'gpu.js' | null;
   readonly subgroups: boolean;
 }
 
 let opened: Promise<GpuDevice> | null = null;
-/** gpu.js has one device at a time: the last one goes before the next one comes. */
+/** gpu.js supports one device at a time: the last one is closed before the next one opens. */
 let closing: Promise<void> = Promise.resolve();
 
 /**
- * The GPU, ready for use and known by the name 'gpu'; the same one when called again, unless that was lost. Throws
- * DeviceError where there is none, and when the open one is of another API than `options.api`.
+ * Initializes the GPU and registers it as 'gpu'; returns the same device when called again, unless it was lost.
+ * Throws DeviceError if there is none, or if the open one uses another API than `options.api`.
  */
 export async function initGpu(options: GpuOptions = {}): Promise<GpuDevice> {
   const last = opened;
   const known = await last?.catch(() => null);
-  // Another call may have opened a device meanwhile.
+  // Another call may have opened a device in the meantime.
   if (known?.isLost && opened === last) await destroyGpu();
   if (!opened) {
     const opening = open(options);
@@ -74,7 +74,7 @@ function otherApi(api: GpuApi, given: GpuApi): DeviceError {
 async function open(options: GpuOptions): Promise<GpuDevice> {
   await closing;
   const api = options.api ?? (await apiHere(options));
-  // Here, so that gpu.js is not loaded before a GPU is requested.
+  // Imported here, so that gpu.js is not loaded before a GPU is requested.
   const { openDevice } =
     api === 'webgl2' ? await import('./webgl/open.ts') : await import('./webgpu/open.ts');
   const device = await openDevice({
@@ -88,7 +88,7 @@ async function open(options: GpuOptions): Promise<GpuDevice> {
   return device;
 }
 
-/** WebGPU, unless this is a page without an adapter for it where WebGL2 can do what is requested. */
+/** Returns WebGPU, unless this is a page without a WebGPU adapter where WebGL2 supports the request. */
 async function apiHere({ kernels }: GpuOptions): Promise<GpuApi> {
   if (kernels === 'all') return 'webgpu';
   const { hasWebGl } = await import('./webgl/context.ts');
@@ -97,7 +97,7 @@ async function apiHere({ kernels }: GpuOptions): Promise<GpuApi> {
   return adapter ? 'webgpu' : 'webgl2';
 }
 
-/** Frees the GPU once reads in progress have ended; its tensors are lost. */
+/** Frees the GPU after pending reads have ended; its tensors are lost. */
 export async function destroyGpu(): Promise<void> {
   const last = opened;
   opened = null;

@@ -3,10 +3,10 @@ import type { Launch } from '../device.ts';
 import { type KernelOp, userName } from '../kernel-op.ts';
 import { formatSpec, type TensorMeta } from '../tensor-meta.ts';
 
-/** The treatment of ops without a GPU kernel: the CPU computes them, or they are rejected. */
+/** The handling of ops without a GPU kernel: computed by the CPU, or rejected. */
 export type MissingKernelPolicy = 'cpu' | 'error';
 
-/** Ops without a kernel: never silent, since each launch waits for the GPU and copies twice. */
+/** Tracks ops without a kernel. Never silent, because each launch waits for the GPU and copies twice. */
 export class MissingKernels {
   readonly #policy: MissingKernelPolicy;
   readonly #launches = new Map<string, number>();
@@ -15,12 +15,12 @@ export class MissingKernels {
     this.#policy = policy;
   }
 
-  /** By op, launches so far. */
+  /** The number of launches so far, by op. */
   get launches(): ReadonlyMap<string, number> {
     return this.#launches;
   }
 
-  /** `launch` with a warning before an op's first one. Throws DeviceError where they are rejected. */
+  /** Wraps `launch` to warn before the op's first launch. Throws DeviceError if such ops are rejected. */
   counted(op: KernelOp, inputs: readonly TensorMeta[], launch: Launch): Launch {
     const name = userName(op);
     if (this.#policy === 'error') throw refusal(name, inputs);

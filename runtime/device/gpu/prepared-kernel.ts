@@ -10,7 +10,7 @@ import type { DeviceCore, Place } from './core/device-core.ts';
 import type { KernelPlan, Scalar, Slot } from './core/kernel-plan.ts';
 import { type KernelText, keyOf, type StoreLayout } from './core/kernel-text.ts';
 
-/** Where the buffers of one launch are. */
+/** Returns the locations of one launch's buffers. */
 export type Places<H extends CheckedHandle = BufferHandle> = (slot: Slot) => Place<H>;
 
 /** A stage's text for one variant of its launch. */
@@ -21,29 +21,29 @@ interface Variant {
 
 /** An op's kernels for operands of one layout. */
 export interface Prepared<H extends CheckedHandle = BufferHandle> {
-  /** Bytes that a launch allocates and frees, where no operand overlaps another one. */
+  /** Bytes that a launch allocates and frees if no operands overlap. */
   readonly scratchBytes: number;
-  /** Starts the builds, side by side: a static program's kernels are ready sooner. */
+  /** Starts the builds in parallel, so that a static program's kernels are ready sooner. */
   build(inPlace: boolean, attrs: Attrs): void;
   bind(attrs: Attrs): Launch;
-  /** One launch on buffers that are found already. */
+  /** Launches on buffers that are already located. */
   run(operands: Places<H>, attrs: Attrs): void;
 }
 
-/** Kernels of gpu.js store every element as a float32. */
+/** gpu.js kernels store every element as float32. */
 const floatBytes = 4;
 
 const scratchSizes = ({ scratch }: KernelPlan): number[] =>
   scratch.map((elements) => elements * floatBytes);
 
-/** A plan on a device: sees to inputs that are the output's own buffer, and issues the stages. */
+/** A plan on a device: handles inputs that are the output's own buffer, and issues the stages. */
 export class PreparedKernel<H extends CheckedHandle = BufferHandle> implements Prepared<H> {
   readonly #op: string;
   readonly #core: DeviceCore<H>;
   readonly #plan: KernelPlan;
   readonly #outputs: readonly TensorMeta[];
   readonly #variants = new Map<string, Variant>();
-  /** For each output, a kernel that copies a result there that could not be made in place. Made when first needed. */
+  /** For each output, a kernel that copies a result that could not be computed in place. Created on first use. */
   readonly #copies = new Map<number, PreparedKernel<H>>();
 
   constructor(op: string, core: DeviceCore<H>, plan: KernelPlan, outputs: readonly TensorMeta[]) {
@@ -91,7 +91,7 @@ export class PreparedKernel<H extends CheckedHandle = BufferHandle> implements P
     });
   }
 
-  /** False if the stage would overwrite elements that it, or a later stage, has yet to read. */
+  /** Whether the stage overwrites no elements that it, or a later stage, has yet to read. */
   #mayWrite(s: number, places: Places<H>): boolean {
     const { output } = this.#plan.stages[s]!;
     if (output.kind === 'scratch') return true;
@@ -106,7 +106,7 @@ export class PreparedKernel<H extends CheckedHandle = BufferHandle> implements P
     });
   }
 
-  /** Results go to scratch first, and are copied after the last read of the old contents. */
+  /** Writes results to scratch, and copies them after the last read of the old contents. */
   #issueMoved(moved: readonly number[], places: Places<H>, attrs: Attrs): void {
     const stages = moved.map((s) => this.#plan.stages[s]!);
     const sizes = stages.map((stage) => stage.threads * floatBytes);

@@ -1,7 +1,7 @@
 import { randomBlock, toNormals, toUniform } from '../../random/philox.ts';
 import type { Attrs } from '../kernel-op.ts';
 
-/** Numbers `offset`, `offset + 1`, … of the seed's stream: bit for bit those of the CPU device. */
+/** Returns numbers `offset`, `offset + 1`, … of the seed's stream, bitwise identical to the CPU device. */
 export function randomNumbers(
   kind: 'uniform' | 'normal',
   attrs: Attrs,

@@ -12,7 +12,7 @@ import type { KernelOp } from '../kernel-op.ts';
 import type { TensorMeta } from '../tensor-meta.ts';
 import { transferLaunch } from '../transfer/transfer-launch.ts';
 
-/** Chunks are taken in this size, as on the CPU, so that reserved bytes are comparable. */
+/** The chunk size, as on the CPU, so that reserved bytes are comparable. */
 const chunkBytes = 1 << 20;
 
 const noRead = 'meta: no data to read';
@@ -31,12 +31,12 @@ function noData(remedy = 'make the tensors on a device with memory; use meta onl
   });
 }
 
-/** Infers shapes and counts bytes, for models of any size; computes nothing. */
+/** Infers shapes and counts bytes, for models of any size, without computing anything. */
 class MetaDevice implements Device {
   readonly name = 'meta';
   readonly kind = 'meta';
   readonly allocator: BestFitAllocator;
-  /** The facts of the CPU, whose memory it counts. */
+  /** Properties of the CPU, whose memory it counts. */
   readonly sumsInBlocks = true;
   readonly typedElements = true;
   readonly overwritesOperands = true;
@@ -101,8 +101,8 @@ export const meta: MetaDevice = new MetaDevice();
 registerDevice(meta);
 
 /**
- * Runs `body`, in which reads of single elements on `meta` return these numbers, in their order: the device
- * computes none, and decisions are made on them. Throws DeviceError when there are too few.
+ * Runs `body` with reads of single elements on `meta` returning these numbers, in order, because the device
+ * computes none and decisions depend on them. Throws DeviceError if there are too few.
  */
 export function withMetaReads<T>(answers: Iterable<number | boolean>, body: () => T): T {
   expectFunction('withMetaReads', body);

@@ -4,14 +4,14 @@ import type { TypedArray } from '../../spec/dtype.ts';
 import { registerDevice } from '../current.ts';
 import { type Kept, type Shelf, StoreDevice } from './store-device.ts';
 
-/** The file grows by so much. */
+/** The increment by which the file grows. */
 const chunkBytes = 2 ** 20;
 
 let store: StoreDevice | undefined;
 
 /**
- * Keeps values in a file that only this process sees: in `folder`, by default that of the system for temporary files.
- * Throws DeviceError where there are no files, and what opening the file throws.
+ * Stores values in a temporary file that only this process can access, in `folder` or by default the system's
+ * folder. Throws DeviceError where there are no files, and any error of opening the file.
  */
 export function fileStore(folder?: string): StoreDevice {
   if (!store) {
@@ -21,7 +21,7 @@ export function fileStore(folder?: string): StoreDevice {
   return store;
 }
 
-/** Data in one file, at the lowest free place that is large enough. */
+/** Stores data in one file, at the lowest sufficiently large free offset. */
 export class FileShelf implements Shelf {
   readonly #fs: typeof import('node:fs');
   readonly #file: number;
@@ -43,7 +43,7 @@ export class FileShelf implements Shelf {
     });
   }
 
-  /** No other process can open the file, and the system frees it with this one, however that ends. */
+  /** No other process can open the file, and the system frees it with this process, however that ends. */
   #open(folder: string, join: (...parts: string[]) => string): number {
     try {
       const within = this.#fs.mkdtempSync(join(folder, 'tostatic-'));
@@ -76,7 +76,7 @@ export class FileShelf implements Shelf {
     };
   }
 
-  /** Throws DataError where the file has fewer bytes. */
+  /** Throws DataError if the file has fewer bytes. */
   #whole(bytes: Uint8Array, place: number, step: Transfer): void {
     for (let done = 0; done < bytes.length; ) {
       const moved = step(this.#file, bytes, done, bytes.length - done, place + done);

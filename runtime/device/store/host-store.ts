@@ -3,7 +3,7 @@ import { StoreDevice } from './store-device.ts';
 
 let store: StoreDevice | undefined;
 
-/** Keeps values of a GPU in JavaScript's memory. */
+/** Stores values of a GPU in JavaScript memory. */
 export function hostStore(): StoreDevice {
   if (!store) {
     store = new StoreDevice('host', { put: (data) => ({ read: () => data, drop: () => {} }) });

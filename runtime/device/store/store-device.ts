@@ -9,13 +9,13 @@ import type { Device, Launch, Operand } from '../device.ts';
 import type { KernelOp } from '../kernel-op.ts';
 import { formatSpec, type TensorMeta } from '../tensor-meta.ts';
 
-/** Data that a shelf keeps. */
+/** Data stored on a shelf. */
 export interface Kept {
   read(): TypedArray;
   drop(): void;
 }
 
-/** Where a store keeps data. Throws OutOfMemoryError where there is no room. */
+/** The storage behind a store. Throws OutOfMemoryError if it is full. */
 export interface Shelf {
   put(data: TypedArray): Kept;
 }
@@ -23,16 +23,16 @@ export interface Shelf {
 /** One value in a store. */
 interface Stored {
   readonly bytes: number;
-  /** Null until it has landed, and if it was dropped before. */
+  /** Null until the data has arrived, or if it was dropped before. */
   kept: Kept | null;
-  /** It was dropped while it was on its way. */
+  /** Whether it was dropped before it arrived. */
   isDropped: boolean;
   failure: unknown;
-  /** Resolves when it is there, or can't be; null: it is. */
+  /** Resolves when the data has arrived or failed; null once it has arrived. */
   landing: Promise<void> | null;
 }
 
-/** Numbers values instead of memory: a plan counts no bytes of a store, whose counter counts those of what is in it. */
+/** Assigns numbers instead of memory: plans count no bytes of a store; its counter counts its contents. */
 class StoreAllocator implements Allocator {
   readonly counter: MemoryCounter;
   readonly stored = new Map<number, Stored>();
@@ -61,8 +61,8 @@ class StoreAllocator implements Allocator {
 }
 
 /**
- * Keeps values of other devices outside of their memory, and computes nothing. What comes from a GPU leaves it in order
- * with everything issued before; it can be read back once it has landed, which takes an `await`.
+ * Stores values of other devices outside their memory, and computes nothing. A value from a GPU leaves it in order
+ * with all previously issued work; it can be read back once it has arrived, which takes an `await`.
  */
 export class StoreDevice implements Device {
   readonly name: string;
@@ -83,7 +83,7 @@ export class StoreDevice implements Device {
     this.#shelf = shelf;
   }
 
-  /** None that a plan would count. */
+  /** 0, so that plans count no bytes. */
   elementBytes(): number {
     return 0;
   }
@@ -111,7 +111,7 @@ export class StoreDevice implements Device {
     return this.#at(source)?.kept?.read() ?? newTypedArray(meta.dtype, sizeOf(meta.shape));
   }
 
-  /** Throws AutogradError while the value is on its way, and what has kept it from landing. */
+  /** Throws AutogradError while the value is in transit, and the error that kept it from arriving. */
   expectLanded(meta: TensorMeta, source: Operand): void {
     const value = this.#at(source);
     if (value?.failure) throw value.failure;

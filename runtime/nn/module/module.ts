@@ -91,10 +91,7 @@ export class Module {
     for (const [name, tensor] of namedTensors(this)) if (isParameter(tensor)) yield [name, tensor];
   }
 
-  /**
-   * Returns the module at a path such as `encoder.0`, or this module for ''. Throws ArgumentError for an unknown
-   * path.
-   */
+  /** Returns the module at a path such as `encoder.0`; this module for ''. Throws ArgumentError if there is none. */
   getSubmodule(path: string): Module {
     return entryAt(this.namedModules(), path, 'getSubmodule');
   }

@@ -61,10 +61,7 @@ export function sameRole(from: Tensor, to: Tensor): Tensor {
   return keep(to);
 }
 
-/**
- * Creates a weight or bias with PyTorch's default, uniform in ±1/√fanIn: Kaiming's bound √(6 / ((1 + a²) fanIn))
- * with a = √5.
- */
+/** Creates a weight or bias with PyTorch's default, uniform in ±1/√fanIn: Kaiming's bound with a = √5. */
 export function kaimingUniform(shape: Shape, fanIn: number): Parameter {
   expectArguments('kaimingUniform', { fanIn }, { fanIn: anyNumber });
   const bound = fanIn > 0 ? 1 / Math.sqrt(fanIn) : 0;

@@ -2,10 +2,7 @@ import { integersIn, type Operand } from '../values/host.ts';
 import { wrongSetting } from '../values/wrong-setting.ts';
 import type { NodeFacts } from './node.ts';
 
-/**
- * Returns the dimension counted from the start; negative ones count from the end. Throws ArgumentError if it is
- * out of range.
- */
+/** Returns the dimension counted from the start, also for negative ones. Throws ArgumentError if out of range. */
 export function fromStart(axis: number, rank: number): number {
   const dim = axis < 0 ? axis + rank : axis;
   if (dim >= 0 && dim < rank) return dim;

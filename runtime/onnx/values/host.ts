@@ -112,10 +112,7 @@ export function rearranged(
   return hostOf(values, shape, x.dtype);
 }
 
-/**
- * Combines the elements of all operands, broadcast against each other. Throws ArgumentError if a result is not an
- * integer.
- */
+/** Combines the elements of all operands, broadcast. Throws ArgumentError if a result is not an integer. */
 export function broadcastHosts(
   hosts: readonly Host[],
   dtype: DType,

@@ -63,10 +63,7 @@ export function chunk(x: Tensor, chunks: number, dim = 0): Tensor[] {
   return split(x, Math.ceil(total / chunks), at);
 }
 
-/**
- * Splits into a number of pieces whose sizes differ by at most one, or at the given indices; a tensor of indices
- * is read.
- */
+/** Splits into pieces whose sizes differ by at most one, or at the given indices; a tensor of indices is read. */
 export function tensorSplit(
   x: Tensor,
   indices: number | readonly number[] | Tensor,

@@ -45,10 +45,7 @@ function expectNumbers(
   });
 }
 
-/**
- * Returns the number of windows that fit; with `ceilMode` the last one may extend past the end, but must start
- * inside.
- */
+/** Returns the number of windows; with `ceilMode` the last one may extend past the end, but must start inside. */
 function windows(size: number, own: Omit<WindowSizes, 'out'>, ceilMode: boolean): number {
   const { kernel, stride, padding, dilation } = own;
   const room = size + 2 * padding - dilation * (kernel - 1) - 1;
@@ -56,10 +53,7 @@ function windows(size: number, own: Omit<WindowSizes, 'out'>, ceilMode: boolean)
   return ceilMode && (count - 1) * stride >= size + padding ? count - 1 : count;
 }
 
-/**
- * Whether each window contains an element of a dimension of `size`; a window that starts before the dimension may
- * step over it.
- */
+/** Whether each window contains an element of the dimension; one that starts before it may step over it. */
 export function haveElements(size: number, own: WindowSizes): boolean {
   const { kernel, stride, padding, dilation, out } = own;
   if ((out - 1) * stride - padding >= size) return false;

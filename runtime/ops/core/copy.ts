@@ -2,10 +2,7 @@ import * as copiesKernels from '../../device/cpu/movement/copies.ts';
 import { named } from '../../device/kernel-op.ts';
 import { defineOp } from '../record/define-op.ts';
 
-/**
- * Row-major copy of a tensor with any strides. Its gradient is itself; in a separate file because eager execution
- * needs it.
- */
+/** Row-major copy of a tensor with any strides; its own gradient. In a separate file for eager execution. */
 export const copy = defineOp({
   name: 'contiguous',
   operands: { x: 'data' },

@@ -59,9 +59,9 @@ export function guardedOps(): number {
 
 /**
  * Returns how an op runs under `deviceGuard(device)`; null if nothing changes. Operands move to the guard's
- * device, unless an operand is on a device that can't be read synchronously. If all operands are on a GPU, the CPU
- * computes the op and the result goes back to the GPU; otherwise the others move to the GPU. Operands that meet
- * `meta` move to `meta`. Throws DeviceError for an in-place write whose target would have to move.
+ * device. Exceptions: operands that meet `meta` move to `meta`; under a CPU guard, operands that meet a GPU move
+ * to the GPU, the CPU computes the op, and its result goes back to the GPU, because GPU data can't be read
+ * synchronously. Throws DeviceError for an in-place write whose target would have to move.
  */
 export function guardedOp(
   op: OpRecord,
@@ -94,10 +94,7 @@ function isAt(inputs: readonly Tensor[], device: Device): boolean {
   return true;
 }
 
-/**
- * Returns the device where the operands meet: the guard's, unless one of the operands can't be read from its
- * device.
- */
+/** Returns the device where the operands meet: the guard's, unless an operand can't be read from its device. */
 function placeOf(inputs: readonly Tensor[], device: Device): Device {
   const held = (kind: Device['kind']) => inputs.find((x) => x.device.kind === kind)?.device;
   return held('meta') ?? (device.kind === 'cpu' ? held('gpu') : undefined) ?? device;

@@ -13,10 +13,7 @@ export function transfer(x: Tensor, device: Device): Tensor {
 
 moveOperandsBy(transfer);
 
-/**
- * (x, any strides) → a contiguous copy on `device`; the gradient goes back to the device of x. One record per
- * device.
- */
+/** (x, any strides) → a contiguous copy on `device`; its gradient goes back to x's device. One record per device. */
 export function transferTo(device: Device): OpRecord {
   let record = records.get(device);
   if (!record) {

@@ -14,10 +14,7 @@ const chosen: { readonly [P in Precision]: WeakMap<Expr, Expr> } = {
   double: new WeakMap(),
 };
 
-/**
- * Replaces `precision` nodes by the given precision; returns the expression itself if it has none, to keep its
- * identity.
- */
+/** Replaces `precision` nodes by the given precision; returns the same object if the expression has none. */
 export function inPrecision(expr: Expr, precision: Precision): Expr {
   const done = chosen[precision];
   for (const node of done.has(expr) ? [] : nodesOf(expr)) {

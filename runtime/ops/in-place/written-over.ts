@@ -17,10 +17,7 @@ import { copysign, hypot } from '../pointwise/pairs.ts';
 import { cumprod, cumsum } from '../reduce/scans.ts';
 import { copy_ } from './in-place.ts';
 
-/**
- * Overwrites the op's first operand with its result. Throws DTypeError for fractions that would be written to
- * integers.
- */
+/** Overwrites the op's first operand with its result. Throws DTypeError for fractions written to integers. */
 const over =
   <A extends unknown[]>(name: string, fn: (x: Tensor, ...rest: A) => Tensor) =>
   (target: Tensor, ...rest: A): Tensor =>

@@ -158,10 +158,7 @@ export function scatter(
   return scattered(scatterOp, x, dim, index, values);
 }
 
-/**
- * Returns a copy of `x` with the elements of `source` added at the positions of `scatter`; for booleans, whether
- * any is true.
- */
+/** Returns a copy of `x` with elements of `source` added at the positions of `scatter`; logical or for booleans. */
 export function scatterAdd(x: Tensor, dim: number, index: Tensor, source: Tensor): Tensor {
   expectTensors('scatterAdd', x, index, source);
   return scattered(scatterAddOp, x, dim, index, source);

@@ -33,10 +33,7 @@ export interface Region {
   readonly offset: number;
 }
 
-/**
- * Whether elements with these strides lie within a number of elements. An offset that each run computes is checked
- * at run time.
- */
+/** Whether elements with these strides fit; an offset that each run computes is checked at run time. */
 function isPlaced(shape: Shape, strides: Shape, offset: number, elements: number): boolean {
   if (strides.length !== shape.length) return false;
   if (sizeOf(shape) === 0 || isSymbolic(offset)) return true;

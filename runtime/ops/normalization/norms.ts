@@ -148,10 +148,7 @@ function inGroups(x: Tensor, groups: number, eps: number) {
 }
 
 export interface BatchNormOptions extends Affine {
-  /**
-   * Normalizes by the batch and updates the running values; otherwise normalizes by the running values. False by
-   * default.
-   */
+  /** Normalizes by the batch and updates the running values; by default normalizes by the running values. */
   readonly training?: boolean;
   /** The weight of the batch in the new running values. 0.1 by default. */
   readonly momentum?: number;

@@ -156,10 +156,7 @@ export const nllLossOp = defineOp({
   },
 });
 
-/**
- * The gradient of a single counted log-probability: −dy over the number of counted ones. Only the compiler emits
- * it.
- */
+/** The gradient of one counted log-probability: −dy over the number of counted ones. Only the compiler emits it. */
 export const nllLossShareOp = defineOp({
   name: 'nllLossShare',
   operands: { dy: 'data', target: 'data' },
@@ -168,10 +165,7 @@ export const nllLossShareOp = defineOp({
   kernel: named('nllLossShare', lossesKernels.nllLossShare),
 });
 
-/**
- * logSoftmaxGrad of nllLossGrad, row by row, without the mostly empty intermediate tensor. Only the compiler emits
- * it.
- */
+/** logSoftmaxGrad of nllLossGrad, row by row, without the sparse intermediate tensor. Only the compiler emits it. */
 export const crossEntropyGradOp = defineOp({
   name: 'crossEntropyGrad',
   operands: { share: 'data', target: 'data', out: 'data' },

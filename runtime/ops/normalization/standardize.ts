@@ -70,10 +70,7 @@ interface Grouped {
   readonly weight?: TensorMeta;
 }
 
-/**
- * Requires that groups cover the operand, which the kernel walks by them, and that statistics and weights fit the
- * groups.
- */
+/** Requires that the groups, which the kernel walks by, cover the operand, and that statistics and weights fit. */
 function fitsGrouping({ x, stats, weight }: Grouped, attrs: Attrs): true | string {
   const { view, over, weightShape } = groupingOf(attrs);
   const areDims = new Set(over).size === over.length && over.every((dim) => dim < view.length);
@@ -90,10 +87,7 @@ function fitsGrouping({ x, stats, weight }: Grouped, attrs: Attrs): true | strin
   return fits || 'groups that cover the operand, with their statistics and weights';
 }
 
-/**
- * Cuts into consecutive groups if they are contiguous and their weights repeat; `sliced` tells which operands are
- * cut.
- */
+/** Cuts into consecutive groups if contiguous with repeating weights; `sliced` tells which operands are cut. */
 function groupRows(sliced: readonly boolean[]): RowRule {
   return (inputs, outputs, attrs) => {
     const grouping = groupingOf(attrs);
@@ -291,10 +285,7 @@ export interface Standardized {
   readonly variance: Tensor;
 }
 
-/**
- * Standardizes by a grouping. Weight and bias have one element per weight of the grouping, in one or more
- * dimensions.
- */
+/** Standardizes by a grouping. Weight and bias have one element per weight, in one or more dimensions. */
 export function standardize(
   name: string,
   x: Tensor,

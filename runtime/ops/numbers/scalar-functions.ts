@@ -1,7 +1,4 @@
-/**
- * JavaScript arithmetic that can be deferred until a program runs: pure functions of numbers, by their names in
- * user code.
- */
+/** JavaScript arithmetic that can be deferred until a program runs: pure functions of numbers, by user-code name. */
 
 export type ScalarFunction = (...args: number[]) => number | boolean;
 

@@ -66,10 +66,7 @@ export class ScalarTable {
     return this.#symbol(this.#add({ kind: 'apply', fn, args: ids }, value));
   }
 
-  /**
-   * Returns whether a comparison or test holds for the current values; the program then depends only on the
-   * outcome.
-   */
+  /** Returns a comparison's or test's result for the current values; the program then depends only on it. */
   decide(fn: string, args: readonly (number | SymbolicNumber)[]): boolean {
     const ids = args.map((arg) => (typeof arg === 'number' ? this.#constant(arg) : arg.id));
     const value = scalarFunctions.get(fn)!(...ids.map((id) => this.values[id]!));

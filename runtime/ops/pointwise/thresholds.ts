@@ -34,10 +34,7 @@ import { dropWhere, gt, keepWhere, lt } from './comparison.ts';
 const x = E.input(0);
 const c = E.const;
 
-/**
- * Defines an op that keeps x in some places and is constant or shifts x elsewhere; the gradient passes where x is
- * kept.
- */
+/** Defines an op that keeps x in places and is constant or shifted elsewhere; the gradient passes where it is kept. */
 function cut(name: string, value: Expr, keeps: (x: Expr) => Expr): OpRecord {
   const gradOp: OpRecord = defineOp({
     name: `${name}Grad`,

@@ -68,10 +68,7 @@ export interface OpRecord extends KernelOp {
    * functions that call the op ensure it, but programs from files may not.
    */
   readonly fits?: Fits;
-  /**
-   * How it can be cut into rows. By default a row may depend on others; the rows of pointwise ops follow from
-   * their kernel.
-   */
+  /** How it can be cut into rows. By default rows may depend on each other; pointwise ops follow their kernel. */
   readonly rows?: RowRule;
 }
 
@@ -89,7 +86,7 @@ interface OpDefinition<O extends Readonly<Record<string, OperandUse>>> {
   readonly operands: O;
   /** Rules for a named kernel's operand dtypes; operands without a rule share one dtype. */
   readonly dtypes?: { readonly [N in keyof O]?: DTypeRule };
-  /** Rules for its attributes; for pointwise ops, the numbers that the expression reads are added. */
+  /** Rules for its attributes; for a pointwise op, by default the numbers that its expression reads. */
   readonly attrs?: AttrRules;
   readonly fits?: Fits;
   readonly rows?: RowRule;

@@ -3,10 +3,7 @@ import type { RowCut, RowSlice } from '../../device/staged-body.ts';
 import { isContiguousMeta, type TensorMeta } from '../../device/tensor-meta.ts';
 import { broadcastStrides, sizeOf } from '../../spec/shape.ts';
 
-/**
- * Returns the cuts that an op allows, starting with the most rows; the `outputs` of an in-place write are its
- * target.
- */
+/** Returns the cuts that an op allows, most rows first; the `outputs` of an in-place write are its target. */
 export type RowRule = (
   inputs: readonly TensorMeta[],
   outputs: readonly TensorMeta[],

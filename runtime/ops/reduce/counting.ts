@@ -70,10 +70,7 @@ export function bucketize(x: Tensor, boundaries: Tensor, options: SearchOptions 
   return searchsorted(boundaries, x, options);
 }
 
-/**
- * Returns the number of occurrences of each non-negative integer in a vector, or the sum of its weights. Reads the
- * data.
- */
+/** Returns the count of each non-negative integer in a vector, or the sum of its weights. Reads the data. */
 export function bincount(x: Tensor, weights: Tensor | null = null, minLength = 0): Tensor {
   expectTensors('bincount', x);
   expectOptional('bincount', weights);

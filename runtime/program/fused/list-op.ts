@@ -6,10 +6,7 @@ import type { ProgramOp, ValueId, ValueTable } from '../program.ts';
 import { writtenOperands } from '../writes.ts';
 import { attrsOf, compositeOp, exprOf } from './fused-op.ts';
 
-/**
- * Whether no part touches a value that another part produces or writes, so that they may run in any order or
- * simultaneously.
- */
+/** Whether no part touches a value that another part produces or writes: they may run in any order, or in parallel. */
 export function areApart(parts: readonly ProgramOp[]): boolean {
   const owner = new Map<ValueId, ProgramOp>();
   for (const part of parts) {

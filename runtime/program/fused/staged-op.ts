@@ -16,10 +16,7 @@ function arePointwise(parts: readonly ProgramOp[], values: ValueTable): boolean 
   return parts.every((part) => sameShape(shapeOf(part, values), shape));
 }
 
-/**
- * Returns one op that runs all parts: separately, in one pass over the elements, or row by row. Null if they can't
- * be one op.
- */
+/** Returns one op that runs all parts: separately, in one pass over elements, or row by row; else null. */
 export function oneOp(
   parts: readonly ProgramOp[],
   results: readonly ValueId[],

@@ -18,10 +18,7 @@ export interface ComputableStep {
   readonly attrs: Attrs;
 }
 
-/**
- * One step: the executor's action, and its halves around the backend's computation, or null if the backend may not
- * compute it.
- */
+/** One step: the executor's action, and its halves around a backend's computation, null if there can be none. */
 export interface StepActions {
   readonly step: Step;
   readonly run: Action;

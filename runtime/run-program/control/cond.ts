@@ -46,10 +46,7 @@ export function compileCond(step: Step, values: ValueTable, bind: BindPlan): Act
   };
 }
 
-/**
- * The backward of the region that ran. Gradients that it doesn't compute are missing, or are the contributions so
- * far.
- */
+/** The backward of the region that ran. Gradients that it doesn't compute are missing, or the contributions so far. */
 export function compileCondBackward(step: Step, values: ValueTable, bind: BindPlan): Action {
   const { op, frees, regions } = step;
   const [tape, ...given] = op.inputs;

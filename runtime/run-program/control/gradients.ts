@@ -178,10 +178,7 @@ export class GradientSum {
   }
 }
 
-/**
- * Outside the class: when compiled, a class that refers to its own name gets an extra statement, which bundlers
- * keep.
- */
+/** Outside the class: compiling a class that refers to itself adds a statement, which bundlers keep. */
 function emptySum(meta: TensorMeta): GradientSum {
   return new GradientSum(meta);
 }

@@ -1,10 +1,7 @@
 import type { Step } from '../../program/plan.ts';
 import { Slot } from '../scope/scope.ts';
 
-/**
- * Returns for each operand of a control op whether its reference moves inside: it dies with the op, which reads it
- * only once.
- */
+/** Returns for each operand of a control op whether its reference moves inside: it dies there, read only once. */
 export function handedOver({ op, frees }: Pick<Step, 'op' | 'frees'>): boolean[] {
   const { inputs } = op;
   return inputs.map((id, i) => {
@@ -21,10 +18,7 @@ export function handedToCall({ op, frees }: Pick<Step, 'op' | 'frees'>): boolean
   return inputs.map((id, i) => frees.includes(id) && inputs.lastIndexOf(id) === i);
 }
 
-/**
- * Returns a slot with another slot's value: with its reference if it `moves`, else a new one; empty if the other
- * is.
- */
+/** Returns a slot with another slot's value: with its reference if it `moves`, else a new one; may be empty. */
 export function takeFrom(from: Slot, moves: boolean): Slot {
   const slot = new Slot();
   if (!from.holder) return slot;

@@ -7,10 +7,7 @@ import type { Decider } from './decider.ts';
 import { currentSimulation, nothingToRead } from './simulation.ts';
 import { onAnyPath } from './untaken-paths.ts';
 
-/**
- * Returns the action of a step in a simulated run: control ops take their decisions from the decider and print no
- * lines.
- */
+/** Returns a step's action in a simulated run: control ops get their decisions from the decider, print no lines. */
 export function countedControl(step: Step, values: ValueTable, run: Action): Action {
   const { kernel } = step.op.op;
   if (kernel.kind !== 'control') return run;

@@ -18,7 +18,7 @@ const isGenerated = ({ dtype }: TensorMeta): boolean => hasSimd && dtype === 'fl
 
 type Run = (image: number, weight: number, out: number) => void;
 
-/** Null where nothing fits in scratch memory. */
+/** Returns null if nothing fits into scratch memory. */
 const forward = oncePerShape((shape): Run | null => {
   const { batch, groups, inChannels, outChannels, inSize, outSize, kernel } = shape;
   const blocks = forwardPatches(shape).blocks(blockK, blockN);
@@ -60,8 +60,8 @@ export const conv2d: KernelFactory = (inputs, outputs, attrs) => {
 };
 
 /**
- * The product of a convolution with the output's gradient as the image. With strides, results at the same distance from
- * a multiple of the stride meet the same taps: each such phase is a convolution without strides.
+ * The input gradient as a convolution of the output's gradient. With strides, results at the same distance from a
+ * multiple of the stride use the same taps: each such phase is a convolution without strides.
  */
 const inputGrad = oncePerShape((shape): Run | null => {
   const { batch, groups, inChannels, outChannels, inSize, outSize, kernel, stride } = shape;
@@ -127,13 +127,13 @@ export const conv2dInputGrad: KernelFactory = (inputs, outputs, attrs) => {
   return run ? launchOf(run) : scalar.conv2dInputGrad(inputs, outputs, attrs);
 };
 
-/** The input's gradient of the convolution that makes x out of the result. */
+/** The input gradient of the convolution that maps the result to x. */
 export const convTranspose2d: KernelFactory = ([x, w], [out], attrs) =>
   conv2dInputGrad([x!, w!, out!], [out!], attrs);
 
 const weights = oncePerShape(weightGrad);
 
-/** Null where there is no generated kernel. */
+/** Returns null if there is no generated kernel. */
 function weightGradOf(
   [dy, x, w]: readonly TensorMeta[],
   [dw]: readonly TensorMeta[],
@@ -158,7 +158,7 @@ export const addConv2dWeightGrad: KernelFactory = (inputs, outputs, attrs) => {
   return ([, grad, image], out) => launch([grad!, image!], out);
 };
 
-/** Two float32 inputs, one output, by address. */
+/** Launches a run with two float32 inputs and one output, by address. */
 function launchOf(run: Run): Launch {
   return ([first, second], [out]) => {
     run(addressOf(first!, 'float32'), addressOf(second!, 'float32'), addressOf(out!, 'float32'));

@@ -1,7 +1,7 @@
 import { Patches } from './patches.ts';
 import type { ConvShape } from './shape.ts';
 
-/** The patches of a convolution's image. */
+/** Returns the patches of a convolution's image. */
 export function forwardPatches(shape: ConvShape): Patches {
   return new Patches({
     channels: shape.inChannels,
@@ -16,8 +16,8 @@ export function forwardPatches(shape: ConvShape): Patches {
 }
 
 /**
- * Those of the input's gradient: the output's gradient is the image, spread by the stride, padded so that every
- * kernel position that touched an element does so again, the taps in reverse order.
+ * Returns the patches of the input gradient: the image is the output's gradient, spread by the stride and padded
+ * so that every kernel position meets the elements it contributed to; the taps are reversed.
  */
 export function inputGradPatches(shape: ConvShape): Patches {
   const { kernel, dilation, padding } = shape;

@@ -4,27 +4,27 @@ import { blockWords, type GeometryWord, geometryWords } from '../wasm/convolutio
 
 type Pair = readonly [number, number];
 
-/** One position of the kernel: its number, and the row and column it reads for the first result. */
+/** One position of the kernel: its index, and the row and column it reads for the first result. */
 export interface Tap {
   readonly index: number;
   readonly row: number;
   readonly column: number;
 }
 
-/** A product of weights and patches: result [row of weights, position] of every image. Sizes are in bytes by default. */
+/** A product of weights and patches: result [row of weights, position] of every image. Sizes mostly in bytes. */
 export interface ConvSpec {
-  /** Channels of the source in one group, and the size of their planes. */
+  /** Source channels per group, and the size of their planes. */
   readonly channels: number;
   readonly size: Pair;
-  /** Source from image to image. */
+  /** The source's step between images. */
   readonly imageStep: number;
-  /** Positions of the kernel, and those of them that read any element. */
+  /** The number of kernel positions, and those that read any element. */
   readonly tapCount: number;
   readonly taps: readonly Tap[];
   readonly positions: Pair;
-  /** Rows and columns of the source between neighbouring positions. */
+  /** The source rows and columns between adjacent positions. */
   readonly stride: Pair;
-  /** Rows of patches, including those that read nothing, that are summed before they join the rest. */
+  /** The number of patch rows, including those that read nothing, that are summed before being added to the rest. */
   readonly sumRows: number;
   readonly weights: { readonly laneStep: number; readonly offset: (row: number) => number };
   readonly out: {
@@ -33,15 +33,15 @@ export interface ConvSpec {
     readonly line: number;
     readonly position: number;
   };
-  /** Results are computed line by line, without packing. */
+  /** Whether results are computed line by line, without packing. */
   readonly isDirect: boolean;
-  /** The kernel reads a few elements after the last one that it needs. */
+  /** Whether the kernel reads a few elements past the last one it needs. */
   readonly readsPast?: boolean;
 }
 
 const extent = (values: readonly number[]): Pair => [Math.min(...values), Math.max(...values)];
 
-/** A row of the slice in elements, a plane in bytes. */
+/** The width of a slice's row in elements, and the size of its plane in bytes. */
 export interface SliceSize {
   readonly width: number;
   readonly plane: number;
@@ -51,15 +51,15 @@ const none = (): readonly number[] => [];
 
 /** The geometry of a convolution as kernels read it, with a slice of this many lines of positions. */
 export class ConvGeometry {
-  /** Rows of patches that read any element. */
+  /** The number of patch rows that read any element. */
   readonly entries: number;
   readonly #words: Int32Array | null;
-  /** Where the kernels find what all parts of a convolution share. */
+  /** The address of data shared by all parts of a convolution. */
   readonly at = sharedTables.at;
-  /** Address of `more`. */
+  /** The address of `more`. */
   readonly moreAt: number;
 
-  /** `lines` of positions have a slice in common. `more` are words that a kernel finds after the rest. */
+  /** `lines` of positions share a slice. `more` are additional words for the kernel. */
   constructor(spec: ConvSpec, lines: number, more: (slice: SliceSize) => readonly number[] = none) {
     const { channels, tapCount, taps, stride, size, positions } = spec;
     this.entries = channels * taps.length;
@@ -68,7 +68,7 @@ export class ConvGeometry {
     const endRow = bottom + (positions[0] - 1) * stride[0];
     const endColumn = right + (positions[1] - 1) * stride[1];
     const isInside = top >= 0 && left >= 0 && endRow < size[0] && endColumn < size[1];
-    // Without packing, vectors of every second element end after the last one.
+    // Without packing, vectors of every second element extend past the last one.
     const isSliced = !isInside || spec.readsPast === true || (spec.isDirect && stride[1] !== 1);
     const sliceHeight = (lines - 1) * stride[0] + bottom - top + 1;
     const sliceWidth = isSliced ? endColumn - left + 1 : size[1];
@@ -135,17 +135,17 @@ export class ConvGeometry {
     this.#words = fits && words.length * 4 <= partArgumentsBytes ? Int32Array.from(words) : null;
   }
 
-  /** Whether the slice fits in scratch memory, and the tables where kernels read them. */
+  /** Whether the slice fits into scratch memory and the tables into theirs. */
   get fits(): boolean {
     return this.#words !== null;
   }
 
-  /** Another table of rows than that of all entries. */
+  /** Replaces the table of all entries' rows. */
   setRowTable(at: number): void {
     this.#words![geometryWords.indexOf('rowTable')] = at;
   }
 
-  /** Puts it where kernels read it. */
+  /** Writes the geometry to where kernels read it. */
   write(): void {
     heap.i32.set(this.#words!, this.at / 4);
   }

@@ -1,13 +1,13 @@
 import { lazily } from '../wasm/assembler/module-builder.ts';
 import { type ConvShape, hasNoTerms } from './shape.ts';
 
-/** Tables of convolutions take memory of their own; models have fewer kinds than this. */
+/** The number of cached shapes; models have fewer. Each takes memory for its tables. */
 const most = 256;
 
 /**
- * Calls `make` once for each convolution's sizes: eager ops bind their kernel at every call, and its tables depend on
- * the sizes alone. Null for sums without terms, too: generated kernels store a sum with its first terms, scalar ones
- * begin with zeros.
+ * Memoizes `make` by a convolution's sizes: eager ops bind their kernel at every call, but its tables depend only
+ * on the sizes. Also returns null for sums without terms: generated kernels store a sum with its first terms,
+ * while scalar kernels start with zeros.
  */
 export function oncePerShape<T>(make: (shape: ConvShape) => T): (shape: ConvShape) => T | null {
   const all = lazily(() => new Map<string, { readonly made: T | null }>());

@@ -5,10 +5,10 @@ import { imageKernels } from '../wasm/image-kernel.ts';
 type Pair = readonly [number, number];
 
 /**
- * The matrix of a convolution's patches: rows are (channel, kernel row, kernel column), columns are
- * positions. It is never built: the packers read it through two tables of offsets, either from the
- * image itself or, where padding or spreading puts zeros between, from a slice of the image in scratch
- * memory that holds just what a block reads ("implicit GEMM").
+ * The matrix of a convolution's patches: rows are (channel, kernel row, kernel column), columns are positions. It
+ * is never materialized: packers read it through two tables of offsets, either from the image itself or, if
+ * padding or spreading inserts zeros, from a slice of the image in scratch memory with what a block reads
+ * ("implicit GEMM").
  */
 export interface PatchShape {
   readonly channels: number;
@@ -17,13 +17,13 @@ export interface PatchShape {
   readonly dilation: Pair;
   readonly positions: Pair;
   readonly stride: Pair;
-  /** Zeros before the first row and column; negative skips some. */
+  /** Zeros before the first row and column; negative values skip some. */
   readonly padding: Pair;
-  /** Distance between neighbours of the image once zeros are put in between. */
+  /** The distance between adjacent image elements after zeros are inserted. */
   readonly spread: Pair;
 }
 
-/** A range of the patches' rows and one of their columns. */
+/** A range of the patches' rows and of their columns. */
 export interface PatchBlock {
   readonly row: number;
   readonly rows: number;
@@ -34,13 +34,13 @@ export interface PatchBlock {
 interface Slice {
   readonly firstChannel: number;
   readonly channels: number;
-  /** Top edge in the padded image. */
+  /** The top edge in the padded image. */
   readonly top: number;
   readonly height: number;
   readonly width: number;
 }
 
-/** The valid rows (or columns) of a slice along one dimension. */
+/** Returns the valid rows (or columns) of a slice along one dimension. */
 function overlap(start: number, length: number, spread: number, size: number) {
   const firstSource = Math.max(0, Math.ceil(start / spread));
   const at = firstSource * spread - start;
@@ -67,7 +67,7 @@ export class Patches {
     return this.shape.positions[0] * this.shape.positions[1];
   }
 
-  /** Sizes of blocks, at most the given ones, whose slice fits in scratch memory; null if none does. */
+  /** Returns block sizes, at most the given ones, whose slice fits into scratch memory; null if none does. */
   blocks(rows: number, columns: number): { rows: number; columns: number } | null {
     if (this.#isDirect) return { rows, columns };
     for (let tall = rows; tall >= 1; tall = Math.floor(tall / 2)) {
@@ -96,8 +96,8 @@ export class Patches {
   }
 
   /**
-   * Returns a function that writes the block's tables (offsets in bytes) and returns another, which maps the
-   * address of an image to the address that the offsets count from.
+   * Returns a function that writes the block's tables (offsets in bytes) and returns another function, which maps
+   * an image's address to the base address of the offsets.
    */
   prepareBlock(
     block: PatchBlock,
@@ -144,7 +144,7 @@ export class Patches {
       const w = (tap % kernel[1]) * dilation[1];
       rows[i] = ((channel * slice.height + h) * slice.width + w) * 4;
     }
-    // Lines count from the slice's top edge; its left edge is that of the padded image.
+    // Lines are relative to the slice's top edge; its left edge is that of the padded image.
     const top = slice.top + padding[0];
     for (let i = 0; i < block.columns; i++) {
       const column = block.column + i;
@@ -180,7 +180,7 @@ export class Patches {
       return imageAt;
     };
     return () => {
-      // The zeros around are the same for every image of the block.
+      // The surrounding zeros are the same for every image of the block.
       heap.u8.fill(0, imageAt, imageAt + slice.channels * slicePlane);
       return copy;
     };

@@ -5,25 +5,25 @@ import { convKernels } from '../wasm/convolution/conv-kernels.ts';
 import { blockN } from '../wasm/product-blocks.ts';
 import { ConvGeometry, type ConvSpec } from './geometry.ts';
 
-/** Nanoseconds of a multiplication and addition, by tiles and directly, and of a part. */
+/** Nanoseconds per multiply-add, by tiles and directly, and minimum per part. */
 const perTerm = 0.06;
 const perDirectTerm = 0.11;
 const leastPart = 20_000;
-/** Nanoseconds to prepare the planes of one image and group, which is most of the work of a small depthwise op. */
+/** Nanoseconds to prepare the planes of one image and group, which dominate small depthwise ops. */
 export const perPlane = 40;
-/** Parts that a convolution is divided into where it can be: enough for all threads to end together. */
+/** The desired number of parts of a convolution, enough for all threads to finish together. */
 const wantedParts = 16;
-/** Rows of weights of a part: patches are packed for each. */
+/** The minimum number of weight rows per part, because patches are packed for each. */
 const leastRows = 64;
 
-/** A tile with fewer positions takes as long as a whole one. */
+/** A tile with fewer positions takes as long as a full one. */
 const wholeTiles = (positions: number): number => Math.ceil(positions / 8) * 8;
 
-/** How often, and in which steps (bytes from group to group), a product is computed. */
+/** The number of products, and their steps (in bytes, between groups). */
 export interface ConvCounts {
   readonly batch: number;
   readonly groups: number;
-  /** Rows of weights in one group. */
+  /** Weight rows per group. */
   readonly rows: number;
   readonly steps: { readonly image: number; readonly weight: number; readonly out: number };
 }
@@ -34,7 +34,7 @@ function isDirectFor({ groups, rows }: ConvCounts, terms: number, sumRows: numbe
   return isFew && terms <= sumRows && rows * terms * 4 <= panelABytes;
 }
 
-/** A geometry, and the positions that one part has of it; null if no slice fits. */
+/** Returns a geometry and its positions per part; null if no slice fits. */
 function fitting(spec: ConvSpec): { geometry: ConvGeometry; columns: number } | null {
   const [height, width] = spec.positions;
   const all = height * width;
@@ -53,7 +53,7 @@ function fitting(spec: ConvSpec): { geometry: ConvGeometry; columns: number } | 
   return null;
 }
 
-/** out[n] = weights · patches(image[n]) for every image and group, by address; null if nothing fits in scratch. */
+/** out[n] = weights · patches(image[n]) for every image and group, by address; null if nothing fits into scratch. */
 export function convolution(
   given: Omit<ConvSpec, 'isDirect'>,
   counts: ConvCounts,
@@ -71,7 +71,7 @@ export function convolution(
   const perImage = wholeTiles(Math.min(columns, all)) * perColumn + perPlane;
   const images = Math.max(1, Math.min(batch, Math.ceil(leastPart / perImage)));
   const parts = groups * blocks * Math.ceil(batch / images);
-  // Few large images: the weights are divided, too.
+  // For a few large images, the weights are divided too.
   const height =
     parts < wantedParts && rows >= 2 * leastRows
       ? Math.max(leastRows, Math.ceil((rows * parts) / wantedParts / 4) * 4)

@@ -5,8 +5,8 @@ import { roundingOf } from '../scalar/reduce.ts';
 import { type ConvShape, convShape } from './shape.ts';
 
 /**
- * Calls `body` with the flat indices of every (output, input, weight) triple that meets in the sum;
- * triples in the padding are omitted. The three kernels differ in which of them they write.
+ * Calls `body` with the flat indices of every (output, input, weight) triple of the sum, except for those in the
+ * padding. The three kernels differ in which of them they write.
  */
 function forEachTriple(s: ConvShape, body: (y: number, x: number, w: number) => void): void {
   const [height, width] = s.inSize;
@@ -85,7 +85,7 @@ export const conv2dWeightGrad: KernelFactory = (inputs, outputs, attrs) => {
   };
 };
 
-/** Image by image onto what is there. */
+/** Adds image by image to the existing values. */
 export const addConv2dWeightGrad: KernelFactory = ([, dy, x, w], [dw], attrs) => {
   expectContiguous(dy!, x!, dw!);
   const { dtype } = dw!;

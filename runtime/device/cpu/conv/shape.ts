@@ -2,11 +2,11 @@ import type { Attrs } from '../../kernel-op.ts';
 import type { TensorMeta } from '../../tensor-meta.ts';
 import { pairAttr } from '../core/kernel.ts';
 
-/** All sizes of one convolution; the same for it and for its two gradients. */
+/** All sizes of one convolution, shared with its two gradients. */
 export interface ConvShape {
   readonly batch: number;
   readonly groups: number;
-  /** Channels of one group. */
+  /** Channels per group. */
   readonly inChannels: number;
   readonly outChannels: number;
   readonly inSize: readonly [number, number];
@@ -33,7 +33,7 @@ export function convShape(x: TensorMeta, w: TensorMeta, y: TensorMeta, attrs: At
   };
 }
 
-/** Whether every sum has no terms: the results, if there are any, are zeros. */
+/** Whether every sum has no terms, so that all results are zeros. */
 export function hasNoTerms({ batch, inChannels, outChannels, kernel }: ConvShape): boolean {
   return batch * inChannels * outChannels * kernel[0] * kernel[1] === 0;
 }

@@ -1,7 +1,7 @@
 import type { Tap } from './geometry.ts';
 import type { ConvShape } from './shape.ts';
 
-/** Positions of the kernel and where they read for the first result. */
+/** Returns the kernel positions, and what they read for the first result. */
 export function forwardTaps({ kernel, dilation, padding }: ConvShape): Tap[] {
   const taps: Tap[] = [];
   for (let h = 0; h < kernel[0]; h++) {
@@ -14,9 +14,8 @@ export function forwardTaps({ kernel, dilation, padding }: ConvShape): Tap[] {
 }
 
 /**
- * Returns the positions that the input's gradient reads at every stride-th row and column from `phase` on: of the taps,
- * in reverse order, those that meet an element of the output's gradient there, instead of zeros put between its
- * elements.
+ * Returns the positions that the input gradient reads at every stride-th row and column from `phase` on: of the
+ * reversed taps, those that meet an element of the output's gradient rather than an inserted zero.
  */
 export function gradientTaps(shape: ConvShape, phase: readonly [number, number]): Tap[] {
   const { kernel, dilation, padding, stride } = shape;

@@ -4,9 +4,9 @@ import { blockK, blockM, blockN } from '../wasm/product-blocks.ts';
 import { forwardPatches } from './forward-patches.ts';
 import type { ConvShape } from './shape.ts';
 
-/** Weight gradients of planes that don't fit in scratch memory: block by block, on one thread. */
+/** Weight gradients of planes that don't fit into scratch memory: block by block, on one thread. */
 
-/** Calls `body` for [from, from + length) with steps of `step`. */
+/** Calls `body` for [from, from + length) in steps of `step`. */
 function forEachBlock(
   length: number,
   step: number,
@@ -17,7 +17,7 @@ function forEachBlock(
 
 export type WeightGrad = (grad: number, image: number, out: number, goesOn: boolean) => void;
 
-/** Null where no block fits either. */
+/** Returns null if no block fits either. */
 export function weightGradByBlocks(shape: ConvShape): WeightGrad | null {
   const patches = forwardPatches(shape);
   const blocks = patches.blocks(blockN, blockK);
@@ -46,7 +46,7 @@ export function weightGradByBlocks(shape: ConvShape): WeightGrad | null {
     });
   };
 
-  // Image by image, so that the sum can be done for some images and continue with the next.
+  // Image by image, so that the sum can stop after some images and continue with the next.
   const run = (grad: number, image: number, out: number, goesOn: boolean) => {
     for (let g = 0; g < groups; g++) {
       const ofImage = (n: number) =>

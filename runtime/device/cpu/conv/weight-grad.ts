@@ -11,19 +11,19 @@ import type { ConvShape } from './shape.ts';
 import { forwardTaps } from './taps.ts';
 import { type WeightGrad, weightGradByBlocks } from './weight-blocks.ts';
 
-/** Nanoseconds of a multiplication and addition, by tiles and directly, and of a part. */
+/** Nanoseconds per multiply-add, by tiles and directly, and minimum per part. */
 const perTerm = 0.06;
 const perDirectTerm = 0.11;
 const leastPart = 20_000;
 
-/** Patches' rows of a part: the output's gradient is packed for each part. */
+/** The minimum number of patch rows per part, because the output's gradient is packed for each. */
 const leastRows = 48;
 
-/** Few parts are divided further by output channels, at least this many: patches are packed for each part. */
+/** Few parts are divided further by output channels, at least this many each: patches are packed for each part. */
 const fewParts = 4;
 const leastChannels = 8;
 
-/** Patches' rows, whole channels, that one part sums. */
+/** The patch rows, of whole channels, that one part sums. */
 interface RowRange {
   readonly first: number;
   readonly rows: number;
@@ -31,12 +31,12 @@ interface RowRange {
   readonly channels: number;
 }
 
-/** With so few channels, a product would mostly multiply what is thrown away. */
+/** With so few channels, most of a tiled product would be discarded. */
 function isDirectFor({ outChannels, groups, dilation }: ConvShape): boolean {
   return dilation[1] === 1 && (outChannels <= 2 || (groups > 1 && outChannels <= 4));
 }
 
-/** The patches' rows in vectors of up to four taps of one row of the kernel: offset, place in the result, taps. */
+/** Returns the patch rows as vectors of up to four taps of one kernel row: offset, position in the result, taps. */
 function vectorsOf({ inChannels, kernel, dilation }: ConvShape, slice: SliceSize): number[] {
   const words: number[] = [];
   for (let channel = 0; channel < inChannels; channel++) {
@@ -52,7 +52,7 @@ function vectorsOf({ inChannels, kernel, dilation }: ConvShape, slice: SliceSize
   return words;
 }
 
-/** Bytes from the first position to each in the slice. */
+/** Returns the byte offset of each position from the first one in the slice. */
 function columnsOf({ outSize, stride }: ConvShape, { width }: SliceSize): number[] {
   const words: number[] = [];
   for (let line = 0; line < outSize[0]; line++) {
@@ -64,9 +64,9 @@ function columnsOf({ outSize, stride }: ConvShape, { width }: SliceSize): number
 }
 
 /**
- * dw (+)= Σ over images of dy[n] · patches(x[n])ᵀ, image by image, so that the sum can be done for some images and go
- * on with the next; for each image over blocks of positions. Parts are ranges of patches' rows. Null where there is
- * no generated kernel.
+ * dw (+)= Σ over images of dy[n] · patches(x[n])ᵀ, image by image, so that the sum can stop after some images and
+ * continue with the next; for each image over blocks of positions. Parts are ranges of patch rows. Null if there
+ * is no generated kernel.
  */
 export function weightGrad(shape: ConvShape): WeightGrad | null {
   const { batch, groups, inChannels, outChannels, inSize, outSize, kernel } = shape;
@@ -74,7 +74,7 @@ export function weightGrad(shape: ConvShape): WeightGrad | null {
   if (!blocks) return null;
   const taps = kernel[0] * kernel[1];
   const columns = outSize[0] * outSize[1];
-  // Vectors are of all channels: their slice has to fit.
+  // Vectors cover all channels, so their slice has to fit.
   const [height, width] = [0, 1].map((d) => {
     return (outSize[d]! - 1) * shape.stride[d]! + (kernel[d]! - 1) * shape.dilation[d]! + 1;
   }) as [number, number];
@@ -88,7 +88,7 @@ export function weightGrad(shape: ConvShape): WeightGrad | null {
     taps: forwardTaps(shape),
     positions: outSize,
     stride: shape.stride,
-    // Tables of whole channels: a slice has those of a part.
+    // Tables cover whole channels; a slice has those of a part.
     sumRows: taps,
     weights: { laneStep: 0, offset: () => 0 },
     out: { step: groups * outChannels * columns * 4, channel: rowBytes, line: 0, position: 0 },
@@ -102,7 +102,7 @@ export function weightGrad(shape: ConvShape): WeightGrad | null {
   });
   if (!geometry.fits) return weightGradByBlocks(shape);
   const most = Math.floor(imageBytes / slicePlane);
-  // Alone, a thread packs the output's gradient as seldom as it can.
+  // On a single thread, the output's gradient is packed as rarely as possible.
   const wide = rowRanges(shape, taps, isDirect, most, blockN);
   const narrow = rowRanges(shape, taps, isDirect, most, leastRows);
   const terms = outChannels * columns * inChannels * taps;
@@ -143,19 +143,19 @@ export function weightGrad(shape: ConvShape): WeightGrad | null {
     }
     if (parts > 0) pool.run(convolveWeightGrad, parts, 14);
   };
-  // The kernel's table of rows is that of vectors.
+  // The kernel's row table is that of vectors.
   if (isDirect) geometry.setRowTable(vectorsAt);
   return run;
 }
 
-/** Into how many parts the output channels are divided, so that threads end about together. */
+/** Returns the number of parts of the output channels, so that threads finish at about the same time. */
 function outputParts(parts: number, outChannels: number, work: number): number {
   const wanted = Math.ceil(fewParts / parts);
   const most = Math.min(outChannels / leastChannels, work / parts / leastPart);
   return Math.max(1, Math.min(wanted, Math.floor(most)));
 }
 
-/** So many at a time, or fewer, that a small number of parts is one that two or four threads share evenly. */
+/** Returns at most `atOnce`, reduced so that a small number of parts is shared evenly by two or four threads. */
 function evenly(count: number, atOnce: number): number {
   const parts = Math.ceil(count / atOnce);
   return parts > fewParts ? atOnce : Math.ceil(count / 2 ** Math.ceil(Math.log2(parts)));

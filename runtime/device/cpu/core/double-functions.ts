@@ -2,12 +2,12 @@ import { math } from '../../../numerics/math.ts';
 import type { BinaryFn, DoubleFn, UnaryFn } from '../../../ops/expr/expr.ts';
 
 /**
- * The error function, or its complement, in float64; relative errors stay below 1e-14. Names nothing outside of it:
- * other threads get its text (`threads/worker-functions.ts`).
+ * The error function, or its complement, in float64; relative errors are below 1e-14. Refers to nothing outside
+ * it, because other threads get its text (`threads/worker-functions.ts`).
  *
- * Near 0 it is 2/√π · e^(−x²) · Σ 2ⁿ x²ⁿ⁺¹ / (1·3·…·(2n + 1)), whose terms have one sign, so that no digit is lost;
- * from 2.5 on the complement is e^(−x²)/√π · 1/(x + (1/2)/(x + 1/(x + (3/2)/(x + …)))), from its innermost term
- * outwards.
+ * Near 0 it is 2/√π · e^(−x²) · Σ 2ⁿ x²ⁿ⁺¹ / (1·3·…·(2n + 1)), whose terms have the same sign, so that no
+ * precision is lost; from 2.5 on the complement is e^(−x²)/√π · 1/(x + (1/2)/(x + 1/(x + (3/2)/(x + …)))),
+ * evaluated from its innermost term.
  */
 export function errorFunction(x: number, complement: boolean, exp: (x: number) => number): number {
   if (Number.isNaN(x)) return x;
@@ -36,10 +36,10 @@ export type DoubleFunction =
   | Extract<UnaryFn, 'exp' | 'exp2' | 'log' | 'log2' | 'tanh' | 'sin' | 'cos'>
   | Extract<BinaryFn, 'pow' | 'rem'>;
 
-/** A function of one number or two, as its `length` says. */
+/** A function of one or two numbers, according to its `length`. */
 type NumberFunction = (x: number, y: number) => number;
 
-/** The functions of float64 for which WebAssembly has no instruction, by the numerics in force. */
+/** Returns the float64 functions without a WebAssembly instruction, for the current numerics. */
 export function doubleFunctions(): { readonly [F in DoubleFunction]: NumberFunction } {
   const { exp } = math;
   return {

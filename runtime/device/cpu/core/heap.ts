@@ -6,44 +6,44 @@ import { innerBytes } from '../../inner-bytes.ts';
 /** Bytes of a WebAssembly page. */
 export const pageBytes = 65536;
 
-/** WebAssembly's 32-bit addresses end here: 4 GiB. */
+/** The limit of WebAssembly's 32-bit addresses: 4 GiB. */
 const maximumPages = 65536;
 
-/** A smaller chunk isn't worth a `memory.grow`. */
+/** Smaller chunks aren't worth a `memory.grow`. */
 const minimumChunkBytes = 1 << 20;
 
-/** Scratch memory of one thread; see `scratch.ts`. */
+/** The scratch memory of one thread; see `scratch.ts`. */
 export const threadBytes = 36 * pageBytes;
 
-/** Threads that compute together, the one that runs the program included. */
+/** The maximum number of threads, including the one that runs the program. */
 export const mostThreads = 16;
 
-/** Arguments of a kernel's parts, and tables that they share. */
+/** The address of the arguments of a kernel's parts, and of tables they share. */
 export const partArgumentsAt = mostThreads * threadBytes;
 export const partArgumentsBytes = 24 * pageBytes;
 
-/** Where tables that a kernel's parts share lie. A recording has another place for them. */
+/** The address of tables shared by a kernel's parts. A recording moves them. */
 export const sharedTables: { at: number } = { at: partArgumentsAt };
 
-/** Values between the stages of a staged op. */
+/** The address of values between the stages of a staged op. */
 export const innerAt = partArgumentsAt + partArgumentsBytes;
 
 /**
- * Bytes at the start of the memory that no tensor gets: address 0 represents "no memory", and kernels
- * keep their arguments and packed panels there (see `scratch.ts`). Its size never changes, whatever the
- * number of threads; it is a fixed cost of the device, as code is, and not part of any tensor's
- * accounting. The system backs only those pages that are used.
+ * The size of the memory's start that belongs to no tensor: address 0 means "no memory", and kernels keep their
+ * arguments and packed panels there (see `scratch.ts`). It never changes, whatever the number of threads. Like
+ * code, it is a fixed cost of the device that isn't attributed to tensors. The system only backs pages that are
+ * used.
  */
 export const fixedBytes = innerAt + innerBytes;
 
-/** Whether threads can share memory here: in Node, and in pages that are isolated from other origins. */
+/** Whether threads can share memory: in Node, and in cross-origin isolated pages. */
 export const canShare: boolean =
   typeof globalThis.SharedArrayBuffer === 'function' && globalThis.crossOriginIsolated !== false;
 
 /**
- * The CPU device's memory: one growable WebAssembly memory, so that kernels in JavaScript and in
- * WebAssembly, and all threads, work on the same bytes. Old views end where the memory ended before it
- * grew (unshared ones are detached): kernels read views at launch, from here, and never keep them.
+ * The CPU device's memory: one growable WebAssembly memory, so that kernels in JavaScript and WebAssembly, and all
+ * threads, work on the same bytes. When it grows, old views don't cover the new part (unshared ones are detached);
+ * kernels get views from here at launch and never keep them.
  */
 export class Heap implements ChunkSource {
   readonly memory: WebAssembly.Memory;
@@ -64,12 +64,12 @@ export class Heap implements ChunkSource {
     this.#refresh();
   }
 
-  /** All bytes taken from the system, the fixed ones included. */
+  /** All bytes taken from the system, including the fixed ones. */
   get bytes(): number {
     return this.u8.length;
   }
 
-  /** Elements of the whole memory; index 0 is address 0. */
+  /** Returns a view of the whole memory; index 0 is address 0. */
   view(dtype: DType): TypedArray {
     switch (dtype) {
       case 'float32':
@@ -90,7 +90,7 @@ export class Heap implements ChunkSource {
   grow(bytes: number): { readonly ptr: number; readonly bytes: number } {
     const needed = Math.ceil(bytes / pageBytes);
     const left = this.#limit - this.bytes / pageBytes;
-    // The minimum chunk is a habit, not a need: near the limit what is left will do.
+    // The minimum chunk is only a preference: near the limit, the remainder suffices.
     const pages = Math.max(needed, Math.min(minimumChunkBytes / pageBytes, left));
     const ptr = this.bytes;
     try {

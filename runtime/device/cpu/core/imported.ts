@@ -1,13 +1,13 @@
 import { math } from '../../../numerics/math.ts';
 
-/** Functions in JavaScript, also for generated kernels where WebAssembly has no instruction. */
+/** Functions in JavaScript, also called by generated kernels when WebAssembly has no instruction. */
 export const imported = {
-  /** Powers in float32. Cubes are products, as in generated kernels. */
+  /** float32 powers. Cubes are products, as in generated kernels. */
   pow: (x: number, y: number): number => (y === 3 ? x * x * x : math.pow(x, y)),
   rem: (x: number, y: number): number => x % y,
   sin: (x: number): number => math.sin(x),
   cos: (x: number): number => math.cos(x),
-  /** Integer powers by squaring, modulo 2^32; a negative power of anything but ±1 is 0. */
+  /** Integer powers by squaring, modulo 2^32; a negative power of anything except ±1 is 0. */
   intPow: (x: number, y: number): number => {
     if (y < 0) return x === 1 ? 1 : x === -1 ? (y & 1 ? -1 : 1) : 0;
     let power = 1;

@@ -1,20 +1,20 @@
 import type { Shape } from '../../../spec/shape.ts';
 
-/** A loop nest over elements; `strides[k][d]` is what operand k moves by in dimension d. */
+/** A loop nest over elements; `strides[k][d]` is operand k's step in dimension d. */
 export interface Loops {
   readonly shape: readonly number[];
   readonly strides: readonly (readonly number[])[];
 }
 
 /**
- * Returns loops over the same elements in the same order with as few dimensions as possible: sizes of 1 go, and
- * neighbours that every operand walks through without a jump become one.
+ * Returns loops over the same elements in the same order with as few dimensions as possible: drops sizes of 1 and
+ * merges adjacent dimensions that every operand traverses without gaps.
  */
 export function collapse(shape: Shape, strides: readonly (readonly number[])[]): Loops {
   const sizes: number[] = [];
   const merged: number[][] = [];
   for (let k = 0; k < strides.length; k++) merged.push([]);
-  // Plain loops: this runs for every eager op on strided operands.
+  // Plain loops, because this runs for every eager op on strided operands.
   for (let d = 0; d < shape.length; d++) {
     const size = shape[d]!;
     if (size === 1) continue;
@@ -31,7 +31,7 @@ export function collapse(shape: Shape, strides: readonly (readonly number[])[]):
   return { shape: sizes, strides: merged };
 }
 
-/** Calls `body` for every element, with each operand's place in `at` (which it starts from). */
+/** Calls `body` for every element, with each operand's position in `at`, which contains the start positions. */
 export function walk(loops: Loops, at: number[], body: () => void, dim = 0): void {
   const size = loops.shape[dim];
   if (size === undefined) {

@@ -4,7 +4,7 @@ import { collapse, type Loops } from './loops.ts';
 
 export type ReductionKind = 'sum' | 'prod' | 'max' | 'min';
 
-/** Dimensions that stay and dimensions that are summed, each as a loop nest over the input. */
+/** The kept and the reduced dimensions, each as a loop nest over the input. */
 export interface Reduction {
   /** Operands: input, output. */
   readonly kept: Loops;
@@ -18,7 +18,7 @@ export function reductionOver(x: TensorMeta, dims: readonly number[]): Reduction
   const keptShape = x.shape.filter((_, d) => !isReduced[d]);
   const keptStrides = x.strides.filter((_, d) => !isReduced[d]);
   return {
-    // The output is contiguous; its dimensions are the kept ones, whether or not it shows 1s between.
+    // The output is contiguous; its dimensions are the kept ones, whether or not it has 1s in between.
     kept: collapse(keptShape, [keptStrides, contiguousStrides(keptShape)]),
     reduced: collapse(
       x.shape.filter((_, d) => isReduced[d]),
@@ -27,14 +27,14 @@ export function reductionOver(x: TensorMeta, dims: readonly number[]): Reduction
   };
 }
 
-/** One dimension that the kernel loops over, taken out of a nest; strides in bytes. */
+/** One dimension taken out of a nest for the kernel's loop; strides in bytes. */
 export interface Inner {
   readonly size: number;
   readonly strides: readonly number[];
   readonly outer: Loops;
 }
 
-/** The dimension whose elements are adjacent in operand 0, or else the last. */
+/** Returns the dimension whose elements are adjacent in operand 0, or else the last. */
 export function adjacentDim({ shape, strides }: Loops): number {
   const adjacent = strides[0]!.indexOf(1);
   return adjacent < 0 ? shape.length - 1 : adjacent;
@@ -50,7 +50,7 @@ export function takeInner({ shape, strides }: Loops, size: number, at: number): 
   };
 }
 
-/** Dimensions of `x` that broadcasting `like` to it repeats. */
+/** Returns the dimensions of `x` that broadcasting `like` to it repeats. */
 export function broadcastDims(x: TensorMeta, like: TensorMeta): number[] {
   const lead = x.shape.length - like.shape.length;
   const dims: number[] = [];
@@ -60,7 +60,7 @@ export function broadcastDims(x: TensorMeta, like: TensorMeta): number[] {
   return dims;
 }
 
-/** A contiguous tensor as rows along one dimension: `outer` × `size` × `stride` elements. */
+/** Describes a contiguous tensor as rows along one dimension: `outer` × `size` × `stride` elements. */
 export function alongDim(shape: Shape, dim: number) {
   return {
     size: shape[dim]!,

@@ -21,27 +21,27 @@ import {
 import { type Segment, segmentsOf, stripVectors } from './segments.ts';
 import { type KernelBody, type KernelPart, splitParts } from './split-parts.ts';
 
-/** The signature that a fused kernel is specialised to: dtypes and walks are those of the operands, then the results. */
+/** The signature that a fused kernel is specialized for: dtypes and walks of the operands, then of the results. */
 export interface FusedSignature {
   readonly body: FusedBody;
   readonly dtypes: readonly DType[];
   readonly walks: readonly Walk[];
-  /** The inner loop is too short for strips: all parts run in one loop. */
+  /** Whether the inner loop is too short for strips, so that all parts run in one loop. */
   readonly isShort: boolean;
 }
 
-/** One vector for each of the strip, and one for each element that is left of the last vector. */
+/** A vector for each of the strip's, and one for each element after the last full vector. */
 const stripBytes = (stripVectors + 4) * 16;
 
-/** So many values fit into scratch memory between two loops. */
+/** The number of values that fit into scratch memory between two loops. */
 const mostStrips = Math.floor(panelABytes / stripBytes);
 
 interface StripCursor extends RowCursor {
-  /** First element of the strip. */
+  /** The first element of the strip. */
   readonly strip: Local;
 }
 
-/** A part's result in one loop: as another part reads it, and as it is stored. */
+/** A part's result in one loop: as other parts read it, and as stored. */
 interface PartValue {
   readonly value: Local;
   readonly stored: Local;
@@ -55,7 +55,7 @@ class FusedWriter {
   readonly #elements: Elements;
   readonly #width: Width;
   readonly #segments: readonly Segment[];
-  /** Where the result of each part lies between loops. */
+  /** The location of each part's result between loops. */
   readonly #strips = new Map<number, number>();
   /** The stores of each loop, as pairs of cursor and part. */
   readonly #stores: readonly (readonly (readonly [cursor: number, part: number])[])[];
@@ -87,8 +87,8 @@ class FusedWriter {
   }
 
   /**
-   * A result is stored by the loop that computes it. Where a later loop still reads an operand, the last loop
-   * stores it instead: the result may lie in the memory of that operand.
+   * Assigns stores to loops. A result is stored by the loop that computes it, or by the last loop if a later loop
+   * still reads an operand, because the result may reuse that operand's memory.
    */
   #placeStores(operands: number): (readonly [number, number])[][] {
     const { results, writes } = this.#body;
@@ -105,7 +105,7 @@ class FusedWriter {
     return stores;
   }
 
-  /** Operands of the kernel whose data the loop reads. */
+  /** Returns the kernel operands whose data the loop reads. */
   #operandsOf({ first, end }: Segment): Set<number> {
     const found = new Set<number>();
     for (const part of this.#body.parts.slice(first, end)) {
@@ -115,7 +115,7 @@ class FusedWriter {
     return found;
   }
 
-  /** The results of earlier loops that a loop reads. */
+  /** Returns the results of earlier loops that a loop reads. */
   #earlierOf({ first, end }: Segment, stores: readonly (readonly [number, number])[]): Set<number> {
     const read = this.#body.parts.slice(first, end).flatMap(readOperands);
     const parts = [
@@ -133,7 +133,7 @@ class FusedWriter {
     });
   }
 
-  /** Whether the part by itself computes in float64. */
+  /** Whether the part on its own computes in float64. */
   #isDouble({ operands, dtype }: KernelPart): boolean {
     return isDouble([...operands.map((operand) => this.#dtypeOf(operand)), dtype]);
   }
@@ -157,7 +157,7 @@ class FusedWriter {
     for (const cursor of this.#cursors) f.add(cursor.row, get(cursor.rowStep));
   }
 
-  /** All loops over one strip, then over the next. */
+  /** Writes all loops over one strip, then over the next. */
   #strip(left: Local): void {
     const f = this.#f;
     const count = f.local('i32');
@@ -180,7 +180,7 @@ class FusedWriter {
     });
   }
 
-  /** One loop over `left` elements. */
+  /** Writes one loop over `left` elements. */
   #loop(index: number, left: Local): void {
     const f = this.#f;
     const elements = this.#elements;
@@ -204,7 +204,7 @@ class FusedWriter {
           });
         }
         const values = vectors.map((cursors, i) => this.#compute(index, vector, cursors, i));
-        // Stores come last: an engine joins none where something is loaded between them.
+        // Stores come last, because an engine joins none across a load.
         this.#keep(index, vector, values);
         for (const [cursor, part] of stores) {
           vectors.forEach((cursors, i) => {
@@ -220,7 +220,7 @@ class FusedWriter {
     loop([this.#cursors]);
     f.countDown(left, 1, () => {
       for (const cursor of loaded) if (cursor.walk !== 'fixed') elements.loadOne(cursor);
-      // The same vector code on copies of one element: tails have the same bits.
+      // The same vector code on copies of one element, so that tails have the same bits.
       const values = this.#compute(index, vector, this.#cursors, 0);
       this.#keep(index, vector, [values]);
       for (const [cursor, part] of stores) {
@@ -231,7 +231,7 @@ class FusedWriter {
     });
   }
 
-  /** Results of the loop's parts, and those of earlier loops that it needs, for a vector of the iteration. */
+  /** Computes the results of the loop's parts, and loads those of earlier loops, for a vector of the iteration. */
   #compute(
     index: number,
     vector: Local,
@@ -251,7 +251,7 @@ class FusedWriter {
     return values;
   }
 
-  /** Stores what later loops read, of each vector of the iteration. */
+  /** Stores the values that later loops read, for each vector of the iteration. */
   #keep(index: number, vector: Local, vectors: readonly ReadonlyMap<number, PartValue>[]): void {
     const { first, end } = this.#segments[index]!;
     for (const part of this.#strips.keys()) {
@@ -294,7 +294,7 @@ class FusedWriter {
   }
 }
 
-/** Operands of a part that its expression reads. */
+/** Returns the operands that a part's expression reads. */
 function readOperands({ expr, operands }: KernelPart): KernelPart['operands'] {
   const read = new Set(
     nodesOf(expr).flatMap((node) => (node.kind === 'input' ? [node.index] : [])),

@@ -14,7 +14,7 @@ import type { PointwiseKernel } from '../wasm/pointwise-kernel.ts';
 import { compileFused, type FusedSignature } from './fused-kernel.ts';
 import { scalarFused } from './scalar-fused.ts';
 
-/** Inner loops of fewer elements are not worth one loop a strip for each slow part. */
+/** Inner loops of fewer elements are not worth a separate loop for each slow part. */
 const shortLoop = 64;
 
 function hasKernel(
@@ -26,7 +26,7 @@ function hasKernel(
   return hasSimd && most <= argumentsBytes;
 }
 
-/** Binds the kernel of a fused op: one pass over its operands, which keeps what lies between in registers. */
+/** Binds the kernel of a fused op: one pass over its operands, with intermediate values in registers. */
 export function fused(
   body: FusedBody,
   inputs: readonly TensorMeta[],
@@ -65,7 +65,7 @@ function kernelOf(
   return { kernel: kernelFor({ body, dtypes: kinds, walks, isShort }), loops, kinds, written };
 }
 
-/** The kernel over one loop of dense operands; null where there are several loops, or no such kernel. */
+/** Returns the kernel over one loop of dense operands; null if there are several loops, or no such kernel. */
 export function flatFused(
   body: FusedBody,
   inputs: readonly TensorMeta[],
@@ -77,7 +77,7 @@ export function flatFused(
   if (!metas.every((meta) => isContiguousMeta(meta) && sameShape(meta.shape, body.shape))) {
     return null;
   }
-  // One of few elements has the kernel of the others: the order of loops changes no bit.
+  // With few elements it uses the kernel of larger sizes; the order of loops changes no bit.
   const kinds = metas.map(({ dtype }) => dtype);
   const kernel = kernelFor({
     body,
@@ -89,7 +89,7 @@ export function flatFused(
   return { kernel, kinds, written, size: sizeOf(body.shape) };
 }
 
-/** Kernels by structure: programs repeat the same chains. */
+/** Kernels by structure, because programs repeat the same chains. */
 const kernels = lazily(() => new Map<string, PointwiseKernel>());
 
 function kernelFor(signature: FusedSignature): PointwiseKernel {

@@ -8,7 +8,7 @@ import { bindFlatList, type FlatItem } from '../pointwise/flat-list.ts';
 import { flatPointwise } from '../pointwise/pointwise.ts';
 import { flatFused } from './fused.ts';
 
-/** Operands of one item, filled at each launch. */
+/** The operands of one item, filled in at each launch. */
 interface BoundItem {
   readonly item: ListItem;
   readonly launch: Launch;
@@ -19,8 +19,8 @@ interface BoundItem {
 }
 
 /**
- * Binds a list of pointwise ops. Where all are one kernel over dense operands it runs over the elements of one after
- * the other, and threads share the elements of all; else the items are launched one by one.
+ * Binds a list of pointwise ops. If all have the same kernel and dense operands, it runs over the elements of one
+ * after the other, and threads share all elements; otherwise the items are launched one by one.
  */
 export function list(
   { items, areAlike }: ListBody,
@@ -62,7 +62,7 @@ function tell({ own, numbers }: BoundItem, now: Attrs): void {
   for (let i = 0; i < numbers.length; i++) own[numbers[i]![0]] = now[numbers[i]![1]]!;
 }
 
-/** Null where the items are not ops of one kernel over dense operands. */
+/** Returns null unless the items have the same kernel and dense operands. */
 function flatList(
   bound: readonly BoundItem[],
   inputs: readonly TensorMeta[],

@@ -10,8 +10,8 @@ import { collapse, walk } from '../core/loops.ts';
 import { elementOf, type ScalarCursor } from '../scalar/pointwise.ts';
 
 /**
- * A fused op element by element: each part stores its result in an array of one element, from which later parts
- * read it, so that it is rounded as in memory. The oracle of the generated kernels, and their fallback.
+ * Computes a fused op element by element: each part stores its result in an array of one element, which later
+ * parts read, so that it is rounded as in memory. The oracle of the generated kernels, and their fallback.
  */
 export function scalarFused(
   { shape, parts, results, writes }: FusedBody,
@@ -58,7 +58,7 @@ export function scalarFused(
   };
 }
 
-/** The numbers of one part, under the names that its expression has for them. */
+/** Returns the attributes of one part, by the names its expression uses. */
 function attrsOf(attrs: Attrs, part: number): Attrs {
   const prefix = `${part}.`;
   const own = Object.entries(attrs).filter(([name]) => name.startsWith(prefix));

@@ -2,19 +2,16 @@ import type { Expr } from '../../../ops/expr/expr.ts';
 import { nodesOf } from '../../../ops/expr/expr-nodes.ts';
 import { isHeavy, type KernelBody } from './split-parts.ts';
 
-/**
- * Elements that one loop goes over before the next one starts, in vectors: what the loops hand on to each other
- * stays in the nearest cache.
- */
+/** The number of vectors that a loop processes before the next one starts: values stay in the L1 cache. */
 export const stripVectors = 256;
 
-/** Consecutive parts that share a loop: from `first` up to `end`. */
+/** Consecutive parts that share a loop, from `first` up to but excluding `end`. */
 export interface Segment {
   readonly first: number;
   readonly end: number;
 }
 
-/** A chain of this many operations is longer than what the processor has in flight anyway. */
+/** Longer chains exceed what the processor keeps in flight anyway. */
 const mostNodes = 64;
 
 interface Weight {
@@ -28,9 +25,9 @@ function weightOf(expr: Expr): Weight {
 }
 
 /**
- * The parts in as many loops as run fastest: exponentials and their like are bound by the length of their chain of
- * instructions, of which the processor overlaps those of several iterations only where the loop is short. So each
- * of them has a loop of its own, with the cheap parts around it.
+ * Splits the parts into the loops that run fastest. Exponentials and similar functions are limited by the latency
+ * of their instruction chain, and the processor overlaps several iterations only if the loop is short. So each of
+ * them gets a separate loop, with the cheap parts around it.
  */
 export function segmentsOf({ parts }: KernelBody): readonly Segment[] {
   const segments: Segment[] = [];

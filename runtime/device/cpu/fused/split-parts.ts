@@ -23,18 +23,18 @@ const heavyFunctions: ReadonlySet<string> = new Set([
   ...['exp', 'exp2', 'log', 'log2', 'tanh', 'sin', 'cos', 'pow'],
 ]);
 
-/** Whether a node alone is a long chain of instructions. */
+/** Whether a node on its own is a long chain of instructions. */
 export function isHeavy(node: Expr): boolean {
   return node.kind === 'double' || ('fn' in node && heavyFunctions.has(node.fn));
 }
 
 /**
- * The parts with every heavy function of float32 as a part of its own, so that it may have a loop of its own. No
- * bit changes: such a node is rounded to float32 where it stands.
+ * Splits every heavy float32 function into a separate part, so that it may have its own loop. Changes no bit,
+ * because such a node is rounded to float32 anyway.
  */
 export function splitParts(body: FusedBody, dtypes: readonly DType[]): KernelBody {
   const parts: KernelPart[] = [];
-  /** The last part that was made of each part of the op. */
+  /** The last part created for each part of the op. */
   const made: number[] = [];
   const now = (operand: FusedOperand): FusedOperand =>
     'part' in operand ? { part: made[operand.part]! } : operand;

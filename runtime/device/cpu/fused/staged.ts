@@ -16,48 +16,48 @@ import type { TensorMeta } from '../../tensor-meta.ts';
 import { innerAt } from '../core/heap.ts';
 import { pool } from '../threads/pool.ts';
 
-/** The longest value of a block: small enough for the nearest caches, and worth the calls that a block takes. */
+/** The size of a block's longest value: small enough for the L1 and L2 caches, but worth the calls per block. */
 const blockBytes = 64 << 10;
-/** The longest value of a block where several threads share each stage, which must be worth waking them for. */
+/** The same size if several threads share each stage, which must be worth waking them. */
 const sharedBlockBytes = 4 << 20;
 
-/** Where that memory lies. A recording has another place for it. */
+/** The location of inner memory. A recording moves it. */
 export const innerGround: Ground = { alloc: (offset) => innerAt + offset, free: () => {} };
 
-/** A few rows of an operand, which move on from block to block. */
+/** A few rows of an operand, advanced from block to block. */
 class BlockOperand implements Operand {
   holder: Holder | null = null;
   offset = 0;
 }
 
-/** An operand that the launch is given, and what it moves by. */
+/** An operand of the launch, and its step. */
 interface Moving {
   readonly to: BlockOperand;
   readonly isInput: boolean;
   readonly index: number;
-  /** Elements from row to row. */
+  /** The number of elements between rows. */
   readonly step: number;
 }
 
-/** A stage bound to blocks of one number of rows. */
+/** A stage bound to blocks of a fixed number of rows. */
 interface BoundStage {
   readonly launch: Launch;
-  /** For the blocks after the first, where the stage sums over rows. */
+  /** The launch for all blocks except the first, if the stage sums over rows. */
   readonly goesOn: Launch | null;
   readonly inputs: readonly BlockOperand[];
   readonly outputs: readonly BlockOperand[];
   readonly own: Record<string, AttrValue>;
-  /** The numbers that it is told at each launch: by its own names, and by those of the staged op. */
+  /** The numbers it receives at each launch: by its own names, and by those of the staged op. */
   readonly numbers: readonly (readonly [own: string, name: string])[];
-  /** Numbers that it is told for each block, as they grow from row to row. */
+  /** Numbers it receives for each block, which increase from row to row. */
   readonly advancing: readonly Advancing[];
 }
 
 interface Advancing {
   readonly own: string;
-  /** Its name among those of the staged op. */
+  /** Its name in the staged op. */
   readonly name: string;
-  /** By how much the address grows per row of the staged op. */
+  /** The increment of the address per row of the staged op. */
   readonly step: number;
 }
 
@@ -68,7 +68,7 @@ interface BoundBlock {
 
 /**
  * Binds a staged op: the kernels of its stages, bound to a few rows, are called for one block of rows after the
- * other. Every kernel computes a row as it does among all rows, so that the size of blocks changes no bit.
+ * other. Every kernel computes a row independently of the others, so the block size changes no bit.
  */
 export function staged(
   body: StagedBody,
@@ -118,7 +118,7 @@ interface LaunchOperands {
   readonly now: Attrs | undefined;
 }
 
-/** Blocks of about equal height, of at least as many rows as stages need. */
+/** Returns the number of blocks of about equal height, with at least as many rows as stages need. */
 export function blockCount(
   { rows, least, slots, longestRow }: Pick<StagedBody, 'rows' | 'least' | 'slots' | 'longestRow'>,
   isShared: boolean,
@@ -126,13 +126,13 @@ export function blockCount(
   const wanted = Math.floor((isShared ? sharedBlockBytes : blockBytes) / longestRow);
   const perRow = slots.reduce((sum, bytes) => sum + bytes, 0);
   const aligned = innerBytes - slots.length * slotAlignment;
-  // The height of a block is below twice the size that is requested.
+  // A block's height is below twice the requested size.
   const most = perRow > 0 ? Math.floor(aligned / perRow / 2) : rows;
   const size = Math.max(1, least, Math.min(wanted, most));
   return Math.max(1, Math.floor(rows / size));
 }
 
-/** A fused op has the shape of its elements in its body; its operands have the same. */
+/** Restricts an op to rows: a fused op has the shape of its elements in its body, like its operands. */
 function overRows(op: KernelOp, shape: Shape): KernelOp {
   const { kernel } = op;
   if (kernel.kind !== 'fused') return op;
@@ -161,7 +161,7 @@ class BlockBinder {
     this.#device = device;
   }
 
-  /** The stages, bound to this many rows. */
+  /** Returns the stages, bound to this many rows. */
   at(rows: number): BoundBlock {
     let bound = this.#bound.get(rows);
     if (!bound) {
@@ -239,7 +239,7 @@ class BlockBinder {
     return place.kind === 'operand' ? this.#inputs[place.index]! : this.#outputs[place.index]!;
   }
 
-  /** Inner memory of this many rows, slot after slot. */
+  /** Returns inner memory for this many rows, slot by slot. */
   #slots(rows: number): Holder[] {
     let at = 0;
     return this.#body.slots.map((bytes) => {

@@ -3,13 +3,13 @@ import { pool } from '../threads/pool.ts';
 import { hasSimd } from '../wasm/assembler/module-builder.ts';
 import { byteKernels } from '../wasm/byte-kernels.ts';
 
-/** Runs of memory as a whole. JavaScript's own `fill` goes byte by byte where memory is shared. */
+/** Fills and copies of entire memory ranges. JavaScript's own `fill` goes byte by byte in shared memory. */
 
 const perByte = 0.1;
 const partBytes = 1 << 18;
 const mostParts = 256;
 
-/** Calls `part(from, length)` for pieces of a run. */
+/** Calls `part(from, length)` for pieces of a range. */
 function inPieces(bytes: number, part: (from: number, length: number) => void): void {
   const length = Math.max(partBytes, Math.ceil(bytes / mostParts / 64) * 64);
   for (let from = 0; from < bytes; from += length) part(from, Math.min(length, bytes - from));

@@ -12,7 +12,7 @@ import { hasSimd } from '../wasm/assembler/module-builder.ts';
 import { transposeKernels } from '../wasm/transpose-kernel.ts';
 import { copyBytes, fillBytes } from './bytes.ts';
 
-/** Kernels that only move elements: the identity over strided operands. */
+/** Kernels that only move elements: the identity on strided operands. */
 
 export const copy: KernelFactory = ([x], [out]) => {
   if (isContiguousMeta(x!) && isContiguousMeta(out!)) return copyRun(x!);
@@ -20,8 +20,8 @@ export const copy: KernelFactory = ([x], [out]) => {
 };
 
 /**
- * Copies a source whose adjacent dimension differs from the target's, such as after a permute: one
- * plane of the two dimensions at a time. Null for other copies.
+ * Copies a source whose adjacent dimension differs from the target's, such as after a permute, one plane of the
+ * two dimensions at a time. Null for other copies.
  */
 function transposingCopy(x: TensorMeta, out: TensorMeta): Launch | null {
   if (!hasSimd || dtypes[x.dtype].bytes !== 4) return null;
@@ -35,7 +35,7 @@ function transposingCopy(x: TensorMeta, out: TensorMeta): Launch | null {
   const planes = { shape: outer(shape), strides: [outer(toStrides), outer(fromStrides)] };
   const [toStep, fromStep] = [toStrides[rows]! * 4, fromStrides[columns]! * 4];
   const [height, width] = [shape[rows]!, shape[columns]!];
-  // A part of a plane has whole cache lines of the source.
+  // A part of a plane covers whole cache lines of the source.
   const tall = Math.max(16, Math.ceil(transposePart / width / 16) * 16);
   const work = sizeOf(shape) * perTransposed;
   const isWorthIt = height * width >= 1024;
@@ -67,7 +67,7 @@ function transposingCopy(x: TensorMeta, out: TensorMeta): Launch | null {
   };
 }
 
-/** Nanoseconds of an element, and elements of a part. */
+/** Nanoseconds per element, and elements per part. */
 const perTransposed = 0.6;
 const transposePart = 32_768;
 
@@ -76,7 +76,7 @@ export const copyInto: KernelFactory = ([, source], [out]) => {
   return ([, from], to) => launch([from!], to);
 };
 
-/** Zeros, then dy over the part that was narrowed. */
+/** Zeros, then dy in the narrowed range. */
 export const narrowGrad: KernelFactory = ([dy, x], [dx], { dim, start }) => {
   const strides = contiguousStrides(x!.shape);
   const launch = pointwise(identity, [dy!], { ...dx!, shape: dy!.shape, strides }, {});

@@ -24,8 +24,8 @@ function outOfRange(op: string, index: number, size: number, dim: number, from: 
 const without = (list: readonly number[], dim: number) => list.map((s, d) => (d === dim ? 0 : s));
 
 /**
- * Calls `body` with the places, in elements, of each element of `index`, of its partner of the same
- * shape, and of the element of `whole` that it names along `dim`.
+ * Calls `body` with the positions, in elements, of each element of `index`, of its partner of the same shape, and
+ * of the element of `whole` that it selects along `dim`.
  */
 function perElement(
   op: string,
@@ -118,7 +118,7 @@ export const scatterAdd: KernelFactory = ([x, index, source], [out], { dim }) =>
 
 type Combine = (a: number, b: number) => number;
 
-/** NaN stays, whichever of the two it is. */
+/** NaN is kept, whichever operand it is. */
 const combinations: Readonly<Record<string, Combine>> = {
   prod: (a, b) => a * b,
   max: (a, b) => (b > a || Number.isNaN(b) ? b : a),
@@ -134,7 +134,7 @@ export const scatterReduce: KernelFactory = ([x, index, source], [out], attrs) =
     start([base!], [target!]);
     const data = heap.view(out!.dtype);
     const first = indexOf(target!, out!.dtype);
-    // Without the tensor's own value the first one that comes is taken as it is.
+    // Without the tensor's own value, the first update is taken unchanged.
     const taken = attrs.includeSelf ? null : new Uint8Array(size);
     each([target!, places!, from!], (whole, partner) => {
       if (taken && taken[whole - first] === 0) {
@@ -147,14 +147,14 @@ export const scatterReduce: KernelFactory = ([x, index, source], [out], attrs) =
 
 // One index per entry
 
-/** Rows of `whole` that the index tensors name, each `inner` elements long. */
+/** Rows of `whole` that the index tensors select, each `inner` elements long. */
 interface Entries {
   readonly outer: number;
-  /** Elements of `whole` from one outer index to the next. */
+  /** The elements of `whole` between outer indices. */
   readonly outerStep: number;
   readonly inner: number;
   readonly chosen: number;
-  /** First element of each chosen row within an outer index. Checks the indices. */
+  /** Returns the first element of each selected row within an outer index, checking the indices. */
   readonly rows: (index: Operand) => Int32Array;
 }
 
@@ -192,7 +192,7 @@ function entriesOf(op: string, whole: TensorMeta, index: TensorMeta, attrs: Attr
 
 type RowBody = (row: number, partner: number) => void;
 
-/** Calls `body` for each chosen row, with its place and the place of its partner, in order. */
+/** Calls `body` for each selected row, with its position and its partner's, in order. */
 function eachRow(entries: Entries, index: Operand, whole: number, partner: number, body: RowBody) {
   const rows = entries.rows(index);
   let to = partner;

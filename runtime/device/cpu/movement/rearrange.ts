@@ -11,11 +11,11 @@ import { fill } from '../scalar/fill.ts';
 import { fillBytes } from './bytes.ts';
 import { copy } from './copies.ts';
 
-/** Kernels that write strided parts of their result. */
+/** Kernels that write strided regions of their result. */
 
 const nothing: Launch = () => {};
 
-/** Copies `x` to a part of a tensor; the launch gets the part's first element as its target. */
+/** Copies `x` to a region of a tensor; the launch gets the region's first element as its target. */
 function copyPart(x: TensorMeta, out: TensorMeta, strides: readonly number[]): Launch {
   return sizeOf(x.shape) === 0 ? nothing : copy([x], [{ ...out, shape: x.shape, strides }], {});
 }
@@ -40,7 +40,7 @@ export const cat: KernelFactory = (inputs, [out], { dim }) => {
   };
 };
 
-/** Read backwards: negative strides from the last entry on. */
+/** Reads backwards: negative strides from the last entry on. */
 export const flip: KernelFactory = ([x], [out], { dims }) => {
   if (sizeOf(x!.shape) === 0) return nothing;
   let last = 0;
@@ -53,7 +53,7 @@ export const flip: KernelFactory = ([x], [out], { dims }) => {
   return ([source], targets) => launch([shifted(source!, last)], targets);
 };
 
-/** Two parts change places: the last entries of the dimension, and all before them. */
+/** Swaps two parts: the last entries of the dimension, and all before them. */
 export const roll: KernelFactory = ([x], [out], { dim, shift }) => {
   const own = dim as number;
   const size = x!.shape[own]!;
@@ -81,7 +81,7 @@ export const place: KernelFactory = ([x], [out], { strides, offset, value }) => 
   };
 };
 
-/** The tensor copied, then its part written over. */
+/** Copies the tensor, then overwrites the region. */
 export const placeInto: KernelFactory = ([x, source], [out], { strides, offset }) => {
   const copying = copyPart(x!, out!, contiguousStrides(x!.shape));
   const writing = copyPart(source!, out!, strides as readonly number[]);
@@ -93,7 +93,7 @@ export const placeInto: KernelFactory = ([x, source], [out], { strides, offset }
 
 const sum = E.add(E.input(0), E.input(1));
 
-/** Windows overlap, but not the entries with one place in their windows: those are added at once. */
+/** Windows overlap, but entries at the same position in their windows don't, and are added together. */
 export const unfoldGrad: KernelFactory = ([dy, x], [dx], { dim, step, dilation }) => {
   const at = dim as number;
   const size = dy!.shape.at(-1)!;

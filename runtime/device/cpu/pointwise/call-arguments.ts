@@ -10,7 +10,7 @@ const attrBits = new Int32Array(2);
 const attrFloat = new Float32Array(attrBits.buffer);
 const attrDouble = new Float64Array(attrBits.buffer);
 
-/** Puts a number's words into `attrBits`; returns how many. */
+/** Writes a number's words into `attrBits`; returns their count. */
 function bitsOf(value: number, form: NumberForm): number {
   if (form === 'i32') attrBits[0] = toInt32(value);
   else if (form === 'f32') attrFloat[0] = value;
@@ -18,14 +18,14 @@ function bitsOf(value: number, form: NumberForm): number {
   return form === 'f64' ? 2 : 1;
 }
 
-/** Where the operands of a call and of a part of it are written, in words. */
+/** The location, in words, of the operands of a call or of a part of it. */
 export const argumentWords = argumentsAt / 4;
 export const partWords = partArgumentsAt / 4;
 
-/** Elements that are computed in one go: a kernel computes vectors of up to 4, from the start of a row. */
+/** The granularity of parts in elements: a kernel computes up to 4 vectors at a time, from the start of a row. */
 const vectors = 16;
 
-/** Parts of `length` that take at least this many nanoseconds each, and end where vectors do. */
+/** Returns the length of parts that take at least this many nanoseconds each and end at vector boundaries. */
 export function partLength(length: number, nanoseconds: number): number {
   const least = Math.ceil(leastPart / nanoseconds);
   const parts = Math.max(1, Math.min(mostFlatParts, Math.floor(length / least)));
@@ -47,7 +47,7 @@ export function attrWordsOf({ attrs: names }: PointwiseKernel, attrs: Attrs): re
   return words;
 }
 
-/** The attributes as the kernel reads them: `bound` unless there are numbers of this launch. */
+/** Writes the attributes as the kernel reads them: `bound`, unless the launch has its own numbers. */
 export function putAttrs(
   { attrs: names }: PointwiseKernel,
   now: Attrs | undefined,
@@ -67,10 +67,7 @@ export function putAttrs(
   }
 }
 
-/**
- * Whether a kernel reads in one place what it writes in another, so that its results depend on the order in which
- * it goes over elements.
- */
+/** Whether a kernel reads elements at one position that it writes at another, so that the order matters. */
 export function overlaps(
   operands: readonly Operand[],
   written: readonly number[],

@@ -18,14 +18,14 @@ import {
   putAttrs,
 } from './call-arguments.ts';
 
-/** Parts that a list is divided into, about: enough for threads to end together, few enough to be bound quickly. */
+/** The approximate number of parts of a list: enough for threads to finish together, few enough to be bound quickly. */
 const wantedParts = 128;
 
 /** A kernel over one loop of dense operands: those of its launch, inputs before outputs. */
 export interface Flat {
   readonly kernel: PointwiseKernel;
   readonly kinds: readonly DType[];
-  /** Numbers of the operands that it writes. */
+  /** Indices of the operands that it writes. */
   readonly written: readonly number[];
   readonly size: number;
 }
@@ -37,8 +37,8 @@ export interface FlatItem extends Flat {
 }
 
 /**
- * Binds one kernel to the operands of several ops, which are apart, with the same attributes. The launch returns
- * false, and has done nothing, where an operand lies in another one's memory.
+ * Binds one kernel to the operands of several independent ops with the same attributes. The launch returns false
+ * without having done anything if an operand overlaps another one.
  */
 export function bindFlatList(
   items: readonly FlatItem[],

@@ -25,11 +25,11 @@ import {
 export interface Nest {
   readonly loops: Loops;
   readonly kinds: readonly DType[];
-  /** Numbers of those that the kernel writes. */
+  /** Indices of the operands that the kernel writes. */
   readonly written: readonly number[];
 }
 
-/** Binds a kernel to a nest of loops. */
+/** Binds a kernel to a loop nest. */
 export function bindLoops(
   kernel: PointwiseKernel,
   { loops, kinds, written }: Nest,
@@ -81,17 +81,17 @@ export function bindLoops(
   };
 }
 
-/** A call takes longer than a thread needs to take it. */
+/** The minimum duration of a call, longer than a thread needs to take it. */
 const leastCall = 500;
 
-/** The calls of a kernel over a nest of loops: rows, or parts of long rows, of its two inner dimensions. */
+/** The calls of a kernel over a loop nest: rows, or parts of long rows, of its two inner dimensions. */
 class NestParts {
   readonly #kernel: PointwiseKernel;
   readonly #operands: number;
   readonly #most: number;
   readonly #n: number;
   readonly #rows: number;
-  /** Rows of a part, and elements of each. */
+  /** The rows of a part, and the elements of each row. */
   readonly #height: number;
   readonly #width: number;
   readonly areWorthIt: boolean;
@@ -110,7 +110,7 @@ class NestParts {
     this.areWorthIt = inner.n * inner.rows * nanoseconds >= leastCall;
   }
 
-  /** Parts of the two inner dimensions, of which each operand's first element is at its address. */
+  /** Adds parts of the two inner dimensions, with each operand's first element at its address. */
   add(addresses: readonly number[], steps: readonly (readonly number[])[]): void {
     for (let row = 0; row < this.#rows; row += this.#height) {
       const height = Math.min(this.#height, this.#rows - row);

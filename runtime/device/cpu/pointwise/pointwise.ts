@@ -25,7 +25,7 @@ export function pointwise(
   output: TensorMeta,
   attrs: Attrs,
 ): Launch {
-  // Three arguments an operand, two an attribute; no op comes near the limit.
+  // Three arguments per operand, two per attribute; no op comes near the limit.
   if (!hasSimd || inputs.length * 12 > argumentsBytes / 2) {
     const launch = scalarPointwise(expr, inputs, output, attrs);
     return (sources, targets, now) =>
@@ -42,7 +42,7 @@ export function pointwise(
   return (sources, targets, now) => launch(targets, sources, now);
 }
 
-/** Whether all operands have one layout and are dense, which is most of the time: one loop over all elements. */
+/** Whether all operands have the same dense layout, as usual: one loop over all elements. */
 function isFlat(inputs: readonly TensorMeta[], output: TensorMeta): boolean {
   if (!isContiguousMeta(output)) return false;
   for (const input of inputs) {
@@ -65,7 +65,7 @@ export function walkOf(stride: number, isOutput: boolean): Walk {
 }
 
 const kernels = lazily(() => new WeakMap<Expr, Map<string | number, PointwiseKernel>>());
-/** Kernels by the structure of their expressions: passes build equal expressions again. */
+/** Kernels by the structure of their expressions, because passes build equal expressions repeatedly. */
 const kernelsByText = lazily(() => new Map<string, PointwiseKernel>());
 
 const dtypeCodes: { readonly [D in DType]: number } = {
@@ -79,7 +79,7 @@ const dtypeCodes: { readonly [D in DType]: number } = {
 };
 const walkCodes: { readonly [W in Walk]: number } = { contiguous: 0, fixed: 8, strided: 16 };
 
-/** A digit of base 24 for each operand after a leading 1, while that fits in a number. */
+/** Encodes each operand as a digit in base 24 after a leading 1, if that fits into a number. */
 function signatureKey(kinds: readonly DType[], walks: readonly Walk[]): string | number {
   if (kinds.length > 11) return `${kinds} ${walks}`;
   let digits = 1;
@@ -136,7 +136,7 @@ function bindFlat(
   };
 }
 
-/** Whether an operand shows the target's memory at another offset. */
+/** Whether an operand has the target's memory at another offset. */
 function isOtherPlace(sources: readonly Operand[], target: Operand): boolean {
   for (let k = 0; k < sources.length; k++) {
     const { holder, offset } = sources[k]!;
@@ -145,7 +145,7 @@ function isOtherPlace(sources: readonly Operand[], target: Operand): boolean {
   return false;
 }
 
-/** Runs a flat kernel in parts, whose arguments are those of the whole, shifted. */
+/** Runs a flat kernel in parts, whose arguments are shifted from those of the whole. */
 function runFlatParts(kernel: PointwiseKernel, kinds: readonly DType[], size: number): void {
   const words = heap.i32;
   const { numbers } = pool;
@@ -168,7 +168,7 @@ function runFlatParts(kernel: PointwiseKernel, kinds: readonly DType[], size: nu
 
 const first: readonly number[] = [0];
 
-/** The kernel of a scalar function over one loop of dense operands, its output first; null where they aren't dense. */
+/** Returns a scalar function's kernel over one loop of dense operands, output first; null if they aren't dense. */
 export function flatPointwise(
   expr: Expr,
   inputs: readonly TensorMeta[],

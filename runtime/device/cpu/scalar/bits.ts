@@ -2,7 +2,7 @@ import { sizeOf } from '../../../spec/shape.ts';
 import { heap } from '../core/heap.ts';
 import { expectContiguous, indexOf, type KernelFactory } from '../core/kernel.ts';
 
-/** Product with this moves the lowest bits of four bytes into the highest byte, side by side. */
+/** Multiplying by this moves the lowest bits of four bytes into the highest byte, side by side. */
 const gather = 0x01020408;
 
 /** The bytes of four bits. */
@@ -19,7 +19,7 @@ export const packBits: KernelFactory = ([x], [bits]) => {
     const out = heap.u8;
     let to = indexOf(target!, 'uint8');
     let done = 0;
-    // A view may begin anywhere; words begin at every fourth byte.
+    // A view may start at any byte; words start at every fourth.
     if (from % 4 === 0) {
       const words = heap.i32;
       for (let at = from >>> 2; done + 8 <= size; done += 8, at += 2) {

@@ -1,9 +1,9 @@
 import { ofMatrices } from './elimination.ts';
 
 /**
- * The cofactors of one n×n matrix, which is overwritten: the gradient of its determinant, also where the
- * matrix is singular. With B = PAQ = LU by complete pivoting, adj A = ±Q · adj U · L⁻¹ · P; and with
- * U = [[V, u], [0, w]], adj U = det V · [[w·V⁻¹, −V⁻¹u], [0, 1]], which never divides by the last pivot.
+ * Computes the cofactors of one n×n matrix, which is overwritten: the gradient of its determinant, even if the
+ * matrix is singular. With B = PAQ = LU by complete pivoting, adj A = ±Q · adj U · L⁻¹ · P; and with U = [[V, u],
+ * [0, w]], adj U = det V · [[w·V⁻¹, −V⁻¹u], [0, 1]], which never divides by the last pivot.
  */
 function cofactorsOf(lu: Float64Array, n: number, out: Float64Array): void {
   out.fill(0);
@@ -13,7 +13,7 @@ function cofactorsOf(lu: Float64Array, n: number, out: Float64Array): void {
   for (let k = 0; k < n - 1; k++) {
     const best = largest(lu, n, k);
     const [row, column] = [Math.floor(best / n), best % n];
-    // Two pivots are missing: all minors are 0.
+    // Two pivots are missing, so all minors are 0.
     if (lu[best] === 0) return;
     if (row !== k) {
       exchange(lu, k * n, row * n, 1, n);
@@ -50,7 +50,7 @@ function cofactorsOf(lu: Float64Array, n: number, out: Float64Array): void {
   }
 }
 
-/** Where the largest number stands in the rows and columns from k on; a NaN, if there is one. */
+/** Returns the index of the largest number in the rows and columns from k on, or of a NaN. */
 function largest(lu: Float64Array, n: number, k: number): number {
   let best = k * n + k;
   for (let i = k; i < n; i++) {

@@ -1,4 +1,4 @@
-/** Linear systems, inverses and determinants by Gaussian elimination, in float64 whatever the dtype. */
+/** Linear systems, inverses and determinants by Gaussian elimination, in float64 for all dtypes. */
 
 import { ArgumentError } from '../../../errors/errors.ts';
 import { math } from '../../../numerics/math.ts';
@@ -8,13 +8,13 @@ import { formatSpec, type TensorMeta } from '../../tensor-meta.ts';
 import { heap } from '../core/heap.ts';
 import { expectContiguous, indexOf, type KernelFactory } from '../core/kernel.ts';
 
-/** The factors of an n×n matrix with exchanged rows: L below the diagonal of `lu` (1 on it), U on and above. */
+/** The factors of a row-permuted n×n matrix: L below the diagonal of `lu` (1 on it), U on and above. */
 interface Factors {
   readonly n: number;
   readonly lu: Float64Array;
-  /** The row of the matrix that each row of `lu` holds. */
+  /** The original row of each row of `lu`. */
   readonly rows: Int32Array;
-  /** 1 or −1: of an even or odd number of exchanges. */
+  /** 1 for an even number of exchanges, −1 for an odd number. */
   sign: number;
   /** The first column without a pivot; n if all have one. */
   rank: number;
@@ -23,7 +23,7 @@ interface Factors {
 export const sideOf = (x: TensorMeta): number => x.shape.at(-1)!;
 export const matricesOf = (x: TensorMeta): number => sizeOf(x.shape.slice(0, -2));
 
-/** The elements of all matrices, and where the operands begin. */
+/** The elements of all matrices, and the operands' start indices. */
 export interface MatrixRun {
   readonly data: TypedArray;
   readonly from: number;
@@ -31,8 +31,8 @@ export interface MatrixRun {
 }
 
 /**
- * A kernel of n×n matrices, one after the other. `bind` allocates what they share and returns what is done with
- * matrix number `m` of a run.
+ * Returns a kernel of n×n matrices, one after the other. `bind` allocates shared memory and returns the work for
+ * matrix `m` of a run.
  */
 export function ofMatrices(
   bind: (n: number, x: TensorMeta) => (run: MatrixRun, m: number) => void,
@@ -69,7 +69,7 @@ function exchangeRows(matrix: Float64Array, n: number, a: number, b: number): vo
   }
 }
 
-/** Takes multiples of row k from those below, so that their column k is 0; keeps the multiples there. */
+/** Subtracts multiples of row k from those below, so that their column k becomes 0; stores the multiples there. */
 function clearColumn(lu: Float64Array, n: number, k: number): void {
   const pivot = lu[k * n + k]!;
   for (let i = k + 1; i < n; i++) {
@@ -80,7 +80,7 @@ function clearColumn(lu: Float64Array, n: number, k: number): void {
   }
 }
 
-/** Partial pivoting (Golub, Van Loan: Matrix Computations, 3.4). Stops where there is no pivot. */
+/** Partial pivoting (Golub, Van Loan: Matrix Computations, 3.4). Stops if there is no pivot. */
 function eliminate(factors: Factors): void {
   const { n, lu, rows } = factors;
   factors.sign = 1;
@@ -89,7 +89,7 @@ function eliminate(factors: Factors): void {
   for (let k = 0; k < n; k++) {
     let best = k;
     for (let i = k + 1; i < n; i++) {
-      // A NaN stays one: it is not a missing pivot.
+      // A NaN is kept: it is not a missing pivot.
       if (!(Math.abs(lu[i * n + k]!) <= Math.abs(lu[best * n + k]!))) best = i;
     }
     if (lu[best * n + k] === 0) {
@@ -111,7 +111,7 @@ function load(factors: Factors, data: ArrayLike<number>, from: number): void {
   eliminate(factors);
 }
 
-/** Solves for `columns` right sides at once, given in the order of the factors' rows; in place. */
+/** Solves for `columns` right-hand sides together, given in the order of the factors' rows; in place. */
 function substitute({ n, lu }: Factors, right: Float64Array, columns: number): void {
   for (let i = 1; i < n; i++) subtractRows(right, columns, i, lu, i * n, 0, i);
   for (let i = n - 1; i >= 0; i--) {
@@ -121,7 +121,7 @@ function substitute({ n, lu }: Factors, right: Float64Array, columns: number): v
   }
 }
 
-/** Row `to` of `right` minus its rows from `low` to `high`, each times its entry of `factors`. */
+/** Subtracts the rows `low` to `high` of `right`, each times its entry of `factors`, from row `to`. */
 export function subtractRows(
   right: Float64Array,
   columns: number,
@@ -163,7 +163,7 @@ export const inverse = ofMatrices((n, x) => {
   };
 });
 
-/** (a [.., n, n], b [.., n, k]) → the x of a·x = b */
+/** (a [.., n, n], b [.., n, k]) → x with a·x = b */
 export const solve: KernelFactory = ([a, b], [out]) => {
   expectContiguous(a!, b!, out!);
   const { dtype } = a!;
@@ -187,7 +187,7 @@ export const solve: KernelFactory = ([a, b], [out]) => {
   };
 };
 
-/** (x [.., n, n]) → determinants; 0 of singular matrices. */
+/** (x [.., n, n]) → determinants; 0 for singular matrices. */
 export const det = ofMatrices((n) => {
   const factors = factorsOf(n);
   return ({ data, from, to }, m) => {
@@ -198,7 +198,7 @@ export const det = ofMatrices((n) => {
   };
 });
 
-/** (x [.., n, n]) → [ln |det x|, sign of det x]; −∞ and 0 of singular matrices. */
+/** (x [.., n, n]) → [ln |det x|, sign of det x]; −∞ and 0 for singular matrices. */
 export const logAbsDet: KernelFactory = ([x], [out, signs]) => {
   expectContiguous(x!, out!, signs!);
   const { dtype } = x!;

@@ -38,11 +38,11 @@ export const literal: KernelFactory = (_inputs, [out], attrs) => {
 function storedAs(dtype: DType, number: number): number {
   if (dtype === 'bool') return +(number !== 0);
   if (isHalf(dtype)) return halfFormats[dtype].encode(number);
-  // A uint8 wraps when the array stores it.
+  // A uint8 wraps when it is stored.
   return dtypes[dtype].floating ? number : toInt32(number);
 }
 
-/** start, start + step, …: each computed by itself, so that no error adds up. */
+/** start, start + step, …: each computed separately, so that errors don't accumulate. */
 export const arange: KernelFactory = (_inputs, [out], attrs) => {
   const count = attrs.count as number;
   const start = attrs.start as number;
@@ -54,7 +54,7 @@ export const arange: KernelFactory = (_inputs, [out], attrs) => {
   };
 };
 
-/** Numbers `offset`, `offset + 1`, … of the seed's stream. */
+/** Returns a kernel for numbers `offset`, `offset + 1`, … of the seed's stream. */
 function random(draw: (words: Int32Array, numbers: Float64Array) => void): KernelFactory {
   return (_inputs, [out], attrs) => {
     expectContiguous(out!);
@@ -78,7 +78,7 @@ function random(draw: (words: Int32Array, numbers: Float64Array) => void): Kerne
   };
 }
 
-/** Two words an element, and normal numbers by pairs. */
+/** Two words per element, and normal numbers in pairs. */
 function randomDoubles(isNormal: boolean, out: TensorMeta, attrs: Attrs): Launch {
   const size = sizeOf(out.shape);
   return (_sources, [target], now = attrs) => {

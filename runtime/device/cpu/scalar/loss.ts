@@ -4,7 +4,7 @@ import { heap } from '../core/heap.ts';
 import { expectContiguous, indexOf, type KernelFactory } from '../core/kernel.ts';
 import { roundingOf } from './reduce.ts';
 
-/** The label of samples that don't count. */
+/** The label of samples that are not counted. */
 const ignored = -100;
 
 function checkLabel(label: number, classes: number): void {
@@ -76,7 +76,7 @@ export const nllLossShare: KernelFactory = ([, target], [share]) => {
   };
 };
 
-/** Each row with its label; null where it doesn't count. */
+/** Calls `body` for each row with its label; null if it is not counted. */
 export function eachLabel(
   labelsAt: number,
   n: number,

@@ -4,11 +4,11 @@ import { indexOf, type KernelFactory } from '../core/kernel.ts';
 import { collapse, walk } from '../core/loops.ts';
 import { roundingOf } from './reduce.ts';
 
-/** Three loops over sums in the dtype of the operands; any strides. */
+/** Three loops with sums in the operands' dtype; any strides. */
 export const matmul: KernelFactory = ([a, b], [out]) => {
   const { dtype } = out!;
   const round = roundingOf(dtype);
-  // Wraps modulo 2^32, as all arithmetic of integers.
+  // Wraps modulo 2^32, like all integer arithmetic.
   const isWhole = !dtypes[dtype].floating;
   const rank = out!.shape.length;
   const [m, n] = [out!.shape[rank - 2]!, out!.shape[rank - 1]!];

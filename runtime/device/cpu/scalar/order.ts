@@ -16,13 +16,13 @@ function rankOfFloat(value: number): number {
 
 const rankOfInteger = (value: number): number => value + 2 ** 31;
 
-/** A double holds a rank of 32 bits and a place of 21. */
+/** A double contains a 32-bit rank and a 21-bit position. */
 const places = 2 ** 21;
 
-/** From this many on, sorting everything is as fast as keeping the first ones. */
+/** From this count on, sorting everything is as fast as keeping the first ones. */
 const few = 32;
 
-/** Writes the positions of the smallest ranks to `order`, sorted; equal ranks keep their order. */
+/** Writes the positions of the smallest ranks to `order`, sorted stably. */
 function orderInto(order: Int32Array, ranks: Float64Array, count: number): void {
   const { length } = ranks;
   if (length > places) {
@@ -30,13 +30,13 @@ function orderInto(order: Int32Array, ranks: Float64Array, count: number): void 
     order.set(all.subarray(0, count));
     return;
   }
-  // Sorting numbers that contain rank and position is many times as fast as sorting with a comparator.
+  // Sorting numbers that contain rank and position is many times faster than sorting with a comparator.
   for (let k = 0; k < length; k++) ranks[k] = ranks[k]! * places + k;
   const first = count < few ? smallest(ranks, count) : ranks.sort();
   for (let k = 0; k < count; k++) order[k] = first[k]! % places;
 }
 
-/** Sorts float64 values, whose rank and position don't fit in one number; equal values keep their order. */
+/** Sorts float64 values stably; their rank and position don't fit into one number. */
 function orderDoubles(order: Int32Array, values: Float64Array, sign: 1 | -1, count: number): void {
   // NaN counts as the largest.
   const compare = (a: number, b: number): number => {
@@ -49,7 +49,7 @@ function orderDoubles(order: Int32Array, values: Float64Array, sign: 1 | -1, cou
   order.set(all.subarray(0, count));
 }
 
-/** The `count` smallest numbers in order. */
+/** Returns the `count` smallest numbers in order. */
 function smallest(numbers: Float64Array, count: number): Float64Array {
   const kept = new Float64Array(count).fill(Number.POSITIVE_INFINITY);
   for (let i = 0; i < numbers.length; i++) {
@@ -62,7 +62,7 @@ function smallest(numbers: Float64Array, count: number): Float64Array {
   return kept;
 }
 
-/** The first `count` entries of each sorted row along `dim`, and their positions. */
+/** Returns the first `count` entries of each sorted row along `dim`, and their positions. */
 export const sort: KernelFactory = ([x], [out], attrs) => {
   expectContiguous(x!);
   const dim = attrs.dim as number;

@@ -21,9 +21,8 @@ import { indexOf } from '../core/kernel.ts';
 import { collapse, walk } from '../core/loops.ts';
 
 /**
- * The scalar function as nested closures: slow and simple. It is the oracle of the generated kernels
- * and runs where WebAssembly has no SIMD. Each float32 node is rounded on its own;
- * float64 is what JavaScript computes in.
+ * Scalar functions as nested closures: slow and simple. They are the oracle of the generated kernels, and run
+ * without WebAssembly SIMD. Each float32 node is rounded separately; float64 is JavaScript's own arithmetic.
  */
 
 /** The current element of one operand. */
@@ -37,14 +36,14 @@ type Evaluate = () => number;
 
 const { fround } = Math;
 
-/** Truncates; saturates and maps NaN to 0, as WebAssembly's conversion does. */
+/** Truncates; saturates and maps NaN to 0, like WebAssembly's conversion. */
 export function toInt32(x: number): number {
   return Math.max(-(2 ** 31), Math.min(2 ** 31 - 1, x)) | 0;
 }
 
 function roundHalfEven(x: number): number {
   const rounded = Math.round(x);
-  // Math.round takes halves up.
+  // Math.round rounds half up.
   return rounded - x === 0.5 && rounded % 2 !== 0 ? rounded - 1 : rounded;
 }
 
@@ -211,7 +210,7 @@ class ClosureBuilder {
   }
 }
 
-/** The value of an expression for the elements at the cursors, as an array of `output` stores it. */
+/** Returns the value of an expression at the cursors, as an array of `output` stores it. */
 export function elementOf(
   given: Expr,
   cursors: readonly ScalarCursor[],
@@ -222,11 +221,11 @@ export function elementOf(
   const expr = inPrecision(given, isDouble([...dtypes, output]) ? 'double' : 'single');
   const builder = new ClosureBuilder(expr, dtypes, cursors, attrs);
   const natural = builder.arithmetic(expr);
-  // A bool asks whether the value is 0 before anything truncates it.
+  // A bool tests for 0 before anything is truncated.
   const asked = natural === 'f64' ? 'f64' : natural === 'i32' ? 'i32' : 'f32';
   const evaluate = builder.build(expr, output === 'bool' ? asked : arithmeticOfDType[output]);
   if (output === 'bool') return () => Number(evaluate() !== 0);
-  // A uint8 wraps when the array stores it.
+  // A uint8 wraps when it is stored.
   if (!isHalf(output)) return evaluate;
   const { encode } = halfFormats[output];
   return () => encode(evaluate());

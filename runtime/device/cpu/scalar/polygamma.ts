@@ -3,7 +3,7 @@ import { sizeOf } from '../../../spec/shape.ts';
 import { heap } from '../core/heap.ts';
 import { expectContiguous, indexOf, type KernelFactory } from '../core/kernel.ts';
 
-/** B₂ⱼ / (2j)! of Euler's and Maclaurin's formula. */
+/** B₂ⱼ / (2j)! of the Euler-Maclaurin formula. */
 const bernoulli = [
   1 / 12,
   -1 / 720,
@@ -14,7 +14,7 @@ const bernoulli = [
   1 / 74724249600,
 ];
 
-/** Σ (a + k)^−s over k from 0 on, for a ≥ 0 and whole s from 2 on; by its terms up to 12, then by the integral. */
+/** Σ (a + k)^−s over k ≥ 0, for a ≥ 0 and integers s ≥ 2: its terms up to 12, then the integral. */
 function hurwitzZeta(s: number, a: number): number {
   if (a === Number.POSITIVE_INFINITY) return 0;
   let sum = 0;
@@ -35,7 +35,7 @@ function hurwitzZeta(s: number, a: number): number {
   return sum;
 }
 
-/** Coefficients of the polynomial in c = cot y that is the derivative of cot y of an order; c′ = −(1 + c²). */
+/** Returns the coefficients of a derivative of cot y as a polynomial in c = cot y; c′ = −(1 + c²). */
 function cotangentDerivative(order: number): number[] {
   let polynomial = [0, 1];
   for (let k = 0; k < order; k++) {
@@ -51,8 +51,8 @@ function cotangentDerivative(order: number): number[] {
 }
 
 /**
- * ψ⁽ⁿ⁾(x) = (−1)ⁿ⁺¹ n! ζ(n + 1, x) from 0 on; below, by reflection:
- * ψ⁽ⁿ⁾(x) = (−1)ⁿ ψ⁽ⁿ⁾(1 − x) − πⁿ⁺¹ cot⁽ⁿ⁾(πx). The work doesn't grow with |x|.
+ * ψ⁽ⁿ⁾(x) = (−1)ⁿ⁺¹ n! ζ(n + 1, x) for x ≥ 0; below, by reflection: ψ⁽ⁿ⁾(x) = (−1)ⁿ ψ⁽ⁿ⁾(1 − x) − πⁿ⁺¹ cot⁽ⁿ⁾(πx).
+ * The work doesn't grow with |x|.
  */
 export const polygamma: KernelFactory = ([x], [out], { order }) => {
   expectContiguous(x!, out!);

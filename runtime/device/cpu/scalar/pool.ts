@@ -3,27 +3,27 @@ import type { Attrs } from '../../kernel-op.ts';
 import { heap } from '../core/heap.ts';
 import { expectContiguous, indexOf, type KernelFactory, pairAttr } from '../core/kernel.ts';
 
-/** First and last place + 1 of the windows along one dimension, and the step between their places. */
+/** The start and end position of each window along one dimension, and the step between positions. */
 export interface Windows {
   readonly starts: readonly number[];
   readonly ends: readonly number[];
   readonly step: number;
 }
 
-/** Windows are clipped to the plane: padding never wins. */
+/** Windows are clipped to the plane, so that padding is never selected. */
 export function sliding(size: number, count: number, attrs: Attrs, dim: number): Windows {
   const [kernel, stride] = [pairAttr(attrs, 'kernel')[dim]!, pairAttr(attrs, 'stride')[dim]!];
   const [padding, step] = [pairAttr(attrs, 'padding')[dim]!, pairAttr(attrs, 'dilation')[dim]!];
   const first = Array.from({ length: count }, (_, i) => i * stride - padding);
   return {
-    // The first place of the window that is inside.
+    // The first position of the window inside the plane.
     starts: first.map((start) => (start < 0 ? start + Math.ceil(-start / step) * step : start)),
     ends: first.map((start) => Math.min(start + (kernel - 1) * step + 1, size)),
     step,
   };
 }
 
-/** Splits a size into parts that are as equal as integers can be. */
+/** Splits a size into parts that are as equal as integers allow. */
 export function equalParts(size: number, count: number): Windows {
   const parts = Array.from({ length: count }, (_, i) => i);
   return {
@@ -33,7 +33,7 @@ export function equalParts(size: number, count: number): Windows {
   };
 }
 
-/** Places are int32 in the plane, or uint8 from where the windows start, padding included. */
+/** Positions are int32 in the plane, or uint8 from the start of the window, including padding. */
 function largestOf(
   windowsAlong: (size: number, count: number, attrs: Attrs, dim: number) => Windows,
   kind: 'int32' | 'uint8',
@@ -63,7 +63,7 @@ function largestOf(
             for (let h = top; h < bottom; h += rows.step) {
               for (let w = left; w < right; w += columns.step) {
                 const candidate = data[from + h * width + w]!;
-                // NaN wins, and the first of equals.
+                // NaN wins, as does the first of equal elements.
                 if (candidate > value || (Number.isNaN(candidate) && !Number.isNaN(value))) {
                   value = candidate;
                   best = h * width + w;
@@ -79,7 +79,7 @@ function largestOf(
   };
 }
 
-/** Where the window of an output starts in its plane, padding included. */
+/** Returns where the window of an output starts in its plane, including padding. */
 function windowStarts(width: number, attrs: Attrs): (row: number, column: number) => number {
   const [padding, stride] = [pairAttr(attrs, 'padding'), pairAttr(attrs, 'stride')];
   return (row, column) => (row * stride[0] - padding[0]) * width + column * stride[1] - padding[1];

@@ -3,12 +3,12 @@ import { sizeOf } from '../../../spec/shape.ts';
 import { heap } from '../core/heap.ts';
 import { expectContiguous, indexOf, type KernelFactory } from '../core/kernel.ts';
 
-/** The values of the codes, ascending, and how the nearest one is found. */
+/** The values of the codes, ascending, and tables for finding the nearest one. */
 interface CodeTable {
   readonly values: Float32Array;
-  /** Halves between neighbours: a value above the half after code c has a code above c. */
+  /** Midpoints between adjacent values: a value above the midpoint after code c has a higher code than c. */
   readonly halves: Float32Array;
-  /** Code of the least value whose upper 16 bits are the index. */
+  /** The code of the smallest value whose upper 16 bits are the index. */
   readonly first: Uint8Array;
 }
 
@@ -36,11 +36,11 @@ function tableOf(code: QuantizationCode): CodeTable {
   const values = valuesOf(code);
   const halves = new Float32Array(256).fill(Number.POSITIVE_INFINITY);
   for (let i = 0; i < 255; i++) halves[i] = (values[i]! + values[i + 1]!) / 2;
-  // A sum of squares that became 0 would be divided by.
+  // A sum of squares that becomes 0 would be a divisor.
   if (code === 'unsigned') halves[0] = 0;
   const first = new Uint8Array(2 ** 16);
   for (let upper = 0; upper < first.length; upper++) {
-    // Of negative values the one with all lower bits set is the least.
+    // Of negative values, the one with all lower bits set is the smallest.
     bits[0] = upper * 2 ** 16 + (upper < 2 ** 15 ? 0 : 0xffff);
     let found = 0;
     while (float[0]! > halves[found]!) found++;
@@ -72,7 +72,7 @@ export const quantize: KernelFactory = ([x], [codes], attrs) => {
     for (let start = 0; start < size; start += blockSize) {
       const end = Math.min(start + blockSize, size);
       let largest = 0;
-      // Math.max keeps a NaN.
+      // Math.max propagates NaN.
       for (let i = start; i < end; i++) largest = Math.max(largest, Math.abs(values[from + i]!));
       const isBounded = largest < Number.POSITIVE_INFINITY;
       values[scale++] = isBounded ? largest : Number.NaN;

@@ -8,7 +8,7 @@ import { alongDim, type ReductionKind, reductionOver } from '../core/reduction.t
 
 type Round = (value: number) => number;
 
-/** To the dtype that a kernel computes in; float64 is what JavaScript has. */
+/** Returns the rounding to the dtype that a kernel computes in; float64 is JavaScript's own. */
 export const roundingOf = (dtype: DType): Round => (dtype === 'float64' ? (x) => x : Math.fround);
 
 interface Fold {
@@ -16,7 +16,7 @@ interface Fold {
   readonly step: (result: number, value: number) => number;
 }
 
-/** NaN wins over the largest and the smallest, as in PyTorch. Sums and products of float32 are rounded once. */
+/** NaN wins over maxima and minima, as in PyTorch. float32 sums and products are rounded once. */
 const folds: { readonly [K in ReductionKind]: Fold } = {
   sum: { start: 0, step: (a, b) => a + b },
   prod: { start: 1, step: (a, b) => a * b },
@@ -29,7 +29,7 @@ const wrapping: Partial<typeof folds> = {
   prod: { start: 1, step: Math.imul },
 };
 
-/** Element by element, in the order of the shape. */
+/** Reduces element by element, in shape order. */
 export function reduction(
   x: TensorMeta,
   out: TensorMeta,
@@ -53,7 +53,7 @@ export function reduction(
   };
 }
 
-/** The place of the first of the largest (sign 1) or smallest (sign −1); NaN counts as that. */
+/** Returns the position of the first maximum (sign 1) or minimum (sign −1); NaN counts as both. */
 function placeOf(sign: 1 | -1): KernelFactory {
   return ([x], [out], { dim }) => {
     expectContiguous(x!, out!);

@@ -5,7 +5,7 @@ import { heap } from '../core/heap.ts';
 import { expectContiguous, indexOf, type KernelFactory } from '../core/kernel.ts';
 import { alongDim } from '../core/reduction.ts';
 
-/** The terms of each entry of the result: entries `indices[k]` times `weights[k]`, from starts[i] on. */
+/** The terms of each entry of the result: entries `indices[k]` times `weights[k]`, starting at starts[i]. */
 interface Taps {
   readonly starts: Int32Array;
   readonly indices: Int32Array;

@@ -4,10 +4,10 @@ import { heap } from '../core/heap.ts';
 import { expectContiguous, indexOf, type KernelFactory } from '../core/kernel.ts';
 import { alongDim } from '../core/reduction.ts';
 
-/** A scan is a chain of dependent operations, so vectors don't help along one row. */
+/** Processes one row. A scan is a chain of dependent operations, so vectors don't help within a row. */
 type Row = (data: readonly TypedArray[], at: readonly number[], size: number, step: number) => void;
 
-/** Calls `row` with the places of the first element of each row; the last operand is the output. */
+/** Calls `row` with the positions of each row's first elements; the last operand is the output. */
 function alongRows(rowFor: (integers: boolean, reverse: boolean) => Row): KernelFactory {
   return (inputs, [out], { dim, reverse }) => {
     expectContiguous(...inputs, out!);
@@ -32,7 +32,7 @@ function alongRows(rowFor: (integers: boolean, reverse: boolean) => Row): Kernel
   };
 }
 
-/** float32 is added up in double precision, so that errors don't grow along the row. */
+/** float32 is summed in double precision, so that errors don't grow along the row. */
 export const cumsum = alongRows((integers, reverse) => ([x, out], [from, to], size, step) => {
   let sum = 0;
   for (let n = 0; n < size; n++) {
@@ -52,8 +52,8 @@ export const cumprod = alongRows((integers) => ([x, out], [from, to], size, step
 });
 
 /**
- * dx[i] is the product before i times rest[i], with rest[i] = dy[i] + x[i + 1] · rest[i + 1]: no
- * division, so zeros need no care.
+ * dx[i] is the product before i times rest[i], with rest[i] = dy[i] + x[i + 1] · rest[i + 1]: without division, so
+ * zeros need no special case.
  */
 export const cumprodGrad = alongRows(() => ([dy, x, out], [fromDy, fromX, to], size, step) => {
   let rest = 0;
@@ -69,7 +69,7 @@ export const cumprodGrad = alongRows(() => ([dy, x, out], [fromDy, fromX, to], s
   }
 });
 
-/** The value that the comparison prefers so far, and where it was last; NaN stays. */
+/** Tracks the preferred value so far, and its last index; NaN is kept. */
 function runningExtreme(sign: 1 | -1): KernelFactory {
   return ([x], [out], { dim }) => {
     expectContiguous(x!, out!);
@@ -87,7 +87,7 @@ function runningExtreme(sign: 1 | -1): KernelFactory {
           for (let n = 0; n < size; n++) {
             const at = start + n * stride;
             const value = data[from + at]!;
-            // Comparisons with NaN are false: the first NaN stays, but later ones move the position.
+            // Comparisons with NaN are false: the first NaN is kept, but later ones move the index.
             if (n === 0 || Number.isNaN(value) || sign * value >= sign * best) {
               best = value;
               place = n;
@@ -125,7 +125,7 @@ export const logcumsumexp = alongRows(() => ([x, out], [from, to], size, step) =
 export const logcumsumexpGrad = alongRows(
   () =>
     ([dy, x, out, dx], [fromDy, fromX, fromOut, to], size, step) => {
-      // rest = Σ over the entries from here on of dy · e^(anchor − out), for an anchor that falls along.
+      // rest = Σ over the entries from here on of dy · e^(anchor − out), with a decreasing anchor.
       let rest = 0;
       let anchor = 0;
       for (let n = size - 1; n >= 0; n--) {

@@ -2,13 +2,13 @@ import { sizeOf } from '../../../spec/shape.ts';
 import { heap } from '../core/heap.ts';
 import { expectContiguous, indexOf, type KernelFactory } from '../core/kernel.ts';
 
-/** Sweeps over all pairs of columns; a dozen is plenty for what float64 can tell apart. */
+/** The maximum number of sweeps over all pairs of columns; a dozen suffices for float64. */
 const sweeps = 60;
 const precision = 1e-15;
 
 /**
- * One-sided Jacobi (Hestenes): turns pairs of the `n` columns of an m×n matrix, kept column by column,
- * until all are orthogonal; the same turns applied to the identity give V.
+ * One-sided Jacobi (Hestenes): rotates pairs of the `n` columns of an m×n matrix, stored by columns, until all are
+ * orthogonal; the same rotations applied to the identity give V.
  */
 function orthogonalize(columns: Float64Array[], turns: Float64Array[]): void {
   const n = columns.length;
@@ -51,7 +51,7 @@ export const nuclearNorm: KernelFactory = ([x], [sums, slope]) => {
   expectContiguous(x!, sums!, slope!);
   const { dtype } = x!;
   const [m, n] = x!.shape.slice(-2) as [number, number];
-  // Fewer columns than rows: of the transposed matrix otherwise.
+  // If there are fewer columns than rows, of the transposed matrix otherwise.
   const wide = n > m;
   const [rows, count] = wide ? [n, m] : [m, n];
   const at = (i: number, j: number) => (wide ? j * n + i : i * n + j);

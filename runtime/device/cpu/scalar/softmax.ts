@@ -5,7 +5,7 @@ import { heap } from '../core/heap.ts';
 import { expectContiguous, indexOf, type KernelFactory } from '../core/kernel.ts';
 import { roundingOf } from './reduce.ts';
 
-/** Calls `row` with the index of the first element of each row of every operand. */
+/** Processes a row, given the index of its first element in every operand. */
 type RowKernel = (
   data: TypedArray,
   at: readonly number[],
@@ -13,7 +13,7 @@ type RowKernel = (
   round: (value: number) => number,
 ) => void;
 
-/** Operands of equal shape, taken row by row along the last dimension; the last one is the output. */
+/** Processes operands of equal shape row by row along the last dimension; the last one is the output. */
 function byRow(row: RowKernel): KernelFactory {
   return (inputs, [out]) => {
     expectContiguous(...inputs, out!);

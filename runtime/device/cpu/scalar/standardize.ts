@@ -5,8 +5,8 @@ import { heap } from '../core/heap.ts';
 import { expectContiguous, indexOf, type KernelFactory } from '../core/kernel.ts';
 
 /**
- * A contiguous tensor as groups of elements with one mean each: [outer, groups, length], a group being
- * all elements with one middle index. Weights represent `run` neighbours each, one group after another.
+ * A contiguous tensor as groups of elements with one mean each: [outer, groups, length], where a group is all
+ * elements with the same middle index. Each weight covers `run` adjacent elements, one group after another.
  */
 export interface Groups {
   readonly outer: number;
@@ -30,7 +30,7 @@ export function groupsOf(attrs: Attrs): Groups {
   };
 }
 
-/** Sums are in double precision: one pass for the mean, one for the squares around it. */
+/** Sums are in double precision: one pass for the mean, one for the squared deviations. */
 export const standardize: KernelFactory = (inputs, [out], attrs) => {
   const [x, weight, bias] = inputs;
   expectContiguous(...inputs, out!);
@@ -115,7 +115,7 @@ export const standardizeGrad: KernelFactory = (inputs, [out], attrs) => {
       const first = weights === 0 ? 0 : (g * (length / run)) % weights;
       let sum = 0;
       let along = 0;
-      // One weight per element: of layer norm.
+      // One weight per element, as in layer norm.
       const each = run === 1 && weights === length;
       for (let o = 0; o < outer; o++) {
         const at = (o * groups + g) * length;
@@ -161,7 +161,7 @@ export const standardizeGrad: KernelFactory = (inputs, [out], attrs) => {
   };
 };
 
-/** dw = Σ dy · x̂ over everything that a weight represents. */
+/** dw = Σ dy · x̂ over all elements of a weight. */
 export const standardizeWeightGrad: KernelFactory = (inputs, [out], attrs) => {
   const [dy, x, stats] = inputs as readonly TensorMeta[];
   expectContiguous(dy!, x!, stats!, out!);

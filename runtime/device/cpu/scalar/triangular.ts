@@ -1,4 +1,4 @@
-/** Triangular systems and Cholesky's factor, in float64 whatever the dtype. */
+/** Triangular systems and Cholesky factors, in float64 for all dtypes. */
 
 import { ArgumentError } from '../../../errors/errors.ts';
 import { formatSpec, type TensorMeta } from '../../tensor-meta.ts';
@@ -7,8 +7,8 @@ import { expectContiguous, indexOf, type KernelFactory } from '../core/kernel.ts
 import { matricesOf, ofMatrices, sideOf, singular, subtractRows } from './elimination.ts';
 
 /**
- * (a [.., n, n], b [.., n, k]) → the x of a·x = b; reads one triangle of a: attrs `upper`, `unitriangular`
- * (1 on the diagonal, which isn't read).
+ * (a [.., n, n], b [.., n, k]) → x with a·x = b; reads one triangle of a: attrs `upper`, `unitriangular` (1 on the
+ * diagonal, which isn't read).
  */
 export const solveTriangular: KernelFactory = ([a, b], [out], { upper, unitriangular }) => {
   expectContiguous(a!, b!, out!);
@@ -53,7 +53,7 @@ export const cholesky = ofMatrices((n, x) => {
       for (let j = 0; j <= i; j++) {
         let rest = data[from + (m * n + i) * n + j]!;
         for (let k = 0; k < j; k++) rest -= factor[i * n + k]! * factor[j * n + k]!;
-        // Also where it is NaN.
+        // Also if it is NaN.
         if (i === j && !(rest > 0)) notPositive(x, m, i);
         factor[i * n + j] = i === j ? Math.sqrt(rest) : rest / factor[j * n + j]!;
       }

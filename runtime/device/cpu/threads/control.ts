@@ -1,28 +1,28 @@
 /**
- * The memory by which the threads of a pool agree: a few words, each in a cache line of its own, then the
- * arguments of the parts, then the modules that threads compile for themselves. WebAssembly modules can't be
- * posted to a thread that waits, but every thread can compile from shared bytes.
+ * The memory that synchronizes the threads of a pool: a few words, each in its own cache line, then the arguments
+ * of the parts, then the modules that threads compile. WebAssembly modules can't be posted to a waiting thread,
+ * but every thread can compile from shared bytes.
  */
 
-/** Places of 32-bit words. */
+/** Indices of 32-bit words. */
 export const words = {
-  /** Number of the job, above `partBits` bits of the next part to take. */
+  /** The job's number, above `partBits` bits with the next part to take. */
   claim: 0,
-  /** Parts of the job that are done. */
+  /** The number of finished parts of the job. */
   done: 16,
-  /** Threads that sleep until `claim` changes. */
+  /** The number of threads sleeping until `claim` changes. */
   parked: 32,
-  /** While not below its number, a thread takes no part. */
+  /** A thread takes parts only while its number is below this. */
   threads: 48,
-  /** Nonzero while the thread that began the job sleeps until `done` changes. */
+  /** Nonzero while the thread that started the job sleeps until `done` changes. */
   waiting: 64,
-  /** Number of a thread in which a part threw; 0 for none. */
+  /** The number of a thread in which a part threw; 0 for none. */
   failed: 80,
-  /** The kernel that the job calls, and how often. */
+  /** The kernel that the job calls, and the number of its parts. */
   kernel: 96,
   parts: 97,
   arity: 98,
-  /** 1 for each thread that has begun, by its number. */
+  /** 1 for each started thread, by its number. */
   begun: 112,
 } as const;
 

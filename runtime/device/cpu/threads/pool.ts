@@ -5,19 +5,19 @@ import { Team, type TeamOptions } from './team.ts';
 import { checkedThreads, defaultThreads } from './thread-count.ts';
 import { startThread } from './worker.ts';
 
-/** Least work, in nanoseconds on one thread, that is shared: waking the others takes about as long. */
+/** The minimum work, in single-thread nanoseconds, that is shared: waking the other threads takes about as long. */
 const leastWork = 40_000;
-/** The same while the others are awake, as they are a moment after the last kernel. */
+/** The same while the other threads are awake, as they are shortly after a kernel. */
 const leastWorkAwake = 15_000;
 
-/** Threads start once this much work for them has accumulated: a short script starts none. */
+/** Threads start once this much work has accumulated for them: a short script starts none. */
 const startAfter = 20_000_000;
 
 const noNumbers = new Float64Array(0);
 
 /**
- * Decides what several threads compute. Kernels split their work into parts that don't depend on how many threads
- * there are, so results depend neither on the default nor on `threads` nor on which threads are awake.
+ * Decides what several threads compute. Kernels split their work into parts independently of the number of
+ * threads, so results don't depend on the default, on `threads`, or on which threads are awake.
  */
 export class ThreadPool {
   readonly #options: TeamOptions;
@@ -25,7 +25,7 @@ export class ThreadPool {
   #team: Team | null = null;
   #seenWork = 0;
 
-  /** Null: as many threads as the environment specifies. */
+  /** Null for as many threads as the environment specifies. */
   constructor(threads: number | null, options: Partial<TeamOptions> = {}) {
     this.#threads = threads;
     this.#options = {
@@ -47,12 +47,12 @@ export class ThreadPool {
     if (this.#team) this.start();
   }
 
-  /** The arguments that `run` passes to the kernel: those of part p from p · arity on. */
+  /** The arguments that `run` passes to the kernel: those of part p start at p · arity. */
   get numbers(): Float64Array {
     return this.#team?.numbers ?? noNumbers;
   }
 
-  /** Whether a kernel that takes `work` nanoseconds alone is shared: its parts are given to `run`. */
+  /** Whether a kernel that takes `work` nanoseconds alone is shared: its parts then go to `run`. */
   shares(work: number): boolean {
     if (work < leastWorkAwake || this.threads === 1) return false;
     if (work < leastWork) return this.#team?.isAwake ?? false;
@@ -62,25 +62,25 @@ export class ThreadPool {
     return false;
   }
 
-  /** Starts missing threads. Where threads are not allowed, one thread computes from now on. */
+  /** Starts missing threads. If threads are not allowed, one thread computes from now on. */
   start(): void {
     if (this.threads === 1 && !this.#team) return;
     this.#team ??= new Team(this.#options);
     try {
       this.#team.resize(this.threads);
     } catch {
-      // Node's permissions, or a page's policy.
+      // Forbidden by Node's permissions or a page's policy.
       this.end();
     }
   }
 
-  /** Starts missing threads; resolves when all of them have started. */
+  /** Starts missing threads; resolves when all have started. */
   async ready(): Promise<void> {
     this.start();
     while (this.#team && !this.#team.isComplete) await new Promise((done) => setTimeout(done, 1));
   }
 
-  /** Calls the kernel once for each part, on all threads. Throws DeviceError if a thread died while it ran a part. */
+  /** Calls the kernel once for each part, on all threads. Throws DeviceError if a thread died while running a part. */
   run(kernel: Kernel, parts: number, arity: number): void {
     try {
       this.#team!.run(kernel, parts, arity);
@@ -90,7 +90,7 @@ export class ThreadPool {
     }
   }
 
-  /** Stops all threads but the program's own, which computes alone from now on. */
+  /** Stops all threads except the program's own, which computes alone from now on. */
   end(): void {
     this.#team?.end();
     this.#team = null;

@@ -17,33 +17,33 @@ import type { startThread, ThreadHandle } from './worker.ts';
 import { isInWorkers } from './worker-functions.ts';
 
 export interface TeamOptions {
-  /** Milliseconds after which a part that isn't done is taken for lost. */
+  /** Milliseconds after which an unfinished part is considered lost. */
   readonly patience: number;
   readonly start: typeof startThread;
-  /** A thread ended by itself. */
+  /** Called when a thread ended by itself. */
   readonly ended: (thread: number, cause: unknown) => void;
 }
 
-/** The thread that waits looks so often before it sleeps. */
+/** The number of checks by a waiting thread before it sleeps. */
 const turnsBeforeSleep = 20_000;
 
 /** A page's main thread can't sleep. */
 const canSleep = typeof globalThis.window === 'undefined';
 
 /**
- * Threads that have been started, and the thread that runs the program: together they compute the parts of one
- * kernel. Parts are taken one by one by who is free. Nothing waits for a thread that isn't awake yet: the
- * program's own thread does what no other one takes.
+ * The started threads and the thread that runs the program, which together compute the parts of one kernel. Idle
+ * threads take one part at a time. No thread waits for one that isn't awake yet: the program's own thread computes
+ * the parts that no other thread takes.
  */
 export class Team {
-  /** The arguments that `run` passes to the kernel: those of part p from p · arity on. */
+  /** The arguments that `run` passes to the kernel: those of part p start at p · arity. */
   readonly numbers: Float64Array;
   readonly #control = new SharedArrayBuffer(controlBytes);
   readonly #words = new Int32Array(this.#control);
   readonly #handles = new Map<number, ThreadHandle>();
   readonly #options: TeamOptions;
   readonly #list: number[] = [];
-  /** Numbers of kernels among those that all threads have; null for one that others can't call. */
+  /** Indices of kernels among those that all threads have; null for a kernel that other threads can't call. */
   readonly #ids = new Map<Kernel, number | null>();
   #codeEnd = codeAt;
   #kernels = 0;
@@ -55,7 +55,7 @@ export class Team {
     this.#words[words.claim] = closed;
   }
 
-  /** How many take parts from now on; starts those that are missing. Throws where none can be started. */
+  /** Sets the number of threads that take parts, starting missing ones. Throws if none can be started. */
   resize(threads: number): void {
     Atomics.store(this.#words, words.threads, threads);
     Atomics.notify(this.#words, words.threads);
@@ -64,7 +64,7 @@ export class Team {
     }
   }
 
-  /** Whether some thread can take a part. */
+  /** Whether any thread can take a part. */
   get isReady(): boolean {
     for (const thread of this.#handles.keys()) {
       if (this.#words[words.begun + thread] === 1) return true;
@@ -72,12 +72,12 @@ export class Team {
     return false;
   }
 
-  /** Whether all threads look out for the next job; none sleeps. */
+  /** Whether all threads are waiting for the next job without sleeping. */
   get isAwake(): boolean {
     return this.isComplete && Atomics.load(this.#words, words.parked) === 0;
   }
 
-  /** Whether all threads that were started have begun. */
+  /** Whether all started threads are running. */
   get isComplete(): boolean {
     for (const thread of this.#handles.keys()) {
       if (Atomics.load(this.#words, words.begun + thread) === 0) return false;
@@ -90,10 +90,7 @@ export class Team {
     this.#handles.clear();
   }
 
-  /**
-   * Calls the kernel once for each part and returns when all of them are done. Throws DeviceError when a thread
-   * was lost with a part of it.
-   */
+  /** Calls the kernel for each part and returns when all are done. Throws DeviceError if a thread was lost. */
   run(kernel: Kernel, parts: number, arity: number): void {
     invariant(parts <= mostParts && arity <= mostArguments, 'a job that is too large');
     const list = this.#words;
@@ -102,7 +99,7 @@ export class Team {
       for (let part = 0; part < parts; part++) this.#call(kernel, part, arity);
       return;
     }
-    // Closed while it changes: a thread that saw the last job can't take a part of this one.
+    // Closed while it changes, so that a thread that saw the last job can't take a part of this one.
     Atomics.store(list, words.claim, closed);
     list[words.kernel] = id;
     list[words.parts] = parts;
@@ -120,7 +117,7 @@ export class Team {
     if (failed !== 0) throw lost(`thread ${failed} failed in a kernel`);
   }
 
-  /** Runs parts until none is left; an error of a part is thrown once the other threads are done. */
+  /** Runs parts until none is left; an error in a part is thrown once the other threads are done. */
   #takeParts(
     kernel: Kernel,
     first: number,
@@ -195,7 +192,7 @@ export class Team {
     return id;
   }
 
-  /** Puts the module that has the kernel where others compile it from, unless they lack what it calls. */
+  /** Publishes the kernel's module for other threads to compile, unless they lack functions that it calls. */
   #publish(kernel: Kernel): void {
     const { code, imports, kernels } = moduleOf(kernel);
     const length = 8 + Math.ceil(code.length / 8) * 8;

@@ -1,7 +1,7 @@
 import { ArgumentError } from '../../../errors/errors.ts';
 import { canShare, mostThreads } from '../core/heap.ts';
 
-/** More threads than this are taken only when asked for: memory is shared by all of them. */
+/** More threads are only used on request, because they share memory bandwidth. */
 const mostByDefault = 8;
 
 function cores(): number {
@@ -9,7 +9,7 @@ function cores(): number {
   return os?.availableParallelism?.() ?? globalThis.navigator?.hardwareConcurrency ?? 1;
 }
 
-/** A number of threads as the user gave it. Throws ArgumentError. */
+/** Validates a number of threads from the user. Throws ArgumentError. */
 export function checkedThreads(given: unknown, what: string): number {
   const count = typeof given === 'string' ? Number(given) : given;
   if (typeof count === 'number' && Number.isInteger(count) && count >= 1 && count <= mostThreads) {
@@ -23,7 +23,7 @@ export function checkedThreads(given: unknown, what: string): number {
   });
 }
 
-/** The number in TOSTATIC_THREADS, or else one thread per core; 1 if threads can't share memory. */
+/** Returns the number in TOSTATIC_THREADS, or else one thread per core; 1 if threads can't share memory. */
 export function defaultThreads(): number {
   const wanted = globalThis.process?.env?.TOSTATIC_THREADS;
   const count = wanted

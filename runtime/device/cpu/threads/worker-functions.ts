@@ -2,9 +2,9 @@ import { numerics } from '../../../numerics/math.ts';
 import { errorFunction } from '../core/double-functions.ts';
 
 /**
- * The functions that generated kernels call where WebAssembly has no instruction, as text for threads of the pool,
- * which load no module of ours (`imported.ts` and `double-functions.ts` have the same for the thread that runs the
- * program). A kernel that calls anything else runs on that thread alone.
+ * Functions that generated kernels call when WebAssembly has no instruction, as text for the pool's threads, which
+ * load none of our modules (`imported.ts` and `double-functions.ts` contain them for the thread that runs the
+ * program). A kernel that calls anything else runs only on that thread.
  */
 
 const mathNames = [
@@ -38,10 +38,10 @@ export const functionTexts: Readonly<Record<string, string>> = {
   ...Object.fromEntries(mathNames.map((name) => [`${name}64`, `Math.${name}`])),
 };
 
-/** Those that the engine computes the same way everywhere. */
+/** Functions that every engine computes identically. */
 const exact = ['rem', 'rem64', 'intPow', 'intRem', 'intQuotient'];
 
-/** Whether threads have the function: with portable numerics, only those that need none of `Math`'s. */
+/** Whether threads have the function: with portable numerics, only those that don't use `Math`. */
 export function isInWorkers(name: string): boolean {
   return numerics() === 'default' ? Object.hasOwn(functionTexts, name) : exact.includes(name);
 }

@@ -1,23 +1,23 @@
 import { argumentsAt, closed, codeAt, partMask, words } from './control.ts';
 import { workerFunctionsText } from './worker-functions.ts';
 
-/** The data that a thread is started with. */
+/** The data that a thread starts with. */
 export interface ThreadStart {
   readonly control: SharedArrayBuffer;
   readonly memory: WebAssembly.Memory;
   /** From 1; 0 is the thread that runs the program. */
   readonly thread: number;
-  /** Where its scratch memory begins. */
+  /** The start of its scratch memory. */
   readonly base: number;
 }
 
-/** A thread that has had nothing to do for this many milliseconds sleeps. */
+/** The idle time in milliseconds after which a thread sleeps. */
 const spinMs = 0.2;
 
 /**
- * The program of one thread of the pool: it takes parts of the job that is on, then spins for a while, since the
- * next kernel of a program follows at once, then sleeps. Text, so that it needs no file of its own: bundlers
- * and pages have nothing to find. `start` is a ThreadStart.
+ * The program of one thread of the pool: it takes parts of the current job, then spins for a while, because the
+ * next kernel of a program usually follows immediately, then sleeps. As text, so that it needs no file that
+ * bundlers and pages would have to find. `start` is a ThreadStart.
  */
 const main = `
 const compute = ({ control, memory, thread, base }) => {

@@ -1,12 +1,12 @@
 import { nodeWorkerSource, pageWorkerSource, type ThreadStart } from './worker-source.ts';
 
-/** A thread, of Node or of a page. It keeps no process alive. */
+/** A Node or page thread, which doesn't keep the process alive. */
 export interface ThreadHandle {
   readonly worker: unknown;
   end(): void;
 }
 
-/** Starts a thread; `ended` is called when it is over, with the error if there was one. */
+/** Starts a thread; `ended` is called when it ends, with the error if there was one. */
 export function startThread(start: ThreadStart, ended: (cause?: unknown) => void): ThreadHandle {
   const node = globalThis.process?.getBuiltinModule?.('node:worker_threads');
   return node ? nodeThread(node, start, ended) : pageThread(start, ended);
@@ -20,7 +20,7 @@ function nodeThread(
   const worker = new Worker(nodeWorkerSource, {
     eval: true,
     workerData: start,
-    // The worker needs nothing that the process preloads, such as a loader for TypeScript.
+    // The worker doesn't need the process's preloads, such as a TypeScript loader.
     execArgv: [],
     env: {},
     name: `tostatic ${start.thread}`,

@@ -8,7 +8,7 @@ function fill(f: FunctionBuilder): void {
   f.emit(fillMemory(get(to), get(byte), get(length)));
 }
 
-/** (to, from, length); the two may overlap. */
+/** (to, from, length); the ranges may overlap. */
 function copy(f: FunctionBuilder): void {
   const [to, from, length] = [f.param(), f.param(), f.param()];
   f.emit(copyMemory(get(to), get(from), get(length)));

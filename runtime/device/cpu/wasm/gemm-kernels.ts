@@ -10,17 +10,17 @@ import { count } from './product-counts.ts';
 import { vectorProduct } from './vector-product.ts';
 
 /**
- * The parts of a packed matrix product after Goto and van de Geijn, "Anatomy of high-performance
- * matrix multiplication" (TOMS 2008). Panels of a tile's rows of A and columns of B are laid out so that the tile
- * loop reads both in order.
+ * The parts of a packed matrix product after Goto and van de Geijn, "Anatomy of high-performance matrix
+ * multiplication" (TOMS 2008). Panels of a tile's rows of A and columns of B are packed so that the tile loop
+ * reads both in order.
  */
 
 /** The first version of V8 (in Node 24) that loads an operand where it is used. */
 const largeTilesFrom = 13;
 
 /**
- * 4 × 8 with one step of k per iteration: larger tiles spill the 15 vector registers of engines that hoist all loads
- * of a loop's body. 6 × 8 elsewhere, where product and sum are one instruction, and 6 × 16 where registers hold 8
+ * 4 × 8 with one step of k per iteration: larger tiles spill the 15 vector registers of engines that hoist all
+ * loads of a loop body. Elsewhere 6 × 8, where multiply-add is one instruction, and 6 × 16 with registers of 8
  * numbers. No sum depends on it.
  */
 export const tileRows = lazily((): number => {
@@ -29,19 +29,19 @@ export const tileRows = lazily((): number => {
 });
 export const tileColumns = lazily((): number => (wideVectors.areUsed ? 16 : 8));
 
-/** With so few rows, b is read where it lies: packing it takes longer than the product. */
+/** With so few rows, b is read unpacked: packing it takes longer than the product. */
 const mostUnpackedRows = 16;
 
-/** How the sum is combined with c: stored, added to it, or started from it. Only the last rounds like one longer sum. */
+/** How the sum is combined with c: stored, added to it, or started from it. Only `goOn` rounds like one longer sum. */
 export const onto = { store: 0, add: 1, goOn: 2 } as const;
 
 /**
- * (aPanels, bPanels, c, m, n, k, cRowBytes, onto): c (+)= a · b for one block. Columns of c are
- * adjacent. Tiles at the edges go through a scratch tile.
+ * (aPanels, bPanels, c, m, n, k, cRowBytes, onto): c (+)= a · b for one block. Columns of c are adjacent. Tiles at
+ * the edges go through a scratch tile.
  */
 export const multiplyPanels = (f: FunctionBuilder): void => multiply(f, true);
 
-/** (aPanels, b, c, m, n, k, cRowBytes, onto, bRowBytes): the same with b where it lies, of whole tiles of columns. */
+/** (aPanels, b, c, m, n, k, cRowBytes, onto, bRowBytes): the same with b unpacked, in whole tiles of columns. */
 const multiplyUnpacked = (f: FunctionBuilder): void => multiply(f, false);
 
 function multiply(f: FunctionBuilder, isPacked: boolean): void {
@@ -116,7 +116,7 @@ function multiply(f: FunctionBuilder, isPacked: boolean): void {
   };
 
   const [edgeRows, edgeColumns, from, edge, row] = f.locals('i32', 5);
-  /** One element, at `from` in the scratch tile and at `edge` in c. */
+  /** Copies one element, at `from` in the scratch tile, to `edge` in c. */
   const toTarget = () => {
     const added = op('f32.add', load('f32.load', get(edge)), load('f32.load', get(from)));
     f.if(
@@ -160,8 +160,8 @@ function multiply(f: FunctionBuilder, isPacked: boolean): void {
 }
 
 /**
- * (a, b, c, m, n, k, aRow, aColumn, bRow, bColumn, cRow, start), steps in bytes: c = a · b, or c += a · b where c
- * has the product of `start` entries of the inner dimension already. c's columns are adjacent.
+ * (a, b, c, m, n, k, aRow, aColumn, bRow, bColumn, cRow, start), steps in bytes: c = a · b, or c += a · b if c
+ * already contains the product of `start` entries of the inner dimension. c's columns are adjacent.
  */
 function product(f: FunctionBuilder): void {
   const [a, b, c, m, n, k, aRow, aColumn, bRow, bColumn, cRow, start] = f.params(12);
@@ -172,7 +172,7 @@ function product(f: FunctionBuilder): void {
   const isPacked = f.local('i32');
   const place = (base: Local, index: Local, step: Local): Code =>
     op('i32.add', get(base), op('i32.mul', get(index), get(step)));
-  // The last tile of columns must not reach beyond b.
+  // The last tile of columns must not extend past b.
   const hasRest = op('i32.ne', op('i32.and', get(n), i32(tileColumns() - 1)), i32(0));
   const hasManyRows = op('i32.gt_s', get(m), i32(mostUnpackedRows));
   const isApart = op('i32.ne', get(bColumn), i32(4));
@@ -245,7 +245,7 @@ function product(f: FunctionBuilder): void {
   });
 }
 
-/** Indices of the functions in their module, for calls among them. */
+/** Indices of the functions in their module, for calls between them. */
 const parts = {
   ...{ packA: 0, packB: 1, packTableA: 2, packTableB: 3 },
   ...{ multiplyPanels: 4, multiplyUnpacked: 5 },

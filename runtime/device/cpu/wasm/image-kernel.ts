@@ -3,8 +3,8 @@ import { type FunctionBuilder, get } from './assembler/function-builder.ts';
 import { compile, lazily } from './assembler/module-builder.ts';
 
 /**
- * (to, toPlane, toRow, toColumn, from, fromPlane, fromRow, planes, rows, columns): copies float32
- * planes; steps in bytes. `from`'s columns are adjacent, those of `to` may be spread.
+ * (to, toPlane, toRow, toColumn, from, fromPlane, fromRow, planes, rows, columns): copies float32 planes; steps in
+ * bytes. `from`'s columns are adjacent, those of `to` may be spread.
  */
 export function copyPlanes(f: FunctionBuilder): void {
   const [to, toPlane, toRow, toColumn, from, fromPlane, fromRow, planes, rows, columns] =

@@ -3,19 +3,20 @@ import { type FunctionBuilder, get, type Local } from './assembler/function-buil
 import { onto, tileColumns } from './gemm-kernels.ts';
 import { isMore, placeRows, sumRows } from './row-sums.ts';
 
-/** The most columns of a narrow product: from the next one on, rows that are packed are used often enough. */
+/** The maximum number of columns of a narrow product; with more, packed rows are reused often enough. */
 export const narrowColumns = 4;
 
 /**
- * (rows, rowStep, panel, c, cRow, m, n, k, onto): c (+)= rows · panel for a panel that `packB` has packed, of which n
- * columns count, and rows whose elements are adjacent. Steps in bytes; c's columns are adjacent. Rows are read once, in
- * order, and transposed in registers instead of packed. Sums are those of `multiplyPanels`, but for `onto.goOn`.
+ * (rows, rowStep, panel, c, cRow, m, n, k, onto): c (+)= rows · panel for a panel packed by `packB`, of which n
+ * columns are used, and rows whose elements are adjacent. Steps in bytes; c's columns are adjacent. Rows are read
+ * once, in order, and transposed in registers instead of packed. Sums are those of `multiplyPanels`, except for
+ * `onto.goOn`.
  */
 export function narrowProduct(f: FunctionBuilder): void {
   const [rows, rowStep, panel, c, cRow, m, n, k, kind] = f.params(9);
   const [at, left] = f.locals('i32', 2);
   for (let columns = 1; columns <= narrowColumns; columns++) {
-    // Two sums wait less for themselves than one; the addresses of more rows than eight leave the registers.
+    // Two sums hide more latency than one; the addresses of more than eight rows don't fit into registers.
     const groups = columns === 1 ? 2 : 1;
     const sums = Array.from({ length: groups }, () => f.locals('v128', columns));
     const pointers = f.locals('i32', groups * 4);

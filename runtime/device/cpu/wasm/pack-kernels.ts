@@ -5,13 +5,13 @@ import { count } from './product-counts.ts';
 import { transposeFour } from './transpose-kernel.ts';
 
 /**
- * The packers of a matrix product. They take any strides, or tables of offsets, so that transposes and
- * convolutions' patches are never materialised.
+ * The packers of a matrix product. They take any strides, or tables of offsets, so that transposes and convolution
+ * patches are never materialized.
  */
 
 const address = (base: Local, offset: Code): Code => op('i32.add', get(base), offset);
 
-/** Four addresses whose vectors of consecutive k are wanted side by side. */
+/** Four addresses whose vectors of consecutive k are interleaved. */
 class LaneGroup {
   readonly #f: FunctionBuilder;
   readonly #lanes: readonly Local[];
@@ -41,7 +41,7 @@ class LaneGroup {
     for (const lane of this.#lanes) this.#f.add(lane, by);
   }
 
-  /** One vector from adjacent lanes, at an offset. */
+  /** Stores one vector from adjacent lanes, at an offset. */
   storeAdjacent(to: Local, offset?: Code): void {
     const at = offset ? address(this.#lanes[0]!, offset) : get(this.#lanes[0]!);
     this.#f.emit(store('v128.store', get(to), load('v128.load', at)));
@@ -57,7 +57,7 @@ class LaneGroup {
     this.#f.emit(store('v128.store', get(to), vector));
   }
 
-  /** Four steps of k whose elements are adjacent in each lane: a 4 × 4 transpose. */
+  /** Stores four steps of k whose elements are adjacent in each lane: a 4 × 4 transpose. */
   storeTransposed(to: Local, step: number): void {
     const f = this.#f;
     const t = this.#transposed;
@@ -70,7 +70,7 @@ class LaneGroup {
   }
 }
 
-/** Index of a lane of the panel, the last one repeated: its results are thrown away. */
+/** Returns the index of a lane of the panel, clamped to the last one; the results of repeated lanes are discarded. */
 function clampedLane(left: Local, index: number): Code {
   const last = op('i32.sub', get(left), i32(1));
   return op('select', i32(index), last, op('i32.lt_s', i32(index), get(left)));
@@ -86,7 +86,7 @@ function forEachGroup(
 ): void {
   const place = f.local('i32');
   f.while(op('i32.gt_s', get(lanes), i32(0)), () => {
-    // The last group first: what it writes beyond the panel's lanes is then overwritten.
+    // The last group first, so that what it writes past the panel's lanes is then overwritten.
     for (let first = Math.ceil(width / 4) * 4 - 4; first >= 0; first -= 4) {
       f.set(place, op('i32.add', get(to), i32(first * 4)));
       body(first, place);
@@ -97,7 +97,7 @@ function forEachGroup(
   });
 }
 
-/** Lanes of a cache line. */
+/** The number of lanes per cache line. */
 const lineLanes = 16;
 
 /** (to, from, lanes, laneStride, kStride, k): strides in bytes. */
@@ -147,8 +147,8 @@ export function packStrided(width: number) {
 }
 
 /**
- * Panels of adjacent lanes, as many at once as a cache line has: rows may be so far apart that few of them stay in the
- * cache, and each would be read again for the next panel.
+ * Packs panels of adjacent lanes, as many together as a cache line has: rows may be so far apart that few stay in
+ * the cache, and each would be reread for the next panel.
  */
 function packLines(
   f: FunctionBuilder,
@@ -186,7 +186,7 @@ function packLines(
   });
 }
 
-/** (to, from, laneTable, lanes, kTable, k): element (lane, k) at from + laneTable[lane] + kTable[k]. */
+/** (to, from, laneTable, lanes, kTable, k): element (lane, k) is at from + laneTable[lane] + kTable[k]. */
 export function packTable(width: number) {
   return (f: FunctionBuilder): void => {
     const [to, from, laneTable, lanes, kTable, k] = f.params(6);

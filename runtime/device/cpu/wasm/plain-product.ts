@@ -3,7 +3,7 @@ import { type Code, i32, i32x4, load, op, scratch, store } from './assembler/cod
 import { type FunctionBuilder, get, type Local, smaller } from './assembler/function-builder.ts';
 import { compile, lazily } from './assembler/module-builder.ts';
 
-/** Products of float64 and of int32 matrices, whose sums run through the inner dimension one by one. */
+/** Products of float64 and int32 matrices, whose sums run through the inner dimension one by one. */
 
 const instructions = {
   float64: {
@@ -26,7 +26,7 @@ const instructions = {
 
 export type PlainProductDType = keyof typeof instructions;
 
-/** Bytes of a row of a tile: two vectors. */
+/** The bytes of a tile row: two vectors. */
 const tileBytes = 32;
 const tileRows = 4;
 
@@ -35,7 +35,7 @@ export const longestPlainSum = panelBBytes / tileBytes;
 
 /**
  * (a, b, c, m, n, k, aRow, aColumn, bRow, bColumn, cRow, start), steps in bytes: c = a · b with k up to
- * `longestPlainSum`; columns of c are adjacent. `start` is 0: a sum is never continued.
+ * `longestPlainSum`; columns of c are adjacent. `start` is 0, because a sum is never continued.
  */
 function plainProduct(dtype: PlainProductDType) {
   const { bytes, splat, add, mul, load: loadOne, store: storeOne } = instructions[dtype];
@@ -47,7 +47,7 @@ function plainProduct(dtype: PlainProductDType) {
     const sums = rows.map(() => [f.local('v128'), f.local('v128')] as const);
     const [b0, b1, factor] = f.locals('v128', 3);
 
-    /** Index of a row or column of the tile, the last one repeated: its results are thrown away. */
+    /** Returns the index of a row or column of the tile, clamped to the last one; repeated results are discarded. */
     const clamped = (index: number, count: Local): Code => {
       const last = op('i32.sub', get(count), i32(1));
       return op('select', i32(index), last, op('i32.lt_s', i32(index), get(count)));
@@ -96,7 +96,7 @@ function plainProduct(dtype: PlainProductDType) {
       });
       f.if(op('i32.eqz', get(whole)), copyEdge);
     };
-    /** The part of the scratch tile that is inside of c. */
+    /** Copies the part of the scratch tile inside c. */
     const copyEdge = (): void => {
       f.set(target, scratch(tileAt));
       f.set(step, get(cAt));

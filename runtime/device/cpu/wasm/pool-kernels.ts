@@ -2,19 +2,19 @@ import { type Code, i32, lane, load, memoryLane, op, store } from './assembler/c
 import { type FunctionBuilder, get, type Local } from './assembler/function-builder.ts';
 import { compile, lazily } from './assembler/module-builder.ts';
 
-/** Where a kernel says that the largest elements were: int32 places in the plane, or uint8 places in the window. */
+/** The form of positions of maxima: int32 in the plane, or uint8 in the window. */
 type Places = 'inPlane' | 'inWindow';
 
-/** Four places in windows, in the lowest bytes. */
+/** Packs four positions in windows into the lowest bytes. */
 function asBytes(places: Code): Code {
   const words = op('i16x8.narrow_i32x4_u', places, places);
   return op('i8x16.narrow_i16x8_u', words, words);
 }
 
 /**
- * (from, out, indices, planes, outHeight, outWidth, width, planeBytes, kernelHeight, kernelWidth,
- * strideH, strideW): windows without padding, four outputs of a row at a time; outWidth ≥ 4, and the
- * last group overlaps the one before.
+ * (from, out, indices, planes, outHeight, outWidth, width, planeBytes, kernelHeight, kernelWidth, strideH,
+ * strideW): windows without padding, four outputs of a row at a time; outWidth ≥ 4, and the last group overlaps
+ * the previous one.
  */
 function maxPool(f: FunctionBuilder, kind: Places): void {
   const [
@@ -34,7 +34,7 @@ function maxPool(f: FunctionBuilder, kind: Places): void {
   const [rowsLeft, line, column, place, start, tap, at, tapRows, tapColumns] = f.locals('i32', 9);
   const [best, bestPlace, places, value, wins] = f.locals('v128', 5);
   const step = f.local('i32', op('i32.shl', get(strideW), i32(2)));
-  /** Places of four neighbouring windows from the first one's. */
+  /** The positions of four adjacent windows relative to the first. */
   const spread = f.local('v128');
   for (let i = 1; i < 4; i++) {
     f.set(spread, lane('i32x4.replace_lane', i, get(spread), op('i32.mul', get(strideW), i32(i))));
@@ -57,7 +57,7 @@ function maxPool(f: FunctionBuilder, kind: Places): void {
   const unordered = (x: Local): Code => op('f32x4.ne', get(x), get(x));
   const considerTap = (): void => {
     loadTap();
-    // NaN wins, and the first of equals.
+    // NaN wins, as does the first of equal elements.
     const firstNaN = op('v128.and', unordered(value), op('v128.not', unordered(best)));
     f.set(wins, op('v128.or', op('f32x4.gt', get(value), get(best)), firstNaN));
     f.set(best, op('v128.bitselect', get(value), get(best), get(wins)));
@@ -115,7 +115,7 @@ function maxPool(f: FunctionBuilder, kind: Places): void {
   });
 }
 
-/** (dy, indices, dx, planes, outPlane, planeBytes): adds every dy to the element that won. */
+/** (dy, indices, dx, planes, outPlane, planeBytes): adds every dy to the selected element. */
 function maxPoolGrad(f: FunctionBuilder): void {
   const [dy, indices, dx, planes, outPlane, planeBytes] = f.params(6);
   const left = f.local('i32');
@@ -135,9 +135,9 @@ function maxPoolGrad(f: FunctionBuilder): void {
 }
 
 /**
- * (dy, codes, dx, planes, outHeight, outWidth, planeBytes, first, lineBytes, windowBytes): the same from places in the
- * windows. The first window of a plane starts `first` bytes after the plane (before it, with padding), and the next
- * ones `windowBytes` further, or `lineBytes` in the next line.
+ * (dy, codes, dx, planes, outHeight, outWidth, planeBytes, first, lineBytes, windowBytes): the same from positions
+ * in the windows. A plane's first window starts `first` bytes after the plane's start (before it, with padding),
+ * and the next ones `windowBytes` further, or `lineBytes` in the next line.
  */
 function maxPoolCodedGrad(f: FunctionBuilder): void {
   const [dy, codes, dx, planes, outHeight, outWidth, planeBytes, first, lineBytes, windowBytes] =
@@ -165,11 +165,11 @@ function maxPoolCodedGrad(f: FunctionBuilder): void {
 }
 
 /**
- * (from, out, indices, planes, outHeight, outWidth, width, planeBytes, rows, columns, rowStep, columnStep): windows of
- * any places. `rows` and `columns` are tables: the first place of each window along a dimension, then the places
- * after the last ones. Four windows of one width are computed at once, others one by one, in all lanes. For places
- * in the windows (first, lineStep, windowStep) follow: where the first window of a plane starts, padding included, and
- * how far the next ones are, in elements.
+ * (from, out, indices, planes, outHeight, outWidth, width, planeBytes, rows, columns, rowStep, columnStep):
+ * arbitrary windows. `rows` and `columns` are tables: the start of each window along a dimension, then the ends.
+ * Four windows of the same width are computed together, others one by one, in all lanes. For positions in the
+ * windows, (first, lineStep, windowStep) follow: the start of a plane's first window, including padding, and the
+ * steps to the next ones, in elements.
  */
 function maxPoolWindows(f: FunctionBuilder, kind: Places): void {
   const [from, out, indices, planes, outHeight, outWidth, width, planeBytes] = f.params(8);
@@ -179,7 +179,7 @@ function maxPoolWindows(f: FunctionBuilder, kind: Places): void {
   const [rowsLeft, left, row, column, h, end, tap, taps] = f.locals('i32', 8);
   const [best, bestPlace, places, value, wins, starts, widths] = f.locals('v128', 7);
   const [line, window] = [f.local('i32'), f.local('i32')];
-  /** Starts of four neighbouring windows from the first one's. */
+  /** The starts of four adjacent windows relative to the first. */
   const spread = f.local('v128');
   if (windowStep) {
     for (let i = 1; i < 4; i++) {
@@ -231,7 +231,7 @@ function maxPoolWindows(f: FunctionBuilder, kind: Places): void {
       f.set(tap, i32(0));
       f.while(op('i32.lt_s', get(tap), get(taps)), () => {
         loadTap();
-        // NaN wins, and the first of equals.
+        // NaN wins, as does the first of equal elements.
         const firstNaN = op('v128.and', unordered(value), op('v128.not', unordered(best)));
         f.set(wins, op('v128.or', op('f32x4.gt', get(value), get(best)), firstNaN));
         f.set(best, op('v128.bitselect', get(value), get(best), get(wins)));

@@ -1,7 +1,7 @@
 import { productBlock } from '../../../numerics/blocks.ts';
 import { panelABytes, panelBBytes } from '../core/scratch.ts';
 
-/** Sizes of the blocks: a panel of A stays in the level-2 cache, one of B in the level-1 cache. */
+/** Block sizes: a panel of A stays in the L2 cache, a panel of B in the L1 cache. */
 export const blockK = productBlock;
 export const blockM = Math.floor(panelABytes / (blockK * 4));
 export const blockN = panelBBytes / (blockK * 4);

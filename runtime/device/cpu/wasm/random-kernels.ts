@@ -33,8 +33,8 @@ interface Draw {
 }
 
 /**
- * (out, blocks, counterLow, counterHigh, key0, key1): four uniform float32 for every block of Philox,
- * the same as `philox.ts` gives.
+ * (out, blocks, counterLow, counterHigh, key0, key1): four uniform float32 for every Philox block, identical to
+ * those of `philox.ts`.
  */
 function uniform(f: FunctionBuilder): void {
   const [out, blocks, low, high, key0, key1] = f.params(6);
@@ -86,7 +86,7 @@ function fourBlocks(f: FunctionBuilder, { out, blocks, low, high, key0, key1 }: 
       const bits = op('f32x4.convert_i32x4_s', op('i32x4.shr_u', get(words), i32(8)));
       f.set(words, op('f32x4.mul', bits, f32x4(2 ** -24)));
     }
-    // Words of two blocks beside each other, then whole blocks.
+    // Interleaves words of two blocks, then whole blocks.
     [
       [0, 4, 1, 5],
       [2, 6, 3, 7],
@@ -140,7 +140,7 @@ function singleBlocks(f: FunctionBuilder, { out, blocks, low, high, key0, key1 }
   });
 }
 
-/** (numbers, pairs): uniform float32 become normal ones in place, as `philox.ts` does it. */
+/** (numbers, pairs): turns uniform float32 into normal ones in place, like `philox.ts`. */
 function normal(f: FunctionBuilder): void {
   const [at, pairs] = [f.param(), f.param()];
   const [radius, angle] = [f.local('f64'), f.local('f64')];

@@ -20,7 +20,7 @@ import { compile, lazily, localIndex } from './assembler/module-builder.ts';
 interface Reducer {
   readonly type: 'f32' | 'f64';
   readonly bytes: number;
-  /** Elements of a vector. */
+  /** The elements of a vector. */
   readonly lanes: number;
   readonly vector: (a: Code, b: Code) => Code;
   readonly scalar: (a: Code, b: Code) => Code;
@@ -28,13 +28,13 @@ interface Reducer {
   readonly identities: Code;
   readonly load: (address: Code) => Code;
   readonly store: (address: Code, value: Code) => Code;
-  /** All lanes of a vector, which is repeated, in one number. */
+  /** Combines all lanes of a vector, which is evaluated repeatedly, into one number. */
   readonly across: (vector: Local) => Code;
 }
 
 type FoldOp = 'add' | 'mul' | 'max' | 'min';
 
-/** WebAssembly's max and min propagate NaN, as PyTorch's do. */
+/** WebAssembly's max and min propagate NaN, like PyTorch's. */
 const folds = {
   sum: ['add', 0],
   prod: ['mul', 1],
@@ -66,8 +66,8 @@ function reducerOf(type: Reducer['type'], [fold, identity]: readonly [FoldOp, nu
 }
 
 /**
- * Each accumulator takes this many elements; as many of its results are added up apart from the rest,
- * and only then join the total. So a sum of a million equal numbers is off by 1e-6, not by 1e-3.
+ * Each accumulator takes this many elements; the same number of its results is summed separately before joining
+ * the total. So a sum of a million equal numbers is off by 1e-6, not by 1e-3.
  */
 const chunk = sumBlock;
 
@@ -83,8 +83,8 @@ interface Params {
 }
 
 /**
- * (out, outStep, from, rowStep, columnStep, rows, columns, accumulate), steps in bytes:
- * out[r] = out[r] if accumulate, combined with from[r, c] for every column c.
+ * (out, outStep, from, rowStep, columnStep, rows, columns, accumulate), steps in bytes: out[r] = out[r] if
+ * accumulate, combined with from[r, c] for every column c.
  */
 function reduceMatrix(reducer: Reducer) {
   return (f: FunctionBuilder): void => {
@@ -103,7 +103,7 @@ function reduceMatrix(reducer: Reducer) {
   };
 }
 
-/** Chunks of up to `size` of `left`: `body` gets a counter that it must count down to 0. */
+/** Splits `left` into chunks of up to `size`: `body` gets a counter that it must count down to 0. */
 function forEachChunk(
   f: FunctionBuilder,
   left: Local,
@@ -261,8 +261,8 @@ function oneByOne(f: FunctionBuilder, reducer: Reducer, p: Params): void {
 }
 
 /**
- * (…, count, step): the function of the module at `position`, whose parameters come first, for `count` matrices
- * that lie `step` bytes apart, of which the results are combined one after the other.
+ * (…, count, step): calls the module's function `position`, whose parameters come first, for `count` matrices that
+ * are `step` bytes apart, and combines the results in order.
  */
 function reduceMatrices(position: number) {
   return (f: FunctionBuilder): void => {
@@ -289,15 +289,15 @@ type ReduceDefinitions = {
   readonly [N in keyof typeof folds | `${keyof typeof folds}s`]: Definition;
 };
 
-/** So many adjacent elements are taken in vectors; what is left over is added on its own. */
+/** The number of adjacent elements processed in vectors; the remainder is added separately. */
 const vectorStep = { float32: 16, float64: 8 } as const;
 
-/** Whether the kernel takes the columns of a row in vectors: their partial results are another sum than one by one. */
+/** Whether the kernel processes a row's columns in vectors, whose partial sums differ from those one by one. */
 export function inVectors(dtype: 'float32' | 'float64', columns: number, step: number): boolean {
   return step === 1 && columns >= vectorStep[dtype];
 }
 
-/** The pieces of a row whose totals the kernel adds up: it may be given each of them by itself. */
+/** Returns the pieces of a row whose totals the kernel adds: each may be passed separately. */
 export function rowPieces(
   dtype: 'float32' | 'float64',
   columns: number,

@@ -4,9 +4,9 @@ import { mulAdd } from './assembler/multiply-add.ts';
 import { transposeFour } from './transpose-kernel.ts';
 
 /**
- * Adds to `sums`, by groups of four `rows` and by columns, one entry after the other. A row's elements are adjacent, and
- * transposed in registers; so are the columns at one entry, and `step` bytes lead to the next one. `rows`, `columns` and
- * `count` are used up.
+ * Adds to `sums`, by groups of four `rows` and by columns, one entry after the other. A row's elements are
+ * adjacent and transposed in registers; so are the columns of one entry, and the next entry is `step` bytes
+ * further. `rows`, `columns` and `count` are consumed.
  */
 export function sumRows(
   f: FunctionBuilder,
@@ -58,11 +58,11 @@ export function sumRows(
   });
 }
 
-/** Whether a count is more than a number. */
+/** Whether a count exceeds a number. */
 export const isMore = (count: Local, number: number): Code =>
   op('i32.gt_s', get(count), i32(number));
 
-/** Sets the addresses of `count` rows; the last one in the place of those after it, whose sums nothing stores. */
+/** Sets the addresses of `count` rows; rows after the last one repeat it, and their sums are not stored. */
 export function placeRows(
   f: FunctionBuilder,
   rows: readonly Local[],

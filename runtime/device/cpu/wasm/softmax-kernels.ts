@@ -29,7 +29,7 @@ class RowWriter {
     const params = f.params(5);
     [this.first, this.second, this.out, this.#rows, this.#length] = params;
     this.#firstLane = f.local('v128');
-    // All ones in lane 0 only: what an element of a tail adds to a sum.
+    // All ones in lane 0 only: the mask for adding an element of the tail to a sum.
     f.set(this.#firstLane, lane('i32x4.replace_lane', 0, i32x4(0), i32(-1)));
   }
 
@@ -43,8 +43,8 @@ class RowWriter {
   }
 
   /**
-   * Goes along the row four elements at a time, then one at a time in lane 0 (the other lanes repeat
-   * it). `body` returns what to store, if anything; `masked` clears the repeated lanes.
+   * Iterates over the row, four elements at a time, then one at a time in lane 0 (the other lanes repeat it).
+   * `body` returns what to store, if anything; `masked` clears the repeated lanes.
    */
   pass(
     reads: readonly Local[],
@@ -76,7 +76,7 @@ class RowWriter {
     f.countDown(left, 1, step(1));
   }
 
-  /** Sum over the row, in every lane. */
+  /** The sum over the row, in every lane. */
   sum(reads: readonly Local[], term: (values: readonly Code[]) => Code): Local {
     const f = this.#f;
     const sum = f.local('v128', f32x4(0));
@@ -106,7 +106,7 @@ class RowWriter {
   }
 }
 
-/** x − max keeps exp from overflowing. */
+/** x − max prevents overflow of exp. */
 const shifted = (x: Code, max: Local): Code => op('f32x4.sub', x, get(max));
 
 function logSoftmax(f: FunctionBuilder): void {

@@ -14,18 +14,18 @@ import { type FunctionBuilder, get, type Local } from './assembler/function-buil
 import { localIndex } from './assembler/module-builder.ts';
 
 /**
- * Normalization of whole groups out of the functions that go along a run. Element i of group g and outer entry o
- * is at (o · groups + g) · length + i; weights change every `run` elements. Sums are of float32 along at most
- * `longest` elements, and of these sums in float64.
+ * Normalization of whole groups, composed of the functions that process a run. Element i of group g and outer
+ * entry o is at (o · groups + g) · length + i; weights change every `run` elements. Sums are float32 over at most
+ * `longest` elements, and float64 over these sums.
  */
 
-/** float32 sums of at most this many elements; those of longer runs are added in double precision. */
+/** float32 sums cover at most this many elements; those of longer runs are added in double precision. */
 const longest = 4096;
 
-/** Weights whose gradient one call can compute. */
+/** The maximum number of weights whose gradient one call can compute. */
 export const mostWeights = panelBBytes / 8;
 
-/** Places in the module of what is called here. */
+/** Indices in the module of the functions called here. */
 const runFunctions = [
   ...['moments', 'scaleRun', 'scaleEach', 'gradMomentsRun', 'gradMomentsEach', 'gradRun'],
   ...['gradEach', 'addWeightGrad'],
@@ -49,7 +49,7 @@ interface Groups {
   readonly length: Local;
 }
 
-/** Calls `body` with the bytes from a tensor's start to each outer entry of the group. */
+/** Calls `body` with the byte offset of each outer entry of the group from the tensor's start. */
 function forEachOuter(
   f: FunctionBuilder,
   group: Local,
@@ -65,7 +65,7 @@ function forEachOuter(
   });
 }
 
-/** Both sums that `part(start, count)` leaves, over a run of `length` elements from `skip` bytes on. */
+/** Both sums that `part(start, count)` stores, over a run of `length` elements starting at byte `skip`. */
 function summed(
   f: FunctionBuilder,
   length: Local,
@@ -115,7 +115,7 @@ function nextWeight(f: FunctionBuilder, which: Local, weights: Local): void {
 
 /**
  * (x, out, stats, weight, bias, from, to, groups, outer, length, run, weights, step, each, centered, eps): groups
- * `from` to `to`. `step` elements have one weight, or `each` one of its own.
+ * `from` to `to`. `step` elements share one weight, or with `each` have one of their own.
  */
 export function standardizeGroups(f: FunctionBuilder): void {
   const [x, out, stats, weight, bias, group, end, groups, outer, length, run, weights, step, each] =
@@ -188,7 +188,7 @@ export function standardizeGroups(f: FunctionBuilder): void {
 }
 
 /**
- * (dy, x, dx, stats, weight, from, to, groups, outer, length, run, weights, step, each, centered): the input's
+ * (dy, x, dx, stats, weight, from, to, groups, outer, length, run, weights, step, each, centered): the input
  * gradient of groups `from` to `to`.
  */
 export function standardizeGradGroups(f: FunctionBuilder): void {
@@ -214,7 +214,7 @@ export function standardizeGradGroups(f: FunctionBuilder): void {
     f.set(sum, op('f64.add', get(sum), op('f64.mul', get(sums[0]), double(factor))));
     f.set(product, op('f64.add', get(product), op('f64.mul', get(sums[1]), double(factor))));
   };
-  /** Runs of one weight: `body` finds the bytes to each in `at`, and its weight in `factor`. */
+  /** Runs of one weight: `body` finds the byte offset of each in `at`, and its weight in `factor`. */
   const forEachRun = (place: Local, body: () => void): void => {
     firstWeight(f, which, group, { length, run, weights });
     f.set(at, get(place));
@@ -298,8 +298,8 @@ export function standardizeGradGroups(f: FunctionBuilder): void {
 }
 
 /**
- * (dy, x, stats, dw, rows, groups, length, from, columns): a weight per element of a group, those from number
- * `from` on: dw += Σ dy · (x − mean) · scale over the rows, of which row r has the statistics of group r % groups.
+ * (dy, x, stats, dw, rows, groups, length, from, columns): a weight per element of a group, starting at weight
+ * `from`: dw += Σ dy · (x − mean) · scale over the rows; row r has the statistics of group r % groups.
  */
 export function addWeightGradRows(f: FunctionBuilder): void {
   const [dy, x, stats, dw, rows, groups, length, from, columns] = f.params(9);
@@ -322,8 +322,8 @@ export function addWeightGradRows(f: FunctionBuilder): void {
 }
 
 /**
- * (dy, x, stats, dw, outer, groups, length, run, weights, from, to): a weight per run, those with numbers `from` to
- * `to`, at most `mostWeights`, summed in float64.
+ * (dy, x, stats, dw, outer, groups, length, run, weights, from, to): a weight per run, weights `from` to `to`, at
+ * most `mostWeights`, summed in float64.
  */
 export function weightGradRuns(f: FunctionBuilder): void {
   const [dy, x, stats, dw, outer, groups, length, run, weights, from, to] = f.params(11);

@@ -1,4 +1,4 @@
-/** Runs of adjacent elements for normalization, four at a time; `scalar/standardize.ts` says the same plainly. */
+/** Normalization of runs of adjacent elements, four at a time; `scalar/standardize.ts` is the readable version. */
 
 import {
   acrossLanes,
@@ -33,11 +33,11 @@ const splat = (x: Local): Code => op('f32x4.splat', get(x));
 
 interface Turn {
   readonly values: readonly Code[];
-  /** Clears what the tail repeats in other lanes. */
+  /** Clears the lanes that repeat a tail element. */
   readonly once: (value: Code) => Code;
 }
 
-/** Goes along `reads`, then the elements that are left one by one; `body` returns what to store at `to`. */
+/** Iterates over `reads`, then over the remaining elements one by one; `body` returns what to store at `to`. */
 function along(
   f: FunctionBuilder,
   count: Local,
@@ -74,7 +74,7 @@ function storeTotal(f: FunctionBuilder, sum: Local, to: Local, offset: number): 
   f.emit(memoryLane('v128.store32_lane', get(to), get(sum), 0, offset));
 }
 
-/** Parameters in float32, each in all lanes of a vector. */
+/** Declares float32 parameters, each splat into all lanes of a vector. */
 function splatParams<N extends number>(f: FunctionBuilder, count: N): Locals<N> {
   const params: readonly Local[] = f.params(count, 'f32');
   return params.map((own) => f.local('v128', splat(own))) as Locals<N>;

@@ -2,7 +2,7 @@ import { type Code, i32, load, op, shuffle, store } from './assembler/code.ts';
 import { type FunctionBuilder, get, type Local } from './assembler/function-builder.ts';
 import { compile, lazily } from './assembler/module-builder.ts';
 
-/** Replaces four vectors, the rows of a 4 × 4 matrix, by its columns. */
+/** Transposes a 4 × 4 matrix given as four row vectors. */
 export function transposeFour(f: FunctionBuilder, rows: readonly Local[]): readonly Code[] {
   const [a, b, c, d] = rows.map(get) as [Code, Code, Code, Code];
   const [lowAB, highAB, lowCD, highCD] = [
@@ -20,8 +20,8 @@ export function transposeFour(f: FunctionBuilder, rows: readonly Local[]): reado
 }
 
 /**
- * (to, toStep, from, fromStep, rows, columns): to[r, c] = from[c, r] for elements of four bytes; steps
- * are bytes from row to row, of each matrix its own. Sixteen rows at a time use whole cache lines.
+ * (to, toStep, from, fromStep, rows, columns): to[r, c] = from[c, r] for elements of four bytes; steps are bytes
+ * between rows of each matrix. Sixteen rows at a time use whole cache lines.
  */
 function transpose(f: FunctionBuilder): void {
   const [to, toStep, from, fromStep, rows, columns] = f.params(6);

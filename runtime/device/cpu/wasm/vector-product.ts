@@ -5,13 +5,13 @@ import { mulAdd, mulAddOne } from './assembler/multiply-add.ts';
 import { blockK } from './product-blocks.ts';
 import { isMore, placeRows, sumRows } from './row-sums.ts';
 
-/** Columns whose sums lie in the first-level cache at once. */
+/** The number of columns whose sums fit into the L1 cache. */
 const strip = 1024;
 
 /**
- * (x, xStep, b, bRow, bColumn, out, n, k), steps in bytes, of which `bRow` or `bColumn` is that of one element:
- * out = x · b for one row x. It reads b once, in order, and packs nothing; sums are those of `product`: of a block
- * of k one after the other, then of the blocks.
+ * (x, xStep, b, bRow, bColumn, out, n, k), steps in bytes, where `bRow` or `bColumn` is the size of an element:
+ * out = x · b for one row x. Reads b once, in order, and packs nothing; sums are those of `product`: within a
+ * block of k one after the other, then over the blocks.
  */
 export function vectorProduct(f: FunctionBuilder): void {
   const [x, xStep, b, bRow, bColumn, out, n, k] = f.params(8);
@@ -55,7 +55,7 @@ function forEachBlock(
   });
 }
 
-/** b's rows are runs of memory: four of them at a time are added to a strip of sums. */
+/** b's rows are contiguous: four of them at a time are added to a strip of sums. */
 function alongRows(f: FunctionBuilder, operands: Operands): void {
   const { xStep, b, bRow, out, n } = operands;
   const sums = f.local('i32', scratch(panelBAt));
@@ -127,7 +127,7 @@ function alongRows(f: FunctionBuilder, operands: Operands): void {
   });
 }
 
-/** b's columns are runs of memory. */
+/** b's columns are contiguous. */
 function alongColumns(f: FunctionBuilder, operands: Operands): void {
   const { xStep, b, bColumn, out, n } = operands;
   const columns = f.locals('i32', 8);
@@ -137,7 +137,7 @@ function alongColumns(f: FunctionBuilder, operands: Operands): void {
     for (const vector of vectors) f.set(vector, f32x4(value));
   };
   f.while(isMore(n, 0), () => {
-    // What is added to -0 stays as it is.
+    // −0 is the neutral element of addition.
     setAll(totals, -0);
     forEachBlock(f, operands, ({ xAt, bAt, depth }) => {
       f.set(from, get(xAt));

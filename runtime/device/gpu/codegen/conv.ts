@@ -18,7 +18,7 @@ interface Window {
 
 const windowOf = (attrs: Attrs) => attrs as unknown as Window;
 
-/** Splits the thread's number over a shape, into coordinates with the given names. */
+/** Splits the thread index over a shape, into coordinates with the given names. */
 export function coordinates(
   w: StageWriter,
   shape: readonly number[],
@@ -32,7 +32,7 @@ export function coordinates(
   }
 }
 
-/** An element of an NCHW tensor. */
+/** Returns the text of an element of an NCHW tensor. */
 export function element(meta: TensorMeta, n: string, c: string, h: string, wide: string): string {
   const [ns, cs, hs, ws] = meta.strides;
   return `(${n})*${ns}+(${c})*${cs}+(${h})*${hs}+(${wide})*${ws}`;
@@ -65,7 +65,7 @@ export const conv2d: NamedPlan = ([x, weight], [out], attrs) => {
   return singleStage(w.into(output(0), out!, sum));
 };
 
-/** Each element of x finds the outputs that it took part in: those whose window starts fit the stride. */
+/** Each element of x finds the outputs it contributed to: those whose window start fits the stride. */
 export const conv2dInputGrad: NamedPlan = ([dy, weight, x], [dx], attrs) => {
   const { stride, padding, dilation, groups } = windowOf(attrs);
   const [outAll, perGroup, kernelH, kernelW] = weight!.shape as [number, number, number, number];
@@ -95,7 +95,7 @@ export const conv2dInputGrad: NamedPlan = ([dy, weight, x], [dx], attrs) => {
   return singleStage(w.into(output(0), dx!, sum));
 };
 
-/** The input's gradient of the convolution that makes x out of the result. */
+/** The input gradient of the convolution that maps the result to x. */
 export const convTranspose2d: NamedPlan = ([x, weight], [out], attrs) =>
   conv2dInputGrad([x!, weight!, out!], [out!], attrs);
 

@@ -1,6 +1,6 @@
 /**
- * From a thread's number to elements of strided operands. gpu.js computes indices in float32, which is
- * exact below 2^24 but for divisions; those are corrected by one step.
+ * Computes element indices of strided operands from a thread index. gpu.js computes indices in float32, which is
+ * exact below 2^24 except for divisions; those are corrected by one step.
  */
 
 import type { StoreLayout } from '../core/kernel-text.ts';
@@ -11,7 +11,7 @@ interface Loop {
   readonly strides: readonly number[];
 }
 
-/** Joins neighbouring dimensions that all operands walk like one; drops those of size 1. */
+/** Merges adjacent dimensions with equal traversal in all operands; drops those of size 1. */
 export function joinedLoops(
   shape: readonly number[],
   strides: readonly (readonly number[])[],
@@ -30,7 +30,7 @@ export function joinedLoops(
   return loops;
 }
 
-/** `quotient` and `remainder` of the whole number `value` by a literal, exact below 2^24. */
+/** Writes `quotient` and `remainder` of the integer `value` by a literal, exact below 2^24. */
 export function divisionCode(
   value: string,
   divisor: number,
@@ -48,11 +48,11 @@ export function divisionCode(
 
 export interface IndexCode {
   readonly lines: readonly string[];
-  /** The element of each operand without the offset: an expression of whole numbers. */
+  /** Each operand's element index without the offset, as an integer expression. */
   readonly indices: readonly string[];
 }
 
-/** Splits the row-major number `thread` of `shape`; `prefix` makes the names unique. */
+/** Splits the row-major index `thread` of `shape`; `prefix` makes the names unique. */
 export function indexCode(
   thread: string,
   shape: readonly number[],
@@ -83,7 +83,7 @@ function term(coordinate: string, stride: number): string[] {
   return [stride === 1 ? coordinate : `${coordinate}*${stride}`];
 }
 
-/** Where the threads of a strided target store, or of one that starts at element `base`; null: at their own numbers. */
+/** Returns where threads of a strided target, or one starting at element `base`, store; null if at their index. */
 export function storeLayout(
   shape: readonly number[],
   strides: readonly number[],

@@ -8,13 +8,14 @@ import type { NamedPlan } from './named-plan.ts';
 import { type ArrayRef, StageWriter } from './stage-writer.ts';
 
 /**
- * Elements and entries chosen by index tensors. A GPU can't throw: an index out of range reads NaN and
- * writes nothing. What is written to is asked by every element of the result: no two threads write one.
+ * Selection of elements and entries by index tensors. A GPU can't throw: an out-of-range index reads NaN and
+ * writes nothing. For writes, each element of the result searches the index, so that no two threads write the same
+ * element.
  */
 
 const sum = (terms: readonly string[]) => terms.join('+') || '0.0';
 
-/** The element of a strided operand at named coordinates; `skip` is a dimension that is omitted. */
+/** Returns the element index of a strided operand at named coordinates; `skip` is an omitted dimension. */
 function placeOf(strides: readonly number[], names: readonly string[], skip = -1): string {
   return sum(strides.flatMap((stride, d) => (d === skip ? [] : [`${names[d]}*${stride}`])));
 }
@@ -26,7 +27,7 @@ function named(w: StageWriter, shape: readonly number[]): string[] {
   return names;
 }
 
-/** `value` where the test holds, else NaN; the index is safe either way. */
+/** Reads `value` if the test holds, else NaN; the index is safe either way. */
 function guardedRead(w: StageWriter, ref: ArrayRef, test: string, place: string): string {
   const inside = w.let(`(${test}?1.0:0.0)`);
   const safe = w.let(`(${inside}>0.5?${place}:0.0)`);
@@ -85,7 +86,7 @@ export const scatter: NamedPlan = ([x, index, source], [out], { dim }) =>
 export const scatterAdd: NamedPlan = ([x, index, source], [out], { dim }) =>
   scatterPlan([x!, index!, source!], [0, 1, 2], out!, dim as number, 'add');
 
-/** Variables with the row that choice number `b` names, and with 1 where it exists. */
+/** Writes variables with the row that choice `b` selects, and with 1 if it exists. */
 function rowOf(
   w: StageWriter,
   places: ArrayRef,

@@ -21,12 +21,12 @@ import { argmax, argmin, max, min, prod, sum, sumTo } from './reduce.ts';
 import { cumprod, cumprodGrad, cumsum } from './scan.ts';
 import { logSoftmax, logSoftmaxGrad, softmax, softmaxGrad } from './softmax.ts';
 
-/** Written by JavaScript and uploaded. */
+/** Computed by JavaScript and uploaded. */
 type HostKernel = RandomKernel | 'literal';
 
 /**
- * Without kernels of our own drawn on the CPU and uploaded: gpu.js computes in float32, the generator needs whole
- * 32-bit words.
+ * Drawn on the CPU and uploaded, unless our own kernels are used: gpu.js computes in float32, but the generator
+ * needs 32-bit integers.
  */
 export type RandomKernel = 'uniform' | 'normal';
 
@@ -38,7 +38,7 @@ export function isHostKernel(name: KernelName): name is HostKernel {
   return isRandomKernel(name) || name === 'literal';
 }
 
-/** Null: the CPU computes it; `docs/gpu.md` lists them. */
+/** Null for kernels that the CPU computes; `docs/gpu.md` lists them. */
 export const gpuKernels: { readonly [K in Exclude<KernelName, HostKernel>]: NamedPlan | null } = {
   fill,
   copy,

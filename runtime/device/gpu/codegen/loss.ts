@@ -5,13 +5,13 @@ import type { NamedPlan } from './named-plan.ts';
 import { sumOfLoop } from './reduce.ts';
 import { type ArrayRef, StageWriter, thread } from './stage-writer.ts';
 
-/** A label that doesn't count, as on the CPU. */
+/** An ignored label, as on the CPU. */
 const ignored = '-100.0';
 
-/** Up to this many rows, each thread counts the labels itself: cheaper than another kernel. */
+/** Up to this many rows, each thread counts the labels itself, which is cheaper than another kernel. */
 const fewRows = 64;
 
-/** The number of labels that count. */
+/** Writes the number of labels that are not ignored. */
 function counted(w: StageWriter, labels: ArrayRef, rows: number, stride: number): string {
   return sumOfLoop(w, rows, (k) => {
     const label = w.let(labels.at(`${k}*${stride}`));
@@ -19,12 +19,12 @@ function counted(w: StageWriter, labels: ArrayRef, rows: number, stride: number)
   });
 }
 
-/** `value` for a class or an ignored label; NaN for any other label: a GPU can't throw. */
+/** Returns `value` for a class or an ignored label, NaN for any other label, because a GPU can't throw. */
 function known(w: StageWriter, label: string, classes: number, value: string): string {
   return `((${label}>=0.0&&${label}<${classes})||${label}===${ignored}?${value}:${w.nan})`;
 }
 
-/** One thread adds all rows up: a batch is short, and only one number per row is read. */
+/** One thread sums all rows: a batch is short, and only one number per row is read. */
 export const nllLoss: NamedPlan = ([logProbs, target], [out]) => {
   const [rows, classes] = logProbs!.shape as [number, number];
   const [row, column] = logProbs!.strides as [number, number];
@@ -43,7 +43,7 @@ export const nllLoss: NamedPlan = ([logProbs, target], [out]) => {
   return singleStage(w.into(output(0), out!, `(${count}>0.0?-${sum}/${count}:${w.nan})`));
 };
 
-/** −dy over the number of labels that count. */
+/** Writes −dy over the number of counted labels. */
 function shareOf(w: StageWriter, rows: number, stride: number): string {
   const dy = w.array(input(0));
   const count = counted(w, w.array(input(1)), rows, stride);
@@ -73,7 +73,7 @@ export const nllLossGrad: NamedPlan = ([, target, logProbs], [dx]) => {
   return { scratch: [1], stages: [shared, elements] };
 };
 
-/** logSoftmaxGrad of nllLossGrad: [n, classes] from the share of a label, the labels and logSoftmax's result. */
+/** logSoftmaxGrad of nllLossGrad: [n, classes] from a label's gradient, the labels and the result of logSoftmax. */
 export const crossEntropyGrad: NamedPlan = ([, target, logProbs], [dx]) => {
   const classes = logProbs!.shape[1]!;
   const w = new StageWriter();

@@ -1,11 +1,11 @@
 /**
- * Scalar functions as kernel source. WebGPU leaves NaN, infinities and domain errors to the driver
- * (log(0) is −88 on one, max(NaN, 0) is 0 on another), so every case that PyTorch defines is tested for.
+ * Scalar functions as kernel source. WebGPU leaves NaN, infinities and domain errors to the driver (log(0) is −88
+ * on one, max(NaN, 0) is 0 on another), so every case that PyTorch defines is handled explicitly.
  */
 import type { BinaryFn, CompareFn, UnaryFn } from '../../../ops/expr/expr.ts';
 import type { StageWriter } from './stage-writer.ts';
 
-/** A float32 literal; numbers that have none are passed as arguments. */
+/** Returns a float32 literal; numbers without a literal are passed as arguments. */
 export function numberCode(w: StageWriter, value: number): string {
   const rounded = Math.fround(value);
   if (Number.isNaN(rounded)) return w.nan;
@@ -16,11 +16,11 @@ export function numberCode(w: StageWriter, value: number): string {
 
 function literal(value: number): string {
   const text = Object.is(value, -0) ? '-0' : String(value);
-  // gpu.js gives a literal without a fraction the type that it guesses the neighbours have.
+  // gpu.js gives a literal without a fraction the type that it infers for adjacent operands.
   return /[.e]/.test(text) ? text : `${text}.0`;
 }
 
-/** True of every number but NaN; `x === x` may be folded to true. */
+/** True for every number except NaN; `x === x` may be folded to true. */
 const isNumber = (x: string) => `(${x}>0.0||${x}<=0.0)`;
 
 const truncated = (x: string) => `(${x}<0.0?-Math.floor(-${x}):Math.floor(${x}))`;
@@ -41,13 +41,13 @@ export const unaryCode: { readonly [F in UnaryFn]: (w: StageWriter, x: string) =
   },
   exp: (w, x) => {
     const y = w.let(`Math.exp(${x})`);
-    // Beyond these float32 holds 0 and Infinity; drivers saturate at the largest finite number.
+    // Beyond these bounds float32 gives 0 and Infinity, but drivers saturate at the largest finite number.
     const upper = w.let(`(${x}>88.73?${w.infinity}:${y})`);
     const lower = w.let(`(${x}<-104.0?0.0:${upper})`);
     return `(${isNumber(x)}?${lower}:${x})`;
   },
   exp2: (w, x) => {
-    // Of the whole part and the rest apart: drivers multiply by ln 2, which rounds.
+    // Separately for the integer part and the rest: drivers multiply by ln 2, which rounds.
     const upper = w.let(`(${x}>128.0?128.0:${x})`);
     const clamped = w.let(`(${upper}<-150.0?-150.0:${upper})`);
     const whole = w.let(`Math.floor(${clamped})`);
@@ -71,7 +71,7 @@ export const unaryCode: { readonly [F in UnaryFn]: (w: StageWriter, x: string) =
     return `(${x}>0.0?${y}:${atZero})`;
   },
   tanh: (w, x) => {
-    // Drivers overflow beyond about 44; float32 is 1 from 9.01 on.
+    // Drivers overflow beyond about 44; in float32 the result is 1 from 9.01 on.
     const upper = w.let(`(${x}>15.0?15.0:${x})`);
     const clamped = w.let(`(${upper}<-15.0?-15.0:${upper})`);
     return `(${isNumber(x)}?Math.tanh(${clamped}):${x})`;
@@ -124,7 +124,7 @@ export const binaryCode: {
   },
 };
 
-/** Writes the division of the magnitudes, corrected by one step, because a driver's division may be off by one. */
+/** Writes the integer division of the magnitudes, corrected by one step, because drivers may be off by one. */
 function division(w: StageWriter, x: string, y: string) {
   const [a, b] = [w.let(`Math.abs(${x})`), w.let(`Math.abs(${y})`)];
   const whole = w.let(`Math.floor(${a}/${b})`);
@@ -136,7 +136,7 @@ function division(w: StageWriter, x: string, y: string) {
   return { whole, rest };
 }
 
-/** As on the CPU (`wasm/sine.ts`); WGSL promises only an absolute error of 2^-11. */
+/** As on the CPU (`wasm/sine.ts`); WGSL only guarantees an absolute error of 2^-11. */
 function sineCode(w: StageWriter, x: string, shift: 0 | 1): string {
   const turns = w.let(`Math.floor(${x}*${2 / Math.PI}+0.5)`);
   const parts = [1.5703125, 4.837512969970703e-4, 7.549533620476723e-8];
@@ -154,14 +154,14 @@ function sineCode(w: StageWriter, x: string, shift: 0 | 1): string {
   return `(Math.abs(${x})<${w.infinity}?${signed}:${w.nan})`;
 }
 
-/** The larger or smaller one; NaN when either is NaN. */
+/** Returns the larger or smaller operand; NaN if either is NaN. */
 function chosen(w: StageWriter, x: string, y: string, sign: '>' | '<'): string {
   const unordered = w.let(`${x}+${y}`);
   const other = w.let(`(${y}${sign}${x}?${y}:${unordered})`);
   return `(${x}${sign}=${y}?${x}:${other})`;
 }
 
-/** x to a number known when the kernel is made: whole powers are exact products. */
+/** Writes x to a power known when the kernel is built: integer powers are exact products. */
 export function powerCode(w: StageWriter, x: string, exponent: number): string {
   if (exponent === 0) return '1.0';
   if (Number.isInteger(exponent) && Math.abs(exponent) <= 16) {
@@ -188,7 +188,7 @@ const comparisons: { readonly [F in Exclude<CompareFn, 'ne'>]: string } = {
 
 /** 1 or 0. */
 export function compareCode(fn: CompareFn, x: string, y: string): string {
-  // SwiftShader finds NaN neither equal nor unequal to anything.
+  // In SwiftShader, NaN is neither equal nor unequal to anything.
   if (fn === 'ne') return `(${x}===${y}?0.0:1.0)`;
   return `(${x}${comparisons[fn]}${y}?1.0:0.0)`;
 }

@@ -2,16 +2,16 @@ import { input, output, singleStage } from '../core/kernel-plan.ts';
 import type { NamedPlan } from './named-plan.ts';
 import { StageWriter } from './stage-writer.ts';
 
-/** Products per round: the loop's own work is a good part of a thread's. */
+/** Products per loop iteration, because loop overhead is a considerable part of a thread's work. */
 const unroll = 4;
 
-/** One thread per element of the product; gpu.js has no workgroup memory to tile in. */
+/** One thread per element of the product; gpu.js has no workgroup memory for tiles. */
 export const matmul: NamedPlan = ([a, b], [out]) => {
   const rank = out!.shape.length;
   const depth = a!.shape[rank - 1]!;
   const aStep = a!.strides[rank - 1]!;
   const bStep = b!.strides[rank - 2]!;
-  // Both operands as seen from the output: a repeats along columns, b along rows.
+  // Both operands indexed like the output: a repeats along columns, b along rows.
   const aStrides = [...a!.strides.slice(0, -1), 0];
   const bStrides = [...b!.strides.slice(0, -2), 0, b!.strides[rank - 1]!];
   const w = new StageWriter();

@@ -24,14 +24,14 @@ export const copy: NamedPlan = (inputs, [out], attrs) =>
 export const copyInto: NamedPlan = (inputs, [target], attrs) =>
   pointwisePlan(E.input(1), inputs, target!, attrs);
 
-/** Each element of the result checks whether it lies in the narrowed part. */
+/** Each element of the result checks whether it lies in the narrowed range. */
 export const narrowGrad: NamedPlan = ([dy], [dx], attrs) => {
   const dim = attrs.dim as number;
   const start = attrs.start as number;
   const length = dy!.shape[dim]!;
   const w = new StageWriter();
   const ref = w.array(input(0));
-  // dy seen from dx: the same strides, and `start` steps before its first element.
+  // dy indexed like dx: the same strides, `start` steps before its first element.
   const alongDim = contiguousStrides(dx!.shape).map((_, d) => (d === dim ? 1 : 0));
   const [index, place] = w.indices(dx!.shape, [dy!.strides, alongDim]);
   const from = start * dy!.strides[dim]!;

@@ -2,7 +2,7 @@ import type { Attrs } from '../../kernel-op.ts';
 import type { TensorMeta } from '../../tensor-meta.ts';
 import type { KernelPlan } from '../core/kernel-plan.ts';
 
-/** Makes a hand-written kernel for the metas of an op's operands. */
+/** Returns the plan of a hand-written kernel for the metas of an op's operands. */
 export type NamedPlan = (
   inputs: readonly TensorMeta[],
   outputs: readonly TensorMeta[],

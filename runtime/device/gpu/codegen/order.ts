@@ -7,8 +7,8 @@ import { StageWriter } from './stage-writer.ts';
 const isNaNCode = (x: string) => `!(${x}>0.0||${x}<=0.0)`;
 
 /**
- * By ranks: each value counts how many of its row come before it, then each place looks for the value
- * of its rank. So many steps as a row is long, for every element; no value is moved twice.
+ * Sorts by rank: each value counts the values of its row that come before it, then each position searches the
+ * value of its rank. Takes as many steps per element as the row is long; no value is moved twice.
  */
 export const sort: NamedPlan = ([x], outs, attrs) => {
   const dim = attrs.dim as number;
@@ -27,7 +27,7 @@ export const sort: NamedPlan = ([x], outs, attrs) => {
   ranks.loop(size, (k) => {
     const other = ranks.let(source.at(`${base}+${k}*${inner}`));
     const otherNaN = ranks.let(`(${isNaNCode(other)}?1.0:0.0)`);
-    // Of two differences the first decides that isn't 0: NaN or not, the value, the place.
+    // The first nonzero difference decides: NaN or not, then the value, then the position.
     const byNaN = ranks.let(`${otherNaN}-${mineNaN}`);
     const sign = attrs.descending ? '-' : '';
     const larger = ranks.let(`(${other}>${mine}?1.0:0.0)`);

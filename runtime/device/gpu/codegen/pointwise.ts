@@ -20,7 +20,7 @@ import { binaryCode, compareCode, numberCode, powerCode, unaryCode } from './mat
 import { inputsOf, splitExpr } from './split-expr.ts';
 import { StageWriter } from './stage-writer.ts';
 
-/** Attributes that decide the source itself: exponents. All others are arguments of the kernel. */
+/** Returns the attributes that affect the source: exponents. All others are kernel arguments. */
 export function attrsInSource(expr: Expr): readonly string[] {
   const exponents = nodesOf(expr).flatMap((node) =>
     node.kind === 'binary' && node.fn === 'pow' && node.y.kind === 'attr' ? [node.y.name] : [],
@@ -34,7 +34,7 @@ interface Source {
   readonly meta: TensorMeta;
 }
 
-/** One thread per element of the output; operands broadcast, any strides. */
+/** Returns a plan with one thread per element of the output; operands broadcast, with any strides. */
 export function pointwisePlan(
   expr: Expr,
   inputs: readonly TensorMeta[],
@@ -95,7 +95,7 @@ function readsWhereItWrites(strides: readonly number[], out: TensorMeta): boolea
   );
 }
 
-/** Integers and bools live in float32: whatever isn't one yet is made one. */
+/** Converts a value to a stored integer or bool, which are float32 in memory. */
 function storedAs(
   w: StageWriter,
   value: string,
@@ -113,7 +113,7 @@ function isBool(expr: Expr, dtypes: readonly DType[]): boolean {
   return expr.kind === 'compare' || (expr.kind === 'input' && dtypes[expr.index] === 'bool');
 }
 
-/** Writes a tree in static single assignment: a subtree that occurs twice is computed once. */
+/** Writes a tree in static single assignment form: a repeated subtree is computed once. */
 class ExprWriter {
   readonly #writer: StageWriter;
   readonly #elements: ReadonlyMap<number, string>;
@@ -126,7 +126,7 @@ class ExprWriter {
     this.#attrs = attrs;
   }
 
-  /** The name of the variable that holds the value. */
+  /** Returns the name of the variable that contains the value. */
   write(expr: Expr): string {
     const existing = this.#written.get(expr);
     if (existing !== undefined) return existing;
@@ -171,7 +171,7 @@ class ExprWriter {
   #select(expr: Extract<Expr, { kind: 'select' }>): string {
     const then = this.write(expr.then);
     const otherwise = this.write(expr.otherwise);
-    // Asked this way round because drivers answer `NaN != 0` with no.
+    // Written this way round, because drivers evaluate `NaN != 0` as false.
     return `(${this.write(expr.test)}===0.0?${otherwise}:${then})`;
   }
 

@@ -7,7 +7,7 @@ import { StageWriter } from './stage-writer.ts';
 
 type Pair = readonly [number, number];
 
-/** A kernel writes one buffer: values and indices are found by two kernels with the same search. */
+/** A kernel writes one buffer, so values and indices are computed by two kernels with the same search. */
 export const maxPool2d: NamedPlan = ([x], [out, indices], attrs) => ({
   scratch: [],
   stages: [
@@ -31,7 +31,7 @@ function search(
   const w = new StageWriter();
   const image = w.array(input(0));
   coordinates(w, out.shape, ['n', 'c', 'oh', 'ow']);
-  // −1: nothing was seen yet, so that a window of −Infinity still has a place.
+  // −1 means nothing seen yet, so that a window of −Infinity still gets an index.
   w.line('let place=-1.0;', `let best=-${w.infinity};`);
   w.loop(kernelH, (kh) => {
     const h = w.let(`oh*${strideH}+${kh}*${dilationH}-${padH}`);
@@ -40,7 +40,7 @@ function search(
       w.line(`if(${h}>=0.0&&${h}<${height}&&${wide}>=0.0&&${wide}<${width}){`);
       const value = w.let(image.at(element(x, 'n', 'c', h, wide)));
       const take = `best=${value};place=${h}*${width}+${wide};`;
-      // NaN wins, and the first of equals.
+      // NaN wins, as does the first of equal elements.
       w.line(`if(place<0.0){${take}}`);
       w.line(`if(!(${value}<=best)&&(best>0.0||best<=0.0)){${take}}`, '}');
     });
@@ -48,7 +48,7 @@ function search(
   return w.into(target, out, result);
 }
 
-/** Each element of x checks which windows of its plane chose it. */
+/** Each element of x checks which windows of its plane selected it. */
 export const maxPool2dGrad: NamedPlan = ([dy, indices, x], [dx]) => {
   const [, , height, width] = x!.shape as [number, number, number, number];
   const [, , outH, outW] = dy!.shape as [number, number, number, number];

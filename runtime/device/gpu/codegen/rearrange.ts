@@ -7,7 +7,7 @@ import { fill } from './movement.ts';
 import type { NamedPlan } from './named-plan.ts';
 import { StageWriter, thread } from './stage-writer.ts';
 
-/** Copies an operand, from its element `from` on, to the part of the output that has these strides and starts at `base`. */
+/** Copies an operand from its element `from` on to the output's region with these strides and offset `base`. */
 function copyStage(
   slot: Slot,
   x: TensorMeta,
@@ -23,7 +23,7 @@ function copyStage(
   return w.into(output(0), { ...out, shape: x.shape, strides }, ref.at(at), base);
 }
 
-/** One stage per operand: a kernel can't read more than 7. */
+/** One stage per operand, because a kernel can't read more than 7. */
 export const cat: NamedPlan = (inputs, [out], attrs) => {
   const dim = attrs.dim as number;
   const strides = contiguousStrides(out!.shape);
@@ -50,7 +50,7 @@ export const flip: NamedPlan = ([x], [out], attrs) => {
   return singleStage(w.into(output(0), out!, ref.at(`${last}+${index}`)));
 };
 
-/** Two parts change places: the last entries of the dimension, and all before them. */
+/** Swaps two parts: the last entries of the dimension, and all before them. */
 export const roll: NamedPlan = ([x], [out], attrs) => {
   const dim = attrs.dim as number;
   const size = x!.shape[dim]!;

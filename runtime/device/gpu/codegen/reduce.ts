@@ -7,9 +7,9 @@ import { StageWriter, thread } from './stage-writer.ts';
 
 /** How values are folded, in a fixed order. */
 interface Fold {
-  /** Value of the accumulator before the first element. */
+  /** Returns the accumulator's initial value. */
   readonly start: (w: StageWriter) => string;
-  /** Statement that takes `value` into `sum`. */
+  /** Returns the statement that folds `value` into `sum`. */
   readonly step: (sum: string, value: string) => string;
 }
 
@@ -31,7 +31,7 @@ function extreme(sign: '>' | '<'): Fold {
 const largest = extreme('>');
 const smallest = extreme('<');
 
-/** From this many elements on, and with few outputs, one thread per output leaves the GPU idle. */
+/** From this many elements on, with few outputs, one thread per output would leave the GPU idle. */
 const longReduction = 1024;
 const fewOutputs = 8192;
 
@@ -87,7 +87,7 @@ interface Reduction {
   readonly outputs: number;
 }
 
-/** About √count partial results per output, then their fold. */
+/** Computes about √count partial results per output, then folds those. */
 function twoStagePlan(r: Reduction, out: TensorMeta, fold: Fold): KernelPlan {
   const length = Math.ceil(Math.sqrt(r.count));
   const parts = Math.ceil(r.count / length);
@@ -131,7 +131,7 @@ export const min: NamedPlan = ([x], [out], { dims }) =>
 export const prod: NamedPlan = ([x], [out], { dims }) =>
   reducePlan(x!, dims as readonly number[], out!, product);
 
-/** Dimensions of `x` that broadcasting `like` to it repeats. */
+/** The dimensions of `x` that broadcasting `like` to it repeats. */
 export const sumTo: NamedPlan = ([x, like], [out]) => {
   const lead = x!.shape.length - like!.shape.length;
   const repeated = (size: number, d: number) =>
@@ -140,7 +140,7 @@ export const sumTo: NamedPlan = ([x, like], [out]) => {
   return reducePlan(x!, dims, out!, addition);
 };
 
-/** The first of the largest or smallest; NaN counts as that. */
+/** Returns the index of the first largest or smallest element; NaN counts as both. */
 function placePlan(sign: '>' | '<'): NamedPlan {
   const worse = sign === '>' ? '<=' : '>=';
   return ([x], [out], attrs) => {
@@ -151,7 +151,7 @@ function placePlan(sign: '>' | '<'): NamedPlan {
     const [base] = w.indices(others(x!.shape), [others(x!.strides)]);
     const best = w.let(extreme(sign).start(w));
     const place = w.let('0.0');
-    // A tensor without dimensions has one element.
+    // A scalar has one element.
     w.loop(x!.shape[dim] ?? 1, (k) => {
       const value = w.let(ref.at(`${base}+${k}*${x!.strides[dim] ?? 0}`));
       const take = `${best}=${value};${place}=${k};`;
@@ -167,7 +167,7 @@ function placePlan(sign: '>' | '<'): NamedPlan {
 export const argmax = placePlan('>');
 export const argmin = placePlan('<');
 
-/** Folds many values of one row, given by source text, in one or two stages. */
+/** Sums many values of one row, given by source text. */
 export function sumOfLoop(w: StageWriter, count: number, value: (k: string) => string): string {
   const total = w.let('0.0');
   w.loop(count, (k) => w.line(`${total}=${total}+${value(k)};`));

@@ -5,7 +5,7 @@ import { divisionCode } from './index-code.ts';
 import type { NamedPlan } from './named-plan.ts';
 import { StageWriter, thread } from './stage-writer.ts';
 
-/** The thread's place along `dim` of a contiguous tensor. */
+/** Writes the thread's index along `dim` of a contiguous tensor. */
 function placeCode(w: StageWriter, { shape }: TensorMeta, dim: number): string {
   const stride = sizeOf(shape.slice(dim + 1));
   w.line(...divisionCode(thread, stride, 'row', 'column'));
@@ -14,8 +14,8 @@ function placeCode(w: StageWriter, { shape }: TensorMeta, dim: number): string {
 }
 
 /**
- * Partial results in doubling distances (Hillis and Steele): stage s combines each element with the one
- * 2^s places before, or after.
+ * Partial results at doubling distances (Hillis and Steele): stage s combines each element with the one 2^s
+ * positions before or after.
  */
 function scanPlan(sign: '+' | '*'): NamedPlan {
   return ([x], [out], { dim, reverse }) => {
@@ -46,7 +46,7 @@ function scanPlan(sign: '+' | '*'): NamedPlan {
 export const cumsum = scanPlan('+');
 export const cumprod = scanPlan('*');
 
-/** Each thread goes over its row: the product before it, and what follows it. */
+/** Each thread iterates over its row, computing the product before it and the sum after it. */
 export const cumprodGrad: NamedPlan = ([, x], [out], { dim }) => {
   const at = dim as number;
   const stride = sizeOf(x!.shape.slice(at + 1));

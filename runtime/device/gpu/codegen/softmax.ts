@@ -7,20 +7,20 @@ import type { NamedPlan } from './named-plan.ts';
 import { maxOfLoop, sumOfLoop } from './reduce.ts';
 import { StageWriter, thread } from './stage-writer.ts';
 
-/** Reads an operand's element at a place of the current row. */
+/** Reads an operand's element at a position of the current row. */
 type Row = (operand: number, place: string) => string;
 
-/** An op along the last dimension: numbers of the whole row first, then each element from them. */
+/** An op along the last dimension: first numbers of the whole row, then each element from them. */
 interface RowOp {
-  /** Folds the row; names of the results. */
+  /** Folds the row; returns the names of the results. */
   readonly row: (w: StageWriter, read: Row, length: number) => readonly string[];
-  /** One element, from its operands' elements and the row's numbers. */
+  /** Computes one element from its operands' elements and the row's numbers. */
   readonly element: (w: StageWriter, own: readonly string[], row: readonly string[]) => string;
-  /** How many numbers `row` returns. */
+  /** The count of numbers that `row` returns. */
   readonly numbers: number;
 }
 
-/** Rows up to this length are folded again by each of their threads: cheaper than another kernel. */
+/** Rows up to this length are folded again by each of their threads, which is cheaper than another kernel. */
 const shortRow = 64;
 
 const softmaxRow: Pick<RowOp, 'row' | 'numbers'> = {
@@ -43,7 +43,7 @@ const rowOps: {
   },
   logSoftmax: {
     ...softmaxRow,
-    // The sum is at least 1: no domain error to guard against.
+    // The sum is at least 1, so there is no domain error to guard against.
     element: (w, [x], [top, sum]) => `(${x}-${top})-${unaryCode.log(w, sum!)}`,
   },
   softmaxGrad: {
@@ -65,7 +65,7 @@ export const logSoftmaxGrad = rowPlan(rowOps.logSoftmaxGrad);
 
 function rowPlan(op: RowOp): NamedPlan {
   return (inputs, [out]) => {
-    // A tensor without dimensions is one row of one element.
+    // A scalar is one row of one element.
     const length = out!.shape.at(-1) ?? 1;
     return length <= shortRow
       ? oneStage(op, inputs, out!, length)

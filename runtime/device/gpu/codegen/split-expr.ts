@@ -1,7 +1,7 @@
 import { E, type Expr } from '../../../ops/expr/expr.ts';
 import { nodesOf, operandsOf, withOperands } from '../../../ops/expr/expr-nodes.ts';
 
-/** Inputs that an expression reads, ascending. */
+/** Returns the inputs that an expression reads, in ascending order. */
 export function inputsOf(expr: Expr): readonly number[] {
   const found = new Set<number>();
   for (const node of nodesOf(expr)) if (node.kind === 'input') found.add(node.index);
@@ -11,11 +11,11 @@ export function inputsOf(expr: Expr): readonly number[] {
 export interface Split {
   /** Reads at most `limit` inputs. */
   readonly part: Expr;
-  /** The expression with the part replaced by input number `replacement`. */
+  /** The expression with the part replaced by input `replacement`. */
   readonly rest: Expr;
 }
 
-/** Takes a part out of an expression that reads too many inputs for one kernel. */
+/** Extracts a part of an expression that reads too many inputs for one kernel. */
 export function splitExpr(expr: Expr, limit: number, replacement: number): Split {
   const part = largestPart(expr, limit);
   const replaced = new Map<Expr, Expr>();
@@ -27,8 +27,8 @@ export function splitExpr(expr: Expr, limit: number, replacement: number): Split
 }
 
 /**
- * Goes down to the last node that reads too many; of its three children at most, one reads more than a
- * third of them, so that every split makes the rest smaller.
+ * Descends to the last node that reads too many inputs. One of its at most three children reads more than a third
+ * of them, so that every split makes the rest smaller.
  */
 function largestPart(expr: Expr, limit: number): Expr {
   const children = operandsOf(expr);

@@ -6,14 +6,14 @@ import { indexCode, storeLayout } from './index-code.ts';
 
 /** A view of an operand's elements in a kernel's source. */
 export interface ArrayRef {
-  /** The element at an index expression, which doesn't hold the operand's offset. */
+  /** Returns the element at an index expression that excludes the operand's offset. */
   at(index: string): string;
 }
 
-/** The thread's number, a float32 in every source. */
+/** The thread's index, a float32 in every source. */
 export const thread = 'i';
 
-/** Writes one stage: collects arrays, scalars and statements, and gives out unique names. */
+/** Writes one stage: collects arrays, scalars and statements, and generates unique names. */
 export class StageWriter {
   readonly #lines: string[] = [];
   readonly #inputs: Slot[] = [];
@@ -21,7 +21,7 @@ export class StageWriter {
   readonly #scalars: { readonly name: string; readonly scalar: Scalar }[] = [];
   #names = 0;
 
-  /** An array argument. `elementwise`: read nowhere but at the element that the thread writes. */
+  /** Adds an array argument. `elementwise` means it is only read at the element that the thread writes. */
   array(slot: Slot, elementwise = false): ArrayRef {
     let number = this.#inputs.findIndex((other) => sameSlot(other, slot));
     if (number < 0) {
@@ -55,14 +55,14 @@ export class StageWriter {
     return `t${this.#names++}`;
   }
 
-  /** A variable that holds the expression. */
+  /** Declares a variable with the value of the expression. */
   let(expression: string): string {
     const name = this.name();
     this.line(`let ${name}=${expression};`);
     return name;
   }
 
-  /** Index expressions of operands for the element of `shape` with number `of`. */
+  /** Returns index expressions of operands for element `of` of `shape`. */
   indices(
     shape: readonly number[],
     strides: readonly (readonly number[])[],
@@ -73,7 +73,7 @@ export class StageWriter {
     return indices.map((index) => this.let(index));
   }
 
-  /** `for (k = 0; k < count; k++) body`; gpu.js needs a literal bound. */
+  /** Writes `for (k = 0; k < count; k++) body`; gpu.js requires a literal bound. */
   loop(count: number, body: (k: string) => void): void {
     const k = this.name();
     this.line(`for(let ${k}=0;${k}<${count};${k}++){`);
@@ -82,15 +82,15 @@ export class StageWriter {
   }
 
   /**
-   * A stage that writes `result`, one thread per element of the target's shape. `base`: for a part of
-   * the target, its first element.
+   * Returns a stage that writes `result`, one thread per element of the target's shape. `base` is the first
+   * element of a part of the target.
    */
   into(target: Slot, meta: TensorMeta, result: string, base = 0): Stage {
     const layout = storeLayout(meta.shape, meta.strides, base);
     return this.#finish(target, sizeOf(meta.shape), layout, result);
   }
 
-  /** A stage that writes `result` to a contiguous scratch buffer. */
+  /** Returns a stage that writes `result` to a contiguous scratch buffer. */
   intoScratch(target: Slot, threads: number, result: string): Stage {
     return this.#finish(target, threads, null, result);
   }

@@ -1,4 +1,4 @@
-/** Users' kernels as source for gpu.js: over flat arrays, with the layouts of the operands baked in. */
+/** Compiles user kernels to gpu.js source: over flat arrays, with the operands' layouts baked in. */
 
 import {
   axisSizes,
@@ -28,7 +28,7 @@ export function userKernelPlan(
   return singleStage(w.into(output(0), out, result));
 }
 
-/** A loop of a kernel ends here, where float32 stops to count. */
+/** The iteration limit of loops in a kernel: beyond it, float32 can't count. */
 const mostIterations = 1 << 24;
 
 const axisNames = ['threadX', 'threadY', 'threadZ'] as const;
@@ -59,7 +59,7 @@ class Writer {
     this.#sizes = axisSizes(out.shape);
   }
 
-  /** The variable that holds the result: a function on the GPU has one exit. */
+  /** Returns the variable with the result: a GPU function has a single exit. */
   write({ body, locals }: KernelCode): string {
     const w = this.#w;
     const [x, y] = this.#sizes;
@@ -72,14 +72,14 @@ class Writer {
     return 'result';
   }
 
-  /** Writes statements so that a thread which has returned skips the rest. */
+  /** Writes statements that are skipped in threads that have returned. */
   #block(statements: readonly KernelStatement[], inLoop: boolean): void {
     const w = this.#w;
     let open = 0;
     statements.forEach((statement, i) => {
       this.#statement(statement, inLoop);
       const isLast = i === statements.length - 1;
-      // A loop is left by then.
+      // Returning exits a loop itself.
       if (isLast || inLoop || !mayReturn(statement)) return;
       w.line('if(returned<0.5){');
       open++;
@@ -119,7 +119,7 @@ class Writer {
     }
   }
 
-  /** The test and the update may take several lines, so they stand in the body. */
+  /** The test and the update may take several lines, so they are in the loop body. */
   #loop(loop: Extract<KernelStatement, { kind: 'loop' }>, inLoop: boolean): void {
     const w = this.#w;
     const [counter, later] = [w.name(), w.name()];
@@ -144,7 +144,7 @@ class Writer {
     this.#w.line(`if(${this.#test({ kind: 'not', x: test })}){break;}`);
   }
 
-  /** A name, or a literal: what is written several times must not be computed several times. */
+  /** Returns a name or a literal, so that repeated uses don't repeat the computation. */
   #number(number: KernelNumber): string {
     const w = this.#w;
     switch (number.kind) {
@@ -185,7 +185,7 @@ class Writer {
     return `(${x}-${low}>=0.5?${low}+1.0:${low})`;
   }
 
-  /** A series near 0, where drivers lose digits. */
+  /** Uses a series near 0, where drivers lose precision. */
   #nearZero(fn: 'log1p' | 'expm1', x: string): string {
     const w = this.#w;
     const far =
@@ -233,7 +233,7 @@ class Writer {
         return test.value ? '(1.0>0.0)' : '(1.0<0.0)';
       case 'compare': {
         const [x, y] = [w.let(this.#number(test.x)), w.let(this.#number(test.y))];
-        // SwiftShader finds NaN neither equal nor unequal to anything.
+        // In SwiftShader, NaN is neither equal nor unequal to anything.
         if (test.fn === 'ne') return `(${w.let(`(${x}===${y}?0.0:1.0)`)}>0.5)`;
         return `(${x}${signs[test.fn]}${y})`;
       }
@@ -247,7 +247,7 @@ class Writer {
   }
 }
 
-/** Functions that WGSL has, and whose special values nothing mends. */
+/** Functions that WGSL has and whose special values are left to the driver. */
 const native = ['acos', 'acosh', 'asin', 'asinh', 'atan', 'atanh', 'cosh', 'sinh', 'tan'] as const;
 
 type Native = (typeof native)[number];

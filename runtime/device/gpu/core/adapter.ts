@@ -1,9 +1,9 @@
 import { DeviceError } from '../../../errors/errors.ts';
 
-/** The environment variable that admits adapters without a GPU behind them. */
+/** The environment variable that allows software adapters. */
 const softwareVariable = 'TOSTATIC_GPU_SOFTWARE';
 
-/** An adapter's description of itself, in one line. */
+/** Returns an adapter's description of itself, in one line. */
 export function adapterName(info: GPUAdapterInfo): string {
   const facts = [info.vendor, info.architecture, info.description || info.device];
   return facts.filter((fact) => fact !== '').join('/') || 'unnamed adapter';
@@ -12,12 +12,12 @@ export function adapterName(info: GPUAdapterInfo): string {
 export const softwareNames =
   /swiftshader|llvmpipe|lavapipe|softpipe|mesa\/software|basic render|\bwarp\b/i;
 
-/** Adapters that compute on the CPU: correct, and far slower than our own CPU kernels. */
+/** Whether the adapter computes on the CPU: correct, but far slower than our own CPU kernels. */
 export function isSoftwareAdapter(info: GPUAdapterInfo): boolean {
   return info.isFallbackAdapter === true || softwareNames.test(adapterName(info));
 }
 
-/** True when the environment asks for software adapters; there is none in a page. */
+/** Whether the environment allows software adapters; pages have no environment. */
 export function softwareAsked(): boolean {
   return typeof process !== 'undefined' && process.env[softwareVariable] === '1';
 }

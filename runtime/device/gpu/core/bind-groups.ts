@@ -1,12 +1,12 @@
 import { invariant } from '../../../errors/invariant.ts';
 
-/** A compiled kernel in the terms of WebGPU. */
+/** A compiled kernel as WebGPU objects. */
 export interface Dispatched {
   readonly pipeline: GPUComputePipeline;
   readonly layout: GPUBindGroupLayout;
-  /** Size of the uniforms. */
+  /** The size of the uniforms. */
   readonly uniformBytes: number;
-  /** The layout has the place of the uniforms as a dynamic offset: a bind group serves every slot. */
+  /** Whether the layout has a dynamic offset for the uniforms, so that a bind group serves every slot. */
   readonly hasDynamicOffset: boolean;
 }
 
@@ -24,18 +24,18 @@ export interface Bindable {
 }
 
 /**
- * Bind groups kept per kernel. An eager step runs one kernel on some hundred sets of buffers, in the same order each
- * time: fewer would all be gone when they are needed again.
+ * The number of bind groups cached per kernel. An eager step runs a kernel on some hundred sets of buffers, in the
+ * same order each time: a smaller cache would evict all of them before they recur.
  */
 const keptPerKernel = 512;
 
-/** Bind groups by kernel and buffers. Nothing is kept of a kernel that is gone. */
+/** Bind groups by kernel and buffers. Those of collected kernels are dropped. */
 export class BindGroups {
   readonly #device: GPUDevice;
   readonly #uniforms: GPUBuffer;
   readonly #slotBytes: number;
   readonly #byKernel = new WeakMap<Dispatched, Map<string, BoundKernel>>();
-  /** Buffers by number, which no two of them share. */
+  /** A unique number for each buffer. */
   readonly #numbers = new WeakMap<Bindable, number>();
   #next = 0;
   #made = 0;
@@ -46,12 +46,12 @@ export class BindGroups {
     this.#slotBytes = slotBytes;
   }
 
-  /** How many were made. */
+  /** The number of bind groups created. */
   get made(): number {
     return this.#made;
   }
 
-  /** The one for a kernel with its uniforms in `slot`, on buffers in the order of their bindings. */
+  /** Returns the bind group for a kernel with its uniforms in `slot` and buffers in binding order. */
   of(kernel: Dispatched, buffers: readonly Bindable[], slot: number): BoundKernel {
     let known = this.#byKernel.get(kernel);
     if (!known) {
@@ -61,7 +61,7 @@ export class BindGroups {
     let key = kernel.hasDynamicOffset ? '' : `${slot}:`;
     for (const buffer of buffers) key += `${this.#numberOf(buffer)},`;
     const found = known.get(key);
-    // The last used is the last in the map.
+    // The map keeps least recently used entries first.
     if (found) known.delete(key);
     else if (known.size >= keptPerKernel) known.delete(known.keys().next().value!);
     const bound = found ?? this.#make(kernel, buffers, slot);

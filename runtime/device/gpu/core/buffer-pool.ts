@@ -15,9 +15,9 @@ import { MemoryCounter } from '../../../memory/stats.ts';
 import { BufferParts, BufferRegion } from './buffer-region.ts';
 import { noMemory } from './gpu-errors.ts';
 
-/** A device's own object for a buffer. */
+/** A device's handle to a buffer. */
 export interface CheckedHandle {
-  /** Resolves to why the buffer could not be made, or to null; omitted where it is known to be there. */
+  /** Resolves to the reason why the buffer could not be created, or to null; omitted if it is known to exist. */
   readonly checked?: Promise<GPUError | null>;
 }
 
@@ -25,10 +25,10 @@ export interface BufferHandle extends CheckedHandle {
   readonly buffer: GPUBuffer;
 }
 
-/** One GPU buffer. Its address is ours alone: WebGPU shows none. */
+/** One GPU buffer. Its address is virtual, because WebGPU exposes none. */
 export type PoolBuffer<H extends CheckedHandle = BufferHandle> = H & BufferState;
 
-/** A buffer of which WebGPU may still say that there is none. */
+/** A buffer whose creation WebGPU may still report as failed. */
 type MadeBuffer<H extends CheckedHandle> = H & {
   -readonly [K in keyof BufferState]: BufferState[K];
 };
@@ -36,56 +36,57 @@ type MadeBuffer<H extends CheckedHandle> = H & {
 interface BufferState {
   readonly ptr: number;
   readonly bytes: number;
-  /** Bytes that were asked for: what a tensor writes to replace its contents. */
+  /** The requested bytes, which a tensor overwrites to replace its contents. */
   used: number;
-  /** Where it begins in the device's buffer, in bytes: a part of a region does not begin at 0. */
+  /** The start in the device's buffer, in bytes; nonzero for parts of a region. */
   readonly start: number;
-  /** Why its contents are worthless: the kernel that should have written them failed. */
+  /** The error that invalidates its contents: the kernel that should have written them failed. */
   failure: Error | null;
-  /** Why there is no memory behind it, whatever is written to it: it has no next owner. */
+  /** The error if it has no memory; such a buffer is never reused. */
   readonly missing: Error | null;
-  /** True until WebGPU has said whether there is memory behind it. */
+  /** Whether WebGPU has yet to confirm that it has memory. */
   readonly unconfirmed: boolean;
-  /** Buffers that its contents were computed from while these were unconfirmed. */
+  /** Buffers that its contents were computed from while those were unconfirmed. */
   sources: readonly Pick<BufferState, 'missing' | 'unconfirmed'>[];
 }
 
-/** Where the pool gets buffers and gives them back. */
+/** Creates and destroys the pool's buffers. */
 export interface BufferSource<H extends CheckedHandle = BufferHandle> {
   readonly maxBufferBytes: number;
   /** The source of the limit, for errors. */
   readonly limitedBy: string;
-  /** Parts of a buffer that kernels bind begin at multiples of it; omitted: kernels bind whole buffers. */
+  /** The alignment of buffer parts that kernels bind; if omitted, kernels bind whole buffers. */
   readonly partAlignment?: number;
   createBuffer(bytes: number): H;
-  /** Called when work that was issued earlier may still use the buffer. */
+  /** May be called while previously issued work still uses the buffer. */
   destroyBuffer(buffer: PoolBuffer<H>): void;
-  /** WebGPU has said that it could not make the buffer. */
+  /** Called when WebGPU reports that it could not create the buffer. */
   noteMissing?(buffer: PoolBuffer<H>): void;
-  /** The buffer begins another life, in the order of issue. */
+  /** Called when the buffer is reused, in the order of issue. */
   reuseBuffer(buffer: PoolBuffer<H>): void;
 }
 
-/** Idle buffers above this, and above what is in use, go back to the GPU when a new one is made. */
+/** Idle buffers beyond this, and beyond the bytes in use, are destroyed when a new one is created. */
 const keptIdleBytes = 64 * 2 ** 20;
 
 /**
- * Every allocation is a buffer of its own, except in the regions that plans lay out. Freed buffers wait for an allocation of the same size; all work passes one queue in order,
- * so a buffer may have its next owner while its last one's kernels still run.
+ * Allocates a separate buffer each time, except in regions laid out by plans. Freed buffers wait for an allocation
+ * of the same size. All work passes through one queue in order, so a buffer may be reused while kernels of its
+ * last owner are still running.
  */
 export class BufferPool<H extends CheckedHandle = BufferHandle> implements Allocator {
   readonly counter: MemoryCounter;
-  /** Undefined where kernels bind whole buffers. */
+  /** Undefined if kernels bind whole buffers. */
   readonly openRegion?: (bytes: number) => Region;
   readonly regionLimits?: RegionLimits;
   readonly #source: BufferSource<H>;
   readonly #used = new Map<number, PoolBuffer<H>>();
-  /** By size, within a size by descending address; sizes in the order of their last use. */
+  /** Idle buffers by size, in descending address order; sizes in the order of their last use. */
   readonly #idle = new Map<number, PoolBuffer<H>[]>();
   #idleBytes = 0;
   /** The parts of regions in each buffer. */
   readonly #parts = new WeakMap<PoolBuffer<H>, BufferParts<H>>();
-  /** Buffers get consecutive ranges of addresses; 0 is the empty tensor's. */
+  /** Buffers get consecutive address ranges; 0 is the empty tensor's. */
   #nextPtr = alignment;
 
   constructor(device: string, source: BufferSource<H>) {
@@ -147,13 +148,13 @@ export class BufferPool<H extends CheckedHandle = BufferHandle> implements Alloc
     else this.#keep(buffer);
   }
 
-  /** For the next allocation of its size. */
+  /** Keeps a buffer for the next allocation of its size. */
   #keep(buffer: PoolBuffer<H>): void {
     const same = this.#idle.get(buffer.bytes) ?? [];
-    // A step whose buffers are idle before and after it gets the same ones each time, in whatever order they were freed.
+    // Sorted, so that a step gets the same buffers each time, in whatever order they were freed.
     const next = same.findIndex(({ ptr }) => ptr < buffer.ptr);
     same.splice(next < 0 ? same.length : next, 0, buffer);
-    // Last in the map: sizes that are no longer freed are evicted first.
+    // Moves the size to the end of the map: sizes that are no longer freed are evicted first.
     this.#idle.delete(buffer.bytes);
     this.#idle.set(buffer.bytes, same);
     this.#idleBytes += buffer.bytes;
@@ -168,14 +169,14 @@ export class BufferPool<H extends CheckedHandle = BufferHandle> implements Alloc
     }
   }
 
-  /** Runs `body` with buffers of these sizes, in bytes, and frees them after it. */
+  /** Runs `body` with buffers of these sizes, in bytes, and frees them afterwards. */
   withScratch(sizes: readonly number[], body: (buffers: readonly PoolBuffer<H>[]) => void): void {
     const ptrs: number[] = [];
     try {
       for (const bytes of sizes) ptrs.push(this.alloc(bytes));
       body(ptrs.map((ptr) => this.at(ptr)));
     } finally {
-      // What was issued runs before anything that the buffers' next owners issue.
+      // The issued work runs before anything that the buffers' next owners issue.
       ptrs.forEach((ptr, i) => void this.free(ptr, sizes[i]!));
     }
   }
@@ -184,14 +185,14 @@ export class BufferPool<H extends CheckedHandle = BufferHandle> implements Alloc
     return { free: this.#idleBytes, largest: Math.max(0, ...this.#idle.keys()) };
   }
 
-  /** The buffer of an allocated address. */
+  /** Returns the buffer at an allocated address. */
   at(ptr: number): PoolBuffer<H> {
     const buffer = this.#used.get(ptr);
     invariant(buffer !== undefined, `GPU address ${ptr} is not allocated`);
     return buffer;
   }
 
-  /** Gives idle buffers back to the GPU, the longest unused sizes first, until `bytes` are left. */
+  /** Destroys idle buffers, least recently used sizes first, until `bytes` are left. */
   trim(bytes = 0): void {
     for (const [size, buffers] of this.#idle) {
       while (buffers.length > 0 && this.#idleBytes > bytes) {
@@ -245,7 +246,7 @@ export class BufferPool<H extends CheckedHandle = BufferHandle> implements Alloc
     try {
       return this.#source.createBuffer(bytes);
     } catch (cause) {
-      // Of a device that is gone.
+      // The device is gone.
       if (cause instanceof DeviceError) throw cause;
       throw noMemory(bytes, cause);
     }
@@ -262,7 +263,7 @@ export class BufferPool<H extends CheckedHandle = BufferHandle> implements Alloc
       this.#idleBytes -= buffer.bytes;
       this.#giveUp(buffer);
     }
-    // The idle buffers may take the memory that the next one needs.
+    // Idle buffers may occupy the memory needed.
     this.trim();
   }
 

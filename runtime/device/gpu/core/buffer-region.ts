@@ -2,10 +2,10 @@ import { alignedBytes } from '../../../memory/allocator.ts';
 import { Region, type RegionOwner } from '../../../memory/region.ts';
 import type { CheckedHandle, PoolBuffer } from './buffer-pool.ts';
 
-/** Parts are remembered until there are this many of one buffer: those of a few programs. */
+/** The number of cached parts of one buffer, enough for a few programs. */
 const mostParts = 4096;
 
-/** Parts of one buffer: each run of a program finds those of the run before, and with them its bind groups. */
+/** The parts of one buffer, cached so that each run of a program reuses those of the last run and their bind groups. */
 export class BufferParts<H extends CheckedHandle> {
   readonly #whole: PoolBuffer<H>;
   readonly #known = new Map<string, PoolBuffer<H>>();
@@ -47,8 +47,9 @@ interface Pool<H extends CheckedHandle> extends RegionOwner {
 }
 
 /**
- * One buffer in which a plan says where everything lies. WebGPU binds no buffer both to read only and to write in one
- * dispatch, but any number of parts to write that don't overlap: kernels declare those that they only read so, too.
+ * One buffer laid out by a plan. WebGPU can't bind one buffer both as read-only and as writable in a dispatch, but
+ * any number of non-overlapping writable parts: kernels therefore also declare parts that they only read as
+ * writable.
  */
 export class BufferRegion<H extends CheckedHandle> extends Region {
   readonly #pool: Pool<H>;

@@ -2,7 +2,7 @@ import type { KernelTiming } from '../../../profiler/spans.ts';
 import { type Bindable, BindGroups, type BoundKernel, type Dispatched } from './bind-groups.ts';
 import { KernelClock } from './kernel-clock.ts';
 
-/** Numbers of workgroups along x, y and z. */
+/** Workgroup counts along x, y and z. */
 export type Groups = readonly [x: number, y: number, z: number];
 
 /** Counts since the device was opened. */
@@ -12,23 +12,23 @@ export interface CommandCounts {
   readonly bindGroups: number;
 }
 
-/** Dispatches in one submit: the GPU starts on a long sequence before the host has encoded all of it. */
+/** Dispatches per submit: the GPU starts on a long sequence before JavaScript has encoded all of it. */
 const slots = 256;
 
 /** Bytes of uniforms per slot: a multiple of every adapter's `minUniformBufferOffsetAlignment`. */
 const slotBytes = 256;
 
-/** Where each slot begins, as `setBindGroup` reads dynamic offsets. */
+/** The offset of each slot, in the form that `setBindGroup` reads dynamic offsets. */
 const slotOffsets = Uint32Array.from({ length: slots }, (_, slot) => slot * slotBytes);
 
 const usage = { copyTarget: 8, uniform: 64 } as const;
 
 /**
- * Commands on their way to one submit. The n-th dispatch of a batch has the n-th slot of one uniform buffer, uploaded
- * once per submit. A batch is submitted when it is full, by `flush()`, and at the end of the current microtask.
+ * Commands of the next submit. Dispatch n of a batch has slot n of a uniform buffer, which is uploaded once per
+ * submit. A batch is submitted when it is full, by `flush()`, and at the end of the current microtask.
  */
 export class CommandBatch {
-  /** The uniforms of the batch, by words. */
+  /** The batch's uniforms as words. */
   readonly u32: Uint32Array;
   readonly i32: Int32Array;
   readonly f32: Float32Array;
@@ -39,19 +39,19 @@ export class CommandBatch {
   readonly #onError: (cause: unknown) => void;
   #encoder: GPUCommandEncoder | null = null;
   #pass: GPUComputePassEncoder | null = null;
-  /** Set in the pass. */
+  /** The pipeline set in the pass. */
   #pipeline: GPUComputePipeline | null = null;
-  /** Made for the first profile. */
+  /** Created for the first profile. */
   #clock: KernelClock | null = null;
-  /** Receives the time of the next dispatch; null: it is not measured. */
+  /** Receives the time of the next dispatch; null if it is not measured. */
   timing: KernelTiming | null = null;
-  /** Slots in use. */
+  /** The number of used slots. */
   #used = 0;
   #scheduled = false;
   #dispatches = 0;
   #submits = 0;
 
-  /** `onError` receives what a submit at the end of a microtask throws. */
+  /** `onError` receives exceptions of a submit at the end of a microtask. */
   constructor(device: GPUDevice, onError: (cause: unknown) => void) {
     this.#device = device;
     this.#onError = onError;
@@ -71,21 +71,21 @@ export class CommandBatch {
     };
   }
 
-  /** The first word of the next dispatch's uniforms, which the caller writes before `dispatch`. */
+  /** Returns the first word of the next dispatch's uniforms, which the caller writes before `dispatch`. */
   nextUniforms({ uniformBytes }: Dispatched): number {
     if (this.#used + slotsOf(uniformBytes) > slots) this.flush();
     return this.#used * (slotBytes / 4);
   }
 
   /**
-   * A kernel on buffers in the order of their bindings, for the next dispatch; for any one if the place of its uniforms
-   * is a dynamic offset.
+   * Binds a kernel to buffers in binding order, for the next dispatch; for any dispatch if its uniforms have a
+   * dynamic offset.
    */
   bind(kernel: Dispatched, buffers: readonly Bindable[]): BoundKernel {
     return this.#bindGroups.of(kernel, buffers, this.#used);
   }
 
-  /** One dispatch after everything encoded before. */
+  /** Encodes a dispatch after all previously encoded commands. */
   dispatch({ kernel, group }: BoundKernel, groups: Groups): void {
     const { pipeline, hasDynamicOffset, uniformBytes } = kernel;
     const { timing } = this;
@@ -116,7 +116,7 @@ export class CommandBatch {
     encoder.copyBufferToBuffer(from, fromByte, to, toByte, bytes);
   }
 
-  /** Submits what is encoded; the queue's own writes and maps come after it. */
+  /** Submits the encoded commands; the queue's own writes and maps come afterwards. */
   flush(): void {
     const encoder = this.#encoder;
     if (!encoder) return;
@@ -165,7 +165,7 @@ export class CommandBatch {
   }
 }
 
-/** A kernel of many uniforms takes several slots. */
+/** Returns the number of slots; a kernel with many uniforms takes several. */
 function slotsOf(uniformBytes: number): number {
   return Math.max(1, Math.ceil(uniformBytes / slotBytes));
 }

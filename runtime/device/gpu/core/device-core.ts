@@ -4,7 +4,7 @@ import type { CommandCounts } from './command-batch.ts';
 import type { Words } from './element-storage.ts';
 import type { KernelText } from './kernel-text.ts';
 
-/** An operand's first element. */
+/** The location of an operand's first element. */
 export interface Place<H extends CheckedHandle = BufferHandle> {
   readonly buffer: PoolBuffer<H>;
   readonly offset: number;
@@ -20,19 +20,19 @@ export interface WordSpan<H extends CheckedHandle = BufferHandle> extends WordPl
   readonly count: number;
 }
 
-/** One op that the host computes. */
+/** One op computed by JavaScript on the CPU. */
 export interface HostRun<H extends CheckedHandle = BufferHandle> {
   readonly op: string;
   readonly reads: readonly WordSpan<H>[];
   readonly writes: readonly WordPlace<H>[];
-  /** From what was read to what is written, in their orders; throws what the op throws. */
+  /** Computes the values to write from the values read, each in order; throws the op's errors. */
   readonly compute: (values: readonly Words[]) => readonly Words[];
 }
 
-/** One run of a kernel of gpu.js. */
+/** One run of a gpu.js kernel. */
 export interface StageRun<H extends CheckedHandle = BufferHandle> {
   readonly op: string;
-  /** Identifies `text` in a cache. */
+  /** The cache key of `text`. */
   readonly key: string;
   readonly text: KernelText;
   readonly target: Place<H>;
@@ -42,45 +42,45 @@ export interface StageRun<H extends CheckedHandle = BufferHandle> {
 }
 
 export interface KernelStats {
-  /** Since the start. */
+  /** Since the device was opened. */
   readonly compiled: number;
-  /** Kernels among those in our own WGSL, and those of them whose threads write elements of one word. */
+  /** The number of kernels in our own WGSL, and of those whose threads write elements of one word. */
   readonly wgsl: number;
   readonly atomic: number;
-  /** Launches in our own WGSL with all operands at the places of the launch before. */
+  /** Launches of our own WGSL with all operands at the same locations as in the previous launch. */
   readonly repeated: number;
-  /** Kept now. */
+  /** Currently cached. */
   readonly cached: number;
 }
 
 /**
- * The services of a browser API (WebGPU, WebGL2) to a device: buffers whose handles are `H`, kernels of gpu.js, and one
- * order in which everything happens.
+ * Services of a browser API (WebGPU, WebGL2) for a device: buffers with handles `H`, gpu.js kernels, and a single
+ * order of execution.
  */
 export interface DeviceCore<H extends CheckedHandle = BufferHandle> {
   readonly pool: BufferPool<H>;
-  /** Operands and results that one kernel may have. */
+  /** The maximum number of operands and results of a kernel. */
   readonly mostBuffers: number;
   readonly commandCounts: CommandCounts;
   readonly kernelStats: KernelStats;
-  /** The driver has taken the device away: nothing can be done with it any more. */
+  /** Whether the device is lost, after which it is unusable. */
   readonly isLost: boolean;
-  /** Resolves with the driver's words once it is lost; not when it is closed. */
+  /** Resolves with the driver's message when the device is lost; not when it is closed. */
   readonly lost: Promise<string>;
-  /** Throws DeviceError when the device is closed or lost. */
+  /** Throws DeviceError if the device is closed or lost. */
   place(operand: Operand, op: string): Place<H>;
-  /** Scratch of these sizes, in bytes, for what `body` issues; counted like any other memory. */
+  /** Provides scratch memory of these sizes, in bytes, to the work of `body`; counted like any other memory. */
   withScratch(bytes: readonly number[], body: (buffers: readonly PoolBuffer<H>[]) => void): void;
-  /** Starts a kernel's build. Throws DeviceError for what gpu.js can't translate. */
+  /** Starts building a kernel. Throws DeviceError if gpu.js can't translate it. */
   startBuild(op: string, key: string, text: KernelText): void;
   runStage(run: StageRun<H>): void;
   copy(from: WordSpan<H>, to: WordPlace<H>): void;
   computeOnHost(run: HostRun<H>): void;
-  /** `data` must not change afterwards, unless `kept` is false: then it is copied when it must wait. */
+  /** `data` must not change afterwards, unless `kept` is false: then it is copied if it has to wait. */
   write(data: Words, to: WordPlace<H>, kept: boolean): void;
-  /** Reads after everything issued before. */
+  /** Reads after all previously issued work. */
   read(from: WordSpan<H>, op: string): Promise<Words>;
-  /** Resolves when the GPU has finished everything issued before. */
+  /** Resolves when the GPU has finished all previously issued work. */
   synchronize(): Promise<void>;
   close(): Promise<void>;
 }

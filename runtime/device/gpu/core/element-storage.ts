@@ -1,22 +1,22 @@
 import { DTypeError } from '../../../errors/errors.ts';
 import { type DType, dtypes, newTypedArray, type TypedArray } from '../../../spec/dtype.ts';
 
-/** A buffer's contents, in 32-bit words. */
+/** A buffer's contents as 32-bit words. */
 export type Words = Uint32Array<ArrayBuffer>;
 
 /** How a device stores elements. */
 export interface ElementStorage {
-  /** Bytes of an element. Throws DTypeError for a dtype that the device doesn't store. */
+  /** Returns the bytes of an element. Throws DTypeError for an unsupported dtype. */
   bytesOf(dtype: DType): number;
-  /** Elements as they are stored, from the start of a word; the array's own memory where it has just that. */
+  /** Returns elements as stored, starting at a word boundary; the array's own memory if it has that form. */
   toWords(data: TypedArray, dtype: DType): Words;
-  /** `count` elements from number `first` of the words on, maybe in the words' own memory. */
+  /** Returns `count` elements, starting at element `first` of the words, possibly sharing the words' memory. */
   fromWords(words: Words, dtype: DType, count: number, first?: number): TypedArray;
 }
 
 const wordBytes = 4;
 
-/** Elements in the bytes of their own dtype, for kernels in WGSL. */
+/** Stores elements in their own dtype, for WGSL kernels. */
 export const typedStorage: ElementStorage = {
   bytesOf: (dtype) => {
     if (dtype !== 'float64') return dtypes[dtype].bytes;
@@ -35,10 +35,10 @@ export const typedStorage: ElementStorage = {
   },
 };
 
-/** Dtypes whose elements are float32 for kernels of gpu.js. */
+/** Dtypes that gpu.js kernels process as float32. */
 const floats: readonly DType[] = ['float32', 'int32', 'bool'];
 
-/** Every element as a float32, for kernels of gpu.js, which know no other type. */
+/** Stores every element as float32, for gpu.js kernels, which know no other type. */
 export const floatStorage: ElementStorage = {
   bytesOf: (dtype) => {
     if (floats.includes(dtype)) return wordBytes;
@@ -57,7 +57,7 @@ export const floatStorage: ElementStorage = {
   },
 };
 
-/** The bytes of an array as words, the last one filled up; the array's own memory where WebGPU can take that. */
+/** Returns an array's bytes as words, padding the last one; the array's own memory if WebGPU accepts it. */
 export function wordsOf(data: TypedArray): Words {
   const { buffer, byteOffset, byteLength } = data;
   const count = Math.ceil(byteLength / wordBytes);
@@ -68,16 +68,16 @@ export function wordsOf(data: TypedArray): Words {
   return words;
 }
 
-/** Elements in the words that have them. */
+/** The words that contain a range of elements. */
 export interface ElementSpan {
-  /** The first word, and their number. */
+  /** The first word and the number of words. */
   readonly first: number;
   readonly count: number;
-  /** Elements of the first word before those that are meant. */
+  /** Elements of the first word before the range. */
   readonly skipped: number;
 }
 
-/** The words that have `count` elements of this many bytes from number `offset` on. */
+/** Returns the words with `count` elements of this size, starting at element `offset`. */
 export function spanOf(offset: number, count: number, bytes: number): ElementSpan {
   const perWord = wordBytes / bytes;
   const first = Math.floor(offset / perWord);
@@ -97,7 +97,7 @@ function unstored(dtype: DType, expected: string, why: string): DTypeError {
   });
 }
 
-/** Largest magnitude up to which float32 holds every integer. */
+/** The largest magnitude up to which float32 represents every integer. */
 const maxExactInteger = 2 ** 24;
 
 function refuseInexact(data: TypedArray): void {

@@ -2,15 +2,15 @@ import { sizeOf } from '../../../spec/shape.ts';
 import type { Attrs } from '../../kernel-op.ts';
 import type { TensorMeta } from '../../tensor-meta.ts';
 
-/** A contiguous tensor as [outer, rows, inner], of which an index tensor [dimensions, chosen] names rows. */
+/** A contiguous tensor as [outer, rows, inner], whose rows an index tensor [dimensions, selected] selects. */
 export interface Entries {
   readonly outer: number;
-  /** Sizes of the dimensions that have an index. */
+  /** The sizes of the indexed dimensions. */
   readonly sizes: readonly number[];
   readonly rows: number;
   readonly inner: number;
   readonly chosen: number;
-  /** Whether −1 is the last. */
+  /** Whether −1 selects the last row. */
   readonly wraps: boolean;
 }
 

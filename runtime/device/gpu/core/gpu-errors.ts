@@ -2,7 +2,7 @@ import { DeviceError, OutOfMemoryError } from '../../../errors/errors.ts';
 import type { UserPosition } from '../../../errors/position.ts';
 import { messageOf } from './node-webgpu.ts';
 
-/** gpu.js or the driver took offence at a kernel's text. */
+/** Returns the error for a kernel text that gpu.js or the driver rejected. */
 export function buildError(op: string, cause: unknown, at?: UserPosition): DeviceError {
   return new DeviceError({
     what: `${op}: its GPU kernel could not be built`,
@@ -14,7 +14,7 @@ export function buildError(op: string, cause: unknown, at?: UserPosition): Devic
   });
 }
 
-/** A view of a tensor that kernels of gpu.js can't number the elements of. */
+/** Returns the error for a view whose elements gpu.js kernels can't index. */
 export function tooLargeForGpuJs(op: string, bytes: number): DeviceError {
   return new DeviceError({
     what: `${op}: its GPU kernel numbers elements in float32`,
@@ -24,7 +24,7 @@ export function tooLargeForGpuJs(op: string, bytes: number): DeviceError {
   });
 }
 
-/** WebGPU or WebGL failed: no memory, a lost device. */
+/** Returns the error for a failure of WebGPU or WebGL: out of memory, a lost device. */
 export function runError(op: string, cause: unknown): DeviceError {
   return new DeviceError({
     what: `${op}: the GPU failed`,
@@ -36,7 +36,7 @@ export function runError(op: string, cause: unknown): DeviceError {
   });
 }
 
-/** Something was asked of a GPU that was shut down. */
+/** Returns the error for a request to a closed GPU. */
 export function closedError(op: string): DeviceError {
   return new DeviceError({
     what: `${op}: the GPU was shut down`,
@@ -46,10 +46,10 @@ export function closedError(op: string): DeviceError {
   });
 }
 
-/** WebGPU's report on a lost device. */
+/** WebGPU's report of a lost device. */
 export type LostInfo = Pick<GPUDeviceLostInfo, 'reason' | 'message'>;
 
-/** The driver was reset, the GPU was taken away: nothing on the device is there any more. */
+/** Returns the error for a lost device: the driver was reset or the GPU removed, and all its data is gone. */
 export function lostError(op: string, { reason, message }: LostInfo): DeviceError {
   return new DeviceError({
     what: `${op}: the GPU was lost`,
@@ -59,7 +59,7 @@ export function lostError(op: string, { reason, message }: LostInfo): DeviceErro
   });
 }
 
-/** The op that a buffer was made for, and the user's line. */
+/** The op that requested a buffer, and the user's line. */
 export interface Wanted {
   readonly op: string;
   readonly at: UserPosition | undefined;
@@ -81,7 +81,7 @@ export function noMemory(
   });
 }
 
-/** Dawn adds a line for each call that it was in. */
+/** Returns the first line; Dawn adds a line for each enclosing call. */
 function firstLine(text: string): string {
   return text.split('\n')[0]!;
 }

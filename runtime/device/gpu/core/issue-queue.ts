@@ -1,24 +1,24 @@
-/** Work that must wait for nothing, or for one kernel's first build. */
+/** Work that can run immediately, or must wait for a kernel's first build. */
 export interface Task {
-  /** Null when it can run immediately; settles when it can, never rejects. */
+  /** Returns null if it can run immediately; otherwise a promise that settles when it can and never rejects. */
   waitsFor(): Promise<void> | null;
   run(): void;
 }
 
 /**
- * Everything that touches the GPU, in the order of issue. A kernel's first build is the only thing that
- * takes time before submission; what is issued meanwhile waits after it, and everything else runs immediately.
+ * Executes all GPU work in the order of issue. Only a kernel's first build delays work before submission; work
+ * issued meanwhile waits after it, otherwise work runs immediately.
  */
 export class IssueQueue {
   #waiting: Task[] = [];
   #drained: Promise<void> | null = null;
 
-  /** True while something waits for a build. */
+  /** Whether anything is waiting for a build. */
   get busy(): boolean {
     return this.#drained !== null;
   }
 
-  /** Resolves when everything issued so far was submitted. */
+  /** Resolves when everything issued so far has been submitted. */
   async idle(): Promise<void> {
     await this.#drained;
   }
@@ -32,7 +32,7 @@ export class IssueQueue {
     this.#drained ??= this.#drain();
   }
 
-  /** For work that waits for nothing itself. */
+  /** Issues work that doesn't wait for anything itself. */
   issueNow(run: () => void): void {
     this.issue({ waitsFor: () => null, run });
   }

@@ -1,8 +1,8 @@
-/** Compiled kernels by their text, the least recently used one destroyed when there are too many. */
+/** Compiled kernels by text; the least recently used one is destroyed if there are too many. */
 export class KernelCache<Text, Kernel> {
   readonly #capacity: number;
   readonly #compile: (text: Text) => Kernel;
-  /** Called when work issued earlier may still need the kernel. */
+  /** May be called while previously issued work still needs the kernel. */
   readonly #destroy: (kernel: Kernel) => void;
   /** In the order of last use. */
   readonly #kernels = new Map<string, Kernel>();
@@ -22,7 +22,7 @@ export class KernelCache<Text, Kernel> {
     return this.#kernels.size;
   }
 
-  /** Number of compilations since the start. */
+  /** The number of compilations since the device was opened. */
   get compiled(): number {
     return this.#compiled;
   }

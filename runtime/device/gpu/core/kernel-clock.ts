@@ -1,6 +1,6 @@
 import type { KernelTiming } from '../../../profiler/spans.ts';
 
-/** By value: WebGPU's globals for them don't exist everywhere. */
+/** Constants by value, because WebGPU's globals don't exist everywhere. */
 const usage = { mapRead: 1, copySource: 4, copyTarget: 8, queryResolve: 512 } as const;
 const mapModeRead = 1;
 
@@ -9,17 +9,17 @@ const stampsPerDispatch = 2;
 const stampBytes = 8;
 
 /**
- * The GPU's own times of dispatches, while a profile is recorded: each has a pass of its own, around which the GPU
- * notes the time. They are read after the submit, in which nothing waits for them.
+ * Measures dispatches by the GPU's clock while a profile is recorded: each dispatch has its own pass with
+ * timestamps. They are read asynchronously after the submit.
  */
 export class KernelClock {
   readonly #device: GPUDevice;
   readonly #querySet: GPUQuerySet;
   readonly #resolved: GPUBuffer;
-  /** Dispatches of the batch that are timed. */
+  /** The timed dispatches of the batch. */
   #timings: KernelTiming[] = [];
 
-  /** `mostDispatches`: of one batch. */
+  /** `mostDispatches` is the limit per batch. */
   constructor(device: GPUDevice, mostDispatches: number) {
     this.#device = device;
     const count = mostDispatches * stampsPerDispatch;
@@ -28,7 +28,7 @@ export class KernelClock {
     this.#resolved = device.createBuffer({ size, usage: usage.queryResolve | usage.copySource });
   }
 
-  /** Where the next pass notes its times, which `timing` is told. */
+  /** Returns the descriptor of the next pass, whose time is reported to `timing`. */
   next(timing: KernelTiming): GPUComputePassDescriptor {
     const first = this.#timings.push(timing) * stampsPerDispatch - stampsPerDispatch;
     return {
@@ -40,7 +40,7 @@ export class KernelClock {
     };
   }
 
-  /** Encodes that times are kept, after the last pass. Returns what reads them once that is submitted. */
+  /** Encodes the resolution of timestamps after the last pass. Returns a function that reads them after the submit. */
   finish(encoder: GPUCommandEncoder): () => void {
     const timings = this.#timings;
     if (timings.length === 0) return () => {};
@@ -59,7 +59,7 @@ export class KernelClock {
       const stamps = new BigUint64Array(staging.getMappedRange());
       timings.forEach((timing, i) => {
         const [start, end] = [stamps[i * 2]!, stamps[i * 2 + 1]!];
-        // Zeros where the submit failed; some drivers reset their clocks.
+        // They are zero if the submit failed; some drivers reset their clocks.
         const isTime = end > 0n && end >= start;
         timing.end(isTime ? Number(end - start) / 1e6 : null);
       });

@@ -1,20 +1,20 @@
-/** A kernel for gpu.js, as text. Equal keys are equal kernels. */
+/** The text of a gpu.js kernel. Equal keys mean equal kernels. */
 export interface KernelText {
   /** `function(a0,o0){…}`; arrays first, then numbers. */
   readonly source: string;
-  /** Number of invocations. */
+  /** The number of invocations. */
   readonly threads: number;
   readonly arrays: number;
   readonly scalars: number;
   /** Where thread `i` stores; null for element `i`. */
   readonly layout: StoreLayout | null;
-  /** The number that is added to every index of the store. */
+  /** The argument that is added to every store index. */
   readonly storeOffset: string | null;
-  /** Arrays that are the output buffer itself: WebGPU binds no buffer both to read and to write. */
+  /** Arrays that are the output buffer itself, since WebGPU can't bind a buffer for both reading and writing. */
   readonly aliases: readonly number[];
 }
 
-/** Elements of a buffer that the threads of a kernel write, in the order of nested loops from the outermost. */
+/** The elements of a buffer that a kernel's threads write, as nested loops from the outermost. */
 export interface StoreLayout {
   readonly loops: readonly { readonly size: number; readonly stride: number }[];
   /** The first thread's element. */

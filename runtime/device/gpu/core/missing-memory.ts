@@ -1,6 +1,6 @@
 import type { CheckedHandle, PoolBuffer } from './buffer-pool.ts';
 
-/** Why a buffer has no memory, or was computed from one that has none; null: neither is known. */
+/** Returns the error if a buffer has no memory, or was computed from one without; null if no such error is known. */
 export function missingOf<H extends CheckedHandle>({
   missing,
   sources,
@@ -9,14 +9,14 @@ export function missingOf<H extends CheckedHandle>({
   return sources.find((source) => source.missing)?.missing ?? null;
 }
 
-/** Why a buffer has no contents; null: it has. */
+/** Returns the error if a buffer has no valid contents; null if it has. */
 export function failureOf<H extends CheckedHandle>(buffer: PoolBuffer<H>): Error | null {
   return buffer.failure ?? missingOf(buffer);
 }
 
 /**
- * Notes which of the buffers that `writes` were computed from may turn out to have no memory: WebGPU drops such work, and
- * says so later. Nothing of their old contents remains in those that were `replaced`.
+ * Notes the unconfirmed buffers that the `writes` were computed from: if they have no memory, WebGPU drops such
+ * work and reports it later. Old contents of `replaced` buffers don't matter any more.
  */
 export function noteSources<H extends CheckedHandle>(
   reads: readonly PoolBuffer<H>[],

@@ -1,16 +1,16 @@
 import { DeviceError } from '../../../errors/errors.ts';
 
-/** The part of the package `webgpu` (Dawn for Node) that we use. */
+/** The parts of the package `webgpu` (Dawn for Node) that are used. */
 interface WebGpuPackage {
   readonly create: (options: readonly string[]) => GPU;
   readonly globals: object;
 }
 
-/** Dawn rounds the times of kernels to 0.1 ms, to hide them from pages; here nothing is to be hidden. */
+/** Dawn rounds kernel times to 0.1 ms, to protect against pages; Node needs no protection. */
 const roundedTimes = 'timestamp_quantization';
 /**
- * With Vulkan's extension SwiftShader zeroes the memory of a workgroup by an instruction per word: kernels that have some
- * kilobytes take seconds to compile. Without it Dawn writes a loop.
+ * With this Vulkan extension, SwiftShader zeroes workgroup memory with an instruction per word: kernels with
+ * several kilobytes take seconds to compile. Without it, Dawn writes a loop.
  */
 const zeroedByDriver = 'use_vulkan_zero_initialize_workgroup_memory_extension';
 
@@ -38,10 +38,7 @@ async function loadPackage(packageName: string): Promise<WebGpuPackage> {
   }
 }
 
-/**
- * Sees to it that `navigator.gpu` exists, which is where gpu.js looks. The function returned takes
- * back what was put there.
- */
+/** Ensures that `navigator.gpu` exists, which gpu.js uses. The returned function undoes this. */
 export async function provideWebGpu({
   allowSoftware,
   packageName = webGpuPackage,
@@ -49,7 +46,7 @@ export async function provideWebGpu({
   if (typeof navigator !== 'undefined' && navigator.gpu) return () => {};
   const { create, globals } = await loadPackage(packageName);
   Object.assign(globalThis, globals);
-  // Node 20 has no navigator; later ones have one without `gpu`.
+  // Node 20 has no navigator; later versions have one without `gpu`.
   const ownNavigator = typeof navigator === 'undefined';
   if (ownNavigator)
     Object.defineProperty(globalThis, 'navigator', { value: {}, configurable: true });
@@ -63,10 +60,10 @@ export async function provideWebGpu({
 }
 
 export function messageOf(error: unknown): string {
-  // WebGPU's own errors are no `Error`.
+  // WebGPU's errors are not instances of `Error`.
   if (typeof error === 'object' && error !== null && 'message' in error && error.message) {
     return String(error.message);
   }
-  // Dawn aborts with errors that have no message.
+  // Dawn may reject with errors without a message.
   return error instanceof Error ? error.message || error.name : String(error);
 }

@@ -2,22 +2,22 @@ import type { PoolBuffer } from './buffer-pool.ts';
 import { runError } from './gpu-errors.ts';
 import { missingOf } from './missing-memory.ts';
 
-/** Errors that WebGPU reports by itself, after the fact: the next read throws the first one. */
+/** Errors that WebGPU reports asynchronously; the next read throws the first one. */
 export class SubmitReports {
   #first: string | null = null;
-  /** Submits of which WebGPU has yet to say whether they failed. */
+  /** Submits whose success WebGPU has yet to report. */
   readonly #pending = new Set<Promise<void>>();
 
   note(message: string): void {
     this.#first ??= message;
   }
 
-  /** For reports that only repeat an error that is told anyway. */
+  /** Drops reports that only repeat another error. */
   forget(): void {
     this.#first = null;
   }
 
-  /** Notes the error of a submit, unless it only repeats that one of its buffers could not be made. */
+  /** Notes a submit's error, unless it only repeats that one of its buffers could not be created. */
   await(scope: Promise<GPUError | null>, buffers: readonly PoolBuffer[]): void {
     const report = this.#noteUnlessMissing(scope, buffers);
     this.#pending.add(report);
@@ -28,7 +28,7 @@ export class SubmitReports {
     scope: Promise<GPUError | null>,
     buffers: readonly PoolBuffer[],
   ): Promise<void> {
-    // A lost device has no errors to tell.
+    // A lost device reports no errors.
     const error = await scope.catch(() => null);
     await Promise.all(buffers.map(({ checked }) => checked));
     if (error && !buffers.some(({ missing }) => missing)) this.note(error.message);
@@ -39,8 +39,8 @@ export class SubmitReports {
   }
 
   /**
-   * Throws the error of a buffer that could not be made, or was computed from one that couldn't: reports about work with
-   * it only repeat that error.
+   * Throws the error of a buffer that could not be created, or was computed from one that couldn't: reports about
+   * work with it only repeat that error.
    */
   expectThere(buffer: PoolBuffer): void {
     const missing = missingOf(buffer);
@@ -49,7 +49,7 @@ export class SubmitReports {
     throw missing;
   }
 
-  /** Throws what was reported, as an error of the op that reads. */
+  /** Throws reported errors as an error of the reading op. */
   tell(op: string): void {
     const reported = this.#first;
     this.forget();

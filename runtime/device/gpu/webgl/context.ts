@@ -8,12 +8,12 @@ export interface GlContext {
   readonly adapter: string;
 }
 
-/** True where a canvas can be made: in pages and workers. */
+/** Whether a canvas can be created, as in pages and workers. */
 function hasCanvas(): boolean {
   return typeof OffscreenCanvas !== 'undefined' || typeof document !== 'undefined';
 }
 
-/** A context that can compute in float32, or null. */
+/** Returns a context that can compute in float32, or null. */
 function contextOrNull(): GlContext | null {
   if (!hasCanvas()) return null;
   const canvas = newCanvas();
@@ -22,19 +22,19 @@ function contextOrNull(): GlContext | null {
     ...options,
     powerPreference: 'high-performance',
   }) as WebGL2RenderingContext | null;
-  // Rendering to float32 textures is an extension, of nearly every device.
+  // Rendering to float32 textures is an extension that nearly every device has.
   if (!gl?.getExtension('EXT_color_buffer_float')) return null;
   return { gl, canvas, adapter: rendererName(gl) };
 }
 
-/** Whether `openContext` would find a WebGL2. */
+/** Whether `openContext` would find WebGL2. */
 export function hasWebGl(): boolean {
   const context = contextOrNull();
   if (context) releaseContext(context.gl);
   return context !== null;
 }
 
-/** Throws DeviceError where there is no WebGL2, or only one that computes on the CPU. */
+/** Throws DeviceError if there is no WebGL2, or only one that computes on the CPU. */
 export function openContext(allowSoftware: boolean): GlContext {
   const context = contextOrNull();
   if (!context) throw noWebGl();
@@ -50,7 +50,7 @@ export function openContext(allowSoftware: boolean): GlContext {
   return context;
 }
 
-/** Browsers keep a context, of which there are few, until its canvas is collected. */
+/** Browsers keep a context, which is a scarce resource, until its canvas is collected. */
 export function releaseContext(gl: WebGL2RenderingContext): void {
   gl.getExtension('WEBGL_lose_context')?.loseContext();
 }

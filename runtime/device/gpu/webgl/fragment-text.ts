@@ -2,20 +2,21 @@ import { invariant } from '../../../errors/invariant.ts';
 import type { KernelText, StoreLayout } from '../core/kernel-text.ts';
 import { rowElements, rowShift } from './texture.ts';
 
-/** The sampler of the target as it was before the run, in kernels that keep some of it. */
+/** The sampler of the target's old contents, in kernels that keep some of them. */
 export const oldTarget = 'oldTarget';
 
 /**
- * A fragment computes the element of the target where it is drawn. True: every element of the target is drawn, to
- * another texture, and those that no thread writes are copied. False: only those that are written are drawn.
+ * Whether the kernel keeps elements of the target that no thread writes. A fragment computes the target element
+ * where it is drawn: then every element is drawn, to another texture, and unwritten ones are copied. Otherwise
+ * only written elements are drawn.
  */
 export function keepsOthers({ layout, aliases }: KernelText): boolean {
   return layout !== null || aliases.length > 0;
 }
 
 /**
- * A fragment shader of gpu.js with buffers in rows of one width, elements found by integers (gpu.js samples by float32
- * coordinates, which miss the last texels of large textures), and stores to views.
+ * Adapts a gpu.js fragment shader: buffers are in rows of one width, elements are indexed by integers (gpu.js
+ * samples by float32 coordinates, which miss the last texels of large textures), and stores may go to views.
  */
 export function fragmentText(glsl: string, text: KernelText): string {
   const read = 'vec4 result = getImage2D(tex, texSize, texDim, z, y, x);\n  return result[0];';
@@ -46,7 +47,7 @@ function directMain(text: KernelText): string {
 }`;
 }
 
-/** Finds the thread that stores here by dividing by the strides, the largest first. */
+/** Finds the thread that stores here by dividing by the strides, largest first. */
 function keepingMain(text: KernelText): string {
   const { loops, base } = text.layout ?? { loops: [{ size: text.threads, stride: 1 }], base: 0 };
   const lines = [
@@ -77,11 +78,11 @@ void main(void) {
 interface StoreLoop {
   readonly size: number;
   readonly stride: number;
-  /** Threads from one round to the next. */
+  /** The number of threads between two iterations. */
   readonly threads: number;
 }
 
-/** Largest strides first; one thread per element is what makes the division find it. */
+/** Sorts strides in descending order; the division relies on one thread per element. */
 function byStride(loops: StoreLayout['loops']): StoreLoop[] {
   let threads = 1;
   const found: StoreLoop[] = [];

@@ -1,6 +1,6 @@
 /**
- * Everything we touch of gpu.js over WebGL2, 2.24.1 exactly. It only translates: its kernels copy their arguments, own
- * their results, and draw into a canvas as large as the largest of them.
+ * Our whole interface to gpu.js over WebGL2, version 2.24.1 exactly. It only translates: its own kernels copy
+ * their arguments, own their results, and draw into a canvas as large as the largest of them.
  */
 import { invariant } from '../../../errors/invariant.ts';
 import type { KernelText } from '../core/kernel-text.ts';
@@ -29,7 +29,7 @@ interface GpuJs {
   readonly WebGL2Kernel: new (...args: never[]) => GlslKernel;
 }
 
-/** gpu.js chooses the types of arguments by looking at those of a first call. */
+/** gpu.js infers argument types from a first call. */
 const sampleArray = {
   type: 'ArrayTexture(1)',
   size: [1, 1],
@@ -53,7 +53,7 @@ export class GpuJsTranslator {
     return new GpuJsTranslator(loaded.default ?? loaded, context);
   }
 
-  /** The fragment shader of a kernel. Throws for what gpu.js can't translate. */
+  /** Returns a kernel's fragment shader. Throws if gpu.js can't translate it. */
   translate(text: KernelText): string {
     const { kernel } = this.#gpu.createKernel(text.source, {
       output: [text.threads],
@@ -61,7 +61,7 @@ export class GpuJsTranslator {
       pipeline: true,
       immutable: false,
       validate: false,
-      // Its default ends every loop that isn't bounded by a literal after 1000 rounds, silently.
+      // By default it silently ends every loop without a literal bound after 1000 iterations.
       loopMaxIterations: 1 << 24,
       tactic: 'precision',
     });
@@ -73,7 +73,7 @@ export class GpuJsTranslator {
       ...Array(text.arrays).fill(sampleArray),
       ...Array(text.scalars).fill(sampleNumber),
     ];
-    // The first half of its `build`, whose second half makes GL objects.
+    // The first half of its `build`; the second half creates GL objects.
     kernel.validateSettings(args);
     kernel.setupConstants(args);
     kernel.setupArguments(args);

@@ -2,13 +2,13 @@ import type { KernelText } from '../core/kernel-text.ts';
 import { keepsOthers, oldTarget } from './fragment-text.ts';
 import type { TextureHandle } from './texture.ts';
 
-/** One triangle that covers every texel; the scissor chooses those that are drawn. */
+/** One triangle that covers every texel; the scissor selects those drawn. */
 const vertexText = `#version 300 es
 void main(void) {
   gl_Position = vec4(gl_VertexID == 1 ? 3.0 : -1.0, gl_VertexID == 2 ? 3.0 : -1.0, 0.0, 1.0);
 }`;
 
-/** A kernel in GL. Browsers compile beside the page until something asks how that went, which the first run does. */
+/** A kernel in GL. Browsers compile in parallel with the page until the result is queried, on the first run. */
 export class GlProgram {
   readonly keepsOthers: boolean;
   readonly #gl: WebGL2RenderingContext;
@@ -18,7 +18,7 @@ export class GlProgram {
   readonly #scalarNames: readonly string[];
   #scalars: readonly (WebGLUniformLocation | null)[] | null = null;
 
-  /** Starts the build of a kernel whose fragment shader is `fragment`. */
+  /** Starts building a kernel from the fragment shader `fragment`. */
   constructor(gl: WebGL2RenderingContext, fragment: string, text: KernelText) {
     this.#gl = gl;
     this.keepsOthers = keepsOthers(text);
@@ -34,7 +34,7 @@ export class GlProgram {
     gl.linkProgram(this.#program);
   }
 
-  /** Makes it the program of the next draw. Throws Error when it could not be built. */
+  /** Makes it the program of the next draw. Throws Error if the build failed. */
   use(inputs: readonly TextureHandle[], target: TextureHandle, scalars: readonly number[]): void {
     const gl = this.#gl;
     this.#scalars ??= this.#finish();
@@ -79,7 +79,7 @@ export class GlProgram {
   }
 }
 
-/** In the order of the kernel's arguments; gpu.js changes underscores in names. */
+/** Returns the names in the order of the kernel's arguments; gpu.js changes underscores in names. */
 function argumentNames(fragment: string): string[] {
   return [...fragment.matchAll(/^uniform .*\b(user_\w+);$/gm)].map(([, name]) => name!);
 }

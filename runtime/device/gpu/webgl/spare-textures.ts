@@ -3,8 +3,8 @@ import type { TextureHandle } from './texture.ts';
 import type { Textures } from './textures.ts';
 
 /**
- * The second textures of writes in place. Each is needed only until the write is drawn, so one spare per size serves
- * all of them.
+ * The second textures of in-place writes. Each is needed only until the write is drawn, so one spare per size
+ * serves all of them.
  */
 export class SpareTextures {
   readonly #textures: Textures;
@@ -17,7 +17,7 @@ export class SpareTextures {
     this.#counter = counter;
   }
 
-  /** A texture of the size of `like`, with any contents; counted as reserved. Throws Error when there is no memory. */
+  /** Returns a texture of the size of `like`, counted as reserved. Throws Error if out of memory. */
   take(like: TextureHandle): WebGLTexture {
     const key = keyOf(like);
     const kept = this.#kept.get(key);
@@ -30,7 +30,7 @@ export class SpareTextures {
     return texture;
   }
 
-  /** `texture` is of the size of `like`. */
+  /** Keeps `texture`, which has the size of `like`. */
   keep(like: TextureHandle, texture: WebGLTexture): void {
     const { width, height } = like;
     this.#kept.set(keyOf(like), { texture, width, height });

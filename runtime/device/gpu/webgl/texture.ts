@@ -1,11 +1,11 @@
-/** How elements of a buffer lie in a texture: in rows, the last one partly used. */
+/** The layout of a buffer's elements in a texture: in rows, the last one partly used. */
 import type { CheckedHandle } from '../core/buffer-pool.ts';
 
-/** Elements per row, on every device: WebGL2 guarantees textures of that many. A power of 2, so that shaders mask. */
+/** Elements per row on every device, a width that WebGL2 guarantees. A power of 2, so that shaders can mask. */
 export const rowElements = 2048;
 export const rowShift = 11;
 
-/** One buffer. The texture changes when a kernel writes to elements of which it keeps others. */
+/** One buffer. Its texture changes when a kernel writes some elements and keeps others. */
 export interface TextureHandle extends CheckedHandle {
   texture: WebGLTexture;
   readonly width: number;
@@ -23,7 +23,7 @@ export interface Rectangle {
   readonly height: number;
 }
 
-/** Elements `first` to `first + count` as rectangles, in their order: a part of a row, whole rows, a part of a row. */
+/** Returns elements `first` to `first + count` as rectangles, in order: a partial row, whole rows, a partial row. */
 export function rectanglesOf(first: number, count: number): Rectangle[] {
   const found: Rectangle[] = [];
   let at = first;

@@ -9,11 +9,11 @@ import {
 /** A texture unit that no kernel uses: WebGL2 guarantees 16 per shader, and kernels have fewer operands. */
 const ownUnit = 15;
 
-/** Float32 textures of one context: made, written, read, drawn to. */
+/** Float32 textures of one context: creates, writes, reads and draws to them. */
 export class Textures {
   readonly #gl: WebGL2RenderingContext;
   readonly #framebuffer: WebGLFramebuffer;
-  /** Textures are read one float per texel where the driver can, else four. */
+  /** Textures are read with one float per texel if the driver supports it, else four. */
   #channels: 1 | 4 | null = null;
 
   constructor(gl: WebGL2RenderingContext) {
@@ -23,7 +23,7 @@ export class Textures {
     gl.enable(gl.SCISSOR_TEST);
   }
 
-  /** Throws Error when there is no memory. */
+  /** Throws Error if out of memory. */
   make(elements: number): TextureHandle {
     const gl = this.#gl;
     const { width, height } = textureSize(elements);
@@ -56,7 +56,7 @@ export class Textures {
     }
   }
 
-  /** Runs the current program on the elements `first` to `first + count`. */
+  /** Runs the current program on elements `first` to `first + count`. */
   draw(target: TextureHandle, first: number, count: number): void {
     this.#attach(target);
     for (const rectangle of rectanglesOf(first, count)) this.#drawIn(rectangle);
@@ -68,7 +68,7 @@ export class Textures {
     this.#drawIn({ x: 0, y: 0, width: target.width, height: target.height });
   }
 
-  /** Elements `first` to `first + count`, when everything before has been computed. */
+  /** Reads elements `first` to `first + count`, after all previous work. */
   readSync(source: TextureHandle, first: number, count: number): Float32Array<ArrayBuffer> {
     const gl = this.#gl;
     const rows = rowsOf(source, first, count);
@@ -79,7 +79,7 @@ export class Textures {
     return elementsOf(pixels, channels, first - y * rowElements, count);
   }
 
-  /** Reads elements without waiting: later writes don't matter. */
+  /** Reads elements asynchronously, unaffected by later writes. */
   async read(source: TextureHandle, first: number, count: number): Promise<Float32Array> {
     const gl = this.#gl;
     const { x, y, width, height } = rowsOf(source, first, count);
@@ -103,7 +103,7 @@ export class Textures {
     return elementsOf(pixels, channels, first - y * rowElements, count);
   }
 
-  /** Resolves when the GPU has finished everything issued before. Rejects with Error when the context is lost. */
+  /** Resolves when the GPU has finished all previously issued work. Rejects with Error if the context is lost. */
   async finished(): Promise<void> {
     const gl = this.#gl;
     const fence = gl.fenceSync(gl.SYNC_GPU_COMMANDS_COMPLETE, 0);
@@ -111,7 +111,7 @@ export class Textures {
     if (!fence) throw new Error('the WebGL context was lost');
     const { port1, port2 } = new MessageChannel();
     try {
-      // Tasks of a channel are not delayed, as timers are.
+      // Channel tasks are not delayed, unlike timers.
       while (gl.clientWaitSync(fence, 0, 0) === gl.TIMEOUT_EXPIRED) {
         await new Promise<void>((resolve) => {
           port1.onmessage = () => resolve();
@@ -144,7 +144,7 @@ export class Textures {
   #readFrom(source: TextureHandle): 1 | 4 {
     this.#attach(source);
     const gl = this.#gl;
-    // Known of an attached texture alone.
+    // Only known for an attached texture.
     this.#channels ??=
       gl.getParameter(gl.IMPLEMENTATION_COLOR_READ_FORMAT) === gl.RED &&
       gl.getParameter(gl.IMPLEMENTATION_COLOR_READ_TYPE) === gl.FLOAT
@@ -154,7 +154,7 @@ export class Textures {
   }
 }
 
-/** Whole rows, or the part of the only one, that hold the elements. */
+/** Returns the rows, or the part of a single row, that contain the elements. */
 function rowsOf(source: TextureHandle, first: number, count: number): Rectangle {
   const y = Math.floor(first / rowElements);
   const end = Math.ceil((first + count) / rowElements);

@@ -36,12 +36,12 @@ const name = 'gpu';
 
 const elementBytes = 4;
 
-/** Elements of one buffer to another's. */
+/** Copies elements between buffers. */
 const copySource = 'function(a0,o0,storeOffset){let i=this.thread.x;return a0[o0+i];}';
 
 /**
- * Textures and kernels of one WebGL2 context, which runs commands immediately and in order: nothing is queued here, and
- * what fails throws where it is issued.
+ * Textures and kernels of one WebGL2 context, which executes commands immediately and in order: nothing is queued
+ * here, and errors are thrown where work is issued.
  */
 export class WebGlCore implements DeviceCore<TextureHandle> {
   readonly pool: BufferPool<TextureHandle>;
@@ -53,7 +53,7 @@ export class WebGlCore implements DeviceCore<TextureHandle> {
   readonly #kernels: KernelCache<KernelText, GlProgram>;
   /** Read by kernels of empty tensors. */
   readonly #nothing: PoolBuffer<TextureHandle>;
-  /** Reads in progress. */
+  /** Pending reads. */
   readonly #reads = new Set<Promise<Words>>();
   #draws = 0;
   #closed = false;
@@ -83,7 +83,7 @@ export class WebGlCore implements DeviceCore<TextureHandle> {
       },
       destroyBuffer: (buffer) => {
         this.#textures.delete(buffer);
-        // No other buffer may be of that size.
+        // No other buffer may have that size.
         this.#spares.trim();
       },
       reuseBuffer: () => {},
@@ -107,7 +107,7 @@ export class WebGlCore implements DeviceCore<TextureHandle> {
     this.#nothing = { ...this.#textures.make(16), ...state };
   }
 
-  /** Draws are dispatches; browsers submit when a task ends. */
+  /** Draws count as dispatches; browsers submit when a task ends. */
   get commandCounts(): CommandCounts {
     return { dispatches: this.#draws, submits: 0, bindGroups: 0 };
   }
@@ -159,7 +159,7 @@ export class WebGlCore implements DeviceCore<TextureHandle> {
     buffer.texture = texture;
   }
 
-  /** Another texture of the buffer's size. Throws OutOfMemoryError, and nothing has been drawn. */
+  /** Returns another texture of the buffer's size. Throws OutOfMemoryError before anything is drawn. */
   #spare(buffer: PoolBuffer<TextureHandle>, op: string): WebGLTexture {
     try {
       return this.#spares.take(buffer);

@@ -39,42 +39,42 @@ export interface KernelRun {
   readonly kernel: BuildingKernel;
   readonly reads: readonly PoolBuffer[];
   readonly writes: readonly PoolBuffer[];
-  /** Those of the written buffers of whose old contents nothing remains. */
+  /** The written buffers whose old contents are replaced entirely. */
   readonly replaced: readonly PoolBuffer[];
-  /** Adds the run to a batch; the kernel is built. */
+  /** Adds the run to a batch; the kernel must be built. */
   encode(batch: CommandBatch): void;
 }
 
-/** Buffers, kernels and the one queue that everything passes. */
+/** Buffers, kernels and the single queue for all work. */
 export class GpuCore implements DeviceCore {
   readonly name = 'gpu';
   readonly pool: BufferPool;
   readonly kernels: KernelCache<KernelText, CompiledKernel>;
-  /** Those of our own WGSL. */
+  /** Kernels in our own WGSL. */
   readonly wgslKernels: KernelCache<WgslText, WgslKernel>;
-  /** Storage buffers that one kernel may bind. */
+  /** The maximum number of storage buffers per kernel. */
   readonly mostBuffers: number;
-  /** Neighbouring threads that are certain to be in one subgroup, a power of 2; 1: kernels use none. */
+  /** The number of adjacent threads guaranteed to be in one subgroup, a power of 2; 1 if kernels use no subgroups. */
   readonly lanes: number;
-  /** Bound where a kernel must be given something: empty tensors, inputs read through the output. */
+  /** Bound where a kernel must have a buffer: empty tensors, inputs read through the output. */
   readonly nothing: PoolBuffer;
   readonly #backend: GpuJsBackend;
   readonly #queue = new IssueQueue();
-  /** The GPU can tell what a kernel takes. */
+  /** Whether the GPU can measure kernels. */
   readonly #hasClock: boolean;
   readonly #batch: CommandBatch;
-  /** Set once any kernel failed; until then buffers need no cleaning between lives. */
+  /** Set once any kernel has failed; until then reused buffers need no cleaning. */
   #anyFailure = false;
   readonly #reports = new SubmitReports();
   readonly #transfers: GpuTransfers;
   #closed = false;
-  /** Kernels compiled so far whose threads write elements of one word. */
+  /** The number of compiled kernels whose threads write elements of one word. */
   #atomicKernels = 0;
   #repeatedLaunches = 0;
   #lost: GPUDeviceLostInfo | null = null;
   readonly lost: Promise<string>;
 
-  /** `isGpuJsAlone`: no tensor is larger than what kernels of gpu.js can number. `lanes`: see `lanesOf`. */
+  /** `isGpuJsAlone` limits tensors to what gpu.js kernels can index. `lanes`: see `lanesOf`. */
   constructor(
     backend: GpuJsBackend,
     kernelCapacity: number,
@@ -97,7 +97,7 @@ export class GpuCore implements DeviceCore {
       createBuffer: (bytes) => backend.createBuffer(bytes),
       destroyBuffer: ({ buffer }) =>
         this.#queue.issueNow(() => {
-          // A submit that uses a destroyed buffer is rejected as a whole.
+          // A submit that uses a destroyed buffer is rejected entirely.
           this.#batch.flush();
           buffer.destroy();
         }),
@@ -109,7 +109,7 @@ export class GpuCore implements DeviceCore {
     this.kernels = new KernelCache(
       kernelCapacity,
       (text) => backend.compile(text),
-      // A kernel destroyed while it is built would come back to life.
+      // A kernel destroyed during its build would be revived.
       (kernel) =>
         this.#queue.issue({ waitsFor: () => unbuilt(kernel), run: () => kernel.destroy() }),
     );
@@ -170,7 +170,7 @@ export class GpuCore implements DeviceCore {
     };
   }
 
-  /** Counts a launch on the places of its last one. */
+  /** Counts a launch at the same locations as the previous one. */
   noteRepeated(): void {
     this.#repeatedLaunches++;
   }
@@ -220,14 +220,14 @@ export class GpuCore implements DeviceCore {
     }
   }
 
-  /** Gets a kernel of our own WGSL, starting its build. */
+  /** Returns a kernel in our own WGSL, starting its build. */
   wgslKernel(text: WgslText): WgslKernel {
     return this.wgslKernels.get(text.code, text);
   }
 
   launch(run: KernelRun): void {
     const { kernel } = run;
-    // It may run after the recording.
+    // It may run after the recording has ended.
     const timing = this.#hasClock ? (spans.sink?.timed(run.op, this.name) ?? null) : null;
     if (!this.#queue.busy && kernel.built) this.#runTimed(run, timing);
     else
@@ -240,7 +240,7 @@ export class GpuCore implements DeviceCore {
   #runTimed(run: KernelRun, timing: KernelTiming | null): void {
     this.#batch.timing = timing;
     this.#run(run);
-    // It was dispatched, or will never be.
+    // It was dispatched, or never will be.
     if (this.#batch.timing) this.#batch.timing.end(null);
     this.#batch.timing = null;
   }
@@ -250,7 +250,7 @@ export class GpuCore implements DeviceCore {
     const spoiled = this.#anyFailure ? firstFailure(reads, writes) : null;
     const failure = kernel.failure ? buildError(op, kernel.failure) : spoiled;
     if (failure) {
-      // WebGPU reports a failed build as well; once is enough.
+      // WebGPU also reports a failed build; one report is enough.
       if (kernel.failure) this.#reports.forget();
       for (const output of writes) this.#fail(output, failure);
       return;
@@ -266,8 +266,8 @@ export class GpuCore implements DeviceCore {
   }
 
   /**
-   * WebGPU drops a submit as a whole when one of its buffers is none. What uses a buffer of which that isn't known
-   * yet (a new one, in the same task) has a submit to itself, so no other result is lost with it.
+   * WebGPU drops a submit entirely if one of its buffers is invalid. Work on a buffer that is not yet confirmed (a
+   * new one, in the same task) gets a separate submit, so that no other result is lost with it.
    */
   #encode(buffers: readonly PoolBuffer[], encode: () => void): void {
     const unconfirmed = buffers.filter((buffer) => buffer.unconfirmed);
@@ -292,7 +292,7 @@ export class GpuCore implements DeviceCore {
   }
 
   #forgetFailure(buffer: PoolBuffer): void {
-    // What was issued in its last life, and waits, may still fail, or meet a buffer that does.
+    // Waiting work of its previous use may still fail, or read a buffer that fails.
     if (!this.#anyFailure && buffer.sources.length === 0 && !this.#queue.busy) return;
     this.#queue.issueNow(() => {
       buffer.failure = null;
@@ -325,7 +325,7 @@ export class GpuCore implements DeviceCore {
   async close(): Promise<void> {
     this.#closed = true;
     await this.#queue.idle();
-    // Reads in progress shall complete; destroying the device would abort them.
+    // Pending reads must complete; destroying the device would abort them.
     await this.#transfers.settled();
     this.kernels.clear();
     this.wgslKernels.clear();

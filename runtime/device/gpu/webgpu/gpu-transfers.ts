@@ -13,10 +13,10 @@ import type { GpuJsBackend } from './gpujs.ts';
 
 const wordBytes = 4;
 
-/** By value: WebGPU's global for it does not exist everywhere. */
+/** By value, because WebGPU's global doesn't exist everywhere. */
 const mapModeRead = 1;
 
-/** The state of the device that transfers share with kernels: one queue, one batch of commands, the failures of buffers. */
+/** Device state that transfers share with kernels: one queue, one batch of commands, the failures of buffers. */
 export interface Lane {
   /** The device's name in events and the profiler. */
   readonly name: string;
@@ -30,24 +30,24 @@ export interface Lane {
   lost(): GPUDeviceLostInfo | null;
 }
 
-/** Copies between buffers, and between these and the host, in the order of everything else that was issued. */
+/** Copies between buffers, and between buffers and JavaScript, in order with all other issued work. */
 export class GpuTransfers {
   readonly #lane: Lane;
-  /** Reads in progress. */
+  /** Pending reads. */
   readonly #reads = new Set<Promise<Words>>();
 
   constructor(lane: Lane) {
     this.#lane = lane;
   }
 
-  /** Resolves when the reads in progress have ended, with or without a result. */
+  /** Resolves when pending reads have ended, with or without a result. */
   async settled(): Promise<void> {
     await Promise.allSettled(this.#reads);
   }
 
   /**
-   * Lets the host compute what the GPU can't: what was issued before is read, what is issued later waits.
-   * An error of `compute` spoils what would have been written.
+   * Computes an op on the CPU: previously issued work completes and is read, later work waits. An error of
+   * `compute` invalidates the buffers to be written.
    */
   computeOnHost(run: HostRun): void {
     let ready: Promise<void> | null = null;
@@ -96,7 +96,7 @@ export class GpuTransfers {
     noteUpload(values, to);
   }
 
-  /** The queue writes immediately: what was encoded before must be submitted before. */
+  /** The queue writes immediately, so previously encoded work must be submitted first. */
   #upload(values: Words, { buffer, first }: WordPlace): void {
     this.#lane.batch.flush();
     this.#lane.backend.device.queue.writeBuffer(buffer.buffer, byteOf({ buffer, first }), values);
@@ -162,7 +162,7 @@ export class GpuTransfers {
     const bytes = count * wordBytes;
     const staging = this.#lane.backend.createReadBuffer(bytes);
     try {
-      // By itself: there may be no memory for the staging buffer.
+      // A separate submit, because there may be no memory for the staging buffer.
       this.#lane.batch.flush();
       const encoder = device.createCommandEncoder();
       encoder.copyBufferToBuffer(buffer.buffer, byteOf({ buffer, first }), staging, 0, bytes);
@@ -186,12 +186,12 @@ export class GpuTransfers {
   }
 }
 
-/** Where it is in the device's buffer. */
+/** Returns the offset in the device's buffer, in bytes. */
 function byteOf({ buffer, first }: WordPlace): number {
   return buffer.start + first * wordBytes;
 }
 
-/** Nothing remains of what a buffer held before, if all of it is written. */
+/** Notes an upload: if it covers the whole buffer, its previous state doesn't matter. */
 function noteUpload({ byteLength }: Words, { buffer }: WordPlace): void {
   if (byteLength < buffer.used) return;
   buffer.failure = null;

@@ -1,6 +1,6 @@
 /**
- * Everything we touch of gpu.js, 2.24.1 exactly: its public kernels return a Promise per call and pin
- * their outputs, so we drive the built kernel below them. A newer gpu.js changes this file alone.
+ * Our whole interface to gpu.js, version 2.24.1 exactly. Its public kernels return a Promise per call and pin
+ * their outputs, so we use the built kernel underneath. A newer gpu.js only affects this file.
  */
 import { DeviceError } from '../../../errors/errors.ts';
 import { invariant } from '../../../errors/invariant.ts';
@@ -23,7 +23,7 @@ export interface BuildingKernel {
   readonly built: boolean;
   /** Settles when the build has ended; never rejects. */
   readonly ready: Promise<void>;
-  /** Why the build failed. */
+  /** The error of a failed build. */
   readonly failure: Error | null;
 }
 
@@ -38,7 +38,7 @@ interface WebGpuKernel {
   outputBuffer: (GPUBuffer & { _refs: number }) | { size: number; _refs: number } | null;
   readonly computePipeline: GPUComputePipeline;
   readonly bindGroupLayout: GPUBindGroupLayout;
-  /** Where the uniforms are, in bytes. */
+  /** The byte offsets of the uniforms. */
   readonly paramsLayout: {
     readonly arrayArgs: readonly { readonly dimsOffset: number }[];
     readonly scalarArgs: readonly { readonly offset: number; readonly type: string }[];
@@ -72,17 +72,17 @@ interface GpuJs {
   readonly WebGPUBufferResult: new (settings: object) => object;
 }
 
-/** WebGPU's usage flags by value: their globals don't exist everywhere. */
+/** WebGPU's usage flags by value, because its globals don't exist everywhere. */
 const usage = { mapRead: 1, copySource: 4, copyTarget: 8, storage: 128 } as const;
 
-/** gpu.js counts users of a buffer and destroys it at 0; ours belong to the pool. */
+/** gpu.js counts the users of a buffer and destroys it at 0; ours belong to the pool. */
 const neverDestroyed = 1 << 29;
 
 export interface OpenOptions {
   readonly allowSoftware: boolean;
 }
 
-/** gpu.js with a WebGPU device. One per process: gpu.js shares its device among all. */
+/** gpu.js with a WebGPU device. One per process, because gpu.js shares its device. */
 export class GpuJsBackend {
   readonly adapter: string;
   readonly device: GPUDevice;
@@ -95,7 +95,7 @@ export class GpuJsBackend {
     this.#gpujs = gpujs;
     this.#context = context;
     this.#takeBack = takeBack;
-    // Never the modes 'gpu' and 'async': they fall back to other backends silently.
+    // Not 'gpu' or 'async', which silently fall back to other backends.
     this.#gpu = new gpujs.GPU({ mode: 'webgpu' });
     this.adapter = adapterName(context.adapter.info);
     this.device = context.device;
@@ -122,12 +122,12 @@ export class GpuJsBackend {
     return this.#context.isLost;
   }
 
-  /** Threads of the smallest subgroup; undefined where the adapter has none. */
+  /** The threads of the smallest subgroup; undefined if the adapter has no subgroups. */
   get smallestSubgroup(): number | undefined {
     return this.#context.adapter.info.subgroupMinSize;
   }
 
-  /** Bytes of the largest buffer that a kernel can bind. */
+  /** The bytes of the largest buffer that a kernel can bind. */
   get bufferLimit(): BufferLimit {
     const { maxBufferSize, maxStorageBufferBindingSize } = this.device.limits;
     return maxBufferSize < maxStorageBufferBindingSize
@@ -139,7 +139,7 @@ export class GpuJsBackend {
   }
 
   createBuffer(bytes: number): BufferHandle {
-    // WebGPU always returns a buffer, and reports later that it has no memory.
+    // WebGPU always returns a buffer, and reports later if it has no memory.
     this.device.pushErrorScope('validation');
     this.device.pushErrorScope('out-of-memory');
     let made: GPUBuffer | undefined;
@@ -150,7 +150,7 @@ export class GpuJsBackend {
         usage: usage.storage | usage.copySource | usage.copyTarget,
       });
     } finally {
-      // A lost device has no errors to tell.
+      // A lost device reports no errors.
       const none = () => null;
       const outOfMemory = this.device.popErrorScope().catch(none);
       const invalid = this.device.popErrorScope().catch(none);
@@ -160,19 +160,19 @@ export class GpuJsBackend {
     return { buffer, checked };
   }
 
-  /** A buffer that the host can map, for one read. */
+  /** Creates a mappable buffer for one read. */
   createReadBuffer(bytes: number): GPUBuffer {
     return this.device.createBuffer({ size: bytes, usage: usage.mapRead | usage.copyTarget });
   }
 
-  /** Translates now (throws on what gpu.js can't translate) and starts the build. */
+  /** Translates immediately (throws if gpu.js can't) and starts the build. */
   compile(text: KernelText): CompiledKernel {
     const { kernel } = this.#gpu.createKernel(text.source, {
       output: [text.threads],
       precision: 'single',
       pipeline: true,
       immutable: false,
-      // Its default ends every loop that isn't bounded by a literal after 1000 rounds, silently.
+      // By default it silently ends every loop without a literal bound after 1000 iterations.
       loopMaxIterations: 1 << 24,
       tactic: 'precision',
     });
@@ -185,7 +185,7 @@ export class GpuJsBackend {
     return new GpuJsKernel(kernel, text, this.#context, this.#sample(text));
   }
 
-  /** Arguments of the right types: gpu.js chooses types by looking at a first call. */
+  /** Returns arguments of the right types: gpu.js infers types from a first call. */
   #sample({ arrays, scalars }: KernelText): unknown[] {
     const buffer = { _refs: neverDestroyed };
     const settings = { buffer, output: [1], componentCount: 1, context: null, kernel: null };
@@ -204,7 +204,7 @@ export class GpuJsBackend {
 const wantedLimits = ['maxStorageBuffersPerShaderStage'] as const;
 const wantedFeatures: readonly GPUFeatureName[] = ['timestamp-query', 'subgroups'];
 
-/** Makes the adapter's device one with the adapter's own limits and features, besides what gpu.js asks for. */
+/** Makes the adapter create devices with its own limits and features, besides those that gpu.js requests. */
 function askForMore(adapter: GPUAdapter): void {
   const request = adapter.requestDevice.bind(adapter);
   const own = Object.fromEntries(wantedLimits.map((name) => [name, adapter.limits[name]]));
@@ -218,7 +218,7 @@ function askForMore(adapter: GPUAdapter): void {
   Object.defineProperty(adapter, 'requestDevice', { value, configurable: true });
 }
 
-/** Makes every request for an adapter during `body` return this one. */
+/** Makes every adapter request during `body` return this adapter. */
 async function handingOver<T>(adapter: GPUAdapter, body: () => Promise<T>): Promise<T> {
   const { gpu } = navigator;
   const value = async () => adapter;
@@ -230,17 +230,17 @@ async function handingOver<T>(adapter: GPUAdapter, body: () => Promise<T>): Prom
   }
 }
 
-/** A built kernel and where its uniforms are, in words. */
+/** A built kernel and the word offsets of its uniforms. */
 interface KernelLayout {
   readonly kernel: Dispatched;
   readonly groups: Groups;
-  /** Threads per row of workgroups. */
+  /** The number of threads per row of workgroups. */
   readonly width: number;
   readonly arrays: readonly number[];
   readonly numbers: readonly { readonly word: number; readonly integer: boolean }[];
 }
 
-/** gpu.js submits every run by itself, so only its translation and its pipeline are used. */
+/** gpu.js submits every run separately, so only its translation and pipeline are used. */
 function dispatchedOf(built: WebGpuKernel): KernelLayout {
   const { arrayArgs, scalarArgs, byteLength } = built.paramsLayout;
   const { groups, dispatchWidth } = built._computeDispatch([built.output[0]!, 1, 1]);
@@ -267,7 +267,7 @@ class GpuJsKernel implements CompiledKernel {
   readonly #kernel: WebGpuKernel;
   readonly #context: WebGpuContext;
   readonly #threads: number;
-  /** Read from the kernel when it is first encoded: nothing of it changes after the build. */
+  /** Read from the kernel when it is first encoded; it doesn't change after the build. */
   #dispatched: KernelLayout | null = null;
 
   constructor(
@@ -279,7 +279,7 @@ class GpuJsKernel implements CompiledKernel {
     this.#kernel = kernel;
     this.#context = context;
     this.#threads = text.threads;
-    // A build makes an output buffer unless there is one; every run has its own.
+    // A build creates an output buffer unless one exists; every run has its own.
     kernel.outputBuffer = { size: text.threads * 4, _refs: neverDestroyed };
     this.ready = kernel.build(...sample).then(
       () => {
@@ -324,8 +324,8 @@ class GpuJsKernel implements CompiledKernel {
 }
 
 /**
- * gpu.js can only store at the thread's own index and can't read its output. Writes into views and
- * writes in place need both, so the WGSL is changed in two exact places.
+ * Rewrites the WGSL in two exact places: gpu.js can only store at the thread's own index and can't read its
+ * output, but writes to views and in-place writes need both.
  */
 function rewriteStores(wgsl: string, { layout, storeOffset, aliases }: KernelText): string {
   let text = wgsl;
@@ -340,7 +340,7 @@ function rewriteStores(wgsl: string, { layout, storeOffset, aliases }: KernelTex
   return text;
 }
 
-/** WGSL that computes `index` from `i : i32`. Written by us, not by gpu.js, so it divides whole numbers. */
+/** Returns WGSL that computes `index` from `i : i32`, with integer division. */
 function storeCode({ loops, base }: StoreLayout): string {
   const lines = ['var rest = i;', `var index = ${base};`];
   for (const { size, stride } of loops.toReversed()) {

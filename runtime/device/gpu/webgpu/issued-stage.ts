@@ -9,24 +9,24 @@ import type { WgslStage, WrittenStage } from '../wgsl/wgsl-plan.ts';
 import { typeOf, type UniformValue } from '../wgsl/wgsl-writer.ts';
 import type { GpuCore, KernelRun } from './gpu-core.ts';
 
-/** Where a stage's operands are, and what it binds there: each buffer once. */
+/** The locations of a stage's operands, and its bound buffers, without duplicates. */
 export interface StagePlaces {
   readonly places: readonly Place[];
   readonly buffers: readonly PoolBuffer[];
 }
 
-/** A dispatch on known places: issued again, it only asks whether the numbers in attributes are as before. */
+/** A dispatch at known locations: reissuing it only checks whether attribute values have changed. */
 export class IssuedStage {
   readonly #core: GpuCore;
   readonly #written: WrittenStage;
-  /** Numbers of the uniforms that attributes tell. */
+  /** The uniforms that depend on attributes. */
   readonly #changing: readonly number[];
   readonly #facts: Pick<KernelRun, 'op' | 'reads' | 'writes' | 'replaced'>;
   readonly #buffers: readonly PoolBuffer[];
   readonly #kernel: WgslKernel;
-  /** Made for the first dispatch, when the kernel is built. */
+  /** Created for the first dispatch, when the kernel is built. */
   #bound: BoundKernel | null = null;
-  /** The uniforms as they were issued last; a run that waits for its kernel has them, too. */
+  /** The last issued uniforms; shared with a run that waits for its kernel. */
   #words: Uint32Array;
   #run: KernelRun;
 
@@ -81,7 +81,7 @@ export class IssuedStage {
     this.#core.launch(this.#run);
   }
 
-  /** The words with what the attributes tell: the same ones where that is there already. */
+  /** Returns the words updated from the attributes; the same array if nothing changed. */
   #withAttrs(words: Uint32Array, attrs: Attrs): Uint32Array {
     let result = words;
     for (const i of this.#changing) {
@@ -129,7 +129,7 @@ const bits = {
   f32: new Uint32Array(word.f32.buffer),
 };
 
-/** The word that holds a uniform's value. */
+/** Returns the word for a uniform's value. */
 function wordOf(uniform: UniformValue, value: number): number {
   const type = typeOf(uniform);
   word[type][0] = value;

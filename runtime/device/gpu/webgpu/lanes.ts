@@ -1,10 +1,10 @@
-/** By value: WebGPU's globals for them don't exist everywhere. */
+/** Constants by value, because WebGPU's globals don't exist everywhere. */
 const usage = { mapRead: 1, copySource: 4, copyTarget: 8, storage: 128 } as const;
 const mapModeRead = 1;
 
 const threads = 256;
 
-/** Counts the threads that are not where `foldThreads` expects them: in lanes of their order, as many as there are at least. */
+/** Counts threads that are not where `foldThreads` expects them: in consecutive lanes, at least this many. */
 const probe = (lanes: number) => `enable subgroups;
 @group(0) @binding(0) var<storage, read_write> strays : atomic<u32>;
 @compute @workgroup_size(${threads})
@@ -17,8 +17,8 @@ fn main(@builtin(local_invocation_index) thread : u32, @builtin(subgroup_invocat
 }`;
 
 /**
- * How many neighbouring threads are certain to be neighbours in one subgroup: the adapter's smallest size, if a kernel
- * finds its threads so, which WebGPU doesn't promise; otherwise 1.
+ * Returns how many adjacent threads are guaranteed to be adjacent in one subgroup: the adapter's smallest size if
+ * a test kernel confirms it, because WebGPU doesn't guarantee it; otherwise 1.
  */
 export async function lanesOf(device: GPUDevice, smallest: number | undefined): Promise<number> {
   const lanes = Math.min(smallest ?? 1, 64);

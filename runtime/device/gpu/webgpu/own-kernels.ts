@@ -7,7 +7,7 @@ import type { GpuCore } from './gpu-core.ts';
 import { PreparedWgsl } from './prepared-wgsl.ts';
 import { copyPlan, wgslPlan } from './wgsl-kernels.ts';
 
-/** Kernels in WGSL of our own, for a device over WebGPU. */
+/** Our own WGSL kernels, for a WebGPU device. */
 export class WgslKernels implements OwnKernels<BufferHandle> {
   readonly mostTileColumns = mostTileColumns;
   readonly #core: GpuCore;

@@ -9,12 +9,12 @@ import type { WgslPlan, WgslStage, WrittenStage } from '../wgsl/wgsl-plan.ts';
 import type { GpuCore } from './gpu-core.ts';
 import { IssuedStage } from './issued-stage.ts';
 
-/** A launch as it was issued last: another one with operands at the same places is the same dispatches. */
+/** The last launch: another one with operands at the same locations repeats its dispatches. */
 interface LastLaunch {
   places: readonly (readonly Place[])[];
-  /** The parts of attributes that the texts of stages depend on. */
+  /** The parts of attributes that the stages' texts depend on. */
   chosen: readonly string[];
-  /** Null for stages with nothing to do. */
+  /** Null for stages without work. */
   stages: readonly (IssuedStage | null)[];
 }
 
@@ -22,14 +22,14 @@ interface Memo {
   last: LastLaunch | null;
 }
 
-/** A plan on a device: finds which operands are one buffer, and issues the stages. */
+/** A plan on a device: determines which operands share a buffer, and issues the stages. */
 export class PreparedWgsl implements Prepared {
   readonly #op: string;
   readonly #core: GpuCore;
   readonly #plan: WgslPlan;
   /** Bytes of each scratch buffer. */
   readonly #scratch: readonly number[];
-  /** The written stages of each stage number, by what decides the text. */
+  /** The written stages of each stage index, by the facts that determine the text. */
   readonly #written: readonly Map<string, WrittenStage>[];
 
   constructor(op: string, core: GpuCore, plan: WgslPlan) {
@@ -44,7 +44,7 @@ export class PreparedWgsl implements Prepared {
     return this.#scratch.reduce((sum, bytes) => sum + alignedBytes(bytes), 0);
   }
 
-  /** Starts the builds for operands in buffers of their own; an op in place has its result in operand 0. */
+  /** Starts the builds for operands in separate buffers; the result of an in-place op is operand 0. */
   build(inPlace: boolean, attrs: Attrs): void {
     this.#plan.stages.forEach((stage, s) => {
       if (stage.isEmpty) return;
@@ -59,7 +59,7 @@ export class PreparedWgsl implements Prepared {
     });
   }
 
-  /** An op of a program has a launch of its own, whose operands are where they were in the step before. */
+  /** Returns a separate launch for each op of a program, whose operands are where they were in the last step. */
   bind(attrs: Attrs): Launch {
     const memo: Memo = { last: null };
     return (inputs, outputs, now = attrs) => {
@@ -110,7 +110,7 @@ export class PreparedWgsl implements Prepared {
     });
   }
 
-  /** Whether the operand is written, or is one with an operand that is. */
+  /** Whether the operand is written, or is identical to a written operand. */
   #isWritten(s: number, i: number, places: readonly Place[]): boolean {
     const { operands } = this.#plan.stages[s]!;
     return operands.some(
@@ -118,12 +118,12 @@ export class PreparedWgsl implements Prepared {
     );
   }
 
-  /** Buffers in which an element would be overwritten before its last read. */
+  /** Returns the buffers in which an element would be overwritten before its last read. */
   #overwrittenReads(places: readonly (readonly Place[])[]): PoolBuffer[] {
     const found = new Set<PoolBuffer>();
     const written = new Set<PoolBuffer>();
     this.#plan.stages.forEach(({ operands, isEmpty }, s) => {
-      // Empty tensors are all at one place, which nothing is written to.
+      // All empty tensors have the same location, which is never written.
       if (isEmpty) return;
       const own = places[s]!;
       operands.forEach(({ slot, written: isWritten }, i) => {
@@ -202,22 +202,22 @@ export class PreparedWgsl implements Prepared {
 }
 
 interface BoundOperands {
-  /** The number of each operand's buffer. */
+  /** The index of each operand's buffer. */
   readonly bindings: readonly number[];
   readonly ownsWords: boolean;
-  /** By number; null: each is by itself. */
+  /** Buffers by index; null if operands are in separate buffers. */
   readonly buffers: readonly PoolBuffer[] | null;
 }
 
-/** Whether each part is written, or lies in a buffer of which the kernel writes another part. */
+/** Whether each part is in a buffer that has a written part. */
 function besideWritten(written: readonly boolean[], parts: readonly PoolBuffer[]): boolean[] {
   const isWritten = new Set(parts.filter((_, i) => written[i]!).map(({ buffer }) => buffer));
   return parts.map(({ buffer }) => isWritten.has(buffer));
 }
 
 /**
- * Whether threads may own the words that they write: each operand whose elements share words is written in order, and
- * begins with a word, as tensors do. `places` is omitted for operands in buffers of their own.
+ * Whether each thread can own the words it writes: every operand whose elements share words is written in order
+ * and starts at a word boundary, as tensors do. `places` is omitted for operands in separate buffers.
  */
 function mayOwnWords(operands: WgslStage['operands'], places?: readonly Place[]): boolean {
   return operands.every(({ written, type, inOrder }, i) => {
@@ -227,7 +227,7 @@ function mayOwnWords(operands: WgslStage['operands'], places?: readonly Place[])
   });
 }
 
-/** Whether each thread reads operand `i` where it writes operand `j`, and nowhere else. */
+/** Whether each thread reads operand `i` exactly where it writes operand `j`. */
 function isOne(
   operands: WgslStage['operands'],
   places: readonly Place[],

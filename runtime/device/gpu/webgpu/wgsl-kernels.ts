@@ -47,7 +47,7 @@ import { type RowOpName, rowPlan } from '../wgsl/row-kernels.ts';
 import { headedOf } from '../wgsl/staged-body.ts';
 import type { WgslPlan } from '../wgsl/wgsl-plan.ts';
 
-/** Makes the dispatches of an op for operands of these metas. */
+/** Returns the dispatches of an op for operands of these metas. */
 export type NamedWgslPlan = (
   inputs: readonly TensorMeta[],
   outputs: readonly TensorMeta[],
@@ -56,11 +56,11 @@ export type NamedWgslPlan = (
 ) => WgslPlan | null;
 
 export interface AdapterFacts {
-  /** Storage buffers that one kernel may bind. */
+  /** The maximum number of storage buffers per kernel. */
   readonly mostBuffers: number;
 }
 
-/** A kernel of ours, and what it uses that gpu.js can't express. */
+/** One of our kernels, and the features it needs that gpu.js can't express. */
 interface WgslEntry {
   readonly why: string;
   readonly plan: NamedWgslPlan;
@@ -70,7 +70,7 @@ const sizes = 'sizes as uniforms, integer indices';
 const shared = `workgroup memory, ${sizes}`;
 const sorted = `indices sorted in workgroup memory, ${sizes}`;
 
-/** Ops with a name; others keep the kernels of gpu.js (`codegen/kernels.ts`). */
+/** Named ops; the others keep the gpu.js kernels (`codegen/kernels.ts`). */
 const wgslKernels: ReadonlyMap<KernelName, WgslEntry> = new Map<KernelName, WgslEntry>([
   ['fill', { why: sizes, plan: pointwisePlan(E.attr('value')) }],
   ['copy', { why: sizes, plan: pointwisePlan(E.input(0)) }],
@@ -137,7 +137,7 @@ const wgslKernels: ReadonlyMap<KernelName, WgslEntry> = new Map<KernelName, Wgsl
   ['sort', { why: `two results, ${shared}`, plan: sortPlan }],
 ]);
 
-/** The op as kernels of ours; null: gpu.js has it. */
+/** Returns the op's plan with our kernels; null if it runs on gpu.js. */
 export function wgslPlan(
   { kernel }: KernelOp,
   inputs: readonly TensorMeta[],
@@ -160,7 +160,7 @@ export function wgslPlan(
   return wgslKernels.get(kernel.name)?.plan(inputs, outputs, attrs, facts) ?? null;
 }
 
-/** Copies elements from one layout to another. */
+/** Returns a plan that copies elements from one layout to another. */
 export function copyPlan(from: TensorMeta, to: TensorMeta): WgslPlan {
   return pointwisePlan(E.input(0))([from], [to]);
 }
@@ -174,7 +174,7 @@ function overDims(name: FoldName): NamedWgslPlan {
     reducePlan(foldOf(name, x!.dtype), x!, dims as readonly number[], out!);
 }
 
-/** A product, convolution or sum, and the pointwise ops on its elements. */
+/** Returns the plan of a product, convolution or sum and the pointwise ops on its elements. */
 function stagedPlan(
   staged: StagedBody,
   inputs: readonly TensorMeta[],

@@ -4,15 +4,15 @@ import type { Issue, WgslOperand } from './wgsl-plan.ts';
 import { groupsOf, workgroupThreads } from './wgsl-text.ts';
 import type { WgslWriter } from './wgsl-writer.ts';
 
-/** Elements that a thread has, one after the other, of operands whose elements may share words. */
+/** Consecutive elements processed by one thread, for operands whose elements may share words. */
 export interface Unit {
-  /** One, or as many as a word has of the smallest elements, where threads own words. */
+  /** 1, or as many of the smallest elements as fit into a word if threads own words. */
   readonly elements: number;
-  /** Numbers of the written operands that share words. */
+  /** Indices of the written operands whose elements share words. */
   readonly packed: readonly number[];
 }
 
-/** `first`: the number of the first of these operands in the stage. */
+/** `first` is the stage index of the first of these operands. */
 export function unitOf(operands: readonly WgslOperand[], { ownsWords }: Issue, first = 0): Unit {
   if (!ownsWords) return { elements: 1, packed: [] };
   const packed: number[] = [];
@@ -26,10 +26,7 @@ export function unitOf(operands: readonly WgslOperand[], { ownsWords }: Issue, f
   return { elements, packed };
 }
 
-/**
- * Writes the loop over a unit of `size` elements, of which `first` is the first one; `element` is the number in scope of
- * `body`.
- */
+/** Writes the loop over a unit of `size` elements, starting at `first`; `element` is the index's name within `body`. */
 export function unitText(
   w: WgslWriter,
   { elements, packed }: Unit,
@@ -47,7 +44,7 @@ export function unitText(
   w.line('}');
 }
 
-/** Writes a kernel over `size` elements, whose number `e` is in scope of `body`; returns its workgroups. */
+/** Writes a kernel over `size` elements, with the index `e` in scope of `body`; returns its workgroups. */
 export function eachElement(
   w: WgslWriter,
   size: number,
@@ -69,7 +66,7 @@ export function eachElement(
   return groupsOf(Math.ceil(units / workgroupThreads));
 }
 
-/** Whether rows of this many neighbours, the first elements of which lie at multiples of `strides`, begin with words. */
+/** Whether rows of this many adjacent elements, starting at multiples of `strides`, start at word boundaries. */
 export function beginWithWords(
   type: ElementType,
   length: number,
@@ -79,7 +76,7 @@ export function beginWithWords(
   return [length, ...strides].every((step) => step % perWord === 0);
 }
 
-/** Writes the loop of thread `s` of `slices` over its units of a row up to `end`; `k` is the number in scope of `body`. */
+/** Writes the loop of thread `s` of `slices` over its units of a row up to `end`; `k` is the index within `body`. */
 export function rowUnits(w: WgslWriter, unit: Unit, slices: number, body: () => void): void {
   const { elements } = unit;
   if (elements === 1) {

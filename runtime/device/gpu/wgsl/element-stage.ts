@@ -11,30 +11,30 @@ import { WgslWriter } from './wgsl-writer.ts';
 /** An operand of a stage with one thread per element of a shape. */
 export interface ElementOperand {
   readonly slot: Slot;
-  /** The element's step along each dimension of the stage's shape; 0 where the text finds the place by itself. */
+  /** The element's step along each dimension of the stage's shape; 0 if the text computes the index itself. */
   readonly strides: readonly number[];
   readonly written?: boolean;
-  /** Elements of a written operand. */
+  /** The number of elements of a written operand. */
   readonly elements?: number;
   readonly type: ElementType;
 }
 
-/** An operand that is read, or written, along a shape that its own broadcasts to. */
+/** Returns an operand that is read or written along a shape that its own broadcasts to. */
 export function along(slot: Slot, meta: TensorMeta, written = false): ElementOperand {
   const { strides, shape, dtype } = meta;
   return { slot, strides, written, elements: sizeOf(shape), type: elementTypeOf(dtype) };
 }
 
-/** The names in scope of an element's text: the writer, and the operands. */
+/** The context of an element's text: the writer and the operands. */
 export interface ElementText {
   readonly w: WgslWriter;
-  /** The operand's element on its walk, or that many elements further. */
+  /** Returns the operand's current element, or the one `further` elements after it. */
   readonly at: (operand: number, further?: string) => string;
-  /** The statement that stores an operand's element on its walk. */
+  /** Returns the statement that stores an operand's current element. */
   readonly store: (operand: number, value: string) => string;
 }
 
-/** One dispatch with a thread per element of `shape`, whose text `write` writes. */
+/** Returns a dispatch with a thread per element of `shape`, with the text that `write` writes. */
 export function elementStage(
   shape: readonly number[],
   operands: readonly ElementOperand[],

@@ -14,7 +14,7 @@ import {
 } from './math-functions.ts';
 import type { WgslWriter } from './wgsl-writer.ts';
 
-/** Attributes that are exponents: whole ones are part of the text. */
+/** Returns the attributes that are exponents; integer ones are part of the text. */
 export function exponentsOf(expr: Expr): readonly string[] {
   return nodesOf(expr).flatMap((node) =>
     node.kind === 'binary' && node.fn === 'pow' && node.y.kind === 'attr' ? [node.y.name] : [],
@@ -26,21 +26,21 @@ export function exponentClass(value: number): string {
   return isProduct(value) ? String(value) : 'any';
 }
 
-/** The type in WGSL of a value in an expression. */
+/** The WGSL type of a value in an expression. */
 type Form = 'f32' | 'i32' | 'bool';
 
 /** The texts of the operands and attributes that an expression reads. */
 export interface ExprSources {
-  /** The name of an operand's element. */
+  /** Returns the name of an operand's element. */
   readonly element: (index: number) => string;
-  /** An expression for an attribute. */
+  /** Returns an expression for an attribute. */
   readonly attr: (name: string, form: 'f32' | 'i32') => string;
   readonly exponent: (name: string) => number;
 }
 
 /**
- * Writes the value of an expression as an element of `dtype`, given its operands' dtypes; a uint8 or a half is rounded
- * when it is stored. In static single assignment: a subtree that occurs twice is computed once.
+ * Writes the value of an expression as an element of `dtype`, given its operands' dtypes; uint8 and half precision
+ * are rounded when stored. In static single assignment form: a repeated subtree is computed once.
  */
 export function exprText(
   w: WgslWriter,
@@ -66,7 +66,7 @@ class ExprWriter {
     this.#sources = sources;
   }
 
-  /** The name of the node's value in a form. */
+  /** Returns the name of the node's value in a form. */
   write(node: Expr, form: Form): string {
     let forms = this.#written.get(node);
     if (!forms) {
@@ -89,7 +89,7 @@ class ExprWriter {
       : this.#w.let(this.#code(node, own));
   }
 
-  /** The form that the node is computed in. */
+  /** Returns the form that the node is computed in. */
   #ownForm(node: Expr, wanted: Form): Form {
     if (node.kind === 'compare') return 'bool';
     const own = this.#arithmetics.get(node)!;
@@ -142,7 +142,7 @@ class ExprWriter {
     return binaryText[fn](this.write(x, 'f32'), this.write(y, 'f32'));
   }
 
-  /** A known exponent for which the power is a product. */
+  /** Returns a known exponent for which the power is a product, or null. */
   #exponent(node: Expr): number | null {
     if (node.kind !== 'const' && node.kind !== 'attr') return null;
     const value = node.kind === 'const' ? node.value : this.#sources.exponent(node.name);
@@ -150,12 +150,12 @@ class ExprWriter {
   }
 }
 
-/** A value in another form, as the CPU converts it. */
+/** Converts a value to another form, as the CPU does. */
 function convertText(value: string, from: Form, to: Form): string {
   if (from === to) return value;
   switch (to) {
     case 'bool':
-      // By bits: drivers answer `NaN != 0` with no, and take subnormal numbers for 0.
+      // By bits: drivers evaluate `NaN != 0` as false and flush subnormal numbers to 0.
       return from === 'f32' ? `((bitcast<u32>(${value}) & 0x7fffffffu) != 0u)` : `(${value} != 0i)`;
     case 'i32':
       return from === 'f32' ? `f_to_int(${value})` : `select(0i, 1i, ${value})`;

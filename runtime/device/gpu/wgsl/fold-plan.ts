@@ -14,27 +14,27 @@ import { indexTexts, walksOf } from './index-text.ts';
 import { chosenByNothing, type WgslOperand, type WgslPlan, type WgslStage } from './wgsl-plan.ts';
 import { WgslWriter } from './wgsl-writer.ts';
 
-/** The text of an operand's element, by the operand's number among those that are read. */
+/** Returns the text of an operand's element, by the operand's index among those read. */
 export type ElementAt = (operand: number, index: string) => string;
 
 export function elementsOf(w: WgslWriter): ElementAt {
   return (operand, index) => w.load(operand, `${w.offset(operand)} + ${index}`);
 }
 
-/** An op whose results are folds of what it computes from its operands. */
+/** An op whose results are folds of values computed from its operands. */
 export interface FoldOp {
   readonly fold: Fold;
   readonly sizes: FoldSizes;
-  /** The inputs, of which it reads those with the numbers `reads`. */
+  /** The inputs, of which it reads those in `reads`. */
   readonly inputs: readonly TensorMeta[];
   readonly reads: readonly number[];
   readonly out: TensorMeta;
   readonly source: (w: WgslWriter, at: ElementAt) => FoldTexts['source'];
-  /** Text of the result to store, made from the folded `value`. */
+  /** Returns the text of the result to store, from the folded `value`. */
   readonly result: (value: string, at: ElementAt) => string;
-  /** One result per output, in one dispatch, however long the fold is. */
+  /** Whether each output is computed in one dispatch, however long the fold. */
   readonly isWhole?: boolean;
-  /** Elements of one output are neighbours in memory; true by default. */
+  /** Whether elements of one output are adjacent in memory; true by default. */
   readonly isAlong?: boolean;
 }
 
@@ -57,7 +57,7 @@ export function foldPlan(op: FoldOp): WgslPlan {
   };
 }
 
-/** One dispatch: results, or the results of parts. `from`: a further operand, after those that the op reads. */
+/** Returns one dispatch that computes results, or results of parts. `from` is an operand besides the op's own. */
 function foldStage(
   { fold, sizes, inputs, reads, out, source, result, isAlong = true }: FoldOp,
   parts: number,
@@ -103,7 +103,7 @@ function foldStage(
   };
 }
 
-/** For ops that store what they fold. */
+/** Stores the folded value unchanged. */
 export const asItIs = (value: string): string => value;
 
 export function sizesOf(out: TensorMeta, count: number): FoldSizes {

@@ -5,7 +5,7 @@ import { foldThreads, quad } from './thread-folds.ts';
 import { groupsOf, workgroupThreads } from './wgsl-text.ts';
 import type { WgslWriter } from './wgsl-writer.ts';
 
-/** How values are folded, in an order that depends on sizes alone. */
+/** How values are folded, in an order that only depends on sizes. */
 export interface Fold {
   readonly type: 'f32' | 'i32' | 'vec2<f32>';
   readonly start: string;
@@ -32,18 +32,18 @@ const intFolds: { readonly [F in FoldName]: Fold } = {
   min: { type: 'i32', start: intText(2 ** 31 - 1), step: 'min(x, v)' },
 };
 
-/** The fold of a dtype's elements. */
+/** Returns the fold for a dtype's elements. */
 export function foldOf(name: FoldName, dtype: DType): Fold {
   return (dtypes[dtype].floating ? folds : intFolds)[name];
 }
 
-/** So many outputs, each the fold of `count` elements. */
+/** The number of outputs, each a fold of `count` elements. */
 export interface FoldSizes {
   readonly outputs: number;
   readonly count: number;
 }
 
-/** Elements of one part, where a fold is so long that one workgroup per output leaves the GPU idle. */
+/** The number of elements per part, if a fold is so long that one workgroup per output would leave the GPU idle. */
 const partLength = 4096;
 const fewOutputs = 256;
 
@@ -51,19 +51,19 @@ export function partsOf({ count, outputs }: FoldSizes): number {
   return count > partLength && outputs < fewOutputs ? Math.ceil(count / partLength) : 1;
 }
 
-/** Threads that keep a GPU busy, and those of a workgroup at most. */
+/** The number of threads that keep a GPU busy, and the maximum per workgroup. */
 const busyThreads = 65536;
 const mostThreads = 256;
 
-/** How many threads fold one output together, a power of 2, and how many a workgroup has. */
+/** The number of threads that fold one output together, a power of 2, and the threads per workgroup. */
 export interface Sharing {
   readonly slices: number;
   readonly threads: number;
 }
 
 /**
- * No more threads for an output than keep the GPU busy, but 64 for long ones whose elements are neighbours. Where the
- * neighbours are elements of other outputs, a workgroup has at least 8 of these, which are one access to memory.
+ * Uses no more threads per output than keep the GPU busy, but 64 for long folds over adjacent elements. If
+ * adjacent elements belong to other outputs, a workgroup has at least 8 outputs, which are one memory access.
  */
 export function sharingOf({ count, outputs }: FoldSizes, isAlong: boolean): Sharing {
   const elements = Math.min(count, partLength);
@@ -74,31 +74,31 @@ export function sharingOf({ count, outputs }: FoldSizes, isAlong: boolean): Shar
   return { slices, threads: Math.max(workgroupThreads, threads) };
 }
 
-/** The largest one up to the value; at least 1. */
+/** Returns the largest power of 2 up to the value; at least 1. */
 function powerOfTwo(value: number): number {
   return 2 ** Math.floor(Math.log2(Math.max(1, value)));
 }
 
 export interface FoldTexts {
-  /** Writes what depends on the output alone, and returns what writes one element's value. */
+  /** Writes what depends only on the output, and returns a function that writes one element's value. */
   readonly source: (output: string) => (element: string) => string;
-  /** Parts that each output is folded in; the results of parts are neighbours. */
+  /** The number of parts per output; the results of parts are adjacent. */
   readonly parts: number;
-  /** Elements of one output are neighbours in memory, rather than those of neighbouring outputs. */
+  /** Whether elements of one output, rather than of adjacent outputs, are adjacent in memory. */
   readonly isAlong: boolean;
-  /** Text of the statement that stores an output; calls `finish(o, value)` by default. */
+  /** Returns the statement that stores an output; calls `finish(o, value)` by default. */
   readonly store?: (output: string, value: string) => string;
 }
 
-/** More threads than these fold an output in two steps. */
+/** With more threads, an output is folded in two steps. */
 const mostByFours = 32;
 
-/** Elements of an output that a thread loads before it folds them. */
+/** The number of elements that a thread loads before folding them. */
 const unrolled = 4;
 
 /**
- * Writes the fold of each output, or of each part of one, which is stored once: thread `s` of `slices`
- * folds the elements s, s + slices, …, then few threads fold what all of them have.
+ * Writes the fold of each output, or of each part of an output, which is stored once: thread `s` of `slices` folds
+ * the elements s, s + slices, …, then few threads fold the partial results.
  */
 export function foldText(
   w: WgslWriter,
@@ -111,7 +111,7 @@ export function foldText(
   const total = w.count('outputs', outputs * parts);
   const length = w.count('length', count);
   w.function(`fold(x : ${type}, v : ${type}) -> ${type}`, () => w.line(`return ${step};`));
-  // Neighbouring threads read neighbours in memory. The order of the fold is the same.
+  // Adjacent threads read adjacent memory. The fold's order is the same.
   w.line(
     isAlong ? `let s = thread % ${slices}u;` : `let s = thread / ${perGroup}u;`,
     isAlong ? `let q = thread / ${slices}u;` : `let q = thread % ${perGroup}u;`,
@@ -147,7 +147,7 @@ export function foldText(
   } else if (slices > 1) {
     w.shared('partial', `array<${type}, ${threads}>`);
     w.line(`partial[s * ${perGroup}u + q] = x;`, 'workgroupBarrier();');
-    // Few barriers: the rows of partial results are folded by one thread each, in two steps where they are many.
+    // Few barriers: each row of partial results is folded by one thread, in two steps if there are many.
     const rows = slices > mostByFours ? slices / 16 : 1;
     const fold = (first: string, count: number, step: number) => [
       `x = partial[${first} * ${perGroup}u + q];`,

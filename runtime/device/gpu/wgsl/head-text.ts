@@ -9,7 +9,7 @@ import { type HeadBody, operandsRead, operandsUsed } from './staged-body.ts';
 import type { WgslOperand } from './wgsl-plan.ts';
 import type { WgslWriter } from './wgsl-writer.ts';
 
-/** The head alone: its elements are stored as they are. `reads`: the inputs that it reads. */
+/** Returns a head without a body: its elements are stored unchanged. `reads` are the inputs it reads. */
 export function storedHead(
   reads: readonly number[],
   inputs: readonly TensorMeta[],
@@ -20,15 +20,15 @@ export function storedHead(
   return { reads, body, dtype: out.dtype, attr: (_part, name) => name };
 }
 
-/** Operands of a head's stage, inputs before outputs, and their strides over the head's shape. */
+/** The operands of a head's stage, inputs before outputs, and their strides over the head's shape. */
 export interface HeadOperands {
   readonly operands: readonly WgslOperand[];
   readonly strides: readonly (readonly number[])[];
 }
 
 /**
- * Binds the factors and what the body reads or writes. An operand that only gives a shape has no memory of its own
- * here: it is bound as the first factor.
+ * Binds the factors and the operands of the body. An operand read by shape alone has no memory here and is bound
+ * as the first factor.
  */
 export function headOperands(
   { reads, body }: HeadBody,
@@ -59,8 +59,8 @@ export function headOperands(
 }
 
 /**
- * Writes what an element of the head, whose text is `value`, goes through before it is stored. `place`: the index of an
- * operand's element.
+ * Writes the ops applied to an element of the head, whose text is `value`, before it is stored. `place` is the
+ * index of an operand's element.
  */
 export function headText(
   w: WgslWriter,
@@ -70,12 +70,12 @@ export function headText(
   value: string,
   place: (operand: number) => string,
 ): void {
-  // What is stored as it is needs no rounding before.
+  // A value that is stored unchanged needs no rounding before.
   const isStored = body.parts.every(({ expr }) => expr === identity);
   bodyText(w, body, {
     load: (operand) => w.load(operand, place(operand)),
     store: (operand, own) => w.store(operand, place(operand), own),
-    // The head's element is the operand after those of the op, and results come after these.
+    // The head's element follows the op's operands, and results come after it.
     firstResult: inputs.length,
     dtype: (i) => inputs[i]?.dtype ?? dtype,
     known: new Map([[inputs.length, isStored ? value : roundedName(w, dtype, value)]]),

@@ -2,10 +2,10 @@ import { contiguousStrides } from '../../../spec/shape.ts';
 import { collapse, type Loops } from '../../cpu/core/loops.ts';
 import type { WgslWriter } from './wgsl-writer.ts';
 
-/** The loops of operands that go through elements together, by the numbers that a text takes of them. */
+/** The joint loops of several operands, with the numbers that a text needs of them. */
 export interface Walks {
   readonly loops: Loops;
-  /** Where each operand's element is, as a function of the loops: equal for operands with the same strides. */
+  /** Each operand's element as a function of the loops; equal for operands with the same strides. */
   readonly walks: readonly string[];
 }
 
@@ -14,15 +14,15 @@ export function walksOf(shape: readonly number[], strides: readonly (readonly nu
   return { loops, walks: loops.strides.map((each) => each.join()) };
 }
 
-/** Writes the quotient of `value` by a size, and the rest. */
+/** Writes the quotient and remainder of `value` by a size. */
 export function splitText(w: WgslWriter, value: string, size: string): [string, string] {
   const quotient = w.let(`${value} / ${size}`);
   return [quotient, w.let(`${value} - ${quotient} * ${size}`)];
 }
 
 /**
- * Writes the coordinates of the element with number `element` of the loops, and returns per operand its index
- * without the offset. Sizes, and strides other than 0 and 1, are uniforms named after `prefix`.
+ * Writes the coordinates of element `element` of the loops, and returns each operand's index without the offset.
+ * Sizes, and strides other than 0 and 1, are uniforms named after `prefix`.
  */
 export function indexTexts(
   w: WgslWriter,

@@ -9,7 +9,7 @@ import { input, output } from '../core/kernel-plan.ts';
 import { type PointwiseBody, pointwiseStage } from './pointwise-kernel.ts';
 import type { WgslPlan } from './wgsl-plan.ts';
 
-/** A list of pointwise ops in as few dispatches as `mostBuffers` storage buffers a kernel allow. */
+/** Returns a list of pointwise ops in as few dispatches as `mostBuffers` storage buffers per kernel allow. */
 export function listPlan(
   { items }: ListBody,
   inputs: readonly TensorMeta[],
@@ -48,7 +48,7 @@ function itemBody(
   };
 }
 
-/** An op that is not a fused one, as a body of one part; an op in place writes its operand 0. */
+/** Returns an unfused op as a body of one part; an in-place op writes its operand 0. */
 function singleItem(
   item: ListItem,
   inputs: readonly TensorMeta[],

@@ -14,13 +14,13 @@ import {
 import { groupsOf, workgroupThreads } from './wgsl-text.ts';
 import { WgslWriter } from './wgsl-writer.ts';
 
-/** A label that doesn't count, as on the CPU. */
+/** An ignored label, as on the CPU. */
 const ignored = '-100i';
 
-/** 1 for a label that counts, 0 for one that is ignored. */
+/** 1 for a counted label, 0 for an ignored one. */
 const counts = (label: string) => `select(1.0f, 0.0f, ${label} == ${ignored})`;
 
-/** The sum of the rows' losses and the number of labels that count, by one workgroup. */
+/** The sum of the rows' losses and the number of counted labels, by one workgroup. */
 export function nllLossPlan(inputs: readonly TensorMeta[], [out]: readonly TensorMeta[]): WgslPlan {
   const [logProbs, target] = inputs;
   const [rows, classes] = logProbs!.shape as [number, number];
@@ -38,7 +38,7 @@ export function nllLossPlan(inputs: readonly TensorMeta[], [out]: readonly Tenso
       const place = w.let(`u32(select(0i, ${label}, ${isClass}))`);
       const index = `${r} * ${w.count('rowStep', row)} + ${place} * ${w.count('columnStep', column)}`;
       const score = w.let(at(0, index));
-      // A GPU can't throw: the loss of any other label is NaN.
+      // A GPU can't throw, so the loss of an invalid label is NaN.
       const own = w.let(
         `select(select(u.nan, 0.0f, ${label} == ${ignored}), ${score}, ${isClass})`,
       );
@@ -48,7 +48,7 @@ export function nllLossPlan(inputs: readonly TensorMeta[], [out]: readonly Tenso
   });
 }
 
-/** −dy over the number of labels that count, by one workgroup. */
+/** −dy over the number of counted labels, by one workgroup. */
 export function nllLossSharePlan(
   inputs: readonly TensorMeta[],
   [share]: readonly TensorMeta[],
@@ -70,10 +70,10 @@ export function nllLossSharePlan(
   });
 }
 
-/** Up to this many rows, each thread counts the labels itself: cheaper than another dispatch. */
+/** Up to this many rows, each thread counts the labels itself, which is cheaper than another dispatch. */
 const fewRows = 64;
 
-/** −dy over the number of labels that count where the label is, 0 elsewhere. */
+/** −dy over the number of counted labels at each label, 0 elsewhere. */
 export function nllLossGradPlan(
   inputs: readonly TensorMeta[],
   [dx]: readonly TensorMeta[],
@@ -102,7 +102,7 @@ export function nllLossGradPlan(
   return { scratch: [1], stages: [shared, elements] };
 }
 
-/** logSoftmaxGrad of nllLossGrad: from the share of a label, the labels and logSoftmax's result. */
+/** logSoftmaxGrad of nllLossGrad, from a label's gradient, the labels and the result of logSoftmax. */
 export function crossEntropyGradPlan(
   inputs: readonly TensorMeta[],
   [dx]: readonly TensorMeta[],
@@ -136,7 +136,7 @@ function countedShare(w: WgslWriter, at: ElementAt, step: string, rows: number):
   return w.let(`select(${own} * u.inf, ${own} / ${count}, ${count} > 0.0f)`);
 }
 
-/** `value` for a class or an ignored label; NaN for any other label: a GPU can't throw. */
+/** Returns `value` for a class or an ignored label, NaN for any other label, because a GPU can't throw. */
 function knownLabel(w: WgslWriter, label: string, classes: number, value: string): string {
   return `select(u.nan, ${value}, ${isClassText(w, label, classes)} || ${label} == ${ignored})`;
 }
@@ -146,7 +146,7 @@ interface LabelPlace {
   readonly column: string;
 }
 
-/** One thread per element of [rows, classes]. */
+/** Returns a stage with a thread per element of [rows, classes]. */
 function labelStage(
   reads: readonly WgslOperand[],
   dx: TensorMeta,
@@ -186,7 +186,7 @@ function labelStage(
   };
 }
 
-/** A negative label is beyond every class as a u32. */
+/** As a u32, a negative label is beyond every class. */
 function isClassText(w: WgslWriter, label: string, classes: number): string {
   return `(u32(${label}) < ${w.count('classes', classes)})`;
 }

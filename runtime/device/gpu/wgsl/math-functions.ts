@@ -1,11 +1,11 @@
 /**
  * Scalar functions in WGSL. WebGPU leaves NaN, infinities and domain errors to the driver (log(0) is −88 on one,
- * max(NaN, 0) is 0 on another), so every case that PyTorch defines is tested for; the formulas are those of the
- * kernels by gpu.js (codegen/math-code.ts).
+ * max(NaN, 0) is 0 on another), so every case that PyTorch defines is handled explicitly, with the formulas of the
+ * gpu.js kernels (codegen/math-code.ts).
  */
 import type { BinaryFn, CompareFn, UnaryFn } from '../../../ops/expr/expr.ts';
 
-/** A float32 literal, or the uniform that holds what has none. */
+/** Returns a float32 literal, or the uniform with a number that has none. */
 export function numberText(value: number): string {
   const rounded = Math.fround(value);
   if (Number.isNaN(rounded)) return 'u.nan';
@@ -52,22 +52,22 @@ const comparisons: { readonly [F in Exclude<CompareFn, 'ne'>]: string } = {
   ge: '>=',
 };
 
-/** A bool of WGSL. */
+/** Returns a WGSL bool. */
 export function compareText(fn: CompareFn, x: string, y: string): string {
-  // SwiftShader finds NaN neither equal nor unequal to anything.
+  // In SwiftShader, NaN is neither equal nor unequal to anything.
   if (fn === 'ne') return `select(true, false, ${x} == ${y})`;
   return `(${x} ${comparisons[fn]} ${y})`;
 }
 
-/** Whole exponents up to this magnitude are products. */
+/** Integer exponents up to this magnitude are computed as products. */
 const largestProduct = 16;
 
-/** Whether x to the power is a kernel of its own. */
+/** Whether a power with this exponent has its own kernel. */
 export function isProduct(exponent: number): boolean {
   return Number.isInteger(exponent) && Math.abs(exponent) <= largestProduct;
 }
 
-/** x to a whole power, by products; `name` gives an expression a name. */
+/** Writes x to an integer power as products; `name` names an expression. */
 export function powerText(x: string, exponent: number, name: (text: string) => string): string {
   if (exponent === 0) return '1.0f';
   const power = wholePower(x, Math.abs(exponent), name);
@@ -81,10 +81,10 @@ function wholePower(x: string, exponent: number, name: (text: string) => string)
   return exponent & 1 ? name(`${square} * ${x}`) : square;
 }
 
-/** By name. Arguments are float32, and so are results, unless they say otherwise. */
+/** Functions by name. Arguments and results are float32 unless declared otherwise. */
 export const mathFunctions: ReadonlyMap<string, string> = new Map(
   Object.entries({
-    // By bits: drivers fold `x == x` to true, and take comparisons to be of numbers.
+    // By bits: drivers fold `x == x` to true and assume comparisons to be of numbers.
     f_is_number: '(x : f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) <= 0x7f800000u; }',
     f_trunc: '(x : f32) -> f32 { return select(floor(x), -floor(-x), x < 0.0f); }',
     f_round: `(x : f32) -> f32 {
@@ -95,13 +95,13 @@ export const mathFunctions: ReadonlyMap<string, string> = new Map(
   let up = select(low, low + 1.0f, rest > 0.5f);
   return select(up, even, rest == 0.5f);
 }`,
-    // Beyond the bounds float32 holds 0 and Infinity; drivers saturate at the largest finite number.
+    // Beyond the bounds float32 gives 0 and Infinity, but drivers saturate at the largest finite number.
     f_exp: `(x : f32) -> f32 {
   let upper = select(exp(x), u.inf, x > 88.73f);
   let lower = select(upper, 0.0f, x < -104.0f);
   return select(x, lower, f_is_number(x));
 }`,
-    // Of the whole part and the rest apart: drivers multiply by ln 2, which rounds.
+    // Separately for the integer part and the rest: drivers multiply by ln 2, which rounds.
     f_exp2: `(x : f32) -> f32 {
   let upper = select(x, 128.0f, x > 128.0f);
   let clamped = select(upper, -150.0f, upper < -150.0f);
@@ -117,8 +117,8 @@ export const mathFunctions: ReadonlyMap<string, string> = new Map(
   let atZero = select(u.nan, -u.inf, x == 0.0f);
   return select(atZero, y, x > 0.0f);
 }`,
-    // As large among whole numbers as x is among numbers; zeros are equal, and NaN is the largest. By bits: drivers may take
-    // subnormal numbers for 0, and NaN for anything.
+    // Order-preserving map from numbers to integers; zeros are equal, and NaN is the largest. By bits: drivers may
+    // flush subnormal numbers to 0 and mistreat NaN.
     f_order_key: `(x : f32) -> u32 {
   let bits = bitcast<u32>(x);
   let size = bits & 0x7fffffffu;
@@ -130,19 +130,19 @@ export const mathFunctions: ReadonlyMap<string, string> = new Map(
   let atZero = select(u.nan, x, x == 0.0f);
   return select(atZero, y, x > 0.0f);
 }`,
-    // Drivers overflow beyond about 44; float32 is 1 from 9.01 on.
+    // Drivers overflow beyond about 44; in float32 the result is 1 from 9.01 on.
     f_tanh: `(x : f32) -> f32 {
   let upper = select(x, 15.0f, x > 15.0f);
   let clamped = select(upper, -15.0f, upper < -15.0f);
   return select(x, tanh(clamped), f_is_number(x));
 }`,
-    // The larger or smaller one; NaN when either is NaN.
+    // The larger or smaller operand; NaN if either is NaN.
     f_max:
       '(x : f32, y : f32) -> f32 { return select(x + y, select(y, x, x >= y), f_are_numbers(x, y)); }',
     f_min:
       '(x : f32, y : f32) -> f32 { return select(x + y, select(y, x, x <= y), f_are_numbers(x, y)); }',
     f_are_numbers: '(x : f32, y : f32) -> bool { return f_is_number(x) && f_is_number(y); }',
-    // Drivers multiply by the reciprocal, which is 0 where y is beyond 2^126: both are made smaller.
+    // Drivers multiply by the reciprocal, which is 0 for y beyond 2^126, so both are scaled down.
     f_div: `(x : f32, y : f32) -> f32 {
   let scale = select(1.0f, ${numberText(2 ** -32)}, abs(y) > ${numberText(2 ** 126)});
   return (x * scale) / (y * scale);
@@ -162,7 +162,8 @@ export const mathFunctions: ReadonlyMap<string, string> = new Map(
   let unit = select(checked, 1.0f, x == 1.0f);
   return select(unit, 1.0f, y == 0.0f);
 }`,
-    // Whole quotient and rest of magnitudes; corrected by one step, because a driver's division may be off by one.
+    // Integer quotient and remainder of magnitudes, corrected by one step, because a driver's division may be off
+    // by one.
     f_division: `(x : f32, y : f32) -> vec2<f32> {
   var whole = floor(f_div(x, y));
   var rest = x - whole * y;
@@ -182,7 +183,7 @@ export const mathFunctions: ReadonlyMap<string, string> = new Map(
   let signed = select(whole, -whole, x * y < 0.0f);
   return select(signed, 0.0f, y == 0.0f);
 }`,
-    // As on the CPU (wasm/sine.ts); WGSL promises only an absolute error of 2^-11.
+    // As on the CPU (wasm/sine.ts); WGSL only guarantees an absolute error of 2^-11.
     f_sine: `(x : f32, shift : f32) -> f32 {
   let turns = floor(x * ${numberText(2 / Math.PI)} + 0.5f);
   let first = x - turns * 1.5703125f;
@@ -190,7 +191,7 @@ export const mathFunctions: ReadonlyMap<string, string> = new Map(
   let r = second - turns * ${numberText(7.549533620476723e-8)};
   return select(u.nan, f_quarter_sine(r, turns + shift), abs(x) < u.inf);
 }`,
-    // The sine of r and this many quarters of a turn; r up to π/4.
+    // The sine of r plus this many quarter turns; r up to π/4.
     f_quarter_sine: `(r : f32, quarters : f32) -> f32 {
   let z = r * r;
   let odd = ((${numberText(-0.00019515295891)} * z + ${numberText(0.0083321608736)}) * z - ${numberText(0.16666654611)});

@@ -27,7 +27,7 @@ import type { WgslPlan, WgslStage } from './wgsl-plan.ts';
 import { groupsOf } from './wgsl-text.ts';
 import { WgslWriter } from './wgsl-writer.ts';
 
-/** How an operand's rows and columns lie: which of both its neighbours in memory are. */
+/** The strides of an operand's rows and columns, and which of them are adjacent in memory. */
 interface Sides {
   readonly row: number;
   readonly column: number;
@@ -41,7 +41,7 @@ export function matmulPlan(
   return productPlan(storedHead([0, 1], inputs, outputs[0]!), inputs, outputs);
 }
 
-/** A product and the pointwise ops on each of its elements, before it is stored. */
+/** A product and the pointwise ops on each of its elements before it is stored. */
 export function productPlan(
   head: HeadBody,
   inputs: readonly TensorMeta[],
@@ -66,10 +66,10 @@ export function productPlan(
   const loops = batchWalks(strides);
   const { dtype } = factorMetas[0]!;
   const type = valueTypeOf(elementTypeOf(dtype));
-  // Tiles are of floats; products of integers, which wrap around, are rare.
+  // Tiles contain floats; integer products, which wrap around, are rare.
   const isTiled = type === 'f32' && !areFewSums(m, k, n, batches);
   const tile = isTiled ? tileFor(m, k, n, rank > 2 ? batches : null) : null;
-  // Threads share a sum along what they read most of.
+  // Threads share a sum along the operand they read most.
   const isAlong = m > n ? left.column === 1 : right.column !== 1 && right.row === 1;
   const sharing = sharingOf({ outputs: m * n * batches, count: k }, isAlong);
   const slices = Math.min(batches, mostSlices);
@@ -134,10 +134,10 @@ function sidesOf(strides: readonly number[]): Sides {
   return { row: strides[rank - 2]!, column: strides[rank - 1]! };
 }
 
-/** Workgroups along z; more batches than these take several rounds. */
+/** The maximum number of workgroups along z; more batches take several iterations. */
 const mostSlices = 65535;
 
-/** Few rows or columns, or few long sums: threads share the sum of an output, and nothing else. */
+/** For few rows or columns, or few long sums: threads share the sum of one output, and nothing else. */
 function thinText(
   w: WgslWriter,
   t: ProductTexts,

@@ -11,18 +11,18 @@ import type { WgslOperand, WgslPlan, WgslStage } from './wgsl-plan.ts';
 import { groupsOf as groupsFor, workgroupThreads } from './wgsl-text.ts';
 import { WgslWriter } from './wgsl-writer.ts';
 
-/** Groups of elements, each normalized by itself. */
+/** Groups of elements, each normalized separately. */
 interface Groups {
   readonly count: number;
-  /** Elements of one group. */
+  /** The number of elements per group. */
   readonly length: number;
-  /** Elements that lie one after the other; those of a row all do. */
+  /** The number of contiguous elements; in rows, all are. */
   readonly inner: number;
-  /** Rows have weights for their elements, channels have one each. */
+  /** Rows have a weight per element, channels a single weight. */
   readonly form: 'rows' | 'channels';
 }
 
-/** Threads that share a group: a power of 2, and more where few groups leave a GPU idle. */
+/** Returns the number of threads per group: a power of 2, larger if few groups would leave the GPU idle. */
 function threadsPerGroup({ length, count }: Groups): number {
   if (length < 32) return 1;
   if (length >= 128 && count < 128) return length < 1024 ? 64 : 256;
@@ -31,7 +31,7 @@ function threadsPerGroup({ length, count }: Groups): number {
   return length < 4096 ? 64 : 256;
 }
 
-/** Rows, or channels of a batch; null for groups with another layout. */
+/** Returns rows, or channels of a batch; null for groups with another layout. */
 function groupsOf(attrs: Attrs, weights: readonly TensorMeta[]): Groups | null {
   const [view, over] = [attrs.view as readonly number[], attrs.over as readonly number[]];
   const weightShape = attrs.weightShape as readonly number[];
@@ -51,14 +51,14 @@ function groupsOf(attrs: Attrs, weights: readonly TensorMeta[]): Groups | null {
   return { count, length, inner: length, form: 'rows' };
 }
 
-/** More threads than these fold their sums in two steps. */
+/** With more threads, sums are folded in two steps. */
 const mostByFours = 64;
 
-/** Writes a kernel of which several threads go along one group together. */
+/** Writes a kernel in which several threads process one group together. */
 class GroupWriter {
   readonly w: WgslWriter;
   readonly #groups: Groups;
-  /** Elements that a thread writes at once. */
+  /** The elements that a thread writes together. */
   readonly #unit: Unit;
   readonly #slices: number;
   readonly #threads: number;
@@ -80,18 +80,18 @@ class GroupWriter {
     );
   }
 
-  /** An operand's element that \`each\` is at. */
+  /** Returns an operand's element at the position of \`each\`. */
   own(i: number): string {
     return this.w.load(i, `${this.w.offset(i)} + i`);
   }
 
-  /** The weight of that element. */
+  /** Returns the weight of that element. */
   weight(i: number): string {
     const place = this.#groups.form === 'rows' ? 'k' : 'o';
     return this.w.load(i, `${this.w.offset(i)} + ${place}`);
   }
 
-  /** One of the two numbers of the group. */
+  /** Returns one of the two numbers of the group. */
   statistic(i: number, which: 0 | 1): string {
     return this.w.load(i, this.#statisticAt(i, which));
   }
@@ -116,13 +116,13 @@ class GroupWriter {
     });
   }
 
-  /** Writes an operand's elements, each with a value of `i` and `k`. */
+  /** Writes an operand's elements, each with a value in terms of `i` and `k`. */
   eachStored(i: number, value: string): void {
     const { w } = this;
     this.each(() => w.line(w.store(i, `${w.offset(i)} + i`, value)), this.#unit);
   }
 
-  /** The mean over the group of an expression of `i` and `k`. */
+  /** Writes the mean over the group of an expression of `i` and `k`. */
   mean(value: string): string {
     const { w } = this;
     const [sum, slices] = [`sum${this.#sums}`, this.#slices];
@@ -136,7 +136,7 @@ class GroupWriter {
     return w.let(`${sum} / f32(u.size)`);
   }
 
-  /** Adds up the sums of a group's many threads: few threads first. */
+  /** Adds the partial sums of a group's threads, starting with few threads. */
   #addUp(sum: string, partial: string): void {
     const { w } = this;
     const slices = this.#slices;
@@ -208,7 +208,7 @@ export function standardizePlan(
   return { scratch: [], stages: [stage] };
 }
 
-/** (dy, x, statistics, and maybe weight) → the gradient of x. */
+/** (dy, x, statistics, optional weight) → the gradient of x. */
 export function standardizeGradPlan(
   inputs: readonly TensorMeta[],
   outputs: readonly TensorMeta[],

@@ -4,7 +4,7 @@ import type { TensorMeta } from '../../tensor-meta.ts';
 import { input, output } from '../core/kernel-plan.ts';
 import type { PointwiseBody } from './pointwise-kernel.ts';
 
-/** One op as a body of one part, which makes output 0. */
+/** Returns one op as a body of one part that computes output 0. */
 export function singleBody(
   expr: Expr,
   inputs: readonly TensorMeta[],

@@ -14,7 +14,7 @@ import type { WgslOperand, WgslStage } from './wgsl-plan.ts';
 import { groupsOf, workgroupThreads } from './wgsl-text.ts';
 import { WgslWriter } from './wgsl-writer.ts';
 
-/** A tensor and where a launch finds it. */
+/** A tensor and its location in a launch. */
 export interface Located {
   readonly slot: Slot;
   readonly meta: TensorMeta;
@@ -22,16 +22,16 @@ export interface Located {
   readonly base?: number;
 }
 
-/** Pointwise ops over one shape: one of them, or those of a fused op. */
+/** Pointwise ops over one shape: a single op, or those of a fused op. */
 export interface PointwiseBody {
   readonly body: FusedBody;
   readonly inputs: readonly Located[];
   readonly outputs: readonly Located[];
-  /** The name, among the attributes of the launch, of a part's number. */
+  /** Returns the launch attribute's name for a number of a part. */
   readonly attr: (part: number, name: string) => string;
 }
 
-/** A body with the walks of its operands, whose first one has number `first` in the stage. */
+/** A body with its operands' traversals, starting at stage index `first`. */
 interface Segment extends PointwiseBody {
   readonly walks: Walks;
   readonly first: number;
@@ -40,12 +40,12 @@ interface Segment extends PointwiseBody {
   readonly size: number;
 }
 
-/** Elements from which on a workgroup has more threads, and each of them several elements of a body. */
+/** From this many elements on, a workgroup has more threads, and each processes several elements of a body. */
 const large = 1 << 16;
 const largeThreads = 256;
 const perThread = 2;
 
-/** One dispatch for all bodies, whose operands are apart: a thread for one element, or for two of a large body. */
+/** Returns one dispatch for all bodies, which are independent: a thread per element, or per two of a large body. */
 export function pointwiseStage(bodies: readonly PointwiseBody[]): WgslStage {
   const operands: WgslOperand[] = [];
   const segments = bodies.map((each): Segment => {
@@ -62,7 +62,7 @@ export function pointwiseStage(bodies: readonly PointwiseBody[]): WgslStage {
       const written = i >= inputs.length || body.writes.some(({ operand }) => operand === i);
       const walk = `${bodies.indexOf(each)}:${walks.walks[i]!}`;
       const type = elementTypeOf(meta.dtype);
-      // Parts of one result are written side by side: each has its words where it begins with one.
+      // Parts of one result are written in parallel: each has its own words only if it starts at a word boundary.
       const inOrder = walks.loops.strides[i]!.join() === dense && beginWithWords(type, base, []);
       const elements = sizeOf(meta.shape);
       operands.push({ slot, written, isRead: read.has(i), walk, elements, type, inOrder });
@@ -110,7 +110,7 @@ export function pointwiseStage(bodies: readonly PointwiseBody[]): WgslStage {
   };
 }
 
-/** Names of the attributes that are exponents. */
+/** Returns the names of the attributes that are exponents. */
 export function exponentNames(body: FusedBody, attr: PointwiseBody['attr']): readonly string[] {
   return body.parts.flatMap(({ expr }, part) => exponentsOf(expr).map((name) => attr(part, name)));
 }
@@ -119,7 +119,7 @@ export function chosenByExponents(names: readonly string[]): (attrs: Attrs) => s
   return (attrs) => names.map((name) => exponentClass(Number(attrs[name]))).join();
 }
 
-/** Elements of a thread are all read before the first is stored, so that the GPU waits for memory once. */
+/** Reads all elements of a thread before storing the first, so that the GPU waits for memory once. */
 function singleText(
   w: WgslWriter,
   segment: Segment,
@@ -130,7 +130,7 @@ function singleText(
   const size = w.count('n0', segment.size);
   const first = w.let(`group * ${threads * each}u + thread`);
   w.line(`if (${first} >= ${size}) { return; }`);
-  // What lies beyond the last element is read as something, and not stored.
+  // Beyond the last element, arbitrary values are read and not stored.
   const elements = [...Array(each).keys()].map((i) =>
     i === 0 ? first : w.let(`${first} + ${i * threads}u`),
   );
@@ -141,7 +141,7 @@ function singleText(
   });
 }
 
-/** Writes what the element with number `e` goes through, and returns the statements that store its results. */
+/** Writes the ops on element `e`, and returns the statements that store its results. */
 function segmentStores(
   w: WgslWriter,
   segment: Segment,
@@ -169,38 +169,38 @@ function segmentStores(
   });
 }
 
-/** The names in scope of a body's text in its kernel. */
+/** The context of a body's text in its kernel. */
 export interface BodySources {
   readonly load: (operand: number) => string;
-  /** The statement that stores an element of an operand, or of the result with this number after the operands. */
+  /** Returns the statement that stores an element of an operand, or of a result, numbered after the operands. */
   readonly store: (operand: number, value: string) => string;
   readonly dtype: (operand: number) => DType;
   readonly attr: (
     part: number,
     name: string,
   ) => { readonly field: string; readonly name: string; readonly value: number };
-  /** Operands whose values are there already, by name. */
+  /** Operands whose values already exist, with their names. */
   readonly known?: ReadonlyMap<number, string>;
-  /** The number of the first result. */
+  /** The index of the first result. */
   readonly firstResult: number;
 }
 
-/** Names the value that an element of the dtype has once it was stored; bools are 0 or 1 before. */
+/** Returns the name of the value that an element of the dtype has after being stored; bools are already 0 or 1. */
 export function roundedName(w: WgslWriter, dtype: DType, value: string): string {
   const text = dtype === 'bool' ? value : roundedText(elementTypeOf(dtype), value);
   return text === value ? value : w.let(text);
 }
 
-/** Writes what one element goes through, and stores its results. */
+/** Writes the ops on one element, and stores its results. */
 export function bodyText(w: WgslWriter, body: FusedBody, sources: BodySources): void {
   w.line(...bodyStores(w, body, sources));
 }
 
-/** Writes what one element goes through, and returns the statements that store its results. */
+/** Writes the ops on one element, and returns the statements that store its results. */
 function bodyStores(w: WgslWriter, body: FusedBody, sources: BodySources): string[] {
   const loaded = new Map<number, string>(sources.known);
   const values: string[] = [];
-  /** Values of parts that others read, as if they had been stored. */
+  /** Values of parts that other parts read, rounded as if stored. */
   const rounded = new Map<number, string>();
   const read = (from: FusedOperand): string => {
     if ('part' in from) {

@@ -1,18 +1,18 @@
 import { invariant } from '../../../errors/invariant.ts';
 import type { WgslWriter } from './wgsl-writer.ts';
 
-/** Outputs and products of one workgroup, whose threads have `rows` × `columns` outputs each in registers. */
+/** The outputs and products of one workgroup, whose threads have `rows` × `columns` outputs each in registers. */
 export interface Tile {
   readonly rowThreads: number;
   readonly columnThreads: number;
-  /** Outputs of a thread, in blocks of 4 along each dimension. */
+  /** The outputs per thread, in blocks of 4 along each dimension. */
   readonly rows: number;
   readonly columns: number;
-  /** Products per step, the depth of what lies in workgroup memory. */
+  /** The number of products per step, the depth of workgroup memory. */
   readonly depth: number;
-  /** Sets of threads, of which each adds a slice of a step's products; their sums are added at the end. */
+  /** The number of thread sets, each of which adds a slice of a step's products; their sums are added at the end. */
   readonly slices: number;
-  /** The next step's elements are loaded while a step is computed, which takes registers. */
+  /** Whether the next step's elements are loaded during a step, which takes registers. */
   readonly prefetches: boolean;
 }
 
@@ -26,10 +26,10 @@ const square = (threads: number): Tile => ({
   prefetches: true,
 });
 const smallTile = square(8);
-/** Few tiles leave most of a GPU idle: four times the threads add the products of each. */
+/** Few tiles leave most of a GPU idle, so four times the threads add the products of each tile. */
 const slicedTile: Tile = { ...smallTile, depth: 64, slices: 4 };
 const middleTile = square(16);
-/** Its two factors are the 16 KiB of workgroup memory that every adapter has. */
+/** Its two factors fill the 16 KiB of workgroup memory that every adapter has. */
 const largeTile: Tile = {
   rowThreads: 8,
   columnThreads: 16,
@@ -40,14 +40,14 @@ const largeTile: Tile = {
   prefetches: false,
 };
 
-/** Workgroups that keep a GPU busy with tiles of this size. */
+/** The number of workgroups that keep a GPU busy with tiles of this size. */
 const enoughSmall = 256;
 const enoughMiddle = 128;
 const enoughLarge = 256;
 
 /**
- * Null: threads share the sum of an output; what tiles could share is too little. `batches` is null for matrices alone.
- * Products of batches are added up in the order in which attention by tiles does it.
+ * Returns the tile of a product; null if threads should share the sum of each output, because tiles would share
+ * too little. `batches` is null for single matrices. Batched products are summed in the order of tiled attention.
  */
 export function tileFor(m: number, k: number, n: number, batches: number | null): Tile | null {
   const least = Math.min(m, n);
@@ -59,12 +59,12 @@ export function tileFor(m: number, k: number, n: number, batches: number | null)
   return isSliced ? slicedTile : smallTile;
 }
 
-/** Whether a product has so few tiles, of this many steps each, that most of a GPU would wait for them. */
+/** Whether a product has so few tiles, of this many steps each, that most of a GPU would be idle. */
 export function areFewSums(m: number, k: number, n: number, batches: number): boolean {
   return k >= 128 && tilesOf(smallTile, m, n) * batches < 16;
 }
 
-/** A tile for a product that keeps other facts in workgroup memory, too. */
+/** Returns a tile for a product that also keeps other data in workgroup memory. */
 export function withRoom(tile: Tile | null): Tile | null {
   if (tile === slicedTile) return smallTile;
   return tile === largeTile ? { ...tile, depth: 8 } : tile;
@@ -74,12 +74,12 @@ export function threadsOf(tile: Tile): number {
   return sliceThreads(tile) * tile.slices;
 }
 
-/** Threads that have all outputs of a tile together. */
+/** Returns the number of threads that cover all outputs of a tile. */
 function sliceThreads({ rowThreads, columnThreads }: Tile): number {
   return rowThreads * columnThreads;
 }
 
-/** Tiles of m × n outputs. */
+/** Returns the number of tiles of m × n outputs. */
 export function tilesOf(tile: Tile, m: number, n: number): number {
   return Math.ceil(m / height(tile)) * Math.ceil(n / width(tile));
 }
@@ -87,13 +87,13 @@ export function tilesOf(tile: Tile, m: number, n: number): number {
 const height = ({ rowThreads, rows }: Tile): number => rowThreads * rows;
 const width = ({ columnThreads, columns }: Tile): number => columnThreads * columns;
 
-/** One operand of a product: the left one has an element per row and step, the right one per column and step. */
+/** One factor of a product: the left one has an element per row and step, the right one per column and step. */
 export interface FactorTexts {
-  /** Elements of neighbouring steps are neighbours in memory, rather than those of neighbouring rows or columns. */
+  /** Whether elements of adjacent steps, rather than of adjacent rows or columns, are adjacent in memory. */
   readonly isAlongSteps: boolean;
   /**
-   * Writes what depends on the row or column alone, and returns what gives the element of step `k`, which has the
-   * number `slot` among the steps in workgroup memory.
+   * Writes what depends only on the row or column, and returns a function for the element of step `k`, which has
+   * index `slot` among the steps in workgroup memory.
    */
   readonly at: (outer: string) => (k: string, slot: string) => string;
 }
@@ -105,15 +105,15 @@ export interface ProductTexts {
   readonly k: string;
   readonly left: FactorTexts;
   readonly right: FactorTexts;
-  /** Writes what depends on the column alone, and returns the statement that stores an output. */
+  /** Writes what depends only on the column, and returns a function for the statement that stores an output. */
   readonly store: (column: string) => (row: string, value: string) => string;
-  /** Writes what all threads share of step `k`: one thread does for each step, before factors are read. */
+  /** Writes what all threads share of step `k`; one thread executes it per step, before factors are read. */
   readonly prepare?: (k: string, slot: string) => void;
 }
 
 const block = ['x', 'y', 'z', 'w'] as const;
 
-/** Writes the outputs of the tile with number `group`. */
+/** Writes the outputs of tile `group`. */
 export function tileText(w: WgslWriter, tile: Tile, t: ProductTexts): void {
   const { rowThreads, columnThreads, depth, slices } = tile;
   w.line(
@@ -142,7 +142,7 @@ export function tileText(w: WgslWriter, tile: Tile, t: ProductTexts): void {
     for (const factor of factors) factor.store();
   };
   if (tile.prefetches && !t.prepare) {
-    // One step computes what the step before has loaded, while memory answers.
+    // Each step computes with what the previous one loaded, hiding memory latency.
     w.line(`for (var k0 = 0u; k0 < ${t.k} + ${depth}u; k0 = k0 + ${depth}u) {`);
     load('k0');
     w.line('if (k0 > 0u) {');
@@ -157,7 +157,7 @@ export function tileText(w: WgslWriter, tile: Tile, t: ProductTexts): void {
     load('k0');
     store();
     w.line('workgroupBarrier();');
-    // What the loads have read is free for the next steps'.
+    // The data read by the loads can now be replaced for the next steps.
     prepare(`k0 + ${depth}u`);
     stepsText(w, tile);
     w.line('workgroupBarrier();', '}');
@@ -165,7 +165,7 @@ export function tileText(w: WgslWriter, tile: Tile, t: ProductTexts): void {
   outputsText(w, tile, t);
 }
 
-/** Names of a thread's sums: of four neighbouring columns each, by row and block of columns. */
+/** Returns the names of a thread's sums, each of four adjacent columns, by row and block of columns. */
 function sumsOf({ rows, columns }: Tile): string[][] {
   return Array.from({ length: rows }, (_, r) =>
     Array.from({ length: columns / 4 }, (_, v) => `sum${r}_${v}`),
@@ -193,13 +193,13 @@ function stepsText(w: WgslWriter, tile: Tile): void {
 }
 
 /**
- * Stores the outputs a row of each thread at a time, by way of workgroup memory: neighbouring threads store neighbours,
- * and the text of an element is there once, however many outputs a thread has.
+ * Stores the outputs, one row per thread at a time, through workgroup memory: adjacent threads store adjacent
+ * elements, and an element's text occurs once, however many outputs a thread has.
  */
 function outputsText(w: WgslWriter, tile: Tile, t: ProductTexts): void {
   const { rowThreads, columnThreads, rows, slices } = tile;
   const side = width(tile);
-  /** Blocks of a row of each thread of a slice. */
+  /** The number of blocks in one row per thread of a slice. */
   const blocks = (rowThreads * side) / 4;
   const own = slices > 1 ? `slice * ${blocks}u + ` : '';
   w.line(`for (var r = 0u; r < ${rows}u; r = r + 1u) {`);
@@ -214,7 +214,7 @@ function outputsText(w: WgslWriter, tile: Tile, t: ProductTexts): void {
     'workgroupBarrier();',
     `for (var i = thread; i < ${rowThreads * side}u; i = i + ${threadsOf(tile)}u) {`,
     `let column = column0 + i % ${side}u;`,
-    // Blocks of 4 rows of all threads follow one another.
+    // The blocks of 4 rows of all threads are consecutive.
     `let row = row0 + (i / ${side}u) * 4u + (r / 4u) * ${rowThreads * 4}u + r % 4u;`,
     `if (row < ${t.m} && column < ${t.n}) {`,
   );
@@ -227,8 +227,8 @@ function outputsText(w: WgslWriter, tile: Tile, t: ProductTexts): void {
 }
 
 /**
- * A factor's part of workgroup memory, [depth, side] in blocks of 4 along the side. `load` writes what brings a
- * thread's elements of the steps from `k0` on into registers, `store` what puts them into workgroup memory.
+ * Writes a factor's part of workgroup memory, [depth, side] in blocks of 4 along the side. `load` reads a thread's
+ * elements of the steps from `k0` on into registers, `store` writes them to workgroup memory.
  */
 function factorText(
   w: WgslWriter,
@@ -248,14 +248,14 @@ function factorText(
   const numbers = [...Array(blocks / all).keys()];
   const values = numbers.map((q) => `${name}${q}`);
   w.line(...values.map((value) => `var ${value} = vec4<f32>();`));
-  // A thread's blocks lie in one column of blocks.
+  // A thread's blocks are in one column of blocks.
   const inner = w.let(`(thread % ${across}u) * 4u`);
   const lines = numbers.map((q) => w.let(`thread / ${across}u + ${(q * all) / across}u`));
   const outers = (isAlongSteps ? lines : block.map((_, c) => `${inner} + ${c}u`)).map((own) =>
     w.let(`${first} + ${own}`),
   );
   const elements = outers.map((outer) => at(outer));
-  /** The numbers of a block's element: of its row or column, and its step's. */
+  /** Returns the indices of a block's element: of its row or column, and of its step. */
   const placeOf = (q: number, c: number): readonly [outer: number, slot: string] =>
     isAlongSteps ? [q, `${inner} + ${c}u`] : [c, lines[q]!];
   return {
@@ -265,7 +265,7 @@ function factorText(
           const [outer, slot] = placeOf(q, c);
           const step = `${k0} + ${slot}`;
           const element = elements[outer]!(step, slot);
-          // Without a branch: what lies outside may be read, if only as something else.
+          // Without a branch: elements outside may be read, as arbitrary values.
           return `select(0.0f, ${element}, (${outers[outer]!} < ${count}) & (${step} < ${k}))`;
         });
         w.line(`${value} = vec4<f32>(${lanes.join(', ')});`);

@@ -23,7 +23,7 @@ export const randomFunctions: ReadonlyMap<string, string> = new Map(
     f_uniform: `(words : vec4<u32>) -> vec4<f32> {
   return vec4<f32>(words >> vec4<u32>(8u, 8u, 8u, 8u)) * ${numberText(2 ** -24)};
 }`,
-    // Of numbers in (0, 1], as in fdlibm: WGSL's own is inexact near 1, where radii are small.
+    // For numbers in (0, 1], as in fdlibm: WGSL's own log is inexact near 1, where radii are small.
     f_log_of_part: `(x : f32) -> f32 {
   let bits = bitcast<u32>(x) + (0x3f800000u - 0x3f3504f3u);
   let power = f32(i32(bits >> 23u) - 127);
@@ -35,7 +35,7 @@ export const randomFunctions: ReadonlyMap<string, string> = new Map(
   let half = 0.5f * f * f;
   return power * ${numberText(0.693138122559)} - ((half - (s * (half + r) + power * ${numberText(0.0000090580006145)})) - f);
 }`,
-    // Box–Muller. The angle is reduced while it is a part of a turn, of which float32 holds every digit.
+    // Box–Muller. The angle is reduced as a fraction of a turn, which float32 represents exactly.
     f_normal_pair: `(u : vec2<f32>) -> vec2<f32> {
   let radius = sqrt(-2.0f * f_log_of_part(1.0f - u.x));
   let quarters = u.y * 4.0f;

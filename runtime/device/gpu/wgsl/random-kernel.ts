@@ -7,14 +7,14 @@ import { chosenByNothing, type WgslPlan } from './wgsl-plan.ts';
 import { groupsOf, workgroupThreads } from './wgsl-text.ts';
 import { WgslWriter } from './wgsl-writer.ts';
 
-/** Numbers that one thread draws: a block of Philox. */
+/** The count of numbers that one thread draws: a block of Philox. */
 const lanes = 4;
 
 const firstBlock = (attrs: Attrs): number => Math.floor((attrs.offset as number) / lanes);
 
 /**
- * Numbers `offset`, `offset + 1`, … of the seed's stream, a thread per block of it. Uniform numbers have the CPU's
- * bits; normal ones are as close as float32 computes them.
+ * Draws numbers `offset`, `offset + 1`, … of the seed's stream, a thread per block. Uniform numbers are bitwise
+ * identical to the CPU's; normal ones are as close as float32 allows.
  */
 export function randomPlan(kind: 'uniform' | 'normal') {
   return (_inputs: readonly TensorMeta[], [out]: readonly TensorMeta[]): WgslPlan | null => {
@@ -49,7 +49,7 @@ export function randomPlan(kind: 'uniform' | 'normal') {
               `let words = f_philox(vec2<u32>(low, high), vec2<u32>(${key0}, ${key1}));`,
               `let drawn = f_${kind}(words);`,
               `for (var lane = 0u; lane < ${lanes}u; lane = lane + 1u) {`,
-              // Below 0 it is a very large number.
+              // As a u32, a negative index is very large.
               `let i = t * ${lanes}u + lane - ${skipped};`,
               `if (i < ${w.count('size', size)}) { ${w.store(0, `${w.offset(0)} + i`, 'drawn[lane]')} }`,
               '}',

@@ -11,7 +11,7 @@ import { type HeadBody, operandsRead, operandsUsed } from './staged-body.ts';
 import { chosenByNothing, type WgslPlan, type WgslStage } from './wgsl-plan.ts';
 import { WgslWriter } from './wgsl-writer.ts';
 
-/** The elements of an operand as outputs, each the fold of this many elements. */
+/** An operand's elements as outputs, each the fold of this many elements. */
 export interface Reduction {
   readonly keptShape: readonly number[];
   readonly keptStrides: readonly number[];
@@ -35,7 +35,7 @@ export function reductionOf(x: TensorMeta, dims: readonly number[]): Reduction {
   };
 }
 
-/** Dimensions of `x` that broadcasting `like` to it repeats. */
+/** Returns the dimensions of `x` that broadcasting `like` to it repeats. */
 export function repeatedDims(x: TensorMeta, like: TensorMeta): number[] {
   const lead = x.shape.length - like.shape.length;
   const isRepeated = (size: number, d: number) =>
@@ -57,7 +57,7 @@ export function reducePlan(
   return headedReduction(fold, reductionOf(x, dims), head, [x], [out]);
 }
 
-/** A reduction of one operand, and the pointwise ops on each of its results, before it is stored. */
+/** Returns a reduction of one operand and the pointwise ops on its results before they are stored. */
 export function headedReduction(
   fold: Fold,
   given: Reduction,
@@ -117,7 +117,7 @@ function partialStage(fold: Fold, given: Reduction, source: FoldSource, parts: n
   };
 }
 
-/** Folds the elements of `source`, and stores what the head's body makes of them. */
+/** Folds the elements of `source`, and stores the results of the head's body. */
 export function lastStage(
   fold: Fold,
   given: Reduction,
@@ -129,7 +129,7 @@ export function lastStage(
   const { body } = head;
   const { shape } = body;
   const metas = [...inputs, ...outputs];
-  // Operands that only give a shape are not read: they are bound as the one that is.
+  // Operands read by shape alone are bound as the folded operand.
   const used = operandsUsed(body);
   const read = operandsRead(body);
   const isBound = (i: number) => i >= inputs.length || used.has(i);
@@ -166,12 +166,12 @@ export function lastStage(
   };
 }
 
-/** Whether the elements of an output are neighbours in memory. */
+/** Whether the elements of an output are adjacent in memory. */
 function isAlong({ strides }: Reduction): boolean {
   return strides.at(-1) === 1;
 }
 
-/** The elements of operand `operand`. */
+/** Returns the elements of operand `operand`. */
 function sourceOf(w: WgslWriter, given: Reduction, operand: number, parts: number): FoldTexts {
   const kept = walksOf(given.keptShape, [given.keptStrides]).loops;
   const reduced = walksOf(given.shape, [given.strides]).loops;

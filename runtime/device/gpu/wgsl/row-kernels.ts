@@ -10,14 +10,14 @@ import { chosenByNothing, type WgslOperand, type WgslPlan } from './wgsl-plan.ts
 import { groupsOf, workgroupThreads } from './wgsl-text.ts';
 import { WgslWriter } from './wgsl-writer.ts';
 
-/** Numbers of a row, found one after the other, each a fold of all its elements. */
+/** A number of a row, computed in order, as a fold of all its elements. */
 export interface RowFold {
   readonly fold: Fold;
-  /** An element's contribution to the fold, from the operands' elements and the earlier numbers. */
+  /** Returns an element's contribution to the fold, from the operands' elements and the earlier numbers. */
   readonly value: (own: readonly string[], known: readonly string[]) => string;
 }
 
-/** An op along the last dimension: numbers of the whole row first, then each element from them. */
+/** An op along the last dimension: first numbers of the whole row, then each element from them. */
 export interface RowOp {
   readonly rowFolds: readonly RowFold[];
   readonly element: (own: readonly string[], known: readonly string[]) => string;
@@ -49,32 +49,32 @@ export const rowOps = {
 
 export type RowOpName = keyof typeof rowOps;
 
-/** Threads that share a row: a power of 2. */
+/** Returns the number of threads that share a row: a power of 2. */
 export function threadsPerRow(length: number): number {
   if (length < 32) return 1;
   if (length < 128) return 8;
   return length < 1024 ? 32 : 64;
 }
 
-/** Elements that a thread may have in registers. */
+/** The number of elements that a thread may keep in registers. */
 const mostHeld = 32;
 
-/** How the threads of a workgroup share rows. */
+/** The distribution of rows over a workgroup's threads. */
 interface RowSharing {
-  /** Threads of a row: a power of 2. */
+  /** The threads per row: a power of 2. */
   readonly slices: number;
-  /** Elements of a row that a thread loads once and holds; 0: it loads its elements for each fold. */
+  /** The number of elements of a row that a thread loads once and keeps; 0 if it loads them for each fold. */
   readonly held: number;
 }
 
-/** Rows are read once if their threads can hold them. */
+/** Reads rows once if their threads can keep them. */
 export function rowSharing(length: number, mayHold = true): RowSharing {
   const slices = threadsPerRow(length);
   const each = 2 ** Math.ceil(Math.log2(Math.max(1, length / slices)));
   return { slices, held: mayHold && slices > 1 && each <= mostHeld ? each : 0 };
 }
 
-/** One dispatch: threads of a workgroup fold a row together, then each writes its elements. */
+/** Returns one dispatch: threads of a workgroup fold a row together, then each writes its elements. */
 export function rowPlan(
   name: RowOpName,
   inputs: readonly TensorMeta[],
@@ -82,7 +82,7 @@ export function rowPlan(
 ): WgslPlan {
   const op: RowOp = rowOps[name];
   const metas = [...inputs, out!];
-  // A tensor without dimensions is one row of one element.
+  // A scalar is one row of one element.
   const length = out!.shape.at(-1) ?? 1;
   const rowShape = out!.shape.slice(0, -1);
   const rows = sizeOf(rowShape);
@@ -95,7 +95,7 @@ export function rowPlan(
     return {
       slot: i < inputs.length ? input(i) : output(0),
       written: i === inputs.length,
-      // All of a row is read before its first element is written.
+      // The whole row is read before its first element is written.
       walk: strides.join(),
       elements: sizeOf(shape),
       type,
@@ -159,15 +159,15 @@ export function rowPlan(
   };
 }
 
-/** The computation of a thread on its elements of a row, whose values it receives by operand. */
+/** Work of a thread on its elements of a row; callbacks receive their values by operand. */
 interface OwnElements {
   /** Folds them into the variable `name`. */
   fold(name: string, folded: (elements: readonly string[]) => string): void;
-  /** Writes the statement for each. */
+  /** Writes the statement for each element. */
   store(statement: (k: string, elements: readonly string[]) => string): void;
 }
 
-/** Elements that are loaded once; null where none are held. Without branches: what lies outside is read as the last. */
+/** Returns elements that are loaded once; null if none are kept. Branch-free: outside, the last is read. */
 function heldRow(
   w: WgslWriter,
   held: number,
@@ -192,7 +192,7 @@ function heldRow(
   };
 }
 
-/** Elements that are loaded each time. */
+/** Returns elements that are loaded each time. */
 function loopedRow(
   w: WgslWriter,
   unit: Unit,

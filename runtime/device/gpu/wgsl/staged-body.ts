@@ -12,15 +12,15 @@ import type { Attrs, KernelOp } from '../../kernel-op.ts';
 import { type Stage, type StagedBody, type StagePlace, stageAttr } from '../../staged-body.ts';
 import type { TensorMeta } from '../../tensor-meta.ts';
 
-/** The element-wise ops that follow an op with elements of their own, its head. */
+/** The elementwise ops that follow another op, the head. */
 export interface HeadBody {
-  /** The numbers, among the operands of the whole, of those that the head reads. */
+  /** Indices of the head's operands among those of the whole op. */
   readonly reads: readonly number[];
-  /** Its operands are those of the whole, and after them the head's result. */
+  /** Its operands are those of the whole op, followed by the head's result. */
   readonly body: FusedBody;
   /** The dtype of the head's result. */
   readonly dtype: DType;
-  /** The name, among the attributes of the whole, of a part's number. */
+  /** Returns the name, in the whole op, of a part's attribute. */
   readonly attr: (part: number, name: string) => string;
 }
 
@@ -86,7 +86,7 @@ export function headedOf(
       latest.set(keyOf(inputs[operand]!), { part: first + part });
     });
   }
-  /** The part whose value a place has in the end; the head's result is a part where it is a result. */
+  /** Returns the part with a location's final value; the head's result is a part if it is a result of the op. */
   const partAt = (place: StagePlace): number => {
     const from = resolve(place);
     if ('part' in from) return from.part;
@@ -113,7 +113,7 @@ export function headedOf(
   };
 }
 
-/** Operands of which the body reads elements. */
+/** Returns the operands whose elements the body reads. */
 export function operandsRead({ parts }: FusedBody): ReadonlySet<number> {
   const read = parts.flatMap(({ expr, operands }) =>
     nodesOf(expr).flatMap((node) => {
@@ -124,7 +124,7 @@ export function operandsRead({ parts }: FusedBody): ReadonlySet<number> {
   return new Set(read);
 }
 
-/** Operands that the body takes, or writes. */
+/** Returns the operands that the body reads or writes. */
 export function operandsUsed({ parts, writes }: FusedBody): ReadonlySet<number> {
   const read = parts.flatMap(({ operands }) =>
     operands.flatMap((from) => ('operand' in from ? [from.operand] : [])),
@@ -132,7 +132,7 @@ export function operandsUsed({ parts, writes }: FusedBody): ReadonlySet<number> 
   return new Set([...read, ...writes.map(({ operand }) => operand)]);
 }
 
-/** The attributes of one stage, by its own names. */
+/** Returns the attributes of one stage, by its own names. */
 function ownAttrs(attrs: Attrs, part: number): Attrs {
   const prefix = stageAttr(part, '');
   return Object.fromEntries(

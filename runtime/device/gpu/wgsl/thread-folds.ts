@@ -1,30 +1,30 @@
 import type { Fold } from './fold-text.ts';
 import type { WgslWriter } from './wgsl-writer.ts';
 
-/** Threads whose numbers are folded first: every subgroup has so many. */
+/** The number of threads whose numbers are folded first; every subgroup has at least this many. */
 export const quad = 4;
 
-/** A number that threads of a workgroup fold together, neighbours by default. */
+/** A number that threads of a workgroup, adjacent by default, fold together. */
 export interface ThreadFold {
   /** The variable of each thread. */
   readonly name: string;
   readonly type: Fold['type'];
-  /** How many threads fold one number: a power of 2, at least four. */
+  /** The number of threads per fold: a power of 2, at least four. */
   readonly slices: number;
-  /** How far apart they are, if they are no neighbours: these are threads of other numbers. */
+  /** The distance between them if they are not adjacent; the threads in between belong to other folds. */
   readonly apart?: number;
-  /** The threads of the workgroup. */
+  /** The number of threads of the workgroup. */
   readonly threads: number;
-  /** The name of what they share, if they do. */
+  /** The name of the shared array, if one is needed. */
   readonly partial: string;
   /** Folds `v` into `x`. */
   readonly step: (x: string, v: string) => string;
 }
 
 /**
- * Folds the threads' numbers by fours, and the results of fours in their order; all threads have the whole then. Threads
- * of a subgroup read one another's registers, without a barrier, and others workgroup memory. The order is the same, and
- * that of attention by tiles.
+ * Folds the threads' numbers by fours, then the results in order, and gives the result to all threads. Threads of
+ * a subgroup read each other's registers without a barrier; others use workgroup memory. The order is the same
+ * either way, and the same as in tiled attention.
  */
 export function foldThreads(w: WgslWriter, fold: ThreadFold): void {
   const { name, slices, apart } = fold;
@@ -51,13 +51,13 @@ export function foldThreads(w: WgslWriter, fold: ThreadFold): void {
   );
 }
 
-/** The fold of a number of four threads, as each of them has it. */
+/** Returns the fold of four threads' numbers, available in each of them. */
 export function quadFold(w: WgslWriter, name: string, step: ThreadFold['step']): string {
   const own = [...Array(quad).keys()].map((i) => w.quadBroadcast(name, i));
   return w.let(own.reduce(step));
 }
 
-/** The fold of the fours' results of `slices` threads, which are lanes of one subgroup. */
+/** Returns the fold of the fours' results of `slices` threads, which are lanes of one subgroup. */
 function foldLanes(w: WgslWriter, name: string, slices: number, step: ThreadFold['step']): string {
   const base = w.let(`${w.lane()} & ~${slices - 1}u`);
   const fours = [...Array(slices / quad).keys()].map((i) =>
@@ -66,7 +66,7 @@ function foldLanes(w: WgslWriter, name: string, slices: number, step: ThreadFold
   return fours.reduce((x, v) => w.let(step(x, v)));
 }
 
-/** Without subgroups. */
+/** Folds without subgroups. */
 function foldShared(
   w: WgslWriter,
   { name, type, slices, apart, threads, partial, step }: ThreadFold,

@@ -2,10 +2,10 @@ import type { Dispatched } from '../core/bind-groups.ts';
 import { messageOf } from '../core/node-webgpu.ts';
 import type { WgslText } from './wgsl-text.ts';
 
-/** GPUShaderStage.COMPUTE by value: its global doesn't exist everywhere. */
+/** GPUShaderStage.COMPUTE by value, because its global doesn't exist everywhere. */
 const computeStage = 4;
 
-/** A pipeline of one text, built while the host continues. */
+/** A pipeline of one text, built asynchronously. */
 export class WgslKernel {
   readonly ready: Promise<void>;
   failure: Error | null = null;

@@ -6,28 +6,28 @@ import type { ElementType } from './elements/element-type.ts';
 import type { WgslText } from './wgsl-text.ts';
 import type { UniformValue } from './wgsl-writer.ts';
 
-/** A tensor that a stage reads or writes, through bindings that tensors of one buffer share. */
+/** A tensor that a stage reads or writes; tensors in one buffer share bindings. */
 export interface WgslOperand {
   readonly slot: Slot;
   readonly written: boolean;
-  /** Whether elements are read; by default those of operands that aren't written are. */
+  /** Whether elements are read; by default, if the operand isn't written. */
   readonly isRead?: boolean;
   /**
-   * Operands of one buffer, one offset and one walk are at the same element in the same thread, which has read
-   * all of them before it writes; null: no such promise.
+   * The traversal. Operands with the same buffer, offset and traversal are at the same element in the same thread,
+   * which reads all of them before it writes; null if this isn't guaranteed.
    */
   readonly walk: string | null;
-  /** Elements of a written operand. */
+  /** The number of elements of a written operand. */
   readonly elements: number;
   readonly type: ElementType;
   /**
-   * A thread writes its unit of elements one after the other (each-element.ts), and each unit begins with a word if the
-   * operand does.
+   * Whether a thread writes its unit of elements in order (each-element.ts), with each unit starting at a word
+   * boundary if the operand does.
    */
   readonly inOrder?: boolean;
 }
 
-/** The facts known when a stage is issued: where its operands are bound, and the op's numbers. */
+/** Facts known when a stage is issued: the bindings of its operands, and the op's numbers. */
 export interface Issue extends Bound {
   readonly attrs: Attrs;
 }
@@ -41,9 +41,9 @@ export interface WrittenStage {
 /** One dispatch. */
 export interface WgslStage {
   readonly operands: readonly WgslOperand[];
-  /** Nothing to do: no element is written. */
+  /** Whether no element is written, so that there is nothing to do. */
   readonly isEmpty: boolean;
-  /** Attributes whose values are part of the text, by what the text takes of them. */
+  /** Returns the attribute values that are part of the text, as far as the text depends on them. */
   readonly chosenBy: (attrs: Attrs) => string;
   write(issue: Issue): WrittenStage;
 }
@@ -55,10 +55,10 @@ export interface WgslPlan {
   readonly stages: readonly WgslStage[];
 }
 
-/** An operand that is only read, with no promise of where. */
+/** Returns an operand that is only read, at arbitrary elements. */
 export function readOperand(slot: Slot, type: ElementType): WgslOperand {
   return { slot, written: false, walk: null, elements: 0, type };
 }
 
-/** For stages that no attribute chooses. */
+/** For stages whose text depends on no attribute. */
 export const chosenByNothing = (): string => '';

@@ -8,17 +8,17 @@ import { mathFunctions } from './math-functions.ts';
 import { randomFunctions } from './random-functions.ts';
 import type { WgslText } from './wgsl-text.ts';
 
-/** Where a uniform's value comes from at a launch. */
+/** The source of a uniform's value at launch. */
 export type UniformValue =
   | { readonly kind: 'count'; readonly value: number }
   | { readonly kind: 'number'; readonly value: number }
-  /** The first element of the kernel's operand with this number. */
+  /** The first element of the kernel's operand with this index. */
   | { readonly kind: 'offset'; readonly operand: number }
-  /** `integer`: as an int32, the fraction dropped and what is out of range saturated. */
+  /** With `integer`, as an int32, truncated and saturated. */
   | { readonly kind: 'attr'; readonly name: string; readonly integer?: true }
   /** An int32. */
   | { readonly kind: 'int'; readonly value: number }
-  /** A u32, from attributes. */
+  /** A u32 computed from attributes. */
   | { readonly kind: 'integer'; readonly of: (attrs: Attrs) => number };
 
 interface Uniform {
@@ -26,13 +26,13 @@ interface Uniform {
   readonly value: UniformValue;
 }
 
-/** The first uniforms of every kernel: WGSL has no literals for these numbers. */
+/** The first uniforms of every kernel, for numbers without WGSL literals. */
 const leading: readonly Uniform[] = [
   { name: 'inf', value: { kind: 'number', value: Infinity } },
   { name: 'nan', value: { kind: 'number', value: NaN } },
 ];
 
-/** Writes one module: gives out names, collects uniforms in their order, and adds the functions that are called. */
+/** Writes one module: generates names, collects uniforms in order, and adds the functions that are called. */
 export class WgslWriter {
   readonly #threads: number;
   readonly #buffers: Buffers;
@@ -41,32 +41,32 @@ export class WgslWriter {
   readonly #uniforms: Uniform[] = [...leading];
   #names = 0;
   #usesSubgroups = false;
-  /** Threads of a subgroup at least, if threads may read one another's registers: a power of 2; otherwise 1. */
+  /** The minimum subgroup size, a power of 2, if threads may read each other's registers; otherwise 1. */
   readonly lanes: number;
 
-  /** `threads`: of a workgroup. */
+  /** `threads` is the number of threads of a workgroup. */
   constructor(threads: number, bound: Bound) {
     this.#threads = threads;
     this.#buffers = new Buffers(bound);
     this.lanes = bound.lanes;
   }
 
-  /** The value of an operand's element; `index` counts from the start of its buffer. */
+  /** Returns the value of an operand's element; `index` is relative to the start of its buffer. */
   load(operand: number, index: string): string {
     return this.#buffers.load(operand, index);
   }
 
-  /** The statement that stores an element's value. */
+  /** Returns the statement that stores an element's value. */
   store(operand: number, index: string, value: string): string {
     return this.#buffers.store(operand, index, value);
   }
 
-  /** Declares what a thread that owns words collects of these operands' elements. */
+  /** Declares the words in which a thread that owns words collects these operands' elements. */
   collect(operands: readonly number[]): void {
     this.line(...this.#buffers.collectors(operands));
   }
 
-  /** An expression for a uniform, which lies where the first one of its name does. */
+  /** Returns an expression for a uniform; uniforms with the same name are shared. */
   uniform(name: string, value: UniformValue): string {
     if (!this.#uniforms.some((other) => other.name === name)) this.#uniforms.push({ name, value });
     return `u.${name}`;
@@ -80,12 +80,12 @@ export class WgslWriter {
     return this.uniform(`o${operand}`, { kind: 'offset', operand });
   }
 
-  /** Memory that the threads of a workgroup share. */
+  /** Declares memory shared by the threads of a workgroup. */
   shared(name: string, type: string): void {
     this.#declarations.push(`var<workgroup> ${name} : ${type};`);
   }
 
-  /** A function of its own, with what `body` writes. */
+  /** Declares a function with the body that `body` writes. */
   function(signature: string, body: () => void): void {
     const outer = this.#lines;
     this.#lines = [];
@@ -95,19 +95,19 @@ export class WgslWriter {
     this.#lines = outer;
   }
 
-  /** The number of the thread in its subgroup. */
+  /** Returns the thread's index in its subgroup. */
   lane(): string {
     this.#usesSubgroups = true;
     return 'lane';
   }
 
-  /** A variable of the thread with this number in the subgroup. Where all threads come by. */
+  /** Returns a variable's value in the subgroup's thread with this index. All threads must execute it. */
   shuffle(name: string, lane: string): string {
     this.#usesSubgroups = true;
     return `subgroupShuffle(${name}, ${lane})`;
   }
 
-  /** A variable of one of the four neighbours that the thread belongs to. Where all threads come by. */
+  /** Returns a variable's value in one of the four adjacent threads. All threads must execute it. */
   quadBroadcast(name: string, lane: number): string {
     this.#usesSubgroups = true;
     return `quadBroadcast(${name}, ${lane}u)`;
@@ -121,14 +121,14 @@ export class WgslWriter {
     return `t${this.#names++}`;
   }
 
-  /** A constant that holds the expression. */
+  /** Declares a constant with the value of the expression. */
   let(expression: string): string {
     const name = this.name();
     this.line(`let ${name} = ${expression};`);
     return name;
   }
 
-  /** The module. Its body finds `group`, the number of the workgroup in x and y, `at.z`, and `thread` in it. */
+  /** Returns the module. Its body may use `group`, the workgroup's index in x and y, `at.z`, and `thread`. */
   text(): WgslText {
     const { written, writable } = this.#buffers;
     const declarations = [...this.#buffers.functions, ...this.#declarations];
@@ -157,13 +157,13 @@ export class WgslWriter {
     };
   }
 
-  /** In the order of the words that hold them. */
+  /** The uniforms in the order of their words. */
   get uniforms(): readonly UniformValue[] {
     return this.#uniforms.map(({ value }) => value);
   }
 }
 
-/** The type of the uniform's word. */
+/** Returns the type of the uniform's word. */
 export function typeOf(value: UniformValue): ValueType {
   switch (value.kind) {
     case 'count':
@@ -181,7 +181,7 @@ export function typeOf(value: UniformValue): ValueType {
 
 const functions = [mathFunctions, integerFunctions, halfFunctions, randomFunctions];
 
-/** The functions of ours that the text calls, and those that they call, callees first. */
+/** Returns our functions that the text calls, and those they call, callees first. */
 function functionsIn(text: string): string[] {
   const found = new Map<string, string>();
   const visit = (code: string): void => {
@@ -189,7 +189,7 @@ function functionsIn(text: string): string[] {
       if (found.has(name!)) continue;
       const source = functions.map((known) => known.get(name!)).find((known) => known);
       invariant(source !== undefined, `WGSL calls ${name}, which is not there`);
-      // Marked before its callees, so that a function that named itself would end the search.
+      // Marked before its callees, so that recursion ends the search.
       found.set(name!, '');
       visit(source.slice(source.indexOf('{')));
       found.delete(name!);

@@ -6,12 +6,12 @@ import {
   specialOpcodes,
 } from './instructions.ts';
 
-/** Bytes of an expression: its operands, then its instruction. */
+/** The bytes of an expression: its operands, then its instruction. */
 export type Code = readonly number[];
 
 export type PlainOp = keyof typeof plainOpcodes;
 
-/** LEB128 of an unsigned number below 2^32. */
+/** Encodes an unsigned number below 2^32 as LEB128. */
 export function unsigned(value: number): number[] {
   const bytes: number[] = [];
   let rest = value;
@@ -23,7 +23,7 @@ export function unsigned(value: number): number[] {
   return bytes;
 }
 
-/** LEB128 of a signed 32-bit number. */
+/** Encodes a signed 32-bit number as LEB128. */
 function signed(value: number): number[] {
   const bytes: number[] = [];
   let rest = value | 0;
@@ -58,7 +58,7 @@ export function op(name: PlainOp, ...operands: readonly Code[]): Code {
   return [...operands.flat(), ...opcode(plainOpcodes[name])];
 }
 
-/** Alignment is only a hint: 0, a single byte, is always right. */
+/** Alignment is only a hint: 0, a single byte, is always valid. */
 export function load(name: keyof typeof memoryOpcodes, address: Code, offset = 0): Code {
   return [...address, ...opcode(memoryOpcodes[name]), 0, ...unsigned(offset)];
 }
@@ -123,7 +123,7 @@ export function i32x4(value: number): Code {
   return [...opcode(specialOpcodes['v128.const']), ...four(intBytes(value))];
 }
 
-/** Four 32-bit lanes chosen from the eight of two vectors. */
+/** Selects four 32-bit lanes from the eight of two vectors. */
 export function shuffle(a: Code, b: Code, lanes: readonly number[]): Code {
   const bytes = lanes.flatMap((at) => [at * 4, at * 4 + 1, at * 4 + 2, at * 4 + 3]);
   return [...a, ...b, ...opcode(specialOpcodes['i8x16.shuffle']), ...bytes];
@@ -134,25 +134,25 @@ export function fillMemory(address: Code, byte: Code, length: Code): Code {
   return [...address, ...byte, ...length, ...opcode(specialOpcodes['memory.fill']), 0];
 }
 
-/** memory.copy(to, from, length); the two may overlap. */
+/** memory.copy(to, from, length); the ranges may overlap. */
 export function copyMemory(to: Code, from: Code, length: Code): Code {
   return [...to, ...from, ...length, ...opcode(specialOpcodes['memory.copy']), 0, 0];
 }
 
-/** Where the scratch memory of the thread that runs the kernel begins. */
+/** The start of the scratch memory of the thread that runs the kernel. */
 export const scratchBase: Code = [specialOpcodes['global.get'], 0];
 
-/** Address of a place in it. */
+/** The address of an offset in scratch memory. */
 export function scratch(offset: number): Code {
   return op('i32.add', scratchBase, i32(offset));
 }
 
-/** The value of a function that returns one. */
+/** The value of a function call. */
 export function callCode(index: number, ...operands: readonly Code[]): Code {
   return [...operands.flat(), specialOpcodes.call, ...unsigned(index)];
 }
 
-/** Combines the four lanes of a vector by pairs; the result is in every lane. `vector` is repeated. */
+/** Combines the four lanes of a vector pairwise; the result is in every lane. `vector` is evaluated repeatedly. */
 export function acrossLanes(combine: (a: Code, b: Code) => Code, vector: Code): Code {
   const pairs = combine(vector, shuffle(vector, vector, [2, 3, 0, 1]));
   return combine(pairs, shuffle(pairs, pairs, [1, 0, 3, 2]));

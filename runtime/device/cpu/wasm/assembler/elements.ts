@@ -7,27 +7,27 @@ import { type FunctionBuilder, get, type Local } from './function-builder.ts';
 import { emitDecode, emitEncode } from './half.ts';
 import { wideVectors } from './wide-vectors.ts';
 
-/** How an operand moves along the inner loop: next to each other, not at all, or by a stride. */
+/** An operand's traversal of the inner loop: adjacent elements, a fixed one, or strided ones. */
 export type Walk = 'contiguous' | 'fixed' | 'strided';
 
-/** Elements that a kernel computes at once: four, or two when one of its dtypes is float64. */
+/** The number of elements that a kernel computes together: four, or two if one of its dtypes is float64. */
 export type Width = 4 | 2;
 
-/** An operand on its way through the inner loop. */
+/** An operand in the inner loop. */
 export interface Cursor {
   readonly dtype: DType;
   readonly walk: Walk;
-  /** Bytes from element to element. */
+  /** Bytes between elements. */
   readonly step: Local;
-  /** Current element. */
+  /** The current element. */
   readonly at: Local;
-  /** Current vector. */
+  /** The current vector. */
   readonly value: Local;
   /** Bytes from the current element to the vector. */
   readonly ahead?: number;
 }
 
-/** Loads one element of any dtype into all lanes; of a half its bits. */
+/** Loads one element of any dtype into all lanes; half precision as bits. */
 function loadOne(dtype: DType, address: Code): Code {
   switch (dtype) {
     case 'bool':
@@ -58,7 +58,7 @@ function loadContiguous(dtype: DType, address: Code, width: Width, ahead: number
   return load(whole ? 'v128.load' : 'v128.load64_zero', address, ahead);
 }
 
-/** The element as lane `index` of the vector. */
+/** Loads the element as lane `index` of the vector. */
 function loadLane(dtype: DType, address: Code, vector: Code, index: number): Code {
   switch (dtype) {
     case 'bool':
@@ -75,7 +75,7 @@ function loadLane(dtype: DType, address: Code, vector: Code, index: number): Cod
   }
 }
 
-/** Loads and stores elements of any dtype, a vector or one at a time. */
+/** Loads and stores elements of any dtype, as vectors or one at a time. */
 export class Elements {
   readonly #f: FunctionBuilder;
   readonly #width: Width;
@@ -85,12 +85,12 @@ export class Elements {
     this.#width = width;
   }
 
-  /** The cursors of the next vector, where the engine joins it with that of `cursors` (`pairVectors`). */
+  /** Returns cursors for the next vector if the engine joins it with that of `cursors` (`pairVectors`). */
   next<C extends Cursor>(cursors: readonly C[]): readonly C[] | undefined {
     return wideVectors.next?.(this.#f, cursors, this.#width) as readonly C[] | undefined;
   }
 
-  /** To the element that is this many further on. */
+  /** Advances a cursor by this many elements. */
   advance(cursor: Cursor, elements: number): void {
     const { bytes } = dtypes[cursor.dtype];
     if (cursor.walk === 'contiguous') this.#f.add(cursor.at, elements * bytes);
@@ -98,13 +98,13 @@ export class Elements {
     for (let i = 0; i < elements; i++) this.#f.add(cursor.at, get(cursor.step));
   }
 
-  /** The cursor's value, halves as float32. */
+  /** Sets the cursor's value, half precision as float32. */
   #take({ dtype, value }: Cursor, loaded: Code): void {
     this.#f.set(value, loaded);
     if (isHalf(dtype)) this.#f.set(value, emitDecode(this.#f, dtype, value));
   }
 
-  /** Nothing for a fixed operand, which is loaded once a row. */
+  /** Does nothing for a fixed operand, which is loaded once per row. */
   loadVector(cursor: Cursor): void {
     const f = this.#f;
     const { dtype, walk, at, value, ahead = 0 } = cursor;
@@ -121,12 +121,12 @@ export class Elements {
     this.#take(cursor, get(value));
   }
 
-  /** One element in all lanes. */
+  /** Loads one element into all lanes. */
   loadOne(cursor: Cursor): void {
     this.#take(cursor, loadOne(cursor.dtype, get(cursor.at)));
   }
 
-  /** The value of an expression as it is stored: numbers, 0 and 1 for bool, bits of halves, bytes of uint8. */
+  /** Returns an expression's value as stored: numbers, 0 and 1 for bool, bits for half precision, bytes for uint8. */
   stored(emitter: ExprEmitter, expr: Expr, dtype: DType): Local {
     const f = this.#f;
     if (isHalf(dtype)) return f.local('v128', emitEncode(f, dtype, emitter.emit(expr, 'f32')));
@@ -167,7 +167,7 @@ export class Elements {
     }
   }
 
-  /** Byte lanes count bytes: element i of an int32 vector has its low byte in lane 4·i. */
+  /** Byte lanes are numbered by bytes: element i of an int32 vector has its low byte in lane 4·i. */
   storeLane(cursor: Cursor, value: Local, index: number): void {
     const [name, byteLane] = laneStores[cursor.dtype];
     this.#f.emit(memoryLane(name, get(cursor.at), get(value), byteLane * index));
@@ -176,14 +176,14 @@ export class Elements {
 
 const formOf = { float32: 'f32', float64: 'f64', int32: 'i32' } as const;
 
-/** The instruction that stores this many bytes from the start of a vector. */
+/** Instructions that store this many bytes from the start of a vector. */
 const narrowStores = {
   2: 'v128.store16_lane',
   4: 'v128.store32_lane',
   8: 'v128.store64_lane',
 } as const;
 
-/** The instruction that stores one element, and how many of its lanes an element has. */
+/** Instructions that store one element, and how many of their lanes an element takes. */
 const laneStores = {
   bool: ['v128.store8_lane', 4],
   uint8: ['v128.store8_lane', 4],

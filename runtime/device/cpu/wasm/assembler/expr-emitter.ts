@@ -9,10 +9,10 @@ import { byDoubleLane, byLane } from './lanes.ts';
 import { emitSine } from './sine.ts';
 import { emitExp, emitLog, emitTanh } from './transcendental.ts';
 
-/** Numbers of a vector. A kernel that has float64 works on two elements: others fill half a vector. */
+/** The number format in a vector. A kernel with float64 processes two elements: other dtypes fill half a vector. */
 export type NumberForm = 'f32' | 'f64' | 'i32';
 
-/** How a value lies in a vector: numbers, or a mask of 32 ones for true. */
+/** The form of a value in a vector: numbers, or a mask with 32 ones for true. */
 export type Form = NumberForm | 'mask';
 
 const floatOps = {
@@ -66,20 +66,17 @@ const intComparisons: { readonly [F in CompareFn]: PlainOp } = {
   ge: 'i32x4.ge_s',
 };
 
-/** Where the emitter finds leaves: the current vector of an operand, the splat of an attribute. */
+/** The source of leaves: the current vector of an operand, the splat of an attribute. */
 export interface Leaves {
   readonly input: (index: number) => Local;
   readonly attr: (name: string, form: NumberForm) => Local;
 }
 
-/** Masks of two float64 as masks of the first two 32-bit lanes, and back. */
+/** Converts masks of two float64 to masks of the first two 32-bit lanes, and back. */
 const narrowMask = (mask: Local): Code => shuffle(get(mask), get(mask), [0, 2, 0, 2]);
 const widenMask = (mask: Local): Code => shuffle(get(mask), get(mask), [0, 0, 1, 1]);
 
-/**
- * Emits an expression, without `precision` nodes, for the elements of a vector at once; a node that
- * occurs twice is computed once.
- */
+/** Emits an expression without `precision` nodes for all elements of a vector; a repeated node is computed once. */
 export class ExprEmitter {
   readonly #f: FunctionBuilder;
   readonly #arithmetics: ReadonlyMap<Expr, Arithmetic>;
@@ -135,7 +132,7 @@ export class ExprEmitter {
     return op('i32x4.ne', value, i32x4(0));
   }
 
-  /** The form that the node is computed in. */
+  /** Returns the form that the node is computed in. */
   #ownForm(expr: Expr, wanted: Form): Form {
     if (expr.kind === 'compare') return 'mask';
     const own = this.#arithmetics.get(expr)!;
@@ -266,7 +263,7 @@ export class ExprEmitter {
     }
   }
 
-  /** Where one of the usual exponents stands throughout, instructions with the bits of JavaScript's function. */
+  /** If all exponents are the same usual one, uses instructions with the same bits as JavaScript's function. */
   #pow(x: Local, y: Local): Code {
     const f = this.#f;
     const result = f.local('v128', get(x));
@@ -296,9 +293,9 @@ interface UsualPower {
 }
 
 /**
- * Exponents for which float32 has instructions, which round as float64's function does once that is rounded to
- * float32: 24 bits don't lie so close to the middle of two numbers that its last place decides. A cube is made in
- * float64, as by `imported.pow`.
+ * Exponents with float32 instructions that round like the float64 function rounded to float32: no result is close
+ * enough to the midpoint of two float32 numbers for its last bit to matter. A cube is computed in float64, as by
+ * `imported.pow`.
  */
 function usualPowers(f: FunctionBuilder): readonly UsualPower[] {
   return [
@@ -321,7 +318,7 @@ function cube(f: FunctionBuilder, x: Local): Code {
   return shuffle(get(low), get(high), [0, 1, 4, 5]);
 }
 
-/** The root of −0 is −0, and −∞ has none; the power is 0, and ∞. */
+/** The square root of −0 is −0 and that of −∞ is NaN, but the powers are 0 and ∞. */
 function squareRoot(x: Local): Code {
   const infinite = op('f32x4.eq', get(x), f32x4(Number.NEGATIVE_INFINITY));
   const root = op('f32x4.sqrt', op('f32x4.add', get(x), f32x4(0)));

@@ -1,13 +1,13 @@
 import { type Code, i32, op, unsigned } from './code.ts';
 import { specialOpcodes, type ValueType, valueTypes } from './instructions.ts';
 
-/** A parameter or a local variable. */
+/** A parameter or local variable. */
 export interface Local {
   readonly index: number;
   readonly type: ValueType;
 }
 
-/** A tuple of `N` variables where the count is a literal, so that they can be destructured. */
+/** A tuple of `N` variables if the count is a literal, so that they can be destructured. */
 export type Locals<N extends number> = number extends N ? Local[] : Tuple<N, []>;
 
 type Tuple<N extends number, T extends Local[]> = T['length'] extends N
@@ -20,21 +20,21 @@ export function get(local: Local): Code {
   return [specialOpcodes['local.get'], ...unsigned(local.index)];
 }
 
-/** The smaller of a local and a constant, as signed numbers. */
+/** The minimum of a local and a constant, as signed numbers. */
 export const smaller = (x: Local, limit: number): Code =>
   op('select', get(x), i32(limit), op('i32.lt_s', get(x), i32(limit)));
 
-/** Writes one function: locals, statements and structured control; no instruction takes a label. */
+/** Writes one function: locals, statements and structured control flow; no instruction needs a label. */
 export class FunctionBuilder {
   readonly paramTypes: ValueType[] = [];
-  /** Functions in JavaScript that its code calls, by the names they are imported under. */
+  /** The JavaScript functions that its code calls, by import name. */
   readonly imports = new Set<string>();
   readonly #locals: ValueType[] = [];
   readonly #code: number[] = [];
   readonly #prologue: number[] = [];
   readonly #constants = new Map<string, Local>();
 
-  /** All parameters come before the first local. */
+  /** Declares a parameter; all parameters precede the locals. */
   param(type: ValueType = 'i32'): Local {
     this.paramTypes.push(type);
     return { index: this.paramTypes.length - 1, type };
@@ -56,8 +56,8 @@ export class FunctionBuilder {
   }
 
   /**
-   * A vector constant, stored in a local when the function starts: otherwise V8 rebuilds it at every
-   * use, in every iteration of a loop.
+   * Returns a local with a vector constant, set when the function starts: otherwise V8 rebuilds it at every use,
+   * in every iteration of a loop.
    */
   constant(value: Code): Code {
     const key = value.join();
@@ -104,7 +104,7 @@ export class FunctionBuilder {
     });
   }
 
-  /** While at least `step` are left: runs `body`, then takes `step` from `left`. */
+  /** While at least `step` are left: runs `body`, then subtracts `step` from `left`. */
   countDown(left: Local, step: number, body: () => void): void {
     this.while(op('i32.ge_u', get(left), i32(step)), () => {
       body();
@@ -112,7 +112,7 @@ export class FunctionBuilder {
     });
   }
 
-  /** The function's code section entry, without its length. */
+  /** Returns the function's code section entry, without its length. */
   body(): number[] {
     const runs = this.#locals.flatMap((type) => [1, valueTypes[type]]);
     return [

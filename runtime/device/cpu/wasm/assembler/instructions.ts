@@ -1,11 +1,11 @@
 /**
- * The instructions that our kernels use, by their names in the WebAssembly specification (core 2.0,
- * appendix "Index of Instructions"). Numbers above 255 are 0xfd (vector) or 0xfc (bulk memory) and a
- * LEB128 number, written here as prefix * 0x1000 + number.
+ * The instructions that our kernels use, by their names in the WebAssembly specification (core 2.0, appendix
+ * "Index of Instructions"). Opcodes above 255 have a prefix 0xfd (vector) or 0xfc (bulk memory) and a LEB128
+ * number, written here as prefix * 0x1000 + number.
  */
 const simd = (number: number): number => 0xfd * 0x1000 + number;
 
-/** Operands come from the stack; no immediate. */
+/** Operands on the stack; no immediate. */
 export const plainOpcodes = {
   select: 0x1b,
   'i32.eqz': 0x45,
@@ -140,7 +140,7 @@ export const plainOpcodes = {
   'f64x2.relaxed_madd': simd(0x107),
 } as const;
 
-/** An address (a store: and a value) from the stack; immediates: alignment and offset. */
+/** An address (for stores also a value) on the stack; immediates: alignment and offset. */
 export const memoryOpcodes = {
   'i32.load': 0x28,
   'f32.load': 0x2a,
@@ -159,7 +159,7 @@ export const memoryOpcodes = {
   'v128.load64_zero': simd(93),
 } as const;
 
-/** Opcodes like those above, with a vector operand and a lane as the last immediate. */
+/** Like the above, with a vector operand and a lane as the last immediate. */
 export const memoryLaneOpcodes = {
   'v128.load32_lane': simd(86),
   'v128.load64_lane': simd(87),
@@ -169,7 +169,7 @@ export const memoryLaneOpcodes = {
   'v128.store64_lane': simd(91),
 } as const;
 
-/** A vector (a replacement: and a value) from the stack; immediate: a lane. */
+/** A vector (for replacement also a value) on the stack; immediate: a lane. */
 export const laneOpcodes = {
   'i32x4.extract_lane': simd(27),
   'i32x4.replace_lane': simd(28),
@@ -179,7 +179,7 @@ export const laneOpcodes = {
   'f64x2.replace_lane': simd(34),
 } as const;
 
-/** Instructions with immediates of their own; see `code.ts`. */
+/** Instructions with other immediates; see `code.ts`. */
 export const specialOpcodes = {
   block: 0x02,
   loop: 0x03,

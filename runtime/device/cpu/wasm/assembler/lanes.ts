@@ -4,7 +4,7 @@ import { type Code, callCode, lane } from './code.ts';
 import { type FunctionBuilder, get, type Local } from './function-builder.ts';
 import { doubleIndex, importedIndex } from './module-builder.ts';
 
-/** JavaScript's function of each lane in turn: slow, and right for every value. */
+/** Calls a JavaScript function for each lane in turn: slow, but correct for every value. */
 export function byLane(
   f: FunctionBuilder,
   fn: keyof typeof imported,
@@ -21,13 +21,13 @@ export function byLane(
   return get(result);
 }
 
-/** JavaScript's function of one float64. */
+/** Calls a JavaScript function of one float64. */
 export function callDouble(f: FunctionBuilder, fn: DoubleFunction, operand: Code): Code {
   f.imports.add(`${fn}64`);
   return callCode(doubleIndex(fn), operand);
 }
 
-/** Calls JavaScript's function for each of the two float64 lanes. */
+/** Calls a JavaScript function for each of the two float64 lanes. */
 export function byDoubleLane(
   f: FunctionBuilder,
   fn: DoubleFunction,

@@ -9,10 +9,10 @@ import { type ValueType, valueTypes } from './instructions.ts';
 
 type Imported = keyof typeof imported;
 
-/** Holds what has been compiled so far; a recording has kernels of its own for a while. */
+/** Caches of compiled kernels; a recording temporarily has its own. */
 export const kernelCaches: { made?: unknown }[] = [];
 
-/** Parameters and result of what a kernel calls for want of an instruction or a polynomial. */
+/** The types of functions that kernels call in place of an instruction or polynomial. */
 const importTypes: { readonly [F in Imported]: readonly [ValueType[], ValueType] } = {
   pow: [['f32', 'f32'], 'f32'],
   rem: [['f32', 'f32'], 'f32'],
@@ -33,18 +33,18 @@ const doubleTypes = doubleNames.map((name): readonly [ValueType[], ValueType] =>
   'f64',
 ]);
 const importedCount = importNames.length + doubleNames.length;
-/** Functions that all modules import: those of the numerics that are in force when the first module is made. */
+/** Functions that all modules import, for the numerics in use when the first module is created. */
 const doubleImports = lazily(() => {
   const functions = doubleFunctions();
   return Object.fromEntries(doubleNames.map((name) => [`${name}64`, functions[name]]));
 });
 
-/** Index of a function of float64, for `callCode`. */
+/** The index of a float64 function, for `callCode`. */
 export function doubleIndex(name: DoubleFunction): number {
   return importNames.length + doubleNames.indexOf(name);
 }
 
-/** Index of an imported function, for `callCode`. */
+/** The index of an imported function, for `callCode`. */
 export const importedIndex = Object.fromEntries(
   importNames.map((name, i) => [name, i]),
 ) as unknown as { readonly [F in Imported]: number };
@@ -84,17 +84,17 @@ const importedFunctions = lazily(() => [
 
 const env = text('env');
 
-/** The type number of imports that no function of the module calls: that of `uncalled`. */
+/** The type index of imports that no function of the module calls: that of `uncalled`. */
 const uncalledType = 0;
 
-/** No function of ours returns anything; results go to memory. */
+/** Encodes a module. Our functions return nothing; results go to memory. */
 function encode(
   functions: ReadonlyMap<string, FunctionBuilder>,
   called: ReadonlySet<string>,
 ): Uint8Array<ArrayBuffer> {
   const builders = [...functions.values()];
   const types = [functionType([], [])];
-  // Limits as in `heap.ts`: at least one page, at most what the memory declares (1: a maximum, 2: shared).
+  // Limits as in `heap.ts`: at least one page, at most the declared maximum (1: a maximum, 2: shared).
   const flags = canShare ? 0x03 : 0x01;
   const memory = [...env, ...text('memory'), 0x02, flags, 1, ...unsigned(65536)];
   const base = [...env, ...text('base'), 0x03, valueTypes.i32, 0];
@@ -133,7 +133,7 @@ function joined(parts: readonly (readonly number[])[]): Uint8Array<ArrayBuffer> 
   return bytes;
 }
 
-/** Functions compiled together: in their code, function k (counted from 0) is `localIndex(k)`. */
+/** The index of function `position`, from 0, among functions compiled together. */
 export function localIndex(position: number): number {
   return importedCount + position;
 }
@@ -141,10 +141,10 @@ export function localIndex(position: number): number {
 const instanceOf = (code: Uint8Array<ArrayBuffer>, imports?: WebAssembly.Imports) =>
   new WebAssembly.Instance(new WebAssembly.Module(code), imports);
 
-/** How kernels are made of a module's code. */
+/** Creates kernels from a module's code. */
 export const instantiation = { of: instanceOf };
 
-/** Compiles functions over the heap; `define` writes each one's body. */
+/** Compiles functions over the heap; `define` writes the body of each. */
 export function compile<Name extends string>(
   definitions: {
     readonly [N in Name]: (builder: FunctionBuilder) => void;
@@ -167,8 +167,8 @@ export function compile<Name extends string>(
 }
 
 /**
- * Engines compile a wrapper for every function in JavaScript that a module imports, which takes longer than most
- * modules do; for a function of WebAssembly they need none.
+ * A placeholder import: engines compile a wrapper for every imported JavaScript function, which takes longer than
+ * most modules, but need none for a WebAssembly function.
  */
 const uncalled = lazily(() => {
   const code = [
@@ -182,7 +182,7 @@ const uncalled = lazily(() => {
   return Object.fromEntries(importedFunctions().map(({ name }) => [name, uncalled!]));
 });
 
-/** The imports of a module that calls these functions. */
+/** Returns the imports of a module that calls these functions. */
 function importsOf(called: ReadonlySet<string>): WebAssembly.ModuleImports {
   const found = { ...uncalled(), memory: heap.memory, base: 0 };
   if (called.size === 0) return found;
@@ -190,12 +190,12 @@ function importsOf(called: ReadonlySet<string>): WebAssembly.ModuleImports {
   return Object.assign(found, Object.fromEntries(functions.filter(([name]) => called.has(name))));
 }
 
-/** The module that a kernel is a function of. */
+/** The module that contains a kernel. */
 export interface CompiledModule {
   readonly code: Uint8Array<ArrayBuffer>;
-  /** Functions in JavaScript that its functions call. */
+  /** The JavaScript functions that its functions call. */
   readonly imports: ReadonlySet<string>;
-  /** In the order in which it exports them. */
+  /** In export order. */
   readonly kernels: readonly Kernel[];
 }
 
@@ -207,7 +207,7 @@ export function moduleOf(kernel: Kernel): CompiledModule {
   return module;
 }
 
-/** Compiles at the first use. All that keeps kernels is made by it. */
+/** Creates a value on first use. All kernel caches are created this way. */
 export function lazily<T>(make: () => T): () => T {
   const cache: { made?: T | undefined } = {};
   kernelCaches.push(cache);
@@ -217,7 +217,7 @@ export function lazily<T>(make: () => T): () => T {
   };
 }
 
-/** Bytes of a module with one vector instruction; an engine without SIMD rejects it. */
+/** The bytes of a module with one vector instruction, which engines without SIMD reject. */
 const probe = [
   ...[0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
   ...section(1, vector([functionType([], ['v128'])])),
@@ -225,7 +225,7 @@ const probe = [
   ...section(10, vector([[6, 0, 0x41, 0, 0xfd, 17, 0x0b]])),
 ];
 
-/** Whether kernels can be generated here: not without SIMD, nor under a page's policy against it. */
+/** Whether kernels can be generated: not without SIMD, nor under a page's policy against it. */
 export const hasSimd: boolean = (() => {
   try {
     new WebAssembly.Module(new Uint8Array(probe));

@@ -1,10 +1,10 @@
 import { dtypes } from '../../../../spec/dtype.ts';
 import { wideVectors } from './wide-vectors.ts';
 
-/** Loops that were written with two vectors in each iteration. */
+/** The number of loops written with two vectors per iteration. */
 export const pairedLoops = { count: 0 };
 
-/** From now on, loops over elements compute two vectors in each iteration, while wide vectors are used. Pages have none. */
+/** Makes loops over elements compute two vectors per iteration from now on. Never called in pages. */
 export function pairVectors(): void {
   wideVectors.areUsed = true;
   wideVectors.next = (f, cursors, width) => {

@@ -4,19 +4,19 @@ import { byLane } from './lanes.ts';
 import { mulAdd, mulSub } from './multiply-add.ts';
 
 /**
- * π/2 in four parts: products of the first three with integers below 2^13 are exact, so the remainder of
- * x after whole quarter turns is too, except for the last part's rounding.
+ * π/2 in four parts: products of the first three with integers below 2^13 are exact, so the remainder of x after
+ * subtracting quarter turns is exact too, except for the rounding of the last part.
  */
 const quarterTurn = [1.5703125, 4.837512969970703e-4, 7.549533620476723e-8, 2.5633440682570896e-12];
 
-/** Beyond it, quarter turns have more digits than the parts leave room for. */
+/** Beyond it, quarter turns have more bits than the parts leave room for. */
 const limit = 12_000;
 
 const mul = (a: Code, b: Code): Code => op('f32x4.mul', a, b);
 
 /**
- * sin or cos of four float32; relative error below 2e-7 up to 12,000. Lanes that are larger, infinite or NaN
- * are computed by JavaScript; the bits of the others don't depend on them.
+ * sin or cos of four float32; relative error below 2e-7 up to 12,000. Lanes that are larger, infinite or NaN are
+ * computed by JavaScript; the bits of the other lanes don't depend on them.
  */
 export function emitSine(f: FunctionBuilder, argument: Code, fn: 'sin' | 'cos'): Code {
   const x = f.local('v128', argument);
@@ -48,7 +48,7 @@ function series(f: FunctionBuilder, x: Local, fn: 'sin' | 'cos'): Code {
   const sine = f.local('v128', mulAdd(mul(odd, get(square)), get(r), get(r)));
   const even = horner([2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2, -0.5, 1]);
   const cosine = f.local('v128', even);
-  // Quarter turn 1 and 3 swap the two; 2 and 3 (for cos: 1 and 2) change the sign.
+  // Quarter turns 1 and 3 swap sine and cosine; 2 and 3 (for cos: 1 and 2) change the sign.
   const whole = op('i32x4.trunc_sat_f32x4_s', get(turns));
   const quarter = f.local(
     'v128',
@@ -62,7 +62,7 @@ function series(f: FunctionBuilder, x: Local, fn: 'sin' | 'cos'): Code {
   const value = op('v128.bitselect', get(cosine), get(sine), swapped);
   const sign = op('i32x4.shl', op('v128.and', get(quarter), f.constant(i32x4(2))), i32(30));
   if (fn === 'cos') return op('v128.xor', value, sign);
-  // −0 stays what it is.
+  // −0 is kept.
   const isZero = op('f32x4.eq', get(x), f.constant(f32x4(0)));
   return op('v128.bitselect', get(x), op('v128.xor', value, sign), isZero);
 }

@@ -3,9 +3,9 @@ import { type FunctionBuilder, get } from './function-builder.ts';
 import { mulAdd, mulSub } from './multiply-add.ts';
 
 /**
- * exp, log and tanh of four float32 at once; relative errors stay below 2e-7 for exp and
- * log, which follow Cephes (S. Moshier, single precision: expf.c, logf.c), and below 3.5e-7 for tanh,
- * the rational function of Eigen's generic packet math. Special values come out as in JavaScript without a branch.
+ * exp, log and tanh of four float32 at a time. Relative errors are below 2e-7 for exp and log, which follow Cephes
+ * (S. Moshier, single precision: expf.c, logf.c), and below 3.5e-7 for tanh, the rational function of Eigen's
+ * generic packet math. Special values are as in JavaScript, without a branch.
  */
 
 const add = (a: Code, b: Code): Code => op('f32x4.add', a, b);
@@ -16,8 +16,8 @@ const floats = (f: FunctionBuilder) => (value: number) => f.constant(f32x4(value
 const ints = (f: FunctionBuilder) => (value: number) => f.constant(i32x4(value));
 
 /**
- * Estrin's scheme, highest coefficient first: pairs, then pairs of pairs. One product more than
- * Horner's, but half the length of the chain, which is what bounds these loops.
+ * Estrin's scheme, highest coefficient first: pairs, then pairs of pairs. It needs one more product than Horner's
+ * scheme, but half the latency, which limits these loops.
  */
 function polynomial(f: FunctionBuilder, x: Code, coefficients: readonly number[]): Code {
   let terms = [...coefficients].reverse().map(floats(f));
@@ -63,7 +63,7 @@ export function emitExp(f: FunctionBuilder, argument: Code, base = Math.E): Code
     ],
   );
   const y = add(mulAdd(p, mul(get(r), get(r)), get(r)), float(1));
-  // 2^n in two factors: as one it overflows or is subnormal near the ends.
+  // 2^n as two factors: a single one would overflow or be subnormal near the ends.
   const exponent = f.local('v128', op('i32x4.sub', get(shifted), int(rounderBits)));
   const half = f.local('v128', op('i32x4.shr_s', get(exponent), i32(1)));
   const rest = op('i32x4.sub', get(exponent), get(half));
@@ -85,7 +85,7 @@ export function emitLog(f: FunctionBuilder, argument: Code, base = Math.E): Code
   const e = f.local('v128', op('f32x4.convert_i32x4_s', exponent));
   const fraction = op('v128.and', get(bits), int(0x007fffff));
   const m = f.local('v128', op('v128.or', fraction, int(0x3f000000)));
-  // The mantissa into [√½, √2), so that the polynomial works around 1.
+  // Scales the mantissa to [√½, √2), so that the polynomial is evaluated near 1.
   const low = f.local('v128', op('f32x4.lt', get(m), float(Math.SQRT1_2)));
   f.set(e, sub(get(e), op('v128.and', get(low), float(1))));
   const doubled = add(get(m), op('v128.and', get(low), get(m)));
@@ -103,10 +103,10 @@ export function emitLog(f: FunctionBuilder, argument: Code, base = Math.E): Code
   const half = mul(get(zz), float(0.5));
   const tail = sub(mulAdd(get(e), float(ln2Low), cubic), half);
   const natural = mulAdd(get(e), float(ln2High), add(tail, get(z)));
-  // Powers of two leave z = 0 and come out exact.
+  // Powers of two have z = 0 and are exact.
   const binary = mulAdd(add(sub(cubic, half), get(z)), float(Math.LOG2E), get(e));
   const finite = base === 2 ? binary : natural;
-  // +∞ and NaN stay what they are; 0 gives −∞, anything below it NaN.
+  // +∞ and NaN are kept; 0 gives −∞, negative numbers NaN.
   const ordinary = op('f32x4.lt', get(x), float(Number.POSITIVE_INFINITY));
   const kept = op('v128.bitselect', finite, get(x), ordinary);
   const infinite = float(Number.NEGATIVE_INFINITY);
@@ -114,7 +114,7 @@ export function emitLog(f: FunctionBuilder, argument: Code, base = Math.E): Code
   return op('v128.bitselect', float(Number.NaN), zero, op('f32x4.lt', get(x), float(0)));
 }
 
-/** Where the rational function ends, within its error of 1; from the second on, tanh rounds to 1. */
+/** The limit of the rational function, within its error of 1; from the second one on, tanh rounds to 1. */
 const tanhLimit = 7.9053111;
 const tanhOne = 9.0109;
 
@@ -138,7 +138,7 @@ export function emitTanh(f: FunctionBuilder, argument: Code): Code {
     [1.19825839466702e-6, 1.18534705686654e-4, 2.268434632439e-3, 4.89352518554385e-3],
   );
   const ratio = mul(op('f32x4.div', odd, even), get(c));
-  // Near 0, tanh x is x to the last bit; so is −0.
+  // Near 0, tanh x equals x to the last bit, including −0.
   const magnitude = f.local('v128', op('f32x4.abs', get(x)));
   const isTiny = op('f32x4.lt', get(magnitude), float(4e-4));
   const inside = op('v128.bitselect', get(x), ratio, isTiny);

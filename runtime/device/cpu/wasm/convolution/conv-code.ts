@@ -3,34 +3,37 @@ import { type FunctionBuilder, get, type Local } from '../assembler/function-bui
 import { localIndex } from '../assembler/module-builder.ts';
 
 /**
- * Convolutions as products with the matrix of patches, which is never built: packers read it through tables of
- * offsets. What holds for all parts of a convolution lies in memory as a list of words, `geometryWords`; its tables
- * follow. `conv/geometry.ts` makes both.
+ * Convolutions as products with the matrix of patches, which is never materialized: packers read it through tables
+ * of offsets. Data shared by all parts of a convolution is in memory as a list of words, `geometryWords`, followed
+ * by its tables. `conv/geometry.ts` creates both.
  */
 export const geometryWords = [
-  /** The source: rows and columns of a plane, bytes of a plane, bytes from image to image. */
+  /** The source: rows and columns of a plane, bytes of a plane, bytes between images. */
   ...['height', 'width', 'plane', 'imageStep'],
-  /** Positions in a line, and by how many rows and columns of the source neighbours are apart. */
+  /** Positions per line, and the rows and columns of the source between adjacent positions. */
   ...['positions', 'strideH', 'strideW'],
-  /** First row and column that the first position reads; negative in the padding. */
+  /** The first row and column that the first position reads; negative in the padding. */
   ...['top', 'left'],
-  /** The slice of padded planes that positions read: its rows and columns, bytes of a plane; 0: the source itself. */
+  /** The slice of padded planes to read: rows and columns, bytes of a plane; 0 to read the source itself. */
   ...['sliceHeight', 'sliceWidth', 'slicePlane', 'isSliced'],
-  /** Bytes between rows of weights; address of the offsets of its entries. */
+  /** Bytes between weight rows; the address of the offsets of their entries. */
   ...['laneStep', 'weightTable'],
-  /** 1: the entries of a block's row of weights are adjacent. */
+  /** 1 if the entries of a block's weight row are adjacent. */
   ...['isRun'],
-  /** Address of the offsets of patches' rows in a slice. */
+  /** The address of the offsets of patch rows in a slice. */
   ...['rowTable'],
-  /** Blocks of patches' rows that are summed apart: count, and the address of their `blockWords`. */
+  /** Blocks of patch rows that are summed separately: their count, and the address of their `blockWords`. */
   ...['blocks', 'blockList'],
-  /** The result: bytes from image to image, channel to channel, line to line, position to position. */
+  /** The result: bytes between images, channels, lines and positions. */
   ...['outStep', 'outChannel', 'outLine', 'outPosition'],
-  /** 1: line by line without packing. */
+  /** 1 to compute line by line without packing. */
   ...['isDirect'],
 ] as const;
 
-/** First entry in the tables, entries, first channel, channels, and whether it is the first sum of its results. */
+/**
+ * The first entry in the tables, number of entries, first channel, number of channels, and whether it is the first
+ * sum of its results.
+ */
 export const blockWords = 5;
 
 export type GeometryWord = (typeof geometryWords)[number];

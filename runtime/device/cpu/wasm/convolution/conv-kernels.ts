@@ -24,8 +24,8 @@ import { PackedPart } from './packed-part.ts';
 import { Slice } from './slice.ts';
 
 /**
- * (geometry, image, weight, out, images, column, columns, rows): the positions `column` and those that follow, for
- * several images and this many rows of weights. Without packing, positions are whole lines.
+ * (geometry, image, weight, out, images, column, columns, rows): `columns` positions starting at `column`, for
+ * several images and this many weight rows. Without packing, positions are whole lines.
  */
 function convolve(f: FunctionBuilder): void {
   const [geometry, image, weight, out, images, column, columns, rows] = f.params(8);
@@ -71,9 +71,10 @@ function convolve(f: FunctionBuilder): void {
 }
 
 /**
- * (geometry, dy, image, out, images, first, rows, channel, channels, outChannels, columnTable, columns, sumColumns,
- * goesOn): the weights' gradient at patches' rows `first` to `first + rows`, which are of `channels` planes from
- * `channel` on; `columns` positions are summed `sumColumns` at a time, then over images. `out` is that of row 0.
+ * (geometry, dy, image, out, images, first, rows, channel, channels, outChannels, columnTable, columns,
+ * sumColumns, goesOn): the weight gradient at patch rows `first` to `first + rows`, which belong to `channels`
+ * planes starting at `channel`; `columns` positions are summed `sumColumns` at a time, then over images. `out` is
+ * the result of row 0.
  */
 function convolveWeightGrad(f: FunctionBuilder): void {
   const [geometry, dy, image, out, images, first, rows, channel, channels, outChannels] =
@@ -93,7 +94,7 @@ function convolveWeightGrad(f: FunctionBuilder): void {
     f.if(
       own('isDirect'),
       () => {
-        // The rows of the table are vectors here; see `directGradRow`.
+        // The table's rows are vectors here; see `directGradRow`.
         f.set(channelsLeft, get(outChannels));
         f.set(dyAt, get(dy));
         f.set(to, get(out));

@@ -3,9 +3,9 @@ import { load, op, scratch, store } from '../assembler/code.ts';
 import { get, type Local } from '../assembler/function-builder.ts';
 import { add, bytes, call, mul } from './conv-code.ts';
 import { ConvPart } from './conv-part.ts';
-/** Few rows of weights: each line of the result is a sum of lines of the slice. */
+/** For few weight rows: each line of the result is a sum of lines of the slice. */
 export class DirectPart extends ConvPart {
-  /** Row after row, in the order of the patches' rows. */
+  /** Packs row by row, in the order of the patch rows. */
   packWeights(weightTable: Local, count: Local): void {
     const f = this.f;
     const [row, rowsLeft, left, to, table] = f.locals('i32', 5);

@@ -12,15 +12,15 @@ import {
 import { type FunctionBuilder, get, type Local } from '../assembler/function-builder.ts';
 import { mulAdd } from '../assembler/multiply-add.ts';
 
-/** Convolutions with few channels a group, where packing for a product would cost more than the product. */
+/** Convolutions with few channels per group, where packing for a product would cost more than the product. */
 
-/** How neighbours along a line lie in the source: next to each other, every second, or anyhow. */
+/** The layout of adjacent line elements in the source: adjacent, every second, or arbitrary. */
 type Spacing = 'adjacent' | 'second' | 'any';
 
 /**
- * (source, table, taps, weights, out, outStep, count, step), steps in bytes: a line of `count` results, result i is
- * Σ weights[t] · source[table[t] + i · step], added in the order of the taps. Reads up to 16 bytes past a line whose
- * step is 8.
+ * (source, table, taps, weights, out, outStep, count, step), steps in bytes: a line of `count` results, where
+ * result i is Σ weights[t] · source[table[t] + i · step], added in tap order. Reads up to 16 bytes past a line
+ * with step 8.
  */
 export function directRow(f: FunctionBuilder): void {
   const [source, table, taps, weights, out, outStep, count, step] = f.params(8);
@@ -136,14 +136,14 @@ function lines(f: FunctionBuilder, operands: Operands, spacing: Spacing): void {
   });
 }
 
-/** Vectors that are summed at once, so that no sum waits for itself. */
+/** The number of vectors summed together, so that no sum waits for itself. */
 export const vectorsAtOnce = 4;
 
 /**
- * (source, vectors, count, dy, columnTable, columns, sumColumns, out, goesOn): for each of `count` vectors of up to
- * four neighbouring taps, three words in memory (offset in the source, byte in the result, taps), the sum over the
- * positions of dy · source, `sumColumns` at a time. A multiple of `vectorsAtOnce` vectors. Reads four elements
- * whatever the number of taps.
+ * (source, vectors, count, dy, columnTable, columns, sumColumns, out, goesOn): for each of `count` vectors of up
+ * to four adjacent taps, given by three words in memory (offset in the source, byte in the result, taps), the sum
+ * over the positions of dy · source, `sumColumns` at a time. `count` is a multiple of `vectorsAtOnce`. Reads four
+ * elements regardless of the number of taps.
  */
 export function directGradRow(f: FunctionBuilder): void {
   const [source, vectors, count, dy, columnTable, columns, sumColumns, out, goesOn] = f.params(9);

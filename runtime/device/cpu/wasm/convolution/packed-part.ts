@@ -18,7 +18,7 @@ export class PackedPart extends ConvPart {
   readonly #outStart: Local;
   readonly #isAdjacent: Local;
   readonly #isOneBlock: Local;
-  /** So few positions that rows of weights are multiplied where they lie. */
+  /** Whether there are so few positions that weight rows are multiplied unpacked. */
   readonly #isNarrow: Local;
 
   constructor(f: FunctionBuilder, geometry: Local, factors: Factors) {
@@ -27,7 +27,7 @@ export class PackedPart extends ConvPart {
       f.locals('i32', 5);
   }
 
-  /** Tables of the positions: their offsets in the slice, and in the result where they aren't adjacent there. */
+  /** Writes the tables of the positions: offsets in the slice, and in the result if not adjacent there. */
   setColumns(column: Local, line: Local): void {
     const f = this.f;
     const [at, table, left, place, outTable, outPlace] = f.locals('i32', 6);
@@ -101,7 +101,7 @@ export class PackedPart extends ConvPart {
     );
   }
 
-  /** Once for all images, where all rows fit. */
+  /** Once for all images, if all rows fit. */
   packWeights(weightTable: Local, count: Local): void {
     const { weight, rows } = this.factors;
     const isPacked = op('i32.gt_u', get(this.#isOneBlock), get(this.#isNarrow));
@@ -163,7 +163,7 @@ export class PackedPart extends ConvPart {
     });
   }
 
-  /** The tile to its places in the result. */
+  /** Copies the tile to its locations in the result. */
   #spread(to: Local, height: Local, isFirst: Local): void {
     const f = this.f;
     const [tile, row, left, rowsLeft, table, place] = f.locals('i32', 6);

@@ -13,7 +13,7 @@ export class Slice {
   readonly #firstColumn: Local;
   readonly #to: Local;
 
-  /** `line`: of the first position. */
+  /** `line` is the line of the first position. */
   constructor(f: FunctionBuilder, geometry: Local) {
     this.#f = f;
     this.#geometry = geometry;
@@ -23,7 +23,7 @@ export class Slice {
     );
   }
 
-  /** For positions from `line` on. */
+  /** Prepares for positions from `line` on. */
   setLine(line: Local): void {
     const f = this.#f;
     const own = (name: GeometryWord) => word(this.#geometry, name);
@@ -44,7 +44,7 @@ export class Slice {
     this.#f.emit(fillMemory(scratch(imageAt), i32(0), size));
   }
 
-  /** The address that offsets in the slice count from, for channels from `first` on. */
+  /** Sets `to` to the base address of offsets in the slice, for channels from `first` on. */
   place(to: Local, image: Local, first: Local, channels: Local): void {
     const f = this.#f;
     const own = (name: GeometryWord) => word(this.#geometry, name);

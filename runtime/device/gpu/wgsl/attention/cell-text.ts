@@ -1,7 +1,7 @@
 import { productName, type TileText } from './product-text.ts';
 import { columnsPerThread, rowPitch, threadsAcross, upTo } from './tile-layout.ts';
 
-/** The tile in workgroup memory with number `array`: of each product one; values take the first. */
+/** The name of tile `array` in workgroup memory: each product has one; values use the first. */
 const cellsName = (array: number): string => `cells${array}`;
 
 /** Declares tiles of elements, and the numbers of rows, in workgroup memory. */
@@ -13,23 +13,23 @@ export function shareCells({ w, perThread, factors, numbers }: TileText): void {
   w.shared('numbers', `array<f32, ${numbers * rows}>`);
 }
 
-/** A value of a row of the tile, which `row` numbers in it. */
+/** Returns the text of a tile cell; `row` is relative to the tile. */
 export function cell(row: string, column: string): string {
   return `${cellsName(0)}[(${row}) * ${rowPitch}u + ${column}]`;
 }
 
-/** The row, or the column, of the tile with number `i` among those of the thread. */
+/** The row or column within the tile of the thread's item `i`. */
 export const rowInTile = (i: number): string => `ty + ${i * threadsAcross}u`;
 export const columnInTile = (i: number): string => `tx + ${i * threadsAcross}u`;
 
-/** A number of the row with this place among those of the tile. */
+/** Returns the text of a row's number, given the row's position in the tile. */
 export function rowNumber({ perThread }: TileText, index: number | string, row: string): string {
   return `numbers[${index} * ${threadsAcross * perThread}u + ${row}]`;
 }
 
 /**
- * Writes into each of the thread's cells what the element contributes to step `step`, and what changes nothing beyond the
- * matrix. The thread's elements of products are laid down, so that a loop finds them.
+ * Writes the element's contribution to step `step` into each of the thread's cells, and the neutral value outside
+ * the matrix. The thread's product elements are stored first, so that a loop can index them.
  */
 export function valuesText(t: TileText): void {
   const { w, perThread } = t;

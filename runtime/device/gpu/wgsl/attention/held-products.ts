@@ -1,12 +1,13 @@
 import { productName, productText, type TileText } from './product-text.ts';
 import { columnsPerThread, tileColumns, upTo } from './tile-layout.ts';
 
-/** Tiles whose products a thread has in registers, of all products together: 16 numbers each. */
+/** The number of tiles whose products a thread keeps in registers, over all products: 16 numbers each. */
 const mostHeld = 4;
 
 /**
- * Tiles of columns whose products are computed once, and kept for all steps: a power of 2, so that other sizes of the same
- * class find the kernel. 0: there is one tile, or too many, whose products each step computes again.
+ * Returns the number of column tiles whose products are computed once and kept for all steps: a power of 2, so
+ * that other sizes of the same class share the kernel. 0 if there is one tile, or too many, so that each step
+ * recomputes its products.
  */
 export function heldTiles(columns: number, products: number): number {
   const tiles = 2 ** Math.ceil(Math.log2(Math.max(1, columns / tileColumns)));
@@ -15,7 +16,7 @@ export function heldTiles(columns: number, products: number): number {
 
 const heldName = (tile: number, name: string): string => `h${tile}_${name}`;
 
-/** Computes the products of all tiles of columns at `row0`. */
+/** Computes the products of all column tiles at `row0`. */
 export function holdProducts(t: TileText, tiles: number): void {
   const { w, columns, factors } = t;
   for (const tile of upTo(tiles)) {
@@ -27,7 +28,7 @@ export function holdProducts(t: TileText, tiles: number): void {
   w.line('}');
 }
 
-/** Takes the products of the tile at `column0`. */
+/** Loads the kept products of the tile at `column0`. */
 export function takeProducts(t: TileText, tiles: number): void {
   eachTile(t, tiles, (held, name) => `${name} = ${held};`);
 }
@@ -39,7 +40,7 @@ function eachTile(t: TileText, tiles: number, line: (held: string, name: string)
   }
 }
 
-/** The names of the thread's elements of all products. */
+/** Returns the names of the thread's elements of all products. */
 function namesOf({ factors, perThread }: TileText): string[] {
   return [...factors.keys()].flatMap((node) =>
     upTo(perThread).flatMap((r) => upTo(columnsPerThread).map((c) => productName(node, r, c))),

@@ -10,18 +10,18 @@ import {
   upTo,
 } from './tile-layout.ts';
 
-/** A matrix per batch: where the one of batch `z` begins, and its strides. */
+/** A matrix per batch: the start of batch `z`'s matrix, and its strides. */
 export interface TileMatrix {
-  /** Its number among the operands of the stage. */
+  /** The index among the operands of the stage. */
   readonly operand: number;
   readonly first: string;
   readonly rowStride: number;
   readonly columnStride: number;
-  /** Uniforms are named after it. */
+  /** The prefix of its uniforms' names. */
   readonly name: string;
 }
 
-/** Writes where the matrix of batch `z` begins. */
+/** Writes the start of batch `z`'s matrix. */
 export function matrixText(
   w: WgslWriter,
   { shape, strides }: TensorMeta,
@@ -34,42 +34,42 @@ export function matrixText(
   return { operand, first: w.let(`${first} + ${base!}`), rowStride, columnStride, name };
 }
 
-/** The value of the element at a row and column. */
+/** Returns the text of the element at a row and column. */
 export function elementText(w: WgslWriter, m: TileMatrix, row: string, column: string): string {
   return w.load(m.operand, indexText(w, m, row, column));
 }
 
-/** Where the element at a row and column is. */
+/** Returns the index of the element at a row and column. */
 export function indexText(w: WgslWriter, m: TileMatrix, row: string, column: string): string {
   const times = (side: string, stride: number) =>
     stride === 1 ? '' : ` * ${w.count(`${m.name}_${side}`, stride)}`;
   return `${m.first} + (${row})${times('row', m.rowStride)} + (${column})${times('column', m.columnStride)}`;
 }
 
-/** Two matrices whose product has the tile's elements, and the number of its steps. */
+/** Two matrices whose product gives the tile's elements, and the number of steps. */
 export interface TileFactors {
   readonly left: TileMatrix;
   readonly right: TileMatrix;
   readonly depth: string;
 }
 
-/** A kernel's text by tiles: its writer, and the names of what all its passes share. */
+/** The text of a tiled kernel: its writer, and the names shared by all its passes. */
 export interface TileText {
   readonly w: WgslWriter;
-  /** Rows of a tile that each thread has. */
+  /** The number of tile rows per thread. */
   readonly perThread: number;
-  /** The numbers of all rows and columns. */
+  /** The total numbers of rows and columns. */
   readonly rows: string;
   readonly columns: string;
   /** The factors of each product, by node. */
   readonly factors: ReadonlyMap<number, TileFactors>;
-  /** Numbers that each row has. */
+  /** The count of numbers per row. */
   readonly numbers: number;
 }
 
 /**
- * Declares the memory for parts of factors: those of both factors of a product, or of the factor of a result, which are
- * never there at one time.
+ * Declares memory for parts of factors: of both factors of a product, or of the factor of a result, which are
+ * never needed at the same time.
  */
 export function shareFactors({ w }: TileText): void {
   w.shared('factors', `array<f32, ${2 * tileDepth * tileColumns}>`);
@@ -82,20 +82,20 @@ export function startProduct({ w, perThread }: TileText, node: number): void {
   }
 }
 
-/** Names the thread's element of a product, by its row and column among those of the thread. */
+/** Returns the name of the thread's product element in its row r and column c. */
 export function productName(node: number, r: number, c: number): string {
   return `p${node}_${r}_${c}`;
 }
 
 /**
- * Writes the elements of a product at `row0` and `column0`, which each thread keeps in registers. Every element is a sum
- * in the order of the steps, as in a product that is stored.
+ * Writes the elements of a product at `row0` and `column0`, which each thread keeps in registers. Every element
+ * sums the steps in order, like a stored product.
  */
 export function productText(t: TileText, node: number): void {
   const { w, perThread } = t;
   const { left, right, depth } = t.factors.get(node)!;
   const rowCount = threadsAcross * perThread;
-  // The right factor's part lies after the left one's.
+  // The right factor's part follows the left factor's.
   const behind = `${tileDepth * rowCount}u + `;
   const own = upTo(perThread);
   const columns = upTo(columnsPerThread);
@@ -105,7 +105,7 @@ export function productText(t: TileText, node: number): void {
     const count = side === 'left' ? rowCount : tileColumns;
     const isLeft = side === 'left';
     const stepStride = isLeft ? matrix.columnStride : matrix.rowStride;
-    // Threads in a row read neighbours in memory.
+    // Threads in a row read adjacent memory.
     const [step, at] =
       stepStride === 1
         ? [`i % ${tileDepth}u`, `i / ${tileDepth}u`]

@@ -3,23 +3,23 @@ import { cell, rowInTile } from './cell-text.ts';
 import { elementText, indexText, type TileMatrix, type TileText } from './product-text.ts';
 import { columnsPerThread, threadsAcross, tileColumns, tileThreads, upTo } from './tile-layout.ts';
 
-/** A result of a pass: a sum over tiles, of which each thread has some elements in registers. */
+/** A result of a pass: a sum over tiles, with some elements in each thread's registers. */
 export interface TileResult {
   readonly name: string;
   readonly over: TileProduct['over'];
-  /** The other factor and the result, with their rows along the node's sides: sums in rows of the first one. */
+  /** The other factor and the result, with rows along the node's sides; sums run over the factor's rows. */
   readonly factor: TileMatrix;
   readonly out: TileMatrix;
-  /** Columns of the result. */
+  /** The number of result columns. */
   readonly width: number;
 }
 
-/** Elements of a factor's row that are in workgroup memory at a time. */
+/** The number of elements of a factor's row in workgroup memory at a time. */
 const blockWidth = tileColumns;
 
 const sumName = (name: string, own: number, column: number) => `${name}_${own}_${column}`;
 
-/** Rows of the result that each thread has, and columns. */
+/** Returns the number of result rows and columns per thread. */
 function ownOf({ perThread }: TileText, { over, width }: TileResult) {
   return {
     own: upTo(over === 'columns' ? perThread : columnsPerThread),
@@ -34,7 +34,7 @@ export function startResult(t: TileText, result: TileResult): void {
   }
 }
 
-/** Writes what the cells at `row0` and `column0` add to a result: products in the order of what is summed over. */
+/** Writes the contribution of the cells at `row0` and `column0` to a result, in the order of summation. */
 export function addToResult(t: TileText, result: TileResult): void {
   const { w, perThread } = t;
   const { name, over, factor, width } = result;
@@ -60,7 +60,7 @@ export function addToResult(t: TileText, result: TileResult): void {
       `factors[${j} * ${blockWidth}u + ${column}] = value;`,
       '}',
       'workgroupBarrier();',
-      // Products beyond the end would make NaN of 0 × Infinity.
+      // Products beyond the end would turn 0 × Infinity into NaN.
       `for (var j = 0u; j < min(${count}u, ${end} - ${start}); j = j + 1u) {`,
       ...own.map((r) => {
         const from = isOverColumns ? cell(rowInTile(r), 'j') : cell('j', rowInTile(r));
@@ -81,7 +81,7 @@ export function addToResult(t: TileText, result: TileResult): void {
   }
 }
 
-/** Writes the thread's elements of a result. */
+/** Writes the stores of the thread's elements of a result. */
 export function storeResult(t: TileText, result: TileResult): void {
   const { w } = t;
   const { name, over, out, width } = result;

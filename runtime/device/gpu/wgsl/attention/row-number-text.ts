@@ -7,20 +7,20 @@ import { columnsPerThread, threadsAcross, tileColumns, upTo } from './tile-layou
 import type { TileStep } from './value-text.ts';
 
 /**
- * How a number of each row is found, as text, in the order in which `row-kernels.ts` folds it: columns whose numbers are
- * equal modulo 1, 8, 32 or 64 make one partial result, and these are folded by fours, whose results are folded in their
- * order.
+ * The computation of a number of each row, as text, in the order in which `row-kernels.ts` folds it: columns with
+ * indices congruent modulo 1, 8, 32 or 64 form one partial result; these are folded by fours, and the results of
+ * fours in order.
  */
 export interface RowFoldText {
-  /** Before the first tile. */
+  /** Written before the first tile. */
   readonly start: () => void;
-  /** Folds what is in the cells of a tile. */
+  /** Folds the cells of a tile. */
   readonly add: () => void;
-  /** After the last tile: the numbers with number `step` of the tile's rows are in workgroup memory. */
+  /** Written after the last tile: stores number `step` of the tile's rows in workgroup memory. */
   readonly finish: () => void;
 }
 
-/** Writes the functions `fold`, and `neutral` of what it starts with; 0 for results. */
+/** Writes the functions `fold` and `neutral`, its initial value; sums with 0 for results. */
 export function foldFunctions(w: WgslWriter, steps: readonly TileStep[]): void {
   const write = (signature: string, text: (step: TileStep) => string) => {
     w.function(signature, () => {
@@ -38,7 +38,7 @@ export function foldFunctions(w: WgslWriter, steps: readonly TileStep[]): void {
   write('fold(step : u32, x : f32, v : f32) -> f32', (step) => foldOf(step)?.step ?? 'x + v');
 }
 
-/** Declares a partial result per row and thread along it in workgroup memory. */
+/** Declares a partial result per row and thread along it, in workgroup memory. */
 export function sharePartials({ w, perThread }: TileText): void {
   w.shared('partials', `array<f32, ${threadsAcross * perThread * threadsAcross}>`);
 }
@@ -49,7 +49,7 @@ export function rowFoldText(t: TileText, columns: number): RowFoldText {
   return slices === threadsAcross ? byThreads(t) : byColumns(t, slices / tileColumns);
 }
 
-/** Fours of threads along a row. */
+/** The number of groups of four threads along a row. */
 const fours = threadsAcross / quad;
 
 const step = (into: string, value: string) => `${into} = fold(step, ${into}, ${value});`;
@@ -68,7 +68,7 @@ function inTurn(t: TileText): RowFoldText {
   };
 }
 
-/** As many partial results as threads along a row: a tile is a multiple of them. */
+/** As many partial results as threads along a row; a tile's width is a multiple of that. */
 function byThreads(t: TileText): RowFoldText {
   const own = upTo(t.perThread);
   return {
@@ -84,7 +84,7 @@ function byThreads(t: TileText): RowFoldText {
   };
 }
 
-/** A partial result for each column of a tile, or of two. */
+/** A partial result for each column of a tile, or of two tiles. */
 function byColumns(t: TileText, tiles: number): RowFoldText {
   const { w, perThread } = t;
   const turns = upTo(tiles);
@@ -114,7 +114,7 @@ function byColumns(t: TileText, tiles: number): RowFoldText {
   };
 }
 
-/** Folds one partial result of each thread along a row: by fours, and their results in the order of the threads. */
+/** Folds one partial result per thread along a row: by fours, then the results in thread order. */
 function foldPartials(t: TileText, partial: (r: number) => string, isFirst: boolean): void {
   const { w, perThread } = t;
   const folded = (x: string, v: string) => `fold(step, ${x}, ${v})`;
@@ -144,7 +144,7 @@ function foldPartials(t: TileText, partial: (r: number) => string, isFirst: bool
   );
 }
 
-/** Writes how one thread of each row goes on from `start` to the row's number, and waits for it. */
+/** Writes how one thread per row continues from `start` to the row's number, and a barrier. */
 function eachRow(t: TileText, start: string, lines: readonly string[]): void {
   t.w.line(
     `if (thread < ${threadsAcross * t.perThread}u) {`,

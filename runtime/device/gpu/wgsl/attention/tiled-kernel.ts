@@ -30,14 +30,15 @@ import {
   valueFunction,
 } from './value-text.ts';
 
-/** Workgroups along z; more batches than these take several rounds. */
+/** The maximum number of workgroups along z; more batches take several iterations. */
 const mostSlices = 65535;
 
 /**
- * Attention or its gradient without a matrix of scores in memory. One dispatch has a workgroup per tile of rows: it finds
- * the numbers of its rows (the largest score, the sum of powers), then sums results over columns, and computes the scores
- * for each of them again. If there are results that are sums over rows, a second one has a workgroup per tile of columns,
- * which reads these numbers from scratch memory. All sums have the order of the ops one by one, and so their bits.
+ * Attention or its gradient without a score matrix in memory. In the first dispatch, a workgroup per tile of rows
+ * computes the numbers of its rows (the maximum score, the sum of exponentials), then sums results over columns,
+ * recomputing the scores each time. If there are results that are sums over rows, a second dispatch has a
+ * workgroup per tile of columns, which reads these numbers from scratch memory. All sums have the same order as in
+ * the separate ops, and so the same bits.
  */
 export function tiledPlan(
   body: TiledBody,
@@ -85,7 +86,7 @@ function passStage(
 }
 
 type Typed = Pick<TensorMeta, 'dtype'>;
-/** The dtype of rows' numbers. */
+/** The dtype of row numbers. */
 const inNumbers: Typed = { dtype: 'float32' };
 
 interface TiledOp {
@@ -100,7 +101,7 @@ class PassWriter {
   readonly #pass: TilePass;
   readonly #op: TiledOp;
   readonly #values: TileValues;
-  /** Numbers of rows, which the first pass finds, then results. */
+  /** Row numbers, computed by the first pass, then results. */
   readonly #steps: readonly TileStep[];
 
   constructor(w: WgslWriter, pass: TilePass, op: TiledOp, issue: Issue) {
@@ -133,7 +134,7 @@ class PassWriter {
     w.line('}');
   }
 
-  /** The operand of the stage with this number. */
+  /** Returns the stage's operand with this index. */
   #bound(operand: number) {
     return { operand, first: this.#w.offset(operand) };
   }
@@ -186,14 +187,14 @@ class PassWriter {
     };
   }
 
-  /** A tile of rows: each step goes through all its columns. */
+  /** Writes a tile of rows: each step iterates over all its columns. */
   #overColumns(t: TileText, results: readonly TileResult[]): void {
     const w = this.#w;
     const { columns } = this.#op.body;
     const isSingle = columns <= tileColumns;
     sharePartials(t);
     w.line(`let row0 = group * ${t.perThread * threadsAcross}u;`);
-    // Products of few tiles are computed once.
+    // The products of few tiles are computed once.
     const held = heldTiles(columns, t.factors.size);
     if (held > 0) holdProducts(t, held);
     if (isSingle) for (const node of t.factors.keys()) this.#product(t, node, '0u');
@@ -220,7 +221,7 @@ class PassWriter {
     }
   }
 
-  /** A tile of columns: the tiles of rows are gone through, each for all steps. */
+  /** Writes a tile of columns: iterates over the tiles of rows, each for all steps. */
   #overRows(t: TileText, results: readonly TileResult[]): void {
     const w = this.#w;
     const count = t.perThread * threadsAcross;
@@ -247,7 +248,7 @@ class PassWriter {
     addToResult(t, result);
   }
 
-  /** Writes what is done in steps: the same in the first ones, which find numbers, and for each result its own. */
+  /** Writes the steps' work: the same for the first ones, which compute row numbers, and one for each result. */
   #eachStep(numbers: number, number: () => void, result: (i: number) => void): void {
     const w = this.#w;
     if (numbers > 0) {
@@ -268,7 +269,7 @@ class PassWriter {
     t.w.line('}');
   }
 
-  /** The product, in the steps that read it. */
+  /** Writes the product, in the steps that read it. */
   #productWhereRead(t: TileText, node: number): void {
     const { body } = this.#op;
     const readers = this.#steps.flatMap((step, i) =>
@@ -279,7 +280,7 @@ class PassWriter {
     t.w.line('}');
   }
 
-  /** Writes statements for each number of each row of the tile, whose first threads have a row each. */
+  /** Writes statements for each number of each row of the tile; the first threads have one row each. */
   #eachNumber(t: TileText, statement: (index: number) => string): void {
     const count = t.perThread * threadsAcross;
     this.#w.line(
@@ -289,7 +290,7 @@ class PassWriter {
     );
   }
 
-  /** The place of a row's number in scratch memory. */
+  /** Returns the location of a row's number in scratch memory. */
   #stored(t: TileText, number: number) {
     const { operands, results } = this.#pass;
     const { operand, first } = this.#bound(operands.length + results.length);

@@ -18,16 +18,16 @@ import { roundedName } from '../pointwise-kernel.ts';
 import { type RowFold, rowOps } from '../row-kernels.ts';
 import type { WgslWriter } from '../wgsl-writer.ts';
 
-/** A number of each row, found from all its columns, before what follows from it. */
+/** A number of each row, computed from all its columns before dependent values. */
 export interface RowNumber {
-  /** The node along whose rows it is found. */
+  /** The node along whose rows it is computed. */
   readonly node: number;
   readonly fold: RowFold;
-  /** Its place among the numbers of the node. */
+  /** The index among the numbers of the node. */
   readonly place: number;
 }
 
-/** The numbers of rows that a tiled op finds, in the order in which they follow from each other. */
+/** Returns the row numbers of a tiled op, in dependency order. */
 export function rowNumbersOf({ nodes }: TiledBody): readonly RowNumber[] {
   return nodes.flatMap((each, node) =>
     each.kind === 'row'
@@ -36,7 +36,7 @@ export function rowNumbersOf({ nodes }: TiledBody): readonly RowNumber[] {
   );
 }
 
-/** Names of the attributes that are exponents. */
+/** Returns the names of the attributes that are exponents. */
 export function tileExponents({ nodes }: TiledBody): readonly string[] {
   return nodes.flatMap((node) =>
     node.kind === 'pointwise'
@@ -45,22 +45,22 @@ export function tileExponents({ nodes }: TiledBody): readonly string[] {
   );
 }
 
-/** The names in scope of elements' texts: the op, its operands and numbers, and where an operand is bound. */
+/** The context of elements' texts: the op, its operands and numbers, and where an operand is bound. */
 export interface TileValues {
   readonly body: TiledBody;
   readonly inputs: readonly TensorMeta[];
   readonly attrs: Attrs;
-  /** The number among the stage's operands, and the text of the first element, of an operand. */
+  /** Returns an operand's index in the stage, and the text of its first element. */
   readonly place: (operand: number) => { readonly operand: number; readonly first: string };
 }
 
-/** One thing that a kernel computes from all elements of a row or column: a number of each row, or a result. */
+/** A quantity computed from all elements of a row or column: a number of each row, or a result. */
 export type TileStep =
   | { readonly kind: 'number'; readonly number: RowNumber }
-  /** `index` among the results of the op. */
+  /** `index` is the index among the op's results. */
   | { readonly kind: 'result'; readonly index: number; readonly node: number };
 
-/** The nodes from whose elements a step's value is computed. */
+/** Returns the nodes whose elements a step's value is computed from. */
 function wantedBy(step: TileStep, { nodes }: TiledBody): readonly number[] {
   if (step.kind === 'result') return [step.node];
   const row = nodes[step.number.node]!;
@@ -68,7 +68,7 @@ function wantedBy(step: TileStep, { nodes }: TiledBody): readonly number[] {
   return row.sources;
 }
 
-/** The nodes that are products, of those that a step's value is computed from. */
+/** Returns the products among the nodes that a step's value is computed from. */
 export function productsOf(step: TileStep, body: TiledBody): readonly number[] {
   return nodesBefore(body, wantedBy(step, body)).filter(
     (index) => body.nodes[index]!.kind === 'product',
@@ -76,8 +76,8 @@ export function productsOf(step: TileStep, body: TiledBody): readonly number[] {
 }
 
 /**
- * Writes the function `value` of what an element contributes to the step with number `step`: products `p…` and row numbers
- * `s…` are told. One function for all steps, as compilers put its code where it is called.
+ * Writes the function `value`, an element's contribution to step `step`; products `p…` and row numbers `s…` are
+ * parameters. A single function for all steps, because compilers inline it where it is called.
  */
 export function valueFunction(
   w: WgslWriter,
@@ -121,7 +121,7 @@ function contribution(
   return fold.value(own, numberNames(node, place, body));
 }
 
-/** Names of the first `count` numbers that belong to a node. */
+/** Returns the names of the first `count` numbers of a node. */
 function numberNames(node: number, count: number, body: TiledBody): readonly string[] {
   const first = rowNumbersOf(body).findIndex((each) => each.node === node);
   return Array.from({ length: count }, (_, i) => `s${first + i}`);
@@ -209,10 +209,10 @@ function dtypeOf(from: TileSource, { nodes }: TiledBody, inputs: readonly Tensor
   return node.kind === 'pointwise' ? node.dtype : 'float32';
 }
 
-/** Numbers of one block of the stream. */
+/** The count of numbers per block of the stream. */
 const lanes = 4;
 
-/** The number that the stream of the part's seed has for the element: what `random-kernel.ts` writes there. */
+/** Returns the text of the element's number in the stream of the part's seed, as `random-kernel.ts` computes it. */
 function uniformText(w: WgslWriter, part: number, { rows, columns }: TiledBody): string {
   const at = (attrs: Attrs, name: string) => attrs[stageAttr(part, name)] as number;
   const word = (name: string, of: (attrs: Attrs) => number) =>

@@ -28,18 +28,18 @@ import {
 
 type Size = readonly [number, number, number, number];
 
-/** Ops whose outputs gather products of a source, which they read first, with weights, which they read next. */
+/** Ops whose outputs gather products of a source, their first operand, with weights, their second. */
 export type GatherOp = 'conv2d' | 'conv2dInputGrad' | 'convTranspose2d';
 
-/** A convolution's sizes, with its weights as a matrix of each group. */
+/** A convolution's sizes, with its weights as one matrix per group. */
 interface GatherConvolution {
   readonly gather: Gather;
   readonly source: TensorMeta;
   readonly groups: number;
-  /** Channels of one group that the outputs have, and the source. */
+  /** The number of channels per group, of the outputs and of the source. */
   readonly outChannels: number;
   readonly sourceChannels: number;
-  /** From one group to the next, one channel of the outputs, and one of the source, and along the taps. */
+  /** Weight strides: between groups, between channels of the outputs and of the source, and along the taps. */
   readonly weightStrides: {
     readonly group: number;
     readonly out: number;
@@ -48,16 +48,16 @@ interface GatherConvolution {
   };
 }
 
-/** A convolution, or its gradient by the input, alone. */
+/** Returns the plan of a convolution, or its input gradient, without a body. */
 export function gatherPlan(name: GatherOp) {
   return (inputs: readonly TensorMeta[], outputs: readonly TensorMeta[], attrs: Attrs): WgslPlan =>
     headedGather(name, attrs, storedHead([...inputs.keys()], inputs, outputs[0]!), inputs, outputs);
 }
 
 /**
- * A convolution and the pointwise ops on each of its elements, as one dispatch. Each group is a product of its weights
- * and the pixels that they meet, which are gathered when a tile is loaded; with few channels or pixels a thread sums
- * one output. `own`: the convolution's attributes.
+ * Returns a convolution and the pointwise ops on its elements as one dispatch. Each group is a product of its
+ * weights with the pixels under them, gathered when a tile is loaded; with few channels or pixels, a thread sums
+ * one output. `own` are the convolution's attributes.
  */
 export function headedGather(
   name: GatherOp,
@@ -121,11 +121,11 @@ export function headedGather(
   return { scratch: [], stages: [stage] };
 }
 
-/** Where the operands of products are, in their buffers. */
+/** The locations of the products' operands in their buffers. */
 interface GatherBuffers {
-  /** First element of the source. */
+  /** The first element of the source. */
   readonly source: string;
-  /** First element of the weights. */
+  /** The first element of the weights. */
   readonly weights: string;
   readonly weight: (index: string) => string;
   readonly element: (index: string) => string;
@@ -152,7 +152,7 @@ function convolutionOf(
     outChannels,
     sourceChannels,
     weightStrides: {
-      // The first dimension of the weights has the channels of all groups.
+      // The weights' first dimension contains the channels of all groups.
       group: first * (isForward ? outChannels : sourceChannels),
       out: isForward ? first : second,
       source: isForward ? second : first,
@@ -161,7 +161,7 @@ function convolutionOf(
   };
 }
 
-/** Slice z is one phase of one group: channels of outputs by pixels, summed over channels of the source and taps. */
+/** Slice z is one phase of one group: output channels by pixels, summed over source channels and taps. */
 function productTexts(
   w: WgslWriter,
   { depth }: Tile,
@@ -232,12 +232,12 @@ function productTexts(
   };
 }
 
-/** Where the first product of an output of this number reads the source. */
+/** Writes where the first product of output `number` reads the source. */
 function startText(w: WgslWriter, { step, base }: GatherTexts, number: string): string {
   return w.let(`i32(${number} * ${step}) + ${base}`);
 }
 
-/** The weight of a tap, from the one of the first tap on. */
+/** Returns the weight's index for a tap, relative to the first tap. */
 function tapIndex(
   w: WgslWriter,
   { weightStrides }: GatherConvolution,
@@ -252,7 +252,7 @@ function tapIndex(
   return taps.join(' + ');
 }
 
-/** One thread per output, with its own loop over products: for few channels, such as those of a depthwise convolution. */
+/** Writes one thread per output with its own loop over products, for few channels, as in depthwise convolutions. */
 function directText(
   w: WgslWriter,
   conv: GatherConvolution,
@@ -295,7 +295,7 @@ function directText(
   );
   const weight = w.let(`${firstWeight} + ${tapIndex(w, conv, along, 'y', 'x')}`);
   w.line(`var pixelAt = ${pixel};`, `var weightAt = ${weight};`);
-  /** One product per channel; depthwise convolutions have one. */
+  /** Writes one product per channel; depthwise convolutions have one. */
   const products = (element: string) => {
     const product = `sum = sum + ${element} * ${buffers.weight('weightAt')};`;
     if (conv.sourceChannels === 1) w.line(product);
@@ -311,11 +311,11 @@ function directText(
   };
   w.line(`if (${atH} >= 0 && ${atV} >= 0 && ${atH} < i32(${height}) && ${atV} < i32(${width})) {`);
   products(buffers.element('pixelAt'));
-  // Padding is multiplied, too, as by tiles: a weight that is not finite makes NaN of it.
+  // Padding is multiplied too, as in tiles, so that a non-finite weight gives NaN.
   w.line('} else {');
   products(w.uniform('zero', { kind: 'number', value: 0 }));
   w.line('}', '}', '}', `finish(${n}, ${c}, ${h}, ${v}, sum);`, '}');
 }
 
-/** Workgroups along z; more slices than these take several rounds. */
+/** The maximum number of workgroups along z; more slices take several iterations. */
 const mostSlices = 65535;

@@ -25,11 +25,11 @@ type ElementWriter = (
 
 interface PoolElements {
   readonly at: (operand: number, coordinates: readonly string[]) => string;
-  /** The statement that stores an element. */
+  /** Returns the statement that stores an element. */
   readonly store: (operand: number, coordinates: readonly string[], value: string) => string;
 }
 
-/** One dispatch with a thread per element of `shape`; the operands from `firstWritten` on are written. */
+/** Returns a dispatch with a thread per element of `shape`; the operands from `firstWritten` on are written. */
 function elementPlan(
   shape: readonly number[],
   operands: readonly PoolOperand[],
@@ -77,10 +77,10 @@ function elementPlan(
   };
 }
 
-/** Writes the head of a loop over the places of window number `own` along dimension `d`; returns the place's name. */
+/** Writes the head of a loop over the positions of window `own` along dimension `d`; returns the position's name. */
 type WindowLoop = (w: WgslWriter, d: 0 | 1, own: string, size: string) => string;
 
-/** [n, c, h, w] → the largest element of each window and its place in the plane: the first of equals, and NaN. */
+/** [n, c, h, w] → the maximum of each window and its index in the plane: the first of equal ones, and NaN. */
 function largestPlan(
   x: TensorMeta,
   [out, places]: readonly TensorMeta[],
@@ -96,7 +96,7 @@ function largestPlan(
     isFloat ? `!(${value} <= best) && (best > 0.0f || best <= 0.0f)` : `${value} > best`;
   return elementPlan(out!.shape, operands, 1, (w, [n, c, oh, ow], { at, store }) => {
     const sizes = [w.count('height', x.shape[2]!), w.count('width', x.shape[3]!)] as const;
-    // −1: nothing was seen yet, so that a window of −Infinity still has a place.
+    // −1 means nothing seen yet, so that a window of −Infinity still gets an index.
     w.line(`var best = ${foldOf('max', x.dtype).start};`, 'var place = -1i;');
     const h = loop(w, 0, oh, sizes[0]);
     const v = loop(w, 1, ow, sizes[1]);
@@ -125,14 +125,14 @@ export function maxPoolPlan(
     w.line(
       `for (var ${tap} = 0u; ${tap} < ${window('kernel')}; ${tap} = ${tap} + 1u) {`,
       `let ${place} = ${own} * ${window('stride')} + ${tap} * ${window('dilation')};`,
-      // Unsigned: what lies before the plane is far beyond it, too.
+      // Unsigned, so that positions before the plane are far beyond its end.
       `if (${place} - ${window('padding')} >= ${size}) { continue; }`,
     );
     return w.let(`${place} - ${window('padding')}`);
   });
 }
 
-/** The plan of max pooling over as many equal parts as the result has entries. */
+/** Returns the plan of max pooling over as many equal parts as the result has entries. */
 export function adaptiveMaxPoolPlan(
   [x]: readonly TensorMeta[],
   outputs: readonly TensorMeta[],
@@ -148,7 +148,7 @@ export function adaptiveMaxPoolPlan(
   });
 }
 
-/** Each element of x sums the gradients of the windows that chose it, of those that reach it. */
+/** Each element of x sums the gradients of the windows that selected it, among those that contain it. */
 export function maxPoolGradPlan(
   [dy, places]: readonly TensorMeta[],
   [dx]: readonly TensorMeta[],

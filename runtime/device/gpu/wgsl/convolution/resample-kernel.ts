@@ -1,4 +1,4 @@
-/** Average pooling, one dimension at a time: means of windows, or of equal parts. Their bounds are whole numbers. */
+/** Average pooling, one dimension at a time: means of windows, or of equal parts, with integer bounds. */
 
 import { contiguousStrides, sizeOf } from '../../../../spec/shape.ts';
 import type { Attrs } from '../../../kernel-op.ts';
@@ -13,27 +13,27 @@ import type { WgslWriter } from '../wgsl-writer.ts';
 interface Parts {
   readonly outer: number;
   readonly inner: number;
-  /** Entries of the whole dimension. */
+  /** The number of entries of the whole dimension. */
   readonly size: number;
-  /** Means. */
+  /** The number of means. */
   readonly count: number;
   readonly type: ElementType;
   readonly attrs: Attrs;
 }
 
-/** Null: interpolation, whose places are no whole numbers. */
+/** Returns null for interpolation, whose positions are not integers. */
 function partsOf(whole: TensorMeta, part: TensorMeta, attrs: Attrs): Parts | null {
   const dim = attrs.dim as number;
   const { shape } = whole;
   const [size, count] = [shape[dim]!, part.shape[dim]!];
   if (attrs.mode !== 'area' && attrs.mode !== 'window') return null;
-  // Products of the two are u32.
+  // Their product must fit into u32.
   if ((size + 1) * (count + 1) >= 2 ** 32) return null;
   const [outer, inner] = [sizeOf(shape.slice(0, dim)), sizeOf(shape.slice(dim + 1))];
   return { outer, inner, size, count, type: elementTypeOf(whole.dtype), attrs };
 }
 
-/** Writes `start`, `end` and `divisor` of the mean with number `i`. */
+/** Writes `start`, `end` and `divisor` of mean `i`. */
 function boundsText(w: WgslWriter, { size, count, attrs }: Parts): void {
   const whole = w.count('size', size);
   if (attrs.mode === 'area') {
@@ -105,7 +105,7 @@ export function resamplePlan(
   return { scratch: [], stages: [stage] };
 }
 
-/** (dy, x: shape) → each element sums the gradients of the windows that have it, of those that reach it. */
+/** (dy, x: shape) → each element sums the gradients of the windows that contain it. */
 export function resampleGradPlan(
   [dy]: readonly TensorMeta[],
   [dx]: readonly TensorMeta[],

@@ -10,8 +10,8 @@ import { weightProductPlan } from './weight-product.ts';
 type Pair = readonly [number, number];
 
 /**
- * [n, o, oh, ow], [n, c, h, w] → [o, c / groups, kh, kw]: each element is the sum of n × oh × ow products, by tiles, or
- * with few channels by threads that share it.
+ * [n, o, oh, ow], [n, c, h, w] → [o, c / groups, kh, kw]: each element is the sum of n × oh × ow products, by
+ * tiles, or with few channels by threads that share it.
  */
 export function convWeightGradPlan(
   inputs: readonly TensorMeta[],

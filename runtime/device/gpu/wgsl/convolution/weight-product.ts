@@ -24,12 +24,12 @@ import { windowsOf } from './windows.ts';
 
 type Size = readonly [number, number, number, number];
 
-/** Pixels of one part, at least, and workgroups that keep a GPU busy. */
+/** The minimum number of pixels per part, and the number of workgroups that keep a GPU busy. */
 const leastPart = 512;
 const busyGroups = 256;
 const mostParts = 64;
 
-/** A gradient by the weight as a product of each group: channels of dy by channels of x and taps, over all pixels. */
+/** A weight gradient as one product per group: channels of dy by channels of x and taps, over all pixels. */
 interface WeightProduct {
   readonly dy: TensorMeta;
   readonly x: TensorMeta;
@@ -39,14 +39,14 @@ interface WeightProduct {
   readonly rows: number;
   readonly columns: number;
   readonly pixels: number;
-  /** Parts of the sum in workgroups of their own, each of this many pixels but for the last. */
+  /** Parts of the sum in separate workgroups, each of this many pixels except the last. */
   readonly parts: number;
   readonly partLength: number;
 }
 
 /**
- * [n, o, oh, ow], [n, c, h, w] → [o, c / groups, kh, kw] by tiles, where they pay; null otherwise. Long sums are split
- * (split-K): the parts are summed by a second dispatch, in order.
+ * [n, o, oh, ow], [n, c, h, w] → [o, c / groups, kh, kw] by tiles if that pays off, else null. Long sums are split
+ * (split-K); a second dispatch sums the parts in order.
  */
 export function weightProductPlan(
   [dy, x, weight]: readonly TensorMeta[],
@@ -165,7 +165,7 @@ function productTexts(w: WgslWriter, product: WeightProduct): ProductTexts {
         w.load(0, `${firstGrad} + (${row}) * ${along('grad', dy, 1)} + stepGrad[${slot}]`),
     },
     right: {
-      // Neighbours of a row of pixels would be neighbours in memory, but each would split its column's number.
+      // Adjacent pixels of a row would be adjacent in memory, but each would have to split its column's index.
       isAlongSteps: false,
       at: (column) => {
         const [lines, kw] = splitText(w, column, w.count('kernel1', dw.shape[3]!));
@@ -183,5 +183,5 @@ function productTexts(w: WgslWriter, product: WeightProduct): ProductTexts {
   };
 }
 
-/** Workgroups along z; more slices than these take several rounds. */
+/** The maximum number of workgroups along z; more slices take several iterations. */
 const mostSlices = 65535;

@@ -3,7 +3,7 @@ import type { WgslWriter } from '../wgsl-writer.ts';
 
 type Pair = readonly [number, number];
 
-/** Numbers of a convolution's windows. */
+/** The parameters of a convolution's windows. */
 export interface Windows {
   readonly stride: Pair;
   readonly padding: Pair;
@@ -14,9 +14,9 @@ export interface Windows {
 export const windowsOf = (attrs: Attrs) => attrs as unknown as Windows;
 
 /**
- * The positions that outputs of one phase gather along one dimension. Output number i lies at `first` + i × `every`.
- * Its products number j takes the weight at `tap` + j × `tapStep` and the source at i × `step` + `base` + j × `delta`.
- * `base` and `delta` are signed, all others are not.
+ * The positions that outputs of one phase gather along one dimension. Output i is at `first` + i × `every`. Its
+ * product j reads the weight at `tap` + j × `tapStep` and the source at i × `step` + `base` + j × `delta`. Only
+ * `base` and `delta` are signed.
  */
 export interface GatherTexts {
   readonly outputs: string;
@@ -30,21 +30,21 @@ export interface GatherTexts {
   readonly delta: string;
 }
 
-/** How outputs find their products along both dimensions: as a convolution does, or as its gradient by the input. */
+/** How outputs find their products along both dimensions: as in a convolution, or as in its input gradient. */
 export interface Gather {
-  /** Outputs of one phase meet the same taps. */
+  /** The number of phases; outputs of one phase use the same taps. */
   readonly phases: Pair;
-  /** Outputs along dimension `d` of the phase that has the most. */
+  /** Returns the number of outputs along dimension `d` of the largest phase. */
   readonly mostOutputs: (d: 0 | 1) => number;
-  /** Products of the output that has the most of them. */
+  /** The maximum number of products of an output. */
   readonly mostTaps: number;
   /** Writes what the outputs of phase `phase` share. */
   readonly along: (w: WgslWriter, d: 0 | 1, phase: string) => GatherTexts;
-  /** The phase of the output at `at`, and its number among those of the phase. */
+  /** Returns the phase of the output at `at`, and its index within the phase. */
   readonly phaseAt: (w: WgslWriter, d: 0 | 1, at: string) => string;
 }
 
-/** Each output takes all taps. */
+/** Each output uses all taps. */
 export function forwardGather(windows: Windows, kernel: Pair, outSize: Pair): Gather {
   const { stride, padding, dilation } = windows;
   return {
@@ -67,7 +67,7 @@ export function forwardGather(windows: Windows, kernel: Pair, outSize: Pair): Ga
 }
 
 /**
- * Each output takes the taps whose windows start at a multiple of the stride: the first one of its phase, and every
+ * Each output uses the taps whose windows start at a multiple of the stride: the first one of its phase, and every
  * `stride` / gcd(stride, dilation)th after it.
  */
 export function gradientGather(windows: Windows, kernel: Pair, outSize: Pair): Gather {

@@ -1,18 +1,18 @@
 import { type ElementType, type Packing, packingOf, valueTypeOf } from './element-type.ts';
 
-/** The operands of a kernel, and the storage buffers that they are in. */
+/** The operands of a kernel, and the storage buffers they are in. */
 export interface Bound {
-  /** The number of each operand's storage buffer. */
+  /** The index of each operand's storage buffer. */
   readonly bindings: readonly number[];
   /** Whether the kernel writes each storage buffer. */
   readonly written: readonly boolean[];
-  /** Whether each storage buffer is declared to be written: WebGPU binds what only is read so beside a written part. */
+  /** Whether each storage buffer is declared writable, which WebGPU also requires next to a written part. */
   readonly writable: readonly boolean[];
-  /** The elements of each operand. */
+  /** The element type of each operand. */
   readonly types: readonly ElementType[];
   /** See `WgslWriter.lanes`. */
   readonly lanes: number;
-  /** Each word of packed elements is written by one thread, in the order of its elements. */
+  /** Whether each word of packed elements is written by one thread, in element order. */
   readonly ownsWords: boolean;
 }
 
@@ -20,9 +20,10 @@ export interface Bound {
 type ArrayType = 'f32' | 'i32' | 'u32' | 'atomic<u32>';
 
 /**
- * Reads and writes elements of storage buffers. A buffer whose operands have one type of whole words is an array of
- * that; another one is an array of words. Elements that share a word are collected by the thread that owns the word, or
- * written by atomic operations, each of which changes the bits of its element alone: other threads may write neighbours.
+ * Reads and writes elements of storage buffers. If a buffer's operands share one word-sized type, it is an array
+ * of that type, otherwise an array of words. Elements that share a word are collected by the thread that owns the
+ * word, or written by atomic operations that change only the element's bits, because other threads may write
+ * adjacent elements.
  */
 export class Buffers {
   readonly #bound: Bound;
@@ -47,12 +48,12 @@ export class Buffers {
     return this.#bound.writable;
   }
 
-  /** A kernel of which threads write elements of one word. */
+  /** Whether threads of the kernel write elements of one word. */
   get isAtomic(): boolean {
     return this.#arrays.includes('atomic<u32>');
   }
 
-  /** Declarations of the buffers, from binding 1 on. */
+  /** The declarations of the buffers, from binding 1 on. */
   get declarations(): readonly string[] {
     return this.#bound.writable.map((isWritable, i) => {
       const access = isWritable ? 'read_write' : 'read';
@@ -64,7 +65,7 @@ export class Buffers {
     return [...this.#functions.values()];
   }
 
-  /** The value of an operand's element; `index` counts from the start of its buffer. */
+  /** Returns the value of an operand's element; `index` is relative to the start of its buffer. */
   load(operand: number, index: string): string {
     const { buffer, array, type } = this.#memoryOf(operand);
     const packing = packingOf(type);
@@ -77,7 +78,7 @@ export class Buffers {
     return `${name}(${index})`;
   }
 
-  /** The statement that stores an element's value. */
+  /** Returns the statement that stores an element's value. */
   store(operand: number, index: string, value: string): string {
     const { buffer, array, type } = this.#memoryOf(operand);
     const packing = packingOf(type);
@@ -98,7 +99,7 @@ export class Buffers {
     return `${name}(${index}, ${value});`;
   }
 
-  /** Declares what a thread that owns words collects of these operands' elements. */
+  /** Returns declarations of the words in which a thread that owns words collects these operands' elements. */
   collectors(operands: readonly number[]): readonly string[] {
     return operands.map((operand) => `var ${collectedWord(operand)} = 0u;`);
   }
@@ -123,12 +124,12 @@ function arrayTypeOf(types: ReadonlySet<ElementType>, isShared: boolean): ArrayT
 
 const wordType = (array: ArrayType) => (array === 'atomic<u32>' ? 'u32' : array);
 
-/** The bits of a value of one type as another. */
+/** Reinterprets the bits of a value of one type as another. */
 function cast(to: string, from: string, value: string): string {
   return to === from ? value : `bitcast<${to}>(${value})`;
 }
 
-/** The number of an element's word, and of its first bit there. */
+/** Returns the index of an element's word, and its first bit there. */
 function placeText({ bits, perWord }: Packing) {
   const word = `i >> ${Math.log2(perWord)}u`;
   return {
@@ -147,8 +148,8 @@ function loadFunction(name: string, packing: Packing, wordAt: (index: string) =>
 const collectedWord = (operand: number) => `word${operand}`;
 
 /**
- * Adds an element to the word that a thread collects, and returns that, or 0 once it is stored: with its last element, or
- * with the thread's last one, whose followers in the word stay as they are.
+ * Adds an element to the word that a thread collects. Returns the word, or 0 once it is stored: with the word's
+ * last element, or with the thread's last one, keeping the elements after it.
  */
 function collectFunction(name: string, packing: Packing, buffer: string): string {
   const { word, shift } = placeText(packing);
@@ -165,7 +166,7 @@ function collectFunction(name: string, packing: Packing, buffer: string): string
 }`;
 }
 
-/** No other thread changes the element: its old bits are known, and those that differ are flipped. */
+/** No other thread changes the element, so its old bits are known, and those that differ are flipped. */
 function storeFunction(name: string, packing: Packing, buffer: string): string {
   const { word, shift, mask } = placeText(packing);
   return `fn ${name}(i : u32, value : ${packing.value}) {

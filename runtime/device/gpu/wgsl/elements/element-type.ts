@@ -1,17 +1,17 @@
 import { invariant } from '../../../../errors/invariant.ts';
 import type { DType } from '../../../../spec/dtype.ts';
 
-/** The elements of an operand as its storage buffer has them: those of a dtype, or the 32-bit words of scratch. */
+/** The elements of an operand as stored: of a dtype, or 32-bit words of scratch. */
 export type ElementType = Exclude<DType, 'float64'> | 'word';
 
-/** The type of an element's value in WGSL. bool is an i32, 0 or 1. */
+/** The WGSL type of an element's value. bool is an i32, 0 or 1. */
 export type ValueType = 'f32' | 'i32' | 'u32';
 
 interface ElementFacts {
   readonly value: ValueType;
-  /** Bytes of an element; those below 4 share words. */
+  /** Bytes of an element; smaller ones than 4 share words. */
   readonly bytes: 1 | 2 | 4;
-  /** A packed element's value from its bits, and its bits from a value. */
+  /** Decodes a packed element's bits to a value, and encodes it. */
   readonly decode?: (bits: string) => string;
   readonly encode?: (value: string) => string;
 }
@@ -54,23 +54,23 @@ export function bytesOf(type: ElementType): number {
   return elements[type].bytes;
 }
 
-/** The elements of a tensor on the GPU. */
+/** Returns the element type of a dtype on the GPU. */
 export function elementTypeOf(dtype: DType): ElementType {
   invariant(dtype !== 'float64', 'float64 on the GPU');
   return dtype;
 }
 
-/** The zero of a type. */
+/** Returns the zero of a type. */
 export function zeroText(type: ValueType): string {
   return { f32: '0.0f', i32: '0i', u32: '0u' }[type];
 }
 
-/** How the elements of a dtype share words; null: they are words. */
+/** How elements of a dtype share words; null if they are words. */
 export interface Packing {
   readonly value: ValueType;
-  /** Bits of an element. */
+  /** Bits per element. */
   readonly bits: 8 | 16;
-  /** Elements of a word. */
+  /** Elements per word. */
   readonly perWord: 2 | 4;
   readonly decode: (bits: string) => string;
   readonly encode: (value: string) => string;
@@ -84,7 +84,7 @@ export function packingOf(type: ElementType): Packing | null {
     : { value, bits: 16, perWord: 2, decode, encode };
 }
 
-/** The value that an element of the type has once it was stored. */
+/** Returns the value that an element of the type has after being stored. */
 export function roundedText(type: ElementType, value: string): string {
   const packing = packingOf(type);
   return packing ? packing.decode(packing.encode(value)) : value;

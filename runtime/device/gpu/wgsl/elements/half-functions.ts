@@ -1,6 +1,6 @@
 /**
- * float16 and bfloat16 as WGSL functions, bit for bit as `spec/half.ts` has them. By integers: a driver may round packed
- * halves in its own way, and take subnormal numbers for 0.
+ * float16 and bfloat16 as WGSL functions, bitwise identical to `spec/half.ts`. Uses integers, because a driver may
+ * round packed halves differently and flush subnormal numbers to 0.
  */
 export const halfFunctions: ReadonlyMap<string, string> = new Map(
   Object.entries({

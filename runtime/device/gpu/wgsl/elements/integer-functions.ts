@@ -1,18 +1,18 @@
-/** int32 in WGSL: the functions of runtime/device/cpu/core/imported.ts, and conversions as WebAssembly has them. */
+/** int32 in WGSL: the functions of runtime/device/cpu/core/imported.ts, and conversions as in WebAssembly. */
 import type { BinaryFn, UnaryFn } from '../../../../ops/expr/expr.ts';
 import { toInt32 } from '../../../cpu/scalar/pointwise.ts';
 
-/** An i32 literal of the number, the fraction dropped and what is out of range saturated. */
+/** Returns an i32 literal of the number, truncated and saturated. */
 export function intText(value: number): string {
   const whole = toInt32(value);
-  // WGSL negates the literal of the magnitude, and this one has none.
+  // WGSL negates the literal of the magnitude, which this number lacks.
   if (whole === -(2 ** 31)) return 'i32(-2147483648)';
   return whole < 0 ? `(${whole}i)` : `${whole}i`;
 }
 
 const same = (x: string): string => x;
 
-/** Functions whose result is an int32 for an int32. */
+/** Functions whose result is int32 for int32. */
 export const intUnaryText: { readonly [F in UnaryFn]?: (x: string) => string } = {
   neg: (x) => `(-${x})`,
   abs: (x) => `abs(${x})`,
@@ -33,10 +33,10 @@ export const intBinaryText: { readonly [F in BinaryFn]?: (x: string, y: string) 
   quotient: (x, y) => `f_int_quotient(${x}, ${y})`,
 };
 
-/** By name. */
+/** Functions by name. */
 export const integerFunctions: ReadonlyMap<string, string> = new Map(
   Object.entries({
-    // Of what is out of range WGSL says nothing that all drivers keep.
+    // WGSL doesn't define out-of-range results that all drivers honor.
     f_to_int: `(x : f32) -> i32 {
   if (!f_is_number(x)) { return 0i; }
   let isInside = x > -2147483648.0f && x < 2147483648.0f;
@@ -44,7 +44,7 @@ export const integerFunctions: ReadonlyMap<string, string> = new Map(
   let upper = select(inside, 2147483647i, x >= 2147483648.0f);
   return select(upper, i32(-2147483648), x <= -2147483648.0f);
 }`,
-    // Divisors by which a driver's division may be undefined are replaced by 1.
+    // Divisors with possibly undefined results are replaced by 1.
     f_int_quotient: `(x : i32, y : i32) -> i32 {
   if (y == -1i) { return -x; }
   return select(x / select(y, 1i, y == 0i), 0i, y == 0i);
@@ -67,7 +67,7 @@ export const integerFunctions: ReadonlyMap<string, string> = new Map(
   }
   return power;
 }`,
-    // As large among u32 as x is among i32.
+    // Order-preserving map from i32 to u32.
     f_int_order_key: '(x : i32) -> u32 { return bitcast<u32>(x) ^ 0x80000000u; }',
   }).map(([name, source]) => [name, `fn ${name}${source}`]),
 );

@@ -1,4 +1,4 @@
-/** Elements and entries that index tensors choose. A GPU can't throw: an index out of range reads NaN. */
+/** Selection of elements and entries by index tensors. A GPU can't throw: an out-of-range index reads NaN. */
 
 import { contiguousStrides, sizeOf } from '../../../../spec/shape.ts';
 import type { Attrs } from '../../../kernel-op.ts';
@@ -10,17 +10,17 @@ import { elementTypeOf, valueTypeOf } from '../elements/element-type.ts';
 import type { WgslPlan } from '../wgsl-plan.ts';
 import type { WgslWriter } from '../wgsl-writer.ts';
 
-/** The strides without those of a dimension, along which an index says where to be. */
+/** Returns the strides with that of a dimension, along which an index selects, set to 0. */
 export function strideless(strides: readonly number[], dim: number): readonly number[] {
   return strides.map((stride, d) => (d === dim ? 0 : stride));
 }
 
-/** A negative index is beyond every size as a u32. */
+/** As a u32, a negative index is beyond every size. */
 export function indexText(stored: string): string {
   return `u32(${stored})`;
 }
 
-/** The value that an index out of range reads. */
+/** Returns the value that an out-of-range index reads. */
 function nothingText({ dtype }: TensorMeta): string {
   return valueTypeOf(elementTypeOf(dtype)) === 'f32' ? 'u.nan' : '0i';
 }
@@ -53,7 +53,7 @@ export function elementsPlan(
   return { scratch: [], stages: [stage] };
 }
 
-/** Writes the number of the row that a choice names; all bits are set where there is none. */
+/** Writes the index of the row that a choice selects; all bits are set if there is none. */
 export function rowText(
   w: WgslWriter,
   { sizes, chosen, wraps }: Entries,
@@ -65,7 +65,7 @@ export function rowText(
   sizes.forEach((size, k) => {
     const own = w.count(`size${k}`, size);
     const given = w.let(indexText(at(k === 0 ? '0u' : w.count(`choices${k}`, k * chosen))));
-    // As a u32: what counts from the end overflows to a place, and what is before the start doesn't.
+    // As a u32: an index from the end overflows to a valid one, an index before the start doesn't.
     const wrap = w.count(`wrap${k}`, wraps ? size : 0);
     const place = w.let(`select(${given}, ${given} + ${wrap}, ${given} >= ${own})`);
     const stride = w.count(`stride${k}`, strides[k]!);
@@ -76,10 +76,10 @@ export function rowText(
   return row;
 }
 
-/** A number that is not a row's. */
+/** A number that is not a row index. */
 const none = '0xffffffffu';
 
-/** (x, index [dimensions, …chosen]) → the rows that the index names. */
+/** (x, index [dimensions, …selected]) → the rows that the index selects. */
 export function indexPlan(
   [x, index]: readonly TensorMeta[],
   _outputs: readonly TensorMeta[],

@@ -1,7 +1,6 @@
 /**
- * Tensors whose elements are replaced, or added to, where index tensors say: no two threads write one element, and each
- * element takes what is for it in the order of the index, as on the CPU. A GPU can't throw: an index out of range
- * writes nothing.
+ * Replaces or adds to elements selected by index tensors: no two threads write the same element, and each element
+ * processes its updates in index order, as on the CPU. A GPU can't throw: an out-of-range index writes nothing.
  */
 
 import { contiguousStrides, sizeOf } from '../../../../spec/shape.ts';
@@ -32,34 +31,34 @@ import { indexText, rowText, strideless } from './choose.ts';
 
 type Combine = 'replace' | 'add';
 
-/** An operand, and what it moves by over the result's shape. */
+/** An operand, and its strides over the result's shape. */
 interface Walked {
   readonly slot: Slot;
   readonly strides: readonly number[];
 }
 
 /**
- * The elements of the source that belong to an element of the result: those of a line whose key is its place along
- * `dim`.
+ * The elements of the source that update an element of the result: those of a line whose key is the element's
+ * index along `dim`.
  */
 interface Update {
-  /** The elements of the result, the base and the source. */
+  /** The type of the result, the base and the source. */
   readonly type: ElementType;
   readonly shape: readonly number[];
   readonly dim: number;
   readonly lines: Lines;
-  /** The step of the line's number along each dimension of the shape. */
+  /** The step of the line's index along each dimension of the shape. */
   readonly lineStrides: readonly number[];
-  /** Sizes beyond which no element has a line; null: all of them have one. */
+  /** Sizes beyond which elements have no line; null if all have one. */
   readonly extent: readonly number[] | null;
   readonly base: Walked | null;
   readonly source: Walked;
-  /** The source's step from one place of a line to the next. */
+  /** The source's step between adjacent positions of a line. */
   readonly step: number;
   readonly combine: Combine;
 }
 
-/** Lines up to this long are looked through as they are, by every element of the result. */
+/** Lines up to this length are searched unsorted by every element of the result. */
 const shortLine = 16;
 
 function updatePlan(update: Update): WgslPlan {
@@ -73,7 +72,7 @@ function updatePlan(update: Update): WgslPlan {
   return { scratch, stages: [...stages, updateStage(update, sorted, sortedPlaces(update))] };
 }
 
-/** Writes the loop over the places of `line` whose key is `own`, in their order; `take` writes what is done with one. */
+/** Writes the loop over the positions of `line` whose key is `own`, in order; `take` handles one position. */
 type PlacesWriter = (w: WgslWriter, at: ElementAt, take: (place: string) => void) => void;
 
 function eachPlace({ lines }: Update): PlacesWriter {
@@ -107,7 +106,7 @@ function sortedPlaces({ lines }: Update): PlacesWriter {
   };
 }
 
-/** One thread per element of the result. `found`: the operands that `places` reads. */
+/** Returns a stage with a thread per element of the result. `found` are the operands that `places` reads. */
 function updateStage(
   update: Update,
   found: readonly WgslOperand[],
@@ -155,7 +154,7 @@ function updateStage(
   };
 }
 
-/** Whether the element is inside of the extent, but for its place along `dim`. */
+/** Whether the element is inside the extent, ignoring its index along `dim`. */
 function extentText(
   w: WgslWriter,
   shape: readonly number[],
@@ -172,7 +171,7 @@ function extentText(
   return tests.join(' && ') || 'true';
 }
 
-/** An update element by element: the index has a place for each element of the source. */
+/** Returns an elementwise update: the index has an entry for each element of the source. */
 function byElements(
   out: TensorMeta,
   index: { readonly slot: Slot; readonly meta: TensorMeta },
@@ -221,7 +220,7 @@ export function gatherGradPlan(
   return byElements(dx!, chosen, source, null, attrs, 'add');
 }
 
-/** (x, index, source) → x with the source at the places of gather. */
+/** (x, index, source) → x with the source at the positions of gather. */
 export function scatterPlan(combine: Combine) {
   return (
     [x, index, source]: readonly TensorMeta[],
@@ -235,7 +234,7 @@ export function scatterPlan(combine: Combine) {
   };
 }
 
-/** An update row by row: the index names rows of a contiguous tensor, and the source has one for each choice. */
+/** Returns a row-by-row update: the index selects rows of a contiguous tensor, one per row of the source. */
 function byRows(
   out: TensorMeta,
   index: TensorMeta,
@@ -278,7 +277,7 @@ export function indexGradPlan(
   return byRows(dx!, index!, null, input(0), attrs, 'add');
 }
 
-/** (x, index, source) → x with the rows of the source at the places of index. */
+/** (x, index, source) → x with the rows of the source at the positions of index. */
 export function indexUpdatePlan(combine: Combine) {
   return ([, index]: readonly TensorMeta[], [out]: readonly TensorMeta[], attrs: Attrs): WgslPlan =>
     byRows(out!, index!, input(0), input(2), attrs, combine);

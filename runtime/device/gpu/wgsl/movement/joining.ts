@@ -1,4 +1,4 @@
-/** Elements that keep their values and change their places, part by part. */
+/** Ops that keep the values of elements and move them, part by part. */
 
 import { identity } from '../../../../ops/expr/expr-type.ts';
 import { remainder } from '../../../../ops/numbers/number-arithmetic.ts';
@@ -10,13 +10,13 @@ import { singleBody } from '../pointwise-bodies.ts';
 import { type PointwiseBody, pointwiseStage } from '../pointwise-kernel.ts';
 import type { WgslPlan } from '../wgsl-plan.ts';
 
-/** Where elements are: strides over the part's shape, and the first one. */
+/** The layout of elements: strides over the part's shape, and the offset. */
 interface Lying {
   readonly strides: readonly number[];
   readonly base: number;
 }
 
-/** Copies elements of `shape` from one place to another. */
+/** Copies elements of `shape` from one layout to another. */
 export function partBody(
   slot: Slot,
   out: TensorMeta,
@@ -32,7 +32,7 @@ export function partBody(
   };
 }
 
-/** (…parts, any strides) → joined along `dim`: one dispatch for as many parts as can be bound at once. */
+/** (…parts, any strides) → concatenated along `dim`: one dispatch for as many parts as can be bound together. */
 export function catPlan(
   inputs: readonly TensorMeta[],
   [out]: readonly TensorMeta[],
@@ -56,7 +56,7 @@ export function catPlan(
   return { scratch: [], stages };
 }
 
-/** (x, any strides) → the entries of `dims` in reverse. */
+/** (x, any strides) → the entries of `dims` reversed. */
 export function flipPlan(
   [x]: readonly TensorMeta[],
   [out]: readonly TensorMeta[],
@@ -68,7 +68,7 @@ export function flipPlan(
   const strides = x!.strides.map((stride, d) => {
     if (!dims.includes(d)) return stride;
     base += (shape[d]! - 1) * stride;
-    // As a u32; sums wrap around to the place.
+    // As a u32, sums wrap around to the right index.
     return -stride;
   });
   const to = { strides: out!.strides, base: 0 };
@@ -76,7 +76,7 @@ export function flipPlan(
   return { scratch: [], stages: [pointwiseStage([body])] };
 }
 
-/** (x, any strides) → the entries of `dim` moved by `shift`: its last entries, and all before them, change places. */
+/** (x, any strides) → the entries of `dim` shifted by `shift`: swaps its last entries with all before them. */
 export function rollPlan(
   [x]: readonly TensorMeta[],
   [out]: readonly TensorMeta[],

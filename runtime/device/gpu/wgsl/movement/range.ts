@@ -8,7 +8,7 @@ import { splitText } from '../index-text.ts';
 import { strideless } from '../indexing/choose.ts';
 import type { WgslPlan } from '../wgsl-plan.ts';
 
-/** () → `start`, `start` + `step`, …; null: integers of fractions that float32 is not exact for. */
+/** () → `start`, `start` + `step`, …; null for integers from fractions that float32 can't represent exactly. */
 export function arangePlan(
   _inputs: readonly TensorMeta[],
   [out]: readonly TensorMeta[],
@@ -32,13 +32,13 @@ export function arangePlan(
   return { scratch: [], stages: [stage] };
 }
 
-/** Whether float32 has all digits of the numbers: of 24 bits these keep 8 for fractions. */
+/** Whether float32 represents the numbers exactly, with 8 of its 24 bits for fractions. */
 function hasExactFloats(start: number, step: number, count: number): boolean {
   const areDyadic = [start, step].every((value) => Number.isInteger(value * 2 ** 8));
   return areDyadic && Math.abs(start) + Math.abs(step) * count < 2 ** 16;
 }
 
-/** (dy, x: shape) → each element of x, for every place in a window, adds up the window that has it there. */
+/** (dy, x: shape) → each element of x, for every position in a window, adds the window that has it there. */
 export function unfoldGradPlan(
   [dy]: readonly TensorMeta[],
   [dx]: readonly TensorMeta[],

@@ -1,4 +1,4 @@
-/** A tensor that is another one inside of a region, and something else around it. */
+/** A tensor with one source inside a region, and another outside it. */
 
 import { E } from '../../../../ops/expr/expr.ts';
 import { identity } from '../../../../ops/expr/expr-type.ts';
@@ -18,18 +18,18 @@ import { workgroupThreads } from '../wgsl-text.ts';
 import { WgslWriter } from '../wgsl-writer.ts';
 import { partBody } from './joining.ts';
 
-/** A dimension of the whole, and the part of it where the region is. */
+/** A dimension of the whole, and the region's range in it. */
 interface Side {
   readonly size: number;
   readonly start: number;
   readonly length: number;
-  /** The step of the region's tensor. */
+  /** The stride of the region's tensor. */
   readonly stride: number;
-  /** The step of the surroundings; 0 for a number. */
+  /** The stride of the surroundings; 0 for a number. */
   readonly around: number;
 }
 
-/** Neighbouring dimensions of which the region has the inner one wholly, and that are walked like one, are one. */
+/** Merges adjacent dimensions if the region covers the inner one entirely and both have the same traversal. */
 function joined(sides: readonly Side[]): readonly Side[] {
   const found: Side[] = [];
   for (const side of sides) {
@@ -53,7 +53,7 @@ function joined(sides: readonly Side[]): readonly Side[] {
   return found;
 }
 
-/** The region's sides, if it is a box of the whole: strides as the whole's, from an element on; else null. */
+/** Returns the region's sides if it is a box: the whole's strides, with an offset; else null. */
 function boxOf(
   part: TensorMeta,
   strides: readonly number[],
@@ -78,7 +78,7 @@ function boxOf(
   return isBox && sides.every(({ size, start, length }) => start + length <= size) ? sides : null;
 }
 
-/** One dispatch: each element of the result is the part's, if it is in the box, or what is around. */
+/** Returns one dispatch: each result element comes from the part if it is in the box, else from outside. */
 function boxStage(
   sides: readonly Side[],
   out: TensorMeta,
@@ -110,7 +110,7 @@ function boxStage(
           const side = dims[d]!;
           let own = rest;
           if (d > 0) [rest, own] = splitText(w, rest, w.count(`size${d}`, side.size));
-          // As a u32: what is before the start is far beyond the end.
+          // As a u32, positions before the start are far beyond the end.
           const place = w.let(`${own} - ${w.count(`start${d}`, side.start)}`);
           w.line(
             `inside = inside && ${place} < ${w.count(`length${d}`, side.length)};`,
@@ -145,7 +145,7 @@ export function narrowGradPlan(
   return { scratch: [], stages: [boxStage(sides, dx!, input(0), 0)] };
 }
 
-/** (x, any strides) → attr `value`, but x at attrs `strides`, `offset` of the result. */
+/** (x, any strides) → filled with attr `value`, except for x at attrs `strides`, `offset` of the result. */
 export function placePlan(
   [x]: readonly TensorMeta[],
   [out]: readonly TensorMeta[],
@@ -157,14 +157,14 @@ export function placePlan(
     const value = storedNumber(attrs.value as number, out!);
     return { scratch: [], stages: [boxStage(sides, out!, input(0), value)] };
   }
-  // Regions of other forms, like diagonals, are written after what is around.
+  // Regions that are not boxes, such as diagonals, are written after the surroundings.
   const filled = pointwiseStage([singleBody(E.attr('value'), [], out!)]);
   const from = { strides: x!.strides, base: 0 };
   const part = partBody(input(0), out!, x!.shape, from, { strides, base });
   return { scratch: [], stages: [filled, pointwiseStage([part])] };
 }
 
-/** A number as an element of a tensor. */
+/** Returns a number as stored in an element of a tensor. */
 function storedNumber(value: number, { dtype }: TensorMeta): number {
   if (dtype === 'bool') return value === 0 ? 0 : 1;
   return dtypes[dtype].floating ? value : toInt32(value);

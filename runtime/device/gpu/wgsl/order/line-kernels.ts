@@ -10,7 +10,7 @@ import type { WgslPlan } from '../wgsl-plan.ts';
 import { lineStage } from './line-stage.ts';
 import { orderKeyText } from './sort-kernel.ts';
 
-/** (x) → the place along `dim` of the largest or smallest element: the first of equals, and NaN before all. */
+/** (x) → the index along `dim` of the largest or smallest element: the first of equal ones; NaN wins. */
 export function extremePlacePlan(isLargest: boolean) {
   return ([x]: readonly TensorMeta[], [out]: readonly TensorMeta[], attrs: Attrs): WgslPlan => {
     const type = elementTypeOf(x!.dtype);
@@ -32,7 +32,7 @@ export function extremePlacePlan(isLargest: boolean) {
       if (slices > 1) {
         text.share('keys', 'u32', 'best');
         text.share('places', 'u32', 'place');
-        // Slices are in the order of places: of equals the first one stays.
+        // Slices are in index order, so the first of equal elements wins.
         w.line(
           'workgroupBarrier();',
           `best = ${text.shared('keys', '0u')};`,
@@ -51,7 +51,7 @@ export function extremePlacePlan(isLargest: boolean) {
   };
 }
 
-/** (x) → partial sums or products along `dim`, from its end if `reverse`: slices first, then each from those before. */
+/** (x) → partial sums or products along `dim`, from its end if `reverse`: slices first, then across slices. */
 export function scanPlan(sign: '+' | '*') {
   return ([x]: readonly TensorMeta[], [out]: readonly TensorMeta[], attrs: Attrs): WgslPlan => {
     const dim = attrs.dim as number;
@@ -102,7 +102,7 @@ export function cumprodGradPlan(
   if (out!.dtype === 'float32') {
     return { scratch: [], stages: [lineStage([dy!, x!], out!, dim, false, write, 1)] };
   }
-  // Results on their way are kept in float32, as on the CPU.
+  // Intermediate results are kept in float32, as on the CPU.
   const wide = contiguousMeta({ dtype: 'float32', shape: out!.shape }, out!.device);
   const stage = lineStage([dy!, x!], wide, dim, false, write, 1);
   const operands = stage.operands.map((operand) =>

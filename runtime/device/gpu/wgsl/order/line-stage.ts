@@ -7,27 +7,27 @@ import { chosenByNothing, type WgslStage } from '../wgsl-plan.ts';
 import { groupsOf, workgroupThreads } from '../wgsl-text.ts';
 import { WgslWriter } from '../wgsl-writer.ts';
 
-/** The names in scope of a line's text: `s` of `slices` threads has the places from `start` to `end`. */
+/** The context of a line's text: thread `s` of `slices` has the positions from `start` to `end`. */
 export interface LineText {
   readonly w: WgslWriter;
   readonly slices: number;
-  /** The element of an operand (inputs, then the output) at a place of the line. */
+  /** Returns the element of an operand (inputs, then the output) at a position of the line. */
   readonly at: (operand: number, place: string) => string;
-  /** The statement that stores such an element. */
+  /** Returns the statement that stores such an element. */
   readonly store: (operand: number, place: string, value: string) => string;
-  /** A variable of each thread of the line, for the others: declares `array` and fills it. */
+  /** Shares a variable of each thread of the line with the others: declares and fills `array`. */
   readonly share: (array: string, type: ValueType, value: string) => void;
-  /** The value that thread `number` of the line has shared. */
+  /** Returns the value shared by thread `number` of the line. */
   readonly shared: (array: string, number: string) => string;
 }
 
-/** Threads that share a line: a power of 2. */
+/** Returns the number of threads that share a line: a power of 2. */
 function threadsPerLine(size: number): number {
   if (size < 64) return 1;
   return size < 1024 ? 8 : 64;
 }
 
-/** One dispatch over lines along `dim`: each thread of a line has neighbouring places. */
+/** Returns one dispatch over lines along `dim`; each thread of a line has adjacent positions. */
 export function lineStage(
   inputs: readonly TensorMeta[],
   out: TensorMeta,
@@ -66,7 +66,7 @@ export function lineStage(
         `let exists = o < ${w.count('lines', count)};`,
         `let own = (${length} + ${slices - 1}u) / ${slices}u;`,
         `let start = min(s * own, ${length});`,
-        // Lines that are not there are empty: all threads meet at each barrier.
+        // Nonexistent lines are empty, so that all threads meet at each barrier.
         `let end = select(start, min(start + own, ${length}), exists);`,
       );
       const bases = indexTexts(w, loops, 'o', 'line_');
@@ -93,7 +93,7 @@ export function lineStage(
   };
 }
 
-/** Strides of a result with one element per line, whether it keeps the dimension or not. */
+/** Returns the strides of a result with one element per line, with or without the dimension. */
 function othersOf(
   { shape: own, strides }: TensorMeta,
   shape: readonly number[],

@@ -7,7 +7,7 @@ import { splitText } from '../index-text.ts';
 import { readOperand, type WgslOperand, type WgslPlan } from '../wgsl-plan.ts';
 import { type Lines, type SortedTarget, sortLines } from './sorted-lines.ts';
 
-/** (x) → [values, places]: the first `count` in order along `dim`, NaN as the largest. */
+/** (x) → [values, indices]: the first `count` in order along `dim`, with NaN as the largest. */
 export function sortPlan(
   [x]: readonly TensorMeta[],
   [values]: readonly TensorMeta[],
@@ -51,7 +51,7 @@ export function sortPlan(
   return sortLines(lines, target);
 }
 
-/** A u32 that is as large among such numbers as the value is among values. */
+/** Returns an order-preserving u32 key of the value. */
 export function orderKeyText(type: ElementType, value: string): string {
   return valueTypeOf(type) === 'f32' ? `f_order_key(${value})` : `f_int_order_key(${value})`;
 }

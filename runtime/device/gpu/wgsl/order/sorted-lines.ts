@@ -1,6 +1,6 @@
 /**
- * Lines sorted by integer keys, equal keys in the order of their places: blocks of a line in workgroup memory, then
- * runs of blocks merged in pairs, each element finding its place in the other run. Nothing depends on timing.
+ * Sorts lines by integer keys, stably: blocks of a line in workgroup memory, then pairs of runs are merged, with
+ * each element finding its position in the other run. The result doesn't depend on timing.
  */
 
 import { type Slot, scratch } from '../../core/kernel-plan.ts';
@@ -10,11 +10,11 @@ import { chosenByNothing, readOperand, type WgslOperand, type WgslStage } from '
 import { groupsOf, workgroupThreads } from '../wgsl-text.ts';
 import { WgslWriter } from '../wgsl-writer.ts';
 
-/** Lines of one length, and where the keys of their elements are from. */
+/** Lines of one length, and the source of their elements' keys. */
 export interface Lines {
   readonly count: number;
   readonly size: number;
-  /** The operand that the keys are made of. */
+  /** The operand that the keys are computed from. */
   readonly source: WgslOperand;
   /** Writes the body of `key(line, k)`, whose operand 0 is the source. Keys are u32. */
   readonly writeKey: (w: WgslWriter, at: ElementAt) => void;
@@ -22,37 +22,37 @@ export interface Lines {
 
 /** The destination of sorted elements. */
 export interface SortedTarget {
-  /** Written ones come last. */
+  /** Written operands come last. */
   readonly operands: readonly WgslOperand[];
-  /** Writes what the element of rank `rank` in `line`, which was at `place` and has `key`, is stored as. */
+  /** Writes the store of the element with rank `rank` in `line`, which was at `place` and has `key`. */
   readonly store: (w: WgslWriter, elements: StageElements) => void;
 }
 
-/** A stage's operands, by their numbers in a part of it. */
+/** A stage's operands, indexed within a part of the stage. */
 export interface StageElements {
   readonly at: ElementAt;
-  /** The statement that stores an element. */
+  /** Returns the statement that stores an element. */
   readonly store: (operand: number, index: string, value: string) => string;
 }
 
 export interface Sorted {
   readonly scratch: readonly number[];
   readonly stages: readonly WgslStage[];
-  /** Keys and places in order, line after line, unless they went to a target. */
+  /** Sorted keys and indices, line after line, unless they went to a target. */
   readonly keys: Slot;
   readonly places: Slot;
 }
 
-/** Elements that a workgroup sorts. Software adapters compile for as long as workgroup memory is large. */
+/** The number of elements that a workgroup sorts. In software adapters, compile time grows with workgroup memory. */
 const cells = 512;
 const threads = 128;
 
-/** Elements that a block has room for: a power of 2. Several short blocks share a workgroup. */
+/** Returns the capacity of a block, a power of 2. Several short blocks share a workgroup. */
 function blockSize(size: number): number {
   return Math.min(cells, 2 ** Math.ceil(Math.log2(Math.max(2, size))));
 }
 
-/** Pairs of runs that become one. */
+/** Returns the number of merge stages. */
 function mergesOf(size: number): number {
   return Math.max(0, Math.ceil(Math.log2(size / blockSize(size))));
 }
@@ -70,12 +70,12 @@ function scratchTarget(first: number, elements: number, size: number): SortedTar
   };
 }
 
-/** Sorts lines; the result goes to `target`, or else to scratch. */
+/** Sorts lines into `target`, or else into scratch. */
 export function sortLines(lines: Lines, target: SortedTarget | null = null): Sorted {
   const { count, size } = lines;
   const total = count * size;
   const merges = mergesOf(size);
-  // Scratch holds what is sorted before the last stage, and after it unless there is a target.
+  // Scratch contains the runs before the last stage, and the result unless there is a target.
   const kept = merges + (target ? 0 : 1);
   const buffers = Math.min(2, kept);
   const targets = Array.from({ length: merges + 1 }, (_, i) =>
@@ -95,7 +95,7 @@ export function sortLines(lines: Lines, target: SortedTarget | null = null): Sor
   };
 }
 
-/** Elements of a stage's operands from number `first` on. */
+/** Returns the stage's operands starting at index `first`. */
 function elementsFrom(w: WgslWriter, first: number): StageElements {
   const place = (operand: number, index: string) => `${w.offset(first + operand)} + ${index}`;
   return {
@@ -105,8 +105,8 @@ function elementsFrom(w: WgslWriter, first: number): StageElements {
 }
 
 /**
- * A bitonic sort in workgroup memory: several short blocks of a workgroup, or one long one. The size of a block is a
- * uniform: one kernel for all sizes, of which no driver unrolls the loops.
+ * A bitonic sort in workgroup memory: of several short blocks, or of one long block. The block size is a uniform,
+ * so that one kernel serves all sizes and drivers don't unroll its loops.
  */
 function blockStage({ count, size, source, writeKey }: Lines, target: SortedTarget): WgslStage {
   const block = blockSize(size);
@@ -140,7 +140,7 @@ function blockStage({ count, size, source, writeKey }: Lines, target: SortedTarg
         w.line('}');
       };
       cell(() => {
-        // What fills up a block comes after all that is there.
+        // Padding sorts after all elements.
         w.line(
           'places[c] = k;',
           'keys[c] = 0xffffffffu;',
@@ -175,7 +175,7 @@ function blockStage({ count, size, source, writeKey }: Lines, target: SortedTarg
   };
 }
 
-/** Runs of `run` elements become runs of twice as many: one thread per element. */
+/** Merges pairs of runs of `run` elements, with one thread per element. */
 function mergeStage(
   { count, size }: Lines,
   from: number,
@@ -208,12 +208,12 @@ function mergeStage(
         `let key = ${at(0, 'e')};`,
         `let first = ${line} * ${length};`,
         `let number = ${k} / ${own};`,
-        // The other run of the pair: its elements before this one are counted.
+        // The other run of the pair: counts its elements before this one.
         `let other = (number ^ 1u) * ${own};`,
         `var low = min(other, ${length});`,
         `var high = min(other + ${own}, ${length});`,
         `let start = low;`,
-        // Of equal keys those of the first run come first.
+        // Of equal keys, those of the first run come first.
         'let isFirst = (number & 1u) == 0u;',
         'while (low < high) {',
         'let middle = (low + high) / 2u;',
