@@ -179,3 +179,15 @@ describe('edges', () => {
     expect(() => floats().logicalAnd(3 as unknown as Tensor)).toThrow(/logicalAnd/);
   });
 });
+
+describe('positive', () => {
+  it('is the tensor itself, with the sign of zero', () => {
+    const x = tensor([-0, 1]);
+    expect(x.positive()).toBe(x);
+    expect(Object.is(x.positive().dataSync()[0], -0)).toBe(true);
+  });
+
+  it('rejects booleans, as PyTorch does', () => {
+    expect(() => bools().positive()).toThrow(DTypeError);
+  });
+});

@@ -11,7 +11,7 @@ import { cos, exp, log, log1p, sin } from '../arithmetic/functions.ts';
 import { logicalNot } from '../arithmetic/logic.ts';
 import { bind1 } from '../core/bind.ts';
 import { cast } from '../core/cast.ts';
-import { bindFloat, floating, inferFloat, pointwise } from '../core/promotion.ts';
+import { bindFloat, floating, inferFloat, pointwise, rejectBool } from '../core/promotion.ts';
 import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
 import { E, type Expr } from '../expr/expr.ts';
 import { F } from '../expr/expr-functions.ts';
@@ -259,5 +259,10 @@ export function logit(a: Tensor, eps: number | null = null): Tensor {
 
 export const deg2rad = (a: Tensor): Tensor => mul(a, Math.PI / 180);
 export const rad2deg = (a: Tensor): Tensor => mul(a, 180 / Math.PI);
-/** +a: equal values in a new tensor. */
-export const positive = (a: Tensor): Tensor => add(a, 0);
+
+/** +a: the tensor itself, as in PyTorch. Throws DTypeError for bool. */
+export function positive(a: Tensor): Tensor {
+  expectTensors('positive', a);
+  rejectBool('positive', a);
+  return a;
+}
