@@ -14,7 +14,7 @@ interface Reader {
  * It looks at patterns and flags of regular expressions no further than to where they end: the engine that runs the text
  * knows its own syntax, which would be a fifth of the parser. (The published files are without it: `build/bundle.ts`.)
  */
-const Parser = acorn.Parser.extend((Base) => {
+export const Parser = acorn.Parser.extend((Base) => {
   const { parseYield } = Base.prototype as unknown as Reader;
   class Patched extends Base {}
   Object.assign(Patched.prototype, {
