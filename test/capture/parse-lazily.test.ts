@@ -56,14 +56,13 @@ test('each function of a module, by itself, as in the whole module', () => {
     const kinds = [...heads.program.bindings.values()].map(({ kind }) => kind);
     expect([file, kinds.includes('let') || kinds.includes('var')]).toEqual([file, false]);
     counts.characters += code.length;
-    for (const { node, kind } of heads.functions) {
+    const namesOfHeads = functionNames(lazy.ast);
+    for (const head of [...heads.functions]) {
+      const { node, kind } = head;
       if (kind === 'constructor') continue;
-      const { start, end } = node;
-      if (lazy.fill(start, end)) counts.skipped += node.body.end - node.body.start;
-      const [alone, inModule] = [analyzeScript(lazy.ast).functions, expected].map((functions) =>
-        functions.find((facts) => facts.node.start === start),
-      ) as [FunctionFacts, FunctionFacts];
-      expect(described(functionNames(lazy.ast), alone)).toBe(described(names, inModule));
+      if (lazy.fill(node.start, node.end)) counts.skipped += node.body.end - node.body.start;
+      const inModule = expected.find((facts) => facts.node.start === node.start)!;
+      expect(described(namesOfHeads, heads.withBody(head))).toBe(described(names, inModule));
       counts.functions++;
     }
   }

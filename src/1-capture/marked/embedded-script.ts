@@ -35,8 +35,9 @@ class EmbeddedModule {
   readonly #content: ModuleText;
   readonly #text: ScriptText;
   #lazy: LazyProgram | undefined;
-  /** What is parsed so far. */
+  /** With empty bodies, if they are parsed lazily. */
   #script: Script | undefined;
+  readonly #functions = new Map<number, FunctionFacts>();
 
   constructor(embedded: EmbeddedSource) {
     this.#content = unpack(embedded);
@@ -51,11 +52,14 @@ class EmbeddedModule {
   }
 
   functionAt(start: number): EmbeddedFunction | undefined {
-    if (this.#lazy) this.#fill(start, this.#lazy);
+    let facts = this.#functions.get(start);
+    if (facts === undefined && this.#lazy) facts = this.#parsed(start, this.#lazy);
     this.#script ??= this.#parseAll();
     const script = this.#script;
-    const facts = script?.facts.functions.find(({ node }) => node.start === start);
-    return script && facts && { script, facts };
+    facts ??= script?.facts.functions.find(({ node }) => node.start === start);
+    if (!script || !facts) return undefined;
+    this.#functions.set(start, facts);
+    return { script, facts };
   }
 
   /**
@@ -70,22 +74,22 @@ class EmbeddedModule {
     this.#script = this.#scriptOf(facts, lazy);
   }
 
-  /** Parses the function that begins at `start`, or everything where it is inside of another one, or makes objects. */
-  #fill(start: number, lazy: LazyProgram): void {
-    const facts = this.#script?.facts.functions.find(({ node }) => node.start === start);
+  /** The function that begins at `start`. Everything is to be parsed where it is inside of another one, or makes objects. */
+  #parsed(start: number, lazy: LazyProgram): FunctionFacts | undefined {
+    const { facts } = this.#script!;
+    const found = facts.functions.find(({ node }) => node.start === start);
     try {
-      if (facts && facts.kind !== 'constructor') {
-        const { node } = facts;
-        if (lazy.fill(node.start, node.end)) {
-          this.#script = this.#scriptOf(analyzeScript(lazy.ast), lazy);
-        }
-        return;
+      if (found && found.kind !== 'constructor') {
+        const { node } = found;
+        return lazy.fill(node.start, node.end) ? facts.withBody(found) : found;
       }
     } catch {
       // As above.
     }
     this.#lazy = undefined;
     this.#script = undefined;
+    this.#functions.clear();
+    return undefined;
   }
 
   #parseAll(): Script | undefined {
