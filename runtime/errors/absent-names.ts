@@ -16,12 +16,14 @@ export function defineAbsent(
   owner: string,
   names: Readonly<Record<string, string>>,
 ): void {
-  for (const [name, remedy] of Object.entries(names)) {
-    const value = (): never =>
-      absent(`${owner} has no method ${name}`, `a call of ${name}()`, remedy);
-    absentMethods.add(value);
-    Object.defineProperty(prototype, name, { value, writable: true, configurable: true });
-  }
+  for (const name in names) define(prototype, owner, name, names[name]!);
+}
+
+function define(prototype: object, owner: string, name: string, remedy: string): void {
+  const value = (): never =>
+    absent(`${owner} has no method ${name}`, `a call of ${name}()`, remedy);
+  absentMethods.add(value);
+  Object.defineProperty(prototype, name, { value, writable: true, configurable: true });
 }
 
 /** Makes assigning to a property throw ArgumentError, and reading it as well, unless `get` does. */
@@ -38,11 +40,13 @@ export function defineUnassignable(
 
 /** Gives each method in camel case a form in PyTorch's case that says so: `zero_grad` names `zeroGrad`. */
 export function defineSnakeCase(prototype: object, owner: string): void {
-  const names: Record<string, string> = {};
-  for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(prototype))) {
+  for (const name of Object.getOwnPropertyNames(prototype)) {
+    if (!capitals.test(name)) continue;
     const snake = name.replace(/[A-Z]+/g, (letters) => `_${letters.toLowerCase()}`);
+    const { value } = Object.getOwnPropertyDescriptor(prototype, name)!;
     if (typeof value !== 'function' || absentMethods.has(value) || snake in prototype) continue;
-    names[snake] = `names are camel case: ${name}()`;
+    define(prototype, owner, snake, `names are camel case: ${name}()`);
   }
-  defineAbsent(prototype, owner, names);
 }
+
+const capitals = /[A-Z]/;

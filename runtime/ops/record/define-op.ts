@@ -126,6 +126,7 @@ export function defineOp<const O extends Readonly<Record<string, OperandUse>>>(
   const { name, operands, infer, kernel } = definition;
   invariant(!table.has(name), `op ${name} is defined twice`);
   const names = Object.keys(operands);
+  let { attrs } = definition;
   const record: OpRecord = {
     name,
     operands: Object.entries(operands).map(([operand, use]) => ({ name: operand, use })),
@@ -145,7 +146,11 @@ export function defineOp<const O extends Readonly<Record<string, OperandUse>>>(
     mayRefuse: definition.mayRefuse ?? false,
     ...(definition.work && { work: definition.work }),
     numbers: definition.numbers ?? [],
-    attrs: definition.attrs ?? attrsRead(kernel),
+    // Few programs verify attributes; to look for them in all kernels would be a part of loading.
+    get attrs() {
+      attrs ??= attrsRead(kernel);
+      return attrs;
+    },
     ...(definition.fits && { fits: definition.fits }),
     ...(definition.rows && { rows: definition.rows }),
   };
