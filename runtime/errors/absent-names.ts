@@ -16,8 +16,21 @@ export function defineAbsent(
   owner: string,
   names: Readonly<Record<string, string>>,
 ): void {
-  for (const name in names) define(prototype, owner, name, names[name]!);
+  const layer = absentBehind(prototype);
+  for (const name in names) define(layer, owner, name, names[name]!);
 }
+
+/** An object for absent names behind a prototype: to add a name to hundreds copies the table of all of them. */
+function absentBehind(prototype: object): object {
+  const next: object | null = Object.getPrototypeOf(prototype);
+  if (next !== null && behind.has(next)) return next;
+  const made: object = Object.create(next);
+  behind.add(made);
+  Object.setPrototypeOf(prototype, made);
+  return made;
+}
+
+const behind = new WeakSet<object>();
 
 function define(prototype: object, owner: string, name: string, remedy: string): void {
   const value = (): never =>
@@ -40,12 +53,13 @@ export function defineUnassignable(
 
 /** Gives each method in camel case a form in PyTorch's case that says so: `zero_grad` names `zeroGrad`. */
 export function defineSnakeCase(prototype: object, owner: string): void {
+  const layer = absentBehind(prototype);
   for (const name of Object.getOwnPropertyNames(prototype)) {
     if (!capitals.test(name)) continue;
     const snake = name.replace(/[A-Z]+/g, (letters) => `_${letters.toLowerCase()}`);
     const { value } = Object.getOwnPropertyDescriptor(prototype, name)!;
-    if (typeof value !== 'function' || absentMethods.has(value) || snake in prototype) continue;
-    define(prototype, owner, snake, `names are camel case: ${name}()`);
+    if (typeof value !== 'function' || snake in prototype) continue;
+    define(layer, owner, snake, `names are camel case: ${name}()`);
   }
 }
 
