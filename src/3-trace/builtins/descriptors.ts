@@ -127,7 +127,7 @@ export function defineByDescriptor(
     writeProperty(t, object, key, given.value ?? undefinedVariable);
     return;
   }
-  if (object.kind !== 'newObject' || object.errorType || key === '__proto__') {
+  if (object.kind !== 'newObject' || object.errorType) {
     throw new GraphBreak('native-call', `a property of a ${object.kind} is defined`);
   }
   const before = ownAttributes(object, key);
