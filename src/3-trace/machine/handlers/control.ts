@@ -4,6 +4,7 @@ import { decide } from '../../control-flow/decide.ts';
 import { keepLoopOfOpenSize } from '../../control-flow/loops/open-size-loops.ts';
 import { type Condition, missingOf, truthOf } from '../../control-flow/merge/union-operators.ts';
 import { goToHandler } from '../../state/exceptions.ts';
+import { isFrameworkFile } from '../../state/framework-files.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import {
   advance,
@@ -13,6 +14,7 @@ import {
   skip,
 } from '../../values/iterators.ts';
 import type { TraceFrame } from '../../variables/trace-frame.ts';
+import type { TensorVariable } from '../../variables/variable.ts';
 import { get, type Handlers, set } from './handler.ts';
 
 /** Jumps and iteration. `return` is the tracer loop's own; an uncaught `throw` happens natively. */
@@ -105,8 +107,17 @@ export const controlHandlers: Handlers<
 
 function testOf(t: Tracer, frame: TraceFrame, test: Reg): Condition {
   const variable = get(frame, test);
-  if (variable.kind === 'tensor') t.control.tensorConditions.note(frame);
+  if (variable.kind === 'tensor') {
+    t.control.tensorConditions.note(frame);
+    noteComparison(t, frame, variable);
+  }
   return truthOf(t, variable);
+}
+
+/** The package's own code tests masks for being there, also those that it has compared. */
+export function noteComparison(t: Tracer, frame: TraceFrame, tested: TensorVariable): void {
+  if (isFrameworkFile(frame.closure.code.source.file)) return;
+  t.control.tensorConditions.noteComparison(frame, tested);
 }
 
 /** The others are the tracer loop's own, as `return` is. */
