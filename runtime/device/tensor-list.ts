@@ -7,6 +7,8 @@ export interface ListItem {
   readonly offset: number;
   /** Tells tensors at one place apart (`run-program/identity.ts`); omitted where an op has made it. */
   readonly identity?: number | undefined;
+  /** Tells tensors apart that have gone through branches or loops (`run-program/scope/name.ts`). */
+  readonly name?: number | undefined;
 }
 
 /**

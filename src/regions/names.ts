@@ -4,7 +4,7 @@ import { indexOf, keyOf, placeOf } from '../../runtime/autograd/place.ts';
 import type { Inboxes, Names } from '../../runtime/backward/names.ts';
 import { sum } from '../../runtime/backward/sum.ts';
 import { bind1 } from '../../runtime/ops/core/bind.ts';
-import { mayBeList } from '../../runtime/program/list-ops.ts';
+import { listAt, mayBeList } from '../../runtime/program/list-ops.ts';
 import { nameGradientOp } from '../../runtime/program/optional-gradients.ts';
 import type { GradNode } from '../../runtime/tensor/grad-node.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
@@ -62,8 +62,8 @@ class Name {
 const many = 2;
 
 /**
- * In: what a backward starts from, and the leaves that may be one tensor, group by group; `continues`: what
- * comes to leaves may be added to what others have brought. Out: the names of each tensor
+ * In: what a backward starts from, and the leaves that may be one tensor, group by group, and tensors that elements of
+ * lists may be; `continues`: what comes to leaves may be added to what others have brought. Out: the names of each tensor
  * for the engine. Undefined: no sum depends on them.
  *
  * Branches and loops hand tensors on, under another name. Which ones they are is known in a run: there each
@@ -74,10 +74,12 @@ export function namesBehind(
   starts: readonly Start[],
   sameLeaves: readonly (readonly Tensor[])[] = [],
   continues = false,
+  elements: readonly (readonly Tensor[])[] = [],
 ): NameTable | undefined {
   const nodes = nodesBehind(starts);
   const groups = [
     ...sameLeaves,
+    ...elements,
     ...nodes.flatMap((node) => (node instanceof ControlNode ? node.same : [])),
   ];
   if (groups.length === 0) return undefined;
@@ -136,7 +138,8 @@ export class NameTable implements Names {
   connect(leaves: readonly (readonly Name[])[]): boolean {
     for (const group of leaves) this.#connectLeaves(group);
     const results = this.#all.filter(
-      ({ place }) => 'node' in place && place.node instanceof ControlNode,
+      ({ place }) =>
+        'node' in place && (place.node instanceof ControlNode || place.node.name === listAt.name),
     );
     for (let count = -1; count !== this.#edges; ) {
       count = this.#edges;
