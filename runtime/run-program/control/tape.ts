@@ -8,7 +8,7 @@ import type { RegionRun } from './region.ts';
 interface Recorded {
   readonly region: RegionRun;
   readonly scope: Scope;
-  /** Of an iteration. */
+  /** Carried values of an iteration that are elements of its lists. */
   readonly elements: readonly CarriedElement[];
 }
 
