@@ -4,6 +4,7 @@ import { Captured } from '../dispatch/captured-function.ts';
 import { printPasses } from '../explain/print-passes.ts';
 import { printStages, type StageName, stageNames } from '../explain/print-stages.ts';
 import { type PassRecord, passObservers } from '../programs/pass-record.ts';
+import { finishCall } from './files/finish-call.ts';
 import { loadFunction } from './files/load-function.ts';
 
 interface TraceOptions {
@@ -20,7 +21,7 @@ export async function traceFile(file: string, options: TraceOptions): Promise<vo
   const unsubscribe = passObservers.subscribe((record) => {
     if (!record.isFirst) records.push(record);
   });
-  await captured.call(undefined, await inputs());
+  await finishCall(captured.call(undefined, await inputs()));
   await captured.ready();
   unsubscribe();
   const { code } = captured;
