@@ -41,9 +41,6 @@ type Backward = Pick<Partial, 'outputs' | 'wanted'>;
 /** A backward plan, and its gradients. */
 type RunningPart = Pick<PartialBackward, 'plan' | 'gradInputs'>;
 
-/** Plans derived from a plan, by the inputs whose sums continue earlier ones. */
-const continued = new WeakMap<Plan, Map<string, Plan>>();
-
 /**
  * The grad node of a run of a subgraph. It keeps the scope locked, in which only values that
  * backward reads still have data; no-need-buffer values have only their compile-time meta.
@@ -302,31 +299,14 @@ export class RunProgramNode extends GradNode {
 
   /** The plan that adds to the inputs' gradients so far, which enter the scope. */
   #continued({ plan, gradInputs }: RunningPart, takeSum: TakeSum): Plan {
-    const { continuedSums } = this.subgraph;
-    const going: number[] = [];
-    for (const { target, sum } of continuedSums) {
+    const going = this.subgraph.continuedSums.filter(({ target, sum }) => {
       const earlier = gradInputs[target] === null ? null : takeSum(target);
-      if (!earlier) continue;
+      if (!earlier) return false;
       enter(this.scope.slots[sum.earlier]!, earlier, this.subgraph.values[sum.earlier]!);
       earlier.dispose();
-      going.push(target);
-    }
-    if (going.length === 0) return plan;
-    let ofPlan = continued.get(plan);
-    if (!ofPlan) {
-      ofPlan = new Map();
-      continued.set(plan, ofPlan);
-    }
-    const key = going.join();
-    let known = ofPlan.get(key);
-    if (!known) {
-      const sums = continuedSums.flatMap(({ target, sum }) =>
-        going.includes(target) ? [sum] : [],
-      );
-      known = continueSums(plan, sums);
-      ofPlan.set(key, known);
-    }
-    return known;
+      return true;
+    });
+    return continueSums(plan, going);
   }
 
   /** Rolls back; without `retainGraph` saved values may be gone, so it can't run again. */
