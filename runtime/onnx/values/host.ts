@@ -1,5 +1,6 @@
 import { tensor } from '../../ops/core/create.ts';
 import type { DType } from '../../spec/dtype.ts';
+import { numbersOf } from '../../spec/stored-numbers.ts';
 import { Tensor } from '../../tensor/tensor.ts';
 import { wrongSetting } from './wrong-setting.ts';
 
@@ -46,7 +47,7 @@ export const countOf = (shape: readonly number[]): number =>
 /** The numbers of a value; those of a tensor are read. */
 export function numbersIn(value: Value): readonly number[] {
   if (isHost(value)) return value.values;
-  return Array.from(value.dataSync() as ArrayLike<number>, Number);
+  return Array.from(numbersOf(value.dataSync(), value.dtype), Number);
 }
 
 /** The only number of a value. Throws ArgumentError for one of another number of elements. */
