@@ -71,10 +71,12 @@ export interface ScriptInfo {
 /** A table on the global object through which code inside the debugger reaches ours, there during a session. */
 export interface Handover {
   /** Passes a value into the debugger (`handover.value`) and out of it. */
-  value?: unknown;
-  hit?: (evaluate: (source: string) => unknown) => void;
-  run?: () => void;
+  value: unknown;
+  hit: (evaluate: (source: string) => unknown) => void;
+  run: () => void;
 }
+
+const nothing = (): void => {};
 
 export const handoverName = '__tostaticCapture';
 const objectGroup = 'tostatic-capture';
@@ -85,7 +87,8 @@ let isMute = false;
 /** A connected inspector session. Synchronous throughout. */
 export class DebuggerSession {
   readonly #scripts = new Map<string, ScriptInfo>();
-  readonly handover: Handover = {};
+  /** Sealed: when a test file ends, Jest replaces the properties of all that was on its global object. */
+  readonly handover: Handover = Object.seal({ value: undefined, hit: nothing, run: nothing });
   readonly #realms = new Set<object>();
   #isResting = false;
   #isDebugging = false;
@@ -213,8 +216,8 @@ export class DebuggerSession {
   /** Lets go of every object that the inspector holds for this session. */
   release(): void {
     this.handover.value = undefined;
-    this.handover.hit = () => {};
-    this.handover.run = () => {};
+    this.handover.hit = nothing;
+    this.handover.run = nothing;
     this.post('Runtime.releaseObjectGroup', { objectGroup });
   }
 
