@@ -42,24 +42,27 @@ function define(prototype: object, owner: string, name: string, remedy: string):
 /** Makes assigning to a property throw ArgumentError, and reading it as well, unless `get` does. */
 export function defineUnassignable(
   prototype: object,
+  owner: string,
   name: string,
   remedy: string,
   get?: () => unknown,
 ): void {
   const set = (): never =>
-    absent(`Tensor has no property ${name}${get ? ' to assign to' : ''}`, `x[${name}]`, remedy);
+    absent(`${owner} has no property ${name}${get ? ' to assign to' : ''}`, name, remedy);
   Object.defineProperty(prototype, name, { get: get ?? set, set, configurable: true });
 }
 
-/** Gives each method in camel case a form in PyTorch's case that says so: `zero_grad` names `zeroGrad`. */
+/** Gives each method and accessor in camel case a form in PyTorch's case that says so: `zero_grad` names `zeroGrad`. */
 export function defineSnakeCase(prototype: object, owner: string): void {
   const layer = absentBehind(prototype);
   for (const name of Object.getOwnPropertyNames(prototype)) {
     if (!capitals.test(name)) continue;
     const snake = name.replace(/[A-Z]+/g, (letters) => `_${letters.toLowerCase()}`);
-    const { value } = Object.getOwnPropertyDescriptor(prototype, name)!;
-    if (typeof value !== 'function' || snake in prototype) continue;
-    define(layer, owner, snake, `names are camel case: ${name}()`);
+    if (snake in prototype) continue;
+    const { value, get } = Object.getOwnPropertyDescriptor(prototype, name)!;
+    const remedy = `names are camel case: ${name}`;
+    if (get) defineUnassignable(layer, owner, snake, remedy);
+    else if (typeof value === 'function') define(layer, owner, snake, `${remedy}()`);
   }
 }
 
