@@ -1,4 +1,5 @@
 import { ArgumentError, CaptureError } from '../../runtime/errors/errors.ts';
+import { didYouMean } from '../../runtime/options/expect-options.ts';
 import { passNames } from '../5-optimize/passes.ts';
 import { Captured } from '../dispatch/captured-function.ts';
 import { printPasses } from '../explain/print-passes.ts';
@@ -68,6 +69,8 @@ function unknownDump(name: string): ArgumentError {
     what: 'trace: no such stage or pass',
     given: `--dump ${name}`,
     expected: `${stageNames.join(', ')}, passes, or after: with one of ${passNames.join(', ')}`,
-    remedy: 'list stages and passes separated by commas',
+    remedy:
+      didYouMean(name, [...stageNames, 'passes', ...passNames.map((pass) => `after:${pass}`)]) ??
+      'list stages and passes separated by commas',
   });
 }
