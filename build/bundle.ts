@@ -121,6 +121,20 @@ const withoutPatterns: Plugin = {
   },
 };
 
+/**
+ * Leaves out what the compiler puts around computed specifiers, which would turn `./name.ts` into `./name.js`: no module
+ * computes such a name. Rspack finds a comment to bundlers only where it follows the parenthesis of `import(`.
+ */
+const plainImports: Plugin = {
+  name: 'plain-imports',
+  transform(code) {
+    const helper = '__rewriteRelativeImportExtension';
+    if (!code.includes(helper)) return null;
+    const definition = new RegExp(`^var ${helper} = [^]*?\\n};\\n`, 'm');
+    return { code: code.replace(definition, '').replaceAll(`import(${helper}(`, 'import((') };
+  },
+};
+
 /** Leaves out the comments that name the modules of a chunk: every start would read them. */
 const withoutModuleNames: Plugin = {
   name: 'without-module-names',
@@ -205,6 +219,7 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
     ...options(entries),
     plugins: [
       unused,
+      plainImports,
       separateNamespaces(compiled),
       copiedLists,
       ownProbes(compiled, undefined, texts),
