@@ -70,6 +70,8 @@ export interface OpRecord extends KernelOp {
   readonly fits?: Fits;
   /** How it falls into rows; omitted: a row may depend on another one. Of pointwise ops known by their kernel. */
   readonly rows?: RowRule;
+  /** The op that computes output 0, bit for bit, from output 1, which it reads after operand 0: with less work. */
+  readonly givenOut1?: string;
 }
 
 export type Fits = (inputs: readonly TensorMeta[], attrs: Attrs) => true | string;
@@ -90,6 +92,7 @@ interface OpDefinition<O extends Readonly<Record<string, OperandUse>>> {
   readonly attrs?: AttrRules;
   readonly fits?: Fits;
   readonly rows?: RowRule;
+  readonly givenOut1?: string;
   readonly variadic?: boolean;
   readonly infer: (
     inputs: readonly TensorMeta[],
@@ -153,6 +156,7 @@ export function defineOp<const O extends Readonly<Record<string, OperandUse>>>(
     },
     ...(definition.fits && { fits: definition.fits }),
     ...(definition.rows && { rows: definition.rows }),
+    ...(definition.givenOut1 && { givenOut1: definition.givenOut1 }),
   };
   table.set(name, record);
   return record;
