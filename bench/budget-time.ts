@@ -35,7 +35,7 @@ const works: Record<string, Work> = {
   mlp: { workload: mlp, shares: [0.7] },
   'conv-net': { workload: convNet, shares: [0.5, 0.3, 0.15] },
   lstm: { workload: lstm, shares: [0.8, 0.67] },
-  resnet: { workload: resnet, shares: [0.5, 0.4, 0.335] },
+  resnet: { workload: resnet, shares: [0.5, 0.4, 0.35] },
   transformer: { workload: transformer, shares: [0.65, 0.4, 0.29], unsliced: [0.53, 0.4] },
   cswin: { workload: cswin, shares: [0.6, 0.5] },
 };

@@ -122,7 +122,21 @@ const withoutPatterns: Plugin = {
   },
 };
 
-/** Drops the comments that name the modules of a chunk: every start would have to read them. */
+/**
+ * Leaves out what the compiler puts around computed specifiers, which would turn `./name.ts` into `./name.js`: no module
+ * computes such a name. Rspack finds a comment to bundlers only where it follows the parenthesis of `import(`.
+ */
+const plainImports: Plugin = {
+  name: 'plain-imports',
+  transform(code) {
+    const helper = '__rewriteRelativeImportExtension';
+    if (!code.includes(helper)) return null;
+    const definition = new RegExp(`^var ${helper} = [^]*?\\n};\\n`, 'm');
+    return { code: code.replace(definition, '').replaceAll(`import(${helper}(`, 'import((') };
+  },
+};
+
+/** Leaves out the comments that name the modules of a chunk: every start would read them. */
 const withoutModuleNames: Plugin = {
   name: 'without-module-names',
   generateBundle(_, bundle) {
@@ -206,6 +220,7 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
     ...options(entries),
     plugins: [
       unused,
+      plainImports,
       separateNamespaces(compiled),
       copiedLists,
       ownProbes(compiled, undefined, texts),

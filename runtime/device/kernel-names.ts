@@ -86,6 +86,8 @@ export type KernelName =
    * `centered`.
    */
   | 'standardize'
+  /** (x, stats, weight?, bias?) → out: the same, with the statistics that `standardize` found. */
+  | 'standardizeByStats'
   /** (dy, x, stats, weight?) → dx */
   | 'standardizeGrad'
   /** (dy, x, stats, weight: shape) → dw */

@@ -16,33 +16,54 @@ export function defineAbsent(
   owner: string,
   names: Readonly<Record<string, string>>,
 ): void {
-  for (const [name, remedy] of Object.entries(names)) {
-    const value = (): never =>
-      absent(`${owner} has no method ${name}`, `a call of ${name}()`, remedy);
-    absentMethods.add(value);
-    Object.defineProperty(prototype, name, { value, writable: true, configurable: true });
-  }
+  const layer = absentBehind(prototype);
+  for (const name in names) define(layer, owner, name, names[name]!);
+}
+
+/** An object for absent names behind a prototype: to add a name to hundreds copies the table of all of them. */
+function absentBehind(prototype: object): object {
+  const next: object | null = Object.getPrototypeOf(prototype);
+  if (next !== null && behind.has(next)) return next;
+  const made: object = Object.create(next);
+  behind.add(made);
+  Object.setPrototypeOf(prototype, made);
+  return made;
+}
+
+const behind = new WeakSet<object>();
+
+function define(prototype: object, owner: string, name: string, remedy: string): void {
+  const value = (): never =>
+    absent(`${owner} has no method ${name}`, `a call of ${name}()`, remedy);
+  absentMethods.add(value);
+  Object.defineProperty(prototype, name, { value, writable: true, configurable: true });
 }
 
 /** Makes assigning to a property throw ArgumentError, and reading it too unless there is a `get`. */
 export function defineUnassignable(
   prototype: object,
+  owner: string,
   name: string,
   remedy: string,
   get?: () => unknown,
 ): void {
   const set = (): never =>
-    absent(`Tensor has no property ${name}${get ? ' to assign to' : ''}`, `x[${name}]`, remedy);
+    absent(`${owner} has no property ${name}${get ? ' to assign to' : ''}`, name, remedy);
   Object.defineProperty(prototype, name, { get: get ?? set, set, configurable: true });
 }
 
-/** Gives each camel-case method a snake-case variant whose error names it: `zero_grad` names `zeroGrad`. */
+/** Gives each method and accessor in camel case a form in PyTorch's case that says so: `zero_grad` names `zeroGrad`. */
 export function defineSnakeCase(prototype: object, owner: string): void {
-  const names: Record<string, string> = {};
-  for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(prototype))) {
+  const layer = absentBehind(prototype);
+  for (const name of Object.getOwnPropertyNames(prototype)) {
+    if (!capitals.test(name)) continue;
     const snake = name.replace(/[A-Z]+/g, (letters) => `_${letters.toLowerCase()}`);
-    if (typeof value !== 'function' || absentMethods.has(value) || snake in prototype) continue;
-    names[snake] = `names are camel case: ${name}()`;
+    if (snake in prototype) continue;
+    const { value, get } = Object.getOwnPropertyDescriptor(prototype, name)!;
+    const remedy = `names are camel case: ${name}`;
+    if (get) defineUnassignable(layer, owner, snake, remedy);
+    else if (typeof value === 'function') define(layer, owner, snake, `${remedy}()`);
   }
-  defineAbsent(prototype, owner, names);
 }
+
+const capitals = /[A-Z]/;

@@ -1,8 +1,8 @@
 import { noGrad } from '../autograd/grad-mode.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import { embedding } from '../ops/advanced-indexing/embedding.ts';
+import { indexFill } from '../ops/arranging/index-fill.ts';
 import { copy_, fill_, mul_ } from '../ops/in-place/in-place.ts';
-import { indexFill } from '../ops/indexing/indexing.ts';
 import { narrow, reshape, select } from '../ops/movement/movement.ts';
 import { zerosLike } from '../ops/movement/ranges.ts';
 import { add, gt, logicalAnd, mul, reciprocal, where } from '../ops/pointwise/pointwise.ts';

@@ -30,6 +30,7 @@ export {
   type TrapezoidOptions,
   trapezoid,
 } from './arranging/differences.ts';
+export { indexFill } from './arranging/index-fill.ts';
 export { type PadMode, pad } from './arranging/padding.ts';
 export {
   flip,
@@ -76,7 +77,7 @@ export { cast } from './core/cast.ts';
 export type { CreateOptions } from './core/creation-options.ts';
 export { maskedSelect, nonzero } from './indexing/data-dependent.ts';
 export { gather, scatter, scatterAdd, takeAlongDim } from './indexing/gather.ts';
-export { indexAdd, indexCopy, indexFill, indexSelect, take } from './indexing/indexing.ts';
+export { indexAdd, indexCopy, indexSelect, take } from './indexing/indexing.ts';
 export { type CholeskyOptions, cholesky } from './linalg/cholesky.ts';
 export { det, logdet, slogdet } from './linalg/determinants.ts';
 export {

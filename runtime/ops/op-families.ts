@@ -62,7 +62,8 @@ export const families: Readonly<Record<string, Family>> = {
   standardization: {
     ops:
       'standardizeGrad standardizeAffineGrad standardizeWeightGrad ' +
-      'addStandardizeWeightGrad_ standardize standardizeAffine',
+      'addStandardizeWeightGrad_ standardizeByStats standardizeAffineByStats standardize ' +
+      'standardizeAffine',
     load: () => import('./families/standardization.ts'),
   },
   convolution: {

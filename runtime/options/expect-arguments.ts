@@ -11,7 +11,7 @@ export function expectFunction(owner: string, given: unknown): void {
     what: `${owner}: not a function`,
     given: shown(given),
     expected: 'a function',
-    remedy: `pass the function itself: ${owner}(() => { … })`,
+    remedy: 'pass the function itself: () => { … }',
   });
 }
 

@@ -102,16 +102,21 @@ export function unknownOption(
   name: string,
   known: readonly string[],
 ): ArgumentError {
-  const nearest = nearestName(name, known);
   return new ArgumentError({
     what: `${owner}: no such option`,
     given: name,
     expected: known.join(', '),
-    remedy: nearest ? `did you mean '${nearest}'?` : 'use one of these names, or leave it out',
+    remedy: didYouMean(name, known) ?? 'use one of these names, or leave it out',
   });
 }
 
-/** Formats a value for an error message, such as `{ eps }` for an object with this key. */
+/** The remedy for a misspelt name; undefined if no known name is near. */
+export function didYouMean(name: string, known: readonly string[]): string | undefined {
+  const nearest = nearestName(name, known);
+  return nearest && `did you mean '${nearest}'?`;
+}
+
+/** A value in an error message: `{ eps }` for an object with this key. */
 export function shown(value: unknown): string {
   if (typeof value === 'string') return `'${value}'`;
   if (typeof value === 'bigint') return `${value}n`;

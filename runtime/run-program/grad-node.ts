@@ -41,9 +41,6 @@ type Backward = Pick<Partial, 'outputs' | 'wanted'>;
 /** A backward plan and its gradients. */
 type RunningPart = Pick<PartialBackward, 'plan' | 'gradInputs'>;
 
-/** Derived plans that continue earlier sums, by the indices of the continued targets. */
-const continued = new WeakMap<Plan, Map<string, Plan>>();
-
 /**
  * The grad node of one run of a subgraph. It locks the scope, in which only values that backward reads still have
  * data; no-need-buffer values only have their compile-time meta.
@@ -299,31 +296,14 @@ export class RunProgramNode extends GradNode {
 
   /** Returns the plan that continues from the targets' earlier gradient sums, and puts those into the scope. */
   #continued({ plan, gradInputs }: RunningPart, takeSum: TakeSum): Plan {
-    const { continuedSums } = this.subgraph;
-    const going: number[] = [];
-    for (const { target, sum } of continuedSums) {
+    const going = this.subgraph.continuedSums.filter(({ target, sum }) => {
       const earlier = gradInputs[target] === null ? null : takeSum(target);
-      if (!earlier) continue;
+      if (!earlier) return false;
       enter(this.scope.slots[sum.earlier]!, earlier, this.subgraph.values[sum.earlier]!);
       earlier.dispose();
-      going.push(target);
-    }
-    if (going.length === 0) return plan;
-    let ofPlan = continued.get(plan);
-    if (!ofPlan) {
-      ofPlan = new Map();
-      continued.set(plan, ofPlan);
-    }
-    const key = going.join();
-    let known = ofPlan.get(key);
-    if (!known) {
-      const sums = continuedSums.flatMap(({ target, sum }) =>
-        going.includes(target) ? [sum] : [],
-      );
-      known = continueSums(plan, sums);
-      ofPlan.set(key, known);
-    }
-    return known;
+      return true;
+    });
+    return continueSums(plan, going);
   }
 
   /** Cleans up. Without `retainGraph` saved values may be freed, so the node can't run again. */

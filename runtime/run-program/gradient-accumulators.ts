@@ -37,14 +37,29 @@ export function continuedTargets(
   return { targets, values: all };
 }
 
+/** Plans derived from a plan, by the targets whose sums continue earlier ones. */
+const known = new WeakMap<Plan, Map<string, Plan>>();
+
 /**
- * In: a backward plan. Out: the plan with sums that continue from earlier ones, contribution by contribution, as
- * in eager backward. Adding the program's own total to the earlier sum would round differently.
+ * In: a backward plan. Out: the same with sums that continue from what is there already, part by part, as eager
+ * backward adds them. Adding the program's own sum to it would round otherwise. Derived once.
  */
-export function continueSums(plan: Plan, continued: readonly GradientAccumulator[]): Plan {
-  let steps: readonly Step[] = plan.steps;
-  for (const sum of continued) steps = continueSum(steps, sum);
-  return { ...plan, steps };
+export function continueSums(plan: Plan, targets: readonly ContinuedTarget[]): Plan {
+  if (targets.length === 0) return plan;
+  let ofPlan = known.get(plan);
+  if (!ofPlan) {
+    ofPlan = new Map();
+    known.set(plan, ofPlan);
+  }
+  const key = targets.map(({ target }) => target).join();
+  let continued = ofPlan.get(key);
+  if (!continued) {
+    let steps: readonly Step[] = plan.steps;
+    for (const { sum } of targets) steps = continueSum(steps, sum);
+    continued = { ...plan, steps };
+    ofPlan.set(key, continued);
+  }
+  return continued;
 }
 
 /** Makes the backward op of a branch or loop, which adds its own contributions, start from the earlier sum. */

@@ -1,6 +1,7 @@
 /** Methods that move, join, select and sort elements. */
 
 import * as advancedIndex from '../ops/advanced-indexing/advanced-index.ts';
+import { indexFill } from '../ops/arranging/index-fill.ts';
 import * as rearrange from '../ops/arranging/rearrange.ts';
 import * as splitting from '../ops/arranging/splitting.ts';
 import * as triangles from '../ops/arranging/triangles.ts';
@@ -77,7 +78,7 @@ export const arrangementMethods = {
   indexSelect: indexing.indexSelect,
   indexAdd: indexing.indexAdd,
   indexCopy: indexing.indexCopy,
-  indexFill: indexing.indexFill,
+  indexFill,
   index: advancedIndex.index,
   indexPut: advancedIndex.indexPut,
   indexPut_: advancedIndex.indexPut_,

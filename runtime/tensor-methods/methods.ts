@@ -237,10 +237,13 @@ export const tensorMethods: {
   reads: baseMethods.reads,
 };
 defineAbsent(Tensor.prototype, 'Tensor', absentMethods);
-defineSnakeCase(Tensor.prototype, 'Tensor');
 const leaf = 'x.requiresGrad reads it, x.requiresGrad_() sets it';
 const { get } = Object.getOwnPropertyDescriptor(Tensor.prototype, 'requiresGrad')!;
-defineUnassignable(Tensor.prototype, 'requiresGrad', leaf, get);
-defineUnassignable(Tensor.prototype, 'requires_grad', leaf);
-// Only index 0: in TypeScript any index is a type error.
-defineUnassignable(Tensor.prototype, '0', 'x.index(0) is the row 0, x.index([0, 1]) the element');
+defineUnassignable(Tensor.prototype, 'Tensor', 'requiresGrad', leaf, get);
+defineUnassignable(Tensor.prototype, 'Tensor', 'requires_grad', leaf);
+defineSnakeCase(Tensor.prototype, 'Tensor');
+// Where indices begin: TypeScript rejects any index.
+const row = 'x.index(0) is the row 0, x.index([0, 1]) the element';
+defineUnassignable(Tensor.prototype, 'Tensor', '0', row);
+// In PyTorch `w.data = x` replaces the elements: here it would hide the method, and change nothing.
+Object.defineProperty(Tensor.prototype, 'data', { writable: false });

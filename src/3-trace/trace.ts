@@ -191,6 +191,7 @@ function traceOnce(
     effects,
     unrolled: plans.unrolled,
     kept: plans.kept,
+    truthyTensors: control.tensorConditions.comparisons,
     called: tracer.called.sources,
     randomNumbers: tracer.random.reseeded ? 0 : tracer.random.count,
     outcome,
@@ -255,6 +256,7 @@ function refusedTrace(tracer: Tracer, { cause }: RejectedEagerly): TraceResult {
     effects: [],
     unrolled: [],
     kept: [],
+    truthyTensors: tracer.control.tensorConditions.comparisons,
     called: [],
     randomNumbers: 0,
     outcome: {

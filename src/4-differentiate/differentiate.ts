@@ -11,7 +11,7 @@ import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { DifferentiateRegion, RegionOptions } from '../regions/append-control.ts';
 import { fillGradients } from '../regions/fill-gradients.ts';
 import { namesBehind } from '../regions/names.ts';
-import { noteSameInputs } from '../regions/same-tensors.ts';
+import { noteSameInputs, sameElements } from '../regions/same-tensors.ts';
 import { arrivalsAt } from './arrivals.ts';
 import { dropNeedlessSums } from './go-on-from-earlier.ts';
 import { markOutputs } from './mark-outputs.ts';
@@ -77,8 +77,8 @@ export function differentiate(
     }));
     const sums = new Map<Tensor, readonly ValueId[]>();
     const sameLeaves = sameInputs.map((group) => idsOf(group).map((id) => tensors[id]!));
-    const names = namesBehind(starts, sameLeaves, !region);
-    // Contributions of other nodes come first, and may reach a region under another name.
+    const names = namesBehind(starts, sameLeaves, !region, sameElements(builder, tensors));
+    // What other nodes bring comes first, and may go to a region by another name.
     const before = (region ? [] : (names?.otherLeaves ?? [])).map((tensor) => {
       const gradient = bind1(earlierSum, [tensor]);
       sums.set(tensor.leaf, [builder.valueOf(gradient)]);

@@ -9,7 +9,7 @@ import { tiledForm } from './fuse/tile-attention.ts';
 import { ForwardFacts } from './recompute/forward-facts.ts';
 import { forwardOfStep } from './recompute/forward-of-step.ts';
 import { recomputeInBackward } from './recompute/recompute-in-backward.ts';
-import { roughTime } from './slices/rough-time.ts';
+import { isNoSlower, type RoughTimes, roughTimes } from './slices/rough-time.ts';
 import { whileNotLarger } from './while-not-larger.ts';
 
 /** The values of one attention call that are as large as its scores. */
@@ -43,7 +43,7 @@ export function* recomputeScores(given: Staged, context: PassContext): Steps<Sta
   if (isByTiles && !mayBeSlower) return given;
   return yield* whileNotLarger(given, context, candidates, rewritten, {
     forms: [tiledAndFused],
-    isFastEnough: (staged) => mayBeSlower || timeOf(staged) <= timeOf(given),
+    isFastEnough: (staged) => mayBeSlower || isNoSlower(timesOf(staged), timesOf(given)),
   });
 }
 
@@ -52,8 +52,8 @@ function tiledAndFused(program: Program, staying: ReadonlySet<ValueId>): Program
   return fusedForm(tiledForm(program, staying), staying);
 }
 
-function timeOf({ program, alsoRead }: Staged): number {
-  return roughTime(fusedForm(program, new Set([...program.outputs, ...alsoRead])));
+function timesOf({ program, alsoRead }: Staged): RoughTimes {
+  return roughTimes(fusedForm(program, new Set([...program.outputs, ...alsoRead])));
 }
 
 /** Whether the op is a batched matrix product, which may compute attention scores. */

@@ -1,6 +1,7 @@
 import { ArgumentError } from '../../runtime/errors/errors.ts';
 import { Captured } from '../dispatch/captured-function.ts';
 import { explain } from '../explain/explain.ts';
+import { finishCall } from './files/finish-call.ts';
 import { loadFunction } from './files/load-function.ts';
 import { writeOutput } from './files/write-output.ts';
 
@@ -26,7 +27,7 @@ export async function explainFile(file: string, options: ExplainOptions): Promis
   const captured = new Captured(fn, {});
   for (let i = 0; i < calls; i++) {
     if (i === calls - 1) await captured.ready();
-    await captured.call(undefined, await inputs());
+    await finishCall(captured.call(undefined, await inputs()));
   }
   await captured.ready();
   const { guards = false, html } = options;

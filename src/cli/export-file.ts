@@ -1,6 +1,7 @@
 import { basename } from 'node:path';
 import { ArgumentError } from '../../runtime/errors/errors.ts';
 import { exportModule, exportOnnx, exportStableHLO } from '../export/index.ts';
+import { expectSaved } from './files/expect-saved.ts';
 import { writeOutput } from './files/write-output.ts';
 
 interface Options {
@@ -26,6 +27,7 @@ export async function exportFile(file: string, options: Options): Promise<void> 
       remedy: 'tostatic export FILE --to onnx',
     });
   }
+  expectSaved('export', file);
   const stem = out ?? basename(file).replace(/\.[^.]*$/, '');
   if (to === 'module') {
     await exportToModule(file, stem, options);

@@ -4,6 +4,7 @@ import { ArgumentError } from '../../runtime/errors/errors.ts';
 import { exportStableHLO } from '../export/index.ts';
 import { type Mesh, parseMesh, parseShardHint } from '../export/scale/mesh.ts';
 import { type ScalePlan, scalePlan } from '../export/scale/scale-plan.ts';
+import { expectSaved } from './files/expect-saved.ts';
 import { writeOutput } from './files/write-output.ts';
 
 interface Options {
@@ -18,6 +19,7 @@ interface Options {
 export async function scaleFile(file: string, options: Options): Promise<void> {
   const mesh = parseMesh(options.mesh);
   const hints = options.shard.map((hint) => parseShardHint(hint, mesh));
+  expectSaved('scale', file);
   const folder = options.out ?? `${basename(file).replace(/\.[^.]*$/, '')}-scaled`;
   if (existsSync(folder) && readdirSync(folder).length > 0) {
     throw new ArgumentError({

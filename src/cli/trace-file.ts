@@ -1,9 +1,11 @@
 import { ArgumentError, CaptureError } from '../../runtime/errors/errors.ts';
+import { didYouMean } from '../../runtime/options/expect-options.ts';
 import { passNames } from '../5-optimize/passes.ts';
 import { Captured } from '../dispatch/captured-function.ts';
 import { printPasses } from '../explain/print-passes.ts';
 import { printStages, type StageName, stageNames } from '../explain/print-stages.ts';
 import { type PassRecord, passObservers } from '../programs/pass-record.ts';
+import { finishCall } from './files/finish-call.ts';
 import { loadFunction } from './files/load-function.ts';
 
 interface TraceOptions {
@@ -20,7 +22,7 @@ export async function traceFile(file: string, options: TraceOptions): Promise<vo
   const unsubscribe = passObservers.subscribe((record) => {
     if (!record.isFirst) records.push(record);
   });
-  await captured.call(undefined, await inputs());
+  await finishCall(captured.call(undefined, await inputs()));
   await captured.ready();
   unsubscribe();
   const { code } = captured;
@@ -67,6 +69,8 @@ function unknownDump(name: string): ArgumentError {
     what: 'trace: no such stage or pass',
     given: `--dump ${name}`,
     expected: `${stageNames.join(', ')}, passes, or after: with one of ${passNames.join(', ')}`,
-    remedy: 'list stages and passes separated by commas',
+    remedy:
+      didYouMean(name, [...stageNames, 'passes', ...passNames.map((pass) => `after:${pass}`)]) ??
+      'list stages and passes separated by commas',
   });
 }

@@ -226,6 +226,11 @@ export class EntryDispatcher {
       const missed = missedBudget(part.stages?.recompute ?? null, this.#name);
       if (missed) warnOnce(missed);
     }
+    for (const at of found.result.truthyTensors) {
+      warnOnce(
+        `the condition at ${formatPosition(at)} is a tensor, which is true whatever its value is: read the value with itemSync()`,
+      );
+    }
     logBreak(this.#name, found.result.outcome);
     const { translations, graphs } = this.#stats;
     const isSmall = this.parts.some(({ tooSmall }) => tooSmall);

@@ -47,8 +47,12 @@ export class StepBudget {
   /** Bytes allocated at its start. */
   #start = 0;
   #missed: BudgetMissed | null = null;
-  #shares: Shares = { level: 0, runs: 0 };
-  #isShared = false;
+  /** The shares of the current step. */
+  #shares = whole;
+  /** Those of steps of a new kind: what the last step that missed the budget came to. Null: none has. */
+  #usual: Shares | null = null;
+  /** The shares of steps by their first run, which has programs of its own for each shape. */
+  readonly #known = new WeakMap<Recomputing, Shares>();
 
   /** `onMiss` is called when the next call begins. */
   constructor(budget: number, onMiss: (missed: BudgetMissed) => void) {
@@ -67,6 +71,7 @@ export class StepBudget {
   /** A subgraph is about to run. */
   prepare(subgraph: Recomputing): void {
     this.#startOn(subgraph.device);
+    if (this.#runs.length === 0) this.#shares = this.#known.get(subgraph) ?? this.#usual ?? whole;
     subgraph.recomputeAt(rateOf(this.#shares, this.#runs.length));
   }
 
@@ -94,10 +99,15 @@ export class StepBudget {
     this.#device = null;
     this.#runs = [];
     underWay.delete(device);
-    if (runs.length < 2 || needed <= this.#budget) return;
-    this.#missed = { needed, isFirst: !this.#isShared };
-    this.#isShared = true;
+    const [start] = runs;
+    if (!start || runs.length < 2) return;
+    const isMissed = needed > this.#budget;
+    if (isMissed) this.#missed = { needed, isFirst: this.#usual === null };
+    // Shares that steps of this kind have found hold, unless one of them needs more.
+    if (!isMissed && (this.#shares.level === 0 || this.#known.has(start))) return;
     this.#share(runs, needed);
+    this.#known.set(start, this.#shares);
+    if (isMissed) this.#usual = this.#shares;
   }
 
   /** Finds the least recompute for a step like this one, as far as is known. */
@@ -117,6 +127,9 @@ interface Shares {
   readonly level: number;
   readonly runs: number;
 }
+
+/** Nothing is made again. */
+const whole: Shares = { level: 0, runs: 0 };
 
 function rateOf({ level, runs }: Shares, run: number): number | null {
   const own = run < runs ? level : level - 1;

@@ -29,6 +29,11 @@ export const becomes = {
     became: 'unrolled, each exit a branch',
     why: 'as a loop of the program, its iterations would produce values that cannot be merged',
   },
+  truthy: {
+    site: 'condition',
+    became: 'always true',
+    why: 'it is a tensor, and objects are true; itemSync() reads its value',
+  },
   break: {
     site: 'decision, read or loop',
     became: 'a graph break',
@@ -46,6 +51,10 @@ export function explainDecisions(
     ...trace.unrolled.map(({ at, why }) => {
       const { site, became } = becomes.unrolled;
       return decision(site, at, `${became}: as a loop of the program, ${firstLine(why)}`);
+    }),
+    ...trace.truthyTensors.map((at) => {
+      const { site, became, why } = becomes.truthy;
+      return decision(site, at, `${became}: ${why}`);
     }),
   ]);
   const broken = breaks

@@ -1,7 +1,11 @@
 import { ArgumentError } from '../../runtime/errors/errors.ts';
 import type { InputSpec } from '../../runtime/input-spec/spec.ts';
 import { verifySpecs } from '../../runtime/input-spec/verify-spec.ts';
-import { expectArguments, unknownOption } from '../../runtime/options/expect-options.ts';
+import {
+  didYouMean,
+  expectArguments,
+  unknownOption,
+} from '../../runtime/options/expect-options.ts';
 import { anObject } from '../../runtime/options/option-kinds.ts';
 import { type Backend, backendNamed } from '../../runtime/program/backend.ts';
 import { type PassName, passNames } from '../5-optimize/passes.ts';
@@ -268,7 +272,7 @@ function switchedOff(switches: PassSwitches): ReadonlySet<string> {
       what: 'toStatic: no such pass',
       given: `the pass '${name}'`,
       expected: passNames.join(', '),
-      remedy: 'switch off passes by these names',
+      remedy: didYouMean(name, known) ?? 'switch off passes by these names',
     });
   }
   return new Set(passNames.filter((name) => switches[name] === false));

@@ -1,4 +1,5 @@
 import type { LostHistory } from '../../runtime/autograd/lost-history.ts';
+import type { UserPosition } from '../../runtime/errors/position.ts';
 import type { SameOutput } from '../../runtime/run-program/same-outputs.ts';
 import type { CalledNumber } from '../guards/called-numbers.ts';
 import { type BreakReason, type BreakRecord, breakReasons } from '../traces/graph-break.ts';
@@ -90,6 +91,7 @@ export const trace = record<KeptTrace>({
   effects: list(effect),
   unrolled: loops,
   kept: loops,
+  truthyTensors: list(position) as Codec<readonly UserPosition[]>,
   called: list(called),
   randomNumbers: integer(),
   outcome,

@@ -1,5 +1,6 @@
 import { deviceNames } from '../../runtime/device/current.ts';
 import { ArgumentError } from '../../runtime/errors/errors.ts';
+import { didYouMean } from '../../runtime/options/expect-options.ts';
 import { withDefaults } from '../../runtime/options/with-defaults.ts';
 
 /**
@@ -174,11 +175,10 @@ export const memorySwitches = Object.keys(allOn).filter(
 export function memoryOptions(choice: MemoryChoice = 'planned'): MemoryOptions {
   if (typeof choice === 'string') {
     if (Object.hasOwn(memoryPresets, choice)) return memoryPresets[choice];
-    throw unknownChoice(`'${choice}'`, Object.keys(memoryPresets));
+    throw unknownChoice(choice, 'preset', Object.keys(memoryPresets));
   }
   for (const name of Object.keys(choice)) {
-    if (!Object.hasOwn(allOn, name))
-      throw unknownChoice(`the switch '${name}'`, Object.keys(allOn));
+    if (!Object.hasOwn(allOn, name)) throw unknownChoice(name, 'switch', Object.keys(allOn));
   }
   const { budget = null, prefer = 'time', savedDtype = null, offload = null } = choice;
   if (prefer !== 'time' && prefer !== 'bytes') throw noPreference(prefer);
@@ -189,12 +189,12 @@ export function memoryOptions(choice: MemoryChoice = 'planned'): MemoryOptions {
   return withDefaults(allOn, choice);
 }
 
-function unknownChoice(given: string, known: readonly string[]): ArgumentError {
+function unknownChoice(name: string, kind: string, known: readonly string[]): ArgumentError {
   return new ArgumentError({
     what: 'toStatic: no such memory option',
-    given,
+    given: `the ${kind} '${name}'`,
     expected: known.join(', '),
-    remedy: 'use a preset by name, or an object with switches',
+    remedy: didYouMean(name, known) ?? 'use a preset by name, or an object with switches',
   });
 }
 

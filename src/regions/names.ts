@@ -4,7 +4,7 @@ import { indexOf, keyOf, placeOf } from '../../runtime/autograd/place.ts';
 import type { Inboxes, Names } from '../../runtime/backward/names.ts';
 import { sum } from '../../runtime/backward/sum.ts';
 import { bind1 } from '../../runtime/ops/core/bind.ts';
-import { mayBeList } from '../../runtime/program/list-ops.ts';
+import { listAt, mayBeList } from '../../runtime/program/list-ops.ts';
 import { nameGradientOp } from '../../runtime/program/optional-gradients.ts';
 import type { GradNode } from '../../runtime/tensor/grad-node.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
@@ -62,9 +62,9 @@ class Name {
 const many = 2;
 
 /**
- * In: the starts of a backward, and the leaves that may be one tensor, group by group; `continues`: contributions
- * to leaves may be added to those of others. Out: the names of each tensor, for the engine; undefined if no sum
- * depends on them.
+ * In: what a backward starts from, and the leaves that may be one tensor, group by group, and tensors that elements of
+ * lists may be; `continues`: what comes to leaves may be added to what others have brought. Out: the names of each tensor
+ * for the engine. Undefined: no sum depends on them.
  *
  * Branches and loops forward tensors under other names. Only a run knows which tensor a name is: there, each
  * contribution is added to the sum of the oldest name of its tensor, so that sums keep the order of eager
@@ -74,10 +74,12 @@ export function namesBehind(
   starts: readonly Start[],
   sameLeaves: readonly (readonly Tensor[])[] = [],
   continues = false,
+  elements: readonly (readonly Tensor[])[] = [],
 ): NameTable | undefined {
   const nodes = nodesBehind(starts);
   const groups = [
     ...sameLeaves,
+    ...elements,
     ...nodes.flatMap((node) => (node instanceof ControlNode ? node.same : [])),
   ];
   if (groups.length === 0) return undefined;
@@ -136,7 +138,8 @@ export class NameTable implements Names {
   connect(leaves: readonly (readonly Name[])[]): boolean {
     for (const group of leaves) this.#connectLeaves(group);
     const results = this.#all.filter(
-      ({ place }) => 'node' in place && place.node instanceof ControlNode,
+      ({ place }) =>
+        'node' in place && (place.node instanceof ControlNode || place.node.name === listAt.name),
     );
     for (let count = -1; count !== this.#edges; ) {
       count = this.#edges;

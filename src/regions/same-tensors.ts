@@ -18,7 +18,10 @@ export function noteSameInputs(
   inputsOf.set(builder, groups);
 }
 
-/** Indices of the inputs of a control op's regions that may be the same tensor in some run, group by group. */
+/**
+ * Numbers of the inputs of a control op's regions that may be one tensor in some run of a region, group by group; lists
+ * are in the groups of their elements.
+ */
 export function sameOperands(
   builder: ProgramBuilder,
   op: OpRecord,
@@ -38,14 +41,32 @@ export function sameOperands(
   const numbers = new Map<ValueId, number[]>();
   const first = op === whileOp ? 0 : 1;
   inputs.forEach((input, i) => {
-    if (i < first || !input.requiresGrad || mayBeList(input)) return;
+    if (i < first || !input.requiresGrad) return;
     const group = groups.of(ids[i]!);
     numbers.set(group, [...(numbers.get(group) ?? []), i - first]);
   });
   return [...numbers.values()].filter(({ length }) => length > 1);
 }
 
-/** Operands and results of the last op that may be the same tensor, group by group. */
+/** With more tensors that an element may be, each contribution to one would be compared with all of them. */
+const mostNames = 8;
+
+/** Tensors of a program that an element of one of its lists may be, group by group. */
+export function sameElements(
+  builder: ProgramBuilder,
+  tensors: readonly (Tensor | undefined)[],
+): readonly (readonly Tensor[])[] {
+  const all = tensors.filter((tensor) => tensor?.requiresGrad) as Tensor[];
+  const lists = all.filter(mayBeList);
+  if (lists.length === 0) return [];
+  const groups = new ValueGroups(builder.opsFrom(0), 'tensor', inputsOf.get(builder) ?? []);
+  const groupOf = (tensor: Tensor) => groups.of(builder.valueOf(tensor));
+  const found = new Map(lists.map((list) => [groupOf(list), new Set<Tensor>()]));
+  for (const tensor of all) if (!mayBeList(tensor)) found.get(groupOf(tensor))?.add(tensor);
+  return [...found.values()].map((group) => [...group]).filter(({ length }) => length <= mostNames);
+}
+
+/** Operands and results of the last op that may be one tensor, group by group. */
 export function sameTensors(
   builder: ProgramBuilder,
   inputs: readonly Tensor[],

@@ -109,3 +109,21 @@ test('session/an open session keeps no process alive', () => {
   const args = [...withSources, '--input-type=module', '--eval', code];
   expect(execFileSync(process.execPath, args, { encoding: 'utf8' })).toBe('true\n');
 });
+
+test('session/a test runner may replace the properties of what captures put on the global object', async () => {
+  const defined = vi.spyOn(Object, 'defineProperty');
+  const [fn, later] = freshFunctions();
+  captureFunction(fn!);
+  const found = defined.mock.calls.filter(([target]) => target === globalThis);
+  defined.mockRestore();
+  expect(found.length).toBeGreaterThan(0);
+  // As Jest does when a file ends: its setters call themselves.
+  for (const [, , { value }] of found) {
+    for (const key of Reflect.ownKeys(value)) {
+      const set = (next: unknown) => Reflect.set(value, key, next);
+      Reflect.defineProperty(value, key, { configurable: true, get: () => undefined, set });
+    }
+  }
+  endCaptureSession();
+  expect(isRefusal(captureFunction(later!))).toBe(false);
+});

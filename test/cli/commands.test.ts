@@ -39,6 +39,7 @@ beforeAll(async () => {
     'async.mjs': 'export const f = async () => 1;\n',
     'typed.ts': 'export const f = (x: number => x;\n',
     'shapes.mjs': `import { ones } from '${join(root, 'src/index.ts')}';\nexport const f = (x) => x.matmul(x);\nexport const inputs = () => [ones([2, 3])];\n`,
+    'generator.mjs': `import { ones } from '${join(root, 'src/index.ts')}';\nexport function* f(x) {\n  for (;;) yield (x = x.mul(2));\n}\nexport const inputs = () => [ones([2])];\n`,
     'two.mjs': 'export const a = () => 1;\nexport const b = () => 2;\n',
   };
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
@@ -210,6 +211,14 @@ it('a reader of the output who has read enough ends the command', { timeout: 60_
   const { status, stderr } = spawnSync('bash', ['-c', script], { encoding: 'utf8' });
   expect(stderr).toBe('');
   expect(status).toBe(0);
+});
+
+it('explain and trace ask a generator without end for some values', { timeout: 60_000 }, () => {
+  const file = join(folder, 'generator.mjs');
+  const explained = tostatic('explain', file).stdout;
+  expect(explained).toMatch(/^f: 2 calls, [1-9]\d* traces?, [1-9]\d* subgraph/);
+  expect(explained).toContain('graph break: the generator hands out a value');
+  expect(tostatic('trace', file, '--dump', 'program').stdout).toContain('mulScalar');
 });
 
 it('the version, help with examples, and completion', { timeout: 60_000 }, () => {

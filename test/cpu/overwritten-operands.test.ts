@@ -11,6 +11,8 @@ import { type DType, memory, type Tensor, tensor, zeros } from '../../src/index.
 const [rows, columns] = [6, 37];
 const norm = { eps: 1e-5, centered: true };
 const layer = { ...norm, view: [rows, columns], over: [1], weightShape: [columns] };
+/** Rows are channels of one image. */
+const images = { ...norm, view: [1, rows, columns], over: [0, 2], weightShape: [rows, 1] };
 const batch = { ...norm, view: [rows, columns], over: [0], weightShape: [columns] };
 
 function numbers(shape: readonly number[], salt: number, dtype: DType): Tensor {
@@ -30,6 +32,18 @@ const samples: Readonly<Record<string, { attrs?: Attrs; inputs: (dtype: DType) =
   crossEntropyGrad: [
     { inputs: (dtype) => [numbers([], 2, dtype), labels(), numbers(shape, 1, dtype)] },
   ],
+  standardizeByStats: [layer, images].map((attrs) => ({
+    attrs: attrs as unknown as Attrs,
+    inputs: (dtype) => [numbers(shape, 0, dtype), numbers([rows, 2], 2, dtype)],
+  })),
+  standardizeAffineByStats: [layer, images].map((attrs) => ({
+    attrs: attrs as unknown as Attrs,
+    inputs: (dtype) => [
+      numbers(shape, 0, dtype),
+      numbers([rows, 2], 2, dtype),
+      ...[3, 4].map((salt) => numbers([attrs === layer ? columns : rows], salt, dtype)),
+    ],
+  })),
   standardizeGrad: [layer, batch].map((attrs) => ({
     attrs: attrs as unknown as Attrs,
     inputs: (dtype) => [

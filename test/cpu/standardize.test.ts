@@ -2,10 +2,12 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import {
   standardize,
+  standardizeByStats,
   standardizeGrad,
   standardizeWeightGrad,
 } from '../../runtime/device/cpu/scalar/standardize.ts';
-import { compute, error, noise, release, sample } from './samples.ts';
+import { opNamed } from '../../runtime/ops/op-table.ts';
+import { compute, error, noise, release, type Sample, sample } from './samples.ts';
 
 const plain = { standardize, standardizeGrad, standardizeWeightGrad } as const;
 
@@ -69,5 +71,54 @@ it('normalization by vectors equals the plain loops', () => {
       release(x, dy, weight, bias, stats);
     }),
     { numRuns: 80 },
+  );
+});
+
+it.each(['float32', 'float64'] as const)('known statistics give the same bits, in %s', (dtype) => {
+  const kernels = {
+    vectors: ['standardize', 'standardizeByStats'],
+    plain: [standardize, standardizeByStats],
+  } as const;
+  fc.assert(
+    fc.property(groupings, fc.boolean(), fc.boolean(), (grouping, affine, centered) => {
+      const { view, over, weightShape }: Grouping = grouping;
+      const attrs = { ...grouping, eps: 0.1, centered };
+      const sizeOf = (dims: readonly number[]) => dims.reduce((a, b) => a * b, 1);
+      const groups = sizeOf(view.filter((_, d) => !over.includes(d)));
+      const make = (shape: readonly number[], salt: number) => sample(dtype, shape, noise(salt));
+      const partOf = ({ values }: Sample, row: number, step: number) =>
+        sample(dtype, [step], (i) => values[row * step + i]!);
+      const x = make(view, 1);
+      const weights = affine
+        ? [make([sizeOf(weightShape)], 3), make([sizeOf(weightShape)], 4)]
+        : [];
+      for (const [whole, byStats] of Object.values(kernels)) {
+        const specs = [view, [groups, 2]].map((shape) => ({ dtype, shape }));
+        const [expected, found] = compute(whole, [x, ...weights], specs, attrs);
+        const stats = sample(dtype, [groups, 2], (i) => found![i]!);
+        const given = [x, stats, ...weights];
+        expect(compute(byStats, given, [specs[0]!], attrs)).toEqual([expected]);
+        // The record says how it falls into rows: each of them has the same bits by itself.
+        const op = opNamed(affine ? 'standardizeAffineByStats' : 'standardizeByStats');
+        for (const { count, inputs, attrs: attrsOf } of op.rows!(
+          given.map((one) => one.meta),
+          [x.meta],
+          attrs,
+        )) {
+          for (let row = 0; row < count; row++) {
+            const parts = given.map((one, i) =>
+              inputs[i] ? partOf(one, row, inputs[i].step) : one,
+            );
+            const length = sizeOf(view) / count;
+            const [own] = compute(byStats, parts, [{ dtype, shape: [length] }], attrsOf(1));
+            release(...parts.filter((one) => !given.includes(one)));
+            expect(own).toEqual(expected!.slice(row * length, (row + 1) * length));
+          }
+        }
+        release(stats);
+      }
+      release(x, ...weights);
+    }),
+    { numRuns: 40 },
   );
 });

@@ -1,10 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { conv2d } from '../../runtime/ops/convolution/conv.ts';
+import { nonzero } from '../../runtime/ops/indexing/data-dependent.ts';
 import { crossEntropy } from '../../runtime/ops/loss/class-losses.ts';
 import { ones, zeros } from '../../runtime/ops/movement/create.ts';
 import { arange } from '../../runtime/ops/movement/ranges.ts';
 import { rand, randn } from '../../runtime/ops/random/drawn.ts';
+import { histc, unique } from '../../runtime/ops/reduce/counting.ts';
 import { type HalfDType, halfFormats, isHalf } from '../../runtime/spec/half.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import { allocated, expectClose, spread, type Tensor, tensor } from '../ops/eager.ts';
@@ -114,6 +116,27 @@ describe.each(halves)('%s', (dtype) => {
       expect([...arange(0, 3, 1, { dtype }).float().dataSync()]).toEqual([0, 1, 2]);
     });
     expect(() => tensor(new Uint16Array(2))).toThrow('no dtype for this kind of array');
+  });
+
+  it('is read as numbers by every function whose result depends on the data', () => {
+    const given = [1.5, -3, 0, 2, -0, NaN, 1.5, -3, -0.25];
+    const reading: Record<string, (x: Tensor) => readonly Tensor[]> = {
+      unique: (x) => unique(x, { returnInverse: true, returnCounts: true }),
+      histc: (x) => [histc(x.nanToNum(), 4)],
+      'histc of a range': (x) => [histc(x, 5, -2, 3)],
+      nonzero: (x) => [nonzero(x)],
+      maskedSelect: (x) => [x.maskedSelect(x.gt(0))],
+      'item and lists': (x) => [tensor([x.select(0, 1).itemSync(), ...(x.tolist() as number[])])],
+      repeatInterleave: (x) => [
+        x.repeatInterleave(tensor([2, 0, 1, 1, 0, 3, 1, 0, 2]).to('int32')),
+      ],
+    };
+    for (const [name, read] of Object.entries(reading)) {
+      const numbers = (x: Tensor) =>
+        read(x).map((own) => [own.shape, [...own.to('float64').dataSync()]]);
+      const x = tensor(given);
+      expect(numbers(x.to(dtype)), name).toEqual(numbers(x));
+    }
   });
 
   it('rounds once per op', () => {

@@ -51,6 +51,14 @@ const furtherExamples: Readonly<Record<string, readonly Example[]>> = {
     inputs: [float(shape), float(shape), float(stats), float(weight)],
     attrs,
   })),
+  standardizeByStats: standardized.map(({ attrs, shape, stats }) => ({
+    inputs: [float(shape), float(stats)],
+    attrs,
+  })),
+  standardizeAffineByStats: standardized.map(({ attrs, shape, stats, weight }) => ({
+    inputs: [float(shape), float(stats), float(weight), float(weight)],
+    attrs,
+  })),
   standardizeWeightGrad: standardized.map(({ attrs, shape, stats, weight }) => ({
     inputs: [float(shape), float(shape), float(stats), float(weight)],
     attrs,

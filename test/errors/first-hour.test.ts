@@ -10,6 +10,7 @@ import {
   oneHot,
   ones,
   optim,
+  Tensor,
   tensor,
   toStatic,
   where,
@@ -64,6 +65,19 @@ const mistakes: Readonly<Record<string, readonly [attempt: () => unknown, says: 
     () => x.requires_grad_(),
     /Tensor has no method requires_grad_[\s\S]*requiresGrad_\(\)/,
   ],
+  'zero_grad of an optimizer': [
+    () => (sgd() as Any).zero_grad(),
+    /Optimizer has no method zero_grad[\s\S]*zeroGrad\(\)/,
+  ],
+  param_groups: [
+    () => (sgd() as Any).param_groups[0].lr,
+    /Optimizer has no property param_groups[\s\S]*paramGroups/,
+  ],
+  get_last_lr: [
+    () => (new optim.StepLR(sgd(), 1) as Any).get_last_lr(),
+    /LRScheduler has no method get_last_lr[\s\S]*scheduler\.lastLr/,
+  ],
+  is_leaf: [() => x.is_leaf, /Tensor has no property is_leaf[\s\S]*isLeaf/],
   log_softmax: [() => x.log_softmax(1), /logSoftmax\(\)/],
   'requires_grad as a property': [
     () => x.requires_grad,
@@ -114,6 +128,12 @@ const mistakes: Readonly<Record<string, readonly [attempt: () => unknown, says: 
   // How tensors are made.
   'sizes beside each other': [() => call(zeros, 2, 3), /zeros\(\[2, 3\]\)/],
   'a shape after the data': [() => call(tensor, [1, 2, 3, 4], [2, 2]), /\{ shape: \[2, 2\] \}/],
+  'the class in place of the function': [() => new (Tensor as Any)([1, 2]), /tensor\(\[1, 2\]\)/],
+  'the class without anything': [() => new (Tensor as Any)(), /zeros\(\[2, 3\]\)/],
+  'arrays of several lengths': [
+    () => tensor([[1, 2], [3]]),
+    /different lengths[\s\S]*an array of length 1 at depth 1/,
+  ],
   'a tensor of tensors': [() => call(tensor, [x, x]), /stack\(\[a, b\]\)/],
   'requires_grad as an option': [
     () => call(tensor, [1], { requires_grad: true }),
@@ -123,6 +143,10 @@ const mistakes: Readonly<Record<string, readonly [attempt: () => unknown, says: 
   'the device of PyTorch': [() => x.to('cuda'), /init\('gpu'\)/],
   'a dtype of PyTorch': [() => x.to('float'), /'float32'/],
   'wide integers': [() => call(tensor, [1], { dtype: 'int64' }), /int32/],
+  'tensors of a data set in an array': [
+    () => new Data.TensorDataset([x, x]),
+    /TensorDataset[\s\S]*one by one/,
+  ],
   'labels beside the data': [
     () => new Data.DataLoader(x, labels),
     /options that are not an object\n[\s\S]*a Tensor/,
@@ -178,4 +202,12 @@ it('every method in camel case names itself in the other case', () => {
     expect(() => x[name]()).toThrow(ArgumentError);
   }
   expect(x.log_).toBeTypeOf('function');
+});
+
+it('w.data = x, which replaces the elements in PyTorch, is not ignored', () => {
+  const assigned = () => {
+    const w = ones([2]) as Any;
+    w.data = zeros([2]);
+  };
+  for (const attempt of [assigned, toStatic(assigned)]) expect(attempt).toThrow(/read only.*data/);
 });

@@ -36,6 +36,8 @@ const loop = (values: string, why = 'its number of iterations is data-dependent'
 const check = 'check: an assert: one branch only throws';
 const call = (names: string) =>
   `call: a program of its own for each set of shapes: the shapes are data-dependent of ${names}`;
+const always =
+  'condition: always true: it is a tensor, and objects are true; itemSync() reads its value';
 const broken = (why: string) => `decision: a graph break: ${why}`;
 const unrolled = (why: string) =>
   `loop: unrolled, each exit a branch: as a loop of the program, ${why}`;
@@ -340,6 +342,25 @@ const cases: Readonly<Record<string, Case>> = {
     },
     full: [branch(one)],
   },
+  'a comparison of tensors': {
+    run: (x) => (x.sum().gt(10) ? x.mul(2) : x),
+    full: [always],
+  },
+  'a comparison of tensors, negated, in a loop': {
+    run: (x) => {
+      let y = x;
+      for (let i = 0; i < 3; i++) if (!y.sum().lt(0).any()) y = y.mul(2);
+      return y;
+    },
+    full: [always],
+  },
+  'tensors that are tested for being there': {
+    run: (x) => {
+      const [mask, whole] = [x.gt(0), x.sum()];
+      return mask && whole && !x.eq(0) ? x : null;
+    },
+    full: [],
+  },
   'text of a number': {
     run: (x) => (`${sum(x)}`.length > 3 ? x : x.neg()),
     auto: [broken('text of a data-dependent number (…) is asked for length')],
@@ -371,9 +392,22 @@ afterEach(() => {
 
 it.each(Object.entries(cases))('%s', (_name, { run, full, auto = full, options = {} }) => {
   vi.spyOn(console, 'log').mockImplementation(() => {});
+  vi.spyOn(console, 'warn').mockImplementation(() => {});
   if (full) expect(decisionsOf(run, { ...options, fullGraph: true })).toEqual(full);
   else expect(() => decisionsOf(run, { ...options, fullGraph: true })).toThrow('not one program');
   expect(decisionsOf(run, { ...options, capture: 'auto' })).toEqual(auto);
+});
+
+it('a comparison of tensors that decides is warned of once, with its line', () => {
+  const warn = vi.spyOn(console, 'warn').mockImplementation(() => {});
+  const f = toStatic((x: Tensor) => {
+    if (x.sum().gt(10)) return x.mul(2);
+    return x;
+  });
+  tidy(() => [[1], [1, 2], [1, 2, 3]].map((values) => f(tensor(values))));
+  const text =
+    /the condition at \S*decisions\.test\.ts:\d+:\d+ is a tensor, .*: read the value with itemSync\(\)$/;
+  expect(warn.mock.calls).toEqual([[expect.stringMatching(text)]]);
 });
 
 it('docs/full-graph.md has what can be said, from the code', () => {

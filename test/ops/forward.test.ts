@@ -34,6 +34,9 @@ const elsewhere = [
   'standardizeGrad',
   'standardizeAffineGrad',
   'standardizeWeightGrad',
+  // test/cpu/standardize
+  'standardizeByStats',
+  'standardizeAffineByStats',
   // They go on with a sum, of which they need the first part: test/cpu/sums-in-steps.
   'addMatmul_',
   'addSum_',

@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { ArgumentError, DTypeError, ShapeError } from '../../runtime/errors/errors.ts';
 import { arange } from '../../runtime/ops/movement/ranges.ts';
 import * as ops from '../../runtime/ops/pointwise/pointwise.ts';
+import { linear } from '../../runtime/ops/products/matmul.ts';
+import { tensordot } from '../../runtime/ops/products/products.ts';
 import { max, min } from '../../runtime/ops/reduce/extremes.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import { type Tensor, tensor } from './eager.ts';
@@ -189,5 +191,55 @@ describe('positive', () => {
 
   it('rejects booleans, as PyTorch does', () => {
     expect(() => bools().positive()).toThrow(DTypeError);
+describe('operands as in PyTorch', () => {
+  const grid = () => tensor([1, 2, 3, 4, 5, 6], { shape: [2, 3] });
+
+  it('narrow counts a negative start from the end', () => {
+    for (const size of [1, 2, 3]) {
+      for (let start = -3; start <= 3 - size; start++) {
+        const from = start < 0 ? start + 3 : start;
+        if (from + size > 3) expect(() => grid().narrow(1, start, size)).toThrow(ArgumentError);
+        else
+          expect(values(grid().narrow(1, start, size))).toEqual(
+            values(grid().slice(1, from, from + size)),
+          );
+      }
+    }
+    expect(() => grid().narrow(1, -4, 1)).toThrow('a start from -3 to 2');
+  });
+
+  it('linear takes one row of weights without a dimension', () => {
+    const [x, weight] = [grid().requiresGrad_(), tensor([1, 0, -1]).requiresGrad_()];
+    const y = linear(x, weight, tensor(0.5));
+    expect([y.shape, values(y)]).toEqual([[2], [-1.5, -1.5]]);
+    y.sum().backward();
+    expect([values(weight.grad!), values(x.grad!)]).toEqual([
+      [5, 7, 9],
+      [1, 0, -1, 1, 0, -1],
+    ]);
+  });
+
+  it('tensordot sums over dimensions that meet a single entry', () => {
+    const one = tensor([2], { shape: [1, 1] });
+    expect(values(tensordot(one, grid(), [[1], [0]]))).toEqual([10, 14, 18]);
+    expect(values(tensordot(grid(), one, [[1], [0]]))).toEqual([12, 30]);
+    expect(values(tensordot(grid(), one, 2))).toEqual([42]);
+    expect(() => tensordot(grid(), grid(), [[1], [0]])).toThrow(ShapeError);
+  });
+
+  it('logit keeps the lower of two bounds that cross', () => {
+    const [low, high] = [Math.log(0.75 / 0.25), Math.log(0.25 / 0.75)];
+    const found = values(tensor([0.1, 0.5, 0.7, 0.8]).logit(0.75));
+    [low, low, low, high].forEach((own, i) => {
+      expect(found[i]).toBeCloseTo(own, 6);
+    });
+  });
+
+  it('an entry that indexFill fills twice has one gradient', () => {
+    const value = tensor(7).requiresGrad_();
+    const filled = grid().indexFill(1, tensor([2, 0, 2], { dtype: 'int32' }), value);
+    expect(values(filled)).toEqual([7, 2, 7, 7, 5, 7]);
+    filled.mul(grid()).sum().backward();
+    expect(values(value.grad!)).toEqual([1 + 3 + 4 + 6]);
   });
 });

@@ -5,9 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Program, ValueId } from '../../runtime/program/program.ts';
+import { bytesOf } from '../../runtime/program/value-bytes.ts';
 import { verifyProgram } from '../../runtime/program/verify/verify.ts';
 import { parseFile } from '../../runtime/save/file/container.ts';
+import { fusedValues } from '../../src/5-optimize/fuse/fused-form.ts';
 import { Candidates } from '../../src/5-optimize/recompute/candidates.ts';
+import type { Cost } from '../../src/5-optimize/recompute/choice.ts';
 import { walkEvicting } from '../../src/5-optimize/recompute/eviction-walk.ts';
 import { Evictions } from '../../src/5-optimize/recompute/evictions.ts';
 import { ForwardFacts } from '../../src/5-optimize/recompute/forward-facts.ts';
@@ -186,6 +189,7 @@ describe.each(nets)('programs of $blocks blocks, $channels channels, $dtype', (n
   const memories = new OpMemories(ordered.values);
   const uses = new MemoryUses(facts, (op) => memories.of(op), donated);
   const costOf = (each: Program) => roughBytes(each, donated);
+  const donatedBytes = [...donated].reduce((sum, id) => sum + bytesOf(program.values, id), 0);
   const unlimited = { bytes: Number.MAX_SAFE_INTEGER, patience: 0, seeds: [] };
   const whole = walkEvicting(uses, unlimited)!;
 
@@ -276,6 +280,37 @@ describe.each(nets)('programs of $blocks blocks, $channels channels, $dtype', (n
     }
     expect(counted).toBeGreaterThan(2);
   });
+
+  // Costing fused forms takes seconds: for one net.
+  it.each(net === nets[0] ? [false, true] : [false])(
+    'need more than is live in any of them, and below that none is costed; fused: %s',
+    (isFused) => {
+      let costed = 0;
+      const measure: Cost = (each) =>
+        costOf(isFused ? fusedValues(each, new Set(each.outputs)) : each);
+      const counted: Cost = (each) => {
+        costed++;
+        return measure(each);
+      };
+      const original = new ForwardFacts(program, forwardOfStep(program));
+      const inFused = new MemoryUses(
+        facts,
+        (op) => memories.of(op),
+        donated,
+        () => false,
+      );
+      const own = isFused ? inFused : uses;
+      const fewest = measure({ ...program, ops: [] }) - donatedBytes + own.atLeast;
+      const candidates = new Candidates(original, own, counted);
+      const lowest = candidates.floor();
+      expect(costed).toBeGreaterThan(20);
+      for (const { bytes } of lowest) expect(bytes).toBeGreaterThanOrEqual(fewest);
+      const others = new Candidates(original, own, counted);
+      costed = 0;
+      expect([...others.within(fewest - 1, Number.POSITIVE_INFINITY)]).toEqual([]);
+      expect(costed).toBe(0);
+    },
+  );
 
   it('take less arithmetic than values that are recomputed once and held', () => {
     const most = costOf(program);

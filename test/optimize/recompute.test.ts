@@ -70,6 +70,8 @@ interface Run {
   readonly predicted: number;
   readonly bytesBefore: number;
   readonly ops: number;
+  /** Norms that find their statistics, and those that read them. */
+  readonly norms: { readonly whole: number; readonly byStats: number };
 }
 
 async function run(make: () => nn.Module, budget: number | null, whole: boolean): Promise<Run> {
@@ -113,9 +115,15 @@ async function run(make: () => nn.Module, budget: number | null, whole: boolean)
     ? Math.max(peakBytes, kept + backward.plan.predicted.peakBytes)
     : peakBytes;
   const { ops = 0 } = stages.recompute ?? {};
+  const launched = [plan, ...(backward ? [backward.plan] : [])]
+    .flatMap(({ steps }) => steps)
+    .flatMap(({ op }) => op.parts ?? [op]);
+  const count = (kernel: string) =>
+    launched.filter(({ op }) => op.kernel.kind === 'named' && op.kernel.name === kernel).length;
+  const norms = { whole: count('standardize'), byStats: count('standardizeByStats') };
   const bytesBefore = stages.recompute?.bytesBefore() ?? predicted;
   net.dispose();
-  return { losses, state, peak, predicted, bytesBefore, ops };
+  return { losses, state, peak, predicted, bytesBefore, ops, norms };
 }
 
 afterEach(() => vi.restoreAllMocks());
@@ -146,6 +154,17 @@ describe('optimize/recompute', () => {
         ops = within.ops;
       }
       expect(held).toBeGreaterThanOrEqual(name === 'blocks' ? 2 : 1);
+    },
+  );
+
+  it.each([false, true])(
+    'whole step %s: statistics by channel are computed once',
+    async (whole) => {
+      const plain = await run(nets.convolutions, null, whole);
+      const within = await run(nets.convolutions, Math.round(plain.predicted * 0.67), whole);
+      expect(plain.norms.byStats).toBe(0);
+      expect(within.norms.byStats).toBeGreaterThan(0);
+      expect(within.norms.whole).toBe(plain.norms.whole);
     },
   );
 

@@ -4,7 +4,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { nearestName } from '../../runtime/options/nearest-name.ts';
-import { ArgumentError, nn, optim, seed, Tensor } from '../../src/index.ts';
+import { passNames } from '../../src/5-optimize/passes.ts';
+import { ArgumentError, nn, optim, seed, Tensor, toStatic } from '../../src/index.ts';
+import { memoryPresets, memorySwitches } from '../../src/programs/memory-options.ts';
 import { takers, weights } from './option-takers.ts';
 
 /** None of them is a value of any option, except where an option takes such things. */
@@ -161,6 +163,18 @@ describe('options', () => {
     expect(() => new optim.SGD([group] as never, { lr: 0.1 })).toThrow("did you mean 'momentum'?");
     const typed = { parameters: weights(), momentum: '0.9' };
     expect(() => new optim.SGD([typed] as never, { lr: 0.1 })).toThrow(ArgumentError);
+  });
+
+  it('of memory and passes say which name a misspelt one may be', () => {
+    const misspelt = (name: string) => name + name.at(-1);
+    const f = (x: Tensor) => x;
+    const rejects = (options: object, name: string) =>
+      expect(() => toStatic(f, options), name).toThrow(`did you mean '${name}'?`);
+    for (const name of [...memorySwitches, 'prefer', 'budget', 'savedDtype', 'offload']) {
+      rejects({ memory: { [misspelt(name)]: true } }, name);
+    }
+    for (const name of Object.keys(memoryPresets)) rejects({ memory: misspelt(name) }, name);
+    for (const name of passNames) rejects({ passes: { [misspelt(name)]: false } }, name);
   });
 
   it.each(['-1', -1, 1.5, Number.NaN])('dropout rejects %s', (p) => {

@@ -5,10 +5,12 @@ import '../../src/index.ts';
 import { events, type MemoryEvent } from '../../runtime/memory/events.ts';
 import { opNamed } from '../../runtime/ops/op-table.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
+import { bytesOf } from '../../runtime/program/value-bytes.ts';
 import { Subgraph } from '../../runtime/run-program/run-program.ts';
 import { cutAt, cutAtLast } from '../../src/7-plan/order/cut-at.ts';
 import { LiveBytes, profileOf, sourceOrder } from '../../src/7-plan/order/live-bytes.ts';
 import { type MemoryGraph, memoryGraph } from '../../src/7-plan/order/memory-graph.ts';
+import { factsOf } from '../../src/7-plan/order/op-facts.ts';
 import { orderForMemory } from '../../src/7-plan/order/order.ts';
 import { planProgram } from '../../src/7-plan/plan.ts';
 import { memory, type Tensor } from '../../src/index.ts';
@@ -185,5 +187,33 @@ describe('plan/order', () => {
     const { peak } = profileOf(new LiveBytes(graph), sourceOrder(graph));
     expect(lowerBound).toBeLessThanOrEqual(peak);
     expect(peak).toBeLessThan(1.01 * lowerBound);
+  });
+});
+
+describe('what is known of an op', () => {
+  it('holds where the same op runs again on other values of the same layouts, and nowhere else', () => {
+    let [shared, other] = [0, 0];
+    for (let n = 0; n < 40; n++) {
+      const program = randomProgram(n, 12);
+      const values = [...program.values];
+      for (const op of program.ops) {
+        const facts = factsOf(op, values);
+        const copy = (id: ValueId) => (values.push(values[id]!) - 1) as ValueId;
+        const again = { ...op, inputs: op.inputs.map(copy), outputs: op.outputs.map(copy) };
+        const ofAgain = factsOf(again, values);
+        if (ofAgain === facts) shared++;
+        expect(ofAgain).toEqual(facts);
+        const [last] = again.outputs.slice(-1);
+        if (last === undefined) continue;
+        // A layout of its own: found anew, for the op that runs again and for one like it.
+        values[last] = { ...values[last]!, shape: [...values[last]!.shape, 3] };
+        const wide = factsOf(again, values);
+        expect(wide.bytes).toEqual(again.outputs.map((id) => bytesOf(values, id)));
+        expect(factsOf(op, values)).toBe(facts);
+        other++;
+      }
+    }
+    expect(shared).toBeGreaterThan(100);
+    expect(other).toBeGreaterThan(100);
   });
 });

@@ -35,9 +35,9 @@ function deep(x: Tensor, w: Tensor): Tensor {
 type Loss = (x: Tensor, w: Tensor) => Tensor;
 
 /** The most bytes of each step beside what was there before it, and its loss and gradient. */
-function steps(run: Loss, count = 4) {
-  return Array.from({ length: count }, (_, call) => {
-    const [x, w] = [values(shape, call), values(shape, 7).requiresGrad_()];
+function steps(run: Loss, of = shape) {
+  return [0, 1, 2, 3].map((call) => {
+    const [x, w] = [values(of, call), values(shape, 7).requiresGrad_()];
     const before = memory.stats('cpu').allocated;
     memory.reset('cpu');
     const loss = run(x, w);
@@ -49,7 +49,7 @@ function steps(run: Loss, count = 4) {
   });
 }
 
-const peaksOf = (run: Loss) => steps(run).map(({ peak }) => peak);
+const peaksOf = (run: Loss, of = shape) => steps(run, of).map(({ peak }) => peak);
 const again = (f: StaticFunction<Loss>) =>
   f.programs().reduce((sum, part) => sum + (appliedTo(part)?.recompute ?? 0), 0);
 
@@ -69,6 +69,20 @@ describe('plan/step-budget', () => {
       expect(f.explain()).toContain('for all subgraphs of a step');
     },
   );
+
+  it('steps of another shape have shares of their own', () => {
+    const small = [8, 32];
+    const wide = peaksOf(toStatic(deep)).at(-1)!;
+    const narrow = peaksOf(toStatic(deep), small).at(-1)!;
+    // Only the first step may miss the budget: another one would be an error.
+    const f = toStatic(deep, { memory: { budget: Math.floor(wide * 0.7) }, fallback: 'error' });
+    for (let round = 0; round < 2; round++) {
+      const peaks = peaksOf(f).slice(round === 0 ? 1 : 0);
+      for (const peak of peaks) expect(peak).toBeLessThanOrEqual(wide * 0.7);
+      // The first one has the shares of wide steps; then it is known that it needs none.
+      expect(peaksOf(f, small).slice(1)).toEqual([narrow, narrow, narrow]);
+    }
+  });
 
   it('a budget that is large enough changes nothing', () => {
     const peaks = peaksOf(toStatic(deep));

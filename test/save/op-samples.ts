@@ -97,6 +97,15 @@ const more: readonly (readonly [name: string, shapes: readonly Shape[], attrs: A
     ],
     pools,
   ],
+  [
+    'standardizeByStats',
+    [
+      [3, 4],
+      [3, 2],
+    ],
+    rows,
+  ],
+  ['standardizeAffineByStats', [[3, 4], [3, 2], [4], [4]], rows],
   ['addStandardizeWeightGrad_', [[4], [3, 4], [3, 4], [3, 2], [4]], rows],
 ];
 

@@ -265,3 +265,21 @@ describe('trace/training-step with a schedule', () => {
     },
   );
 });
+
+describe('a start that counts from either end', () => {
+  const starts = [0, -2, 2, -4, -3, 1];
+
+  it.each([{}, { capture: 'auto' }, { fullGraph: true }] as const)('%j', (options) => {
+    const args = (call: number) => [values([4, 3], call), starts[call]];
+    const fn = (x: Tensor, start: number) => x.narrow(0, start, 1).mul(x.narrow(-2, start, 1));
+    expectSameAsEager(() => ({ fn, args }), { calls: starts.length, ...options });
+    const read = (x: Tensor, start: Tensor) => x.narrow(0, start.itemSync(), 2).mul(2);
+    expectSameAsEager(
+      () => ({
+        fn: read,
+        args: (call) => [values([4, 3], call), tensor(starts[call] ?? 0)],
+      }),
+      { calls: starts.length, ...options },
+    );
+  });
+});

@@ -81,6 +81,24 @@ export const standardize: KernelFactory = (inputs, outputs, attrs) => {
   };
 };
 
+export const standardizeByStats: KernelFactory = (inputs, outputs, attrs) => {
+  const [x, , weight] = inputs;
+  const own = groupsOf(attrs);
+  const weights = weight ? sizeOf(weight.shape) : 0;
+  if (!hasSimd || x!.dtype !== 'float32' || !fits(own, weights)) {
+    return scalar.standardizeByStats(inputs, outputs, attrs);
+  }
+  expectContiguous(...inputs, outputs[0]!);
+  const { standardizeGroupsByStats } = standardizeKernels();
+  const { ranges, sizes } = groupPlan(own, weights);
+  return ([source, stats, w, b], [target]) => {
+    const addresses = [source!, target!, stats!].map((one) => addressOf(one, 'float32'));
+    const affine = [w, b].map((one) => (one ? addressOf(one, 'float32') : 0));
+    const args = [...addresses, ...affine, 0, 0, ...sizes, 0, 0];
+    inRanges(standardizeGroupsByStats, args, 5, ranges);
+  };
+};
+
 export const standardizeGrad: KernelFactory = (inputs, outputs, attrs) => {
   const [dy, , , weight] = inputs;
   const own = groupsOf(attrs);

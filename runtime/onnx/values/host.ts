@@ -1,5 +1,6 @@
 import { tensor } from '../../ops/core/create.ts';
 import type { DType } from '../../spec/dtype.ts';
+import { numbersOf } from '../../spec/stored-numbers.ts';
 import { Tensor } from '../../tensor/tensor.ts';
 import { wrongSetting } from './wrong-setting.ts';
 
@@ -47,7 +48,7 @@ export const countOf = (shape: readonly number[]): number =>
 /** Returns the numbers of a value, reading them if it is a tensor. */
 export function numbersIn(value: Value): readonly number[] {
   if (isHost(value)) return value.values;
-  return Array.from(value.dataSync() as ArrayLike<number>, Number);
+  return Array.from(numbersOf(value.dataSync(), value.dtype), Number);
 }
 
 /** Returns a value's only number. Throws ArgumentError if there isn't exactly one. */

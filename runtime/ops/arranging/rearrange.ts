@@ -11,7 +11,7 @@ import { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
 import { expand } from '../core/broadcast.ts';
 import { tensor } from '../core/create.ts';
-import { ShapeDependsOnData } from '../indexing/data-dependent.ts';
+import { readNumbers } from '../indexing/data-dependent.ts';
 import { indexSelect } from '../indexing/indexing.ts';
 import { clone, reshape, transpose } from '../movement/movement.ts';
 import { isInteger, negated } from '../numbers/number-arithmetic.ts';
@@ -175,9 +175,7 @@ export function repeatInterleave(x: Tensor, repeats: number | Tensor, dim?: numb
 }
 
 function repeatedByCounts(x: Tensor, repeats: Tensor, dim: number | undefined): Tensor {
-  if (repeats.traced) throw new ShapeDependsOnData('repeatInterleave', repeats);
-  repeats.holderFor('repeatInterleave');
-  const given = Array.from(repeats.device.downloadSync(repeats, repeats, 'repeatInterleave'));
+  const given = Array.from(readNumbers('repeatInterleave', repeats));
   expectCounts('repeatInterleave', given);
   return tidy(() => {
     const source = dim === undefined || x.rank === 0 ? reshape(x, [x.numel()]) : x;

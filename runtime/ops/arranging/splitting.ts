@@ -4,7 +4,7 @@ import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError } from '../../errors/errors.ts';
 import { formatShape, normalizeDim } from '../../spec/shape.ts';
 import { Tensor } from '../../tensor/tensor.ts';
-import { ShapeDependsOnData } from '../indexing/data-dependent.ts';
+import { readNumbers } from '../indexing/data-dependent.ts';
 import { expectIndices } from '../indexing/index-operands.ts';
 import { narrow, select } from '../movement/movement.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
@@ -92,9 +92,7 @@ export function tensorSplit(
 
 function readIndices(indices: Tensor): number | readonly number[] {
   expectIndices('tensorSplit', indices);
-  if (indices.traced) throw new ShapeDependsOnData('tensorSplit', indices);
-  indices.holderFor('tensorSplit');
-  const values = Array.from(indices.device.downloadSync(indices, indices, 'tensorSplit'));
+  const values = Array.from(readNumbers('tensorSplit', indices));
   return indices.rank === 0 ? values[0]! : values;
 }
 

@@ -2,8 +2,10 @@
 
 import {
   addStandardizeWeightGradOp,
+  affineByStatsOp,
   affineGradOp,
   affineOp,
+  byStatsOp,
   gradOp,
   standardizeOp,
   weightGradOp,
@@ -11,8 +13,10 @@ import {
 
 export const standardizationOps = [
   addStandardizeWeightGradOp,
+  affineByStatsOp,
   affineGradOp,
   affineOp,
+  byStatsOp,
   gradOp,
   standardizeOp,
   weightGradOp,

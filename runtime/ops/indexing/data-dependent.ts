@@ -4,6 +4,7 @@ import { deviceGuard } from '../../device/current.ts';
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError } from '../../errors/errors.ts';
 import { broadcastShapes, type Shape } from '../../spec/shape.ts';
+import { numbersOf } from '../../spec/stored-numbers.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { expand } from '../core/broadcast.ts';
@@ -27,11 +28,17 @@ export class ShapeDependsOnData extends ArgumentError {
   }
 }
 
-/** Returns row-major coordinates of all nonzero elements: int32 [rank, count]. */
-function coordinates(op: string, x: Tensor): { readonly data: Int32Array; readonly count: number } {
+/** The numbers of a tensor, in row-major order, for an op whose result depends on them. */
+export function readNumbers(op: string, x: Tensor): ArrayLike<number> {
   expectTensors(op, x);
   if (x.traced) throw new ShapeDependsOnData(op, x);
-  const values = x.device.downloadSync(x, withHolder(op, x), op);
+  x.holderFor(op);
+  return numbersOf(x.device.downloadSync(x, x, op), x.dtype);
+}
+
+/** Row-major coordinates of all elements that are not 0: int32 [rank, count]. */
+function coordinates(op: string, x: Tensor): { readonly data: Int32Array; readonly count: number } {
+  const values = readNumbers(op, x);
   let count = 0;
   for (let i = 0; i < values.length; i++) if (values[i] !== 0) count++;
   const data = new Int32Array(x.rank * count);
@@ -47,11 +54,6 @@ function coordinates(op: string, x: Tensor): { readonly data: Int32Array; readon
     found++;
   }
   return { data, count };
-}
-
-function withHolder(op: string, x: Tensor): Tensor {
-  x.holderFor(op);
-  return x;
 }
 
 function coordinateTensor(op: string, x: Tensor): Tensor {

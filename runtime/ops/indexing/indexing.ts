@@ -8,16 +8,15 @@ import { type Attrs, named } from '../../device/kernel-op.ts';
 import type { TensorMeta } from '../../device/tensor-meta.ts';
 import { normalizeDim, type Shape, sizeOf } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
-import { Tensor } from '../../tensor/tensor.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
 import { mul } from '../arithmetic/arithmetic.ts';
 import { bind1 } from '../core/bind.ts';
-import { expand } from '../core/broadcast.ts';
 import { casting, counting } from '../core/cast.ts';
 import { atleast1d } from '../movement/at-least.ts';
 import { reshape } from '../movement/movement.ts';
 import { fullLike } from '../movement/ranges.ts';
 import { defineOp, type OpRecord, saving } from '../record/define-op.ts';
-import { expectOperand, expectTensors } from '../record/expect-tensors.ts';
+import { expectTensors } from '../record/expect-tensors.ts';
 import { expectIndices, indices, mismatch } from './index-operands.ts';
 
 const inferFirst = ([x]: readonly TensorMeta[]) => ({ dtype: x!.dtype, shape: x!.shape });
@@ -114,7 +113,7 @@ export function indexReplaced(
   return accumulate ? counting(x, into) : into(x);
 }
 
-function entryIndex(op: string, index: Tensor): Tensor {
+export function entryIndex(op: string, index: Tensor): Tensor {
   expectIndices(op, index);
   if (index.rank > 1) throw mismatch(op, [index], 'indices in one dimension');
   return reshape(indices(index), [1, index.numel()]);
@@ -164,19 +163,7 @@ export function indexCopy(x: Tensor, dim: number, index: Tensor, source: Tensor)
   return entriesReplaced('indexCopy', x, dim, index, source);
 }
 
-/** Returns a copy of `x` with the entries selected by `index` [k] filled with a number or a scalar tensor. */
-export function indexFill(x: Tensor, dim: number, index: Tensor, value: Tensor | number): Tensor {
-  expectTensors('indexFill', x, index);
-  expectOperand('indexFill', value);
-  return tidy(() => {
-    const at = normalizeDim(dim, x.rank, 'indexFill');
-    const shape = indexedShape(atleast1d(x), entryIndex('indexFill', index), at);
-    const source = value instanceof Tensor ? expand(value, shape) : fullLike(x, value, { shape });
-    return indexCopy(x, dim, index, source);
-  });
-}
-
-/** Returns elements of the flattened tensor, in the shape of `index`. */
+/** Elements of the flat tensor: out has the shape of `index`. */
 export function take(x: Tensor, index: Tensor): Tensor {
   expectTensors('take', x, index);
   expectIndices('take', index);

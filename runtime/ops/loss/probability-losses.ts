@@ -70,7 +70,10 @@ export interface BinaryOptions extends LossOptions {
   readonly weight?: Tensor | null;
 }
 
-/** −(target · ln x + (1 − target) · ln(1 − x)) of probabilities x. */
+/**
+ * −(target · ln x + (1 − target) · ln(1 − x)) of probabilities x. Where x is outside of 0 to 1 the result is NaN: PyTorch
+ * throws, for which it reads all values in every call. Check with `x.ge(0).logicalAnd(x.le(1)).all().itemSync()`.
+ */
 export function binaryCrossEntropy(x: Tensor, target: Tensor, given: BinaryOptions = {}): Tensor {
   expectTensors('binaryCrossEntropy', x, target);
   expectOptions('binaryCrossEntropy', given, binaryKinds);

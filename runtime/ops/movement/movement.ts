@@ -260,23 +260,24 @@ export const narrowGradOp = defineOp({
   },
 });
 
-/** Returns `length` entries of dimension `dim` from `start` on. */
+/** `length` entries of dimension `dim` from `start` on, which counts from the end if it is negative. */
 export function narrow(x: Tensor, dim: number, start: number, length: number): Tensor {
   expectTensors('narrow', x);
   expectNumber('narrow', 'start', start);
   expectNumber('narrow', 'length', length);
   const at = normalizeDim(dim, x.rank, 'narrow');
   const size = x.shape[at] ?? 0;
-  const isInside = isAtMost(0, start) && length >= 0 && isAtMost(start, size - length);
-  if (!(isInteger(start) && isInside)) {
+  const from = isBelow(start, 0) ? plus(start, size) : start;
+  const isInside = isAtMost(0, from) && length >= 0 && isAtMost(from, size - length);
+  if (!(isInteger(from) && isInside)) {
     throw new ArgumentError({
       what: 'narrow: the range leaves the dimension',
       given: `start ${start}, length ${length} in dimension ${at} of ${formatSpec(x)}`,
-      expected: `0 ≤ start and start + length ≤ ${size}`,
+      expected: `a start from ${-size} to ${size - length}`,
       remedy: 'clip the range, for example to the last, shorter batch',
     });
   }
-  return bind1(narrowOp, [x], { dim: at, start, length });
+  return bind1(narrowOp, [x], { dim: at, start: from, length });
 }
 
 /** Returns entry `index` of dimension `dim`, removing that dimension. */

@@ -191,9 +191,55 @@ const forward = {
   numbers: ['eps'],
 } as const;
 
+/** Images one after the other, where groups are channels of a batch, whose statistics are known. */
+function imageRows(isSliced: (index: number) => boolean): RowRule {
+  return (inputs, outputs, attrs) => {
+    const { view, over } = groupingOf(attrs);
+    if (over[0] !== 0 || over.length < 2 || view[0]! < 2) return [];
+    if (![...inputs, ...outputs].every(isContiguousMeta)) return [];
+    const [count, ...image] = view as [number, ...number[]];
+    const slice: RowSlice = { step: sizeOf(image), shape: [sizeOf(image)], strides: [1] };
+    const rowsOf = (rows: number): Attrs => ({ ...attrs, view: [rows, ...image] });
+    const slices = inputs.map((_, i) => (isSliced(i) ? slice : null));
+    return [{ count, inputs: slices, outputs: [slice], attrs: rowsOf, least: 1 }];
+  };
+}
+
+const byStats = {
+  attrs: groupingRules,
+  infer: ([x]: readonly TensorMeta[]) => ({ dtype: x!.dtype, shape: x!.shape }),
+  kernel: named('standardizeByStats', standardizationKernels.standardizeByStats),
+  numbers: ['eps'],
+  overwrites: ['x'],
+  rows: ((inputs, outputs, attrs) => [
+    ...groupRows([true, true, false, false])(inputs, outputs, attrs),
+    ...imageRows((index) => index === 0)(inputs, outputs, attrs),
+  ]) satisfies RowRule,
+} as const;
+
+/** Standardizes by statistics that are known: for values that are recomputed. Written by the compiler only. */
+export const byStatsOp = defineOp({
+  ...byStats,
+  name: 'standardizeByStats',
+  operands: { x: 'data', stats: 'data' },
+  fits: ([x, stats], attrs) => fitsGrouping({ x: x!, stats: stats! }, attrs),
+  dtypes: { x: 'floating', stats: 'wide' },
+});
+
+/** The same with weights and biases. Written by the compiler only. */
+export const affineByStatsOp = defineOp({
+  ...byStats,
+  name: 'standardizeAffineByStats',
+  operands: { x: 'data', stats: 'data', weight: 'data', bias: 'data' },
+  fits: ([x, stats, weight], attrs) =>
+    fitsGrouping({ x: x!, stats: stats!, weight: weight! }, attrs),
+  dtypes: { x: 'floating', stats: 'wide', weight: 'wide', bias: 'wide' },
+});
+
 export const standardizeOp = defineOp({
   ...forward,
   name: 'standardize',
+  givenOut1: 'standardizeByStats',
   operands: { x: 'data' },
   fits: ([x], attrs) => fitsGrouping({ x: x! }, attrs),
   dtypes: { x: 'floating' },
@@ -210,6 +256,7 @@ export const standardizeOp = defineOp({
 export const affineOp = defineOp({
   ...forward,
   name: 'standardizeAffine',
+  givenOut1: 'standardizeAffineByStats',
   operands: { x: 'data', weight: 'data', bias: 'data' },
   fits: ([x, weight], attrs) => fitsGrouping({ x: x!, weight: weight! }, attrs),
   dtypes: { x: 'floating', weight: 'wide', bias: 'wide' },

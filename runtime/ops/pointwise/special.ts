@@ -249,13 +249,20 @@ export const sinc = (a: Tensor): Tensor => {
 /** ln(x / (1 − x)); with `eps`, x is clamped to [eps, 1 − eps]. */
 export function logit(a: Tensor, eps: number | null = null): Tensor {
   expectTensors('logit', a);
+  if (eps !== null) expectNumber('logit', 'eps', eps);
   if (anyHalf(a)) return roundedOnce([a], (own) => logit(own, eps));
   return tidy(() => {
     const real = cast(a, floating(a.dtype));
-    const own = eps === null ? real : clamp(real, eps, minus(1, eps));
+    const own = eps === null ? real : keptFromEnds(real, eps);
     return sub(log(own), log1p(neg(own)));
   });
 }
+
+/** `clamp(x, eps, 1 − eps)`; bounds that cross keep the lower one first, as in PyTorch's `logit`. */
+const keptFromEnds = (x: Tensor, eps: number): Tensor =>
+  isBelow(0.5, eps)
+    ? where(lt(x, eps), eps, clamp(x, null, minus(1, eps)))
+    : clamp(x, eps, minus(1, eps));
 
 export const deg2rad = (a: Tensor): Tensor => mul(a, Math.PI / 180);
 export const rad2deg = (a: Tensor): Tensor => mul(a, 180 / Math.PI);

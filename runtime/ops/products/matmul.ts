@@ -143,13 +143,13 @@ function unfitFeatures(input: Tensor, weight: Tensor): ShapeError {
   });
 }
 
-/** `input · weightᵀ + bias` with weight [out, in], like PyTorch's linear. */
+/** `input · weightᵀ + bias` with weight [out, in], or [in] for one output without a dimension, as in PyTorch's linear. */
 export function linear(input: Tensor, weight: Tensor, bias: Tensor | null = null): Tensor {
   expectTensors('linear', input, weight);
   expectOptional('linear', bias);
   if (input.shape.at(-1) !== weight.shape.at(-1)) throw unfitFeatures(input, weight);
   return tidy(() => {
-    const product = matmul(input, transpose(weight, 0, 1));
+    const product = matmul(input, weight.rank === 1 ? weight : transpose(weight, 0, 1));
     return bias ? add(product, bias) : product;
   });
 }

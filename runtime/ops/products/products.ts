@@ -7,6 +7,7 @@ import { formatShape, normalizeDim, sizeOf } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { add, mul, sub } from '../arithmetic/arithmetic.ts';
+import { cast } from '../core/cast.ts';
 import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
 import { cat } from '../movement/joining.ts';
 import { narrow, permute, reshape, unsqueeze } from '../movement/movement.ts';
@@ -99,20 +100,28 @@ export function tensordot(
         ];
   const sizes = (x: Tensor, own: readonly number[]) => own.map((dim) => x.shape[dim]);
   const [sizesA, sizesB] = [sizes(a, ofA), sizes(b, ofB)];
-  if (ofB.length !== count || sizesA.some((size, i) => size !== sizesB[i] || size === undefined)) {
+  const agree = (size: number | undefined, other: number | undefined) =>
+    size !== undefined && other !== undefined && (size === other || size === 1 || other === 1);
+  if (ofB.length !== count || !sizesA.every((size, i) => agree(size, sizesB[i]))) {
     throw new ShapeError({
       what: "tensordot: the dimensions don't agree",
       given: `${formatSpec(a)} over ${formatShape(ofA)} and ${formatSpec(b)} over ${formatShape(ofB)}`,
-      expected: 'as many dimensions of equal sizes',
+      expected: 'as many dimensions of equal sizes, or of one entry in either',
       remedy: 'check the dimensions and their order',
     });
   }
   const freeA = range(0, a.rank).filter((dim) => !ofA.includes(dim));
   const freeB = range(0, b.rank).filter((dim) => !ofB.includes(dim));
   const length = (x: Tensor, own: readonly number[]) => sizeOf(own.map((dim) => x.shape[dim]!));
+  // A single entry meets all of the other operand's.
+  const summed = (x: Tensor, own: readonly number[], other: readonly (number | undefined)[]) => {
+    const dims = own.filter((dim, i) => other[i] === 1 && x.shape[dim] !== 1);
+    return dims.length === 0 ? x : cast(sum(x, dims, true), x.dtype);
+  };
   return tidy(() => {
-    const left = reshape(permute(a, [...freeA, ...ofA]), [length(a, freeA), length(a, ofA)]);
-    const right = reshape(permute(b, [...ofB, ...freeB]), [length(b, ofB), length(b, freeB)]);
+    const [x, y] = [summed(a, ofA, sizesB), summed(b, ofB, sizesA)];
+    const left = reshape(permute(x, [...freeA, ...ofA]), [length(x, freeA), length(x, ofA)]);
+    const right = reshape(permute(y, [...ofB, ...freeB]), [length(y, ofB), length(y, freeB)]);
     const shape = [...freeA.map((dim) => a.shape[dim]!), ...freeB.map((dim) => b.shape[dim]!)];
     return reshape(matmul(left, right), shape);
   });

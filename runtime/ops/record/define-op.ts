@@ -70,6 +70,8 @@ export interface OpRecord extends KernelOp {
   readonly fits?: Fits;
   /** How it can be cut into rows. By default rows may depend on each other; pointwise ops follow their kernel. */
   readonly rows?: RowRule;
+  /** The op that computes output 0, bit for bit, from output 1, which it reads after operand 0: with less work. */
+  readonly givenOut1?: string;
 }
 
 export type Fits = (inputs: readonly TensorMeta[], attrs: Attrs) => true | string;
@@ -90,6 +92,7 @@ interface OpDefinition<O extends Readonly<Record<string, OperandUse>>> {
   readonly attrs?: AttrRules;
   readonly fits?: Fits;
   readonly rows?: RowRule;
+  readonly givenOut1?: string;
   readonly variadic?: boolean;
   readonly infer: (
     inputs: readonly TensorMeta[],
@@ -126,6 +129,7 @@ export function defineOp<const O extends Readonly<Record<string, OperandUse>>>(
   const { name, operands, infer, kernel } = definition;
   invariant(!table.has(name), `op ${name} is defined twice`);
   const names = Object.keys(operands);
+  let { attrs } = definition;
   const record: OpRecord = {
     name,
     operands: Object.entries(operands).map(([operand, use]) => ({ name: operand, use })),
@@ -145,9 +149,14 @@ export function defineOp<const O extends Readonly<Record<string, OperandUse>>>(
     mayRefuse: definition.mayRefuse ?? false,
     ...(definition.work && { work: definition.work }),
     numbers: definition.numbers ?? [],
-    attrs: definition.attrs ?? attrsRead(kernel),
+    // Few programs verify attributes; to look for them in all kernels would be a part of loading.
+    get attrs() {
+      attrs ??= attrsRead(kernel);
+      return attrs;
+    },
     ...(definition.fits && { fits: definition.fits }),
     ...(definition.rows && { rows: definition.rows }),
+    ...(definition.givenOut1 && { givenOut1: definition.givenOut1 }),
   };
   table.set(name, record);
   return record;

@@ -4,8 +4,8 @@ import { deviceGuard } from '../../device/current.ts';
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
 import { expectNames } from '../../options/expect-options.ts';
-import { newTypedArray } from '../../spec/dtype.ts';
 import { sameShape } from '../../spec/shape.ts';
+import { storedNumbers } from '../../spec/stored-numbers.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { mul, sub } from '../arithmetic/arithmetic.ts';
@@ -13,7 +13,8 @@ import { floor } from '../arithmetic/division.ts';
 import { isnan, logicalNot, logicalOr } from '../arithmetic/logic.ts';
 import { cast } from '../core/cast.ts';
 import { tensor } from '../core/create.ts';
-import { ShapeDependsOnData } from '../indexing/data-dependent.ts';
+import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
+import { readNumbers } from '../indexing/data-dependent.ts';
 import { expectIndices } from '../indexing/index-operands.ts';
 import { indexAdd } from '../indexing/indexing.ts';
 import { reshape, unsqueeze } from '../movement/movement.ts';
@@ -98,12 +99,7 @@ export function bincount(x: Tensor, weights: Tensor | null = null, minLength = 0
   });
 }
 
-function readAll(name: string, x: Tensor): number[] {
-  expectTensors(name, x);
-  if (x.traced) throw new ShapeDependsOnData(name, x);
-  x.holderFor(name);
-  return Array.from(x.device.downloadSync(x, x, name));
-}
+const readAll = (op: string, x: Tensor): number[] => Array.from(readNumbers(op, x));
 
 /**
  * Returns the number of elements in each of `bins` equal intervals from `min` to `max`, or over the data's own
@@ -120,6 +116,7 @@ export function histc(x: Tensor, bins = 100, min = 0, max = 0): Tensor {
       remedy: 'leave min and max out for the range of the data',
     });
   }
+  if (anyHalf(x)) return roundedOnce([x], (own) => histc(own, bins, min, max));
   return tidy(() => {
     const flat = reshape(x, [x.numel()]);
     const ofData = equals(min, max);
@@ -163,8 +160,7 @@ export function unique(x: Tensor, options: UniqueOptions = {}): Tensor[] {
   const inverse = values.map((own) => placeOf.get(own) ?? nextMissing++);
   const counts = new Int32Array(distinct.length);
   for (const place of inverse) counts[place]!++;
-  const typed = newTypedArray(x.dtype, distinct.length);
-  typed.set(distinct);
+  const typed = storedNumbers(distinct, x.dtype, 'unique');
   return deviceGuard(x.device, () => [
     tensor(typed, { dtype: x.dtype }),
     ...(returnInverse ? [tensor(Int32Array.from(inverse), { shape: x.shape })] : []),

@@ -6,6 +6,7 @@ import type { Step } from '../../program/plan.ts';
 import type { ValueId, ValueTable } from '../../program/program.ts';
 import type { Action } from '../scope/action.ts';
 import { ownPlace } from '../scope/identity.ts';
+import { nameValue, noName } from '../scope/name.ts';
 import type { Slot } from '../scope/scope.ts';
 import { decided } from './decisions.ts';
 import { GradientSum } from './gradients.ts';
@@ -21,11 +22,11 @@ export function compileList(step: Step, values: ValueTable): Action {
 
 const actions: Readonly<Record<string, (step: ListStep) => Action>> = {
   listOf: (step) => (slots) => {
-    step.answer(slots, new TensorList(step.device, step.operands(slots).map(itemOf)));
+    step.answer(slots, new TensorList(step.device, step.operands(slots).map(namedItem)));
   },
   listPush: (step) => (slots) => {
     const list = step.own(slots);
-    list.push(itemOf(step.operand(slots, 1)));
+    list.push(namedItem(step.operand(slots, 1)));
     step.answer(slots, list);
   },
   listPop: (step) => (slots) => {
@@ -39,14 +40,14 @@ const actions: Readonly<Record<string, (step: ListStep) => Action>> = {
     decided.current?.note(index);
     const item = items[index];
     invariant(item, 'a list has the element that is read');
-    step.answer(slots, item.holder.retain(), item.offset, item.identity);
+    step.answer(slots, item.holder.retain(), item.offset, item.identity, item.name);
     step.mark(slots, index, items.length);
   },
   listSet: (step) => (slots) => {
     const list = step.own(slots);
     const index = step.index(slots, 1);
     decided.current?.note(index);
-    list.set(index, itemOf(step.operand(slots, 2)));
+    list.set(index, namedItem(step.operand(slots, 2)));
     step.answer(slots, list);
     step.mark(slots, index, list.items.length);
   },
@@ -105,7 +106,13 @@ const itemOf = ({ holder, offset, identity }: Slot): ListItem => ({
   identity,
 });
 
-/** The operands and results of one list op. */
+/** An element of a list of values; gradients have no names. */
+function namedItem(slot: Slot): ListItem {
+  nameValue(slot);
+  return { ...itemOf(slot), name: slot.name };
+}
+
+/** The operands and results of one op on lists. */
 class ListStep {
   readonly device: Device;
   readonly #inputs: readonly ValueId[];
@@ -164,8 +171,14 @@ class ListStep {
     return readNumber(meta, this.operand(slots, operand));
   }
 
-  answer(slots: readonly Slot[], holder: Holder, offset = 0, identity = ownPlace): void {
-    this.result(slots).put(holder, offset, identity);
+  answer(
+    slots: readonly Slot[],
+    holder: Holder,
+    offset = 0,
+    identity = ownPlace,
+    name = noName,
+  ): void {
+    this.result(slots).put(holder, offset, identity, name);
   }
 
   mark(slots: readonly Slot[], index: number, length: number): void {

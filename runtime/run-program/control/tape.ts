@@ -1,12 +1,15 @@
 import type { Device } from '../../device/device.ts';
 import { Holder } from '../../device/holder.ts';
 import type { Scope } from '../scope/scope.ts';
+import type { CarriedElement } from './carried-elements.ts';
 import type { RegionRun } from './region.ts';
 
 /** One run of a region; between forward and backward, its scope contains what backward reads. */
 interface Recorded {
   readonly region: RegionRun;
   readonly scope: Scope;
+  /** Carried values of an iteration that are elements of its lists. */
+  readonly elements: readonly CarriedElement[];
 }
 
 /**
@@ -29,8 +32,8 @@ export class Tape extends Holder {
     return this.owners > 1;
   }
 
-  push(region: RegionRun, scope: Scope): void {
-    this.#entries.push({ region, scope });
+  push(region: RegionRun, scope: Scope, elements: readonly CarriedElement[] = []): void {
+    this.#entries.push({ region, scope, elements });
   }
 
   at(index: number): Recorded {

@@ -3,6 +3,7 @@ import type { ValueTable } from '../../program/program.ts';
 import type { Action, BindPlan } from '../scope/action.ts';
 import { nameValue } from '../scope/name.ts';
 import { Slot } from '../scope/scope.ts';
+import { CarriedElements, takeElement } from './carried-elements.ts';
 import { decided } from './decisions.ts';
 import { GradientSum } from './gradients.ts';
 import { handedOver, takeFrom } from './handed-over.ts';
@@ -27,6 +28,7 @@ export function compileWhile(step: Step, values: ValueTable, bind: BindPlan): Ac
   const conditionMeta = testValues[condition]!;
   const captured = op.inputs.slice(results.length);
   const recorded = body.planned.backward !== null;
+  const carriedElements = new CarriedElements(body, results.length);
   const moves = handedOver(step);
   // The state of the current run. A body that reruns this loop has another step.
   const enter = (
@@ -74,7 +76,7 @@ export function compileWhile(step: Step, values: ValueTable, bind: BindPlan): Ac
     }
     for (let i = 0; i < carried.length; i++) body.result(scope, i, carried[i]!);
     body.endForward(scope);
-    if (recorded) record.push(body, scope);
+    if (recorded) record.push(body, scope, carriedElements.find(scope, carried));
     else body.giveBack(scope);
   };
   return (slots, scalars) => {
@@ -132,9 +134,10 @@ export function compileWhileBackward(step: Step, values: ValueTable, bind: BindP
         if (place >= 0) sums[k]!.startFrom(slots[given[place]!]!, moves[place]!);
       });
       for (let iteration = record.length - 1; backward && iteration >= 0; iteration--) {
-        const { scope } = retains ? record.at(iteration) : record.pop();
+        const { scope, elements } = retains ? record.at(iteration) : record.pop();
         const after = gradients;
         const before = after.map(() => new Slot());
+        const taken = elements.map((element) => takeElement(element, after));
         gradients = before;
         try {
           backward.run(
@@ -142,9 +145,12 @@ export function compileWhileBackward(step: Step, values: ValueTable, bind: BindP
             (result) => {
               if (result < carried) return after[result]!;
               const operand = result - carried;
-              // Earlier contributions apply only to the loop's own operands, not to those of later iterations.
+              const element = taken[elements.findIndex((each) => each.operand === operand)];
+              // Other iterations contribute to the gradient of an iteration's operand only where it is the loop's operand.
               const place = operand < carried && iteration > 0 ? -1 : to.indexOf(operand);
-              return place < 0 ? null : sums[place]!.slot;
+              if (place < 0) return element ?? null;
+              if (element) sums[place]!.add(element);
+              return sums[place]!.slot;
             },
             (operand, gradient) => {
               if (operand < carried) {
@@ -158,6 +164,7 @@ export function compileWhileBackward(step: Step, values: ValueTable, bind: BindP
           );
         } finally {
           for (const slot of after) slot.release();
+          for (const slot of taken) slot.release();
         }
       }
       to.forEach((operand, k) => {

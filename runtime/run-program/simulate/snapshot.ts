@@ -29,7 +29,7 @@ export function valuesIn({ slots }: Scope): Living[] {
 /** Copies the values to new memory with the same ownership. */
 export function copyOfSnapshot({ values, live, callers }: Snapshot): Snapshot {
   const copies = new Map<Holder, Holder>();
-  const copied = values.map(({ id, name, ...item }) => ({ id, name, ...itemCopy(item) }));
+  const copied = values.map(({ id, name, ...item }) => ({ ...itemCopy(item), id, name }));
   const own = [...callers].flatMap((holder) => copies.get(holder) ?? []);
   return { values: copied, live, callers: new Set(own) };
 
@@ -42,8 +42,8 @@ export function copyOfSnapshot({ values, live, callers }: Snapshot): Snapshot {
     return copy;
   }
 
-  function itemCopy({ holder, offset, identity }: ListItem): ListItem {
-    return { holder: copyOf(holder), offset, identity };
+  function itemCopy({ holder, offset, identity, name }: ListItem): ListItem {
+    return { holder: copyOf(holder), offset, identity, name };
   }
 
   function emptyCopy(holder: Holder): Holder {
@@ -61,7 +61,7 @@ export function copyOfSnapshot({ values, live, callers }: Snapshot): Snapshot {
     if (!(holder instanceof Tape)) return new Holder(device, holder.bytes);
     const tape = new Tape(device);
     for (let i = 0; i < holder.length; i++) {
-      const { region, scope } = holder.at(i);
+      const { region, scope, elements } = holder.at(i);
       const own = region.take(scope.scalars);
       for (const { id, name, ...item } of valuesIn(scope)) {
         const { holder: copy, offset, identity } = itemCopy(item);
@@ -70,7 +70,7 @@ export function copyOfSnapshot({ values, live, callers }: Snapshot): Snapshot {
       scope.slots.forEach((slot, id) => {
         if (!slot.holder) own.slots[id]!.name = slot.name;
       });
-      tape.push(region, own);
+      tape.push(region, own, elements);
     }
     return tape;
   }
@@ -109,8 +109,10 @@ export function memoryKey(scope: Scope): string {
     let key = `${holder.bytes}/${holder.owners}`;
     if (holder instanceof Tape) {
       for (let i = 0; i < holder.length; i++) {
-        const { region, scope: inner } = holder.at(i);
-        key += `[${numberOf(region.planned)} ${scopeKey(inner)}]`;
+        const { region, scope: inner, elements } = holder.at(i);
+        key += `[${numberOf(region.planned)} ${scopeKey(inner)}`;
+        for (const { operand, list, index } of elements) key += ` ${operand}=${list}.${index}`;
+        key += ']';
       }
     }
     if (holder instanceof TensorList) {

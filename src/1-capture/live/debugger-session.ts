@@ -73,10 +73,12 @@ export interface ScriptInfo {
  */
 export interface Handover {
   /** Passes a value into the debugger (`handover.value`) and out of it. */
-  value?: unknown;
-  hit?: (evaluate: (source: string) => unknown) => void;
-  run?: () => void;
+  value: unknown;
+  hit: (evaluate: (source: string) => unknown) => void;
+  run: () => void;
 }
+
+const nothing = (): void => {};
 
 export const handoverName = '__tostaticCapture';
 const objectGroup = 'tostatic-capture';
@@ -87,7 +89,8 @@ let isMute = false;
 /** A connected inspector session. All of its methods are synchronous. */
 export class DebuggerSession {
   readonly #scripts = new Map<string, ScriptInfo>();
-  readonly handover: Handover = {};
+  /** Sealed: when a test file ends, Jest replaces the properties of all that was on its global object. */
+  readonly handover: Handover = Object.seal({ value: undefined, hit: nothing, run: nothing });
   readonly #realms = new Set<object>();
   #isResting = false;
   #isDebugging = false;
@@ -216,8 +219,8 @@ export class DebuggerSession {
   /** Releases all objects that the inspector holds for this session. */
   release(): void {
     this.handover.value = undefined;
-    this.handover.hit = () => {};
-    this.handover.run = () => {};
+    this.handover.hit = nothing;
+    this.handover.run = nothing;
     this.post('Runtime.releaseObjectGroup', { objectGroup });
   }
 

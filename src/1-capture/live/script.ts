@@ -1,4 +1,4 @@
-import type { Program } from 'acorn';
+import type { Options, Program } from 'acorn';
 import {
   ownPartAt,
   ownPartOfFile,
@@ -99,20 +99,23 @@ export function sourceOf({ text, url }: Script, { node }: FunctionFacts): Source
   };
 }
 
+/** Options of the parser for a whole script. */
+export const scriptSyntax = (sourceType: 'module' | 'script'): Options => ({
+  sourceType,
+  ecmaVersion: 'latest',
+  allowHashBang: true,
+  // CommonJS bodies return, and evaluated text may stand inside a method or class.
+  allowReturnOutsideFunction: true,
+  allowSuperOutsideMethod: true,
+  checkPrivateFields: false,
+});
+
 export function parseScript(text: string, isModule: boolean): Program | CaptureRefusal {
   const kinds = isModule ? (['module', 'script'] as const) : (['script', 'module'] as const);
   let message = '';
   for (const sourceType of kinds) {
     try {
-      return parse(text, {
-        sourceType,
-        ecmaVersion: 'latest',
-        allowHashBang: true,
-        // CommonJS bodies contain `return`, and evaluated text may be inside a method or class.
-        allowReturnOutsideFunction: true,
-        allowSuperOutsideMethod: true,
-        checkPrivateFields: false,
-      });
+      return parse(text, scriptSyntax(sourceType));
     } catch (error) {
       message ||= error instanceof Error ? error.message : String(error);
     }

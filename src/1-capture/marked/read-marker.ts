@@ -1,26 +1,16 @@
 import { isNativeText, parsePrinted } from '../live/capture-printed.ts';
-import { parseScript, type Script } from '../live/script.ts';
 import { universalValue } from '../live/universal-value.ts';
-import { analyzeScript } from '../script/analyze-script.ts';
-import type { FunctionFacts } from '../script/binding.ts';
 import type { AnyFunction } from '../script/captured-function.ts';
-import { functionNames } from '../script/function-names.ts';
 import { isRefusal } from '../script/refusal.ts';
-import { makeScriptText } from '../script/script-text.ts';
+import { type EmbeddedFunction, embeddedFunction } from './embedded-script.ts';
 import { beginsWithMarker, markerProperty } from './entry-marker.ts';
 import { type EmbeddedSource, probe, type ScopeTable } from './probe.ts';
-import { unpack } from './unpack.ts';
 
-/** The information that the build plugin has put into a function. */
-export interface Marked {
-  readonly script: Script;
-  readonly facts: FunctionFacts;
+/** The information that the build plugin left in a function. */
+export interface Marked extends EmbeddedFunction {
   readonly table: ScopeTable;
   readonly self?: (() => unknown) | undefined;
 }
-
-/** The script of each module, keyed by the plugin's function that returns its source. */
-const scripts = new WeakMap<() => EmbeddedSource, Script>();
 
 /**
  * Reads the marker of an instrumented function by calling it while the probe is active: the entry passes out the
@@ -32,9 +22,8 @@ export function readMarker(fn: AnyFunction): Marked | undefined {
   const entry = entryOf(printed);
   const hit = entry && hitOf(fn, entry);
   if (!hit) return undefined;
-  const script = scriptOf(hit.source);
-  const facts = script?.facts.functions.find(({ node }) => node.start === hit.start);
-  return script && facts && { script, facts, table: hit.scope?.() ?? {}, self: hit.self };
+  const found = embeddedFunction(hit.source, hit.start);
+  return found && { ...found, table: hit.scope?.() ?? {}, self: hit.self };
 }
 
 /** How to call a function with a marker. */
@@ -110,22 +99,4 @@ function hitOf(fn: AnyFunction, { parameters, generator, constructs }: Entry): H
     probe.hit = before;
   }
   return found;
-}
-
-function scriptOf(source: () => EmbeddedSource): Script | undefined {
-  const known = scripts.get(source);
-  if (known) return known;
-  const embedded = source();
-  const { code: text, map, commonJs = false } = unpack(embedded);
-  const ast = parseScript(text, !commonJs);
-  if (isRefusal(ast)) return undefined;
-  const script: Script = {
-    text: makeScriptText({ text, url: embedded.file, map }),
-    facts: analyzeScript(ast),
-    names: functionNames(ast),
-    evaluated: false,
-    isModule: true,
-  };
-  scripts.set(source, script);
-  return script;
 }

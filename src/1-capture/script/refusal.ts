@@ -26,7 +26,7 @@ export const captureRefusals = {
     explanation: 'The function uses outer variables, and nothing here can read them.',
     remedy:
       "Add `tostatic.vite()` (or rollup, esbuild, webpack) of 'tostatic/plugin' to the bundler's " +
-      'plugins, pass `scope: { name: value }`, or run in Node with its inspector.',
+      'plugins, start Node with `--import tostatic/plugin/node`, or pass `scope: { name: value }`.',
   },
   'shadowed-name': {
     explanation:

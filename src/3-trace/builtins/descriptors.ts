@@ -18,7 +18,7 @@ import {
 import { typeError } from '../state/exceptions.ts';
 import { constantOf, guardObject, guardPrimitive, truthiness } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
-import { arrayElement, arrayLength, hasElement } from '../values/arrays.ts';
+import { arrayElement, hasElement, indexKeys } from '../values/arrays.ts';
 import { heldFunction } from '../values/getters.ts';
 import { readKey, readProperty } from '../values/properties.ts';
 import { hasProperty, ownNames } from '../values/property-keys.ts';
@@ -55,8 +55,7 @@ export function ownKeys(t: Tracer, given: Variable): Key[] {
   const object = specialized(given);
   if (object.kind === 'newObject') return [...ownNames(t, object), ...ownSymbols(object)];
   if (object.kind === 'newArray' && !object.isArguments) {
-    const places = Array.from({ length: arrayLength(t, object) }, (_, i) => i);
-    const there = places.filter((i) => hasElement(t, object, i)).map(String);
+    const there = indexKeys(t, object);
     const named = object.own ? ownKeys(t, object.own) : (object.named?.keys() ?? []);
     return [...there, 'length', ...named];
   }
@@ -127,7 +126,7 @@ export function defineByDescriptor(
     writeProperty(t, object, key, given.value ?? undefinedVariable);
     return;
   }
-  if (object.kind !== 'newObject' || object.errorType || key === '__proto__') {
+  if (object.kind !== 'newObject' || object.errorType) {
     throw new GraphBreak('native-call', `a property of a ${object.kind} is defined`);
   }
   const before = ownAttributes(object, key);

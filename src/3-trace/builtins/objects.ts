@@ -20,7 +20,7 @@ import { isObjectVariable, prototypeVariable } from '../values/objects/prototype
 import { readKey, readProperty } from '../values/properties.ts';
 import { copiedKeys, hasProperty, plainEntries, plainKeys } from '../values/property-keys.ts';
 import { isPrimitiveVariable, withPropertyKey } from '../values/to-primitive.ts';
-import { deleteProperty, writeProperty } from '../values/write-property.ts';
+import { assignPrototype, deleteProperty, writeProperty } from '../values/write-property.ts';
 import { specialized } from '../variables/unions.ts';
 import { known, newArray, undefinedVariable, type Variable } from '../variables/variable.ts';
 import type { Builtin, BuiltinTable, HostFunction } from './builtin.ts';
@@ -179,8 +179,7 @@ export const asObject: Builtin = (t, _receiver, [value = nothing]) => {
   return given;
 };
 
-const protoGetter = Object.getOwnPropertyDescriptor(Object.prototype, '__proto__')!
-  .get as HostFunction;
+const proto = Object.getOwnPropertyDescriptor(Object.prototype, '__proto__')!;
 
 /** Returns true for success, as functions of `Reflect` do. */
 const worked =
@@ -229,7 +228,15 @@ export const objectBuiltins: BuiltinTable = [
     ),
   ],
   [Object.getPrototypeOf, onObject((t, object) => prototypeVariable(t, object))],
-  [protoGetter, (t, receiver) => prototypeVariable(t, receiver)],
+  [proto.get as HostFunction, (t, receiver) => prototypeVariable(t, receiver)],
+  [
+    proto.set as HostFunction,
+    (t, receiver, [prototype = nothing]) => {
+      if (receiver.kind !== 'newObject') return undefined;
+      assignPrototype(t, receiver, prototype);
+      return undefinedVariable;
+    },
+  ],
   [Object.setPrototypeOf, onObject(setPrototypeOf)],
   [Object.prototype.valueOf, (_t, receiver) => (isObjectVariable(receiver) ? receiver : undefined)],
   ...(['isFrozen', 'isSealed', 'isExtensible'] as const).map(

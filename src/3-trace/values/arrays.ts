@@ -161,7 +161,13 @@ function hasOuterElement(t: Tracer, { value, source }: ObjectVariable, index: nu
   return constantOf(t, t.read(place, Object.hasOwn(value, key))) as boolean;
 }
 
-/** Returns the elements, with holes, for a copy. */
+/** The indices of the elements, without holes, as keys. */
+export function indexKeys(t: Tracer, array: ArrayVariable): string[] {
+  const places = Array.from({ length: arrayLength(t, array) }, (_, i) => i);
+  return places.filter((i) => hasElement(t, array, i)).map(String);
+}
+
+/** The elements for a copy that keeps holes. */
 export function elementsWithHoles(t: Tracer, array: ArrayVariable): Variable[] {
   const elements = arrayElements(t, array);
   return elements.map((element, i) => (hasElement(t, array, i) ? element : hole));

@@ -20,9 +20,8 @@ import {
   prototypeOf,
   type Variable,
 } from '../variables/variable.ts';
-import { arrayLength, asArray, hasElement } from './arrays.ts';
+import { asArray, hasElement, indexKeys } from './arrays.ts';
 import { heldFunction } from './getters.ts';
-import { isOfArrayClass } from './makes-arrays.ts';
 import { expectNoParameters, readProperty } from './properties.ts';
 
 /** Returns whether `key in base`, or with `own` whether it is an own property. */
@@ -130,8 +129,7 @@ export function plainKeys(t: Tracer, object: Variable): string[] {
     return ownNames(t, base).filter((key) => ownAttributes(base, key)?.enumerable);
   }
   if (base.kind === 'newArray') {
-    const places = Array.from({ length: arrayLength(t, base) }, (_, i) => i);
-    const there = places.filter((i) => hasElement(t, base, i)).map(String);
+    const there = indexKeys(t, base);
     if (base.own) return [...there, ...plainKeys(t, base.own)];
     return base.named ? [...there, ...base.named.keys()] : there;
   }
@@ -148,14 +146,12 @@ export function plainKeys(t: Tracer, object: Variable): string[] {
   const { source, value } = base;
   expectNoParameters(value, 'the elements');
   const array = asArray(t, base);
-  if (array && t.effects.array(value) && isOfArrayClass(base)) {
-    throw new GraphBreak('unsupported-value', 'the properties of a changed array are listed');
-  }
-  if (array && t.effects.array(value))
-    return Array.from({ length: arrayLength(t, array) }, (_, i) => String(i));
   const keys = Object.keys(value);
   t.guard(`keys ${sourceKey(source)}`, { kind: 'keys', source, keys });
-  return t.effects.keysOf(value, keys);
+  const names = t.effects.keysOf(value, keys);
+  if (!array || !t.effects.array(value)) return names;
+  // Elements that the trace has moved or appended are no writes to properties.
+  return [...indexKeys(t, array), ...names.filter((name) => !isIndex(name))];
 }
 
 /** Returns the names of all own properties of an object created in the trace. */

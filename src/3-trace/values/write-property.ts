@@ -11,9 +11,10 @@ import {
   type Key,
   ownAttributes,
   setOwnProperty,
+  setPrototype,
 } from '../heap/made-objects.ts';
 import { isAggregate } from '../state/exceptions.ts';
-import { constantOf, guardChange } from '../state/facts.ts';
+import { constantOf, guardChange, isNull } from '../state/facts.ts';
 import { expectUnlisted } from '../state/listed.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { present, specialized } from '../variables/unions.ts';
@@ -33,13 +34,13 @@ import { heldFunction } from './getters.ts';
 import { isOuterTypedArray, writeOuterElement } from './outer-typed-arrays.ts';
 import { expectNoParameters } from './properties.ts';
 import { writeTensorGrad } from './tensor-properties.ts';
+import { isPrimitiveVariable } from './to-primitive.ts';
 import { writeTypedArray } from './typed-array-elements.ts';
 
 export function writeProperty(t: Tracer, target: Variable, key: Key, value: Variable): void {
   const object = specialized(target);
   switch (object.kind) {
     case 'newObject':
-      if (key === '__proto__') break;
       writeMade(t, object, key, value);
       return;
     case 'newArray':
@@ -95,17 +96,43 @@ export function writeProperty(t: Tracer, target: Variable, key: Key, value: Vari
   throw new GraphBreak('object-write', `the property ${String(key)} is assigned`);
 }
 
-/** `receiver`: the `this` of a setter. */
+/** `super.key = value`: a setter above the method's object is called, else the property is the receiver's own. */
+export function writeSuper(
+  t: Tracer,
+  base: Variable,
+  receiver: Variable,
+  key: Key,
+  value: Variable,
+): void {
+  const object = specialized(receiver);
+  const isMade = base.kind === 'newObject';
+  if (object.kind === 'newObject' && (isMade || base.kind === 'object')) {
+    writeMade(t, object, key, value, object, base);
+    return;
+  }
+  if (object.kind === 'object' && base.kind === 'object') {
+    if (callsSetter(t, base, object, key, value)) return;
+    if (writesPlainly(base.value, key) && !accessorOf(object.value, key)) {
+      if (base.source) guardChange(t, base.source, 'write', key);
+      writeOuterProperty(t, object, key, value);
+      return;
+    }
+  }
+  throw new GraphBreak('object-write', `the property ${String(key)} is assigned`);
+}
+
+/** `receiver`: what a setter sees. `from`: where the search for a setter begins. */
 function writeMade(
   t: Tracer,
   object: NewObjectVariable,
   key: Key,
   value: Variable,
   receiver: Variable = object,
+  from: NewObjectVariable | ObjectVariable = object,
 ): void {
   expectUnlisted(object);
   const refused = () => new GraphBreak('object-write', `the property ${String(key)} is assigned`);
-  let above: NewObjectVariable | ObjectVariable | null | undefined = object;
+  let above: NewObjectVariable | ObjectVariable | null | undefined = from;
   for (; above?.kind === 'newObject'; above = prototypeOf(above)) {
     const attributes = ownAttributes(above, key);
     if (!attributes) continue;
@@ -115,19 +142,31 @@ function writeMade(
     }
     // A failed assignment is silent or throws, depending on strict mode.
     if (!attributes.writable) throw refused();
-    if (above === object) {
-      setOwnProperty(t, object, key, value, attributes);
-      return;
-    }
     above = null;
     break;
+  }
+  // Of a literal: only the setter of `Object.prototype` is above it.
+  if (above === undefined && key === '__proto__' && !object.errorType) {
+    assignPrototype(t, receiver, value);
+    return;
   }
   if (above) {
     if (callsSetter(t, above, receiver, key, value)) return;
     if (!writesPlainly(above.value, key)) throw refused();
   }
-  if (!isExtensible(object)) throw refused();
-  setOwnProperty(t, object, key, value);
+  const own = ownAttributes(object, key);
+  if (own ? own.accessor || !own.writable : !isExtensible(object)) throw refused();
+  setOwnProperty(t, object, key, value, own);
+}
+
+/** `object.__proto__ = value` and `{ __proto__: value }`: an object or null is the prototype, other values change nothing. */
+export function assignPrototype(t: Tracer, object: Variable, given: Variable): void {
+  const value = specialized(given);
+  if (isPrimitiveVariable(value) && !isNull(t, value)) return;
+  if (object.kind !== 'newObject') {
+    throw new GraphBreak('unsupported-value', 'a prototype is given');
+  }
+  setPrototype(t, object, value);
 }
 
 /**
@@ -163,7 +202,7 @@ export function defineProperty(t: Tracer, object: Variable, key: Key, value: Var
     return;
   }
   const isPossible = object.kind === 'newObject' && isExtensible(object) && !isOfError(object, key);
-  if (!isPossible || key === '__proto__') {
+  if (!isPossible) {
     throw new GraphBreak('object-write', `the property ${String(key)} is defined`);
   }
   setOwnProperty(t, object, key, value);

@@ -1,6 +1,8 @@
 import { fitsDevice } from '../../../runtime/program/fused/fits-device.ts';
 import { oneOp } from '../../../runtime/program/fused/staged-op.ts';
+import { ValueGroups } from '../../../runtime/program/memory-groups.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
+import { writtenOperands } from '../../../runtime/program/writes.ts';
 import { readIndices } from '../../programs/choices.ts';
 import type { PassContext, Staged } from '../facts/pass.ts';
 import { gradientSources } from './gradient-sources.ts';
@@ -134,6 +136,7 @@ class GroupWriter {
   /** For each value, the indices of the ops that name it. */
   readonly #readers = new Map<ValueId, number[]>();
   readonly #made = new Map<Group, ProgramOp>();
+  #memory: ValueGroups | null = null;
 
   constructor(program: Program, staying: ReadonlySet<ValueId>) {
     this.#program = program;
@@ -151,10 +154,12 @@ class GroupWriter {
   asOne(group: Group, done: ReadonlySet<number>): Group[] {
     const { ops, values } = this.#program;
     const isView = (index: number) => ops[index]!.op.kernel.kind === 'view';
-    const end = group.findLastIndex((index) => !isView(index)) + 1;
-    const kept = end === group.length ? group : group.slice(0, end);
+    const own = this.#withoutOuterViews(group);
+    const end = own.findLastIndex((index) => !isView(index)) + 1;
+    const kept = end === own.length ? own : own.slice(0, end);
     if (kept.filter((index) => !isView(index)).length < 2) return [];
     const parts = kept.map((index) => ops[index]!);
+    if (!this.#writesByOneName(parts)) return [];
     const isDone = kept.some((index) => done.has(index));
     if (isDone && this.#surelyFits(parts)) return [];
     const results = this.#resultsOf(kept);
@@ -173,7 +178,45 @@ class GroupWriter {
     return [kept];
   }
 
-  /** Whether the device can bind all values that the parts name: a fused op names no more. */
+  /**
+   * The group without views of values that it doesn't make, as parts of larger groups may have: such a view, as a
+   * result, would be memory that no part writes. It stays an op of its own, which reads no data.
+   */
+  #withoutOuterViews(group: Group): Group {
+    const { ops } = this.#program;
+    const made = new Set<ValueId>();
+    const own = group.filter((index) => {
+      const { op, inputs, outputs } = ops[index]!;
+      if (op.kernel.kind === 'view' && !made.has(inputs[0]!)) return false;
+      for (const id of outputs) made.add(id);
+      return true;
+    });
+    return own.length === group.length ? group : own;
+  }
+
+  /** Whether the parts name what they write by one value: elements that they write are those that they read. */
+  #writesByOneName(parts: readonly ProgramOp[]): boolean {
+    const written = parts.flatMap((part) => writtenOperands(part).map((i) => part.inputs[i]!));
+    if (written.length === 0) return true;
+    this.#memory ??= new ValueGroups(this.#program.ops, 'memory');
+    const memory = this.#memory;
+    const base = new Map<ValueId, ValueId>();
+    const nameOf = new Map<ValueId, ValueId>(
+      written.map((id): [ValueId, ValueId] => [memory.of(id), id]),
+    );
+    for (const { op, inputs, outputs } of parts) {
+      if (op.kernel.kind === 'view') base.set(outputs[0]!, base.get(inputs[0]!) ?? inputs[0]!);
+    }
+    const named = (id: ValueId) => base.get(id) ?? id;
+    return parts.every(({ inputs, outputs }) =>
+      [...inputs, ...outputs].every((id) => {
+        const name = nameOf.get(memory.of(id));
+        return name === undefined || named(name) === named(id);
+      }),
+    );
+  }
+
+  /** Whether the device binds all values that the parts name: one op of them names no more. */
   #surelyFits(parts: readonly ProgramOp[]): boolean {
     const named = new Set(parts.flatMap(({ inputs, outputs }) => [...inputs, ...outputs]));
     const [first] = named;

@@ -1,3 +1,4 @@
+import { bytesOf } from '../../../runtime/program/value-bytes.ts';
 import type { Candidate, Cost } from './choice.ts';
 import { Evictions } from './evictions.ts';
 import type { ForwardFacts } from './forward-facts.ts';
@@ -33,6 +34,8 @@ export class Candidates {
   readonly #leastOfSegments: number;
   readonly #evictions: Evictions;
   readonly #kept: KeptChoices;
+  /** No candidate needs less, by the given measure. */
+  readonly #least: number;
   #cheapest: readonly Candidate[] | undefined;
   #inSegments: readonly Candidate[] | undefined;
 
@@ -41,10 +44,16 @@ export class Candidates {
     this.#leastOfSegments = leastOfSegments * facts.forwardWork;
     this.#evictions = new Evictions(uses, costOf);
     this.#kept = new KeptChoices(facts, costOf);
+    const { program } = facts;
+    const donated = uses.donated.reduce((sum, id) => sum + bytesOf(program.values, id), 0);
+    this.#least = costOf({ ...program, ops: [] }) - donated + uses.atLeast;
   }
 
   /** Candidates that need at most `bytes`, by the given measure, and less than `below` arithmetic, cheapest first. */
   *within(bytes: number, below: number): Generator<Candidate> {
+    // Choices by segments leave out what is among these.
+    this.#cheapest ??= this.#kept.cheapest();
+    if (bytes < this.#least) return;
     const evictions = this.#evictions;
     const limit = (bytes - evictions.above) * reordered;
     let level = limit > 0 ? Math.max(1, Math.ceil(evictions.levelOf(limit))) : evictions.count;
@@ -56,7 +65,6 @@ export class Candidates {
       queue.sort(byWork);
       for (const each of more) known.add(each);
     };
-    this.#cheapest ??= this.#kept.cheapest();
     add(this.#cheapest);
     for (;;) {
       const least = queue[0]?.work ?? Number.POSITIVE_INFINITY;

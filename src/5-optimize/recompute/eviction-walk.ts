@@ -20,7 +20,8 @@ export interface EvictionCost {
 /** Receives the ops of a walk in order, by index: those of the program, and those that run again. */
 export interface WalkListener {
   readonly run: (index: number) => void;
-  readonly again: (index: number) => void;
+  /** `isThere`: whether a memory is live before the op runs. */
+  readonly again: (index: number, isThere: (id: ValueId) => boolean) => void;
 }
 
 const unheard: WalkListener = { run: () => {}, again: () => {} };
@@ -38,6 +39,7 @@ export function walkEvicting(
 ): EvictionCost | null {
   const { isView, reads, readsAndMakes, work } = uses;
   const pressure = new Pressure(uses, policy);
+  const isThere = (id: ValueId) => pressure.isThere(id);
   const cost = { ops: 0, work: 0, hash: 0 };
   for (let index = 0; index < reads.length; index++) {
     if (isView[index] === 0) {
@@ -62,8 +64,8 @@ export function walkEvicting(
     });
     for (const id of reads[index]!) lastUse.set(id, missing.length);
     missing.forEach((each, i) => {
+      listener.again(each, isThere);
       pressure.run(each, index, (id) => (lastUse.get(id) ?? -1) > i);
-      listener.again(each);
       cost.ops++;
       cost.work += work[each]!;
       cost.hash = mixed(mixed(cost.hash, index), each);

@@ -59,7 +59,7 @@ export class Evictions {
     this.#stride = Math.ceil(Math.log(luck) / Math.log(grid.ratio));
     this.#top = walkEvicting(uses, { bytes: never, patience: 0, seeds: [] })!.peak;
     this.above = costOf(program) - this.#top;
-    this.count = Math.max(0, Math.ceil(this.levelOf(leastLimit(uses))));
+    this.count = Math.max(0, Math.ceil(this.levelOf(Math.max(1, uses.mostOfAnOp))));
   }
 
   /** The level of a limit in the grid. */
@@ -125,15 +125,4 @@ export class Evictions {
   #walk(policy: EvictionPolicy) {
     return walkEvicting(this.#uses, policy, mostWork * this.#uses.facts.forwardWork);
   }
-}
-
-/** The most bytes that one op needs for its operands and scratch memory. */
-function leastLimit({ reads, bytes, scratch, maker }: MemoryUses): number {
-  let most = 1;
-  reads.forEach((ids, index) => {
-    const own = ids.filter((id) => maker[id] !== -1);
-    const sum = own.reduce((before, id) => before + bytes[id]!, scratch[index]!);
-    most = Math.max(most, sum);
-  });
-  return most;
 }

@@ -49,18 +49,21 @@ export class MemoryUses {
   readonly evictableAfter: Float64Array;
   /** By memory: 1 if the caller gets it. */
   readonly isOutput: Uint8Array;
+  /** Values inside of fused ops take none of the bytes. */
+  readonly #isFused: boolean;
 
   constructor(
     facts: ForwardFacts,
     footprintOf: (op: ProgramOp) => Footprint,
     donated: Iterable<ValueId> = [],
-    inner: (root: ValueId) => boolean = () => false,
+    inner?: (root: ValueId) => boolean,
   ) {
     const { ops, values } = facts.program;
     const once = (ids: readonly ValueId[]) => [...new Set(ids.map((id) => facts.rootOf(id)))];
     const isView = ({ op }: ProgramOp) => op.kernel.kind === 'view';
     const footprints = ops.map(footprintOf);
     this.facts = facts;
+    this.#isFused = inner !== undefined;
     this.donated = [...donated];
     this.reads = ops.map((op, i) => (isView(op) ? [] : once(footprints[i]!.reads)));
     this.makes = ops.map((op) => (isView(op) ? [] : op.outputs));
@@ -75,7 +78,7 @@ export class MemoryUses {
     const readers: number[][] = values.map(() => []);
     ops.forEach((_, index) => {
       this.makes[index]!.forEach((id, i) => {
-        this.bytes[id] = inner(id) ? 0 : footprints[index]!.bytes[i]!;
+        this.bytes[id] = inner?.(id) ? 0 : footprints[index]!.bytes[i]!;
         this.maker[id] = index;
       });
       for (const id of this.reads[index]!) readers[id]!.push(index);
@@ -99,5 +102,30 @@ export class MemoryUses {
       const held = isView(ops[index]!) ? once(ops[index]!.outputs) : this.reads[index]!;
       for (const id of held) if (this.evictableAfter[id]! < index) this.evictableAfter[id] = index;
     }
+  }
+
+  /** Bytes of the operands and the scratch memory of the op that has most. */
+  get mostOfAnOp(): number {
+    let most = 0;
+    this.reads.forEach((ids, index) => {
+      const own = ids.filter((id) => this.maker[id] !== -1);
+      const sum = own.reduce((before, id) => before + this.bytes[id]!, this.scratch[index]!);
+      most = Math.max(most, sum);
+    });
+    return most;
+  }
+
+  /**
+   * Bytes that are live at once in any order of the ops, whichever of them run twice, beside memory that was there
+   * before: those that the caller gets, or those of one op. Ops that run twice may be fused with others, and then no op has
+   * these operands.
+   */
+  get atLeast(): number {
+    const { bytes, isOutput, maker } = this;
+    let handedOut = 0;
+    for (let id = 0; id < bytes.length; id++) {
+      if (isOutput[id] === 1 && maker[id] !== -1) handedOut += bytes[id]!;
+    }
+    return this.#isFused ? handedOut : Math.max(handedOut, this.mostOfAnOp);
   }
 }

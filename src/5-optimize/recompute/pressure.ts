@@ -1,3 +1,4 @@
+import { invariant } from '../../../runtime/errors/invariant.ts';
 import type { ValueId } from '../../../runtime/program/program.ts';
 import type { Field } from '../../../runtime/save/file/field.ts';
 import { type MemoryUses, never } from './memory-uses.ts';
@@ -76,11 +77,12 @@ export class Pressure {
 
   /** The ops to rerun for these memories, in order. */
   missingFor(ids: readonly ValueId[]): readonly number[] {
-    const { maker, reads } = this.#uses;
+    const { maker, reads, evictableAfter } = this.#uses;
     const found = new Set<number>();
     const pending = [...ids];
     for (let id = pending.pop(); id !== undefined; id = pending.pop()) {
       if (this.isThere(id) || found.has(maker[id]!)) continue;
+      invariant(evictableAfter[id] !== never, 'a value that cannot be recomputed was evicted');
       found.add(maker[id]!);
       pending.push(...reads[maker[id]!]!);
     }
@@ -106,13 +108,14 @@ export class Pressure {
           !isHeld(each) &&
           this.isDead(each, time),
       );
-      if (own === undefined) needed += bytes[id]!;
-      else taken.push(own);
+      needed += bytes[id]!;
+      if (own !== undefined) taken.push(own);
     });
+    // Before others are evicted: none of them can be recomputed from what is overwritten now.
+    for (const id of taken) this.#remove(id);
     const reads = this.#uses.reads[index]!;
     this.#evict(this.#policy.bytes - needed, time, (id) => isHeld(id) || reads.includes(id));
     this.peak = Math.max(this.peak, this.#bytes + needed);
-    for (const id of taken) this.#remove(id);
     for (const id of outputs) this.#add(id);
   }
 

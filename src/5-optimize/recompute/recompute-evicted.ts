@@ -5,7 +5,7 @@ import { walkEvicting } from './eviction-walk.ts';
 import type { MemoryUses } from './memory-uses.ts';
 import type { EvictionPolicy } from './pressure.ts';
 import type { Recomputed } from './recompute-in-backward.ts';
-import { runAgain } from './run-again.ts';
+import { runAgain, runFromSecond, secondResult } from './run-again.ts';
 
 /**
  * In: a program, and a policy. Out: the same program, with values evicted by the policy and recomputed before each
@@ -51,17 +51,26 @@ class Writer {
     this.#result.push(isSame ? op : { ...op, inputs });
   };
 
-  readonly again = (index: number): void => {
-    const op = this.#uses.facts.program.ops[index]!;
+  readonly again = (index: number, isThere: (id: ValueId) => boolean): void => {
+    const { facts } = this.#uses;
+    const op = facts.program.ops[index]!;
     const inputs = this.#operandsOf(op);
-    const outputs = op.outputs.map((id) => {
-      const made = this.#define(id);
-      this.#now.set(id, made);
-      this.recomputed.add(id);
-      return made;
-    });
+    const second = secondResult(index, facts);
+    if (second !== undefined && isThere(second)) {
+      const known = this.#present(second);
+      this.#result.push(runFromSecond(op, inputs, known, this.#recompute(op.outputs[0]!)));
+      return;
+    }
+    const outputs = op.outputs.map((id) => this.#recompute(id));
     this.#result.push(runAgain(op, inputs, outputs));
   };
+
+  #recompute(id: ValueId): ValueId {
+    const made = this.#define(id);
+    this.#now.set(id, made);
+    this.recomputed.add(id);
+    return made;
+  }
 
   #define(like: ValueId): ValueId {
     return (this.#values.push(this.#values[like]!) - 1) as ValueId;

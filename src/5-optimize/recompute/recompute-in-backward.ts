@@ -3,7 +3,7 @@ import type { TensorMeta } from '../../../runtime/device/tensor-meta.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import { type ForwardFacts, isComputedFrom } from './forward-facts.ts';
 import { opWork } from './op-work.ts';
-import { runAgain } from './run-again.ts';
+import { runAgain, runFromSecond, secondResult } from './run-again.ts';
 import { validity } from './validity.ts';
 
 /** A program whose backward recomputes some values of forward. */
@@ -83,7 +83,7 @@ class Rewriter {
   #makeMissing(id: ValueId, at: number): readonly ValueId[] {
     return this.#missingFor(id, at).flatMap((index) => {
       const definition = this.#program.ops[index]!;
-      this.#make(definition, at);
+      this.#make(index, at);
       return definition.outputs;
     });
   }
@@ -119,19 +119,31 @@ class Rewriter {
     return [...found].sort((a, b) => a - b);
   }
 
-  #make(definition: ProgramOp, at: number): void {
+  #make(index: number, at: number): void {
+    const definition = this.#program.ops[index]!;
     const inputs = definition.inputs.map((id, i) => {
       return isComputedFrom(definition, i) && this.#isMadeAgain(id, at) ? this.#again.get(id)! : id;
     });
-    const outputs = definition.outputs.map((id) => {
+    const second = this.#presentSecond(index, at);
+    const define = (id: ValueId): ValueId => {
       const made = (this.#values.push(this.#values[id]!) - 1) as ValueId;
       this.#again.set(id, made);
       this.#madeAgain.add(id);
       return made;
-    });
-    const op = runAgain(definition, inputs, outputs);
+    };
+    const op =
+      second === undefined
+        ? runAgain(definition, inputs, definition.outputs.map(define))
+        : runFromSecond(definition, inputs, second, define(definition.outputs[0]!));
     this.#result.push(op);
     if (definition.op.kernel.kind !== 'view') this.#ops++;
     this.#work += opWork(op, this.#values);
+  }
+
+  /** What represents the second result of an op, if that is there and the first can be recomputed from it. */
+  #presentSecond(index: number, at: number): ValueId | undefined {
+    const second = secondResult(index, this.#facts);
+    if (second === undefined || !this.#isMadeAgain(second, at)) return second;
+    return this.#again.get(second);
   }
 }

@@ -7,11 +7,11 @@ import type { Steps } from '../../programs/steps.ts';
 import { fusedForm } from '../fuse/fused-form.ts';
 import { productsReadApart, slicedApart } from './read-apart.ts';
 import { findRegion, type SlicePlan } from './region.ts';
-import { roughTime } from './rough-time.ts';
+import { isNoSlower, type RoughTimes, roughTimes } from './rough-time.ts';
 import { splitsAny } from './rules.ts';
 import { writeSlices } from './write-slices.ts';
 
-/** Rough bytes or time of a program, for comparing candidates. */
+/** Bytes that a program needs, roughly: what is compared when a choice is made. */
 export type Cost = (program: Program) => number;
 
 /** The number of parts is doubled while that saves at least this share: every part costs time. */
@@ -43,7 +43,7 @@ export function* chooseSlices(
   program: Program,
   costOf: Cost,
   mayBeSlower = true,
-  { timeOf = fusedTime, choices = Choices.none(), most = mostOps, enough = 0 }: SliceOptions = {},
+  { timesOf = fusedTimes, choices = Choices.none(), most = mostOps, enough = 0 }: SliceOptions = {},
 ): Steps<Program> {
   if (!isTrainingStep(program) || !sumsInBlocks(program)) return program;
   const known = choices.of('slices', (choice) => knownSlices(program, choice, most));
@@ -52,7 +52,7 @@ export function* chooseSlices(
   const cost = costOf(program);
   let best = program;
   if (cost >= leastBytes && cost > enough) {
-    const isFastEnough = mayBeSlower ? () => true : noSlowerThan(program, timeOf);
+    const isFastEnough = mayBeSlower ? () => true : noSlowerThan(program, timesOf);
     const search = { costOf, isFastEnough, taken, splitsBlocks: mayBeSlower, most, enough };
     const batch = yield* sliceBatch(program, cost, search);
     const [whole, needed] = yield* sliceReadApart(...batch, search);
@@ -70,7 +70,7 @@ export interface SliceOptions {
    * save bytes are used.
    */
   readonly enough?: number;
-  readonly timeOf?: Cost;
+  readonly timesOf?: (program: Program) => RoughTimes;
   readonly choices?: Choices | undefined;
 }
 
@@ -135,24 +135,29 @@ interface Search {
 /** The model's tolerance: candidates that it finds equally fast may be slower by this share. */
 const roughness = 0.02;
 
-/** The time of a program in its fused form: a chain is one launch, and so is each of its parts. */
-function fusedTime(program: Program): number {
-  return roughTime(fusedForm(program, new Set(program.outputs)));
+/**
+ * The times of a program in its fused form, since parts of a chain are one launch each where the whole chain is one,
+ * too.
+ */
+function fusedTimes(program: Program): RoughTimes {
+  return roughTimes(fusedForm(program, new Set(program.outputs)));
 }
 
-/** Whether a candidate is no slower than the best one, and than the program without slices. */
-function noSlowerThan(original: Program, modelled: Cost): Search['isFastEnough'] {
-  const times = new Map<Program, number>();
-  const timeOf = (program: Program): number => {
-    const known = times.get(program);
-    if (known !== undefined) return known;
-    const time = modelled(program);
-    times.set(program, time);
-    return time;
+/** Whether a candidate is no slower than the best one, and faster than the program without slices. */
+function noSlowerThan(
+  original: Program,
+  modelled: (program: Program) => RoughTimes,
+): Search['isFastEnough'] {
+  const known = new Map<Program, RoughTimes>();
+  const timesOf = (program: Program): RoughTimes => {
+    const times = known.get(program) ?? modelled(program);
+    known.set(program, times);
+    return times;
   };
   return (candidate, best) => {
-    const ceiling = timeOf(original) * (1 - roughness);
-    return timeOf(candidate) <= Math.min(ceiling, timeOf(best));
+    const whole = timesOf(original);
+    const times = timesOf(candidate);
+    return isNoSlower(times, whole, 1 - roughness) && isNoSlower(times, timesOf(best));
   };
 }
 

@@ -16,28 +16,47 @@ const cacheBytes = 1 << 20;
 const halfRate = [6, 12, 16] as const;
 
 /**
+ * Numbers of threads that times are estimated for. A plan doesn't depend on how many there are where it is made, nor is
+ * it planned again where it is loaded.
+ */
+const threadCounts = [1, 2, 8] as const;
+/** Nanoseconds of work that are worth a part of their own. */
+const leastPart = 7500;
+/** Several threads read the memory this much faster than one. */
+const sharedMemory = 1.5;
+
+/** Nanoseconds that a program takes, for each of several numbers of threads. */
+export type RoughTimes = readonly number[];
+
+/** Whether a program takes at most `share` of another one's time, on any number of threads. */
+export function isNoSlower(times: RoughTimes, than: RoughTimes, share = 1): boolean {
+  return times.every((time, i) => time <= than[i]! * share);
+}
+
+/**
  * Nanoseconds that a program takes on a CPU, roughly: good to compare two programs that compute the same. A launch
  * has its price, products run at a rate that depends on their shape, everything else at that of the memory, or of
- * the cache where the bytes were touched lately.
+ * the cache where the bytes were touched lately. Threads share the work of a launch that is worth it.
  */
-export function roughTime({ ops, values }: Program): number {
+export function roughTimes({ ops, values }: Program): RoughTimes {
   const roots = new Map<ValueId, ValueId>();
   /** Bytes that had been touched when the memory was, the last time. */
   const touched = new Map<ValueId, number>();
   let clock = 0;
-  let time = 0;
+  const times = threadCounts.map(() => 0);
   const bytesOf = (id: ValueId) => {
     const { shape, dtype } = values[id]!;
     return sizeOf(shape) * dtypes[dtype].bytes;
   };
-  const touch = (id: ValueId): number => {
+  /** Nanoseconds that one thread takes for the bytes of a value, and whether they come from the memory. */
+  const touch = (id: ValueId): readonly [nanoseconds: number, isCached: boolean] => {
     const root = roots.get(id) ?? id;
     const bytes = bytesOf(id);
     const before = touched.get(root);
     const isCached = before !== undefined && clock - before <= cacheBytes;
     clock += bytes;
     touched.set(root, clock);
-    return bytes / (isCached ? cachedRate : memoryRate);
+    return [bytes / (isCached ? cachedRate : memoryRate), isCached];
   };
   for (const op of ops) {
     const { inputs, outputs } = op;
@@ -45,11 +64,21 @@ export function roughTime({ ops, values }: Program): number {
       roots.set(outputs[0]!, roots.get(inputs[0]!) ?? inputs[0]!);
       continue;
     }
-    let moving = 0;
-    for (const id of new Set([...inputs, ...outputs])) moving += touch(id);
-    time += launchTime + Math.max(moving, arithmeticTime(op, values));
+    let [cached, moved] = [0, 0];
+    for (const id of new Set([...inputs, ...outputs])) {
+      const [nanoseconds, isCached] = touch(id);
+      if (isCached) cached += nanoseconds;
+      else moved += nanoseconds;
+    }
+    const arithmetic = arithmeticTime(op, values);
+    const work = Math.max(cached + moved, arithmetic);
+    for (const [i, threads] of threadCounts.entries()) {
+      const parts = Math.max(1, Math.min(threads, Math.floor(work / leastPart)));
+      const moving = cached / parts + moved / Math.min(parts, sharedMemory);
+      times[i]! += launchTime + Math.max(moving, arithmetic / parts);
+    }
   }
-  return time;
+  return times;
 }
 
 function arithmeticTime(op: ProgramOp, values: Program['values']): number {

@@ -1,7 +1,7 @@
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import type { ControlMemory } from '../control/control-memory.ts';
 import { AccessOrder, EarlierOps } from './accesses.ts';
-import { handedOn } from './control-effects.ts';
+import { handedOn, mayRefuse } from './control-effects.ts';
 import { type Lists, ListsBuilder } from './lists.ts';
 import { movableOps } from './movable.ts';
 import { factsOf, type OpFacts } from './op-facts.ts';
@@ -182,9 +182,9 @@ class GraphBuilder {
     }
     const facts = factsOf(op, this.#program.values);
     this.#facts.push(facts);
-    const { data, isWritten, mayRefuse, touched } = facts;
+    const { data, isWritten } = facts;
     for (let i = 0; i < data.length; i++) {
-      const storage = this.#storageOf[data[i]!]!;
+      const storage = this.#storageOf[op.inputs[data[i]!]!]!;
       if (isWritten[i]) this.#accesses.write(storage, index, earlier);
       else this.#accesses.read(storage, index, earlier);
     }
@@ -193,12 +193,13 @@ class GraphBuilder {
     for (const id of undone?.inputs ?? none) {
       this.#accesses.read(this.#storageOf[id]!, index, earlier);
     }
-    if (mayRefuse) this.#accesses.refuse(index, earlier);
+    if (mayRefuse(op)) this.#accesses.refuse(index, earlier);
     const first = op.again === undefined ? -1 : this.#definer[op.again]!;
     if (first >= 0) earlier.add(first);
     this.#before.endList();
     this.#define(op, index, facts);
-    for (const id of touched) this.#touches.addOnce(this.#storageOf[id]!);
+    for (const at of data) this.#touches.addOnce(this.#storageOf[op.inputs[at]!]!);
+    for (const id of op.outputs) this.#touches.addOnce(this.#storageOf[id]!);
     if (undone) {
       for (const id of this.#heldBy(op.inputs[0]!)) this.#touches.addOnce(this.#storageOf[id]!);
     }
@@ -257,9 +258,10 @@ class GraphBuilder {
 
   #reusable(pinned: Uint8Array): Lists {
     const lists = new ListsBuilder();
-    for (const { overwritten, bytes } of this.#facts) {
-      for (const id of this.#options.reuse ? overwritten : none) {
-        const storage = this.#storageOf[id]!;
+    for (let op = 0; op < this.#facts.length; op++) {
+      const { overwritten, bytes } = this.#facts[op]!;
+      for (const at of this.#options.reuse ? overwritten : none) {
+        const storage = this.#storageOf[this.#moving[op]!.inputs[at]!]!;
         const isWhole = this.#bytes[storage] === bytes[0];
         if (isWhole && this.#exclusive[storage] && !pinned[storage]) lists.addOnce(storage);
       }

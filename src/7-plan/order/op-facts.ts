@@ -1,42 +1,61 @@
 import { mayOverwrite, operandUse } from '../../../runtime/device/kernel-op.ts';
 import { isContiguousMeta, type TensorMeta } from '../../../runtime/device/tensor-meta.ts';
-import type { ProgramOp, ValueId, ValueTable } from '../../../runtime/program/program.ts';
+import type { ProgramOp, ValueTable } from '../../../runtime/program/program.ts';
 import { bytesOf, scratchBytesOf } from '../../../runtime/program/value-bytes.ts';
 import { writtenOperands } from '../../../runtime/program/writes.ts';
 import { sameShape } from '../../../runtime/spec/shape.ts';
-import { mayRefuse, writesInside } from './control-effects.ts';
+import { writesInside } from './control-effects.ts';
 
-/** The memory that an op uses, independent of its surroundings. */
+/** The memory that an op uses, whatever is around it: what ops have in common that run again on other names of it. */
 export interface OpFacts {
-  /** Operands whose data the op reads or writes, in order. */
-  readonly data: readonly ValueId[];
+  /** Positions of the operands whose data it reads or writes. */
+  readonly data: readonly number[];
   /** Whether the op writes each of them. */
   readonly isWritten: readonly boolean[];
-  /** The same operands, and the op's results. */
-  readonly touched: readonly ValueId[];
-  /** Operands whose memory the only result may take over if nothing else holds it. */
-  readonly overwritten: readonly ValueId[];
-  readonly mayRefuse: boolean;
+  /** Positions of the operands whose memory the only result may take if nothing else holds it. */
+  readonly overwritten: readonly number[];
   /** Bytes of each result. */
   readonly bytes: readonly number[];
   readonly scratch: number;
 }
 
 interface Known {
+  readonly op: ProgramOp;
   readonly metas: readonly TensorMeta[];
   readonly facts: OpFacts;
 }
 
 /** Candidate programs have most of their ops in common. */
 const known = new WeakMap<ProgramOp, Known>();
+/** By the first result: where an op runs again, it makes a value of the same meta. */
+const knownByResult = new WeakMap<TensorMeta, Known>();
 
 export function factsOf(op: ProgramOp, values: ValueTable): OpFacts {
   const existing = known.get(op);
   if (existing && hasMetas(op, values, existing.metas)) return existing.facts;
+  const [result] = op.outputs;
+  const found =
+    (result !== undefined && knownLike(op, values, values[result]!)) || made(op, values);
+  known.set(op, found);
+  if (result !== undefined) knownByResult.set(values[result]!, found);
+  return found.facts;
+}
+
+function knownLike(op: ProgramOp, values: ValueTable, result: TensorMeta): Known | undefined {
+  const like = knownByResult.get(result);
+  if (!like) return undefined;
+  const isLike =
+    like.op.op === op.op &&
+    like.op.attrs === op.attrs &&
+    like.op.regions === op.regions &&
+    like.op.inputs.length === op.inputs.length &&
+    hasMetas(op, values, like.metas);
+  return isLike ? like : undefined;
+}
+
+function made(op: ProgramOp, values: ValueTable): Known {
   const metas = [...op.inputs, ...op.outputs].map((id) => values[id]!);
-  const facts = findFacts(op, values);
-  known.set(op, { metas, facts });
-  return facts;
+  return { op, metas, facts: findFacts(op, values) };
 }
 
 /** A different value table may give the same ids other layouts. */
@@ -56,34 +75,31 @@ function findFacts(op: ProgramOp, values: ValueTable): OpFacts {
   const { inputs, outputs } = op;
   const writes = writesInside(op);
   const written = writtenOperands(op);
-  const numbers = inputs.flatMap((_, i) => (operandUse(op.op, i) === 'data' ? [i] : []));
-  const data = numbers.map((i) => inputs[i]!);
+  const data = inputs.flatMap((_, i) => (operandUse(op.op, i) === 'data' ? [i] : []));
   return {
     data,
-    isWritten: numbers.map((i) => writes || written.includes(i)),
-    touched: [...new Set([...data, ...outputs])],
+    isWritten: data.map((i) => writes || written.includes(i)),
     overwritten: overwrittenBy(op, values),
-    mayRefuse: mayRefuse(op),
     bytes: outputs.map((id) => bytesOf(values, id)),
     scratch: scratchBytesOf(values, op),
   };
 }
 
-/** Decides as the planner does, except for what depends on the order and on other owners. */
-function overwrittenBy({ op, inputs, outputs }: ProgramOp, values: ValueTable): ValueId[] {
+/** As the planner decides, but for what depends on the order and on other owners. */
+function overwrittenBy({ op, inputs, outputs }: ProgramOp, values: ValueTable): number[] {
   if (op.inPlace || op.kernel.kind === 'view' || outputs.length !== 1) return [];
   const [output] = outputs;
   const { shape, dtype, device } = values[output!]!;
   const bytes = bytesOf(values, output!);
-  return inputs.filter((id, i) => {
-    if (!mayOverwrite(op, i, device, 0)) return false;
+  return inputs.flatMap((id, i) => {
+    if (!mayOverwrite(op, i, device, 0)) return [];
     const meta = values[id]!;
-    return (
+    const isLike =
       bytes > 0 &&
       meta.offset === 0 &&
       device.elementBytes(meta.dtype) === device.elementBytes(dtype) &&
       sameShape(meta.shape, shape) &&
-      isContiguousMeta(meta)
-    );
+      isContiguousMeta(meta);
+    return isLike ? [i] : [];
   });
 }

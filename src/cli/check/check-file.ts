@@ -23,6 +23,7 @@ interface CheckOptions {
 export async function checkFile(file: string, options: CheckOptions): Promise<void> {
   const calls = wholeNumber('--calls', options.calls);
   const seconds = wholeNumber('--seconds', options.seconds);
+  const modes = modesNamed(options.modes);
   const { name, inputs } = await loadFunction(file, options.function);
   await inputs(); // what it rejects is rejected here, once
   const request = { file: resolve(file), function: name, calls };
@@ -33,7 +34,6 @@ export async function checkFile(file: string, options: CheckOptions): Promise<vo
     process.stdout.write(`${thrown.length} of ${plural(calls, 'call')} throw ${thrown[0]}\n\n`);
   }
   const different: { mode: Mode; difference: ModeDifference }[] = [];
-  const modes = modesNamed(options.modes);
   const width = Math.max(...modes.map(({ name }) => name.length));
   for (const mode of modes) {
     const verdict = await judge(request, mode, expected);

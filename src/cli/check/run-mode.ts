@@ -52,8 +52,8 @@ export async function runMode(request: ModeRequest): Promise<ModeReport> {
       const result: unknown = await run(args);
       // Each program runs once with its first plan, then with the final one.
       await captured?.ready();
-      for (const tensor of tensorsIn(result)) differentiate(tensor);
-      rounds.push({ arguments: args, result });
+      const errors = Array.from(tensorsIn(result), errorOfBackward).filter(Boolean);
+      rounds.push({ arguments: args, result, errors });
     } catch (error) {
       if (isVerdict(error)) failed = { name: error.name, message: error.message };
       rounds.push({ arguments: args, thrown: error });
@@ -86,10 +86,19 @@ function isVerdict(error: unknown): error is Error {
   );
 }
 
-/** Computes gradients, which are compared, too. */
-function differentiate(tensor: Tensor): void {
-  if (!gradEnabled() || !tensor.requiresGrad || !tensor.gradEdge) return;
-  tensor.sum().backward(undefined, { retainGraph: true });
+/**
+ * Gradients are part of what is compared. A step that runs backward itself has freed the graph of its loss: that
+ * error is compared, too, and the call has not failed.
+ */
+function errorOfBackward(tensor: Tensor): unknown {
+  if (!gradEnabled() || !tensor.requiresGrad || !tensor.gradEdge) return null;
+  try {
+    tensor.sum().backward(undefined, { retainGraph: true });
+    return null;
+  } catch (error) {
+    if (isVerdict(error)) throw error;
+    return error;
+  }
 }
 
 function* tensorsIn(value: unknown, met = new Set<unknown>()): Generator<Tensor> {

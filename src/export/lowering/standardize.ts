@@ -58,12 +58,26 @@ function weightGradient<V extends TargetValue>(
   return to.reshape(groups.sum(to.binary('multiply', inView(dy), out), dims), outputs[0]!.shape);
 }
 
-/** The gradients of standardizing groups, for an engine that can compute on groups. */
-export function standardizeGradients<V extends TargetValue, C extends Call<V>>(
+/** Standardizes by known statistics, weights and biases included. */
+function byStats<V extends TargetValue>(call: Call<V>, groups: GroupArithmetic<V>): V {
+  const { to, inputs, outputs } = call;
+  const [given, stats, weight, bias] = inputs as [V, V, V?, V?];
+  const x = to.reshape(to.convert(given, stats.element), groups.view);
+  let { out } = standardized(to, x, stats, groups);
+  if (weight) out = to.binary('multiply', out, groups.weights(weight, out.element));
+  if (bias) out = to.binary('add', out, groups.weights(bias, out.element));
+  return to.convert(to.reshape(out, outputs[0]!.shape), given.element);
+}
+
+/** The ops that read the statistics of groups, for an engine that says how it computes on groups. */
+export function opsByStats<V extends TargetValue, C extends Call<V>>(
   groupsOf: (call: C) => GroupArithmetic<V>,
 ): Readonly<Record<string, (call: C) => V>> {
   const standardizeGrad = (call: C) => inputGradient(call, groupsOf(call));
+  const standardizeByStats = (call: C) => byStats(call, groupsOf(call));
   return {
+    standardizeByStats,
+    standardizeAffineByStats: standardizeByStats,
     standardizeGrad,
     standardizeAffineGrad: standardizeGrad,
     standardizeWeightGrad: (call) => {

@@ -14,7 +14,7 @@ interface Reader {
  * Patterns and flags of regular expressions are only scanned to their end: the engine that runs the text validates
  * them, which would be a fifth of the parser. (The published files omit it: `build/bundle.ts`.)
  */
-const Parser = acorn.Parser.extend((Base) => {
+export const Parser = acorn.Parser.extend((Base) => {
   const { parseYield } = Base.prototype as unknown as Reader;
   class Patched extends Base {}
   Object.assign(Patched.prototype, {

@@ -6,6 +6,7 @@ import {
   randn,
   save,
   seed,
+  stack,
   type Tensor,
   tensor,
   tidy,
@@ -177,13 +178,44 @@ const functions: Record<string, Fn> = {
   },
 };
 
+/** The same tensor is what a loop carries, and an element of a list. */
+const lists: Record<string, Fn> = {
+  'a list of what a loop carries': (x, y, n) => {
+    const out: Tensor[] = [];
+    let h = x;
+    for (let i = 0; i < n.itemSync(); i++) {
+      h = thrice(h, y).tanh();
+      out.push(h);
+    }
+    let r = y;
+    for (const each of out) r = inTurn(each, r).add(thrice(each, y)).tanh();
+    return inTurn(r, y);
+  },
+  'a list takes it before it is changed': (x, y, n) => {
+    const out: Tensor[] = [];
+    let h = x.mul(1.1);
+    for (let i = 0; i < n.itemSync(); i++) {
+      out.push(h);
+      h = thrice(h, y).tanh();
+    }
+    for (const each of out) h = inTurn(each, h).tanh();
+    return inTurn(h, y);
+  },
+};
+
 describe('full-graph/several-names', () => {
+  const all = { ...functions, ...lists };
   const inputs = given(0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3);
   it.each(Object.entries(functions))('%s', (_, fn) => {
     sameAsEager(fn, inputs);
   });
 
-  it.each(Object.entries(functions))('and as one part of a graph: %s', (_, fn) => {
+  it.each(Object.entries(lists))('%s', (_, fn) => {
+    const asks = 'the iteration itself asks whether there is one';
+    sameAsEager(fn, inputs, { never: [['no iteration', 'const each of out', asks]] });
+  });
+
+  it.each(Object.entries(all))('and as one part of a graph: %s', (_, fn) => {
     const graph = toStatic(fn, { fullGraph: true });
     const gradients = (call: Fn, make: () => unknown[]) =>
       tidy(() => {
@@ -200,7 +232,7 @@ describe('full-graph/several-names', () => {
     for (const make of inputs) expect(gradients(graph as Fn, make)).toEqual(gradients(fn, make));
   });
 
-  it.each(Object.entries(functions))('and where the function differentiates it: %s', (_, fn) => {
+  it.each(Object.entries(all))('and where the function differentiates it: %s', (_, fn) => {
     const step = (x: Tensor, y: Tensor, n: Tensor) => {
       const [a, b] = [x.detach().requiresGrad_(), y.detach().requiresGrad_()];
       (fn(a, b, n) as Tensor).add(a.mul(b)).sum().backward();
@@ -213,7 +245,7 @@ describe('full-graph/several-names', () => {
     expect(graph.stats()).toMatchObject({ graphs: 1, breaks: [] });
   });
 
-  it.each(Object.entries(functions))('and in a program from a file: %s', async (_, fn) => {
+  it.each(Object.entries(all))('and in a program from a file: %s', async (_, fn) => {
     const graph = toStatic(fn, { fullGraph: true });
     void graph(...(inputs[1]!() as Parameters<Fn>));
     const loaded = (await load(await save(graph))) as Fn;
@@ -230,6 +262,21 @@ describe('full-graph/several-names', () => {
         return found;
       });
     for (const make of inputs) expect(gradients(loaded, make)).toEqual(gradients(fn, make));
+  });
+
+  it('a list of what a loop carries is stacked', () => {
+    const fn: Fn = (x, y, n) => {
+      const out: Tensor[] = [];
+      let h = x;
+      for (let i = 0; i < n.itemSync() + 1; i++) {
+        out.push(h);
+        h = thrice(h, y).tanh();
+      }
+      return inTurn(stack(out).sum(0), h).add(inTurn(h, x));
+    };
+    sameAsEager(fn, inputs, {
+      never: [['no iteration', 'n.itemSync() + 1', 'there is always one']],
+    });
   });
 
   it('goes to the sum of its name in the plan, on the paths where it has one', () => {

@@ -112,6 +112,9 @@ export const pointwiseCases: Readonly<Record<string, readonly GradientCase[]>> =
   clampGrad: gradient('clamp', false),
   where: [
     on('clamped by tensors', [[2, 4], [4], [2, 1]], (x, low, high) => x!.clamp(low, high)),
+    on('entries filled, one of them twice', [[2, 3], []], (x, by) =>
+      x!.indexFill(1, tensor([2, 0, 2], { dtype: 'int32' }), by!),
+    ),
     on('interpolated', [[2, 3], [2, 3], [3]], (a, b, w) => ops.where(mask(), a!.lerp(b!, w!), a!)),
   ],
   maskedFill: [

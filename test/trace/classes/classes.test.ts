@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { breakGraph, type Tensor } from '../../../src/index.ts';
+import { expectOneGraph } from '../language/every-mode.ts';
 import { expectSameAsEager, values, weights } from '../same-as-eager.ts';
 
 /** Classes of one world: their static members are state. */
@@ -114,6 +115,33 @@ describe('trace/classes', () => {
       };
     });
     expect([stats.graphs, stats.breaks]).toEqual([1, []]);
+  });
+
+  it('assignments to super change the instance, or call the setter above', () => {
+    expectOneGraph(() => {
+      class Above {
+        level = 1;
+        declare added: number;
+        log: number[] = [];
+        set noted(value: number) {
+          this.log.push(value);
+        }
+      }
+      class Below extends Above {
+        change(x: Tensor): Tensor {
+          (super['level' as never] as number) = this.level + 1;
+          super.noted = this.level;
+          (super['added' as never] as number) = 3;
+          return x.mul(this.level + this.added);
+        }
+      }
+      const below = new Below();
+      return {
+        fn: (x: Tensor) => below.change(x),
+        args: () => [values([2])],
+        state: () => below,
+      };
+    });
   });
 
   it('hierarchies: super(), super methods and accessors, fields of each class, defaults', () => {

@@ -237,6 +237,38 @@ const inGraph: Readonly<Record<string, (x: Tensor) => unknown>> = {
     };
     return made.scale(x);
   },
+  'assignments to super, past and through setters': (x) => {
+    const log: unknown[] = [];
+    class Above extends Outer {
+      declare kept: number;
+      set noted(value: number) {
+        log.push(value, this.factor);
+      }
+    }
+    class Below extends Above {
+      override kept = 1;
+      set fresh(_value: number) {
+        log.push('not called');
+      }
+      change(t: Tensor): Tensor {
+        (super['kept' as never] as number) = 5;
+        super.noted = 7;
+        (super['fresh' as never] as number) = 8;
+        (super['factor' as never] as number) = 4;
+        return t.mul(this.kept + this.factor);
+      }
+    }
+    const below = new Below(3);
+    const base = { at: 1 };
+    const literal = {
+      __proto__: base,
+      move(t: Tensor): Tensor {
+        (super['at' as never] as Tensor) = t.mul(2);
+        return (this as never as { at: Tensor }).at.add(base.at);
+      },
+    };
+    return [below.change(x), literal.move(x), Object.keys(below), Object.keys(literal), log];
+  },
   'prototypes that are changed': (x) => {
     class Open {
       first(): number {

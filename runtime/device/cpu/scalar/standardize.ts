@@ -1,4 +1,5 @@
 import { sizeOf } from '../../../spec/shape.ts';
+import type { Operand } from '../../device.ts';
 import type { Attrs } from '../../kernel-op.ts';
 import type { TensorMeta } from '../../tensor-meta.ts';
 import { heap } from '../core/heap.ts';
@@ -30,42 +31,70 @@ export function groupsOf(attrs: Attrs): Groups {
   };
 }
 
-/** Sums are in double precision: one pass for the mean, one for the squared deviations. */
+/**
+ * Sums are in double precision: one pass for the mean, one for the squares around it. Both statistics are rounded to
+ * their dtype before anything is computed from them, so that whoever knows them finds the same results.
+ */
 export const standardize: KernelFactory = (inputs, [out], attrs) => {
-  const [x, weight, bias] = inputs;
+  const [x] = inputs;
   expectContiguous(...inputs, out!);
   const { dtype } = x!;
-  const { outer, groups, length, run } = groupsOf(attrs);
+  const { outer, groups, length } = groupsOf(attrs);
   const eps = attrs.eps as number;
   const centered = attrs.centered as boolean;
-  const weights = weight ? sizeOf(weight.shape) : 0;
   const count = outer * length;
-  return ([source, w, b], [target, stats]) => {
+  const scale = scaling(inputs, attrs);
+  return ([source, ...affine], [target, stats]) => {
     const data = heap.view(dtype);
     const from = indexOf(source!, dtype);
-    const to = indexOf(target!, dtype);
     const statsAt = indexOf(stats!, dtype);
-    const weightAt = w ? indexOf(w, dtype) : 0;
-    const biasAt = b && bias ? indexOf(b, dtype) : 0;
     for (let g = 0; g < groups; g++) {
       let sum = 0;
       for (let o = 0; centered && o < outer; o++) {
         const at = from + (o * groups + g) * length;
         for (let i = 0; i < length; i++) sum += data[at + i]!;
       }
-      const mean = sum / count;
+      data[statsAt + 2 * g] = centered ? sum / count : 0;
+      const mean = data[statsAt + 2 * g]!;
       let squares = 0;
       for (let o = 0; o < outer; o++) {
         const at = from + (o * groups + g) * length;
         for (let i = 0; i < length; i++) {
-          const distance = data[at + i]! - (centered ? mean : 0);
+          const distance = data[at + i]! - mean;
           squares += distance * distance;
         }
       }
-      const scale = 1 / Math.sqrt(squares / count + eps);
-      const shift = centered ? mean : 0;
-      data[statsAt + 2 * g] = shift;
-      data[statsAt + 2 * g + 1] = scale;
+      data[statsAt + 2 * g + 1] = 1 / Math.sqrt(squares / count + eps);
+    }
+    scale([source!, stats!, ...affine], target!);
+  };
+};
+
+export const standardizeByStats: KernelFactory = (inputs, [out], attrs) => {
+  const [x, , ...affine] = inputs;
+  expectContiguous(...inputs, out!);
+  const scale = scaling([x!, ...affine], attrs);
+  return (operands, [target]) => scale(operands, target!);
+};
+
+/** Computes (x − mean) · scale · weight + bias from (x, stats, weight?, bias?). */
+function scaling(
+  [x, weight]: readonly TensorMeta[],
+  attrs: Attrs,
+): (operands: readonly Operand[], target: Operand) => void {
+  const { dtype } = x!;
+  const { outer, groups, length, run } = groupsOf(attrs);
+  const weights = weight ? sizeOf(weight.shape) : 0;
+  return ([source, stats, w, b], target) => {
+    const data = heap.view(dtype);
+    const from = indexOf(source!, dtype);
+    const to = indexOf(target, dtype);
+    const statsAt = indexOf(stats!, dtype);
+    const weightAt = w ? indexOf(w, dtype) : 0;
+    const biasAt = b ? indexOf(b, dtype) : 0;
+    for (let g = 0; g < groups; g++) {
+      const shift = data[statsAt + 2 * g]!;
+      const scale = data[statsAt + 2 * g + 1]!;
       for (let o = 0; o < outer; o++) {
         const at = (o * groups + g) * length;
         if (weights === 0) {
@@ -91,7 +120,7 @@ export const standardize: KernelFactory = (inputs, [out], attrs) => {
       }
     }
   };
-};
+}
 
 /** dx = scale · (g − mean g − x̂ · mean(g · x̂)), with g = dy · weight and x̂ = (x − mean) · scale. */
 export const standardizeGrad: KernelFactory = (inputs, [out], attrs) => {

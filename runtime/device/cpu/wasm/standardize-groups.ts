@@ -118,6 +118,15 @@ function nextWeight(f: FunctionBuilder, which: Local, weights: Local): void {
  * `from` to `to`. `step` elements share one weight, or with `each` have one of their own.
  */
 export function standardizeGroups(f: FunctionBuilder): void {
+  standardized(f, false);
+}
+
+/** The same where `stats` are there already. */
+export function standardizeGroupsByStats(f: FunctionBuilder): void {
+  standardized(f, true);
+}
+
+function standardized(f: FunctionBuilder, isByStats: boolean): void {
   const [x, out, stats, weight, bias, group, end, groups, outer, length, run, weights, step, each] =
     f.params(14);
   const centered = f.param();
@@ -139,7 +148,7 @@ export function standardizeGroups(f: FunctionBuilder): void {
     });
   };
   const zero = f.local('f32');
-  f.while(op('i32.lt_s', get(group), get(end)), () => {
+  const findStatistics = (): void => {
     f.set(mean, get(zero));
     f.if(get(centered), () => {
       over(zero, 0);
@@ -148,9 +157,15 @@ export function standardizeGroups(f: FunctionBuilder): void {
     over(mean, 1);
     const variance = op('f64.add', op('f64.div', get(total), get(count)), get(eps));
     f.set(scale, op('f32.demote_f64', op('f64.div', f64(1), op('f64.sqrt', variance))));
-    f.set(statsAt, op('i32.add', get(stats), op('i32.shl', get(group), i32(3))));
     f.emit(store('f32.store', get(statsAt), get(mean)));
     f.emit(store('f32.store', get(statsAt), get(scale), 4));
+  };
+  f.while(op('i32.lt_s', get(group), get(end)), () => {
+    f.set(statsAt, op('i32.add', get(stats), op('i32.shl', get(group), i32(3))));
+    if (isByStats) {
+      f.set(mean, load('f32.load', get(statsAt)));
+      f.set(scale, load('f32.load', get(statsAt), 4));
+    } else findStatistics();
     forEachOuter(f, group, sizes, (place) => {
       f.if(
         get(each),

@@ -23,6 +23,7 @@ import {
   addWeightGradRows,
   standardizeGradGroups,
   standardizeGroups,
+  standardizeGroupsByStats,
   weightGradRuns,
 } from './standardize-groups.ts';
 
@@ -186,6 +187,7 @@ export const standardizeKernels = lazily(() =>
     gradEach,
     addWeightGrad,
     standardizeGroups,
+    standardizeGroupsByStats,
     standardizeGradGroups,
     addWeightGradRows,
     weightGradRuns,

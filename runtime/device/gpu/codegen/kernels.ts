@@ -71,6 +71,7 @@ export const gpuKernels: { readonly [K in Exclude<KernelName, HostKernel>]: Name
   resample: null,
   resampleGrad: null,
   standardize: null,
+  standardizeByStats: null,
   standardizeGrad: null,
   standardizeWeightGrad: null,
   addStandardizeWeightGrad: null,

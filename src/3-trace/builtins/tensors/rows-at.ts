@@ -41,11 +41,10 @@ export function rowsAt(
   }
   const isRow = fn === select || fn === methodNamed('select');
   const at = asNumber(t, place);
-  const taken: Taken = { axis, isRow };
   const operands = [tensor, at, isRow ? 1 : countOperand(t, count)];
-  const fits = t.perform<Tensor>(operands, (given) => noGrad(() => isInside(taken, given)));
+  const fits = t.perform<Tensor>(operands, (given) => noGrad(() => isInside(axis, given)));
   check(t, fits, true);
-  const index = t.perform<Tensor>(operands, (given) => noGrad(() => placesOf(taken, given)));
+  const index = t.perform<Tensor>(operands, (given) => noGrad(() => placesOf(axis, given)));
   const rows = t.perform<Tensor>([tensor, index], ([of, places]) =>
     indexSelect(of as Tensor, axis, places as Tensor),
   );
@@ -56,32 +55,29 @@ export function rowsAt(
   return result;
 }
 
-interface Taken {
-  readonly axis: number;
-  /** True for a single row, whose position counts from the end if negative. */
-  readonly isRow: boolean;
-}
-
 function countOperand(t: Tracer, count: Variable | undefined): unknown {
   if (count?.kind === 'symbolic') return sizeOperand(t, count);
   return Number(count && constantOf(t, count));
 }
 
-/** Returns whether the tensor has the given number of rows at the position. */
-function isInside({ axis, isRow }: Taken, given: readonly unknown[]): Tensor {
+/** Whether the tensor has the given number of rows at the place. */
+function isInside(axis: number, given: readonly unknown[]): Tensor {
   const [{ shape }, at, length] = given as [Tensor, Tensor, number];
-  const size = shape[axis]!;
   const { ge, le, eq, trunc, logicalAnd } = pointwise;
-  const inRange = logicalAnd(ge(at, isRow ? -size : 0), le(at, size - length));
+  const first = fromStart(at, shape[axis]!);
+  const inRange = logicalAnd(ge(first, 0), le(first, shape[axis]! - length));
   return logicalAnd(inRange, eq(at, trunc(at)));
 }
 
-/** Returns the row indices as int32, starting at 0. */
-function placesOf({ axis }: Taken, given: readonly unknown[]): Tensor {
+/** A negative place counts from the end. */
+const fromStart = (at: Tensor, size: number): Tensor =>
+  where(pointwise.lt(at, 0), pointwise.add(at, size), at);
+
+/** Their places as int32, from 0 on. */
+function placesOf(axis: number, given: readonly unknown[]): Tensor {
   const [{ shape }, at, length] = given as [Tensor, Tensor, number];
-  const { lt, add } = pointwise;
-  const first = reshape(where(lt(at, 0), add(at, shape[axis]!), at), [1]);
+  const first = reshape(fromStart(at, shape[axis]!), [1]);
   if (length === 1) return cast(first, 'int32');
   const offsets = deviceGuard(at.device, () => arange(0, length, 1, { dtype: 'float64' }));
-  return cast(add(offsets, first), 'int32');
+  return cast(pointwise.add(offsets, first), 'int32');
 }

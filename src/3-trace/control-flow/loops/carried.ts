@@ -1,10 +1,16 @@
 import { sameSpec } from '../../../../runtime/device/tensor-meta.ts';
+import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import type { Location } from '../../state/location.ts';
 import type { Tracer } from '../../state/tracer.ts';
+import type { Variable } from '../../variables/variable.ts';
 import { isSame } from '../merge/is-same.ts';
 import { columnOf, knownSizes, outerOf } from '../merge/leaves.ts';
 import type { Merged } from '../merge/phi-merger.ts';
 import type { Leaf } from '../numbers/leaf.ts';
+import { isWholeTensor } from '../numbers/whole-numbers.ts';
+
+/** The result of a return inside the loop is carried as a location of its own. */
+export const returnKey = 'return';
 
 /** A loop-carried location. Its values before and after an iteration are merged into one structure. */
 export interface Carried {
@@ -17,6 +23,42 @@ export interface CarriedLeaf {
   readonly leaf: Leaf;
   /** Equal in every attempt. */
   readonly key: string;
+}
+
+/** The leaves of all locations, in their order. */
+export function* leavesOf(
+  carried: ReadonlyMap<string, Carried>,
+  structureAt = ({ merged }: Carried): Merged => merged,
+): Generator<CarriedLeaf> {
+  for (const [key, each] of carried) {
+    for (const [i, leaf] of structureAt(each).leaves.entries()) yield { leaf, key: `${key} ${i}` };
+  }
+}
+
+/** Whether a carried number is an integer at the start of each iteration. */
+export function isWholeAtStart(
+  start: Tensor,
+  { leaf, key }: CarriedLeaf,
+  fractional: ReadonlySet<string>,
+): boolean {
+  return leaf.kind === 'number' && isWholeTensor(start) && !fractional.has(key);
+}
+
+/** Puts what its leaves make into each location: keys first, then their order. Returns what is returned. */
+export function setCarried(
+  t: Tracer,
+  carried: ReadonlyMap<string, Carried>,
+  variableOf: (leaf: Leaf) => Variable,
+): Variable | null {
+  const built = [...carried.values()].map(({ location, merged }) => {
+    return { location, value: merged.build(merged.leaves.map(variableOf)) };
+  });
+  for (const isOrder of [false, true]) {
+    for (const { location, value } of built) {
+      if (location.key !== returnKey && !!location.agreed === isOrder) location.set(t, value);
+    }
+  }
+  return built.find(({ location }) => location.key === returnKey)?.value ?? null;
 }
 
 function isAlike(a: Leaf, b: Leaf): boolean {

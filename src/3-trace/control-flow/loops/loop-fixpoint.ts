@@ -1,6 +1,3 @@
-import { invariant } from '../../../../runtime/errors/invariant.ts';
-import { eq } from '../../../../runtime/ops/pointwise/pointwise.ts';
-import { whileOp } from '../../../../runtime/program/control-ops.ts';
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import type { Pc } from '../../../vm/bytecode/instructions.ts';
@@ -8,10 +5,10 @@ import type { Loop } from '../../../vm/bytecode/structure.ts';
 import { commonSizes } from '../../dynamic-shapes/unbacked-shape.ts';
 import { isFrameworkFile } from '../../state/framework-files.ts';
 import { isFixed, type Location } from '../../state/location.ts';
-import { capturedByAny, RegionBuilder } from '../../state/region-builder.ts';
+import { RegionBuilder } from '../../state/region-builder.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import type { TraceFrame } from '../../variables/trace-frame.ts';
-import { absent, type DeviceScalar, type Variable } from '../../variables/variable.ts';
+import { absent, type Variable } from '../../variables/variable.ts';
 import { expectLength } from '../lists/expect-list.ts';
 import { heldMoreThanOnce } from '../locations/reachable.ts';
 import { type LocationState, type State, stateOf } from '../locations/state.ts';
@@ -19,22 +16,26 @@ import type { Values } from '../merge/build-structure.ts';
 import { describeSome, optionsOf } from '../merge/describe.ts';
 import { isSame } from '../merge/is-same.ts';
 import { leafTensor, leafVariable } from '../merge/leaves.ts';
-import { expectNoLeavesInside } from '../merge/leaves-inside.ts';
 import { differing, givenAt, unmergeable } from '../merge/mismatch.ts';
 import { type Merged, mergePhis } from '../merge/phi-merger.ts';
-import {
-  noteDecided,
-  noteLoopResults,
-  requiresGradAlways,
-  requiresGradFlag,
-} from '../merge/requires-grad.ts';
-import { type Leaf, tensorsOf } from '../numbers/leaf.ts';
-import { asTruth, constantTensor, scalarUnary } from '../numbers/scalars.ts';
-import { isWhole, isWholeTensor, noteWhole } from '../numbers/whole-numbers.ts';
-import { numberOf, type PathEnd, reaches } from '../plans/path.ts';
+import { requiresGradFlag } from '../merge/requires-grad.ts';
+import { tensorsOf } from '../numbers/leaf.ts';
+import { constantTensor } from '../numbers/scalars.ts';
+import { isWhole, noteWhole } from '../numbers/whole-numbers.ts';
+import type { PathEnd } from '../plans/path.ts';
 import { isRead, type TracedBranch, traceBranch } from '../trace-branch.ts';
-import { type Carried, type CarriedLeaf, isSameOrder, mayBeSame, sameLeaves } from './carried.ts';
-import { expectNoneEarlier } from './earlier-iterations.ts';
+import {
+  type Carried,
+  type CarriedLeaf,
+  isSameOrder,
+  isWholeAtStart,
+  leavesOf,
+  mayBeSame,
+  returnKey,
+  sameLeaves,
+  setCarried,
+} from './carried.ts';
+import { appendLoop } from './loop-op.ts';
 
 /** A location whose form changes more often than this never settles. */
 const maxChanges = 12;
@@ -42,12 +43,7 @@ const maxChanges = 12;
 /** A tensor with more shapes than this is assumed to change its shape in every iteration. */
 const maxShapes = 4;
 
-/** A value that is returned from inside the loop is carried as a separate location. */
-const returnKey = 'return';
-
-/**
- * `headed`: single-exit, left only by a decision at the head, before which nothing changes. `flagged`: multi-exit.
- */
+/** Left at its head only, by one decision before which nothing changes; or with flags that say where an iteration ended. */
 export type Form = 'headed' | 'flagged';
 
 /** The results of tracing the body so far. */
@@ -100,7 +96,7 @@ export class LoopFixpoint {
       form === 'flagged' ? [constantTensor(t, true, device), constantTensor(t, 0, device)] : [];
     this.#recorded = recorded;
     this.#fractional = fractional;
-    const leaves = [...this.#leaves()];
+    const leaves = [...leavesOf(this.#carried)];
     const starts = leaves.map(({ leaf }) => leafTensor(t, leaf, 0, device));
     this.#tracked = t.control.plans.tracksGradients
       ? leaves.flatMap((each, i) => {
@@ -146,11 +142,8 @@ export class LoopFixpoint {
       !this.fits || (!added && !this.#findRecorded(flags.length) && !this.#findFractional());
   }
 
-  *#leaves(structureAt = ({ merged }: Carried): Merged => merged): Generator<CarriedLeaf> {
-    for (const [key, each] of this.#carried) {
-      for (const [i, leaf] of structureAt(each).leaves.entries())
-        yield { leaf, key: `${key} ${i}` };
-    }
+  #iteratedLeaves(): Generator<CarriedLeaf> {
+    return leavesOf(this.#carried, ({ location }) => this.#iterated.get(location.key)!);
   }
 
   /** Returns whether the value requires gradients in the body: it does if it does in any iteration. */
@@ -163,7 +156,7 @@ export class LoopFixpoint {
     const { given } = this.#path.region;
     const before = this.#recorded.size;
     let index = flags;
-    for (const { leaf, key } of this.#leaves(({ location }) => this.#iterated.get(location.key)!)) {
+    for (const { leaf, key } of this.#iteratedLeaves()) {
       const input = given[index++]!;
       const ends = tensorsOf(leaf.values[1]);
       const isRecorded = ends.some((end) => this.#t.use(end).requiresGrad);
@@ -172,15 +165,10 @@ export class LoopFixpoint {
     return this.#recorded.size > before;
   }
 
-  /** Returns whether a carried number is an integer at the start of each iteration. */
-  #isWhole(start: Tensor, { leaf, key }: CarriedLeaf): boolean {
-    return leaf.kind === 'number' && isWholeTensor(start) && !this.#fractional.has(key);
-  }
-
-  /** Returns whether a number that was whole is not whole after an iteration. */
+  /** True if a number that was whole is not whole after an iteration. */
   #findFractional(): boolean {
     const before = this.#fractional.size;
-    for (const { leaf, key } of this.#leaves(({ location }) => this.#iterated.get(location.key)!)) {
+    for (const { leaf, key } of this.#iteratedLeaves()) {
       const [, end] = leaf.values;
       if (leaf.kind === 'number' && end && !isWhole(end)) this.#fractional.add(key);
     }
@@ -203,11 +191,11 @@ export class LoopFixpoint {
   #enter(region: RegionBuilder, flags: number): void {
     const t = this.#t;
     let index = flags;
-    const leaves = [...this.#leaves()];
+    const leaves = [...leavesOf(this.#carried)];
     const inputs = leaves.map((each) => {
       const start = this.#starts[index++]!;
       const input = region.give(start, this.#records(start, each));
-      if (this.#isWhole(start, each)) noteWhole(input);
+      if (isWholeAtStart(start, each, this.#fractional)) noteWhole(input);
       return input;
     });
     const required = this.#tracked.map(() => region.give(this.#starts[index++]!));
@@ -217,7 +205,7 @@ export class LoopFixpoint {
         t.control.required.noteCarried(input, required[tracked] ?? null);
     });
     let next = 0;
-    this.#setAll((leaf) => leafVariable(t, leaf, inputs[next++]!));
+    setCarried(t, this.#carried, (leaf) => leafVariable(t, leaf, inputs[next++]!));
   }
 
   /** Returns whether a value is carried that wasn't known to be, or that has a new form. */
@@ -338,107 +326,17 @@ export class LoopFixpoint {
 
   /** Appends the op and stores its results in the locations. */
   append(): PathEnd {
-    const t = this.#t;
-    const { region, end, disposed } = this.#path;
-    const head = this.#head;
-    const { header } = this.#loop;
-    if (!head && end.targets.every((target) => target === header)) {
-      throw new GraphBreak('unbounded-loop', 'a loop never ends');
-    }
-    const ends = t.inRegion(region, () =>
-      [...this.#carried.keys()].flatMap((key) =>
-        this.#iterated.get(key)!.leaves.map((leaf) => leafTensor(t, leaf, 1, t.device, disposed)),
-      ),
-    );
-    const outputs = t.inRegion(region, () => [
-      ...(head ? [] : this.#flags(end)),
-      ...ends,
-      ...this.#tracked.map((i) => requiresGradFlag(t, ends[i]!).tensor),
-    ]);
-    const test = head ? head.region : new RegionBuilder(t.surroundings);
-    if (!head) for (const start of this.#starts) test.give(start);
-    const condition = head ? t.inRegion(test, () => this.#condition(head.end)) : test.given[0]!;
-    expectNoLeavesInside(t, region, outputs);
-    expectNoneEarlier(region, this.#starts, outputs);
-    region.captureAll(outputs);
-    test.captureAll([condition]);
-    const captured = capturedByAny(t.builder, [test, region]);
-    const programs = [test.finish(captured, [condition]), region.finish(captured, outputs)];
-    const results = t.execution.appendControl(whileOp, [...this.#starts, ...captured], programs);
-    const { plans } = t.control;
-    const why = () =>
-      new GraphBreak('branch-gradient', 'a gradient of a gradient goes through its iterations');
-    t.control.noteRegion(results, () => plans.unroll(this.#frame.closure.code, this.#loop, why()));
-    const left = results.slice(head ? 0 : 2);
-    this.#noteRequired(ends, left);
-    const value = this.#putBack(left);
-    if (head) return { targets: [head.end.targets[1]!], which: null, value };
-    const [, which] = results;
-    invariant(which, 'a loop returns where it ended');
-    const targets = end.targets.filter((target) => target !== header);
-    return { targets, which: { kind: 'scalar', type: 'number', tensor: which }, value };
-  }
-
-  /** Notes whether results require gradients, if that is data-dependent. */
-  #noteRequired(ends: readonly Tensor[], results: readonly Tensor[]): void {
-    const t = this.#t;
-    const flags = this.#starts.length - ends.length - this.#tracked.length;
-    const { given } = this.#path.region;
-    const kinds = [...this.#leaves()].map(({ leaf }) => leaf.kind);
-    const carried = ends.map((end, i) => {
-      if (kinds[i] !== 'tensor') return null;
-      return { start: this.#starts[flags + i]!, given: given[flags + i]!, end };
+    return appendLoop(this.#t, {
+      frame: this.#frame,
+      loop: this.#loop,
+      carried: this.#carried,
+      head: this.#head,
+      body: this.#path,
+      starts: this.#starts,
+      iterated: this.#iterated,
+      fractional: this.#fractional,
+      tracked: this.#tracked,
     });
-    noteLoopResults(t, carried, results);
-    for (const [k, i] of this.#tracked.entries()) {
-      const isOpen = requiresGradAlways(t, results[i]!) === null;
-      if (isOpen) noteDecided(t, results[i]!, results[ends.length + k]!);
-    }
-  }
-
-  /** Stores the results in their locations; returns the returned value. */
-  #putBack(results: readonly Tensor[]): Variable | null {
-    const flags = this.#head ? 0 : 2;
-    for (const [i, each] of [...this.#leaves()].entries()) {
-      if (this.#isWhole(this.#starts[flags + i]!, each)) noteWhole(results[i]!);
-    }
-    let index = 0;
-    return this.#setAll((leaf) => leafVariable(this.#t, leaf, results[index++]!));
-  }
-
-  /**
-   * Sets each location to the value built from its leaves, keys before their order. Returns the returned value.
-   */
-  #setAll(variableOf: (leaf: Leaf) => Variable): Variable | null {
-    const built = [...this.#carried.values()].map(({ location, merged }) => {
-      return { location, value: merged.build(merged.leaves.map(variableOf)) };
-    });
-    for (const isOrder of [false, true]) {
-      for (const { location, value } of built) {
-        if (location.key !== returnKey && !!location.agreed === isOrder)
-          location.set(this.#t, value);
-      }
-    }
-    return built.find(({ location }) => location.key === returnKey)?.value ?? null;
-  }
-
-  #condition({ test }: PathEnd): Tensor {
-    const { scalar, stays } = test!;
-    const t = this.#t;
-    return asTruth(t, stays ? scalar : (scalarUnary(t, '!', scalar) as DeviceScalar));
-  }
-
-  /** Returns whether there is another iteration, and where the body ended. */
-  #flags(end: PathEnd): Tensor[] {
-    const t = this.#t;
-    const { header } = this.#loop;
-    if (!end.which) {
-      const again = reaches(end, header);
-      const where = numberOf(end.targets[0]!);
-      return [constantTensor(t, again, t.device), constantTensor(t, where, t.device)];
-    }
-    const { tensor } = end.which;
-    return [t.runApi(() => eq(tensor, header)), tensor];
   }
 }
 

@@ -1,12 +1,15 @@
-import { formatPosition } from '../../../../runtime/errors/position.ts';
+import { formatPosition, type UserPosition } from '../../../../runtime/errors/position.ts';
+import { sizeOf } from '../../../../runtime/spec/shape.ts';
 import type { Code } from '../../../vm/bytecode/code.ts';
 import { successors } from '../../../vm/bytecode/effects.ts';
 import type { Pc } from '../../../vm/bytecode/instructions.ts';
 import { structureOf } from '../../../vm/bytecode/structure.ts';
 import type { TraceFrame } from '../../variables/trace-frame.ts';
+import type { TensorVariable } from '../../variables/variable.ts';
 
 /** Jumps on a tensor's truth: as an object, a tensor is always true. */
 export class TensorConditions {
+  readonly #comparisons = new Map<string, UserPosition>();
   readonly #jumps = new Map<Code, Set<Pc>>();
 
   note({ closure: { code }, pc }: TraceFrame): void {
@@ -14,7 +17,23 @@ export class TensorConditions {
     this.#jumps.set(code, jumps.add(pc));
   }
 
-  /** For the error of a trace that doesn't end: describes an active loop whose condition is a tensor. */
+  /**
+   * Conditions that are the result of a comparison, whose value the user must have meant. Other tensors, such as a mask,
+   * may be tested for being there.
+   */
+  get comparisons(): readonly UserPosition[] {
+    return [...this.#comparisons.values()];
+  }
+
+  noteComparison({ closure: { code }, pc }: TraceFrame, { source, traced }: TensorVariable): void {
+    const isOne = traced?.dtype === 'bool' && sizeOf(traced.shape) === 1;
+    const span = code.spans[pc];
+    if (source || !isOne || !span) return;
+    const at = code.source.position(span.start);
+    this.#comparisons.set(formatPosition(at), at);
+  }
+
+  /** For the error of a trace without end: a loop in progress whose condition is one of them. */
   describe(frames: readonly TraceFrame[]): string | null {
     for (const { closure, pc } of frames) {
       const { code } = closure;

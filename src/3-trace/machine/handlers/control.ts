@@ -4,6 +4,7 @@ import { decide } from '../../control-flow/decide.ts';
 import { keepLoopOfOpenSize } from '../../control-flow/loops/open-size-loops.ts';
 import { type Condition, missingOf, truthOf } from '../../control-flow/merge/union-operators.ts';
 import { goToHandler } from '../../state/exceptions.ts';
+import { isFrameworkFile } from '../../state/framework-files.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import {
   advance,
@@ -13,6 +14,7 @@ import {
   skip,
 } from '../../values/iterators.ts';
 import type { TraceFrame } from '../../variables/trace-frame.ts';
+import type { TensorVariable } from '../../variables/variable.ts';
 import { get, type Handlers, set } from './handler.ts';
 
 /** Jumps and iteration. The tracer loop itself executes `return`; an uncaught `throw` happens natively. */
@@ -106,11 +108,20 @@ export const controlHandlers: Handlers<
 
 function testOf(t: Tracer, frame: TraceFrame, test: Reg): Condition {
   const variable = get(frame, test);
-  if (variable.kind === 'tensor') t.control.tensorConditions.note(frame);
+  if (variable.kind === 'tensor') {
+    t.control.tensorConditions.note(frame);
+    noteComparison(t, frame, variable);
+  }
   return truthOf(t, variable);
 }
 
-/** The tracer loop itself executes all other yields, as it does `return`. */
+/** The package's own code tests masks for being there, also those that it has compared. */
+export function noteComparison(t: Tracer, frame: TraceFrame, tested: TensorVariable): void {
+  if (isFrameworkFile(frame.closure.code.source.file)) return;
+  t.control.tensorConditions.noteComparison(frame, tested);
+}
+
+/** The others are the tracer loop's own, as `return` is. */
 function breakAtDelegate(): never {
   throw new GraphBreak('unsupported-value', 'a generator hands out what another one yields');
 }

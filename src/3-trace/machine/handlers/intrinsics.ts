@@ -20,7 +20,7 @@ import { addPrivate, brandPrivate } from '../../values/objects/private-names.ts'
 import { superPrototype } from '../../values/objects/super.ts';
 import { readFor, readSymbol } from '../../values/properties.ts';
 import { isCallable } from '../../values/to-primitive.ts';
-import { defineProperty } from '../../values/write-property.ts';
+import { defineProperty, writeSuper } from '../../values/write-property.ts';
 import type { TraceFrame } from '../../variables/trace-frame.ts';
 import { undefinedVariable, type Variable } from '../../variables/variable.ts';
 import { get, type Handlers, set } from './handler.ts';
@@ -124,6 +124,10 @@ const rules: Partial<Record<Intrinsic, Rule>> = {
   },
   superBase: ({ t, frame }) => superPrototype(t, frame),
   getSuperOf: ({ t }, base, receiver, key) => readFor(t, base!, receiver!, propertyKey(t, key!)),
+  setSuperOf: ({ t }, base, receiver, key, value) => {
+    writeSuper(t, base!, receiver!, propertyKey(t, key!), value!);
+    return undefinedVariable;
+  },
 };
 
 function defining(kind: 'value' | 'get' | 'set'): Rule {

@@ -2,14 +2,8 @@ import { GraphBreak } from '../../../traces/graph-break.ts';
 import type { Reg } from '../../../vm/bytecode/instructions.ts';
 import { OwnSet } from '../../../vm/language/primordials.ts';
 import { grownIn } from '../../control-flow/lists/growable-array.ts';
-import {
-  defineAccessor,
-  type Key,
-  newObject,
-  setOwnProperty,
-  setPrototype,
-} from '../../heap/made-objects.ts';
-import { constantOf, isNull, isNullish } from '../../state/facts.ts';
+import { defineAccessor, type Key, newObject, setOwnProperty } from '../../heap/made-objects.ts';
+import { constantOf, isNullish } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { append } from '../../values/array-changes.ts';
 import { type ArrayVariable, asArray } from '../../values/arrays.ts';
@@ -23,7 +17,12 @@ import { superPrototype } from '../../values/objects/super.ts';
 import { readFor, readKey, readProperty } from '../../values/properties.ts';
 import { copiedKeys } from '../../values/property-keys.ts';
 import { isPrimitiveVariable, withPropertyKey } from '../../values/to-primitive.ts';
-import { defineProperty, deleteProperty, writeProperty } from '../../values/write-property.ts';
+import {
+  assignPrototype,
+  defineProperty,
+  deleteProperty,
+  writeProperty,
+} from '../../values/write-property.ts';
 import type { TraceFrame } from '../../variables/trace-frame.ts';
 import { specialized } from '../../variables/unions.ts';
 import { known, newArray, type Variable } from '../../variables/variable.ts';
@@ -124,12 +123,7 @@ export const objectHandlers: Handlers<
     defineAccessor(t, target, name, { [accessor]: made });
   },
   setPrototype: (t, frame, { object, src }) => {
-    const [target, prototype] = [get(frame, object), get(frame, src)];
-    if (isPrimitiveVariable(prototype) && !isNull(t, prototype)) return;
-    if (target.kind !== 'newObject') {
-      throw new GraphBreak('unsupported-value', 'a prototype is given');
-    }
-    setPrototype(t, target, prototype);
+    assignPrototype(t, get(frame, object), get(frame, src));
   },
   objectSpread: (t, frame, { object, source }) => {
     const from = get(frame, source);

@@ -20,6 +20,7 @@ import { withPrimitive, withPrimitives, withPropertyKey } from '../../values/to-
 import { textAsked } from '../../variables/text.ts';
 import { specialized } from '../../variables/unions.ts';
 import { known, type Variable } from '../../variables/variable.ts';
+import { noteComparison } from './control.ts';
 import { get, type Handlers, set } from './handler.ts';
 
 /** Operators on JavaScript values. Operators on tensors have no meaning in JavaScript and run natively. */
@@ -42,6 +43,7 @@ export const operatorHandlers: Handlers<
     if (operand.kind === 'scalar') return set(frame, dst, scalarUnary(t, operator, operand));
     switch (operator) {
       case '!':
+        if (operand.kind === 'tensor') noteComparison(t, frame, operand);
         return set(frame, dst, putOff(t, '!', [operand]) ?? known(!truthiness(t, operand)));
       case 'typeof':
         return set(frame, dst, known(typeOf(t, operand)));

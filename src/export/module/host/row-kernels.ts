@@ -37,6 +37,16 @@ const standardize: HostFactory = (log, inputs, [out, stats], attrs) => {
   };
 };
 
+const standardizeByStats: HostFactory = (log, inputs, [out], attrs) => {
+  const [x, stats, weight, ...bias] = inputs;
+  const sizes = sizesOf(attrs, weight ? sizeOf(weight.shape) : 0);
+  return ([source, statistics, ...affine], [target]) => {
+    const metas = [x!, out!, stats!, ...(weight ? [weight] : []), ...bias];
+    const at = placesOf([source!, target!, statistics!, ...affine], metas);
+    log.host('standardizeGroupsByStats', [viewOf[x!.dtype], at, sizes]);
+  };
+};
+
 const standardizeGrad: HostFactory = (log, inputs, [dx], attrs) => {
   const [dy, x, stats, weight] = inputs;
   const sizes = sizesOf(attrs, weight ? sizeOf(weight.shape) : 0);
@@ -149,6 +159,7 @@ export const rowKernels: { readonly [N in KernelName]?: HostFactory } = {
   softmaxGrad: softmaxRows('softmaxGrad'),
   logSoftmaxGrad: softmaxRows('logSoftmaxGrad'),
   standardize,
+  standardizeByStats,
   standardizeGrad,
   standardizeWeightGrad,
   cumsum: scan('cumsum'),

@@ -84,15 +84,10 @@ export const rowMethods = {
     }
   },
 
-  standardizeGroups(
-    view: Real,
-    [from, to, stats, weight, bias]: Numbers,
-    sizes: Numbers,
-    centered: number,
-    eps: number,
-  ) {
+  standardizeGroups(view: Real, at: Numbers, sizes: Numbers, centered: number, eps: number) {
     const data = this[view];
-    const [outer, groups, length, run, weights] = sizes as [number, number, number, number, number];
+    const [from, , stats] = at;
+    const [outer, groups, length, run] = sizes as [number, number, number, number];
     const count = outer * length;
     for (let g = 0; g < groups; g++) {
       let sum = 0;
@@ -101,7 +96,8 @@ export const rowMethods = {
           for (let i = from! + at; i < from! + at + run; i++) sum += data[i]!;
         });
       }
-      const shift = centered ? sum / count : 0;
+      data[stats! + 2 * g] = centered ? sum / count : 0;
+      const shift = data[stats! + 2 * g]!;
       let squares = 0;
       this.eachRun(g, sizes, (at) => {
         for (let i = from! + at; i < from! + at + run; i++) {
@@ -109,9 +105,17 @@ export const rowMethods = {
           squares += distance * distance;
         }
       });
-      const scale = 1 / Math.sqrt(squares / count + eps);
-      data[stats! + 2 * g] = shift;
-      data[stats! + 2 * g + 1] = scale;
+      data[stats! + 2 * g + 1] = 1 / Math.sqrt(squares / count + eps);
+    }
+    this.standardizeGroupsByStats(view, at, sizes);
+  },
+
+  standardizeGroupsByStats(view: Real, [from, to, stats, weight, bias]: Numbers, sizes: Numbers) {
+    const data = this[view];
+    const [, groups, , run, weights] = sizes as [number, number, number, number, number];
+    for (let g = 0; g < groups; g++) {
+      const shift = data[stats! + 2 * g]!;
+      const scale = data[stats! + 2 * g + 1]!;
       this.eachRun(g, sizes, (at, own) => {
         const factor = weights === 0 ? scale : scale * data[weight! + own]!;
         for (let i = at; i < at + run; i++) {
@@ -320,4 +324,5 @@ interface RowMethods {
     from?: number,
     end?: number,
   ): void;
+  standardizeGroupsByStats(view: Real, at: Numbers, sizes: Numbers): void;
 }

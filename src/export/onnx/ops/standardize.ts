@@ -1,4 +1,4 @@
-import { type GroupArithmetic, standardizeGradients } from '../../lowering/standardize.ts';
+import { type GroupArithmetic, opsByStats } from '../../lowering/standardize.ts';
 import { type Element, wideElement } from '../../lowering/target.ts';
 import { type Dims, sizeOfDims } from '../emit/dims.ts';
 import type { Emitter, Value } from '../emit/emitter.ts';
@@ -71,5 +71,5 @@ const arithmeticOf = (call: OpCall): GroupArithmetic<Value> => {
 export const standardizeOps: Readonly<Record<string, OpMapping>> = {
   standardize,
   standardizeAffine: standardize,
-  ...standardizeGradients(arithmeticOf),
+  ...opsByStats(arithmeticOf),
 };

@@ -1,4 +1,4 @@
-import { type GroupArithmetic, standardizeGradients } from '../../lowering/standardize.ts';
+import { type GroupArithmetic, opsByStats } from '../../lowering/standardize.ts';
 import { wideElement } from '../../lowering/target.ts';
 import type { Emitter, Value } from '../emit/emitter.ts';
 import type { OpCall, OpMapping } from '../emit/op-mapping.ts';
@@ -182,5 +182,5 @@ export const rowOps: Readonly<Record<string, OpMapping>> = {
   crossEntropyGrad,
   standardize,
   standardizeAffine: standardize,
-  ...standardizeGradients(arithmeticOf),
+  ...opsByStats(arithmeticOf),
 };

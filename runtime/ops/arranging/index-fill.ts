@@ -1,0 +1,26 @@
+import { normalizeDim } from '../../spec/shape.ts';
+import { tidy } from '../../tensor/lifetime.ts';
+import { Tensor } from '../../tensor/tensor.ts';
+import { expand } from '../core/broadcast.ts';
+import { casting } from '../core/cast.ts';
+import { entryIndex, indexCopy, indexedShape } from '../indexing/indexing.ts';
+import { atleast1d } from '../movement/at-least.ts';
+import { fullLike } from '../movement/ranges.ts';
+import { where } from '../pointwise/comparison.ts';
+import { expectOperand, expectTensors } from '../record/expect-tensors.ts';
+
+/** A copy of `x` with a number, or a scalar tensor, in the entries that `index` [k] names. */
+export function indexFill(x: Tensor, dim: number, index: Tensor, value: Tensor | number): Tensor {
+  expectTensors('indexFill', x, index);
+  expectOperand('indexFill', value);
+  return tidy(() => {
+    const at = normalizeDim(dim, x.rank, 'indexFill');
+    const shape = indexedShape(atleast1d(x), entryIndex('indexFill', index), at);
+    const filled = (own: Tensor, number: number) =>
+      indexCopy(own, dim, index, fullLike(own, number, { shape }));
+    if (!(value instanceof Tensor)) return filled(x, value);
+    // By a mask: an entry that is named twice has the value once, and adds to its gradient once.
+    const named = filled(fullLike(x, 0, { dtype: 'bool' }), 1);
+    return casting([value], x.dtype, ([own]) => where(named, expand(own!, x.shape), x));
+  });
+}

@@ -1,0 +1,79 @@
+/**
+ * Values that a loop carries and a list contains. All that reads the element does so after the iteration in which the value
+ * is carried, so in backward the sum of the element comes first, and the iteration adds to it, as in eager execution.
+ */
+
+import { TensorList } from '../../device/tensor-list.ts';
+import { elementSpec, mayBeList } from '../../program/list-ops.ts';
+import type { ValueId } from '../../program/program.ts';
+import { noName } from '../scope/name.ts';
+import { type Scope, Slot } from '../scope/scope.ts';
+import type { RegionRun } from './region.ts';
+
+/** A carried operand that is an element of a carried list at the end of the iteration. */
+export interface CarriedElement {
+  readonly operand: number;
+  readonly list: number;
+  readonly index: number;
+}
+
+interface Candidate {
+  readonly operand: number;
+  readonly list: number;
+}
+
+export class CarriedElements {
+  readonly #inputs: readonly ValueId[];
+  readonly #candidates: readonly Candidate[];
+
+  constructor({ planned: { values, forward, backward } }: RegionRun, carried: number) {
+    const { inputs, unusedInputs } = forward;
+    this.#inputs = inputs;
+    const metas = inputs.slice(0, carried).map((id) => values[id]!);
+    const isRead = (i: number) => !unusedInputs.includes(inputs[i]!);
+    /** Backward continues from an earlier sum. */
+    const goesOn = (i: number) => (backward?.gradOutputs[carried + i] ?? null) !== null;
+    const flows = (i: number) => (backward?.gradOutputs[i] ?? null) !== null;
+    const lists = metas.flatMap((meta, i) => (mayBeList(meta) && flows(i) ? [i] : []));
+    this.#candidates = metas.flatMap(({ dtype, shape }, operand) => {
+      if (lists.length === 0 || !goesOn(operand) || !isRead(operand)) return [];
+      const isElement = (list: number) => {
+        const element = elementSpec(metas[list]!);
+        return element.dtype === dtype && String(element.shape) === String(shape);
+      };
+      return lists.filter(isElement).map((list) => ({ operand, list }));
+    });
+  }
+
+  /** In: the scope after an iteration, and its results. An operand that has several names there is left out. */
+  find({ slots }: Scope, results: readonly Slot[]): readonly CarriedElement[] {
+    const found: CarriedElement[] = [];
+    for (const { operand, list } of this.#candidates) {
+      const { name } = slots[this.#inputs[operand]!]!;
+      const { holder } = results[list]!;
+      if (name === noName || !(holder instanceof TensorList)) continue;
+      const index = holder.items.findLastIndex((item) => item?.name === name);
+      if (index < 0 || found.some((each) => each.operand === operand)) continue;
+      const names = this.#inputs.filter((id) => slots[id]!.name === name);
+      if (names.length === 1) found.push({ operand, list, index });
+    }
+    return found;
+  }
+}
+
+/** Takes the gradient of the element out of that of its list; empty where nothing has read the element. */
+export function takeElement({ list, index }: CarriedElement, gradients: readonly Slot[]): Slot {
+  const taken = new Slot();
+  const from = gradients[list]!;
+  const before = from.holder;
+  const item = before instanceof TensorList ? before.items[index] : null;
+  if (!item) return taken;
+  const all = before as TensorList;
+  taken.put(item.holder.retain(), item.offset);
+  if (all.owners > 1) {
+    from.put(new TensorList(all.device, all.items), from.offset);
+    all.release();
+  }
+  (from.holder as TensorList).set(index, null);
+  return taken;
+}

@@ -1,0 +1,139 @@
+import { invariant } from '../../../../runtime/errors/invariant.ts';
+import { eq } from '../../../../runtime/ops/pointwise/pointwise.ts';
+import { whileOp } from '../../../../runtime/program/control-ops.ts';
+import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
+import { GraphBreak } from '../../../traces/graph-break.ts';
+import type { Loop } from '../../../vm/bytecode/structure.ts';
+import { capturedByAny, RegionBuilder } from '../../state/region-builder.ts';
+import type { Tracer } from '../../state/tracer.ts';
+import type { TraceFrame } from '../../variables/trace-frame.ts';
+import type { DeviceScalar, Variable } from '../../variables/variable.ts';
+import { leafTensor, leafVariable } from '../merge/leaves.ts';
+import { expectNoLeavesInside } from '../merge/leaves-inside.ts';
+import type { Merged } from '../merge/phi-merger.ts';
+import {
+  noteDecided,
+  noteLoopResults,
+  requiresGradAlways,
+  requiresGradFlag,
+} from '../merge/requires-grad.ts';
+import { asTruth, constantTensor, scalarUnary } from '../numbers/scalars.ts';
+import { noteWhole } from '../numbers/whole-numbers.ts';
+import { numberOf, type PathEnd, reaches } from '../plans/path.ts';
+import type { TracedBranch } from '../trace-branch.ts';
+import { type Carried, isWholeAtStart, leavesOf, setCarried } from './carried.ts';
+import { expectNoneEarlier } from './earlier-iterations.ts';
+
+/** A loop as it was traced with all values that it carries. */
+export interface TracedLoop {
+  readonly frame: TraceFrame;
+  readonly loop: Loop;
+  readonly carried: ReadonlyMap<string, Carried>;
+  /** The region of the condition of a single-exit loop; others begin with flags that say where an iteration ended. */
+  readonly head: TracedBranch | null;
+  readonly body: TracedBranch;
+  /** The start of each operand that is carried, in the surrounding program. */
+  readonly starts: readonly Tensor[];
+  /** Start and end of this iteration for each carried location. */
+  readonly iterated: ReadonlyMap<string, Merged>;
+  /** Leaves that are whole numbers before an iteration, but not after it. */
+  readonly fractional: ReadonlySet<string>;
+  /** Numbers of the leaves of which it is carried, too, whether they require gradients. */
+  readonly tracked: readonly number[];
+}
+
+/** Appends the loop as one op and puts its results into the carried locations. */
+export function appendLoop(t: Tracer, traced: TracedLoop): PathEnd {
+  const { frame, loop, carried, head, body, starts, iterated, tracked } = traced;
+  const { region, end, disposed } = body;
+  const { header } = loop;
+  if (!head && end.targets.every((target) => target === header)) {
+    throw new GraphBreak('unbounded-loop', 'a loop never ends');
+  }
+  const ends = t.inRegion(region, () =>
+    [...carried.keys()].flatMap((key) =>
+      iterated.get(key)!.leaves.map((leaf) => leafTensor(t, leaf, 1, t.device, disposed)),
+    ),
+  );
+  const outputs = t.inRegion(region, () => [
+    ...(head ? [] : flagsAt(t, end, loop)),
+    ...ends,
+    ...tracked.map((i) => requiresGradFlag(t, ends[i]!).tensor),
+  ]);
+  const test = head ? head.region : new RegionBuilder(t.surroundings);
+  if (!head) for (const start of starts) test.give(start);
+  const condition = head ? t.inRegion(test, () => conditionAt(t, head.end)) : test.given[0]!;
+  expectNoLeavesInside(t, region, outputs);
+  expectNoneEarlier(region, starts, outputs);
+  region.captureAll(outputs);
+  test.captureAll([condition]);
+  const captured = capturedByAny(t.builder, [test, region]);
+  const programs = [test.finish(captured, [condition]), region.finish(captured, outputs)];
+  const results = t.execution.appendControl(whileOp, [...starts, ...captured], programs);
+  const { plans } = t.control;
+  const why = () =>
+    new GraphBreak('branch-gradient', 'a gradient of a gradient goes through its iterations');
+  t.control.noteRegion(results, () => plans.unroll(frame.closure.code, loop, why()));
+  const left = results.slice(flagCount(traced));
+  noteRequired(t, traced, ends, left);
+  const value = putBack(t, traced, left);
+  if (head) return { targets: [head.end.targets[1]!], which: null, value };
+  const [, which] = results;
+  invariant(which, 'a loop returns where it ended');
+  const targets = end.targets.filter((target) => target !== header);
+  return { targets, which: { kind: 'scalar', type: 'number', tensor: which }, value };
+}
+
+/** Whether there is another iteration, and where the body went: the first operands of a loop without a head. */
+function flagCount({ head }: TracedLoop): number {
+  return head ? 0 : 2;
+}
+
+/** Notes whether results require gradients where a run decides that. */
+function noteRequired(
+  t: Tracer,
+  traced: TracedLoop,
+  ends: readonly Tensor[],
+  results: readonly Tensor[],
+): void {
+  const { starts, tracked } = traced;
+  const flags = flagCount(traced);
+  const { given } = traced.body.region;
+  const kinds = [...leavesOf(traced.carried)].map(({ leaf }) => leaf.kind);
+  const carried = ends.map((end, i) => {
+    if (kinds[i] !== 'tensor') return null;
+    return { start: starts[flags + i]!, given: given[flags + i]!, end };
+  });
+  noteLoopResults(t, carried, results);
+  for (const [k, i] of tracked.entries()) {
+    const isOpen = requiresGradAlways(t, results[i]!) === null;
+    if (isOpen) noteDecided(t, results[i]!, results[ends.length + k]!);
+  }
+}
+
+/** Puts the results into their locations; returns what is returned. */
+function putBack(t: Tracer, traced: TracedLoop, results: readonly Tensor[]): Variable | null {
+  const { carried, fractional, starts } = traced;
+  const flags = flagCount(traced);
+  for (const [i, each] of [...leavesOf(carried)].entries()) {
+    if (isWholeAtStart(starts[flags + i]!, each, fractional)) noteWhole(results[i]!);
+  }
+  let index = 0;
+  return setCarried(t, carried, (leaf) => leafVariable(t, leaf, results[index++]!));
+}
+
+function conditionAt(t: Tracer, { test }: PathEnd): Tensor {
+  const { scalar, stays } = test!;
+  return asTruth(t, stays ? scalar : (scalarUnary(t, '!', scalar) as DeviceScalar));
+}
+
+/** Whether there is another iteration, and where the body went. */
+function flagsAt(t: Tracer, end: PathEnd, { header }: Loop): Tensor[] {
+  if (!end.which) {
+    const again = reaches(end, header);
+    const where = numberOf(end.targets[0]!);
+    return [constantTensor(t, again, t.device), constantTensor(t, where, t.device)];
+  }
+  const { tensor } = end.which;
+  return [t.runApi(() => eq(tensor, header)), tensor];
+}
