@@ -191,6 +191,9 @@ describe('positive', () => {
 
   it('rejects booleans, as PyTorch does', () => {
     expect(() => bools().positive()).toThrow(DTypeError);
+  });
+});
+
 describe('operands as in PyTorch', () => {
   const grid = () => tensor([1, 2, 3, 4, 5, 6], { shape: [2, 3] });
 
