@@ -123,8 +123,9 @@ const withoutPatterns: Plugin = {
 };
 
 /**
- * Leaves out what the compiler puts around computed specifiers, which would turn `./name.ts` into `./name.js`: no module
- * computes such a name. Rspack finds a comment to bundlers only where it follows the parenthesis of `import(`.
+ * Removes the helper that TypeScript wraps around computed import specifiers, to turn `./name.ts` into `./name.js`:
+ * no module computes such a name. Rspack finds a comment for bundlers only directly after the parenthesis of
+ * `import(`.
  */
 const plainImports: Plugin = {
   name: 'plain-imports',

@@ -86,7 +86,7 @@ export type KernelName =
    * `centered`.
    */
   | 'standardize'
-  /** (x, stats, weight?, bias?) → out: the same, with the statistics that `standardize` found. */
+  /** (x, stats, weight?, bias?) → out: the same, given the statistics that `standardize` computed. */
   | 'standardizeByStats'
   /** (dy, x, stats, weight?) → dx */
   | 'standardizeGrad'

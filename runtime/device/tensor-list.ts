@@ -7,7 +7,7 @@ export interface ListItem {
   readonly offset: number;
   /** Distinguishes tensors at the same location (`scope/identity.ts`); omitted for results of ops. */
   readonly identity?: number | undefined;
-  /** Tells tensors apart that have gone through branches or loops (`run-program/scope/name.ts`). */
+  /** Distinguishes tensors that have passed through branches or loops (`run-program/scope/name.ts`). */
   readonly name?: number | undefined;
 }
 

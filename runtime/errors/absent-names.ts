@@ -20,7 +20,10 @@ export function defineAbsent(
   for (const name in names) define(layer, owner, name, names[name]!);
 }
 
-/** An object for absent names behind a prototype: to add a name to hundreds copies the table of all of them. */
+/**
+ * Returns the object behind a prototype that holds absent names: adding a name to a prototype with hundreds of
+ * methods would copy its whole property table.
+ */
 function absentBehind(prototype: object): object {
   const next: object | null = Object.getPrototypeOf(prototype);
   if (next !== null && behind.has(next)) return next;
@@ -52,7 +55,10 @@ export function defineUnassignable(
   Object.defineProperty(prototype, name, { get: get ?? set, set, configurable: true });
 }
 
-/** Gives each method and accessor in camel case a form in PyTorch's case that says so: `zero_grad` names `zeroGrad`. */
+/**
+ * Gives each camel-case method and accessor a snake-case variant whose error names it: `zero_grad` names
+ * `zeroGrad`.
+ */
 export function defineSnakeCase(prototype: object, owner: string): void {
   const layer = absentBehind(prototype);
   for (const name of Object.getOwnPropertyNames(prototype)) {

@@ -110,7 +110,7 @@ export function unknownOption(
   });
 }
 
-/** The remedy for a misspelt name; undefined if no known name is near. */
+/** Returns the remedy for a misspelt name; undefined if no known name is close. */
 export function didYouMean(name: string, known: readonly string[]): string | undefined {
   const nearest = nearestName(name, known);
   return nearest && `did you mean '${nearest}'?`;

@@ -41,8 +41,8 @@ export function continuedTargets(
 const known = new WeakMap<Plan, Map<string, Plan>>();
 
 /**
- * In: a backward plan. Out: the same with sums that continue from what is there already, part by part, as eager
- * backward adds them. Adding the program's own sum to it would round otherwise. Derived once.
+ * In: a backward plan. Out: the plan with sums that continue from earlier ones, contribution by contribution, as in
+ * eager backward. Adding the program's own total to the earlier sum would round differently. Derived once.
  */
 export function continueSums(plan: Plan, targets: readonly ContinuedTarget[]): Plan {
   if (targets.length === 0) return plan;

@@ -245,5 +245,5 @@ defineSnakeCase(Tensor.prototype, 'Tensor');
 // Where indices begin: TypeScript rejects any index.
 const row = 'x.index(0) is the row 0, x.index([0, 1]) the element';
 defineUnassignable(Tensor.prototype, 'Tensor', '0', row);
-// In PyTorch `w.data = x` replaces the elements: here it would hide the method, and change nothing.
+// In PyTorch `w.data = x` replaces the elements; here it would only hide the method.
 Object.defineProperty(Tensor.prototype, 'data', { writable: false });

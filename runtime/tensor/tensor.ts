@@ -292,7 +292,7 @@ function entryOf(
   return dim === undefined ? entries : entries[normalizeDim(dim, entries.length, op)]!;
 }
 
-/** The error for `new Tensor([1, 2])`, which makes a tensor in PyTorch. */
+/** The error for `new Tensor([1, 2])`, which creates a tensor in PyTorch. */
 function noMeta(given: unknown): ArgumentError {
   return new ArgumentError({
     what: 'Tensor: the class is for instanceof, and makes no tensor of data',

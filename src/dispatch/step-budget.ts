@@ -49,9 +49,9 @@ export class StepBudget {
   #missed: BudgetMissed | null = null;
   /** The shares of the current step. */
   #shares = whole;
-  /** Those of steps of a new kind: what the last step that missed the budget came to. Null: none has. */
+  /** The shares for steps of a new kind: those of the last step that missed the budget. Null if none has. */
   #usual: Shares | null = null;
-  /** The shares of steps by their first run, which has programs of its own for each shape. */
+  /** The shares of steps by their first run, which has separate programs for each shape. */
   readonly #known = new WeakMap<Recomputing, Shares>();
 
   /** `onMiss` is called when the next call begins. */
@@ -103,7 +103,7 @@ export class StepBudget {
     if (!start || runs.length < 2) return;
     const isMissed = needed > this.#budget;
     if (isMissed) this.#missed = { needed, isFirst: this.#usual === null };
-    // Shares that steps of this kind have found hold, unless one of them needs more.
+    // Shares found by earlier steps of this kind stay in force, unless one of them needs more.
     if (!isMissed && (this.#shares.level === 0 || this.#known.has(start))) return;
     this.#share(runs, needed);
     this.#known.set(start, this.#shares);
@@ -128,7 +128,7 @@ interface Shares {
   readonly runs: number;
 }
 
-/** Nothing is made again. */
+/** Nothing is recomputed. */
 const whole: Shares = { level: 0, runs: 0 };
 
 function rateOf({ level, runs }: Shares, run: number): number | null {

@@ -62,9 +62,9 @@ class Name {
 const many = 2;
 
 /**
- * In: what a backward starts from, and the leaves that may be one tensor, group by group, and tensors that elements of
- * lists may be; `continues`: what comes to leaves may be added to what others have brought. Out: the names of each tensor
- * for the engine. Undefined: no sum depends on them.
+ * In: the starts of a backward; the leaves that may be one tensor, group by group; and the tensors that elements of
+ * lists may be. `continues`: contributions to leaves may be added to those of others. Out: the names of each
+ * tensor, for the engine; undefined if no sum depends on them.
  *
  * Branches and loops forward tensors under other names. Only a run knows which tensor a name is: there, each
  * contribution is added to the sum of the oldest name of its tensor, so that sums keep the order of eager

@@ -19,7 +19,7 @@ export function noteSameInputs(
 }
 
 /**
- * Numbers of the inputs of a control op's regions that may be one tensor in some run of a region, group by group; lists
+ * Indices of the inputs of a control op's regions that may be the same tensor in some run, group by group; lists
  * are in the groups of their elements.
  */
 export function sameOperands(
@@ -48,10 +48,10 @@ export function sameOperands(
   return [...numbers.values()].filter(({ length }) => length > 1);
 }
 
-/** With more tensors that an element may be, each contribution to one would be compared with all of them. */
+/** With more candidate tensors for an element, each contribution to one would be compared with too many others. */
 const mostNames = 8;
 
-/** Tensors of a program that an element of one of its lists may be, group by group. */
+/** The tensors of a program that an element of one of its lists may be, group by group. */
 export function sameElements(
   builder: ProgramBuilder,
   tensors: readonly (Tensor | undefined)[],

@@ -356,7 +356,7 @@ export interface TraceResult {
   readonly unrolled: readonly LoopDecision[];
   /** Loops of the program whose iterations JavaScript could have counted. */
   readonly kept: readonly LoopDecision[];
-  /** Conditions that are a tensor, the result of a comparison: true, whatever its value is. */
+  /** Conditions that are a tensor, the result of a comparison: always true, whatever its value is. */
   readonly truthyTensors: readonly UserPosition[];
   /** The calls of `Math.random()` and the clock that a run makes before and after it. */
   readonly called: readonly CalledNumber[];

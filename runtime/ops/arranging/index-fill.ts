@@ -9,7 +9,7 @@ import { fullLike } from '../movement/ranges.ts';
 import { where } from '../pointwise/comparison.ts';
 import { expectOperand, expectTensors } from '../record/expect-tensors.ts';
 
-/** A copy of `x` with a number, or a scalar tensor, in the entries that `index` [k] names. */
+/** Returns a copy of `x` with the entries selected by `index` [k] filled with a number or a scalar tensor. */
 export function indexFill(x: Tensor, dim: number, index: Tensor, value: Tensor | number): Tensor {
   expectTensors('indexFill', x, index);
   expectOperand('indexFill', value);
@@ -19,7 +19,7 @@ export function indexFill(x: Tensor, dim: number, index: Tensor, value: Tensor |
     const filled = (own: Tensor, number: number) =>
       indexCopy(own, dim, index, fullLike(own, number, { shape }));
     if (!(value instanceof Tensor)) return filled(x, value);
-    // By a mask: an entry that is named twice has the value once, and adds to its gradient once.
+    // By a mask: an entry that is selected twice gets the value once, and contributes to its gradient once.
     const named = filled(fullLike(x, 0, { dtype: 'bool' }), 1);
     return casting([value], x.dtype, ([own]) => where(named, expand(own!, x.shape), x));
   });

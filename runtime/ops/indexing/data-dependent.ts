@@ -28,7 +28,7 @@ export class ShapeDependsOnData extends ArgumentError {
   }
 }
 
-/** The numbers of a tensor, in row-major order, for an op whose result depends on them. */
+/** Reads the numbers of a tensor, in row-major order, for an op whose result depends on them. */
 export function readNumbers(op: string, x: Tensor): ArrayLike<number> {
   expectTensors(op, x);
   if (x.traced) throw new ShapeDependsOnData(op, x);
@@ -36,7 +36,7 @@ export function readNumbers(op: string, x: Tensor): ArrayLike<number> {
   return numbersOf(x.device.downloadSync(x, x, op), x.dtype);
 }
 
-/** Row-major coordinates of all elements that are not 0: int32 [rank, count]. */
+/** Returns row-major coordinates of all nonzero elements: int32 [rank, count]. */
 function coordinates(op: string, x: Tensor): { readonly data: Int32Array; readonly count: number } {
   const values = readNumbers(op, x);
   let count = 0;

@@ -71,8 +71,9 @@ export interface BinaryOptions extends LossOptions {
 }
 
 /**
- * −(target · ln x + (1 − target) · ln(1 − x)) of probabilities x. Where x is outside of 0 to 1 the result is NaN: PyTorch
- * throws, for which it reads all values in every call. Check with `x.ge(0).logicalAnd(x.le(1)).all().itemSync()`.
+ * −(target · ln x + (1 − target) · ln(1 − x)) of probabilities x. The result is NaN where x is outside 0 to 1:
+ * PyTorch throws, for which it reads all values in every call. To check, use
+ * `x.ge(0).logicalAnd(x.le(1)).all().itemSync()`.
  */
 export function binaryCrossEntropy(x: Tensor, target: Tensor, given: BinaryOptions = {}): Tensor {
   expectTensors('binaryCrossEntropy', x, target);

@@ -260,7 +260,7 @@ export const narrowGradOp = defineOp({
   },
 });
 
-/** `length` entries of dimension `dim` from `start` on, which counts from the end if it is negative. */
+/** Returns `length` entries of dimension `dim` from `start` on; a negative start counts from the end. */
 export function narrow(x: Tensor, dim: number, start: number, length: number): Tensor {
   expectTensors('narrow', x);
   expectNumber('narrow', 'start', start);

@@ -191,7 +191,7 @@ const forward = {
   numbers: ['eps'],
 } as const;
 
-/** Images one after the other, where groups are channels of a batch, whose statistics are known. */
+/** Images one after another, for groups that are channels of a batch and whose statistics are given. */
 function imageRows(isSliced: (index: number) => boolean): RowRule {
   return (inputs, outputs, attrs) => {
     const { view, over } = groupingOf(attrs);
@@ -217,7 +217,7 @@ const byStats = {
   ]) satisfies RowRule,
 } as const;
 
-/** Standardizes by statistics that are known: for values that are recomputed. Written by the compiler only. */
+/** Standardizes by given statistics, for values that are recomputed. Written only by the compiler. */
 export const byStatsOp = defineOp({
   ...byStats,
   name: 'standardizeByStats',
@@ -226,7 +226,7 @@ export const byStatsOp = defineOp({
   dtypes: { x: 'floating', stats: 'wide' },
 });
 
-/** The same with weights and biases. Written by the compiler only. */
+/** The same with weights and biases. Written only by the compiler. */
 export const affineByStatsOp = defineOp({
   ...byStats,
   name: 'standardizeAffineByStats',

@@ -258,7 +258,7 @@ export function logit(a: Tensor, eps: number | null = null): Tensor {
   });
 }
 
-/** `clamp(x, eps, 1 − eps)`; bounds that cross keep the lower one first, as in PyTorch's `logit`. */
+/** `clamp(x, eps, 1 − eps)`; if the bounds cross, the lower one wins, as in PyTorch's `logit`. */
 const keptFromEnds = (x: Tensor, eps: number): Tensor =>
   isBelow(0.5, eps)
     ? where(lt(x, eps), eps, clamp(x, null, minus(1, eps)))

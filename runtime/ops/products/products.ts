@@ -113,7 +113,7 @@ export function tensordot(
   const freeA = range(0, a.rank).filter((dim) => !ofA.includes(dim));
   const freeB = range(0, b.rank).filter((dim) => !ofB.includes(dim));
   const length = (x: Tensor, own: readonly number[]) => sizeOf(own.map((dim) => x.shape[dim]!));
-  // A single entry meets all of the other operand's.
+  // A single entry is multiplied with all entries of the other operand.
   const summed = (x: Tensor, own: readonly number[], other: readonly (number | undefined)[]) => {
     const dims = own.filter((dim, i) => other[i] === 1 && x.shape[dim] !== 1);
     return dims.length === 0 ? x : cast(sum(x, dims, true), x.dtype);

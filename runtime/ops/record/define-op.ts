@@ -70,7 +70,7 @@ export interface OpRecord extends KernelOp {
   readonly fits?: Fits;
   /** How it can be cut into rows. By default rows may depend on each other; pointwise ops follow their kernel. */
   readonly rows?: RowRule;
-  /** The op that computes output 0, bit for bit, from output 1, which it reads after operand 0: with less work. */
+  /** The op that computes output 0, bitwise equal and with less work, given output 1 after operand 0. */
   readonly givenOut1?: string;
 }
 
@@ -149,7 +149,8 @@ export function defineOp<const O extends Readonly<Record<string, OperandUse>>>(
     mayRefuse: definition.mayRefuse ?? false,
     ...(definition.work && { work: definition.work }),
     numbers: definition.numbers ?? [],
-    // Few programs verify attributes; to look for them in all kernels would be a part of loading.
+    // Computed on demand: few programs verify attributes, and searching all kernels for them would slow down
+    // loading.
     get attrs() {
       attrs ??= attrsRead(kernel);
       return attrs;

@@ -1,6 +1,7 @@
 /**
- * Values that a loop carries and a list contains. All that reads the element does so after the iteration in which the value
- * is carried, so in backward the sum of the element comes first, and the iteration adds to it, as in eager execution.
+ * Values that a loop carries and that are also in a list. Everything that reads the element runs after the
+ * iteration in which the value is carried, so in backward the element's sum comes first, and the iteration adds to
+ * it, as in eager execution.
  */
 
 import { TensorList } from '../../device/tensor-list.ts';
@@ -31,7 +32,7 @@ export class CarriedElements {
     this.#inputs = inputs;
     const metas = inputs.slice(0, carried).map((id) => values[id]!);
     const isRead = (i: number) => !unusedInputs.includes(inputs[i]!);
-    /** Backward continues from an earlier sum. */
+    /** Whether backward continues from an earlier sum. */
     const goesOn = (i: number) => (backward?.gradOutputs[carried + i] ?? null) !== null;
     const flows = (i: number) => (backward?.gradOutputs[i] ?? null) !== null;
     const lists = metas.flatMap((meta, i) => (mayBeList(meta) && flows(i) ? [i] : []));
@@ -45,7 +46,7 @@ export class CarriedElements {
     });
   }
 
-  /** In: the scope after an iteration, and its results. An operand that has several names there is left out. */
+  /** In: the scope after an iteration, and its results. Skips operands that have several names there. */
   find({ slots }: Scope, results: readonly Slot[]): readonly CarriedElement[] {
     const found: CarriedElement[] = [];
     for (const { operand, list } of this.#candidates) {
@@ -61,7 +62,7 @@ export class CarriedElements {
   }
 }
 
-/** Takes the gradient of the element out of that of its list; empty where nothing has read the element. */
+/** Takes the gradient of the element out of its list's gradient; empty if nothing has read the element. */
 export function takeElement({ list, index }: CarriedElement, gradients: readonly Slot[]): Slot {
   const taken = new Slot();
   const from = gradients[list]!;

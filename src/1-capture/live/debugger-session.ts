@@ -89,7 +89,7 @@ let isMute = false;
 /** A connected inspector session. All of its methods are synchronous. */
 export class DebuggerSession {
   readonly #scripts = new Map<string, ScriptInfo>();
-  /** Sealed: when a test file ends, Jest replaces the properties of all that was on its global object. */
+  /** Sealed: when a test file ends, Jest replaces the properties of all objects reachable from its global object. */
   readonly handover: Handover = Object.seal({ value: undefined, hit: nothing, run: nothing });
   readonly #realms = new Set<object>();
   #isResting = false;

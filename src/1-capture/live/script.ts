@@ -99,12 +99,12 @@ export function sourceOf({ text, url }: Script, { node }: FunctionFacts): Source
   };
 }
 
-/** Options of the parser for a whole script. */
+/** Parser options for a whole script. */
 export const scriptSyntax = (sourceType: 'module' | 'script'): Options => ({
   sourceType,
   ecmaVersion: 'latest',
   allowHashBang: true,
-  // CommonJS bodies return, and evaluated text may stand inside a method or class.
+  // CommonJS bodies contain `return`, and evaluated text may be inside a method or class.
   allowReturnOutsideFunction: true,
   allowSuperOutsideMethod: true,
   checkPrivateFields: false,

@@ -15,10 +15,10 @@ export interface EmbeddedFunction {
   readonly facts: FunctionFacts;
 }
 
-/** The text of an instrumented module, keyed by the plugin's function that returns it. */
+/** Texts of instrumented modules, by the plugin's function that returns them. */
 const modules = new WeakMap<() => EmbeddedSource, EmbeddedModule>();
 
-/** Returns the function that begins at `start`; undefined where there is none, or the text can't be parsed. */
+/** Returns the function that begins at `start`; undefined if there is none, or if the text can't be parsed. */
 export function embeddedFunction(
   source: () => EmbeddedSource,
   start: number,
@@ -35,7 +35,7 @@ class EmbeddedModule {
   readonly #content: ModuleText;
   readonly #text: ScriptText;
   #lazy: LazyProgram | undefined;
-  /** With empty bodies, if they are parsed lazily. */
+  /** With empty bodies if they are parsed lazily. */
   #script: Script | undefined;
   readonly #functions = new Map<number, FunctionFacts>();
 
@@ -47,7 +47,7 @@ class EmbeddedModule {
     try {
       this.#openLazily(parseLazily(text, scriptSyntax('module')));
     } catch {
-      // Then the whole text is parsed, which says why.
+      // Then the whole text is parsed, and reports why.
     }
   }
 
@@ -63,8 +63,8 @@ class EmbeddedModule {
   }
 
   /**
-   * Modules of this package parse functions one by one: a program uses few of those that they have. What functions assign
-   * isn't known then, so that there must be no variable that one could assign.
+   * Functions of this package's modules are parsed one by one, since a program uses few of them. Assignments in
+   * other functions are then unknown, so the module must have no variable that a function could assign.
    */
   #openLazily(lazy: LazyProgram): void {
     const facts = analyzeScript(lazy.ast);
@@ -74,7 +74,10 @@ class EmbeddedModule {
     this.#script = this.#scriptOf(facts, lazy);
   }
 
-  /** The function that begins at `start`. Everything is to be parsed where it is inside of another one, or makes objects. */
+  /**
+   * Returns the function that begins at `start`. Nested functions and constructors require the whole module to be
+   * parsed.
+   */
   #parsed(start: number, lazy: LazyProgram): FunctionFacts | undefined {
     const { facts } = this.#script!;
     const found = facts.functions.find(({ node }) => node.start === start);

@@ -19,7 +19,7 @@ export interface ScriptFacts {
   readonly functions: readonly FunctionFacts[];
   /** All classes, with the outer names that their field initializers use. */
   readonly classes: ReadonlyMap<ClassNode, ReadonlyMap<string, Binding | undefined>>;
-  /** Analyses a function again, whose body was empty before (`parseLazily`). */
+  /** Analyzes a function again whose body was empty before (`parseLazily`). */
   readonly withBody: (facts: FunctionFacts) => FunctionFacts;
 }
 

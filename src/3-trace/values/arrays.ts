@@ -161,7 +161,7 @@ function hasOuterElement(t: Tracer, { value, source }: ObjectVariable, index: nu
   return constantOf(t, t.read(place, Object.hasOwn(value, key))) as boolean;
 }
 
-/** The indices of the elements, without holes, as keys. */
+/** Returns the indices of the elements as keys, skipping holes. */
 export function indexKeys(t: Tracer, array: ArrayVariable): string[] {
   const places = Array.from({ length: arrayLength(t, array) }, (_, i) => i);
   return places.filter((i) => hasElement(t, array, i)).map(String);

@@ -96,7 +96,7 @@ export function writeProperty(t: Tracer, target: Variable, key: Key, value: Vari
   throw new GraphBreak('object-write', `the property ${String(key)} is assigned`);
 }
 
-/** `super.key = value`: a setter above the method's object is called, else the property is the receiver's own. */
+/** `super.key = value`: calls a setter above the method's object, otherwise writes the receiver's own property. */
 export function writeSuper(
   t: Tracer,
   base: Variable,
@@ -121,7 +121,7 @@ export function writeSuper(
   throw new GraphBreak('object-write', `the property ${String(key)} is assigned`);
 }
 
-/** `receiver`: what a setter sees. `from`: where the search for a setter begins. */
+/** `receiver`: the `this` of a setter. `from`: where the search for a setter begins. */
 function writeMade(
   t: Tracer,
   object: NewObjectVariable,
@@ -145,7 +145,7 @@ function writeMade(
     above = null;
     break;
   }
-  // Of a literal: only the setter of `Object.prototype` is above it.
+  // An object literal has only the setter of `Object.prototype` above it.
   if (above === undefined && key === '__proto__' && !object.errorType) {
     assignPrototype(t, receiver, value);
     return;
@@ -159,7 +159,10 @@ function writeMade(
   setOwnProperty(t, object, key, value, own);
 }
 
-/** `object.__proto__ = value` and `{ __proto__: value }`: an object or null is the prototype, other values change nothing. */
+/**
+ * `object.__proto__ = value` and `{ __proto__: value }`: an object or null becomes the prototype; other values are
+ * ignored.
+ */
 export function assignPrototype(t: Tracer, object: Variable, given: Variable): void {
   const value = specialized(given);
   if (isPrimitiveVariable(value) && !isNull(t, value)) return;

@@ -179,8 +179,8 @@ class GroupWriter {
   }
 
   /**
-   * The group without views of values that it doesn't make, as parts of larger groups may have: such a view, as a
-   * result, would be memory that no part writes. It stays an op of its own, which reads no data.
+   * Returns the group without views of values that it doesn't compute, as parts of larger groups may have: if such
+   * a view were a result, no part would write its memory. It stays an op of its own, which reads no data.
    */
   #withoutOuterViews(group: Group): Group {
     const { ops } = this.#program;
@@ -194,7 +194,9 @@ class GroupWriter {
     return own.length === group.length ? group : own;
   }
 
-  /** Whether the parts name what they write by one value: elements that they write are those that they read. */
+  /**
+   * Whether the parts name the memory that they write by one value, so that they write the elements that they read.
+   */
   #writesByOneName(parts: readonly ProgramOp[]): boolean {
     const written = parts.flatMap((part) => writtenOperands(part).map((i) => part.inputs[i]!));
     if (written.length === 0) return true;

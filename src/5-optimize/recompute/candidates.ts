@@ -34,7 +34,7 @@ export class Candidates {
   readonly #leastOfSegments: number;
   readonly #evictions: Evictions;
   readonly #kept: KeptChoices;
-  /** No candidate needs less, by the given measure. */
+  /** A lower bound of what any candidate needs, by the given measure. */
   readonly #least: number;
   #cheapest: readonly Candidate[] | undefined;
   #inSegments: readonly Candidate[] | undefined;
@@ -51,7 +51,7 @@ export class Candidates {
 
   /** Candidates that need at most `bytes`, by the given measure, and less than `below` arithmetic, cheapest first. */
   *within(bytes: number, below: number): Generator<Candidate> {
-    // Choices by segments leave out what is among these.
+    // Choices by segments skip values that these keep.
     this.#cheapest ??= this.#kept.cheapest();
     if (bytes < this.#least) return;
     const evictions = this.#evictions;

@@ -49,7 +49,7 @@ export class MemoryUses {
   readonly evictableAfter: Float64Array;
   /** By memory: 1 if the caller gets it. */
   readonly isOutput: Uint8Array;
-  /** Values inside of fused ops take none of the bytes. */
+  /** Whether values inside fused ops take no memory. */
   readonly #isFused: boolean;
 
   constructor(
@@ -104,7 +104,7 @@ export class MemoryUses {
     }
   }
 
-  /** Bytes of the operands and the scratch memory of the op that has most. */
+  /** The most bytes that one op needs for its operands and scratch memory. */
   get mostOfAnOp(): number {
     let most = 0;
     this.reads.forEach((ids, index) => {
@@ -116,9 +116,9 @@ export class MemoryUses {
   }
 
   /**
-   * Bytes that are live at once in any order of the ops, whichever of them run twice, beside memory that was there
-   * before: those that the caller gets, or those of one op. Ops that run twice may be fused with others, and then no op has
-   * these operands.
+   * A lower bound of the bytes live at one time in any order of the ops, whichever of them run twice, beside memory
+   * that existed before: the memory that the caller gets, or that of one op. Ops that run twice may be fused with
+   * others, and then no op has these operands.
    */
   get atLeast(): number {
     const { bytes, isOutput, maker } = this;

@@ -111,7 +111,7 @@ export class Pressure {
       needed += bytes[id]!;
       if (own !== undefined) taken.push(own);
     });
-    // Before others are evicted: none of them can be recomputed from what is overwritten now.
+    // Before others are evicted: none of them can be recomputed from memory that is now overwritten.
     for (const id of taken) this.#remove(id);
     const reads = this.#uses.reads[index]!;
     this.#evict(this.#policy.bytes - needed, time, (id) => isHeld(id) || reads.includes(id));

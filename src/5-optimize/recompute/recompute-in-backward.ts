@@ -140,7 +140,7 @@ class Rewriter {
     this.#work += opWork(op, this.#values);
   }
 
-  /** What represents the second result of an op, if that is there and the first can be recomputed from it. */
+  /** Returns the current copy of the second result of an op, if the op's first result can be recomputed from it. */
   #presentSecond(index: number, at: number): ValueId | undefined {
     const second = secondResult(index, this.#facts);
     if (second === undefined || !this.#isMadeAgain(second, at)) return second;

@@ -16,8 +16,8 @@ export function runAgain(
 }
 
 /**
- * The second result of an op from which another op recomputes the first: the statistics of a norm. Undefined: there is
- * none, it is written later, or the device has no kernel for that.
+ * Returns the second result of an op from which another op recomputes the first: the statistics of a norm.
+ * Undefined if there is none, if it is written later, or if the device has no kernel for that.
  */
 export function secondResult(index: number, facts: ForwardFacts): ValueId | undefined {
   const { ops, values } = facts.program;
@@ -27,7 +27,7 @@ export function secondResult(index: number, facts: ForwardFacts): ValueId | unde
   return values[first!]!.device.kind === 'gpu' ? undefined : second;
 }
 
-/** The op that recomputes the first result of another one, given its second. */
+/** Returns the op that recomputes the first result of another one, given its second. */
 export function runFromSecond(
   op: ProgramOp,
   [x, ...rest]: readonly ValueId[],

@@ -11,7 +11,7 @@ import { isNoSlower, type RoughTimes, roughTimes } from './rough-time.ts';
 import { splitsAny } from './rules.ts';
 import { writeSlices } from './write-slices.ts';
 
-/** Bytes that a program needs, roughly: what is compared when a choice is made. */
+/** Rough bytes of a program, for comparing candidates. */
 export type Cost = (program: Program) => number;
 
 /** The number of parts is doubled while that saves at least this share: every part costs time. */
@@ -135,10 +135,7 @@ interface Search {
 /** The model's tolerance: candidates that it finds equally fast may be slower by this share. */
 const roughness = 0.02;
 
-/**
- * The times of a program in its fused form, since parts of a chain are one launch each where the whole chain is one,
- * too.
- */
+/** The times of a program in its fused form: a chain is one launch, and so is each of its parts. */
 function fusedTimes(program: Program): RoughTimes {
   return roughTimes(fusedForm(program, new Set(program.outputs)));
 }

@@ -16,13 +16,13 @@ const cacheBytes = 1 << 20;
 const halfRate = [6, 12, 16] as const;
 
 /**
- * Numbers of threads that times are estimated for. A plan doesn't depend on how many there are where it is made, nor is
- * it planned again where it is loaded.
+ * The numbers of threads that times are estimated for. A plan doesn't depend on the threads of the machine where it
+ * is made, and isn't made again where it is loaded.
  */
 const threadCounts = [1, 2, 8] as const;
-/** Nanoseconds of work that are worth a part of their own. */
+/** Nanoseconds of work that are worth a separate part. */
 const leastPart = 7500;
-/** Several threads read the memory this much faster than one. */
+/** How much faster several threads read memory than one. */
 const sharedMemory = 1.5;
 
 /** Nanoseconds that a program takes, for each of several numbers of threads. */
@@ -34,9 +34,10 @@ export function isNoSlower(times: RoughTimes, than: RoughTimes, share = 1): bool
 }
 
 /**
- * Nanoseconds that a program takes on a CPU, roughly: good to compare two programs that compute the same. A launch
- * has its price, products run at a rate that depends on their shape, everything else at that of the memory, or of
- * the cache where the bytes were touched lately. Threads share the work of a launch that is worth it.
+ * A rough estimate of the nanoseconds that a program takes on a CPU, for comparing two equivalent programs. A
+ * launch has a fixed cost, products run at a rate that depends on their shape, and everything else at the rate of
+ * memory, or of the cache if the bytes were touched recently. Threads share the work of launches that are large
+ * enough.
  */
 export function roughTimes({ ops, values }: Program): RoughTimes {
   const roots = new Map<ValueId, ValueId>();
@@ -48,7 +49,7 @@ export function roughTimes({ ops, values }: Program): RoughTimes {
     const { shape, dtype } = values[id]!;
     return sizeOf(shape) * dtypes[dtype].bytes;
   };
-  /** Nanoseconds that one thread takes for the bytes of a value, and whether they come from the memory. */
+  /** Nanoseconds that one thread takes for the bytes of a value, and whether they are in the cache. */
   const touch = (id: ValueId): readonly [nanoseconds: number, isCached: boolean] => {
     const root = roots.get(id) ?? id;
     const bytes = bytesOf(id);

@@ -6,13 +6,13 @@ import { writtenOperands } from '../../../runtime/program/writes.ts';
 import { sameShape } from '../../../runtime/spec/shape.ts';
 import { writesInside } from './control-effects.ts';
 
-/** The memory that an op uses, whatever is around it: what ops have in common that run again on other names of it. */
+/** The memory that an op uses, independent of its surroundings: shared by ops that run again under other names. */
 export interface OpFacts {
-  /** Positions of the operands whose data it reads or writes. */
+  /** Positions of the operands whose data the op reads or writes. */
   readonly data: readonly number[];
   /** Whether the op writes each of them. */
   readonly isWritten: readonly boolean[];
-  /** Positions of the operands whose memory the only result may take if nothing else holds it. */
+  /** Positions of the operands whose memory the only result may take over if nothing else holds it. */
   readonly overwritten: readonly number[];
   /** Bytes of each result. */
   readonly bytes: readonly number[];
@@ -27,7 +27,7 @@ interface Known {
 
 /** Candidate programs have most of their ops in common. */
 const known = new WeakMap<ProgramOp, Known>();
-/** By the first result: where an op runs again, it makes a value of the same meta. */
+/** By the first result's meta: an op that runs again computes a value of the same meta. */
 const knownByResult = new WeakMap<TensorMeta, Known>();
 
 export function factsOf(op: ProgramOp, values: ValueTable): OpFacts {

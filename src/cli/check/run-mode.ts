@@ -87,8 +87,8 @@ function isVerdict(error: unknown): error is Error {
 }
 
 /**
- * Gradients are part of what is compared. A step that runs backward itself has freed the graph of its loss: that
- * error is compared, too, and the call has not failed.
+ * Computes gradients, which are compared, too. A step that runs backward itself has freed the graph of its loss:
+ * that error is compared as well, and the call has not failed.
  */
 function errorOfBackward(tensor: Tensor): unknown {
   if (!gradEnabled() || !tensor.requiresGrad || !tensor.gradEdge) return null;

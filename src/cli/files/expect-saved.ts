@@ -1,6 +1,9 @@
 import { ArgumentError } from '../../../runtime/errors/errors.ts';
 
-/** Throws ArgumentError for a module, whose functions other commands run: this one reads what `save` has written. */
+/**
+ * Throws ArgumentError for a module, whose functions other commands run: this command reads a file written by
+ * `save`.
+ */
 export function expectSaved(command: string, file: string): void {
   if (!/\.[cm]?[jt]sx?$/.test(file)) return;
   throw new ArgumentError({

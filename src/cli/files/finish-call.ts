@@ -1,7 +1,7 @@
-/** A generator may have no end. */
+/** A generator may be endless. */
 const mostValues = 100;
 
-/** Waits for a call; of a generator, which runs as its values are asked for, asks for at most 100. */
+/** Awaits a call; from a generator, whose body runs as values are requested, requests at most 100 values. */
 export async function finishCall(result: unknown): Promise<void> {
   const value: unknown = await result;
   if (!isGenerator(value)) return;

@@ -58,7 +58,7 @@ function weightGradient<V extends TargetValue>(
   return to.reshape(groups.sum(to.binary('multiply', inView(dy), out), dims), outputs[0]!.shape);
 }
 
-/** Standardizes by known statistics, weights and biases included. */
+/** Standardizes by given statistics, including weights and biases. */
 function byStats<V extends TargetValue>(call: Call<V>, groups: GroupArithmetic<V>): V {
   const { to, inputs, outputs } = call;
   const [given, stats, weight, bias] = inputs as [V, V, V?, V?];
@@ -69,7 +69,7 @@ function byStats<V extends TargetValue>(call: Call<V>, groups: GroupArithmetic<V
   return to.convert(to.reshape(out, outputs[0]!.shape), given.element);
 }
 
-/** The ops that read the statistics of groups, for an engine that says how it computes on groups. */
+/** The ops that read the statistics of groups, for an engine that can compute on groups. */
 export function opsByStats<V extends TargetValue, C extends Call<V>>(
   groupsOf: (call: C) => GroupArithmetic<V>,
 ): Readonly<Record<string, (call: C) => V>> {

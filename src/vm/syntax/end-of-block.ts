@@ -1,12 +1,12 @@
-/** What neither opens nor closes a block: text, strings and comments. */
+/** Text that neither opens nor closes a block: code, strings and comments. */
 const others =
   /(?:[^"'`/{}]+|"(?:[^"\\]|\\[\s\S])*"|'(?:[^'\\]|\\[\s\S])*'|\/\/.*|\/\*[\s\S]*?\*\/)*/y;
-/** A template, or what follows a substitution, up to the next one or the end. */
+/** A template, or the text after a substitution, up to the next substitution or the end. */
 const template = /(?:[^`\\$]|\\[\s\S]|\$(?!\{))*(?:`|\$\{)/y;
 
 /**
- * The offset after the brace that closes the block at `open`. Undefined where that can't be told without a parser: a
- * slash may divide, or begin a regular expression.
+ * Returns the offset after the brace that closes the block at `open`; undefined if that takes a parser, since a
+ * slash may divide or begin a regular expression.
  */
 export function endOfBlock(text: string, open: number): number | undefined {
   let at = open + 1;

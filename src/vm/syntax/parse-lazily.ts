@@ -4,7 +4,7 @@ import { Parser } from './parse.ts';
 
 type FunctionNode = acorn.Function;
 
-/** The parser's members that are used here; acorn's types leave them out. */
+/** The parser members used here, which acorn's types omit. */
 interface Reader {
   readonly options: acorn.Options;
   input: string;
@@ -21,7 +21,7 @@ interface Reader {
   parseFunctionBody(node: FunctionNode, ...how: unknown[]): void;
 }
 
-/** acorn's types let nobody but the parser make one. */
+/** acorn's types allow only the parser itself to create one. */
 const Base = Parser as unknown as new (
   options: acorn.Options,
   text: string,
@@ -33,14 +33,14 @@ export interface LazyProgram {
   readonly ast: acorn.Program;
   /**
    * Parses all bodies in a range of the text; returns whether there were any. Throws the parser's SyntaxError, also
-   * where a body ends elsewhere than it seemed to.
+   * if a body ends elsewhere than it seemed to.
    */
   fill(from: number, to: number): boolean;
 }
 
 /**
- * Parses all but the bodies of functions. Throws the parser's SyntaxError. What is declared outside of functions is
- * complete; assignments in their bodies are not seen.
+ * Parses everything except the bodies of functions. Throws the parser's SyntaxError. Declarations outside functions
+ * are complete; assignments in function bodies are not seen.
  */
 export function parseLazily(text: string, options: acorn.Options): LazyProgram {
   const parser = new LazyParser(options, text);
@@ -58,7 +58,7 @@ export function parseLazily(text: string, options: acorn.Options): LazyProgram {
 }
 
 class LazyParser extends Base {
-  /** What parses the body that begins at an offset. */
+  /** For each offset of a skipped body, the function that parses it. */
   readonly skipped = new Map<number, () => void>();
 
   override parseFunctionBody(node: FunctionNode, ...how: unknown[]): void {
@@ -78,7 +78,7 @@ class LazyParser extends Base {
       if (node.body.end !== end) throw new SyntaxError(`the body at ${start} ends elsewhere`);
     });
     const body = Object.assign(this.startNode(), { body: [] });
-    // The token at hand is the brace that opens the body.
+    // The current token is the brace that opens the body.
     this.pos = end - 1;
     this.next();
     this.next();

@@ -32,8 +32,8 @@ export function groupsOf(attrs: Attrs): Groups {
 }
 
 /**
- * Sums are in double precision: one pass for the mean, one for the squares around it. Both statistics are rounded to
- * their dtype before anything is computed from them, so that whoever knows them finds the same results.
+ * Sums are in double precision: one pass for the mean, one for the squared deviations. Both statistics are rounded
+ * to their dtype before anything is computed from them, so that kernels given the statistics get the same results.
  */
 export const standardize: KernelFactory = (inputs, [out], attrs) => {
   const [x] = inputs;

@@ -69,7 +69,7 @@ function isInside(axis: number, given: readonly unknown[]): Tensor {
   return logicalAnd(inRange, eq(at, trunc(at)));
 }
 
-/** A negative place counts from the end. */
+/** Resolves a negative index, which counts from the end. */
 const fromStart = (at: Tensor, size: number): Tensor =>
   where(pointwise.lt(at, 0), pointwise.add(at, size), at);
 

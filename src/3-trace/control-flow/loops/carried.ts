@@ -9,7 +9,7 @@ import type { Merged } from '../merge/phi-merger.ts';
 import type { Leaf } from '../numbers/leaf.ts';
 import { isWholeTensor } from '../numbers/whole-numbers.ts';
 
-/** The result of a return inside the loop is carried as a location of its own. */
+/** A value that is returned from inside the loop is carried as a separate location. */
 export const returnKey = 'return';
 
 /** A loop-carried location. Its values before and after an iteration are merged into one structure. */
@@ -25,7 +25,7 @@ export interface CarriedLeaf {
   readonly key: string;
 }
 
-/** The leaves of all locations, in their order. */
+/** Yields the leaves of all locations, in order. */
 export function* leavesOf(
   carried: ReadonlyMap<string, Carried>,
   structureAt = ({ merged }: Carried): Merged => merged,
@@ -35,7 +35,7 @@ export function* leavesOf(
   }
 }
 
-/** Whether a carried number is an integer at the start of each iteration. */
+/** Returns whether a carried number is an integer at the start of each iteration. */
 export function isWholeAtStart(
   start: Tensor,
   { leaf, key }: CarriedLeaf,
@@ -44,7 +44,7 @@ export function isWholeAtStart(
   return leaf.kind === 'number' && isWholeTensor(start) && !fractional.has(key);
 }
 
-/** Puts what its leaves make into each location: keys first, then their order. Returns what is returned. */
+/** Sets each location to the value that its leaves form: keys first, then their order. Returns the returned value. */
 export function setCarried(
   t: Tracer,
   carried: ReadonlyMap<string, Carried>,

@@ -24,25 +24,28 @@ import type { TracedBranch } from '../trace-branch.ts';
 import { type Carried, isWholeAtStart, leavesOf, setCarried } from './carried.ts';
 import { expectNoneEarlier } from './earlier-iterations.ts';
 
-/** A loop as it was traced with all values that it carries. */
+/** A loop as traced with all values that it carries. */
 export interface TracedLoop {
   readonly frame: TraceFrame;
   readonly loop: Loop;
   readonly carried: ReadonlyMap<string, Carried>;
-  /** The region of the condition of a single-exit loop; others begin with flags that say where an iteration ended. */
+  /**
+   * The region of the condition of a single-exit loop; other loops begin with flags that say where an iteration
+   * ended.
+   */
   readonly head: TracedBranch | null;
   readonly body: TracedBranch;
-  /** The start of each operand that is carried, in the surrounding program. */
+  /** The start of each carried operand, in the surrounding program. */
   readonly starts: readonly Tensor[];
-  /** Start and end of this iteration for each carried location. */
+  /** For each carried location, its leaves at the start and the end of this iteration. */
   readonly iterated: ReadonlyMap<string, Merged>;
-  /** Leaves that are whole numbers before an iteration, but not after it. */
+  /** Leaves that are whole numbers before an iteration but not after it. */
   readonly fractional: ReadonlySet<string>;
-  /** Numbers of the leaves of which it is carried, too, whether they require gradients. */
+  /** Indices of the leaves for which the loop also carries whether they require gradients. */
   readonly tracked: readonly number[];
 }
 
-/** Appends the loop as one op and puts its results into the carried locations. */
+/** Appends the loop as one op and sets the carried locations to its results. */
 export function appendLoop(t: Tracer, traced: TracedLoop): PathEnd {
   const { frame, loop, carried, head, body, starts, iterated, tracked } = traced;
   const { region, end, disposed } = body;
@@ -84,12 +87,15 @@ export function appendLoop(t: Tracer, traced: TracedLoop): PathEnd {
   return { targets, which: { kind: 'scalar', type: 'number', tensor: which }, value };
 }
 
-/** Whether there is another iteration, and where the body went: the first operands of a loop without a head. */
+/**
+ * The number of flags at the front of the operands of a loop without a head: whether another iteration follows, and
+ * where the body ended.
+ */
 function flagCount({ head }: TracedLoop): number {
   return head ? 0 : 2;
 }
 
-/** Notes whether results require gradients where a run decides that. */
+/** Records whether results require gradients, if a run decides that. */
 function noteRequired(
   t: Tracer,
   traced: TracedLoop,
@@ -111,7 +117,7 @@ function noteRequired(
   }
 }
 
-/** Puts the results into their locations; returns what is returned. */
+/** Sets the locations to the results. Returns the returned value. */
 function putBack(t: Tracer, traced: TracedLoop, results: readonly Tensor[]): Variable | null {
   const { carried, fractional, starts } = traced;
   const flags = flagCount(traced);
@@ -127,7 +133,7 @@ function conditionAt(t: Tracer, { test }: PathEnd): Tensor {
   return asTruth(t, stays ? scalar : (scalarUnary(t, '!', scalar) as DeviceScalar));
 }
 
-/** Whether there is another iteration, and where the body went. */
+/** Whether another iteration follows, and where the body ended. */
 function flagsAt(t: Tracer, end: PathEnd, { header }: Loop): Tensor[] {
   if (!end.which) {
     const again = reaches(end, header);

@@ -18,8 +18,8 @@ export class TensorConditions {
   }
 
   /**
-   * Conditions that are the result of a comparison, whose value the user must have meant. Other tensors, such as a mask,
-   * may be tested for being there.
+   * Conditions that are the result of a comparison, so the user must have meant its value. Other tensors, such as
+   * masks, may be tested for presence.
    */
   get comparisons(): readonly UserPosition[] {
     return [...this.#comparisons.values()];

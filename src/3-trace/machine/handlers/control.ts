@@ -115,7 +115,7 @@ function testOf(t: Tracer, frame: TraceFrame, test: Reg): Condition {
   return truthOf(t, variable);
 }
 
-/** The package's own code tests masks for being there, also those that it has compared. */
+/** The package's own code tests masks for presence, even those it has computed by a comparison. */
 export function noteComparison(t: Tracer, frame: TraceFrame, tested: TensorVariable): void {
   if (isFrameworkFile(frame.closure.code.source.file)) return;
   t.control.tensorConditions.noteComparison(frame, tested);
