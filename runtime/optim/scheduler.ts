@@ -1,4 +1,3 @@
-import { defineAbsent, defineSnakeCase } from '../errors/absent-names.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import { shown } from '../options/expect-options.ts';
 import { noteChanging } from './changing-rates.ts';
@@ -79,13 +78,6 @@ export abstract class LRScheduler {
     this.apply();
   }
 }
-
-const lastRates = 'scheduler.lastLr has the rates';
-defineAbsent(LRScheduler.prototype, 'LRScheduler', {
-  getLastLr: lastRates,
-  get_last_lr: lastRates,
-});
-defineSnakeCase(LRScheduler.prototype, 'LRScheduler');
 
 export function positiveInteger(name: string, value: number): number {
   if (Number.isInteger(value) && value > 0) return value;

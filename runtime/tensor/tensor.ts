@@ -1,8 +1,8 @@
 import type { Device, Operand } from '../device/device.ts';
 import type { Holder } from '../device/holder.ts';
 import { formatSpec, type TensorMeta } from '../device/tensor-meta.ts';
-import { ArgumentError, AutogradError, DTypeError } from '../errors/errors.ts';
-import { shown, wrongValue } from '../options/expect-options.ts';
+import { AutogradError, DTypeError } from '../errors/errors.ts';
+import { wrongValue } from '../options/expect-options.ts';
 import { type DType, type DTypeOf, dtypes } from '../spec/dtype.ts';
 import { isContiguous, normalizeDim, type Shape, sizeOf } from '../spec/shape.ts';
 import { disposedError } from './disposed-error.ts';
@@ -95,7 +95,8 @@ export class Tensor<D extends DType = any> implements TensorMeta, Operand {
 
   /** Takes over one reference to `holder`. */
   constructor(meta: TensorMeta, holder: Holder | null, traced: TracedValue | null = null) {
-    if (meta?.dtype === undefined) throw noMeta(meta);
+    // `new Tensor([1, 2])` creates a tensor in PyTorch.
+    if (!meta?.dtype) throw wrongValue('new Tensor', 'data', meta, 'tensor([1, 2])');
     this.dtype = meta.dtype as DTypeOf<D>;
     this.shape = meta.shape;
     this.strides = meta.strides;
@@ -290,14 +291,4 @@ function entryOf(
 ): readonly number[] | number {
   // Like PyTorch, which also rejects any dimension of a scalar.
   return dim === undefined ? entries : entries[normalizeDim(dim, entries.length, op)]!;
-}
-
-/** The error for `new Tensor([1, 2])`, which creates a tensor in PyTorch. */
-function noMeta(given: unknown): ArgumentError {
-  return new ArgumentError({
-    what: 'Tensor: the class is for instanceof, and makes no tensor of data',
-    given: shown(given),
-    expected: 'a call of tensor()',
-    remedy: 'write tensor([1, 2]), or zeros([2, 3])',
-  });
 }

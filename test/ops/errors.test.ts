@@ -221,7 +221,7 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     make: () => tensor([[1, 2], [3]]),
     type: 'ShapeError',
     what: 'tensor: the nested arrays have different lengths',
-    given: 'an array of length 1 at depth 1, where the first entries have shape [2,2]',
+    given: 'length 1 at depth 1, where the first entries have shape [2,2]',
     remedy: 'pad the shorter',
   },
   'numbers beside arrays': {

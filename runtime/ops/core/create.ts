@@ -185,8 +185,7 @@ function flattenInto(
           : 'convert the data to numbers first',
     });
   }
-  if (data.length !== shape[depth])
-    throw ragged(shape, `an array of length ${data.length} at depth ${depth}`);
+  if (data.length !== shape[depth]) throw ragged(shape, `length ${data.length} at depth ${depth}`);
   for (const item of data) flattenInto(item, depth + 1, shape, flat);
 }
 

@@ -22,7 +22,7 @@ export async function readBytes(path: string | URL): Promise<Uint8Array> {
       what: 'load: the file cannot be read',
       given: String(path),
       expected: 'a file that save() has made',
-      remedy: 'check the path; of an address, pass the bytes that fetch() gets',
+      remedy: 'check the path; pass the bytes of a fetch()',
       cause,
     });
   }
