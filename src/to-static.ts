@@ -2,7 +2,7 @@ import { ArgumentError } from '../runtime/errors/errors.ts';
 import { Module } from '../runtime/nn/module/module.ts';
 import type { AnyFunction } from './1-capture/capture.ts';
 import { Captured, type ToStaticOptions } from './dispatch/captured-function.ts';
-import { capturedBehind, registerStatic } from './dispatch/static-functions.ts';
+import { capturedRecord, registerStatic } from './dispatch/static-functions.ts';
 import { explain } from './explain/explain.ts';
 import type { ExplainOptions } from './explain/explain-options.ts';
 import type { CompiledPart } from './programs/compiled-part.ts';
@@ -77,7 +77,7 @@ async function warmup<F extends Callable>(
   f: F | (Module & { forward: F }),
   ...args: Parameters<F>
 ): Promise<void> {
-  const captured = capturedBehind(f instanceof Module ? f.forward : f);
+  const captured = capturedRecord(f instanceof Module ? f.forward : f);
   if (!captured) throw notCaptured(f);
   const receiver = f instanceof Module ? f : this === toStatic ? undefined : this;
   await captured.warmUp(receiver, args);

@@ -6,7 +6,7 @@ interface Completion {
   readonly number: number;
   readonly span: Span;
   /** Continues outside of the try statement. `value`: the register of the saved completion value. */
-  readonly goOn: (value: Reg) => void;
+  readonly continueWith: (value: Reg) => void;
 }
 
 /** Completion numbers for the end of the try block, and for an exception. */
@@ -36,17 +36,17 @@ export class Finalizer {
     code.emit({ op: 'const', dst: this.value, value: undefined }, span);
   }
 
-  /** Leaves the statement by `break`, `continue` or `return`: runs the block, then `goOn`. */
+  /** Leaves the statement by `break`, `continue` or `return`: runs the block, then `continueWith`. */
   passThrough(
     key: Label | 'return',
     value: Reg | undefined,
     span: Span,
-    goOn: (value: Reg) => void,
+    continueWith: (value: Reg) => void,
   ): void {
     if (!this.code.isReachable) return;
     let completion = this.completions.get(key);
     if (!completion) {
-      completion = { number: this.completions.size + thrown + 1, span, goOn };
+      completion = { number: this.completions.size + thrown + 1, span, continueWith };
       this.completions.set(key, completion);
     }
     if (value !== undefined) {
@@ -66,8 +66,8 @@ export class Finalizer {
     if (onThrow.used) {
       this.when(thrown, end, () => this.code.emit({ op: 'throw', src: this.value }, end));
     }
-    for (const { number, span, goOn } of this.completions.values()) {
-      this.when(number, span, () => goOn(this.value));
+    for (const { number, span, continueWith } of this.completions.values()) {
+      this.when(number, span, () => continueWith(this.value));
     }
   }
 

@@ -10,7 +10,7 @@ import type { JointProgram, Program, ValueId } from '../../runtime/program/progr
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { DifferentiateRegion, RegionOptions } from '../regions/append-control.ts';
 import { fillGradients } from '../regions/fill-gradients.ts';
-import { namesBehind } from '../regions/names.ts';
+import { gradientNames } from '../regions/names.ts';
 import { noteSameInputs, sameElements } from '../regions/same-tensors.ts';
 import { arrivalsAt } from './arrivals.ts';
 import { dropNeedlessSums } from './go-on-from-earlier.ts';
@@ -77,7 +77,7 @@ export function differentiate(
     }));
     const sums = new Map<Tensor, readonly ValueId[]>();
     const sameLeaves = sameInputs.map((group) => idsOf(group).map((id) => tensors[id]!));
-    const names = namesBehind(starts, sameLeaves, !region, sameElements(builder, tensors));
+    const names = gradientNames(starts, sameLeaves, !region, sameElements(builder, tensors));
     // What other nodes bring comes first, and may go to a region by another name.
     const before = (region ? [] : (names?.otherLeaves ?? [])).map((tensor) => {
       const gradient = bind1(earlierSum, [tensor]);

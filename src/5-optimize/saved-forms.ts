@@ -70,8 +70,8 @@ function candidatesIn(
       own.reads.add(id);
       found.set(root, own);
       const isAlike = sizeOf(values[id]!.shape) === sizeOf(values[root]!.shape);
-      const isHandedOn = op.op.kernel.kind === 'control';
-      if (isHandedOn || !isAlike || !isContiguousMeta(values[id]!)) refused.add(root);
+      const isForwarded = op.op.kernel.kind === 'control';
+      if (isForwarded || !isAlike || !isContiguousMeta(values[id]!)) refused.add(root);
     });
   });
   return [...found].flatMap(([root, own]) => {

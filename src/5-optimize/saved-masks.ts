@@ -66,10 +66,10 @@ function candidatesIn({ program, firstLate, alsoRead }: Staged, { stage, memory 
     const readers = all.filter((index) => comparesOnly(index, root));
     const others = all.filter((index) => !comparesOnly(index, root));
     // A branch or loop may forward the memory.
-    const isHandedOn = [facts.definitionIndex(root), ...others].some(
+    const isForwarded = [facts.definitionIndex(root), ...others].some(
       (index) => ops[index]!.op.kernel.kind === 'control',
     );
-    if (isHandedOn) return null;
+    if (isForwarded) return null;
     const made = readers.map((index) => facts.definitionIndex(ops[index]!.inputs[1]!));
     const position = Math.max(facts.definitionIndex(root), ...made) + 1;
     const [first] = readers;

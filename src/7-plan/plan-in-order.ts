@@ -2,7 +2,7 @@ import type { DynamicCall } from '../../runtime/program/dynamic-call.ts';
 import type { Plan, PlannedCall, PlannedSubgraph, Step } from '../../runtime/program/plan.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import { bytesOf } from '../../runtime/program/value-bytes.ts';
-import { handedOver } from '../../runtime/run-program/control/handed-over.ts';
+import { movedOperands } from '../../runtime/run-program/control/moved-operands.ts';
 import type { Choices } from '../programs/choices.ts';
 import type { MemoryOptions } from '../programs/memory-options.ts';
 import type { ForwardBefore } from './control/control-memory.ts';
@@ -68,7 +68,7 @@ export function planInOrder(
       const recorded = isRead(op.outputs[op.outputs.length - 1]!);
       const inside = op.call
         ? { call: planCall(op.call, recorded) }
-        : { regions: planRegions(op, recorded, handedOver(step)) };
+        : { regions: planRegions(op, recorded, movedOperands(step)) };
       steps.push({ ...step, ...inside });
     },
   );

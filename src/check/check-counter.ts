@@ -1,6 +1,6 @@
 import type { CheckError } from '../../runtime/errors/errors.ts';
 import { type Reading, readLater } from './reading.ts';
-import { runApart } from './run-apart.ts';
+import { runIsolated } from './run-isolated.ts';
 
 /** Counters of check mode for one captured function. */
 export class CheckCounter {
@@ -21,7 +21,7 @@ export class CheckCounter {
   checkLater(work: Reading<CheckError | null>): null {
     this.#pending = this.#pending.then(async () => {
       try {
-        const found = await readLater(work, runApart);
+        const found = await readLater(work, runIsolated);
         this.#found ??= found;
       } catch (error) {
         // A comparison that fails itself is reported, too.

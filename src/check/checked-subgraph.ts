@@ -13,7 +13,7 @@ import { referenceOptions } from './culprit.ts';
 import { Images } from './images.ts';
 import { compare, disposeOutcome, type Outcome, outcomeOf } from './outcome.ts';
 import { type Reading, readNow } from './reading.ts';
-import { runApart } from './run-apart.ts';
+import { runIsolated } from './run-isolated.ts';
 import { BackwardCall, nodeOf, Scenario, shownByBackward } from './scenario.ts';
 import { type CompiledFrom, sourceOf } from './sources.ts';
 
@@ -57,7 +57,7 @@ class CheckedSubgraph extends Subgraph {
     this.#counter.throwFound();
     const mayCheck = this.#owesBackward || this.#hasControl || this.#isDue('');
     if (!mayCheck) return super.run(inputs, donated, numbers);
-    const scenario = whereMemoryIs(() => new Scenario(inputs, donated, numbers));
+    const scenario = ifMemoryAllows(() => new Scenario(inputs, donated, numbers));
     if (!scenario) return super.run(inputs, donated, numbers);
     const noted = noteDecisions();
     let outputs: Tensor[] = [];
@@ -89,7 +89,7 @@ class CheckedSubgraph extends Subgraph {
   }
 
   #checkRun(scenario: Scenario, { inputs, outputs, failure }: Ran): void {
-    const error = runApart(() => {
+    const error = runIsolated(() => {
       const shown = failure === null ? scenario.shown(inputs, outputs) : [];
       const actual = outcomeOf(shown, failure);
       const { outcome: expected, node } = scenario.run(this.#reference());
@@ -146,7 +146,7 @@ class CheckedSubgraph extends Subgraph {
     call: BackwardCall,
     actual: Outcome,
   ): void {
-    const error = runApart(() => {
+    const error = runIsolated(() => {
       const expected = call.apply(node);
       const release = scenario.retain();
       const work = this.#verdict(actual, expected, scenario, call, () => {
@@ -216,7 +216,7 @@ class CheckedNode extends RunProgramNode {
     if (!isOfOutputs || !this.#checked.takeBackward(kind, check !== null) || !check) {
       return super.apply(gradOutputs, retainGraph, wanted, takeSum, passInner, only);
     }
-    const call = whereMemoryIs(
+    const call = ifMemoryAllows(
       () => new BackwardCall(gradOutputs, wanted, passInner !== null, only),
     );
     if (!call) return super.apply(gradOutputs, retainGraph, wanted, takeSum, passInner, only);
@@ -226,18 +226,18 @@ class CheckedNode extends RunProgramNode {
       wanted,
       (target) => {
         const sum = takeSum(target);
-        runApart(() => call.noteSum(target, sum));
+        runIsolated(() => call.noteSum(target, sum));
         return sum;
       },
       passInner &&
         ((index, gradient) => {
           const passed = passInner(index, gradient);
-          runApart(() => call.notePassed(index, passed));
+          runIsolated(() => call.notePassed(index, passed));
           return passed;
         }),
       only,
     );
-    const actual = runApart(() => outcomeOf(shownByBackward(gradients)));
+    const actual = runIsolated(() => outcomeOf(shownByBackward(gradients)));
     try {
       this.#checked.checkBackward(check, call, actual);
     } catch (error) {
@@ -271,9 +271,9 @@ function referenceOf({ program, wanted, compile }: CompiledFrom): Subgraph {
 }
 
 /** Makes the copies that a check needs; null if there is no memory for them: the run goes unchecked. */
-function whereMemoryIs<T>(make: () => T): T | null {
+function ifMemoryAllows<T>(make: () => T): T | null {
   try {
-    return runApart(make);
+    return runIsolated(make);
   } catch (error) {
     if (error instanceof OutOfMemoryError) return null;
     throw error;

@@ -144,7 +144,7 @@ function gradientProgram(making: Making, request: GradientRequest): GradientProg
   const ops = eliminateDeadCode(program.ops.slice(forwardOps), program.outputs);
   const { inputs } = making.forward;
   const forward: Program = { ...program, inputs, ops: program.ops.slice(0, forwardOps) };
-  const leads = leadsOn(making, flows);
+  const leads = flowsIntoForward(making, flows);
   const reads = readsOf(forward, masks, ops, program.outputs, leads);
   const recorded = new Set(recordedGradients(request, given));
   for (const { id, flows } of reads) if (flows && request.recorded) recorded.add(id);
@@ -179,7 +179,10 @@ function gradientProgram(making: Making, request: GradientRequest): GradientProg
 }
 
 /** Inputs that get no gradient get none here either. */
-function leadsOn({ forward, reached }: Making, flows: ReadonlySet<ValueId>): ReadonlySet<ValueId> {
+function flowsIntoForward(
+  { forward, reached }: Making,
+  flows: ReadonlySet<ValueId>,
+): ReadonlySet<ValueId> {
   const ends = new Set(forward.inputs.filter((_, i) => !reached[i]));
   return new Set([...flows].filter((id) => !ends.has(id)));
 }
@@ -251,12 +254,12 @@ function partOf(
   const differentiable = outputs.map((id) => {
     return recorded !== null && dtypes[values[id]!.dtype].floating;
   });
-  const program = standingAlone({ values, inputs, ops, outputs });
+  const program = withOwnOffsets({ values, inputs, ops, outputs });
   return { planned: compile(program, needsGrad, differentiable), inputs, outputs };
 }
 
 /** Makes inputs start at their tensor's offset, with views relative to it. */
-function standingAlone({ values: given, inputs, ops, outputs }: Program): Program {
+function withOwnOffsets({ values: given, inputs, ops, outputs }: Program): Program {
   const values: TensorMeta[] = [...given];
   for (const id of inputs) values[id] = { ...values[id]!, offset: 0 };
   for (const { op, inputs: operands, outputs: results, attrs } of ops) {
@@ -282,7 +285,7 @@ function againOf(
   const forward = found.ops.length === 0 ? before : restored(before, found);
   const making = recomputeValues(forward, kept, wanted);
   if (!making) throw notKept(wanted, forward.values);
-  const program = standingAlone({ ...making, outputs: wanted });
+  const program = withOwnOffsets({ ...making, outputs: wanted });
   const none = (ids: readonly ValueId[]) => ids.map(() => false);
   const planned = compile(program, none(program.inputs), none(wanted));
   return { planned, inputs: program.inputs, outputs: wanted };

@@ -2,7 +2,7 @@ import { oncePerProgram, type Program, type ValueId } from '../../runtime/progra
 import type { Field } from '../../runtime/save/file/field.ts';
 import { fusedValues } from '../5-optimize/fuse/fused-form.ts';
 import { Candidates } from '../5-optimize/recompute/candidates.ts';
-import { cheapestKept, leastWorkAgain } from '../5-optimize/recompute/cheapest-kept.ts';
+import { cheapestKept, leastRecompute } from '../5-optimize/recompute/cheapest-kept.ts';
 import type { Candidate, Cost, How } from '../5-optimize/recompute/choice.ts';
 import type { ForwardFacts } from '../5-optimize/recompute/forward-facts.ts';
 import { type MemoryUses, never } from '../5-optimize/recompute/memory-uses.ts';
@@ -114,7 +114,7 @@ export function withinBudget(
 /** Whether each plan within these bytes recomputes this share of forward's arithmetic, or more. */
 function takesMore(facts: ForwardFacts, bytes: number, share: number): boolean {
   const enough = share * Math.max(1, facts.forwardWork);
-  return leastWorkAgain(facts, bytes, boundRates, enough) >= enough;
+  return leastRecompute(facts, bytes, boundRates, enough) >= enough;
 }
 
 interface Chosen {

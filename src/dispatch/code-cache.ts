@@ -30,7 +30,7 @@ import type { Code } from '../vm/bytecode/code.ts';
 import { newClosure, type PrivateAccess, type Scope } from '../vm/bytecode/frame.ts';
 import { closureOf } from '../vm/frames/function-of.ts';
 import { instantiate } from '../vm/machine/run-frames.ts';
-import { capturedBehind } from './static-functions.ts';
+import { capturedRecord } from './static-functions.ts';
 
 export interface CodeOptions {
   /** Values of the free variables, for functions whose scope is not available otherwise. */
@@ -68,7 +68,7 @@ function findCode(fn: AnyFunction, options: CodeOptions): CapturedCode | Rejecte
   if (made)
     return refuseDriven(made.code) ?? { closure: made, boundThis: undefined, boundArgs: [] };
   // A captured function inside another one becomes part of its graphs.
-  const inner = capturedBehind(fn);
+  const inner = capturedRecord(fn);
   return inner ? codeOf(inner.fn, inner.options) : captureCode(fn, options);
 }
 

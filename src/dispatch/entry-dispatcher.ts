@@ -113,7 +113,7 @@ export class EntryDispatcher {
     try {
       outcome = entry.mayStop ? runOrFail(entry, frames, owned) : runPlain(entry, frames, owned);
     } catch (error) {
-      this.#compiler.tellWhere(error, entry.result, frames);
+      this.#compiler.addUserLines(error, entry.result, frames);
       throw error;
     }
     return this.#ended(entry, outcome, before, frames, owned);
@@ -131,7 +131,7 @@ export class EntryDispatcher {
       try {
         outcome = await runAwaited(entry, frames, owned);
       } catch (error) {
-        this.#compiler.tellWhere(error, entry.result, frames);
+        this.#compiler.addUserLines(error, entry.result, frames);
         throw error;
       }
       return this.#ended(entry, outcome, before, frames, owned);
@@ -197,7 +197,7 @@ export class EntryDispatcher {
     try {
       return run();
     } catch (error) {
-      this.#compiler.tellWhere(error, result, frames);
+      this.#compiler.addUserLines(error, result, frames);
       throw error;
     }
   }

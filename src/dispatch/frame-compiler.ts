@@ -19,7 +19,7 @@ import type { CompileOptions } from '../compile/compilation.ts';
 import { withOperandCopies } from '../compile/operand-copies.ts';
 import { tracedOptions } from '../compile/traced-options.ts';
 import { instructionLog } from '../explain/log-events.ts';
-import { tellWhere } from '../full-graph/failed-run.ts';
+import { addUserLines } from '../full-graph/failed-run.ts';
 import { expectOneProgram } from '../full-graph/full-graph-error.ts';
 import type { Guard } from '../guards/guard.ts';
 import type { StaticSettings } from '../options/static-options.ts';
@@ -134,13 +134,13 @@ export class FrameCompiler {
   }
 
   /** Adds the user's lines to an error of a run, if the function has to be one program. */
-  tellWhere(error: unknown, { sources }: TraceResult, frames: readonly Frame[]): void {
+  addUserLines(error: unknown, { sources }: TraceResult, frames: readonly Frame[]): void {
     if (!this.#settings.fullGraph) return;
     const captured = frames.flatMap(({ closure: { code }, pc }) => {
       const span = code.spans[pc];
       return span ? [code.source.position(span.start)] : [];
     });
-    tellWhere(error, sources, captured.reverse());
+    addUserLines(error, sources, captured.reverse());
   }
 
   /** Where an earlier process may have stored the trace of the call. */

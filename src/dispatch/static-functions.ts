@@ -10,6 +10,6 @@ export function registerStatic(run: AnyFunction, captured: Captured): void {
 }
 
 /** Returns the record of a captured function. */
-export function capturedBehind(fn: AnyFunction): Captured | undefined {
+export function capturedRecord(fn: AnyFunction): Captured | undefined {
   return capturedOf.get(fn);
 }

@@ -9,7 +9,7 @@ import { windowAround } from './source-window.ts';
  * error keeps its message; the stack of both has the user's frames. `captured`: positions in captured code,
  * innermost call first.
  */
-export function tellWhere(
+export function addUserLines(
   error: unknown,
   sources: readonly SourceText[],
   captured: readonly UserPosition[],

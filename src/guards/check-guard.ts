@@ -6,7 +6,7 @@ import { type Shape, sameShape } from '../../runtime/spec/shape.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { type Frame, uninitialized } from '../vm/bytecode/frame.ts';
 import { closureOf } from '../vm/frames/function-of.ts';
-import { closureBehind } from './code-behind.ts';
+import { closureOfFunction } from './code-behind.ts';
 import { callNative, collectionType, isPlainCollection } from './collection-slots.ts';
 import type { Guard, GuardedSize, GuardedStrides } from './guard.ts';
 import { isInherited } from './inherited-property.ts';
@@ -127,7 +127,7 @@ export function compileTest(guard: SourceGuard): (value: unknown) => boolean {
     }
     case 'code': {
       const { code } = guard;
-      return (value) => closureOf(value) === undefined && closureBehind(value)?.code === code;
+      return (value) => closureOf(value) === undefined && closureOfFunction(value)?.code === code;
     }
     case 'tensor': {
       const { dtype, shape, strides, device, requiresGrad } = guard;

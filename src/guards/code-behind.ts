@@ -12,6 +12,6 @@ export function provideClosures(provider: FindClosure): void {
 }
 
 /** Returns the code and variables of a function: one that bytecode created, or an unbound user function. */
-export function closureBehind(fn: unknown): Closure | undefined {
+export function closureOfFunction(fn: unknown): Closure | undefined {
   return closureOf(fn) ?? (typeof fn === 'function' ? find?.(fn) : undefined);
 }

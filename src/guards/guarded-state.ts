@@ -1,6 +1,6 @@
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
-import { closureBehind } from './code-behind.ts';
+import { closureOfFunction } from './code-behind.ts';
 import type { Guard } from './guard.ts';
 import { compileNumber, numberKey } from './number-expr.ts';
 import { compilePlainReader } from './plain-reads.ts';
@@ -66,7 +66,7 @@ function keysOf(value: unknown): string {
 }
 
 function codeOf(value: unknown): string {
-  const closure = closureBehind(value);
+  const closure = closureOfFunction(value);
   return closure ? `code ${closure.code.id}` : spelled(value);
 }
 

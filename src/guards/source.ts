@@ -8,7 +8,7 @@ import { closureOf } from '../vm/frames/function-of.ts';
 import { fastKey } from '../vm/language/index-key.ts';
 import { PrivateSlot } from '../vm/language/private-slot.ts';
 import { type CalledNumber, calledNumber } from './called-numbers.ts';
-import { closureBehind } from './code-behind.ts';
+import { closureOfFunction } from './code-behind.ts';
 import { callNative } from './collection-slots.ts';
 import { accessorOf } from './plain.ts';
 import { ask, type Query } from './query.ts';
@@ -196,12 +196,12 @@ export function compileRead(source: Source, readerOf: (base: Source) => Reader):
     }
     case 'closureThis': {
       const base = readerOf(source.base);
-      return (frames) => closureBehind(base(frames))!.lexicalThis!.value;
+      return (frames) => closureOfFunction(base(frames))!.lexicalThis!.value;
     }
     case 'closureName': {
       const base = readerOf(source.base);
       const { name } = source;
-      return (frames) => closureBehind(base(frames))!.scope.get(name);
+      return (frames) => closureOfFunction(base(frames))!.scope.get(name);
     }
     case 'called':
       return (frames) => calledNumber(frames, source);

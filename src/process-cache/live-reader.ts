@@ -5,11 +5,11 @@ import { PlainReads } from '../guards/plain-reads.ts';
 import type { Reader, Source } from '../guards/source.ts';
 import type { SourceText } from '../vm/bytecode/code.ts';
 import type { Closure, Frame, PrivateAccess, Scope } from '../vm/bytecode/frame.ts';
-import { type AskedCode, closureFor } from './asked-code.ts';
 import { brandOf } from './brand.ts';
 import { type Digest, printCode, printOwn } from './code-print.ts';
 import type { KnownObjects } from './known-objects.ts';
 import { languageScope } from './language-scope.ts';
+import { closureFor, type RequestedCode } from './requested-code.ts';
 import { anyValue, sourceItem } from './source-codec.ts';
 
 /** Thrown if this process differs from the one that stored the trace: the entry is for other calls. */
@@ -159,7 +159,7 @@ export class LiveReader {
     return found;
   }
 
-  #closureOf(fn: object, how: AskedCode['how']): Closure {
+  #closureOf(fn: object, how: RequestedCode['how']): Closure {
     if (typeof fn !== 'function') return unfit('no function');
     const closure = closureFor(this.#given.codeOf, { fn, how });
     if (!closure) return unfit('a function without code');

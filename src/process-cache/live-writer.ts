@@ -9,11 +9,11 @@ import { compileReader, type Source } from '../guards/source.ts';
 import { rootOf, sourceKey } from '../guards/source-key.ts';
 import type { Code } from '../vm/bytecode/code.ts';
 import type { Closure, Frame, PrivateAccess, Scope } from '../vm/bytecode/frame.ts';
-import { type AskedCode, type Asking, closureFor } from './asked-code.ts';
 import { brandOf } from './brand.ts';
 import { type Digest, printCode, printOwn } from './code-print.ts';
 import { notKept } from './codec.ts';
 import type { KnownObjects } from './known-objects.ts';
+import { type CodeRequest, closureFor, type RequestedCode } from './requested-code.ts';
 import { anyValue, sourceItem } from './source-codec.ts';
 
 /** The surroundings of a trace. */
@@ -22,7 +22,7 @@ export interface Traced {
   /** All locations that it has read. */
   readonly places: readonly Source[];
   /** The functions whose code it requested. */
-  readonly asked: readonly AskedCode[];
+  readonly asked: readonly RequestedCode[];
   readonly codeOf: CodeOf;
   readonly known: KnownObjects;
   readonly digest: Digest;
@@ -44,7 +44,7 @@ export class LiveWriter {
   readonly #given: Traced;
   readonly #closures: readonly Closure[];
   readonly #reads: readonly Read[];
-  readonly #asked = new Map<unknown, AskedCode>();
+  readonly #asked = new Map<unknown, RequestedCode>();
   readonly #owners = new Map<Scope, readonly [how: string, of?: unknown]>();
   readonly #placeOf = new WeakMap<object, Source>();
   /** Functions of this package, without a name of their own, that were read through others. */
@@ -217,17 +217,18 @@ export class LiveWriter {
     const place = this.#placeOf.get(object);
     const found = place ? { at: this.source(place) } : this.#derived(object, name);
     if (typeof object !== 'function') return { ...found, brand };
-    return { ...found, brand, code: this.#codeOf(object as AskedCode['fn']) };
+    return { ...found, brand, code: this.#codeOf(object as RequestedCode['fn']) };
   }
 
   /** The code of a function that a trace may have inlined, and how it was requested. */
-  #codeOf(fn: AskedCode['fn']): unknown {
+  #codeOf(fn: RequestedCode['fn']): unknown {
     if (rulesOf(fn as never)) return notKept('it calls a function with gradient rules of its own');
     const { codeOf, digest } = this.#given;
     const asked = this.#asked.get(fn)?.how;
     for (const how of asked ? [asked] : (['call', 'new'] as const)) {
       const closure = closureFor(codeOf, { fn, how });
-      if (closure) return [how satisfies Asking, this.text(printCode(closure.code, fn, digest))];
+      if (closure)
+        return [how satisfies CodeRequest, this.text(printCode(closure.code, fn, digest))];
     }
     return notKept(`it reads the function ${fn.name || 'without a name'}, whose code is not known`);
   }

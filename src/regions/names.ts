@@ -70,7 +70,7 @@ const many = 2;
  * contribution is added to the sum of the oldest name of its tensor, so that sums keep the order of eager
  * execution. If a name has no other contributions before the op that forwards it, the sum is the same without that.
  */
-export function namesBehind(
+export function gradientNames(
   starts: readonly Start[],
   sameLeaves: readonly (readonly Tensor[])[] = [],
   continues = false,

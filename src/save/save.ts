@@ -3,7 +3,7 @@ import { Module } from '../../runtime/nn/module/module.ts';
 import type { LoadedProgram } from '../../runtime/save/loaded-program.ts';
 import { saveProgram, save as saveValue } from '../../runtime/save/save.ts';
 import type { Savable } from '../../runtime/save/values.ts';
-import { capturedBehind } from '../dispatch/static-functions.ts';
+import { capturedRecord } from '../dispatch/static-functions.ts';
 import { compiledFor } from './compiled-function.ts';
 import { programToSave } from './program-to-save.ts';
 
@@ -27,7 +27,7 @@ export async function save(
   path?: string | URL,
 ): Promise<Uint8Array> {
   const [fn, receiver] = value instanceof Module ? [value.forward, value] : [value, undefined];
-  const captured = typeof fn === 'function' ? capturedBehind(fn) : undefined;
+  const captured = typeof fn === 'function' ? capturedRecord(fn) : undefined;
   if (captured) {
     const compiled = compiledFor(captured, receiver);
     if (!compiled) throw notCaptured(captured.name);

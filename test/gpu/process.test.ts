@@ -121,9 +121,9 @@ describe('gpu/adapter', () => {
       'export const globals = {}; export const create = (options) => ({ options });',
     )}`;
     const options = async (allowSoftware: boolean) => {
-      const takeBack = await provideWebGpu({ allowSoftware, packageName });
+      const rollBack = await provideWebGpu({ allowSoftware, packageName });
       const { gpu } = navigator as unknown as { readonly gpu: { readonly options: unknown } };
-      takeBack();
+      rollBack();
       return gpu.options;
     };
     const times = 'disable-dawn-features=timestamp_quantization';

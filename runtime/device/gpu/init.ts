@@ -1,6 +1,6 @@
 import { DeviceError } from '../../errors/errors.ts';
 import { registerDevice } from '../current.ts';
-import { softwareAsked } from './core/adapter.ts';
+import { isSoftwareAllowed } from './core/adapter.ts';
 import type { GpuApi, GpuDevice } from './gpu-device.ts';
 import type { MissingKernelPolicy } from './missing-kernels.ts';
 
@@ -78,7 +78,7 @@ async function open(options: GpuOptions): Promise<GpuDevice> {
   const { openDevice } =
     api === 'webgl2' ? await import('./webgl/open.ts') : await import('./webgpu/open.ts');
   const device = await openDevice({
-    allowSoftware: options.allowSoftware ?? softwareAsked(),
+    allowSoftware: options.allowSoftware ?? isSoftwareAllowed(),
     kernelCapacity: options.kernelCapacity ?? 512,
     missingKernels: options.missingKernels ?? 'cpu',
     kernels: options.kernels ?? null,

@@ -2,8 +2,8 @@ import { formatSpec, isContiguousMeta, sameSpec } from '../../device/tensor-meta
 import { earlierSum, nameGradientOp } from '../optional-gradients.ts';
 import type { PlannedSubgraph } from '../plan.ts';
 import type { ProgramOp, ValueId } from '../program.ts';
+import { reverify } from './reverify.ts';
 import { SimulatedPlan } from './simulate-plan.ts';
-import { verifyAgain } from './verify-again.ts';
 import { failureAt } from './verify-failure.ts';
 
 /**
@@ -20,7 +20,7 @@ export function verifySubgraph(planned: PlannedSubgraph, where: string): void {
     forward.inputs,
     new Map(),
   );
-  verifyAgain([forward], failureAt(`${where}, forward`));
+  reverify([forward], failureAt(`${where}, forward`));
   if (!backward) return;
   const { gradInputs, gradOutputs, leafOutputs, sums, arrivals } = backward;
   const { saved, plan, retainingPlan } = backward;
@@ -76,7 +76,7 @@ export function verifySubgraph(planned: PlannedSubgraph, where: string): void {
       if (ids.length === 0 || (isLast && ids.every(isSum))) return;
       fail(`the parts ${ids.map((id) => `%${id}`).join(', ')}`, 'sums of the parts of a gradient');
     });
-    verifyAgain([forward, each], fail);
+    reverify([forward, each], fail);
     const kept = new Map(saved.withData.map((id) => [id, alive.get(id)!]));
     const left = new SimulatedPlan(planned, `${where}, backward`).run(each, entering, kept);
     const lost = gradInputs.find((id) => id !== null && !left.made.has(id));

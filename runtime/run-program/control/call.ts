@@ -8,7 +8,7 @@ import type { Action, BindPlan } from '../scope/action.ts';
 import { Slot } from '../scope/scope.ts';
 import { decided } from './decisions.ts';
 import { GradientSum } from './gradients.ts';
-import { handedOver, handedToCall, takeFrom } from './handed-over.ts';
+import { movedCallOperands, movedOperands, takeFrom } from './moved-operands.ts';
 import { readNumber } from './read-number.ts';
 import { type RegionRun, regionRun } from './region.ts';
 import { RegionBackward } from './region-backward.ts';
@@ -34,7 +34,7 @@ export function compileCall(step: Step, values: ValueTable, bind: BindPlan): Act
   const results = op.outputs.slice(0, -1);
   const tape = op.outputs[results.length]!;
   const { device } = values[tape]!;
-  const moves = handedToCall(step);
+  const moves = movedCallOperands(step);
   const given = (slots: readonly Slot[]): GivenOperand[] =>
     forms.map((form, i) => {
       const id = op.inputs[i]!;
@@ -118,7 +118,7 @@ export function compileCallBackward(step: Step, values: ValueTable): Action {
   const to = op.attrs.to as readonly number[];
   const keeps = !frees.includes(tape!);
   const sums = op.outputs.map((id) => new GradientSum(values[id]!));
-  const moves = handedOver(step).slice(1);
+  const moves = movedOperands(step).slice(1);
   const { device } = values[tape!]!;
   const [retaining, freeing] = [true, false].map(() => new WeakMap<RegionRun, RegionBackward>());
   const backwardOf = (region: RegionRun, retains: boolean) => {

@@ -3,7 +3,7 @@ import type { ValueTable } from '../../program/program.ts';
 import type { Action, BindPlan } from '../scope/action.ts';
 import { decided } from './decisions.ts';
 import { GradientSum } from './gradients.ts';
-import { handedOver } from './handed-over.ts';
+import { movedOperands } from './moved-operands.ts';
 import { regionRun } from './region.ts';
 import { RegionBackward } from './region-backward.ts';
 import { resultCount, sumOperand } from './sum-operands.ts';
@@ -21,7 +21,7 @@ export function compileCond(step: Step, values: ValueTable, bind: BindPlan): Act
   const { device } = condition;
   const results = op.outputs.slice(0, -1);
   const tape = op.outputs[results.length]!;
-  const moves = handedOver(step).slice(1);
+  const moves = movedOperands(step).slice(1);
   return (slots, scalars) => {
     const holds = device.downloadSync(condition, slots[test!]!, 'itemSync')[0];
     decided.current?.note(holds ? 0 : 1);
@@ -54,7 +54,7 @@ export function compileCondBackward(step: Step, values: ValueTable, bind: BindPl
   const to = op.attrs.to as readonly number[];
   const keeps = !frees.includes(tape!);
   const sums = op.outputs.map((id) => new GradientSum(values[id]!));
-  const handed = handedOver(step).slice(1);
+  const handed = movedOperands(step).slice(1);
   const results = resultCount(step);
   // Earlier sums move into a region with this op's reference; gradients of results move if they die here.
   const moves = (result: number) => result >= results || (handed[of.indexOf(result)] ?? false);

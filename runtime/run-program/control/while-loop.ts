@@ -6,7 +6,7 @@ import { Slot } from '../scope/scope.ts';
 import { CarriedElements, takeElement } from './carried-elements.ts';
 import { decided } from './decisions.ts';
 import { GradientSum } from './gradients.ts';
-import { handedOver, takeFrom } from './handed-over.ts';
+import { movedOperands, takeFrom } from './moved-operands.ts';
 import { type RegionRun, regionRun } from './region.ts';
 import { RegionBackward } from './region-backward.ts';
 import { sumOperand } from './sum-operands.ts';
@@ -29,7 +29,7 @@ export function compileWhile(step: Step, values: ValueTable, bind: BindPlan): Ac
   const captured = op.inputs.slice(results.length);
   const recorded = body.planned.backward !== null;
   const carriedElements = new CarriedElements(body, results.length);
-  const moves = handedOver(step);
+  const moves = movedOperands(step);
   // The state of the current run. A body that reruns this loop has another step.
   const enter = (
     carried: readonly Slot[],
@@ -119,7 +119,7 @@ export function compileWhileBackward(step: Step, values: ValueTable, bind: BindP
     body.planned.backward ? new RegionBackward(body, retains, () => true) : null,
   );
   const sums = op.outputs.map((id) => new GradientSum(values[id]!));
-  const moves = handedOver(step).slice(1);
+  const moves = movedOperands(step).slice(1);
   const earlier = to.map((operand) => of.indexOf(sumOperand(step, operand)));
   return (slots) => {
     const record = slots[tape!]!.holder as Tape;

@@ -10,7 +10,7 @@ import type { GivenOperand } from '../../program/dynamic-call.ts';
 import type { Step } from '../../program/plan.ts';
 import type { ValueTable } from '../../program/program.ts';
 import { FailedCheck } from '../control/assert.ts';
-import { handedToCall } from '../control/handed-over.ts';
+import { movedCallOperands } from '../control/moved-operands.ts';
 import type { Action } from '../scope/action.ts';
 import type { Slot } from '../scope/scope.ts';
 import { currentSimulation, nothingToRead } from './simulation.ts';
@@ -83,7 +83,7 @@ function onAnyTape(step: Step, values: ValueTable, run: Action): Action {
 function onAnyShapes(step: Step, run: Action): Action {
   const { op, call: planned } = step;
   const { forms, sample } = planned!.call;
-  const moves = handedToCall(step);
+  const moves = movedCallOperands(step);
   const isRefused = (given: readonly GivenOperand[]): boolean => {
     try {
       planned!.at(given);

@@ -4,7 +4,7 @@ import { expectHistory, placesOf } from '../../../runtime/backward/backward.ts';
 import { runBackward } from '../../../runtime/backward/engine.ts';
 import { seedGradient } from '../../../runtime/backward/seed-gradient.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
-import { namesBehind } from '../../regions/names.ts';
+import { gradientNames } from '../../regions/names.ts';
 import { noteRequest } from '../control-flow/loops/earlier-iterations.ts';
 import { requiresGradAlways, requiresGradFlag } from '../control-flow/merge/requires-grad.ts';
 import { check } from '../control-flow/numbers/check.ts';
@@ -66,7 +66,7 @@ function backwardInTrace(
     watched(builder, { retainGraph, onFreed }, (watch) =>
       runBackward([{ tensor, gradient: seedOwn }], {
         ...watch,
-        names: namesBehind([{ tensor }]),
+        names: gradientNames([{ tensor }]),
         retainGraph: true,
         createGraph,
         ...(wanted && { wanted }),

@@ -22,7 +22,7 @@ import {
   type Variable,
 } from '../variables/variable.ts';
 import { siteOf } from './hooks.ts';
-import { expectThere } from './optional-gradient.ts';
+import { expectPresent } from './optional-gradient.ts';
 
 /** `ctx.saveForBackward` inside a trace; only the tracer performs it. */
 export function saveForBackward(): void {
@@ -69,7 +69,7 @@ export function traceCustomFunction(
     backward: (ctx: FunctionContext, ...gradients: Tensor[]) => {
       const saved = ctx.savedTensors.map((tensor) => t.result(tensor));
       context.entries.set('savedTensors', newArray(saved));
-      for (const gradient of gradients) expectThere(t, gradient);
+      for (const gradient of gradients) expectPresent(t, gradient);
       const given = gradients.map((gradient) => t.result(gradient));
       return gradientsOf(t, follow(backward, given));
     },

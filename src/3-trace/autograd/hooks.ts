@@ -24,7 +24,7 @@ import {
   type Variable,
 } from '../variables/variable.ts';
 import { expectTensor } from './expect-tensor.ts';
-import { expectThere } from './optional-gradient.ts';
+import { expectPresent } from './optional-gradient.ts';
 
 /** `remove` of the handle of a hook that was registered in the trace; only the tracer performs it. */
 export function removeHook(): void {
@@ -135,7 +135,7 @@ function breakAtSite(t: Tracer, place: GradNode | Tensor): void {
 }
 
 function callHook(t: Tracer, hook: Variable, gradient: Tensor): Tensor | null {
-  expectThere(t, gradient);
+  expectPresent(t, gradient);
   const answer = t.execution.callInside(
     hook,
     undefinedVariable,

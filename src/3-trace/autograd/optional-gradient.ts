@@ -36,7 +36,7 @@ export function neededGradient(t: Tracer, gradient: Tensor): Variable {
  * Breaks the graph before user code gets an optional gradient: eager execution runs that code only if the gradient
  * exists.
  */
-export function expectThere(t: Tracer, gradient: Tensor): void {
+export function expectPresent(t: Tracer, gradient: Tensor): void {
   if (t.builder.isOptional(gradient)) {
     throw new GraphBreak('branch-gradient', `a function is called with ${why}`);
   }

@@ -4,11 +4,11 @@ import { textCall } from '../control-flow/numbers/text.ts';
 import { orRaise } from '../state/exceptions.ts';
 import { constantOf, typeOf } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
-import { putOffCall } from '../values/numbers.ts';
+import { deferCall } from '../values/numbers.ts';
 import { isPrimitiveVariable, withPrimitives } from '../values/to-primitive.ts';
 import { typedArrayMade } from '../values/typed-arrays.ts';
 import { numberNeeded } from '../variables/number-needed.ts';
-import { textAsked } from '../variables/text.ts';
+import { textBreak } from '../variables/text.ts';
 import { known, newArray, type Variable } from '../variables/variable.ts';
 import { arrayBuiltins } from './arrays.ts';
 import { bufferBuiltins } from './buffers.ts';
@@ -62,7 +62,7 @@ export function callBuiltin(
   const typed = typedArrayMade(t, fn, receiver, args);
   if (typed) return typed;
   const signature = pure.get(fn);
-  if (!signature) return putOffCall(t, fn, args);
+  if (!signature) return deferCall(t, fn, args);
   const { arity, objects, isMethod } = signature;
   if (isMethod && !isPrimitiveVariable(receiver)) return undefined;
   const used = args.slice(0, arity);
@@ -82,13 +82,13 @@ function ofPrimitives(
   receiver: Variable,
   args: readonly Variable[],
 ): Variable {
-  const later = putOffCall(t, fn, args);
+  const later = deferCall(t, fn, args);
   if (later) return later;
   const text = textCall(t, fn, receiver, args);
   if (text) return text;
   for (const given of [receiver, ...args]) {
     if (given.kind === 'scalar') throw numberNeeded(given, `is given to ${fn.name}()`);
-    if (given.kind === 'text') throw textAsked(given, `is given to ${fn.name}()`);
+    if (given.kind === 'text') throw textBreak(given, `is given to ${fn.name}()`);
   }
   const self = isPrimitiveVariable(receiver) ? constantOf(t, receiver) : undefined;
   const values = args.map((arg) => constantOf(t, arg));

@@ -1,6 +1,6 @@
 /** Dates whose time is known while tracing. Results that depend on the time zone are guarded. */
 
-import { askDate, dateMethodNames } from '../../guards/host-types.ts';
+import { dateMethodNames, readDate } from '../../guards/host-types.ts';
 import { isProxy } from '../../guards/plain.ts';
 import { constantOf, guardIdentity } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
@@ -27,7 +27,7 @@ const isUniversal = (name: string): boolean =>
  * the next call.
  */
 function ask(t: Tracer, date: object, name: string): Variable {
-  const value = byHost(t, () => askDate(date, name));
+  const value = byHost(t, () => readDate(date, name));
   if (isUniversal(name)) return known(value);
   const base = { kind: 'held', value: new Date(date as Date), name: 'a date' } as const;
   return t.read({ kind: 'query', base, query: 'date', key: name }, value);
@@ -49,18 +49,18 @@ const asks =
     const { value, source } = date;
     t.effects.met.touchContent(value, source);
     const read = (key: string): Variable =>
-      t.read({ kind: 'query', base: source, query: 'date', key }, askDate(value, key));
+      t.read({ kind: 'query', base: source, query: 'date', key }, readDate(value, key));
     // Throws if the date is invalid.
-    if (name === 'toISOString' && Number.isNaN(askDate(value, 'getTime'))) {
+    if (name === 'toISOString' && Number.isNaN(readDate(value, 'getTime'))) {
       constantOf(t, read('getTime'));
-      return known(byHost(t, () => askDate(value, name)));
+      return known(byHost(t, () => readDate(value, name)));
     }
     return read(name);
   };
 
 function isDate(value: object): boolean {
   try {
-    askDate(value, 'getTime');
+    readDate(value, 'getTime');
     return true;
   } catch {
     return false;

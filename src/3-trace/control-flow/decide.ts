@@ -11,7 +11,7 @@ import type { Tracer } from '../state/tracer.ts';
 import type { TraceFrame } from '../variables/trace-frame.ts';
 import type { UnionMet } from '../variables/unions.ts';
 import type { DeviceScalar, TensorVariable, Variable } from '../variables/variable.ts';
-import { learn, narrow, toldBy } from './merge/union.ts';
+import { learn, narrow, selectedBy } from './merge/union.ts';
 import { check } from './numbers/check.ts';
 import { readArray } from './numbers/read-array.ts';
 import { asTruth, readScalar } from './numbers/scalars.ts';
@@ -212,7 +212,7 @@ export function followOptions(t: Tracer, frame: TraceFrame, { selector, options 
     };
   const followFrom = (option: number): PathEnd => {
     const holds = options.map((_, i) => i === option);
-    const test = toldBy(t, selector, holds) as DeviceScalar;
+    const test = selectedBy(t, selector, holds) as DeviceScalar;
     const isLast = option === options.length - 2;
     const rest: Start = isLast ? startWithOption(option + 1) : () => followFrom(option + 1);
     return traceCond(t, frame, test, [startWithOption(option), rest]);

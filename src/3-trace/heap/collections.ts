@@ -20,7 +20,7 @@ import { constantOf } from '../state/facts.ts';
 import { expectIdentity } from '../state/listed.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { numberNeeded } from '../variables/number-needed.ts';
-import { textAsked } from '../variables/text.ts';
+import { textBreak } from '../variables/text.ts';
 import { present, resolved, specialized } from '../variables/unions.ts';
 import {
   absent,
@@ -335,7 +335,7 @@ function keyIdentity(t: Tracer, given: Variable): unknown {
     case 'scalar':
       throw numberNeeded(key, 'is a key of a Map or Set');
     case 'text':
-      throw textAsked(key, 'is a key of a Map or Set');
+      throw textBreak(key, 'is a key of a Map or Set');
     default:
       return inside(key);
   }

@@ -130,10 +130,10 @@ export function readStatic(
 }
 
 /** Returns whether the class or a superclass overrides `Symbol.hasInstance`. */
-export function tellsInstances(type: NonNullable<ClassVariable['parent']>): boolean {
+export function overridesInstanceCheck(type: NonNullable<ClassVariable['parent']>): boolean {
   if (type.kind === 'class') {
     if (ownAttributes(type.statics, Symbol.hasInstance)) return true;
-    return type.parent !== null && tellsInstances(type.parent);
+    return type.parent !== null && overridesInstanceCheck(type.parent);
   }
   return !isOrdinary(type.value);
 }

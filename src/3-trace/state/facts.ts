@@ -7,7 +7,7 @@ import { GraphBreak } from '../../traces/graph-break.ts';
 import type { Primitive } from '../../vm/bytecode/instructions.ts';
 import { comesFromBreak, isOfSizes } from '../inputs/symbolic.ts';
 import { numberNeeded } from '../variables/number-needed.ts';
-import { textAsked, truthOfText } from '../variables/text.ts';
+import { textBreak, truthOfText } from '../variables/text.ts';
 import { specialized } from '../variables/unions.ts';
 import type {
   ConstantVariable,
@@ -28,7 +28,7 @@ export function constantOf(t: Tracer, given: Variable): Primitive | symbol {
     return guardValue(t, variable);
   }
   if (variable.kind === 'scalar') throw numberNeeded(variable, 'is needed by JavaScript');
-  if (variable.kind === 'text') throw textAsked(variable, 'is needed inside');
+  if (variable.kind === 'text') throw textBreak(variable, 'is needed inside');
   if (variable.kind !== 'constant') {
     throw new GraphBreak('unsupported-value', `a ${variable.kind} where a primitive is needed`);
   }

@@ -16,7 +16,7 @@ import { OuterTensors } from '../inputs/outer-tensors.ts';
 import type { Surroundings } from './surroundings.ts';
 
 /** An operand: a number that may differ for other sizes. */
-export class PutOff {
+export class DeferredNumber {
   readonly expr: NumberExpr;
   constructor(expr: NumberExpr) {
     this.expr = expr;
@@ -52,7 +52,7 @@ export interface Stand {
 
 export function resolve(value: unknown, stand: Stand): unknown {
   if (value instanceof Tensor) return stand.tensor(value);
-  if (value instanceof PutOff) return stand.number(value.expr);
+  if (value instanceof DeferredNumber) return stand.number(value.expr);
   if (Array.isArray(value)) {
     return value.flatMap((item): readonly unknown[] =>
       item instanceof OuterTensors ? stand.tensors(item) : [resolve(item, stand)],

@@ -213,7 +213,7 @@ export class Tracer {
    * are kept, since they hold in any case.
    */
   attempt<T>(body: () => T): T {
-    const takeBack = rollback(this, this.#inputs);
+    const rollBack = rollback(this, this.#inputs);
     const { floor } = this;
     const mark = this.journal.open();
     try {
@@ -222,7 +222,7 @@ export class Tracer {
       if (error instanceof Raised && error.keepsEffects) throw error;
       if (error instanceof GraphBreak) error.at ??= this.position();
       this.journal.undo(mark);
-      takeBack();
+      rollBack();
       throw error;
     } finally {
       this.floor = floor;

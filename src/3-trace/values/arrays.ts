@@ -28,7 +28,7 @@ import {
   type Variable,
 } from '../variables/variable.ts';
 import { appendGrown, grownElement, isInGrown } from './lists.ts';
-import { countedOn, putOffOperator } from './numbers.ts';
+import { countedOn, deferOperator } from './numbers.ts';
 
 export type ArrayVariable = NewArrayVariable | ObjectVariable;
 
@@ -85,7 +85,7 @@ export function lengthOf(t: Tracer, array: ArrayVariable): Variable {
   if (appended === 0) return length;
   return (
     countedOn(t, length, appended) ??
-    putOffOperator(t, '+', [length, known(appended)]) ??
+    deferOperator(t, '+', [length, known(appended)]) ??
     known((constantOf(t, length) as number) + appended)
   );
 }

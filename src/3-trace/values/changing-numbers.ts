@@ -4,7 +4,7 @@ import { numberSources } from '../../guards/number-expr.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { constantOf } from '../state/facts.ts';
 import { expectNoCall, guardNumbers } from '../state/symbolic-guards.ts';
-import { type Perform, PutOff, resolve, type Stand } from '../state/tape.ts';
+import { DeferredNumber, type Perform, resolve, type Stand } from '../state/tape.ts';
 import type { Tracer } from '../state/tracer.ts';
 import type { SymbolicVariable } from '../variables/variable.ts';
 
@@ -27,9 +27,9 @@ export class ChangingNumbers {
   readonly #t: Tracer;
   readonly #use: NumberUse;
   /** Operands that are still symbolic. */
-  readonly #open = new Map<PutOff, SymbolicVariable>();
+  readonly #open = new Map<DeferredNumber, SymbolicVariable>();
   /** Operands that turned out to be plain. */
-  readonly #specialized = new Map<PutOff, unknown>();
+  readonly #specialized = new Map<DeferredNumber, unknown>();
 
   constructor(t: Tracer, use: NumberUse) {
     this.#t = t;
@@ -46,7 +46,7 @@ export class ChangingNumbers {
     if (sizes.decide(expr) || !maySymbol || numbers.attribute(expr) === undefined) {
       return this.#plain(variable);
     }
-    const operand = new PutOff(expr);
+    const operand = new DeferredNumber(expr);
     this.#open.set(operand, variable);
     return operand;
   }
@@ -79,14 +79,14 @@ export class ChangingNumbers {
     expectNoCall(t, expr);
     for (const source of t.sizes.decide(expr) ? [] : numberSources(expr)) t.sizes.addKey(source);
     guardNumbers(t, variable);
-    return new PutOff(expr);
+    return new DeferredNumber(expr);
   }
 
   /**
    * Returns the open operands whose values the call needs. If the call throws for these values, throws its error:
    * the comparisons that led there become dependencies of the trace.
    */
-  #askedFor(operands: readonly unknown[], body: Perform): readonly PutOff[] {
+  #askedFor(operands: readonly unknown[], body: Perform): readonly DeferredNumber[] {
     const { numbers, sizes } = this.#t;
     const { scalars } = numbers;
     const before = scalars.dependencies();
@@ -114,7 +114,7 @@ export class ChangingNumbers {
   #failure(
     operands: readonly unknown[],
     body: Perform,
-    number: (operand: PutOff) => unknown,
+    number: (operand: DeferredNumber) => unknown,
   ): unknown {
     const t = this.#t;
     const numbers = new Map([...this.#open.keys()].map((operand) => [operand, number(operand)]));
@@ -137,8 +137,8 @@ function isOfTrace(error: unknown): boolean {
   return error instanceof GraphBreak || error instanceof RecordedWriteInPlace;
 }
 
-function replaced(value: unknown, by: ReadonlyMap<PutOff, unknown>): unknown {
-  if (value instanceof PutOff) return by.has(value) ? by.get(value) : value;
+function replaced(value: unknown, by: ReadonlyMap<DeferredNumber, unknown>): unknown {
+  if (value instanceof DeferredNumber) return by.has(value) ? by.get(value) : value;
   if (value instanceof Tensor || typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map((item) => replaced(item, by));
   if (Object.getPrototypeOf(value) !== Object.prototype) return value;

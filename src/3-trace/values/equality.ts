@@ -3,7 +3,7 @@
 import { constantOf, isNullish, isSame, truthiness, typeOf } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { numberNeeded } from '../variables/number-needed.ts';
-import { textAsked } from '../variables/text.ts';
+import { textBreak } from '../variables/text.ts';
 import { specialized } from '../variables/unions.ts';
 import { known, type Variable } from '../variables/variable.ts';
 import { withPrimitive } from './to-primitive.ts';
@@ -78,6 +78,6 @@ function comparable(t: Tracer, given: Variable): Variable {
   if (variable.kind === 'scalar') {
     throw numberNeeded(variable, 'is compared by a native function');
   }
-  if (variable.kind === 'text') throw textAsked(variable, 'is compared');
+  if (variable.kind === 'text') throw textBreak(variable, 'is compared');
   return variable.kind === 'symbolic' ? known(constantOf(t, variable)) : variable;
 }

@@ -24,7 +24,7 @@ export interface Step {
 export function nextOf(t: Tracer, generator: GeneratorVariable, sent: Variable): Step {
   const { state, frame } = generator;
   if (state === 'done') return { value: undefinedVariable, done: true };
-  return goOn(t, generator, () => {
+  return continueWith(t, generator, () => {
     if (state !== 'yield') return;
     if (frame.delegate) {
       frame.delegate = { ...frame.delegate, sent };
@@ -45,7 +45,7 @@ export function returnOf(t: Tracer, generator: GeneratorVariable, value: Variabl
   const inner = innerOf(frame);
   const last = inner ? returnOf(t, inner, value) : { value, done: true };
   if (!last.done) return last;
-  return goOn(t, generator, () => {
+  return continueWith(t, generator, () => {
     const { dst, target } = yieldAt(frame);
     frame.registers[dst] = last.value;
     frame.pc = target;
@@ -65,7 +65,7 @@ export function throwInto(t: Tracer, generator: GeneratorVariable, error: Variab
     setState(t, generator, 'done');
     throw new Raised(error, 'thrown into a generator', true);
   }
-  return goOn(t, generator, () => {
+  return continueWith(t, generator, () => {
     frame.registers[handler.error] = error;
     frame.pc = handler.target;
   });
@@ -79,7 +79,7 @@ function innerOf({ delegate }: TraceFrame): GeneratorVariable | undefined {
   throw new GraphBreak('native-call', 'an iterator in a yield* is told to return');
 }
 
-function goOn(t: Tracer, generator: GeneratorVariable, enter: () => void): Step {
+function continueWith(t: Tracer, generator: GeneratorVariable, enter: () => void): Step {
   const { frame } = generator;
   if (generator.state === 'running') throw new GraphBreak('throw', 'the generator is running');
   return t.attempt(() => {

@@ -14,7 +14,7 @@ import { ChangingNumbers } from './changing-numbers.ts';
 const maxSize = 160;
 
 /** Defers `fn` to the run if one of its numbers is symbolic; undefined if it can't be deferred. */
-export function putOff(
+export function deferToRun(
   t: Tracer,
   fn: string,
   args: readonly Variable[],
@@ -28,23 +28,23 @@ export function putOff(
 }
 
 /** Defers an operator to the run; undefined if it isn't a function of numbers alone. */
-export function putOffOperator(
+export function deferOperator(
   t: Tracer,
   operator: BinaryOperator,
   args: readonly Variable[],
 ): SymbolicVariable | undefined {
   const strict = operator === '==' ? '===' : operator === '!=' ? '!==' : operator;
-  return scalarFunctions.has(strict) ? putOff(t, strict, args) : undefined;
+  return scalarFunctions.has(strict) ? deferToRun(t, strict, args) : undefined;
 }
 
 /** Defers the call of a native function to the run. */
-export function putOffCall(
+export function deferCall(
   t: Tracer,
   fn: unknown,
   args: readonly Variable[],
 ): SymbolicVariable | undefined {
   const name = hostScalarNames.get(fn);
-  return name === undefined ? undefined : putOff(t, name, args);
+  return name === undefined ? undefined : deferToRun(t, name, args);
 }
 
 type Numeric = SymbolicVariable | ConstantVariable;
@@ -77,7 +77,7 @@ export function countedOn(
   const { source, value } = variable;
   if (source?.kind !== 'property' && source?.kind !== 'free') return undefined;
   const by: ConstantVariable = { kind: 'constant', value: plus, source: null };
-  return putOff(t, '+', [symbolicFrom(source, value), by]);
+  return deferToRun(t, '+', [symbolicFrom(source, value), by]);
 }
 
 /** Returns the number as an operand of the tensor API that determines a shape. */

@@ -21,7 +21,7 @@ import {
   type ObjectVariable,
   type Variable,
 } from '../variables/variable.ts';
-import { putOffCall, putOffOperator } from './numbers.ts';
+import { deferCall, deferOperator } from './numbers.ts';
 
 /**
  * Returns whether the value is an instance of a built-in typed array other than BigInt ones, over an `ArrayBuffer`
@@ -132,7 +132,7 @@ function combine(t: Tracer, operator: BinaryOperator, value: Variable, by: numbe
   const other = known(by);
   return (
     scalarBinary(t, operator, value, other) ??
-    putOffOperator(t, operator, [value, other]) ??
+    deferOperator(t, operator, [value, other]) ??
     known(binary(operator, constantOf(t, value) as number, by) as number)
   );
 }
@@ -144,7 +144,7 @@ function stored(t: Tracer, array: TypedArray, value: Variable): Variable {
   if (value.kind === 'constant') return known(type.of(constantOf(t, value) as number)[0]!);
   if (array instanceof Float64Array) return combine(t, '*', value, 1);
   if (array instanceof Float32Array) {
-    const rounded = scalarCall(t, Math.fround, [value]) ?? putOffCall(t, Math.fround, [value]);
+    const rounded = scalarCall(t, Math.fround, [value]) ?? deferCall(t, Math.fround, [value]);
     if (rounded) return rounded;
   }
   const convert = integers.get(type);

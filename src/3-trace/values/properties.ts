@@ -18,7 +18,7 @@ import { guardNumbers } from '../state/symbolic-guards.ts';
 import type { Tracer } from '../state/tracer.ts';
 import type { ClassVariable } from '../variables/function-variables.ts';
 import { iteratedBy } from '../variables/iterated-by.ts';
-import { textAsked } from '../variables/text.ts';
+import { textBreak } from '../variables/text.ts';
 import { present, specialized } from '../variables/unions.ts';
 import {
   type FunctionVariable,
@@ -69,7 +69,7 @@ export function readProperty(t: Tracer, object: Variable, key: string): Variable
     case 'newPromise':
       return inheritedByBuiltin(t, base, key);
     case 'text':
-      if (key === 'length' || isIndex(key)) throw textAsked(base, `is asked for ${key}`);
+      if (key === 'length' || isIndex(key)) throw textBreak(base, `is asked for ${key}`);
       return inheritedByBuiltin(t, base, key);
     case 'newCollection':
       if (base.own) return readMade(t, base.own, base, key);

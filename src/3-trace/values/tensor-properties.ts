@@ -26,7 +26,7 @@ import {
   type Variable,
 } from '../variables/variable.ts';
 import { callGetter } from './getters.ts';
-import { putOff } from './numbers.ts';
+import { deferToRun } from './numbers.ts';
 
 /** Properties that the guard on the tensor covers. */
 const metaProperties = new Set([
@@ -161,7 +161,7 @@ function readOwn(t: Tracer, variable: TensorVariable, key: string): Variable {
   if (key === 'nbytes') {
     const count = elementCount(t, variable);
     const itemsize = known(t.use(variable).itemsize);
-    return putOff(t, '*', [count, itemsize]) ?? known(t.use(variable).nbytes);
+    return deferToRun(t, '*', [count, itemsize]) ?? known(t.use(variable).nbytes);
   }
   // Strides of a result are constant if no sizes vary.
   if ((key === 'strides' || key === 'offset') && !t.sizes.vary) {

@@ -8,11 +8,11 @@ import type { DeviceScalar, TextVariable, Variable } from './variable.ts';
 /** Returns true if part of the text is certainly non-empty. Throws a graph break otherwise. */
 export function truthOfText(text: TextVariable): true {
   if (text.parts.some((part) => typeof part === 'string' || 'value' in part)) return true;
-  throw textAsked(text, 'is decided on');
+  throw textBreak(text, 'is decided on');
 }
 
 /** Returns the graph break for traced code that needs the text. */
-export function textAsked({ parts }: TextVariable, use: string): GraphBreak {
+export function textBreak({ parts }: TextVariable, use: string): GraphBreak {
   const [first] = valuesIn(parts);
   const of = first ? ` of ${nameOfNumber(first)}` : '';
   return new GraphBreak('number-as-text', `text${of} ${use}`);

@@ -31,7 +31,7 @@ export function cheapestKept(
  * it begins: kept bytes plus any rate times the arithmetic are at least the minimum cut at that rate. If a step has
  * forward several times, each is bounded separately. Returns the first bound of at least `enough`.
  */
-export function leastWorkAgain(
+export function leastRecompute(
   facts: ForwardFacts,
   bytes: number,
   rates: Iterable<number>,
@@ -89,7 +89,7 @@ function keptNetwork(
   for (const id of made) {
     const index = facts.definitionIndex(id);
     had.set(id, network.addNode());
-    if (facts.canBeMadeAgain(id) && !again.has(index)) again.set(index, network.addNode());
+    if (facts.canRecompute(id) && !again.has(index)) again.set(index, network.addNode());
   }
   for (const [index, node] of again) {
     network.addEdge(node, FlowNetwork.sink, rate * facts.workOfOp(index));
@@ -101,7 +101,7 @@ function keptNetwork(
   for (const id of made) {
     const node = had.get(id)!;
     const bytes = free.has(id) ? 0 : facts.bytesOf(id);
-    const op = facts.canBeMadeAgain(id) ? again.get(facts.definitionIndex(id))! : FlowNetwork.sink;
+    const op = facts.canRecompute(id) ? again.get(facts.definitionIndex(id))! : FlowNetwork.sink;
     network.addEdge(node, op, bytes);
     if (facts.isReadByBackward(id)) {
       network.addEdge(FlowNetwork.source, node, Number.POSITIVE_INFINITY);

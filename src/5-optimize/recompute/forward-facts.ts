@@ -70,7 +70,7 @@ export class ForwardFacts {
   /**
    * Whether the memory was computed in forward by an op without other effects, and is neither written nor returned.
    */
-  canBeMadeAgain(root: ValueId): boolean {
+  canRecompute(root: ValueId): boolean {
     const index = this.definitionIndex(root);
     if (index < 0 || !this.isForward(index)) return false;
     const { op } = this.program.ops[index]!;
@@ -80,7 +80,7 @@ export class ForwardFacts {
   }
 
   /** Whether the caller gets the memory. */
-  isHandedOut(root: ValueId): boolean {
+  isReturned(root: ValueId): boolean {
     return this.#handedOut.has(root);
   }
 

@@ -74,7 +74,7 @@ export class MemoryUses {
     this.work = new Float64Array(ops.length);
     this.bytes = Float64Array.from(values, (_, id) => facts.bytesOf(id as ValueId));
     this.maker = new Int32Array(values.length).fill(-1);
-    this.isOutput = Uint8Array.from(values, (_, id) => Number(facts.isHandedOut(id as ValueId)));
+    this.isOutput = Uint8Array.from(values, (_, id) => Number(facts.isReturned(id as ValueId)));
     const readers: number[][] = values.map(() => []);
     ops.forEach((_, index) => {
       this.makes[index]!.forEach((id, i) => {
@@ -91,7 +91,7 @@ export class MemoryUses {
     for (const index of facts.forward) {
       this.work[index] = facts.workOfOp(index);
       for (const id of this.makes[index]!) {
-        if (!facts.canBeMadeAgain(id)) continue;
+        if (!facts.canRecompute(id)) continue;
         for (const operand of this.reads[index]!) dependents[operand]!.push(id);
         const lastRead = readers[id]!.at(-1) ?? index;
         if (lastRead < until[id]!) this.evictableAfter[id] = index;

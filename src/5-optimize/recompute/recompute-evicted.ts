@@ -42,7 +42,7 @@ class Writer {
     const op = facts.program.ops[index]!;
     if (isView[index] === 1) {
       // Backward creates its views of recomputed memory where it reads them.
-      const isLate = !facts.isForward(index) && facts.canBeMadeAgain(facts.rootOf(op.outputs[0]!));
+      const isLate = !facts.isForward(index) && facts.canRecompute(facts.rootOf(op.outputs[0]!));
       if (!isLate) this.#result.push(op);
       return;
     }
@@ -86,7 +86,7 @@ class Writer {
     const root = facts.rootOf(id);
     if (root === id) return this.#now.get(id) ?? id;
     const index = facts.definitionIndex(id);
-    const isLate = !facts.isForward(index) && facts.canBeMadeAgain(root);
+    const isLate = !facts.isForward(index) && facts.canRecompute(root);
     if (!isLate && !this.#now.has(root)) return id;
     const view = facts.program.ops[index]!;
     const [base, ...rest] = view.inputs as [ValueId, ...ValueId[]];

@@ -23,7 +23,7 @@ export function secondResult(index: number, facts: ForwardFacts): ValueId | unde
   const { ops, values } = facts.program;
   const { op, outputs } = ops[index]!;
   const [first, second] = outputs;
-  if (!op.givenOut1 || second === undefined || !facts.canBeMadeAgain(second)) return undefined;
+  if (!op.givenOut1 || second === undefined || !facts.canRecompute(second)) return undefined;
   return values[first!]!.device.kind === 'gpu' ? undefined : second;
 }
 

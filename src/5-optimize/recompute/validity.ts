@@ -6,7 +6,7 @@ export function validity(facts: ForwardFacts, stays: ReadonlySet<ValueId>): Floa
   const until = new Float64Array(facts.program.values.length).fill(-1);
   for (const index of facts.forward) {
     for (const id of facts.program.ops[index]!.outputs) {
-      if (stays.has(id) || !facts.canBeMadeAgain(id)) continue;
+      if (stays.has(id) || !facts.canRecompute(id)) continue;
       let limit = Number.POSITIVE_INFINITY;
       for (const operand of facts.operandsOf(index)) {
         const root = facts.rootOf(operand);

@@ -1,7 +1,7 @@
 import type { Holder } from '../../../runtime/device/holder.ts';
 import type { BackwardPart, Plan } from '../../../runtime/program/plan.ts';
 import type { ProgramOp, ValueTable } from '../../../runtime/program/program.ts';
-import { handedOver } from '../../../runtime/run-program/control/handed-over.ts';
+import { movedOperands } from '../../../runtime/run-program/control/moved-operands.ts';
 import type { Slot } from '../../../runtime/run-program/scope/scope.ts';
 import {
   type EnteringAlone,
@@ -86,7 +86,7 @@ export function worstCase(plan: Plan, simulatable: Simulatable): WorstCase {
     const most = simulation.excursion(run);
     const made = madeBy(step.op, slots, before, bytesOf);
     const scratch = most - made.reduce(plus, 0);
-    const moves = handedOver(step);
+    const moves = movedOperands(step);
     const mayGo = operands
       .map((each, k) => (moves[k] || !each ? 0 : bytesOf(each)))
       .reduce(plus, 0);

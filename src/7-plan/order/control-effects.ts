@@ -13,7 +13,7 @@ export function writesInside({ regions = [] }: ProgramOp): boolean {
 }
 
 /** Operands of a control op that its results may be, or may be views of. */
-export function handedOn({ op, inputs, outputs, regions = [] }: ProgramOp): ValueId[] {
+export function forwardedOperands({ op, inputs, outputs, regions = [] }: ProgramOp): ValueId[] {
   if (op.kernel.kind !== 'control') return [];
   const isLoop = op.kernel.form === 'while';
   if (op.kernel.form === 'call') return [...inputs];
@@ -22,7 +22,7 @@ export function handedOn({ op, inputs, outputs, regions = [] }: ProgramOp): Valu
   const first = isLoop ? 0 : 1;
   const found = new Set<ValueId>(isLoop ? inputs.slice(0, outputs.length - 1) : []);
   for (const { program } of isLoop ? regions.slice(1) : regions) {
-    for (const i of inputsHandedOn(program)) found.add(inputs[i + first]!);
+    for (const i of forwardedInputs(program)) found.add(inputs[i + first]!);
   }
   return [...found];
 }
@@ -31,7 +31,7 @@ export function handedOn({ op, inputs, outputs, regions = [] }: ProgramOp): Valu
 const known = new WeakMap<Program, readonly number[]>();
 
 /** Indices of the inputs that an output of the program may be, or may be a view of. */
-function inputsHandedOn(program: Program): readonly number[] {
+function forwardedInputs(program: Program): readonly number[] {
   const existing = known.get(program);
   if (existing) return existing;
   const makers = new Map<ValueId, ProgramOp>();
@@ -41,7 +41,7 @@ function inputsHandedOn(program: Program): readonly number[] {
   for (const id of reached) {
     const maker = makers.get(id);
     if (maker?.op.kernel.kind === 'view') reached.add(maker.inputs[0]!);
-    else if (maker) for (const each of handedOn(maker)) reached.add(each);
+    else if (maker) for (const each of forwardedOperands(maker)) reached.add(each);
   }
   const numbers = program.inputs.flatMap((id, i) => (reached.has(id) ? [i] : []));
   known.set(program, numbers);

@@ -1,7 +1,7 @@
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import type { ControlMemory } from '../control/control-memory.ts';
 import { AccessOrder, EarlierOps } from './accesses.ts';
-import { handedOn, mayRefuse } from './control-effects.ts';
+import { forwardedOperands, mayRefuse } from './control-effects.ts';
 import { type Lists, ListsBuilder } from './lists.ts';
 import { movableOps } from './movable.ts';
 import { factsOf, type OpFacts } from './op-facts.ts';
@@ -223,7 +223,7 @@ class GraphBuilder {
     }
     this.#makes.endList();
     if (kind !== 'control') return;
-    for (const from of handedOn(op)) {
+    for (const from of forwardedOperands(op)) {
       for (const id of outputs) {
         this.#accesses.join(this.#storageOf[id]!, this.#storageOf[from]!);
       }

@@ -6,7 +6,7 @@ import {
   type Arguments,
   type Begin,
   type Completion,
-  goOn,
+  continueWith,
   taken,
   yieldAt,
 } from './driven-frame.ts';
@@ -52,7 +52,7 @@ export function asyncDriver(begin: Begin, machine: Machine, pending?: Suspended)
       } finally {
         if (completion === 'return') {
           const first = Symbol('what the engine returns');
-          goOn(frame, completion, first);
+          continueWith(frame, completion, first);
           let last = machine(frame);
           for (;;) {
             if (last === first) break;
@@ -79,7 +79,7 @@ export function asyncDriver(begin: Begin, machine: Machine, pending?: Suspended)
             } finally {
               if (completion === 'return') {
                 const second = Symbol('what the engine returns instead');
-                goOn(frame, completion, second);
+                continueWith(frame, completion, second);
                 let end = machine(frame);
                 while (Suspended.is(end) && isPending(frame, second)) {
                   if (yieldAt(frame).mode !== 'await') break;
@@ -91,7 +91,7 @@ export function asyncDriver(begin: Begin, machine: Machine, pending?: Suspended)
                     completion = 'throw';
                     waited = error;
                   }
-                  goOn(frame, completion, waited);
+                  continueWith(frame, completion, waited);
                   end = machine(frame);
                 }
                 if (Suspended.is(end) && !isPending(frame, second)) {
@@ -114,12 +114,12 @@ export function asyncDriver(begin: Begin, machine: Machine, pending?: Suspended)
                 if (end !== second) return end;
               }
             }
-            goOn(frame, completion, value);
+            continueWith(frame, completion, value);
             last = machine(frame);
           }
         }
       }
-      goOn(frame, completion, value);
+      continueWith(frame, completion, value);
       result = machine(frame);
     }
   };

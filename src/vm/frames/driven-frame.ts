@@ -42,7 +42,7 @@ export function yieldAt({ closure, pc }: Frame): {
 }
 
 /** Resumes the frame after the engine has completed a `yield` or `await`. */
-export function goOn(frame: Frame, completion: Completion, value: unknown): void {
+export function continueWith(frame: Frame, completion: Completion, value: unknown): void {
   if (completion === 'throw') {
     if (!catchIn(frame, frame.pc, value)) throw value;
     return;

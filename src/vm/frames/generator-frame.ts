@@ -9,7 +9,7 @@ import {
   type Arguments,
   type Begin,
   type Completion,
-  goOn,
+  continueWith,
   taken,
   yieldAt,
 } from './driven-frame.ts';
@@ -84,7 +84,7 @@ function driver(begin: Begin, machine: Machine, pending?: Suspended) {
         value = error;
       } finally {
         if (completion === 'return') {
-          goOn(frame, completion, value);
+          continueWith(frame, completion, value);
           for (let last = machine(frame); ; last = machine(frame)) {
             // biome-ignore lint/correctness/noUnsafeFinally: another `return` has arrived
             if (Returned.is(last)) return last.value;
@@ -102,16 +102,16 @@ function driver(begin: Begin, machine: Machine, pending?: Suspended) {
               value = error;
             } finally {
               if (completion === 'return') {
-                goOn(frame, completion, standing.returned);
+                continueWith(frame, completion, standing.returned);
                 // biome-ignore lint/correctness/noUnsafeFinally: the body continues, and may still do something else
                 continue;
               }
             }
-            goOn(frame, completion, value);
+            continueWith(frame, completion, value);
           }
         }
       }
-      goOn(frame, completion, value);
+      continueWith(frame, completion, value);
     }
   };
 }

@@ -1,7 +1,7 @@
 /** The arithmetic that a budget costs at least, by which candidates are passed over. */
 
 import { expect, it } from 'vitest';
-import { leastWorkAgain } from '../../../src/5-optimize/recompute/cheapest-kept.ts';
+import { leastRecompute } from '../../../src/5-optimize/recompute/cheapest-kept.ts';
 import { ForwardFacts } from '../../../src/5-optimize/recompute/forward-facts.ts';
 import { forwardOfStep } from '../../../src/5-optimize/recompute/forward-of-step.ts';
 import { Compilation } from '../../../src/compile/compilation.ts';
@@ -50,7 +50,7 @@ it.each(steps)('no plan of $name recomputes less than the bound', ({ plan }) => 
   for (const share of [0.9, 0.7, 0.5, 0.4, 0.3]) {
     const budget = Math.floor(most * share);
     const { recompute } = plan(budget);
-    const least = leastWorkAgain(facts, budget, rates) / facts.forwardWork;
+    const least = leastRecompute(facts, budget, rates) / facts.forwardWork;
     if (recompute!.bytes > budget) continue;
     expect(least).toBeLessThanOrEqual(recompute!.share + 1e-9);
     if (least > 0.25 * recompute!.share) bounded++;
@@ -70,10 +70,10 @@ it('a bound that is enough ends the search for a higher one', () => {
       yield rate;
     }
   }
-  const least = leastWorkAgain(facts, budget, counted());
+  const least = leastRecompute(facts, budget, counted());
   expect(asked).toEqual(rates);
   asked.length = 0;
-  const first = leastWorkAgain(facts, budget, counted(), least / 4);
+  const first = leastRecompute(facts, budget, counted(), least / 4);
   expect(first).toBeGreaterThanOrEqual(least / 4);
   expect(first).toBeLessThanOrEqual(least);
   expect(asked.length).toBeLessThan(rates.length);

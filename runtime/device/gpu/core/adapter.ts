@@ -18,7 +18,7 @@ export function isSoftwareAdapter(info: GPUAdapterInfo): boolean {
 }
 
 /** Whether the environment allows software adapters; pages have no environment. */
-export function softwareAsked(): boolean {
+export function isSoftwareAllowed(): boolean {
   return typeof process !== 'undefined' && process.env[softwareVariable] === '1';
 }
 

@@ -42,7 +42,7 @@ export class SubmitReports {
    * Throws the error of a buffer that could not be created, or was computed from one that couldn't: reports about
    * work with it only repeat that error.
    */
-  expectThere(buffer: PoolBuffer): void {
+  expectPresent(buffer: PoolBuffer): void {
     const missing = missingOf(buffer);
     if (!missing) return;
     this.forget();

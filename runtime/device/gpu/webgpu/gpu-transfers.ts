@@ -169,7 +169,7 @@ export class GpuTransfers {
       device.queue.submit([encoder.finish()]);
       await staging.mapAsync(mapModeRead);
       await this.#lane.reports.settled();
-      this.#lane.reports.expectThere(buffer);
+      this.#lane.reports.expectPresent(buffer);
       const values = new Uint32Array(staging.getMappedRange().slice(0));
       staging.unmap();
       this.#lane.reports.tell(op);
@@ -177,7 +177,7 @@ export class GpuTransfers {
     } catch (cause) {
       const lost = this.#lane.lost();
       if (lost) throw lostError(op, lost);
-      this.#lane.reports.expectThere(buffer);
+      this.#lane.reports.expectPresent(buffer);
       this.#lane.reports.tell(op);
       throw cause instanceof DeviceError ? cause : runError(op, cause);
     } finally {

@@ -89,12 +89,12 @@ export class GpuJsBackend {
   readonly #gpujs: GpuJs;
   readonly #gpu: InstanceType<GpuJs['GPU']>;
   readonly #context: WebGpuContext;
-  readonly #takeBack: () => void;
+  readonly #rollBack: () => void;
 
-  private constructor(gpujs: GpuJs, context: WebGpuContext, takeBack: () => void) {
+  private constructor(gpujs: GpuJs, context: WebGpuContext, rollBack: () => void) {
     this.#gpujs = gpujs;
     this.#context = context;
-    this.#takeBack = takeBack;
+    this.#rollBack = rollBack;
     // Not 'gpu' or 'async', which silently fall back to other backends.
     this.#gpu = new gpujs.GPU({ mode: 'webgpu' });
     this.adapter = adapterName(context.adapter.info);
@@ -102,7 +102,7 @@ export class GpuJsBackend {
   }
 
   static async open({ allowSoftware }: OpenOptions): Promise<GpuJsBackend> {
-    const takeBack = await provideWebGpu({ allowSoftware });
+    const rollBack = await provideWebGpu({ allowSoftware });
     try {
       const adapter = await navigator.gpu.requestAdapter();
       if (!adapter) throw noAdapter();
@@ -111,9 +111,9 @@ export class GpuJsBackend {
       const gpujs = loaded.default ?? loaded;
       askForMore(adapter);
       const context = await handingOver(adapter, () => gpujs.WebGPUContext.acquire());
-      return new GpuJsBackend(gpujs, context, takeBack);
+      return new GpuJsBackend(gpujs, context, rollBack);
     } catch (error) {
-      takeBack();
+      rollBack();
       throw error;
     }
   }
@@ -196,7 +196,7 @@ export class GpuJsBackend {
   async destroy(): Promise<void> {
     await this.#gpu.destroy();
     await this.#gpujs.WebGPUContext.destroy();
-    this.#takeBack();
+    this.#rollBack();
   }
 }
 

@@ -7,7 +7,7 @@ import type { Tracer } from '../../state/tracer.ts';
 import type { GrowableList, ListTreeSpec } from '../../variables/growable-list.ts';
 import { resolved } from '../../variables/unions.ts';
 import type { NewArrayVariable, Variable } from '../../variables/variable.ts';
-import { grownOf, notThere } from './list-elements.ts';
+import { grownOf, missingElements } from './list-elements.ts';
 import { formOf, joinForms, unlike, unlistable } from './list-tree-spec.ts';
 
 /** An array that has become a list. */
@@ -153,5 +153,5 @@ export function expectForm(t: Tracer, value: Variable, at?: UserPosition): ListT
 export function setGrown(t: Tracer, array: NewArrayVariable, grown: GrowableList): void {
   const { grown: before, elements } = array;
   t.journal.note(() => Object.assign(array, { grown: before, elements }));
-  Object.assign(array, { grown, elements: notThere });
+  Object.assign(array, { grown, elements: missingElements });
 }

@@ -202,11 +202,11 @@ function nested(grown: GrowableList): NewArrayVariable {
 
 /** Returns an array that consists of lists only. */
 export function grownArray(grown: GrowableList): NewArrayVariable {
-  return { kind: 'newArray', elements: notThere, grown };
+  return { kind: 'newArray', elements: missingElements, grown };
 }
 
 /** Breaks the graph when code needs the elements one by one. */
-export const notThere: Variable[] = new Proxy([], {
+export const missingElements: Variable[] = new Proxy([], {
   get() {
     throw unknownLength();
   },

@@ -9,7 +9,7 @@ import {
   type UnionVariable,
   type Variable,
 } from '../../variables/variable.ts';
-import { toldBy } from './union.ts';
+import { selectedBy } from './union.ts';
 
 /** The value of a condition: a device scalar to decide on, or a known boolean. */
 export type Condition = DeviceScalar | boolean;
@@ -46,7 +46,7 @@ export function ask(
   const { options, selector } = union;
   // The truth depends on an option's data, so the instruction is traced for each option.
   if (!options.every(hasKnownTruth)) throw new UnionMet(union);
-  return toldBy(t, selector, options.map(test));
+  return selectedBy(t, selector, options.map(test));
 }
 
 /** `typeof union` */

@@ -24,7 +24,7 @@ export function narrow(t: Tracer, selector: UnionTag, chosen: number): void {
 }
 
 /** Returns a boolean that is true for some of the options. */
-export function toldBy(t: Tracer, selector: UnionTag, holds: readonly boolean[]): Variable {
+export function selectedBy(t: Tracer, selector: UnionTag, holds: readonly boolean[]): Variable {
   if (holds.every((each) => each === holds[0])) return known(holds[0]!);
   const { tensor: which } = selector.which;
   const wanted = holds.flatMap((each, i) => (each ? [i] : []));

@@ -23,7 +23,7 @@ import { noteSamples, samples, samplesOf } from '../../dynamic-shapes/samples.ts
 import { constantOf } from '../../state/facts.ts';
 import { asOp } from '../../state/op-error.ts';
 import { guardNumbers } from '../../state/symbolic-guards.ts';
-import { PutOff } from '../../state/tape.ts';
+import { DeferredNumber } from '../../state/tape.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { numberNeeded } from '../../variables/number-needed.ts';
 import {
@@ -88,7 +88,7 @@ export function constantTensor(t: Tracer, value: number | boolean, device: Devic
 /** Returns a symbolic number, or one that follows from sizes, as a graph value. */
 export function numberTensor(t: Tracer, expr: NumberExpr, device: Device): Tensor {
   const make = () =>
-    t.perform<Tensor>([new PutOff(expr)], ([value]) =>
+    t.perform<Tensor>([new DeferredNumber(expr)], ([value]) =>
       noGrad(() => deviceGuard(device, () => full([], value as number, { dtype: 'float64' }))),
     );
   // A region has no scalar inputs of its own.

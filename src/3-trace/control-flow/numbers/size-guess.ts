@@ -1,16 +1,16 @@
 import type { NumberExpr } from '../../../guards/number-expr.ts';
 import { isSize } from '../../inputs/symbolic.ts';
-import { PutOff } from '../../state/tape.ts';
+import { DeferredNumber } from '../../state/tape.ts';
 import type { Tracer } from '../../state/tracer.ts';
 
 /**
  * Returns a size or stride of a value that doesn't exist yet: an argument's size if one is equal. If that guess is
  * wrong, the values don't fit together for other sizes, which are then traced separately.
  */
-export function sizeGuess(t: Tracer, size: number): PutOff | number {
+export function sizeGuess(t: Tracer, size: number): DeferredNumber | number {
   for (const source of t.sizes.keys.values()) {
     const expr: NumberExpr = { kind: 'source', source };
-    if (isSize(source) && t.numbers.value(expr) === size) return new PutOff(expr);
+    if (isSize(source) && t.numbers.value(expr) === size) return new DeferredNumber(expr);
   }
   return size;
 }

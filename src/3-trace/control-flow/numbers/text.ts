@@ -8,7 +8,7 @@ import {
 } from '../../../../runtime/program/number-text.ts';
 import { constantOf } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
-import { textAsked } from '../../variables/text.ts';
+import { textBreak } from '../../variables/text.ts';
 import type { DeviceScalar, TextVariable, Variable } from '../../variables/variable.ts';
 import { changingNumber } from './scalars.ts';
 
@@ -89,7 +89,7 @@ function methodOfText(
       return { kind: 'text', parts: [part] };
     }
   }
-  throw textAsked(text, `is asked for ${fn.name}()`);
+  throw textBreak(text, `is asked for ${fn.name}()`);
 }
 
 const isMethodOf = (owner: object, fn: { readonly name: string }): boolean =>

@@ -13,11 +13,11 @@ import { guardNumbers } from '../../state/symbolic-guards.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { looselyEqual, strictlyEqual } from '../../values/equality.ts';
 import { isInGrown } from '../../values/lists.ts';
-import { countedOn, putOff, putOffOperator } from '../../values/numbers.ts';
+import { countedOn, deferOperator, deferToRun } from '../../values/numbers.ts';
 import { isInstance } from '../../values/objects/instances.ts';
 import { hasProperty } from '../../values/property-keys.ts';
 import { withPrimitive, withPrimitives, withPropertyKey } from '../../values/to-primitive.ts';
-import { textAsked } from '../../variables/text.ts';
+import { textBreak } from '../../variables/text.ts';
 import { specialized } from '../../variables/unions.ts';
 import { known, type Variable } from '../../variables/variable.ts';
 import { noteComparison } from './control.ts';
@@ -44,7 +44,7 @@ export const operatorHandlers: Handlers<
     switch (operator) {
       case '!':
         if (operand.kind === 'tensor') noteComparison(t, frame, operand);
-        return set(frame, dst, putOff(t, '!', [operand]) ?? known(!truthiness(t, operand)));
+        return set(frame, dst, deferToRun(t, '!', [operand]) ?? known(!truthiness(t, operand)));
       case 'typeof':
         return set(frame, dst, known(typeOf(t, operand)));
       case 'void':
@@ -119,7 +119,7 @@ export const operatorHandlers: Handlers<
 function combine(t: Tracer, operator: BinaryOperator, a: Variable, b: Variable): Variable {
   const inProgram = textBinary(t, operator, a, b) ?? scalarBinary(t, operator, a, b);
   if (inProgram) return inProgram;
-  const symbolic = count(t, operator, a, b) ?? putOffOperator(t, operator, [a, b]);
+  const symbolic = count(t, operator, a, b) ?? deferOperator(t, operator, [a, b]);
   if (symbolic) return symbolic;
   const isCompared = isEquality(operator);
   return known(isCompared ? equality(t, operator, a, b) : arithmetic(t, operator, a, b));
@@ -139,7 +139,7 @@ function incremented(t: Tracer, operand: Variable, by: number): Variable {
   const later =
     scalarBinary(t, '+', operand, known(by)) ??
     countedOn(t, operand, by) ??
-    putOff(t, '+', [operand, known(by)]);
+    deferToRun(t, '+', [operand, known(by)]);
   if (later) return later;
   const value = hostNumber(t, operand);
   return known(typeof value === 'bigint' ? value + BigInt(by) : Number(value) + by);
@@ -147,7 +147,7 @@ function incremented(t: Tracer, operand: Variable, by: number): Variable {
 
 function numberUnary(t: Tracer, operator: '-' | '+' | '~', operand: Variable): Variable {
   if (operand.kind === 'scalar') return scalarUnary(t, operator, operand);
-  const symbolic = putOff(t, unaryNames[operator], [operand]);
+  const symbolic = deferToRun(t, unaryNames[operator], [operand]);
   if (symbolic) return symbolic;
   const value = hostNumber(t, operand) as number;
   return known(orRaise(t, () => unary(operator, value) as number));
@@ -165,7 +165,7 @@ function textBinary(
   if (operator === '+' && !text && (isText(a) || isText(b))) expectFewTexts(t, [a, b]);
   const given = [a, b].find((each) => each.kind === 'text');
   if (text || given?.kind !== 'text') return text;
-  throw textAsked(given, `is an operand of ${operator}`);
+  throw textBreak(given, `is an operand of ${operator}`);
 }
 
 const unaryNames = { '-': 'negate', '+': 'Number', '~': '~' } as const;

@@ -2,7 +2,7 @@ import { collectionPrototypes } from '../../../guards/collection-slots.ts';
 import { isProxy } from '../../../guards/plain.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import { functionPrototype } from '../../../vm/language/function-prototypes.ts';
-import { isOrdinary, tellsInstances } from '../../heap/made-classes.ts';
+import { isOrdinary, overridesInstanceCheck } from '../../heap/made-classes.ts';
 import { guardIdentity, guardPrimitive, sourceOf, truthiness } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { specialized } from '../../variables/unions.ts';
@@ -21,7 +21,7 @@ export function isInstance(t: Tracer, given: Variable, callee: Variable): Variab
   const [value, type] = [specialized(given), specialized(callee)];
   const own = methodOfUser(t, type);
   if (own) return t.attempt(() => asBoolean(t, t.execution.callInside(own, type, [value])));
-  if (type.kind === 'class' && !tellsInstances(type)) {
+  if (type.kind === 'class' && !overridesInstanceCheck(type)) {
     return known(inheritsMade(value, type.prototype));
   }
   if (type.kind !== 'function') {
@@ -55,7 +55,7 @@ export function isInstance(t: Tracer, given: Variable, callee: Variable): Variab
 function methodOfUser(t: Tracer, type: Variable): Variable | undefined {
   const isTold =
     type.kind === 'class'
-      ? tellsInstances(type)
+      ? overridesInstanceCheck(type)
       : type.kind === 'function' || type.kind === 'object'
         ? !isProxy(type.value) && !isOrdinary(type.value)
         : type.kind === 'newObject';

@@ -12,7 +12,7 @@ const none: ReadonlySet<string> = new Set();
  * of the plans, on bitwise identical operands, and accepted them. The same op on the same operands defines values
  * with one name; a write renames every value that shares the memory.
  */
-export function verifyAgain(plans: readonly Plan[], fail: Fail): void {
+export function reverify(plans: readonly Plan[], fail: Fail): void {
   const ops = plans.flatMap(({ steps }) => steps.flatMap(({ op }) => partsOf(op)));
   if (ops.every(({ again }) => again === undefined)) return;
   const groups = new ValueGroups(ops, 'memory');

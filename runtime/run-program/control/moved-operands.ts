@@ -2,7 +2,7 @@ import type { Step } from '../../program/plan.ts';
 import { Slot } from '../scope/scope.ts';
 
 /** Returns for each operand of a control op whether its reference moves inside: it dies there, read only once. */
-export function handedOver({ op, frees }: Pick<Step, 'op' | 'frees'>): boolean[] {
+export function movedOperands({ op, frees }: Pick<Step, 'op' | 'frees'>): boolean[] {
   const { inputs } = op;
   return inputs.map((id, i) => {
     return frees.includes(id) && inputs.indexOf(id) === i && inputs.lastIndexOf(id) === i;
@@ -13,7 +13,7 @@ export function handedOver({ op, frees }: Pick<Step, 'op' | 'frees'>): boolean[]
  * Returns for each operand of a call whether its reference moves inside. If a value is several operands, the
  * reference moves with the last of them; each is an owner inside, and the value dies there once all have read it.
  */
-export function handedToCall({ op, frees }: Pick<Step, 'op' | 'frees'>): boolean[] {
+export function movedCallOperands({ op, frees }: Pick<Step, 'op' | 'frees'>): boolean[] {
   const { inputs } = op;
   return inputs.map((id, i) => frees.includes(id) && inputs.lastIndexOf(id) === i);
 }

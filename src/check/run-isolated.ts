@@ -12,7 +12,7 @@ import { traceStream } from '../../runtime/trace-log/stream.ts';
  * Runs `body` isolated from the user's program, outside any device guard and `tidy`: its memory is counted
  * separately, and it leaves no event, span, trace line, console line, kernel count or decision.
  */
-export function runApart<T>(body: () => T): T {
+export function runIsolated<T>(body: () => T): T {
   const { kernels, op, at, active } = events;
   const before = { apart: counting.apart, spans: spans.active, trace: traceStream.active };
   const decisions = decided.current;

@@ -2,12 +2,12 @@ import { type CodeOf, isRefused } from '../3-trace/variables/code-of.ts';
 import type { Closure } from '../vm/bytecode/frame.ts';
 
 /** How a trace requested a function's code: to call it, to construct with it, or as one of the package's own. */
-export type Asking = 'call' | 'new' | 'alone';
+export type CodeRequest = 'call' | 'new' | 'alone';
 
-export interface AskedCode {
+export interface RequestedCode {
   // biome-ignore lint/complexity/noBannedTypes: whatever is called.
   readonly fn: Function;
-  readonly how: Asking;
+  readonly how: CodeRequest;
   readonly closure: Closure;
 }
 
@@ -17,7 +17,7 @@ export interface AskedCode {
  */
 export function closureFor(
   codeOf: CodeOf,
-  { fn, how }: Pick<AskedCode, 'fn' | 'how'>,
+  { fn, how }: Pick<RequestedCode, 'fn' | 'how'>,
 ): Closure | undefined {
   const found =
     how === 'call' ? codeOf(fn) : how === 'new' ? codeOf.construction(fn) : codeOf.ownAlone(fn);
@@ -26,9 +26,9 @@ export function closureFor(
 }
 
 /** Records the functions whose code is requested. */
-export function notingCode(codeOf: CodeOf, asked: AskedCode[]): CodeOf {
-  type Fn = AskedCode['fn'];
-  const noted = (how: Asking, ask: (fn: Fn) => ReturnType<CodeOf>) => (fn: Fn) => {
+export function notingCode(codeOf: CodeOf, asked: RequestedCode[]): CodeOf {
+  type Fn = RequestedCode['fn'];
+  const noted = (how: CodeRequest, ask: (fn: Fn) => ReturnType<CodeOf>) => (fn: Fn) => {
     const found = ask(fn);
     if (!isRefused(found)) asked.push({ fn, how, closure: found.closure });
     return found;
