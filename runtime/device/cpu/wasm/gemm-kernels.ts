@@ -32,8 +32,8 @@ export const tileColumns = lazily((): number => (wideVectors.areUsed ? 16 : 8));
 /** With so few rows, b is read unpacked: packing it takes longer than the product. */
 const mostUnpackedRows = 16;
 
-/** How the sum is combined with c: stored, added to it, or started from it. Only `continueWith` rounds like one longer sum. */
-export const onto = { store: 0, add: 1, continueWith: 2 } as const;
+/** How the sum is combined with c: stored, added to it, or started from it. Only `startFrom` rounds like one longer sum. */
+export const onto = { store: 0, add: 1, startFrom: 2 } as const;
 
 /**
  * (aPanels, bPanels, c, m, n, k, cRowBytes, onto): c (+)= a · b for one block. Columns of c are adjacent. Tiles at
@@ -76,7 +76,7 @@ function multiply(f: FunctionBuilder, isPacked: boolean): void {
   };
 
   const computeTile = () => {
-    f.if(isOnto(onto.continueWith), loadTile, () => {
+    f.if(isOnto(onto.startFrom), loadTile, () => {
       for (const row of sums) for (const sum of row) f.set(sum, f32x4(0));
     });
     f.set(b, get(bPanels));
@@ -189,7 +189,7 @@ function product(f: FunctionBuilder): void {
       f.set(kLeft, op('i32.sub', get(k), get(p)));
       const isLast = op('i32.lt_s', get(kLeft), get(depth));
       f.set(depth, op('select', get(kLeft), get(depth), isLast));
-      f.set(kind, op('select', i32(onto.continueWith), i32(onto.add), get(inBlock)));
+      f.set(kind, op('select', i32(onto.startFrom), i32(onto.add), get(inBlock)));
       const isFirst = op('i32.eqz', op('i32.add', get(start), get(p)));
       f.set(kind, op('select', i32(onto.store), get(kind), isFirst));
       f.set(bAt, place(b, p, bRow));

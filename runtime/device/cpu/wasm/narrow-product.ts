@@ -10,7 +10,7 @@ export const narrowColumns = 4;
  * (rows, rowStep, panel, c, cRow, m, n, k, onto): c (+)= rows · panel for a panel packed by `packB`, of which n
  * columns are used, and rows whose elements are adjacent. Steps in bytes; c's columns are adjacent. Rows are read
  * once, in order, and transposed in registers instead of packed. Sums are those of `multiplyPanels`, except for
- * `onto.continueWith`.
+ * `onto.startFrom`.
  */
 export function narrowProduct(f: FunctionBuilder): void {
   const [rows, rowStep, panel, c, cRow, m, n, k, kind] = f.params(9);

@@ -191,7 +191,7 @@ function maxPoolWindows(f: FunctionBuilder, kind: Places): void {
     const starts = op('i32x4.add', op('i32x4.splat', get(window)), get(spread));
     return asBytes(op('i32x4.sub', get(bestPlace), starts));
   };
-  const continueWith = (count: number): void => {
+  const advance = (count: number): void => {
     f.add(out, 4 * count);
     f.add(indices, isInWindow ? count : 4 * count);
     f.add(column, 4 * count);
@@ -252,7 +252,7 @@ function maxPoolWindows(f: FunctionBuilder, kind: Places): void {
         ? memoryLane('v128.store8_lane', get(indices), codes(), 0)
         : memoryLane('v128.store32_lane', get(indices), get(bestPlace), 0),
     );
-    continueWith(1);
+    advance(1);
   };
   const four = (): void => {
     f.set(taps, lane('i32x4.extract_lane', 0, get(widths)));
@@ -263,7 +263,7 @@ function maxPoolWindows(f: FunctionBuilder, kind: Places): void {
         ? memoryLane('v128.store32_lane', get(indices), codes(), 0)
         : store('v128.store', get(indices), get(bestPlace)),
     );
-    continueWith(4);
+    advance(4);
   };
   f.countDown(planes, 1, () => {
     if (first) f.set(line, get(first));
