@@ -157,18 +157,25 @@ const separateNamespaces = (compiled: string): Plugin => ({
   },
 });
 
+interface Manifest {
+  readonly dependencies: Readonly<Record<string, string>>;
+  readonly peerDependencies: Readonly<Record<string, string>>;
+}
+
 /**
- * Bundles the compiler's output. Dependencies of the package and Node's modules stay external.
+ * Bundles the compiler's output. Dependencies of the package, optional ones too, and Node's modules stay external.
  *
  * @returns the paths of all bundled modules.
  */
 export async function bundle(root: string, compiled: string, dist: string): Promise<string[]> {
   const manifest = readFileSync(join(root, 'package.json'), 'utf8');
-  const { dependencies } = JSON.parse(manifest) as { dependencies: Record<string, string> };
+  const { dependencies, peerDependencies } = JSON.parse(manifest) as Manifest;
+  const packages = Object.keys({ ...dependencies, ...peerDependencies, esbuild: '' });
+  const outside = new RegExp(`^(?:node:|(?:${packages.join('|')})(?:/|$))`);
   const options = (names: readonly string[]): InputOptions => ({
     preserveEntrySignatures: 'allow-extension',
     input: Object.fromEntries(names.map((name) => [name, join(compiled, `${name}.js`)])),
-    external: [/^node:/, 'esbuild', ...Object.keys(dependencies)],
+    external: outside,
     // For pages as well as for Node: code of a dependency for only one of them is left out.
     platform: 'neutral',
     // The manifest describes the published files, not those they are built from.

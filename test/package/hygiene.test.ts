@@ -117,10 +117,15 @@ describe('an installation for the CPU', () => {
     const texts = filesUnder(join(home, 'dist'))
       .filter((path) => path.endsWith('.js'))
       .map((path) => readFileSync(path, 'utf8'));
-    const annotated = texts.flatMap((text) => text.match(/.*\n?.*webpackIgnore/g) ?? []);
-    expect(annotated.length).toBeGreaterThan(1);
-    const direct = /import\(\s*(?:\/\*[^*]*\*\/\s*)*\/\* webpackIgnore$/;
-    expect(annotated.filter((found) => !direct.test(found))).toEqual([]);
+    // Published files have long lines: only what stands right before each comment is looked at.
+    const before = texts.flatMap((text) =>
+      Array.from(text.matchAll(/webpackIgnore/g), ({ index }) =>
+        text.slice(Math.max(0, index - 100), index),
+      ),
+    );
+    expect(before.length).toBeGreaterThan(1);
+    const direct = /import\(\s*(?:\/\*[^*]*\*\/\s*)*\/\* $/;
+    expect(before.filter((found) => !direct.test(found))).toEqual([]);
     expect(texts.filter((text) => text.includes('__rewriteRelativeImportExtension'))).toEqual([]);
   });
 
@@ -165,8 +170,8 @@ describe('an installation for the CPU', () => {
     const whole = loaded(join(home, manifest.exports['.']!.default));
     expect(runtime.length).toBeLessThanOrEqual(20);
     expect(whole.length).toBeLessThanOrEqual(34);
-    expect(sizeOf(runtime)).toBeLessThan(1.4635e6);
-    expect(sizeOf(whole)).toBeLessThan(3.04e6);
+    expect(sizeOf(runtime)).toBeLessThan(1.4675e6);
+    expect(sizeOf(whole)).toBeLessThan(3.055e6);
     for (const file of whole) {
       expect(readFileSync(file, 'utf8'), file).not.toMatch(/^import\b.*["'](?!\.)[^"']*["'];$/m);
       expect(readFileSync(file, 'utf8'), file).not.toContain('createShaderModule');
