@@ -16,6 +16,10 @@ export interface CompiledModule {
   readonly step: EncodedSourceMap | undefined;
 }
 
+// By a parameter: projects with another bundler have no such package, and their bundler must not look for it.
+const importNamed = (name: string): Promise<unknown> =>
+  import(/* @vite-ignore */ /* webpackIgnore: true */ name);
+
 /** Rolldown compiles TypeScript and JSX after all plugins, so its compiler is called early here. */
 export async function compileForRolldown(
   code: string,
@@ -23,8 +27,7 @@ export async function compileForRolldown(
   incoming: EncodedSourceMap | undefined,
 ): Promise<CompiledModule> {
   if (!/\.(?:[cm]?ts|[jt]sx)$/.test(path)) return { code, map: incoming, step: undefined };
-  const compiler = 'rolldown/utils'; // not a literal: who bundles with something else has none
-  const { transform } = (await import(compiler)) as { transform: Compile };
+  const { transform } = (await importNamed('rolldown/utils')) as { transform: Compile };
   const done = await transform(path, code, { sourcemap: true });
   const [error] = done.errors;
   if (error) throw new SyntaxError(error.message);
