@@ -54,10 +54,7 @@ export type Fragments = Map<ResumePoint, number>;
 /** Called when code runs as ordinary JavaScript: records it, or throws. */
 export type FallBack = (why: string, at: UserPosition | undefined) => void;
 
-/**
- * Takes a call of one function from entry to entry: a guard hit runs compiled code, a miss traces, a break runs one
- * native instruction.
- */
+/** Takes a call from entry to entry: a hit runs compiled code, a miss traces, a break runs one native instruction. */
 export class EntryDispatcher {
   readonly points: ResumePoints;
   /** Set once traces have found no graph: the function runs as it is. */
@@ -173,8 +170,8 @@ export class EntryDispatcher {
   }
 
   /**
-   * Runs the call eagerly, so that an error has its position and reaches the user's handlers. Records the fallback
-   * if there is no error.
+   * Runs the call eagerly, so that an error has its position and reaches the user's handlers; else records the
+   * fallback.
    */
   #leaveToEager(
     why: string,

@@ -213,10 +213,7 @@ export class Entry {
     if (peak > counter.peakAllocated) counter.peakAllocated = peak;
   }
 
-  /**
-   * Both steps with an asynchronous backend. Memory that other code allocates meanwhile counts, and decisions are
-   * not recorded.
-   */
+  /** Both with an asynchronous backend. Memory of other code counts meanwhile, and decisions are not recorded. */
   async #runAwaited(
     subgraph: SubgraphVariants,
     inputs: readonly Tensor[],
@@ -328,10 +325,7 @@ export class Entry {
     return keeps ? inputs.map((each) => (owned.has(each) ? each.holder : null)) : null;
   }
 
-  /**
-   * Completes a run from its outputs: builds values, applies effects, and returns the result or the frames of the
-   * break.
-   */
+  /** Completes a run from its outputs: builds values, applies effects, returns the result or the break's frames. */
   #leave(
     frames: readonly Frame[],
     owned: OwnedTensors,
