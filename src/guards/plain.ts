@@ -66,7 +66,15 @@ export function writesPlainly(object: object, key: PropertyKey): boolean {
   if (own) return own.writable === true && !(Array.isArray(object) && key === 'length');
   // Appending to an array also changes its length.
   if (Array.isArray(object) || !Object.isExtensible(object)) return false;
-  let holder: object | null = Object.getPrototypeOf(object) as object | null;
+  return inheritsPlainly(Object.getPrototypeOf(object) as object | null, key);
+}
+
+/**
+ * Whether assigning the property to an object with this prototype, and without an own property of the name, adds it
+ * there.
+ */
+export function inheritsPlainly(prototype: object | null, key: PropertyKey): boolean {
+  let holder = prototype;
   for (; holder; holder = Object.getPrototypeOf(holder) as object | null) {
     if (isProxy(holder)) return false;
     const inherited = Object.getOwnPropertyDescriptor(holder, key);
@@ -76,14 +84,16 @@ export function writesPlainly(object: object, key: PropertyKey): boolean {
   return true;
 }
 
-/** A change of a property, or of an array as a whole. */
-export type Change = 'write' | 'delete' | 'resize';
+/** A change of a property, of one that an object with this prototype gets, or of an array as a whole. */
+export type Change = 'write' | 'writeBelow' | 'delete' | 'resize';
 
 /** Whether the change runs no user code and is not rejected. */
 export function allows(object: object, change: Change, key: PropertyKey): boolean {
   switch (change) {
     case 'write':
       return writesPlainly(object, key);
+    case 'writeBelow':
+      return inheritsPlainly(object, key);
     case 'delete':
       return deletesPlainly(object, key);
     case 'resize':

@@ -110,6 +110,7 @@ const printKey = (key: PropertyKey): string =>
 
 const changes: { readonly [C in Change]: (key: string) => string } = {
   write: (key) => `.${key} can be assigned without a setter`,
+  writeBelow: (key) => ` has no setter of ${key} for what inherits from it`,
   delete: (key) => `.${key} can be deleted`,
   resize: () => ' can grow and shrink',
 };

@@ -155,25 +155,3 @@ export function isOrdinary(type: object): boolean {
 export function nameClass(t: Tracer, { statics }: ClassVariable, name: string): void {
   setOwnProperty(t, statics, 'name', known(name), { ...hidden, writable: false });
 }
-
-/** Assigns a data property that the class itself has, or that no superclass has. */
-export function writeStatic(t: Tracer, type: ClassVariable, key: Key, value: Variable): void {
-  const refused = () => new GraphBreak('object-write', `the property ${String(key)} is assigned`);
-  if (key === 'prototype' || key === 'name' || key === 'length' || key === '__proto__') {
-    throw refused();
-  }
-  for (let at: ClassVariable['parent'] = type; at; at = at.kind === 'class' ? at.parent : null) {
-    if (at.kind === 'function') throw refused();
-    const attributes = ownAttributes(at.statics, key);
-    if (!attributes) continue;
-    if (attributes.accessor?.set) {
-      t.execution.callInside(attributes.accessor.set, type, [value]);
-      return;
-    }
-    if (!attributes.writable) throw refused();
-    setOwnProperty(t, type.statics, key, value, at === type ? attributes : plainAttributes);
-    return;
-  }
-  if (key in Function.prototype) throw refused();
-  setOwnProperty(t, type.statics, key, value);
-}

@@ -1,10 +1,9 @@
 /** Writes and deletes properties: immediately for objects created in the trace, otherwise after the run. */
 
-import { accessorOf, allows, isProxy, writesPlainly } from '../../guards/plain.ts';
+import { accessorOf, allows, isProxy } from '../../guards/plain.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { isIndex } from '../../vm/language/index-key.ts';
 import { setArgument } from '../heap/cell-content.ts';
-import { writeStatic } from '../heap/made-classes.ts';
 import {
   deleteOwn,
   isExtensible,
@@ -31,6 +30,8 @@ import {
 import { deleteElement, setElement, setLength } from './array-changes.ts';
 import { asArray } from './arrays.ts';
 import { heldFunction } from './getters.ts';
+import { callsSetter, defaultPrototype, expectDataBelow } from './objects/setters.ts';
+import { writeStatic } from './objects/static-writes.ts';
 import { isOuterTypedArray, writeOuterElement } from './outer-typed-arrays.ts';
 import { expectNoParameters } from './properties.ts';
 import { writeTensorGrad } from './tensor-properties.ts';
@@ -110,16 +111,23 @@ export function writeSuper(
     writeMade(t, object, key, value, object, base);
     return;
   }
-  if (object.kind === 'object' && base.kind === 'object') {
+  if (object.kind === 'class' && (base.kind === 'class' || isOuter(base))) {
+    writeStatic(t, object, key, value, base);
+    return;
+  }
+  if (isOuter(object) && isOuter(base)) {
     if (callsSetter(t, base, object, key, value)) return;
-    if (writesPlainly(base.value, key) && !accessorOf(object.value, key)) {
-      if (base.source) guardChange(t, base.source, 'write', key);
+    if (!accessorOf(object.value, key)) {
+      expectDataBelow(t, base, key);
       writeOuterProperty(t, object, key, value);
       return;
     }
   }
   throw new GraphBreak('object-write', `the property ${String(key)} is assigned`);
 }
+
+const isOuter = (variable: Variable): variable is ObjectVariable | FunctionVariable =>
+  variable.kind === 'object' || variable.kind === 'function';
 
 /** `receiver`: the `this` of a setter. `from`: where the search for a setter begins. */
 function writeMade(
@@ -150,9 +158,10 @@ function writeMade(
     assignPrototype(t, receiver, value);
     return;
   }
-  if (above) {
-    if (callsSetter(t, above, receiver, key, value)) return;
-    if (!writesPlainly(above.value, key)) throw refused();
+  if (above !== null) {
+    const outer = above ?? defaultPrototype(object);
+    if (callsSetter(t, outer, receiver, key, value)) return;
+    expectDataBelow(t, outer, key);
   }
   const own = ownAttributes(object, key);
   if (own ? own.accessor || !own.writable : !isExtensible(object)) throw refused();
@@ -252,32 +261,6 @@ function writeOuterProperty(
 /** Writes are recorded by key, but each run creates a new symbol. */
 const isMadeSymbol = (t: Tracer, key: Key): boolean =>
   typeof key === 'symbol' && t.symbols.has(key);
-
-function callsSetter(
-  t: Tracer,
-  holder: ObjectVariable | FunctionVariable,
-  receiver: Variable,
-  key: Key,
-  value: Variable,
-): boolean {
-  const accessor = accessorOf(holder.value, key);
-  if (!accessor?.set) return false;
-  const source = {
-    kind: 'accessor',
-    base: holder.source ?? heldFunction(holder),
-    key,
-    which: 'set',
-  } as const;
-  try {
-    t.execution.callInside(t.read(source, accessor.set), receiver, [value]);
-  } catch (error) {
-    const native = error instanceof GraphBreak && error.reason === 'native-call';
-    throw native
-      ? new GraphBreak('object-write', `the property ${String(key)} is assigned`)
-      : error;
-  }
-  return true;
-}
 
 /** `delete object[key]` */
 export function deleteProperty(t: Tracer, target: Variable, key: Key): void {

@@ -1,0 +1,63 @@
+/** Setters that an assignment finds in the prototypes above an object. */
+
+import { accessorOf, allows } from '../../../guards/plain.ts';
+import { GraphBreak } from '../../../traces/graph-break.ts';
+import type { Key } from '../../heap/made-objects.ts';
+import { guardChange } from '../../state/facts.ts';
+import type { Tracer } from '../../state/tracer.ts';
+import type {
+  FunctionVariable,
+  NewObjectVariable,
+  ObjectVariable,
+  Variable,
+} from '../../variables/variable.ts';
+import { heldFunction } from '../getters.ts';
+
+export const refusedWrite = (key: Key): GraphBreak =>
+  new GraphBreak('object-write', `the property ${String(key)} is assigned`);
+
+/** Returns a pre-existing object that code can only reach by its identity. */
+export function builtinHolder(value: object, name: string): ObjectVariable {
+  return { kind: 'object', value, source: { kind: 'held', value, name } };
+}
+
+/** Returns the built-in prototype of an object that names none. */
+export function defaultPrototype({ errorType }: NewObjectVariable): ObjectVariable {
+  const type = errorType ?? Object;
+  return builtinHolder(type.prototype as object, `${type.name}.prototype`);
+}
+
+/** Calls the setter that the object has or inherits; returns whether there is one. */
+export function callsSetter(
+  t: Tracer,
+  holder: ObjectVariable | FunctionVariable,
+  receiver: Variable,
+  key: Key,
+  value: Variable,
+): boolean {
+  const accessor = accessorOf(holder.value, key);
+  if (!accessor?.set) return false;
+  const source = {
+    kind: 'accessor',
+    base: holder.source ?? heldFunction(holder),
+    key,
+    which: 'set',
+  } as const;
+  try {
+    t.execution.callInside(t.read(source, accessor.set), receiver, [value]);
+  } catch (error) {
+    const native = error instanceof GraphBreak && error.reason === 'native-call';
+    throw native ? refusedWrite(key) : error;
+  }
+  return true;
+}
+
+/** Requires that an assignment adds an own property to an object with this prototype, now and in later calls. */
+export function expectDataBelow(
+  t: Tracer,
+  prototype: ObjectVariable | FunctionVariable,
+  key: Key,
+): void {
+  if (!allows(prototype.value, 'writeBelow', key)) throw refusedWrite(key);
+  guardChange(t, prototype.source ?? heldFunction(prototype), 'writeBelow', key);
+}
