@@ -45,12 +45,17 @@ function define(prototype: object, owner: string, name: string, remedy: string):
 /** Makes assigning to a property throw ArgumentError, and reading it too unless there is a `get`. */
 export function defineUnassignable(
   prototype: object,
+  owner: string,
   name: string,
   remedy: string,
   get?: () => unknown,
 ): void {
   const set = (): never =>
-    absent(`Tensor has no property ${name}${get ? ' to assign to' : ''}`, `x[${name}]`, remedy);
+    absent(
+      `${owner} has no property ${name}${get ? ' to assign to' : ''}`,
+      `the property ${name}`,
+      remedy,
+    );
   Object.defineProperty(prototype, name, { get: get ?? set, set, configurable: true });
 }
 
@@ -58,16 +63,15 @@ export function defineUnassignable(
 export const snakeCase = (name: string): string =>
   name.replace(/[A-Z]+/g, (letters) => `_${letters.toLowerCase()}`);
 
-/** Gives each camel-case method a snake-case variant whose error names it: `zero_grad` names `zeroGrad`. */
+/** Gives each camel-case method and accessor a snake-case variant whose error names it: `zero_grad` names `zeroGrad`. */
 export function defineSnakeCase(prototype: object, owner: string): void {
   const layer = absentBehind(prototype);
   for (const name of Object.getOwnPropertyNames(prototype)) {
-    if (!capitals.test(name)) continue;
     const snake = snakeCase(name);
-    const { value } = Object.getOwnPropertyDescriptor(prototype, name)!;
-    if (typeof value !== 'function' || snake in prototype) continue;
-    define(layer, owner, snake, `names are camel case: ${name}()`);
+    if (snake === name || snake in prototype) continue;
+    const { value, get } = Object.getOwnPropertyDescriptor(prototype, name)!;
+    const remedy = `names are camel case: ${name}`;
+    if (get) defineUnassignable(layer, owner, snake, remedy);
+    else if (typeof value === 'function') define(layer, owner, snake, `${remedy}()`);
   }
 }
-
-const capitals = /[A-Z]/;

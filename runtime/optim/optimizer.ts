@@ -1,5 +1,6 @@
 import { noGrad } from '../autograd/grad-mode.ts';
 import { deviceGuard } from '../device/current.ts';
+import { defineSnakeCase } from '../errors/absent-names.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import { full } from '../ops/movement/create.ts';
 import { neg } from '../ops/pointwise/pointwise.ts';
@@ -253,6 +254,8 @@ export abstract class Optimizer<H extends object = object, F = unknown> {
     this.dispose();
   }
 }
+
+defineSnakeCase(Optimizer.prototype, 'Optimizer');
 
 /** A parameter given twice is updated once. */
 function groupsOf<H extends object>(

@@ -1,3 +1,4 @@
+import { defineSnakeCase } from '../errors/absent-names.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { anyNumber, arrayOf, either, nonNegativeNumber, oneOf } from '../options/option-kinds.ts';
@@ -134,3 +135,5 @@ export class ReduceLROnPlateau {
     });
   }
 }
+
+defineSnakeCase(ReduceLROnPlateau.prototype, 'ReduceLROnPlateau');

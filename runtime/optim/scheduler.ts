@@ -1,3 +1,4 @@
+import { defineAbsent, defineSnakeCase, defineUnassignable } from '../errors/absent-names.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import { shown } from '../options/expect-options.ts';
 import { noteChanging } from './changing-rates.ts';
@@ -78,6 +79,17 @@ export abstract class LRScheduler {
     this.apply();
   }
 }
+
+defineUnassignable(
+  LRScheduler.prototype,
+  'LRScheduler',
+  'last_epoch',
+  'the property epoch counts the steps',
+);
+defineAbsent(LRScheduler.prototype, 'LRScheduler', {
+  get_lr: 'getLastLr() returns the current rates',
+});
+defineSnakeCase(LRScheduler.prototype, 'LRScheduler');
 
 export function positiveInteger(name: string, value: number): number {
   if (Number.isInteger(value) && value > 0) return value;

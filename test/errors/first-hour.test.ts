@@ -65,6 +65,24 @@ const mistakes: Readonly<Record<string, readonly [attempt: () => unknown, says: 
     () => x.requires_grad_(),
     /Tensor has no method requires_grad_[\s\S]*requiresGrad_\(\)/,
   ],
+  'zero_grad of an optimizer': [
+    () => (sgd() as Any).zero_grad(),
+    /Optimizer has no method zero_grad[\s\S]*zeroGrad\(\)/,
+  ],
+  param_groups: [
+    () => (sgd() as Any).param_groups[0],
+    /Optimizer has no property param_groups[\s\S]*paramGroups/,
+  ],
+  add_param_group: [() => (sgd() as Any).add_param_group({}), /addParamGroup\(\)/],
+  get_last_lr: [
+    () => (new optim.StepLR(sgd(), 1) as Any).get_last_lr(),
+    /LRScheduler has no method get_last_lr[\s\S]*getLastLr\(\)/,
+  ],
+  last_epoch: [() => (new optim.StepLR(sgd(), 1) as Any).last_epoch, /the property epoch/],
+  'state_dict of a plateau': [
+    () => (new optim.ReduceLROnPlateau(sgd()) as Any).state_dict(),
+    /ReduceLROnPlateau has no method state_dict[\s\S]*stateDict\(\)/,
+  ],
   is_leaf: [() => x.is_leaf, /Tensor has no property is_leaf[\s\S]*isLeaf/],
   log_softmax: [() => x.log_softmax(1), /logSoftmax\(\)/],
   'requires_grad as a property': [
