@@ -155,7 +155,7 @@ export class SubgraphVariants implements CopiesViews, Recomputing {
   }
 
   recomputeAt(rate: number | null): void {
-    if (rate !== this.#plans.rate) this.#plans = this.#plansAt(rate);
+    this.#plans = this.#plansAt(rate);
   }
 
   keptInputBytes(rate: number | null): number {
@@ -164,7 +164,10 @@ export class SubgraphVariants implements CopiesViews, Recomputing {
     return plans.keptInputBytes;
   }
 
-  #plansAt(rate: number | null): PlansAtRate {
+  /** Without a backward of its own, a subgraph keeps nothing: rates make no difference to its plan. */
+  #plansAt(wanted: number | null): PlansAtRate {
+    const { backward } = this.#plain.ready.stages.planned;
+    const rate = backward === null ? null : wanted;
     let plans = this.#atRates.get(rate);
     if (!plans) {
       const compact = this.#compact;

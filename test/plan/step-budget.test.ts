@@ -102,6 +102,17 @@ describe('plan/step-budget', () => {
     expect(() => steps(strict)).toThrow('the memory budget of a step is not held');
   });
 
+  it('plans a subgraph without a backward once, whatever the step lacks', () => {
+    const f = toStatic(deep, { memory: { budget: 0 } });
+    const plans = [0, 1, 2].map(() => {
+      const [x, w] = [values(shape), values(shape, 7)];
+      for (const each of [f(x, w), x, w]) each.dispose();
+      return f.stats().plans;
+    });
+    expect(warn.mock.calls.flat().join()).toContain('later steps share the budget');
+    expect(plans).toEqual([plans[0], plans[0], plans[0]]);
+  });
+
   it('functions that take turns have steps of their own', () => {
     const most = peaksOf(toStatic(deep)).at(-1)!;
     const budget = Math.floor(most * 0.8);
