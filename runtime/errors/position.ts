@@ -67,30 +67,56 @@ function shownFile(file: string): string {
   return decodeURIComponent(new URL(file).pathname.slice(1));
 }
 
-/** Returns a user frame above the runner of captured code: a natively running function called from bytecode. */
-function nearestPosition(lines: readonly string[]): UserPosition | undefined {
-  const runner = lines.findIndex((text) => ownFrameOf(text) === 'runner');
-  return runner < 0 ? undefined : positionFromStack(lines.slice(0, runner), false);
+/** Reading a stack takes time for each of its frames, and the user's is nearly always among the first. */
+const [firstFrames, allFrames] = [20, 100];
+
+function stackOf(frames: number): Error {
+  const limit = Error.stackTraceLimit;
+  Error.stackTraceLimit = frames;
+  const here = new Error();
+  Error.stackTraceLimit = limit;
+  return here;
+}
+
+/** What the providers say; null without any. */
+function providedPosition(): { readonly at: UserPosition | undefined } | null {
+  for (let i = providers.length - 1; i >= 0; i--) {
+    const at = providers[i]!();
+    if (at) return { at };
+  }
+  return providers.length > 0 ? { at: undefined } : null;
+}
+
+/**
+ * A user frame above the runner of captured code, which is a natively running function called from bytecode, comes
+ * first, then the provided position. Undefined unless `isWhole`, if frames that are missing decide.
+ */
+function positionIn(
+  { stack = '' }: Error,
+  provided: ReturnType<typeof providedPosition>,
+  isWhole: boolean,
+): UserPosition | undefined {
+  const lines = stack.split('\n');
+  if (provided) {
+    const runner = lines.findIndex((text) => ownFrameOf(text) === 'runner');
+    if (runner < 0 && !isWhole) return undefined;
+    const near = positionFromStack(lines.slice(0, Math.max(runner, 0)), false) ?? provided.at;
+    if (near) return near;
+  }
+  return positionFromStack(lines, isWhole);
 }
 
 /** Returns the user's current position; undefined if no user frame is on the stack. */
 export function userPosition(): UserPosition | undefined {
-  return notedPosition()();
+  const provided = providedPosition();
+  const at = positionIn(stackOf(firstFrames), provided, false);
+  return at ?? positionIn(stackOf(allFrames), provided, true);
 }
 
 /** Captures the stack; the returned function extracts the user's position, which takes longer. */
 export function notedPosition(): () => UserPosition | undefined {
-  const limit = Error.stackTraceLimit;
-  Error.stackTraceLimit = 100;
-  const here = new Error();
-  Error.stackTraceLimit = limit;
-  let provided: UserPosition | undefined;
-  for (let i = providers.length - 1; i >= 0 && !provided; i--) provided = providers[i]!();
-  const isProvided = providers.length > 0;
-  return () => {
-    const lines = (here.stack ?? '').split('\n');
-    return (isProvided && nearestPosition(lines)) || provided || positionFromStack(lines);
-  };
+  const [here, provided] = [stackOf(allFrames), providedPosition()];
+  return () => positionIn(here, provided, true);
 }
 
 export function formatPosition(position: UserPosition): string {

@@ -107,6 +107,20 @@ describe('a wrong input to a layer of Sequential', () => {
     ]);
   });
 
+  it('at any depth of layers, the place is the line that calls the model', () => {
+    const lines = new Set<number | undefined>();
+    for (const depth of [0, 3, 6, 12, 24]) {
+      let model: nn.Module & { forward(x: Tensor): Tensor } = new nn.Linear(5, 2);
+      for (let i = 0; i < depth; i++) model = new nn.Sequential(model);
+      for (const run of [model, toStatic(model)]) {
+        const { at } = errorOf(() => run.forward(zeros([2, 4])));
+        expect(at?.file).toBe(import.meta.filename);
+        lines.add(at?.line);
+      }
+    }
+    expect(lines.size).toBe(1);
+  });
+
   it('in a module of the user, the place is the line that calls the layer', () => {
     class Net extends nn.Module {
       first = new nn.Linear(4, 3);

@@ -68,9 +68,12 @@ export function isArray(t: Tracer, given: Variable): boolean {
 
 /** Returns the elements that exist. Throws UnionMet if that is data-dependent. */
 export function itemsOf({ elements }: NewArrayVariable): readonly Variable[] {
-  const isSure = elements.every((each) => each.kind !== 'union' && each !== absent);
-  if (isSure) return elements;
-  return elements.filter((each) => present(each) !== undefined);
+  for (const each of elements) {
+    if (each.kind === 'union' || each === absent) {
+      return elements.filter((one) => present(one) !== undefined);
+    }
+  }
+  return elements;
 }
 
 /** Returns the length as a value that hasn't been guarded yet. */
@@ -138,6 +141,7 @@ function outerElement(t: Tracer, { value, source }: ObjectVariable, index: numbe
 }
 
 export function arrayElements(t: Tracer, array: ArrayVariable): Variable[] {
+  if (array.kind === 'newArray' && !isGrown(array)) return itemsOf(array).map(solid);
   return Array.from({ length: arrayLength(t, array) }, (_, i) => arrayElement(t, array, i));
 }
 
