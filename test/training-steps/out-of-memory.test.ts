@@ -20,6 +20,7 @@ import {
 } from '../../src/index.ts';
 import { failAt } from '../run-program/fail-at.ts';
 import { limitMemory } from '../run-program/limited-memory.ts';
+import { bitsOf } from './run-steps.ts';
 import { buildTraining, type Training, type TrainingCase } from './training-case.ts';
 
 afterEach(() => {
@@ -41,9 +42,9 @@ const choices: readonly MemoryChoice[] = [
   { prefer: 'bytes', arena: false },
 ];
 
-/** Everything that a step changes. */
+/** Everything that a step changes, to the bit. */
 function stateOf({ modules, optimizer }: Training): string {
-  const data = (all: Iterable<Tensor>) => [...all].map((own) => [...own.dataSync()]);
+  const data = (all: Iterable<Tensor>) => [...all].map(bitsOf);
   const { state, counts, groups } = optimizer.stateDict();
   return JSON.stringify([
     modules.map((module) => data(Object.values(module.stateDict()))),
@@ -52,8 +53,8 @@ function stateOf({ modules, optimizer }: Training): string {
   ]);
 }
 
-const gradientsOf = ({ optimizer }: Training): readonly (number[] | null)[] =>
-  optimizer.parameters.map(({ grad }) => grad && [...grad.dataSync()]);
+const gradientsOf = ({ optimizer }: Training): readonly (string | null)[] =>
+  optimizer.parameters.map(({ grad }) => grad && bitsOf(grad));
 
 /** As the allocator counts them. */
 const gradientBytes = ({ optimizer }: Training): number =>
