@@ -121,7 +121,6 @@ const hasNaN = (value: unknown): boolean => {
 
 /** What is wrong with the call: null if it is valid, or an error of the library rejects it. */
 async function problemOf(call: Call, at: number, kind: string): Promise<string | null> {
-  const given = argumentsOf(call.text)[at];
   const value = wrongValues[kind]!();
   let before = 0;
   try {
@@ -134,9 +133,9 @@ async function problemOf(call: Call, at: number, kind: string): Promise<string |
     if (takesAnything.has(`${call.name} ${at}`)) return null;
     const isSilent = result === 'NaN' && typeof value !== 'number' && !Array.isArray(value);
     if (isSilent && !hasNaN(tidy(() => call.run(argumentsOf(call.text))))) return 'NaN';
-    const isOther =
-      typeof value === 'symbol' || (typeof value === 'function' && given !== undefined);
-    return isOther && given !== undefined && typeof given !== 'function' ? 'no error' : null;
+    if (typeof value !== 'symbol' && typeof value !== 'function') return null;
+    const given = tidy(() => typeof argumentsOf(call.text)[at]);
+    return given !== 'undefined' && given !== 'function' ? 'no error' : null;
   } catch (error) {
     if (!(error instanceof TostaticError)) return String(error);
     if (/undefined|\[object/.test(error.message.split('\n')[0]!)) return error.message;

@@ -49,8 +49,16 @@ const world: object = Object.create(null, {
   ),
 });
 
+type Make = (of: object) => unknown[];
+/** Each text is compiled once. */
+const compiled = new Map<string, Make>();
+
 /** The arguments that a text such as `x, [2, 3]` stands for. */
 export function argumentsOf(text: string): unknown[] {
-  const make = new Function('world', `with (world) return [${text}]`) as (of: object) => unknown[];
+  let make = compiled.get(text);
+  if (!make) {
+    make = new Function('world', `with (world) return [${text}]`) as Make;
+    compiled.set(text, make);
+  }
   return make(world);
 }
