@@ -4,7 +4,7 @@ import { invariant } from '../errors/invariant.ts';
 import { minus } from '../ops/numbers/number-arithmetic.ts';
 import type { OpRecord } from '../ops/record/define-op.ts';
 import { retainAt, targetOf } from '../tensor/grad-node.ts';
-import { type HandleCount, Tensor, type ViewFamily } from '../tensor/tensor.ts';
+import type { HandleCount, Tensor, ViewFamily } from '../tensor/tensor.ts';
 import { gradEnabled } from './grad-mode.ts';
 import { OpNode } from './op-node.ts';
 
@@ -18,7 +18,8 @@ export interface Region {
 /** Ops of the nodes that lead from a view to its base; injected, because the ops import this folder. */
 export interface ViewOps {
   readonly asStrided: OpRecord;
-  readonly expand: OpRecord;
+  /** Repeats the entries of attr `dims`. */
+  readonly repeat: OpRecord;
 }
 
 let ops: ViewOps | null = null;
@@ -53,12 +54,10 @@ class Family implements ViewFamily {
     expectApart(view, once, region.strides);
     const attrs = { shape: once, strides: region.strides, offset: region.offset };
     let node = new OpNode(ops.asStrided, attrs, [target], [base], [view]);
-    if (once.some((size, d) => size !== region.shape[d])) {
+    const dims = once.flatMap((size, d) => (size === region.shape[d] ? [] : [d]));
+    if (dims.length > 0) {
       const before = node;
-      const { dtype, strides, offset, device } = view;
-      const like = new Tensor({ dtype, shape: once, strides, offset, device }, null);
-      const own = { shape: region.shape };
-      node = new OpNode(ops.expand, own, [{ node: before, index: 0 }], [like], [view]);
+      node = new OpNode(ops.repeat, { dims }, [{ node: before, index: 0 }], [view], [view]);
       // Only the second node refers to the first; no handle does.
       before.release();
     }

@@ -1,6 +1,6 @@
 /** Modules that only rearrange their input. */
 
-import { flatten, permute, reshape } from '../ops/movement/movement.ts';
+import { clone, flatten, permute, reshape } from '../ops/movement/movement.ts';
 import { unflatten } from '../ops/movement/views.ts';
 import { shapeOf } from '../ops/record/expect-tensors.ts';
 import { expectSizes } from '../options/expect-arguments.ts';
@@ -107,7 +107,7 @@ export class ChannelShuffle extends Module {
     return tidy(() => {
       const parts = reshape(input, [n, this.groups, channels / this.groups, ...spatial]);
       const rest = spatial.map((_, i) => i + 3);
-      return reshape(permute(parts, [0, 2, 1, ...rest]), input.shape);
+      return reshape(clone(permute(parts, [0, 2, 1, ...rest])), input.shape);
     });
   }
 }

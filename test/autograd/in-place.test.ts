@@ -160,4 +160,27 @@ describe('a write in place', () => {
       expect(values(x)).toEqual([0, 0, 3, 4]);
     });
   });
+
+  it('gives every operand a gradient in its own dtype', () => {
+    const floating = ['float32', 'float64', 'float16', 'bfloat16'] as const;
+    const writes: ((target: Tensor, y: Tensor, z: Tensor) => Tensor)[] = [
+      (target, y, z) => target.add_(y).mul_(z),
+      (target, y, z) => target.sub_(y, 2).div_(z),
+      (target, y, z) => target.addcmul_(y, z, { value: 2 }),
+      (target, y, z) => target.addcdiv_(y, z, { value: 2 }),
+      (target, y, z) => target.copy_(y).pow_(z),
+      (target, y, z) => target.narrow(0, 0, 1).addcmul_(y, z),
+    ];
+    tidy(() => {
+      for (const dtypes of floating.flatMap((a) => floating.map((b) => [a, b, 'float32'] as const)))
+        for (const write of writes) {
+          const leaves = dtypes.map((dtype) => tensor([2], { dtype, requiresGrad: true }));
+          const [x, y, z] = leaves as [Tensor, Tensor, Tensor];
+          const target = x.mul(1);
+          write(target, y, z);
+          target.sum().backward();
+          expect(leaves.map((each) => each.grad?.dtype ?? each.dtype)).toEqual(dtypes);
+        }
+    });
+  });
 });

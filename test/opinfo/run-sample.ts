@@ -10,6 +10,13 @@ import { callAdapter } from './arguments.ts';
 import { dtypeNamed } from './dtypes.ts';
 import { isRecordedTensor, type RecordedTensor, type Sample, toTensor } from './samples.ts';
 
+/** Operators whose results may lie in the memory of an operand, as in PyTorch; all others own theirs. */
+const views: ReadonlySet<string> = new Set([
+  ...['broadcast_to', 'chunk', 'diagonal', 'expand', 'flatten', 'movedim', 'narrow', 'permute'],
+  ...['ravel', 'reshape', 'select', 'slice', 'split', 'squeeze', 'tensor_split', 'transpose'],
+  ...['unbind', 'unflatten', 'unfold', 'unsqueeze'],
+]);
+
 /** Where agreement with PyTorch begins. */
 export const tolerances: Readonly<Partial<Record<DType, Tolerance>>> = {
   float32: { relative: 1e-4, absolute: 1e-5 },
@@ -50,12 +57,19 @@ export function runSample(sample: Sample, dtype: DType): void {
   );
   const result = callAdapter(adapter, [input, ...args], keywords);
   const outputs = result instanceof Tensor ? [result] : result;
+  if (!views.has(sample.op)) expectOwnMemory([input, args, Object.values(keywords)], outputs);
   const expected = [sample.output].flat().filter(isRecordedTensor);
   expect(outputs.length, 'number of outputs').toBe(expected.length);
   outputs.forEach((output, i) => {
     compare(output, expected[i]!, dtype, `output ${i}`);
   });
   if (sample.grads) compareGradients(sample, outputs, leaves, dtype);
+}
+
+function expectOwnMemory(operands: readonly unknown[], outputs: readonly Tensor[]): void {
+  const given = operands.flat(3).map((each) => (each instanceof Tensor ? each.holder : null));
+  const shared = outputs.filter((each) => each.numel() > 0 && given.includes(each.holder));
+  expect(shared.length, 'results in the memory of operands').toBe(0);
 }
 
 function compareGradients(

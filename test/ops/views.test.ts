@@ -1,9 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { noGrad } from '../../runtime/autograd/grad-mode.ts';
+import { ChannelShuffle } from '../../runtime/nn/shaping.ts';
+import { pixelShuffle, pixelUnshuffle } from '../../runtime/ops/convolution/resample.ts';
+import { diag } from '../../runtime/ops/movement/views.ts';
+import { im2col } from '../../runtime/ops/movement/windows.ts';
+import { amin } from '../../runtime/ops/reduce/extremes.ts';
+import { nansum } from '../../runtime/ops/reduce/statistics.ts';
 import { sizeOf } from '../../runtime/spec/shape.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
-import { spread, tensor } from './eager.ts';
+import { spread, type Tensor, tensor } from './eager.ts';
 
 const shapes = fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 1, maxLength: 4 });
 
@@ -92,6 +98,32 @@ describe('views', () => {
       ]);
       expect([...x.dataSync()]).toEqual([1, 1, 2, 2, 1, 1, 2, 2, 1, 1, 2, 2]);
       expect([...x.sum([0, 2]).dataSync()]).toEqual([6, 12]);
+    });
+  });
+
+  it('are not the results of reductions of a scalar, and of arrangements that move nothing', () => {
+    tidy(() => {
+      const image = tensor(spread([1, 4, 1, 1]), { shape: [1, 4, 1, 1] });
+      const matrix = tensor(spread([2, 2]), { shape: [2, 2] });
+      const of = (x: Tensor, results: Tensor[]) =>
+        results.filter(({ holder }) => holder === x.holder).length;
+      const shared = (['float32', 'float64', 'int32', 'bool'] as const).map((dtype) => {
+        const x = tensor(1, { dtype });
+        return of(x, [
+          x.sum(),
+          x.sum(0),
+          x.amax(),
+          amin(x, 0, { keepDim: true }),
+          x.max(),
+          nansum(x),
+        ]);
+      });
+      expect(shared).toEqual([0, 0, 0, 0]);
+      expect(of(matrix, [diag(matrix)])).toBe(0);
+      const shuffled = [pixelShuffle(image, 1), pixelShuffle(image, 2), pixelUnshuffle(image, 1)];
+      expect(of(image, [...shuffled, im2col(image, 1), new ChannelShuffle(1).forward(image)])).toBe(
+        0,
+      );
     });
   });
 });

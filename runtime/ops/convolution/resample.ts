@@ -324,7 +324,7 @@ export function pixelShuffle(x: Tensor, factor: number): Tensor {
     const parts = reshape(x, [...lead, c, factor, factor, h, w]);
     const at = lead.length;
     const order = [0, 3, 1, 4, 2].map((d) => d + at);
-    return reshape(permute(parts, [...lead.keys(), ...order]), [
+    return reshape(clone(permute(parts, [...lead.keys(), ...order])), [
       ...lead,
       c,
       h * factor,
@@ -345,7 +345,7 @@ export function pixelUnshuffle(x: Tensor, factor: number): Tensor {
     const at = lead.length;
     const order = [0, 2, 4, 1, 3].map((d) => d + at);
     const shape = [...lead, c * factor ** 2, h / factor, w / factor];
-    return reshape(permute(parts, [...lead.keys(), ...order]), shape);
+    return reshape(clone(permute(parts, [...lead.keys(), ...order])), shape);
   });
 }
 

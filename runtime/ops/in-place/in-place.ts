@@ -12,7 +12,7 @@ import { mul } from '../arithmetic/arithmetic.ts';
 import { div } from '../arithmetic/division.ts';
 import { bind1 } from '../core/bind.ts';
 import { sumTo } from '../core/broadcast.ts';
-import { casting } from '../core/cast.ts';
+import { cast, casting } from '../core/cast.ts';
 import { E } from '../expr/expr.ts';
 import { isInteger, negated, product } from '../numbers/number-arithmetic.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
@@ -127,6 +127,10 @@ export const copyInto = defineOp({
   vjp: { source: saving({ source: 'shape' }, ({ source }, dy) => sumTo(dy, source)) },
 });
 
+/** A gradient in the shape and dtype of the operand, which may be those of the target or others. */
+const gradientOf = (operand: TensorMeta, gradient: Tensor): Tensor =>
+  cast(sumTo(gradient, operand), operand.dtype);
+
 export const addcmulInto = defineOp({
   name: 'addcmul_',
   operands: { x: 'data', y: 'data', z: 'data' },
@@ -136,10 +140,10 @@ export const addcmulInto = defineOp({
   vjp: {
     x: saving({}, (_saved, dy) => dy),
     y: saving({ y: 'shape', z: 'value' }, ({ y, z }, dy, { value }) =>
-      sumTo(mul(mul(dy, z), value as number), y),
+      gradientOf(y, mul(mul(dy, z), value as number)),
     ),
     z: saving({ y: 'value', z: 'shape' }, ({ y, z }, dy, { value }) =>
-      sumTo(mul(mul(dy, y), value as number), z),
+      gradientOf(z, mul(mul(dy, y), value as number)),
     ),
   },
 });
@@ -153,10 +157,10 @@ export const addcdivInto = defineOp({
   vjp: {
     x: saving({}, (_saved, dy) => dy),
     y: saving({ y: 'shape', z: 'value' }, ({ y, z }, dy, { value }) =>
-      sumTo(mul(div(dy, z), value as number), y),
+      gradientOf(y, mul(div(dy, z), value as number)),
     ),
     z: saving({ y: 'value', z: 'value' }, ({ y, z }, dy, { value }) =>
-      sumTo(mul(div(mul(dy, y), mul(z, z)), negated(value as number)), z),
+      gradientOf(z, mul(div(mul(dy, y), mul(z, z)), negated(value as number))),
     ),
   },
 });

@@ -18,14 +18,14 @@ import {
 } from '../../spec/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
-import { expand, expandOp } from '../core/broadcast.ts';
+import { expand, expandOp, sumTo } from '../core/broadcast.ts';
 import { plus } from '../numbers/number-arithmetic.ts';
 import { isSymbolic } from '../numbers/symbolic-number.ts';
 import { defineOp, type OpRecord, saving } from '../record/define-op.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
 import { expectNumber } from '../record/positional.ts';
 import { full } from './create.ts';
-import { contiguous } from './movement.ts';
+import { contiguous, narrow } from './movement.ts';
 
 /** A view's position in a contiguous tensor: strides and offset, in elements. */
 export interface Region {
@@ -134,7 +134,20 @@ provideRegions({
   part: asStrided,
   replaced: partReplaced,
 });
-provideViewOps({ asStrided: asStridedOp, expand: expandOp });
+/** Its gradient gets the sizes before the repetition from its own: no value of a program has them. */
+const repeatOp: OpRecord = {
+  ...expandOp,
+  vjp: {
+    x: saving({}, (_saved, dy, { dims }) =>
+      sumTo(
+        dy,
+        (dims as readonly number[]).reduce((like, dim) => narrow(like, dim, 0, 1), dy),
+      ),
+    ),
+  },
+};
+
+provideViewOps({ asStrided: asStridedOp, repeat: repeatOp });
 
 function regionOf({ strides, offset }: Attrs): Region {
   return { strides: strides as readonly number[], offset: offset as number };

@@ -21,7 +21,7 @@ import { difference, isBelow, isInteger, plus, product } from '../numbers/number
 import { defineOp, saving } from '../record/define-op.ts';
 import { expectList, expectTensorList, expectTensors, shapeOf } from '../record/expect-tensors.ts';
 import { expectNumber } from '../record/positional.ts';
-import { permute, reshape, transpose } from './movement.ts';
+import { clone, permute, reshape, transpose } from './movement.ts';
 import { diagEmbed, diagonalRegion, placed } from './place.ts';
 
 /** Returns the list with one value replaced. */
@@ -158,11 +158,11 @@ export function diagonal(x: Tensor, offset = 0, dim1 = 0, dim2 = 1): Tensor {
   return bind1(diagonalOp, [x], { diagonal: offset, dim1: a, dim2: b });
 }
 
-/** Returns a matrix's diagonal, or the square matrix with a vector on its diagonal. */
+/** Returns a copy of a matrix's diagonal, or the square matrix with a vector on its diagonal. */
 export function diag(x: Tensor, offset = 0): Tensor {
   expectTensors('diag', x);
   if (x.rank === 1) return diagEmbed(x, offset);
-  if (x.rank === 2) return diagonal(x, offset);
+  if (x.rank === 2) return tidy(() => clone(diagonal(x, offset)));
   throw new ShapeError({
     what: 'diag: neither a vector nor a matrix',
     given: formatSpec(x),

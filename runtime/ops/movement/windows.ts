@@ -13,7 +13,7 @@ import { expand } from '../core/broadcast.ts';
 import { defineOp, type Fits, type OpRecord, saving } from '../record/define-op.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
 import { expectNumber, numbersIn } from '../record/positional.ts';
-import { contiguous, narrow, permute, reshape, select, unsqueeze } from './movement.ts';
+import { clone, contiguous, narrow, permute, reshape, select, unsqueeze } from './movement.ts';
 import { padConstant } from './place.ts';
 import { fullLike } from './ranges.ts';
 import { replaced } from './views.ts';
@@ -189,7 +189,8 @@ export function im2col(x: Tensor, kernel: number | Pair, options: UnfoldOptions 
     // [n, c, oh, ow, kh, kw]
     const windows = along(along(padded, 0), 1);
     const columns = c * own.kernel[0] * own.kernel[1];
-    return reshape(permute(windows, [0, 1, 4, 5, 2, 3]), [n, columns, own.count[0] * own.count[1]]);
+    const ordered = clone(permute(windows, [0, 1, 4, 5, 2, 3]));
+    return reshape(ordered, [n, columns, own.count[0] * own.count[1]]);
   });
 }
 

@@ -11,6 +11,7 @@ import { maximum, minimum, mul } from '../arithmetic/arithmetic.ts';
 import { div } from '../arithmetic/division.ts';
 import { bind1 } from '../core/bind.ts';
 import { cast } from '../core/cast.ts';
+import { copy } from '../core/copy.ts';
 import { gather } from '../indexing/gather.ts';
 import { reshape, squeeze, unsqueeze } from '../movement/movement.ts';
 import { eq } from '../pointwise/comparison.ts';
@@ -62,7 +63,8 @@ function extreme(kernel: NamedKernel<'max' | 'min'>) {
     if (typeof options === 'boolean' || hasKeywords(dims, options))
       return reduced(x, ...positional(`a${name}`, dims, options));
     const attrs = reduceAttrs(x, dims, options, name);
-    return attrs ? bind1(op, [x], attrs) : x;
+    // Not the scalar itself: writes to the result leave the operand as it is.
+    return attrs ? bind1(op, [x], attrs) : bind1(copy, [x]);
   };
 }
 

@@ -10,6 +10,7 @@ import type { Tensor } from '../../tensor/tensor.ts';
 import { div } from '../arithmetic/division.ts';
 import { bind1 } from '../core/bind.ts';
 import { casting } from '../core/cast.ts';
+import { copy } from '../core/copy.ts';
 import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
 import { defineOp, saving } from '../record/define-op.ts';
@@ -201,9 +202,15 @@ export function sum(
   expectTensors('sum', x);
   if (typeof options === 'boolean' || hasKeywords(dims, options))
     return sum(x, ...positional('sum', dims, options));
+  const total = summed(x, dims, options);
+  return total === x ? bind1(copy, [x]) : total;
+}
+
+/** The sum, which of a scalar is the scalar itself. */
+function summed(x: Tensor, dims: Dims, options: ReduceOptions): Tensor {
   const attrs = reduceAttrs(x, dims, options, 'sum');
-  return casting([x], dtypes[x.dtype].floating ? x.dtype : 'int32', ([summed]) =>
-    attrs ? bind1(sumOp, [summed!], attrs) : summed!,
+  return casting([x], dtypes[x.dtype].floating ? x.dtype : 'int32', ([own]) =>
+    attrs ? bind1(sumOp, [own!], attrs) : own!,
   );
 }
 
@@ -225,7 +232,7 @@ export function mean(
     });
   }
   return tidy(() => {
-    const total = sum(x, dims, options);
+    const total = summed(x, dims, options);
     return div(total, x.numel() / Math.max(total.numel(), 1));
   });
 }

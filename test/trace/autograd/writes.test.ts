@@ -1,6 +1,6 @@
 import { describe, it } from 'vitest';
 import { noGrad, type Tensor, zeros } from '../../../src/index.ts';
-import { values, weights } from '../same-as-eager.ts';
+import { expectSameAsEager, values, weights } from '../same-as-eager.ts';
 import { expectInParts } from './in-parts.ts';
 
 const log: unknown[] = [];
@@ -145,4 +145,41 @@ describe('trace/writes that gradients flow through', () => {
       }),
       { graphs: 2 },
     ));
+
+  it('to memory that views show, repeated and empty ones too', () => {
+    const sizes = [
+      [3, 2],
+      [1, 2],
+      [2, 0],
+      [0, 1],
+    ];
+    const world = () => ({
+      fn: (x: Tensor) => {
+        const [rows, columns] = x.shape as [number, number];
+        const seen = (write: (y: Tensor) => unknown) => {
+          const y = x.mul(1.5);
+          const views = [
+            y.permute([1, 0]),
+            y.unsqueeze(1).expand([rows, 3, columns]),
+            y.t().expand([2, columns, rows]).select(0, 1),
+            y.sum(0, { keepDim: true }).expand([4, columns]),
+          ];
+          write(y);
+          return views.reduce(
+            (sum, view, i) =>
+              sum.add(
+                view
+                  .mul(view)
+                  .mul(i + 1)
+                  .sum(),
+              ),
+            y.sum(),
+          );
+        };
+        return [seen((y) => y.mul_(x)), seen((y) => y.copy_(x.mul(2))), seen((y) => y.zero_())];
+      },
+      args: (call: number) => [weights(sizes[call]!)],
+    });
+    expectSameAsEager(world, { calls: sizes.length, fullGraph: true, dynamic: false });
+  });
 });
