@@ -134,7 +134,6 @@ export function writeToLeaf(name: string, target: Tensor, isLeaf: boolean): Auto
 /** Whether all handles to the memory are known, and the write can be differentiated in the base. */
 function isWholeFamily(target: Tensor, op: OpRecord): boolean {
   const { family } = target;
-  if (!family || family.handles.live !== handlesOn(target, op) || family.base.disposed)
-    return false;
+  if (!family || family.lease.live !== handlesOn(target, op) || family.base.disposed) return false;
   return family.base === target || isWritable(target, family.base);
 }

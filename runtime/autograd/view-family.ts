@@ -4,7 +4,7 @@ import { invariant } from '../errors/invariant.ts';
 import { minus } from '../ops/numbers/number-arithmetic.ts';
 import type { OpRecord } from '../ops/record/define-op.ts';
 import { retainAt, targetOf } from '../tensor/grad-node.ts';
-import type { HandleCount, Tensor, ViewFamily } from '../tensor/tensor.ts';
+import type { FamilyLease, Tensor, ViewFamily } from '../tensor/tensor.ts';
 import { gradEnabled } from './grad-mode.ts';
 import { OpNode } from './op-node.ts';
 
@@ -34,7 +34,7 @@ export function provideViewOps(own: ViewOps): void {
  */
 class Family implements ViewFamily {
   readonly base: Tensor;
-  readonly handles: HandleCount = { live: 0 };
+  readonly lease: FamilyLease = { live: 0, edge: null };
   version = 0;
 
   constructor(base: Tensor) {
@@ -43,7 +43,7 @@ class Family implements ViewFamily {
 
   refresh(view: Tensor): void {
     const { base } = this;
-    const target = targetOf(base);
+    const target = this.lease.edge ?? targetOf(base);
     if (!target) return;
     invariant(ops, 'ops that show regions are loaded');
     const region = regionOf(view, base);

@@ -13,27 +13,46 @@ import { type HandleList, track } from './lifetime.ts';
 interface Lease {
   holder: Holder | null;
   edge: GradEdge | null;
-  handles: HandleCount | null;
+  family: FamilyLease | null;
+  /** Whether the handle is the base of its family. */
+  isBase: boolean;
 }
 
-/** The number of live handles in a view family. */
-export interface HandleCount {
+/** What the live handles of a view family own together. */
+export interface FamilyLease {
+  /** The number of live handles. */
   live: number;
+  /** Where the gradient of a released base goes: views find their new places from it. */
+  edge: GradEdge | null;
 }
 
 /** A tensor and the views of it whose gradients flow through it; see `autograd/view-family.ts`. */
 export interface ViewFamily {
   readonly base: Tensor;
-  readonly handles: HandleCount;
+  readonly lease: FamilyLease;
   /** Incremented by every recorded write to the memory. */
   readonly version: number;
   /** Updates a view's place in the graph after the latest write. */
   refresh(view: Tensor): void;
 }
 
+function leaveFamily(lease: Lease): void {
+  const { family } = lease;
+  if (!family) return;
+  lease.family = null;
+  family.live--;
+  if (family.live === 0) {
+    family.edge?.node.release();
+    family.edge = null;
+  }
+}
+
 function releaseLease(lease: Lease): void {
-  if (lease.handles) lease.handles.live--;
-  lease.handles = null;
+  if (lease.family && lease.isBase && lease.family.live > 1) {
+    lease.family.edge = lease.edge;
+    lease.edge = null;
+  }
+  leaveFamily(lease);
   if (lease.holder) {
     lease.holder.handles--;
     lease.holder.release();
@@ -103,7 +122,7 @@ export class Tensor<D extends DType = any> implements TensorMeta, Operand {
     this.offset = meta.offset;
     this.device = meta.device;
     this.traced = traced;
-    this.#lease = { holder, edge: null, handles: null };
+    this.#lease = { holder, edge: null, family: null, isBase: false };
     if (holder) {
       holder.handles++;
       track(this);
@@ -126,11 +145,14 @@ export class Tensor<D extends DType = any> implements TensorMeta, Operand {
 
   /** Makes this handle observe recorded writes to the family's memory. */
   joinFamily(family: ViewFamily): void {
-    if (this.#lease.handles) this.#lease.handles.live--;
+    // The place that a write has changed in the family it leaves.
+    if (this.#family !== null) this.#followFamily(this.#family);
+    leaveFamily(this.#lease);
     this.#family = family;
     this.#familyVersion = family.version;
-    this.#lease.handles = family.handles;
-    family.handles.live++;
+    this.#lease.family = family.lease;
+    this.#lease.isBase = family.base === this;
+    family.lease.live++;
   }
 
   /** Refreshes a view's place in the graph if the memory was written since it was last requested. */

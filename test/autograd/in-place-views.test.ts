@@ -263,3 +263,44 @@ it('random writes through random views: values, gradients and bytes', () => {
   );
   expect(allocated()).toBe(before);
 });
+
+describe('a view whose base is released after a write', () => {
+  const bodies: Readonly<Record<string, (y: Tensor, release: () => void) => Tensor>> = {
+    'has the gradient of what it shows': (y, release) => {
+      const view = y.select(0, 1);
+      y.mul_(2);
+      release();
+      return view.mul(view);
+    },
+    'has it once other views are released too': (y, release) => {
+      const [view, other] = [y.select(1, 1), y.select(0, 1)];
+      other.mul_(2);
+      release();
+      other.dispose();
+      return view.mul(view);
+    },
+    'is the base of views of its own': (y, release) => {
+      const view = y.narrow(0, 0, 2);
+      y.mul_(2);
+      release();
+      const deeper = view.select(1, 2);
+      const sum = deeper.mul(deeper).sum();
+      return sum.add(view.sum());
+    },
+  };
+  for (const [name, body] of Object.entries(bodies)) {
+    it(name, () => {
+      const before = allocated();
+      const found = [true, false].map((released) =>
+        gradients((x) => {
+          const y = x.mul(1.5);
+          return body(y, () => {
+            if (released) y.dispose();
+          });
+        }),
+      );
+      expect(found[0]).toEqual(found[1]);
+      expect(allocated()).toBe(before);
+    });
+  }
+});

@@ -70,6 +70,21 @@ describe('trace/writes that gradients flow through', () => {
       { graphs: 2, breaks: ['native() is native code', 'mul_() where gradients flow'] },
     ));
 
+  it('to the base of a view that goes on behind a break, when the base does not', () =>
+    expectInParts(
+      () => ({
+        fn: (x: Tensor) => {
+          const y = x.mul(1.5);
+          const view = y.narrow(0, 0, 2);
+          native('between');
+          y.mul_(x);
+          return view.mul(view);
+        },
+        args: () => [weights([3])],
+      }),
+      { graphs: 2, breaks: ['native() is native code', 'mul_() where gradients flow'] },
+    ));
+
   it('under noGrad and recorded, in turn', () =>
     expectInParts(() => ({
       fn: (x: Tensor) => {
