@@ -62,14 +62,41 @@ describe('threads/small kernels', () => {
     expectDivided(() => noGrad(() => [matmul(at, bt)]), 1);
   });
 
-  it('the gradient of a convolution with strides, whose phases have few positions', () => {
-    const weight = randn([192, 96, 3, 3]);
-    const [image, slope] = [randn([8, 96, 2, 2]), randn([8, 192, 1, 1])];
-    const [expected] = [on(1, () => gradientOf(image, weight, slope))];
-    const divided = on(2, () => gradientOf(image, weight, slope));
-    expect(divided.bits).toEqual(expected.bits);
-    // The convolution, and three of the four phases of its gradient: the first has one tap.
-    expect(divided.parts.filter((count) => count >= 2).length).toBeGreaterThanOrEqual(4);
+  it.each([
+    [8, 96, 192, 2, 2],
+    [8, 48, 96, 4, 2],
+    [8, 24, 48, 8, 2],
+    [3, 40, 60, 13, 3],
+    [1, 70, 90, 5, 2],
+  ])(
+    'the gradient of a convolution of %i images, %i → %i channels of side %i, stride %i: its phases are one job',
+    (batch, from, to, side, stride) => {
+      const weight = randn([to, from, 3, 3]);
+      const image = randn([batch, from, side, side]);
+      const out = Math.floor((side - 1) / stride) + 1;
+      const slope = randn([batch, to, out, out]);
+      const compute = () => gradientOf(image, weight, slope, stride);
+      const alone = on(1, compute);
+      const [two, four] = [on(2, compute), on(4, compute)];
+      expect(two.bits).toEqual(alone.bits);
+      expect(four.bits).toEqual(alone.bits);
+      // The convolution and its gradient.
+      expect(two.parts).toHaveLength(2);
+      expect(Math.min(...two.parts)).toBeGreaterThanOrEqual(2);
+      expect(four.parts).toEqual(two.parts);
+    },
+  );
+
+  it('parts of a convolution with more weights than positions share no weights', () => {
+    const [image, weight] = [randn([8, 96, 2, 2]), randn([192, 96, 3, 3])];
+    const run = vi.spyOn(pool, 'run');
+    const options = { stride: 2, padding: 1 };
+    pool.threads = 2;
+    noGrad(() => conv2d(image, weight, undefined, options)).dispose();
+    const [[, parts, arity]] = run.mock.calls as [Parameters<typeof pool.run>];
+    const weights = Array.from({ length: parts }, (_, part) => pool.numbers[part * arity + 2]);
+    expect(new Set(weights).size).toBe(parts);
+    run.mockRestore();
   });
 
   it.each([
@@ -117,9 +144,14 @@ describe('threads/small kernels', () => {
   });
 });
 
-function gradientOf(image: Tensor, weight: Tensor, slope: Tensor): readonly Tensor[] {
+function gradientOf(
+  image: Tensor,
+  weight: Tensor,
+  slope: Tensor,
+  stride: number,
+): readonly Tensor[] {
   const leaf = image.detach().requiresGrad_();
-  const out = conv2d(leaf, weight, undefined, { stride: 2, padding: 1 });
+  const out = conv2d(leaf, weight, undefined, { stride, padding: 1 });
   out.backward(slope);
   return [out.detach(), leaf.grad!];
 }

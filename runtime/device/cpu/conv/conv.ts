@@ -7,7 +7,7 @@ import { blockK, blockN } from '../wasm/product-blocks.ts';
 import { forwardPatches, inputGradPatches } from './forward-patches.ts';
 import type { ConvSpec } from './geometry.ts';
 import { oncePerShape } from './once-per-shape.ts';
-import { convolution } from './product.ts';
+import { convolution, inOneJob, type Phase } from './product.ts';
 import * as scalar from './scalar-conv.ts';
 import { convShape } from './shape.ts';
 import { forwardTaps, gradientTaps } from './taps.ts';
@@ -47,7 +47,8 @@ const forward = oncePerShape((shape): Run | null => {
     weight: outChannels * inChannels * taps * 4,
     out: outChannels * plane,
   };
-  return convolution(spec, { batch, groups, rows: outChannels, steps });
+  const whole = convolution(spec, { batch, groups, rows: outChannels, steps });
+  return whole && inOneJob([{ shift: 0, convolution: whole }]);
 });
 
 export const conv2d: KernelFactory = (inputs, outputs, attrs) => {
@@ -74,7 +75,7 @@ const inputGrad = oncePerShape((shape): Run | null => {
     weight: outChannels * inChannels * taps * 4,
     out: inChannels * plane,
   };
-  const runs: { readonly shift: number; readonly run: Run }[] = [];
+  const phases: Phase[] = [];
   let isWhole = true;
   for (let h = 0; h < Math.min(stride[0], inSize[0]); h++) {
     for (let v = 0; v < Math.min(stride[1], inSize[1]); v++) {
@@ -106,15 +107,16 @@ const inputGrad = oncePerShape((shape): Run | null => {
           position: stride[1] * 4,
         },
       };
-      const run = convolution(spec, { batch, groups, rows: inChannels, steps });
-      if (!run) return null;
-      runs.push({ shift: (h * inSize[1] + v) * 4, run });
+      const phase = convolution(spec, { batch, groups, rows: inChannels, steps });
+      if (!phase) return null;
+      phases.push({ shift: (h * inSize[1] + v) * 4, convolution: phase });
     }
   }
   const bytes = batch * groups * steps.out;
+  const run = inOneJob(phases);
   return (image, weight, out) => {
     if (!isWhole) fillBytes(out, bytes);
-    for (const { shift, run } of runs) run(image, weight, out + shift);
+    run(image, weight, out);
   };
 });
 

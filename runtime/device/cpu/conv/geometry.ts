@@ -47,6 +47,11 @@ export interface SliceSize {
   readonly plane: number;
 }
 
+/** The words that are addresses inside the geometry. */
+const addresses = (['rowTable', 'weightTable', 'blockList'] as const).map((name) =>
+  geometryWords.indexOf(name),
+);
+
 const none = (): readonly number[] => [];
 
 /** The geometry of a convolution as kernels read it, with a slice of this many lines of positions. */
@@ -145,8 +150,15 @@ export class ConvGeometry {
     this.#words![geometryWords.indexOf('rowTable')] = at;
   }
 
-  /** Writes the geometry to where kernels read it. */
-  write(): void {
-    heap.i32.set(this.#words!, this.at / 4);
+  get bytes(): number {
+    return this.#words!.length * 4;
+  }
+
+  /** Writes the geometry to where kernels read it, or somewhere else. */
+  write(at = this.at): void {
+    const words = heap.i32;
+    words.set(this.#words!, at / 4);
+    if (at === this.at) return;
+    for (const index of addresses) words[at / 4 + index]! += at - this.at;
   }
 }

@@ -1,3 +1,4 @@
+import { partArgumentsBytes, sharedTables } from '../core/heap.ts';
 import { panelABytes } from '../core/scratch.ts';
 import { mostParts } from '../threads/control.ts';
 import { pool } from '../threads/pool.ts';
@@ -15,6 +16,8 @@ export const perPlane = 40;
 const wantedParts = 16;
 /** The minimum number of weight rows per part, because patches are packed for each. */
 const leastRows = 64;
+/** The same where the patches are fewer than the weights. */
+const leastRowsAlone = 24;
 
 /** A tile with fewer positions takes as long as a full one. */
 const wholeTiles = (positions: number): number => Math.ceil(positions / 8) * 8;
@@ -53,11 +56,25 @@ function fitting(spec: ConvSpec): { geometry: ConvGeometry; columns: number } | 
   return null;
 }
 
+/** A convolution as kernels compute it; addresses are those of its image, weights and result. */
+export interface Convolution {
+  /** Nanoseconds on one thread. */
+  readonly work: number;
+  readonly tableBytes: number;
+  /** Computes all of it. */
+  compute(image: number, weight: number, out: number): void;
+  /**
+   * Appends its parts to a job that has `used`, with tables at this address; returns the job's parts. A job that is
+   * full runs first.
+   */
+  divide(image: number, weight: number, out: number, used: number, tablesAt: number): number;
+}
+
 /** out[n] = weights · patches(image[n]) for every image and group, by address; null if nothing fits into scratch. */
 export function convolution(
   given: Omit<ConvSpec, 'isDirect'>,
   counts: ConvCounts,
-): ((image: number, weight: number, out: number) => void) | null {
+): Convolution | null {
   const { batch, groups, rows, steps } = counts;
   const terms = given.channels * given.taps.length;
   const isDirect = isDirectFor(counts, given.channels * given.tapCount, given.sumRows);
@@ -66,28 +83,20 @@ export function convolution(
   if (!fit) return null;
   const { geometry, columns } = fit;
   const all = spec.positions[0] * spec.positions[1];
-  const blocks = Math.ceil(all / columns);
   const perColumn = rows * terms * (spec.isDirect ? perDirectTerm : perTerm);
   const perImage = wholeTiles(Math.min(columns, all)) * perColumn + perPlane;
-  const images = Math.max(1, Math.min(batch, Math.ceil(leastPart / perImage)));
-  const parts = groups * blocks * Math.ceil(batch / images);
-  // For a few large images, the weights are divided too.
-  const height =
-    parts < wantedParts && rows >= 2 * leastRows
-      ? Math.max(leastRows, Math.ceil((rows * parts) / wantedParts / 4) * 4)
-      : rows;
-  const work = groups * batch * (wholeTiles(all) * perColumn + perPlane);
+  const blocks = Math.ceil(all / columns);
+  const { images, height } = partSize(counts, { perImage, positions: all, blocks });
   const { convolve } = convKernels();
   const { laneStep } = spec.weights;
   const { step: outStep, channel: outChannel } = spec.out;
 
-  const alone = (image: number, weight: number, out: number): void => {
-    for (let column = 0; column < all; column += columns) {
-      const width = Math.min(columns, all - column);
-      convolve(geometry.at, image, weight, out, batch, column, width, rows);
-    }
-  };
-  const together = (image: number, weight: number, out: number, used: number): number => {
+  const addGroup = (
+    at: readonly [number, number, number],
+    used: number,
+    tables: number,
+  ): number => {
+    const [image, weight, out] = at;
     let count = used;
     const { numbers } = pool;
     for (let column = 0; column < all; column += columns) {
@@ -98,31 +107,107 @@ export function convolution(
             pool.run(convolve, count, 8);
             count = 0;
           }
-          let at = count++ * 8;
-          numbers[at++] = geometry.at;
-          numbers[at++] = image + n * spec.imageStep;
-          numbers[at++] = weight + row * laneStep;
-          numbers[at++] = out + n * outStep + row * outChannel;
-          numbers[at++] = Math.min(images, batch - n);
-          numbers[at++] = column;
-          numbers[at++] = width;
-          numbers[at++] = Math.min(height, rows - row);
+          let to = count++ * 8;
+          numbers[to++] = tables;
+          numbers[to++] = image + n * spec.imageStep;
+          numbers[to++] = weight + row * laneStep;
+          numbers[to++] = out + n * outStep + row * outChannel;
+          numbers[to++] = Math.min(images, batch - n);
+          numbers[to++] = column;
+          numbers[to++] = width;
+          numbers[to++] = Math.min(height, rows - row);
         }
       }
     }
     return count;
   };
-  return (image, weight, out) => {
+  return {
+    work: groups * batch * (wholeTiles(all) * perColumn + perPlane),
+    tableBytes: geometry.bytes,
+    compute(image, weight, out) {
+      geometry.write();
+      for (let g = 0; g < groups; g++) {
+        const [from, own, to] = [
+          image + g * steps.image,
+          weight + g * steps.weight,
+          out + g * steps.out,
+        ];
+        for (let column = 0; column < all; column += columns) {
+          const width = Math.min(columns, all - column);
+          convolve(geometry.at, from, own, to, batch, column, width, rows);
+        }
+      }
+    },
+    divide(image, weight, out, used, tablesAt) {
+      geometry.write(tablesAt);
+      let count = used;
+      for (let g = 0; g < groups; g++) {
+        const at = [
+          image + g * steps.image,
+          weight + g * steps.weight,
+          out + g * steps.out,
+        ] as const;
+        count = addGroup(at, count, tablesAt);
+      }
+      return count;
+    },
+  };
+}
+
+/** The images and weight rows of a part. */
+interface PartSize {
+  readonly images: number;
+  readonly height: number;
+}
+
+/**
+ * Divides images and, if there are few large ones, rows of weights. Each part packs its weights and its patches: if
+ * there are more weights than positions, only the weights are divided.
+ */
+function partSize(
+  { batch, groups, rows }: ConvCounts,
+  work: { readonly perImage: number; readonly positions: number; readonly blocks: number },
+): PartSize {
+  const { perImage, positions, blocks } = work;
+  if (blocks === 1 && rows > batch * wholeTiles(positions)) {
+    const wanted = Math.min(wantedParts, Math.floor((batch * perImage) / leastPart));
+    const height = Math.max(leastRowsAlone, Math.ceil(rows / Math.max(1, wanted) / 4) * 4);
+    return { images: batch, height };
+  }
+  // Two parts at least: what isn't worth them isn't shared.
+  const images = Math.max(1, Math.min(Math.ceil(batch / 2), Math.ceil(leastPart / perImage)));
+  const parts = groups * blocks * Math.ceil(batch / images);
+  if (parts >= wantedParts || rows < 2 * leastRows) return { images, height: rows };
+  const height = Math.max(leastRows, Math.ceil((rows * parts) / wantedParts / 4) * 4);
+  return { images, height };
+}
+
+/** A convolution, and the bytes between its result and that of all. */
+export interface Phase {
+  readonly shift: number;
+  readonly convolution: Convolution;
+}
+
+/** Computes all phases of one result, on several threads as parts of one job if their tables fit. */
+export function inOneJob(
+  phases: readonly Phase[],
+): (image: number, weight: number, out: number) => void {
+  const work = phases.reduce((sum, { convolution }) => sum + convolution.work, 0);
+  const bytes = phases.reduce((sum, { convolution }) => sum + convolution.tableBytes, 0);
+  const fits = bytes <= partArgumentsBytes;
+  const compute = (image: number, weight: number, out: number, of: readonly Phase[]): void => {
     const isShared = pool.shares(work);
     let count = 0;
-    geometry.write();
-    for (let g = 0; g < groups; g++) {
-      const from = image + g * steps.image;
-      const own = weight + g * steps.weight;
-      const to = out + g * steps.out;
-      if (isShared) count = together(from, own, to, count);
-      else alone(from, own, to);
+    let tablesAt = sharedTables.at;
+    for (const { shift, convolution } of of) {
+      if (isShared) count = convolution.divide(image, weight, out + shift, count, tablesAt);
+      else convolution.compute(image, weight, out + shift);
+      tablesAt += convolution.tableBytes;
     }
-    if (isShared) pool.run(convolve, count, 8);
+    if (count > 0) pool.run(convKernels().convolve, count, 8);
+  };
+  if (fits) return (image, weight, out) => compute(image, weight, out, phases);
+  return (image, weight, out) => {
+    for (const phase of phases) compute(image, weight, out, [phase]);
   };
 }
