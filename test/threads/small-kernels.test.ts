@@ -87,6 +87,31 @@ describe('threads/small kernels', () => {
     },
   );
 
+  it.each([
+    [8, 96, 1, 1, 2],
+    [64, 12, 1, 1, 8],
+    [8, 75, 1, 2, 4],
+    [5, 23, 2, 3, 6],
+  ])(
+    '%i images of %i groups, %i → %i channels of side %i: parts are several groups, as even as they can be',
+    (batch, groups, from, to, side) => {
+      const image = randn([batch, groups * from, side, side]);
+      const [weight, slope] = [
+        randn([groups * to, from, 3, 3]),
+        randn([batch, groups * to, side, side]),
+      ];
+      const compute = (): readonly Tensor[] => {
+        const leaf = image.detach().requiresGrad_();
+        const out = conv2d(leaf, weight, undefined, { padding: 1, groups });
+        out.backward(slope);
+        return [out.detach(), leaf.grad!];
+      };
+      expectDivided(compute, 2);
+      const { parts } = on(2, compute);
+      expect(Math.max(...parts)).toBeLessThanOrEqual(16);
+    },
+  );
+
   it('parts of a convolution with more weights than positions share no weights', () => {
     const [image, weight] = [randn([8, 96, 2, 2]), randn([192, 96, 3, 3])];
     const run = vi.spyOn(pool, 'run');

@@ -11,6 +11,13 @@ export interface Tap {
   readonly column: number;
 }
 
+/** Bytes between groups. */
+export interface GroupSteps {
+  readonly image: number;
+  readonly weight: number;
+  readonly out: number;
+}
+
 /** A product of weights and patches: result [row of weights, position] of every image. Sizes mostly in bytes. */
 export interface ConvSpec {
   /** Source channels per group, and the size of their planes. */
@@ -35,6 +42,7 @@ export interface ConvSpec {
   };
   /** Whether results are computed line by line, without packing. */
   readonly isDirect: boolean;
+  readonly groupSteps?: GroupSteps;
   /** Whether the kernel reads a few elements past the last one it needs. */
   readonly readsPast?: boolean;
 }
@@ -133,6 +141,9 @@ export class ConvGeometry {
       outLine: spec.out.line,
       outPosition: spec.out.position,
       isDirect: Number(spec.isDirect),
+      groupImage: spec.groupSteps?.image ?? 0,
+      groupWeight: spec.groupSteps?.weight ?? 0,
+      groupOut: spec.groupSteps?.out ?? 0,
     };
     const words = [...geometryWords.map((name) => values[name]), ...rows, ...weights, ...blocks];
     this.moreAt = this.at + words.length * 4;

@@ -4,7 +4,7 @@ import { mostParts } from '../threads/control.ts';
 import { pool } from '../threads/pool.ts';
 import { convKernels } from '../wasm/convolution/conv-kernels.ts';
 import { blockN } from '../wasm/product-blocks.ts';
-import { ConvGeometry, type ConvSpec } from './geometry.ts';
+import { ConvGeometry, type ConvSpec, type GroupSteps } from './geometry.ts';
 
 /** Nanoseconds per multiply-add, by tiles and directly, and minimum per part. */
 const perTerm = 0.06;
@@ -18,17 +18,20 @@ const wantedParts = 16;
 const leastRows = 64;
 /** The same where the patches are fewer than the weights. */
 const leastRowsAlone = 24;
+/** The minimum nanoseconds of a part of many small groups, which share nothing. */
+const leastGroups = 8_000;
+const partArity = 9;
 
 /** A tile with fewer positions takes as long as a full one. */
 const wholeTiles = (positions: number): number => Math.ceil(positions / 8) * 8;
 
-/** The number of products, and their steps (in bytes, between groups). */
+/** The number of products, and the steps between groups. */
 export interface ConvCounts {
   readonly batch: number;
   readonly groups: number;
   /** Weight rows per group. */
   readonly rows: number;
-  readonly steps: { readonly image: number; readonly weight: number; readonly out: number };
+  readonly steps: GroupSteps;
 }
 
 /** With few rows, packing costs more than it saves. */
@@ -78,108 +81,93 @@ export function convolution(
   const { batch, groups, rows, steps } = counts;
   const terms = given.channels * given.taps.length;
   const isDirect = isDirectFor(counts, given.channels * given.tapCount, given.sumRows);
-  const spec: ConvSpec = { ...given, isDirect };
-  const fit = fitting(spec) ?? (isDirect ? fitting({ ...given, isDirect: false }) : null);
+  const spec: ConvSpec = { ...given, isDirect, groupSteps: steps };
+  const fit = fitting(spec) ?? (isDirect ? fitting({ ...spec, isDirect: false }) : null);
   if (!fit) return null;
   const { geometry, columns } = fit;
   const all = spec.positions[0] * spec.positions[1];
   const perColumn = rows * terms * (spec.isDirect ? perDirectTerm : perTerm);
   const perImage = wholeTiles(Math.min(columns, all)) * perColumn + perPlane;
   const blocks = Math.ceil(all / columns);
-  const { images, height } = partSize(counts, { perImage, positions: all, blocks });
-  const { convolve } = convKernels();
+  const part = partSize(counts, { perImage, positions: all, blocks });
+  const { convolveGroups } = convKernels();
   const { laneStep } = spec.weights;
   const { step: outStep, channel: outChannel } = spec.out;
-
-  const addGroup = (
-    at: readonly [number, number, number],
-    used: number,
-    tables: number,
-  ): number => {
-    const [image, weight, out] = at;
-    let count = used;
-    const { numbers } = pool;
-    for (let column = 0; column < all; column += columns) {
-      const width = Math.min(columns, all - column);
-      for (let n = 0; n < batch; n += images) {
-        for (let row = 0; row < rows; row += height) {
-          if (count === mostParts) {
-            pool.run(convolve, count, 8);
-            count = 0;
-          }
-          let to = count++ * 8;
-          numbers[to++] = tables;
-          numbers[to++] = image + n * spec.imageStep;
-          numbers[to++] = weight + row * laneStep;
-          numbers[to++] = out + n * outStep + row * outChannel;
-          numbers[to++] = Math.min(images, batch - n);
-          numbers[to++] = column;
-          numbers[to++] = width;
-          numbers[to++] = Math.min(height, rows - row);
-        }
-      }
-    }
-    return count;
-  };
   return {
     work: groups * batch * (wholeTiles(all) * perColumn + perPlane),
     tableBytes: geometry.bytes,
     compute(image, weight, out) {
       geometry.write();
-      for (let g = 0; g < groups; g++) {
-        const [from, own, to] = [
-          image + g * steps.image,
-          weight + g * steps.weight,
-          out + g * steps.out,
-        ];
-        for (let column = 0; column < all; column += columns) {
-          const width = Math.min(columns, all - column);
-          convolve(geometry.at, from, own, to, batch, column, width, rows);
-        }
+      for (let column = 0; column < all; column += columns) {
+        const width = Math.min(columns, all - column);
+        convolveGroups(geometry.at, image, weight, out, batch, column, width, rows, groups);
       }
     },
     divide(image, weight, out, used, tablesAt) {
       geometry.write(tablesAt);
       let count = used;
-      for (let g = 0; g < groups; g++) {
-        const at = [
-          image + g * steps.image,
-          weight + g * steps.weight,
-          out + g * steps.out,
-        ] as const;
-        count = addGroup(at, count, tablesAt);
+      const { numbers } = pool;
+      const addPart = (g: number, column: number, n: number, row: number): void => {
+        if (count === mostParts) {
+          pool.run(convolveGroups, count, partArity);
+          count = 0;
+        }
+        let to = count++ * partArity;
+        numbers[to++] = tablesAt;
+        numbers[to++] = image + g * steps.image + n * spec.imageStep;
+        numbers[to++] = weight + g * steps.weight + row * laneStep;
+        numbers[to++] = out + g * steps.out + n * outStep + row * outChannel;
+        numbers[to++] = Math.min(part.images, batch - n);
+        numbers[to++] = column;
+        numbers[to++] = Math.min(columns, all - column);
+        numbers[to++] = Math.min(part.rows, rows - row);
+        numbers[to++] = Math.min(part.groups, groups - g);
+      };
+      for (let g = 0; g < groups; g += part.groups) {
+        for (let column = 0; column < all; column += columns) {
+          for (let n = 0; n < batch; n += part.images) {
+            for (let row = 0; row < rows; row += part.rows) addPart(g, column, n, row);
+          }
+        }
       }
       return count;
     },
   };
 }
 
-/** The images and weight rows of a part. */
 interface PartSize {
+  readonly groups: number;
   readonly images: number;
-  readonly height: number;
+  /** Weight rows. */
+  readonly rows: number;
 }
 
 /**
- * Divides images and, if there are few large ones, rows of weights. Each part packs its weights and its patches: if
- * there are more weights than positions, only the weights are divided.
+ * Divides groups, images and, if there are few large ones, rows of weights. Each part packs its weights and its
+ * patches: if there are more weights than positions, only the weights are divided. Two parts at least: what isn't
+ * worth them isn't shared.
  */
 function partSize(
   { batch, groups, rows }: ConvCounts,
   work: { readonly perImage: number; readonly positions: number; readonly blocks: number },
 ): PartSize {
   const { perImage, positions, blocks } = work;
-  if (blocks === 1 && rows > batch * wholeTiles(positions)) {
-    const wanted = Math.min(wantedParts, Math.floor((batch * perImage) / leastPart));
-    const height = Math.max(leastRowsAlone, Math.ceil(rows / Math.max(1, wanted) / 4) * 4);
-    return { images: batch, height };
+  const perGroup = batch * perImage;
+  if (groups > 1 && perGroup * blocks < leastPart) {
+    const wanted = Math.floor((groups * blocks * perGroup) / leastGroups);
+    const parts = Math.max(2, Math.min(wantedParts, wanted));
+    return { groups: Math.ceil(groups / parts), images: batch, rows };
   }
-  // Two parts at least: what isn't worth them isn't shared.
+  if (groups * blocks === 1 && rows > batch * wholeTiles(positions)) {
+    const wanted = Math.max(1, Math.min(wantedParts, Math.floor(perGroup / leastPart)));
+    const most = Math.max(leastRowsAlone, Math.ceil(rows / wanted / 4) * 4);
+    return { groups: 1, images: batch, rows: most };
+  }
   const images = Math.max(1, Math.min(Math.ceil(batch / 2), Math.ceil(leastPart / perImage)));
   const parts = groups * blocks * Math.ceil(batch / images);
-  if (parts >= wantedParts || rows < 2 * leastRows) return { images, height: rows };
-  const height = Math.max(leastRows, Math.ceil((rows * parts) / wantedParts / 4) * 4);
-  return { images, height };
+  if (parts >= wantedParts || rows < 2 * leastRows) return { groups: 1, images, rows };
+  const most = Math.max(leastRows, Math.ceil((rows * parts) / wantedParts / 4) * 4);
+  return { groups: 1, images, rows: most };
 }
 
 /** A convolution, and the bytes between its result and that of all. */
@@ -204,7 +192,7 @@ export function inOneJob(
       else convolution.compute(image, weight, out + shift);
       tablesAt += convolution.tableBytes;
     }
-    if (count > 0) pool.run(convKernels().convolve, count, 8);
+    if (count > 0) pool.run(convKernels().convolveGroups, count, partArity);
   };
   if (fits) return (image, weight, out) => compute(image, weight, out, phases);
   return (image, weight, out) => {

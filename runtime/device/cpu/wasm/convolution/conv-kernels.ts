@@ -70,6 +70,18 @@ function convolve(f: FunctionBuilder): void {
   });
 }
 
+/** (geometry, image, weight, out, images, column, columns, rows, groups): `convolve` for several adjacent groups. */
+function convolveGroups(f: FunctionBuilder): void {
+  const [geometry, image, weight, out, images, column, columns, rows, groups] = f.params(9);
+  const given = [geometry, image, weight, out, images, column, columns, rows].map(get);
+  f.countDown(groups, 1, () => {
+    call(f, 'convolve', ...given);
+    f.add(image, word(geometry, 'groupImage'));
+    f.add(weight, word(geometry, 'groupWeight'));
+    f.add(out, word(geometry, 'groupOut'));
+  });
+}
+
 /**
  * (geometry, dy, image, out, images, first, rows, channel, channels, outChannels, columnTable, columns,
  * sumColumns, goesOn): the weight gradient at patch rows `first` to `first + rows`, which belong to `channels`
@@ -157,6 +169,7 @@ export const convKernels = lazily(() =>
     directGradRow,
     narrowProduct,
     convolve,
+    convolveGroups,
     convolveWeightGrad,
   }),
 );
