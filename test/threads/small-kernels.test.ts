@@ -3,7 +3,18 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { pool } from '../../runtime/device/cpu/threads/pool.ts';
 import { Team } from '../../runtime/device/cpu/threads/team.ts';
-import { conv2d, init, matmul, noGrad, randn, type Tensor, tidy } from '../../src/index.ts';
+import {
+  conv2d,
+  init,
+  layerNorm,
+  logSoftmax,
+  matmul,
+  noGrad,
+  randn,
+  softmax,
+  type Tensor,
+  tidy,
+} from '../../src/index.ts';
 
 beforeAll(async () => {
   await init('cpu', { threads: 4 });
@@ -101,12 +112,15 @@ describe('threads/small kernels', () => {
         randn([batch, groups * to, side, side]),
       ];
       const compute = (): readonly Tensor[] => {
-        const leaf = image.detach().requiresGrad_();
-        const out = conv2d(leaf, weight, undefined, { padding: 1, groups });
+        const [x, w] = [image, weight].map((leaf) => leaf.detach().requiresGrad_()) as [
+          Tensor,
+          Tensor,
+        ];
+        const out = conv2d(x, w, undefined, { padding: 1, groups });
         out.backward(slope);
-        return [out.detach(), leaf.grad!];
+        return [out.detach(), x.grad!, w.grad!];
       };
-      expectDivided(compute, 2);
+      expectDivided(compute, 3);
       const { parts } = on(2, compute);
       expect(Math.max(...parts)).toBeLessThanOrEqual(16);
     },
@@ -147,6 +161,29 @@ describe('threads/small kernels', () => {
       expect(count! % 2).toBe(0);
     },
   );
+
+  it.each([
+    [512, 24],
+    [1000, 8],
+    [128, 96],
+    [67, 300],
+  ])('norms and softmax of %i short rows of %i, and their gradients', (rows, length) => {
+    const [x, slope, weight, bias] = [
+      randn([rows, length]),
+      randn([rows, length]),
+      randn([length]),
+      randn([length]),
+    ];
+    const gradOf = (apply: (x: Tensor) => Tensor): readonly Tensor[] => {
+      const leaf = x.detach().requiresGrad_();
+      const out = apply(leaf);
+      out.backward(slope);
+      return [out.detach(), leaf.grad!];
+    };
+    expectDivided(() => gradOf((leaf) => layerNorm(leaf, [length], weight, bias)), 2);
+    expectDivided(() => noGrad(() => [softmax(x, -1)]), 1);
+    expectDivided(() => gradOf((leaf) => logSoftmax(leaf, -1)), 2);
+  });
 
   it('depthwise convolutions of few positions are divided while threads are awake', () => {
     const [image, weight] = [randn([8, 64, 4, 4]), randn([64, 1, 3, 3])];

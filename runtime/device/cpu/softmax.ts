@@ -9,13 +9,18 @@ import { pool } from './threads/pool.ts';
 import { hasSimd } from './wasm/assembler/module-builder.ts';
 import { softmaxKernels } from './wasm/softmax-kernels.ts';
 
-/** Nanoseconds per element, and elements per part. */
-const perElement = 1.2;
-const partElements = 16_384;
+/** Nanoseconds per element of results and of gradients, and the minimum per part. */
+const perElement = 2.5;
+const perGradElement = 1;
+const leastPart = 8_000;
+
+/** The minimum number of classes of a row that is a part of its own. */
+const leastClasses = 1024;
 
 function byRow(
   name: keyof ReturnType<typeof softmaxKernels>,
   fallback: KernelFactory,
+  perElement: number,
 ): KernelFactory {
   if (!hasSimd) return fallback;
   return (inputs, [out], attrs) => {
@@ -25,7 +30,8 @@ function byRow(
     const length = out!.shape.at(-1) ?? 1;
     const rows = length === 0 ? 0 : sizeOf(out!.shape) / length;
     const work = rows * length * perElement;
-    const height = Math.max(1, Math.ceil(partElements / length), Math.ceil(rows / mostParts));
+    const least = Math.ceil(leastPart / (length * perElement));
+    const height = Math.max(1, least, Math.ceil(rows / mostParts));
     return ([first, second], [target]) => {
       const from = addressOf(first!, 'float32');
       const other = second ? addressOf(second, 'float32') : from;
@@ -50,10 +56,10 @@ function byRow(
   };
 }
 
-export const logSoftmax = byRow('logSoftmax', scalar.logSoftmax);
-export const softmax = byRow('softmax', scalar.softmax);
-export const logSoftmaxGrad = byRow('logSoftmaxGrad', scalar.logSoftmaxGrad);
-export const softmaxGrad = byRow('softmaxGrad', scalar.softmaxGrad);
+export const logSoftmax = byRow('logSoftmax', scalar.logSoftmax, perElement);
+export const softmax = byRow('softmax', scalar.softmax, perElement);
+export const logSoftmaxGrad = byRow('logSoftmaxGrad', scalar.logSoftmaxGrad, perElement);
+export const softmaxGrad = byRow('softmaxGrad', scalar.softmaxGrad, perGradElement);
 
 /** Bitwise identical to `logSoftmaxGrad` of `nllLossGrad`: 0 − q and share − q, with q = exp(out) · share. */
 export const crossEntropyGrad: KernelFactory = (inputs, outputs, attrs) => {
@@ -68,7 +74,7 @@ export const crossEntropyGrad: KernelFactory = (inputs, outputs, attrs) => {
   return ([share, labels, out], [to]) => {
     const own = heap.f32[indexOf(share!, 'float32')]!;
     const [from, into] = [addressOf(out!, 'float32'), addressOf(to!, 'float32')];
-    const isShared = classes >= partElements / 16 && pool.shares(work);
+    const isShared = classes >= leastClasses && pool.shares(work);
     let parts = 0;
     const run = () => {
       pool.run(probabilityShare, parts, 5);

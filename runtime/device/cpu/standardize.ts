@@ -9,9 +9,10 @@ import { hasSimd, type Kernel } from './wasm/assembler/module-builder.ts';
 import { mostWeights } from './wasm/standardize-groups.ts';
 import { standardizeKernels } from './wasm/standardize-kernels.ts';
 
-/** Nanoseconds per element, and elements per part. */
-const perElement = 1;
-const partElements = 16_384;
+/** Nanoseconds per element, per group of short rows too, and the minimum per part. */
+const perElement = 0.8;
+const perGroup = 60;
+const leastPart = 8_000;
 
 /** Whether there is one weight per element (layer norm), or one per run that is long enough for vectors. */
 function fits({ run, length }: Groups, weights: number): boolean {
@@ -46,15 +47,20 @@ function inRanges(
   pool.run(kernel, parts, args.length);
 }
 
+/** Returns the number of groups or weights of a part, each of so many elements. */
 const partSize = (count: number, elements: number): number =>
-  Math.max(1, Math.ceil(partElements / elements), Math.ceil(count / mostParts));
+  Math.max(Math.ceil(leastPart / (elements * perElement + perGroup)), Math.ceil(count / mostParts));
 
 /** Returns the parts over a tensor's groups, and the kernels' sizes; layer norm has one weight per element. */
 function groupPlan({ outer, groups, length, run }: Groups, weights: number) {
   const count = outer * length;
   const each = weights > 0 && run === 1;
   return {
-    ranges: { count: groups, size: partSize(groups, count), work: groups * count * perElement },
+    ranges: {
+      count: groups,
+      size: partSize(groups, count),
+      work: groups * (count * perElement + perGroup),
+    },
     sizes: [groups, outer, length, run, weights, weights === 0 ? length : run, +each],
   };
 }
@@ -164,7 +170,7 @@ function weightGradRows({ outer, groups, length }: Groups): WeightGrad {
   const kernel = standardizeKernels().addWeightGradRows;
   const rows = outer * groups;
   const work = rows * length * perElement;
-  const columns = Math.ceil(Math.max(leastColumns, partElements / rows) / 4) * 4;
+  const columns = Math.ceil(Math.max(leastColumns, leastPart / (rows * perElement)) / 4) * 4;
   return (grad, x, stats, to) => {
     if (columns * 2 > length || length / columns > mostParts || !pool.shares(work)) {
       kernel(grad, x, stats, to, rows, groups, length, 0, length);

@@ -135,6 +135,13 @@ export function convolution(
   };
 }
 
+/** Returns the number of groups of a part: one, unless groups take too little time. */
+export function groupsOfPart(groups: number, work: number): number {
+  if (groups === 1 || work >= groups * leastPart) return 1;
+  const parts = Math.max(2, Math.min(wantedParts, Math.floor(work / leastGroups)));
+  return Math.ceil(groups / parts);
+}
+
 interface PartSize {
   readonly groups: number;
   readonly images: number;
@@ -153,11 +160,8 @@ function partSize(
 ): PartSize {
   const { perImage, positions, blocks } = work;
   const perGroup = batch * perImage;
-  if (groups > 1 && perGroup * blocks < leastPart) {
-    const wanted = Math.floor((groups * blocks * perGroup) / leastGroups);
-    const parts = Math.max(2, Math.min(wantedParts, wanted));
-    return { groups: Math.ceil(groups / parts), images: batch, rows };
-  }
+  const together = groupsOfPart(groups, groups * blocks * perGroup);
+  if (together > 1) return { groups: together, images: batch, rows };
   if (groups * blocks === 1 && rows > batch * wholeTiles(positions)) {
     const wanted = Math.max(1, Math.min(wantedParts, Math.floor(perGroup / leastPart)));
     const most = Math.max(leastRowsAlone, Math.ceil(rows / wanted / 4) * 4);

@@ -6,7 +6,7 @@ import { vectorsAtOnce } from '../wasm/convolution/direct-rows.ts';
 import { blockK, blockN } from '../wasm/product-blocks.ts';
 import { forwardPatches } from './forward-patches.ts';
 import { ConvGeometry, type ConvSpec, type SliceSize } from './geometry.ts';
-import { perPlane } from './product.ts';
+import { groupsOfPart, perPlane } from './product.ts';
 import type { ConvShape } from './shape.ts';
 import { forwardTaps } from './taps.ts';
 import { type WeightGrad, weightGradByBlocks } from './weight-blocks.ts';
@@ -94,6 +94,11 @@ export function weightGrad(shape: ConvShape): WeightGrad | null {
     out: { step: groups * outChannels * columns * 4, channel: rowBytes, line: 0, position: 0 },
     isDirect,
     readsPast: true,
+    groupSteps: {
+      image: inChannels * inSize[0] * inSize[1] * 4,
+      weight: outChannels * columns * 4,
+      out: outChannels * rowBytes,
+    },
   };
   let slicePlane = 0;
   const geometry = new ConvGeometry(spec, outSize[0], (slice) => {
@@ -108,40 +113,44 @@ export function weightGrad(shape: ConvShape): WeightGrad | null {
   const terms = outChannels * columns * inChannels * taps;
   const work = batch * groups * (terms * (isDirect ? perDirectTerm : perTerm) + perPlane);
   const outputRanges = isDirect ? 1 : outputParts(groups * narrow.length, outChannels, work);
-  const { convolveWeightGrad } = convKernels();
+  const { convolveGroupsWeightGrad } = convKernels();
   const vectorsAt = geometry.moreAt + columns * 4;
-  const planeBytes = inSize[0] * inSize[1] * 4;
+  const { image: imageStep } = spec.groupSteps!;
+  const together = groupsOfPart(groups, work);
   const run = (grad: number, image: number, out: number, goesOn: boolean): void => {
-    const isShared = groups * narrow.length * outputRanges > 1 && pool.shares(work);
+    const parts = Math.ceil(groups / together) * narrow.length * outputRanges;
+    const isShared = parts > 1 && pool.shares(work);
     const ranges = isShared ? narrow : wide;
     const height = isShared ? Math.ceil(outChannels / outputRanges / 4) * 4 : outChannels;
-    let parts = 0;
+    const atOnce = isShared ? together : groups;
+    let count = 0;
     geometry.write();
-    for (let g = 0; g < groups; g++) {
+    for (let g = 0; g < groups; g += atOnce) {
       for (const { first, rows, channel, channels } of ranges) {
         for (let from = 0; from < outChannels; from += height) {
           const row = g * outChannels + from;
           const args = [
             geometry.at,
             grad + row * columns * 4,
-            image + g * inChannels * planeBytes,
+            image + g * imageStep,
             out + row * rowBytes,
             ...[batch, first, rows, channel, channels, Math.min(height, outChannels - from)],
             ...[geometry.moreAt, columns, blocks.columns, Number(goesOn)],
+            Math.min(atOnce, groups - g),
           ];
           if (!isShared) {
-            convolveWeightGrad(...args);
+            convolveGroupsWeightGrad(...args);
             continue;
           }
-          pool.numbers.set(args, parts++ * args.length);
-          if (parts === mostParts) {
-            pool.run(convolveWeightGrad, parts, args.length);
-            parts = 0;
+          pool.numbers.set(args, count++ * args.length);
+          if (count === mostParts) {
+            pool.run(convolveGroupsWeightGrad, count, args.length);
+            count = 0;
           }
         }
       }
     }
-    if (parts > 0) pool.run(convolveWeightGrad, parts, 14);
+    if (count > 0) pool.run(convolveGroupsWeightGrad, count, 15);
   };
   // The kernel's row table is that of vectors.
   if (isDirect) geometry.setRowTable(vectorsAt);

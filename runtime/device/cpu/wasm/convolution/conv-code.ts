@@ -28,7 +28,7 @@ export const geometryWords = [
   ...['outStep', 'outChannel', 'outLine', 'outPosition'],
   /** 1 to compute line by line without packing. */
   ...['isDirect'],
-  /** Bytes between groups of the source, of the weights and of the result. */
+  /** Bytes between groups of the source, of the weights (or the output's gradient) and of the result. */
   ...['groupImage', 'groupWeight', 'groupOut'],
 ] as const;
 
@@ -47,7 +47,7 @@ export function word(base: Local, name: GeometryWord): Code {
 
 const functions = [
   ...['packTableA', 'packTableB', 'packA', 'multiplyPanels', 'copyPlanes', 'directRow'],
-  ...['directGradRow', 'narrowProduct', 'convolve'],
+  ...['directGradRow', 'narrowProduct', 'convolve', 'convolveWeightGrad'],
 ] as const;
 
 export function call(f: FunctionBuilder, name: (typeof functions)[number], ...args: Code[]): void {

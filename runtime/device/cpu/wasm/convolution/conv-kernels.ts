@@ -158,6 +158,23 @@ function convolveWeightGrad(f: FunctionBuilder): void {
   });
 }
 
+/** (…, goesOn, groups): `convolveWeightGrad` for several adjacent groups. */
+function convolveGroupsWeightGrad(f: FunctionBuilder): void {
+  const [geometry, dy, image, out, images, first, rows, channel, channels, outChannels] =
+    f.params(10);
+  const [columnTable, columns, sumColumns, goesOn, groups] = f.params(5);
+  const given = [
+    ...[geometry, dy, image, out, images, first, rows, channel, channels, outChannels],
+    ...[columnTable, columns, sumColumns, goesOn],
+  ].map(get);
+  f.countDown(groups, 1, () => {
+    call(f, 'convolveWeightGrad', ...given);
+    f.add(image, word(geometry, 'groupImage'));
+    f.add(dy, word(geometry, 'groupWeight'));
+    f.add(out, word(geometry, 'groupOut'));
+  });
+}
+
 export const convKernels = lazily(() =>
   compile({
     packTableA: packTable(tileRows()),
@@ -169,7 +186,8 @@ export const convKernels = lazily(() =>
     directGradRow,
     narrowProduct,
     convolve,
-    convolveGroups,
     convolveWeightGrad,
+    convolveGroups,
+    convolveGroupsWeightGrad,
   }),
 );
