@@ -58,6 +58,10 @@ function expectDivided(compute: () => readonly Tensor[], kernels: number): void 
 
 describe('threads/small kernels', () => {
   it.each([
+    [512, 24, 24],
+    [32, 96, 96],
+    [8, 192, 192],
+    [192, 8, 192],
     [512, 24, 96],
     [512, 96, 24],
     [128, 96, 96],
@@ -161,6 +165,17 @@ describe('threads/small kernels', () => {
       expect(count! % 2).toBe(0);
     },
   );
+
+  it('a kernel that is shared has two parts at least, the element-wise ones of every length', () => {
+    const single = (length: number) => {
+      const [x, y] = [randn([length]), randn([length])];
+      const compute = () =>
+        noGrad(() => [x.add(y), x.tanh(), x.exp(), x.reshape([-1, 4]).t().add(1)]);
+      return on(2, compute).parts.filter((parts) => parts < 2);
+    };
+    const lengths = Array.from({ length: 40 }, (_, i) => 4 * Math.round(250 * 1.2 ** i));
+    expect(lengths.map(single)).toEqual(lengths.map(() => []));
+  });
 
   it.each([
     [512, 24],

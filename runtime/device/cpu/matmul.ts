@@ -48,6 +48,7 @@ const kernels: { readonly [D in 'float32' | PlainProductDType]: () => ProductKer
  */
 const least = { nanoseconds: 40_000, side: 64 };
 const leastOfFew = { nanoseconds: 15_000, side: 32 };
+const leastOfTwo = { nanoseconds: 6_000, side: 32 };
 const few = 4;
 
 /** Returns the rows and columns of a part; no sum depends on them. */
@@ -56,7 +57,7 @@ function partSides({ m, n, k }: Sizes, perTerm: number): readonly [rows: number,
   const term = k * perTerm;
   const isWorthIt = (): boolean => {
     const parts = Math.ceil(m / rows) * Math.ceil(n / columns);
-    const { nanoseconds, side } = parts < few ? leastOfFew : least;
+    const { nanoseconds, side } = parts === 1 ? leastOfTwo : parts < few ? leastOfFew : least;
     return rows * columns * term >= 2 * nanoseconds && Math.max(rows, columns) >= 2 * side;
   };
   // The longer side is halved, so that parts stay square; rows and columns end at tile boundaries.

@@ -25,15 +25,20 @@ export const partWords = partArgumentsAt / 4;
 /** The granularity of parts in elements: a kernel computes up to 4 vectors at a time, from the start of a row. */
 const vectors = 16;
 
-/** Returns the length of parts that take at least this many nanoseconds each and end at vector boundaries. */
-export function partLength(length: number, nanoseconds: number): number {
-  const least = Math.ceil(leastPart / nanoseconds);
-  const parts = Math.max(1, Math.min(mostFlatParts, Math.floor(length / least)));
-  return Math.ceil(length / parts / vectors) * vectors;
+const leastPart = 15_000;
+const leastOfFew = 6_000;
+const mostFlatParts = 64;
+
+/** Returns the parts of a loop of so many nanoseconds: two or four short ones, or more that aren't short. */
+export function partsOf(work: number): number {
+  const few = work < 2 * leastOfFew ? 1 : work < 4 * leastOfFew ? 2 : 4;
+  return Math.min(mostFlatParts, Math.max(few, Math.floor(work / leastPart)));
 }
 
-export const leastPart = 15_000;
-const mostFlatParts = 64;
+/** Returns the length of these parts, which end at vector boundaries. */
+export function partLength(length: number, nanoseconds: number): number {
+  return Math.ceil(length / partsOf(length * nanoseconds) / vectors) * vectors;
+}
 
 const noWords: readonly number[] = [];
 

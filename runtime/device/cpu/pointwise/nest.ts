@@ -14,9 +14,9 @@ import type { PointwiseKernel } from '../wasm/pointwise-kernel.ts';
 import {
   argumentWords,
   attrWordsOf,
-  leastPart,
   overlaps,
   partLength,
+  partsOf,
   partWords,
   putAttrs,
 } from './call-arguments.ts';
@@ -106,7 +106,7 @@ class NestParts {
     const { nanoseconds } = kernel;
     this.#width = partLength(inner.n, nanoseconds);
     const rowWork = Math.min(inner.n, this.#width) * nanoseconds;
-    this.#height = Math.max(1, Math.ceil(leastPart / rowWork));
+    this.#height = Math.ceil(inner.rows / partsOf(inner.rows * rowWork));
     this.areWorthIt = inner.n * inner.rows * nanoseconds >= leastCall;
   }
 
