@@ -1,183 +1,51 @@
-/** The samples of the documentation run as they stand, after what each of them takes for granted. */
+/** The samples of README and docs are correct TypeScript for the packed package, and run with it as they stand. */
 
-import { execFileSync } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from 'vitest';
-import * as tostatic from '../../src/index.ts';
+import { beforeAll, expect, it } from 'vitest';
+import { installed } from '../package/installed.ts';
+import { checkedOnly, moduleOf, runnable, samples } from './samples.ts';
 
-const root = join(import.meta.dirname, '../..');
+const modules = join(import.meta.dirname, '../../node_modules');
+let folder: string;
 
-const digits = `const model = new nn.Linear(4, 3), optimizer = new optim.SGD(model.parameters(), { lr: 0.1 });
-const images = randn([2, 4]), labels = tensor([0, 2], { dtype: 'int32' });`;
-const step = `const step = toStatic((x: Tensor) => x.mul(2).sum());`;
-
-/** By page and number of the sample: what stands before it, and what is called after it. */
-const runnable: Readonly<Record<string, readonly [before: string, after?: string]>> = {
-  'architecture 0': ['const w = randn([3, 4]).requiresGrad_(), x = randn([2, 3]);'],
-  'backends 0': ['const fn = (x: Tensor) => x.mul(2).sum();', 'f(ones([2]));'],
-  'check-mode 0': ['const train = (x: Tensor) => x.mul(2).sum();', 'step(ones([2]));'],
-  'export 0': [
-    'const trainingStep = (x: Tensor) => x.mul(2).sum(), batch = (i: number) => [ones([3]).mul(i)] as const;',
-    "if (!text.includes('stablehlo') || !sidecar || !state) throw new Error('nothing exported');",
-  ],
-  'export 1': [
-    "import { exportOnnx } from 'tostatic/export';\nconst images = ones([5, 784]);",
-    "if (model.length === 0) throw new Error('nothing exported');",
-  ],
-  'export 2': [
-    `import { writeFileSync } from 'node:fs';
-import { exportOnnx } from 'tostatic/export';
-const x = ones([2, 3]);
-{
-  const double = toStatic((x: Tensor) => x.mul(2), { fullGraph: true });
-  double(x);
-  writeFileSync('model.onnx', (await exportOnnx(double)).model);
-}`,
-    "if (!step(x) || y.sum().itemSync() !== 12) throw new Error('wrong');",
-  ],
-  'export 3': [
-    `import { mkdirSync } from 'node:fs';
-import { openWeights, saveSafetensors } from 'tostatic/weights';
-const model = new nn.Linear(2, 1);
-mkdirSync('run/checkpoints', { recursive: true });
-await saveSafetensors(
-  { 'model.weight': ones([1, 2]), 'model.bias': ones([1]), 'optimizer.averages.0': ones([1, 2]) },
-  'run/checkpoints/000001000.safetensors',
-);`,
-    "if (model.weight.sum().itemSync() !== 2) throw new Error('not loaded');",
-  ],
-  'export 4': [
-    'const images = ones([5, 784]);',
-    "if (!declarations.includes('Float32Array') || memory.planned !== memory.arena || !code) throw new Error('nothing exported');",
-  ],
-  'full-graph 0': [
-    '',
-    "if (!root(tensor([4, 9])).sub(tensor([2, 3])).abs().lt(1e-3).all().itemSync()) throw new Error('wrong');",
-  ],
-  'full-graph 1': [
-    `const end = 3, places = zeros([2], { dtype: 'int32' });
-const advance = (scores: Tensor) => ({ best: scores.add(1), from: places, token: places.add(3) });`,
-    `toStatic(search, { fullGraph: true })(randn([2]));`,
-  ],
-  'full-graph 2': [
-    `const length = tensor(3), x = randn([3, 4]), v = randn([4, 1]).requiresGrad_(), out: Tensor[] = [];
-const cell = (a: Tensor, b: Tensor) => a.add(b).tanh();
-let h = zeros([4]), t = 0;`,
-  ],
-  'gpu 1': ['', 'distances(ones([3, 2]), ones([4, 2]));'],
-  'how-it-works 0': [digits, 'step(images, labels);'],
-  'how-it-works 1': ['', 'f(ones([2]));\nf(ones([2]).neg());'],
-  'how-it-works 2': ['', 'root(tensor([4, 9]));'],
-  'memory 0': [
-    'const lossOf = (x: Tensor) => x.exp().sum();',
-    'loss(ones([2]).requiresGrad_()).backward();',
-  ],
-  'memory 1': ['const train = (x: Tensor) => x.mul(2).sum();', 'step(ones([2]));'],
-  'memory 2': [`${digits}\nlet total = 0;\nconst loader = [[images, labels]] as const;`],
-  'profiler 0': [
-    `import { writeFileSync } from 'node:fs';\n${digits}
-const step = (x: Tensor, y: Tensor) => crossEntropy(model.forward(x), y);`,
-  ],
-  'save-load 0': ['const images = randn([5, 784]);'],
-  'save-load 1': ['const images = randn([5, 784]);'],
-  'scope 0': [
-    'const model = new nn.Linear(4, 3);\nlet scale = 1;\nconst step = (x: Tensor) => model.forward(x).mul(scale);',
-    "if (scope.get('scale') !== 1 || scope.route !== 'inspector') throw new Error('wrong scope');",
-  ],
-  'seeing 0': ['const model = new nn.Sequential(new nn.Conv2d(1, 2, 3), new nn.ReLU());'],
-  'seeing 1': [
-    `${digits}\nconst loader = [[images, labels]] as const;
-const step = (x: Tensor, y: Tensor) => crossEntropy(model.forward(x), y);`,
-  ],
-  'seeing 2': [
-    `import { writeFileSync } from 'node:fs';\nconst train = [3, 2, 1], test = [3, 2.5, 2];`,
-  ],
-  'seeing 3': [`import { writeFileSync } from 'node:fs';\n${step}\nstep(ones([2]));`],
-  'seeing 4': [
-    `const model = new nn.Linear(2, 3), loss = tensor(0.5), image = zeros([1, 2, 2]), step = 0;
-const train = toStatic((x: Tensor) => model.forward(x));
-train(ones([1, 2]));`,
-  ],
-  'weights 0': [
-    `{
-  const other = new nn.Sequential(new nn.Linear(784, 128), new nn.ReLU(), new nn.Linear(128, 10));
-  await saveSafetensors(other.stateDict(), 'model.safetensors');
-}`,
-  ],
-  'works-with 0': ['', "if (!Number.isFinite(loss.itemSync())) throw new Error('wrong');"],
-};
-
-const elsewhere: Readonly<Record<string, string>> = {
-  'backends 1': 'needs onnxruntime-node: test/onnxruntime',
-  'backends 2': 'needs onnxruntime-web: test/package/onnxruntime-web.test.ts',
-  'dtypes 0': 'must come before the first op of the process',
-  'dtypes 1': 'needs Node 24: test/cpu/revectorize.test.ts',
-  'export 5': 'is for pages without the package: test/package/exported-module.test.ts',
-  'full-graph 3': 'has a body that is left out',
-  'gpu 0': 'needs a GPU',
-  'nn 0': 'needs a module of its own for workers',
-  'plugin 0': 'configures a bundler: test/plugin, test/package',
-  'plugin 1': 'configures a bundler',
-  'plugin 2': 'configures a bundler',
-  'plugin 3': 'configures a bundler',
-  'plugin 4': 'configures a bundler',
-  'plugin 5': 'shows what the plugin reads',
-  'plugin 6': 'shows what the plugin writes',
-  'works-with 1': 'fetches a file: test/package/sizes.test.ts',
-};
-
-const samples = readdirSync(join(root, 'docs')).flatMap((file) => {
-  const text = readFileSync(join(root, 'docs', file), 'utf8');
-  const found = [...text.matchAll(/```(?:ts|js)\n([\s\S]*?)```/g)];
-  return found.map(([, code], i) => ({ name: `${file.replace('.md', '')} ${i}`, code: code! }));
-});
-
-/** The sample as a module: names of the package that it uses and does not import are imported. */
-function moduleOf(code: string, before: string, after: string): string {
-  const imported = new Set(
-    [...code.matchAll(/import \{([^}]*)\}/g)].flatMap(([, names]) =>
-      names!.split(',').map((name) => name.replace('type ', '').trim()),
-    ),
-  );
-  const own = [...code.matchAll(/(?:const|let) (?:\{([^}]*)\}|(\w+))/g)].flatMap(([, many, one]) =>
-    (many ?? one!).split(',').map((name) => name.trim()),
-  );
-  const used = [...Object.keys(tostatic), 'Tensor'].filter(
-    (name) =>
-      new RegExp(`(?<![.\\w])${name}\\b`).test(before + code + after) &&
-      !imported.has(name) &&
-      !own.includes(name),
-  );
-  return `import { ${[...new Set(used)].join(', ')} } from 'tostatic';\n${before}\n${code}\n${after}\n`
-    .replaceAll("'tostatic'", "'../../src/index.ts'")
-    .replaceAll("'tostatic/runtime'", "'../../runtime/index.ts'")
-    .replaceAll("'tostatic/functions'", "'../../runtime/functions.ts'")
-    .replaceAll("'tostatic/nn'", "'../../runtime/nn/index.ts'")
-    .replaceAll("'tostatic/optim'", "'../../runtime/optim/index.ts'")
-    .replaceAll("'tostatic/export'", "'../../src/export/index.ts'")
-    .replaceAll("'tostatic/onnx'", "'../../src/onnx/index.ts'")
-    .replaceAll("'tostatic/onnxruntime'", "'../../src/onnxruntime/index.ts'")
-    .replaceAll("'tostatic/tensorboard'", "'../../src/tensorboard/index.ts'")
-    .replaceAll("'tostatic/weights'", "'../../runtime/weights/index.ts'");
-}
+beforeAll(async () => {
+  folder = join((await installed()).project, 'samples');
+  mkdirSync(folder, { recursive: true });
+  for (const { name, code } of samples) {
+    const [before, after] = runnable[name] ?? [checkedOnly[name]?.[1]];
+    writeFileSync(join(folder, `${name}.mts`), moduleOf(code, before, after));
+  }
+}, 240_000);
 
 it('every sample either runs here or says why not', () => {
-  const known = [...Object.keys(runnable), ...Object.keys(elsewhere)].sort();
+  const known = [...Object.keys(runnable), ...Object.keys(checkedOnly)].sort();
   expect(samples.map(({ name }) => name).sort()).toEqual(known);
 });
 
+it('samples type-check under strict', { timeout: 60_000 }, () => {
+  // Of an optional peer that is not installed, users' compilers know the types.
+  writeFileSync(join(folder, 'peers.d.ts'), `declare module 'onnxruntime-web/webgpu';\n`);
+  const config = {
+    compilerOptions: {
+      ...{ target: 'es2022', module: 'nodenext', strict: true, noEmit: true, skipLibCheck: true },
+      lib: ['es2023', 'esnext.disposable', 'dom', 'dom.asynciterable'],
+      ...{ types: ['node'], typeRoots: [join(modules, '@types')] },
+    },
+    include: ['*.mts', 'peers.d.ts'],
+  };
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config));
+  const tsc = [join(modules, 'typescript/bin/tsc'), '-p', folder];
+  const { stdout } = spawnSync(process.execPath, tsc, { cwd: folder, encoding: 'utf8' });
+  expect(stdout).toBe('');
+});
+
 it('samples run', { timeout: 120_000 }, () => {
-  const folder = join(root, 'node_modules/.tostatic-samples-test');
-  mkdirSync(folder, { recursive: true });
-  const names = samples.filter(({ name }) => name in runnable);
-  for (const { name, code } of names) {
-    const [before, after = ''] = runnable[name]!;
-    writeFileSync(join(folder, `${name}.mts`), moduleOf(code, before, after));
-  }
+  const names = JSON.stringify(Object.keys(runnable));
   writeFileSync(
-    join(folder, 'main.mts'),
-    `for (const name of ${JSON.stringify(names.map(({ name }) => name))}) {
+    join(folder, 'main.mjs'),
+    `for (const name of ${names}) {
   try {
     await import(\`./\${name}.mts\`);
   } catch (error) {
@@ -185,13 +53,10 @@ it('samples run', { timeout: 120_000 }, () => {
   }
 }\n`,
   );
-  const tsx = join(root, 'node_modules/tsx/dist/loader.mjs');
-  const script = ['--import', tsx, join(folder, 'main.mts')];
-  const stderr = execFileSync(
-    'sh',
-    ['-c', '"$0" "$@" 2>&1 >/dev/null', process.execPath, ...script],
-    { cwd: folder, encoding: 'utf8' },
-  );
-  rmSync(folder, { recursive: true });
+  const tsx = ['--import', join(modules, 'tsx/dist/loader.mjs'), 'main.mjs'];
+  const stderr = execFileSync('sh', ['-c', '"$0" "$@" 2>&1 >/dev/null', process.execPath, ...tsx], {
+    cwd: folder,
+    encoding: 'utf8',
+  });
   expect(stderr.split('SAMPLE ').slice(1)).toEqual([]);
 });
