@@ -98,8 +98,8 @@ export function ownUrls(compiled: string): Plugin {
     renderChunk(code, { fileName }) {
       if (!code.includes(placeholder)) return null;
       const up = '../'.repeat(fileName.split('/').length - 1) || './';
-      // A function rather than `new URL('…', import.meta.url)`, which bundlers treat as an asset.
-      const helper = `const ${placeholder}=path=>{const here=import.meta.url;return here&&new URL(${JSON.stringify(up)}+path,here).href};`;
+      // Bundlers look for an asset at `new URL('…', import.meta.url)`, Turbopack also at one through a variable.
+      const helper = `const ${placeholder}=(path,here=import.meta.url)=>here&&new URL(${JSON.stringify(up)}+path,here).href;`;
       return afterHashbang(code, helper);
     },
   };

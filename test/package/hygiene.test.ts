@@ -84,6 +84,14 @@ describe('the tarball', () => {
     );
   });
 
+  it('reads its own location only as the default of a parameter, in which no bundler sees an asset', () => {
+    const found = filesUnder(join(home, 'dist'))
+      .filter((file) => file.endsWith('.js'))
+      .flatMap((file) => readFileSync(file, 'utf8').match(/^[^"'`\n]*import\.meta.*/gm) ?? []);
+    expect(found).not.toEqual([]);
+    expect(found.filter((line) => !/\(\w+, \w+ = import\.meta\.url\) =>/.test(line))).toEqual([]);
+  });
+
   it('names no generic array in its types, which TypeScript before 5.7 does not know', () => {
     const found = filesUnder(join(home, 'dist'))
       .filter((file) => file.endsWith('.d.ts'))
