@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { TextError } from '../../examples/playground/worker/text-places.ts';
 import { evaluate } from '../../examples/playground/worker/user-module.ts';
-import { Tensor } from '../../src/index.ts';
+import { refcounted, Tensor } from '../../src/index.ts';
 
 function exportsOf(text: string): Record<string, unknown> {
   return evaluate(text, () => {}).exports as Record<string, unknown>;
@@ -15,6 +15,15 @@ function mistakeIn(text: string): TextError {
     throw error;
   }
   throw new Error('no TextError was thrown');
+}
+
+function stackOf(run: () => unknown): string | undefined {
+  try {
+    run();
+  } catch (error) {
+    return (error as Error).stack;
+  }
+  throw new Error('nothing was thrown');
 }
 
 describe('typed text', () => {
@@ -65,6 +74,19 @@ describe('a mistake in the text', () => {
     ],
   ])('%s is named with its line', (_, text, line) => {
     expect(mistakeIn(text)).toMatchObject({ line });
+  });
+
+  test.each([
+    ['its own statements', 'export const x = 1;\nundefinedName();', 2],
+    ['a function that it calls', 'const f = () => {\n  undefinedName();\n};\nf();', 2],
+    ['a method', 'class A {\n  m() {\n    return this.absent.x;\n  }\n}\nnew A().m();', 3],
+  ])('an exception of %s has its line in the stack', (_, text, line) => {
+    expect(stackOf(() => evaluate(text, () => {}))).toContain(`playground.ts:${line}:`);
+  });
+
+  test('an exception of an eager step has its line in the stack', () => {
+    const { step } = exportsOf('export function step(x) {\n  return x.\n    absent();\n}');
+    expect(stackOf(() => refcounted(step as () => unknown)())).toContain('playground.ts:3:5');
   });
 
   test('has its column behind types', () => {

@@ -13,9 +13,7 @@ export class Compute {
   #id = 0;
   #settle: ((answer: FinalAnswer | null) => void) | undefined;
 
-  /**
-   * The answer; null when another request came in between, or `stop()`. `progress` is called for every report.
-   */
+  /** Returns the answer; null if another request or `stop()` came first. Calls `progress` with every report. */
   request(
     request: RequestWithoutId,
     progress: (report: TrainingProgress) => void = () => {},
@@ -33,13 +31,13 @@ export class Compute {
         resolve(answer);
       };
       const fail = (message: string): void => {
+        settle({ kind: 'failed', id, problem: { line: 1, column: 1, message } });
         this.stop();
-        resolve({ kind: 'failed', id, problem: { line: 1, column: 1, message } });
       };
       const wait = (): void => {
         clearTimeout(timer);
         timer = window.setTimeout(() => {
-          fail(`no answer for ${patience / 1000} s: is there a loop that doesn't end?`);
+          fail(`stopped after ${patience / 1000} s: is there a loop that never ends?`);
         }, patience);
       };
       wait();

@@ -101,7 +101,10 @@ export class Editor {
             markers: (view) => view.state.field(opCounts),
           }),
           keymap.of([...defaultKeymap, ...historyKeymap, indentWithTab]),
-          EditorView.contentAttributes.of({ 'aria-label': 'The function to capture' }),
+          EditorView.contentAttributes.of({
+            'aria-label': 'The function to capture',
+            tabindex: '0',
+          }),
           EditorView.updateListener.of(({ docChanged }) => {
             if (docChanged) changed();
           }),

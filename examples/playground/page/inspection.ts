@@ -55,7 +55,7 @@ export function tabsOf(result: Inspection): Tab[] {
   }
   return [
     { name: 'Memory', content: () => memoryPanel(result) },
-    { name: `Breaks (${result.breaks.length})`, content: () => breaksPanel(result.breaks) },
+    { name: 'Breaks', count: result.breaks.length, content: () => breaksPanel(result.breaks) },
     ...[...stages].map(([name, nodes]) => ({ name, content: () => element('div', {}, ...nodes) })),
     { name: 'Explain', content: () => element('pre', {}, result.explanation) },
   ];
@@ -73,10 +73,10 @@ function memoryPanel(result: Inspection): Node {
   const { budget, planned, unlimited } = result;
   const note =
     budget === null
-      ? 'One step: what is allocated after every allocation and release. Move the budget to make values again instead of keeping them.'
+      ? 'Bytes allocated during one step. With a smaller budget, values are recomputed instead of kept.'
       : budget >= (planned ?? 0)
-        ? `The budget of ${shownBytes(budget)} is held: without one the program needs ${shownBytes(unlimited ?? 0)}.`
-        : `The budget of ${shownBytes(budget)} can't be held: this is the least that was found.`;
+        ? `The plan fits the budget of ${shownBytes(budget)}; without a budget it needs ${shownBytes(unlimited ?? 0)}.`
+        : `No plan fits the budget of ${shownBytes(budget)}: this is the smallest one found.`;
   return element('div', {}, element('p', { class: 'hint' }, note), memoryChart(result));
 }
 
@@ -93,7 +93,7 @@ function breaksPanel(breaks: readonly ShownBreak[]): Node {
         element('p', {}, why),
         element('p', { class: 'hint' }, hint),
         ...(patch.length > 0
-          ? [element('p', {}, 'Without it:'), element('pre', {}, ...patch.map(patchLine))]
+          ? [element('p', {}, 'To avoid it:'), element('pre', {}, ...patch.map(patchLine))]
           : []),
       ),
     ),

@@ -22,6 +22,8 @@ const compute = new Compute();
 
 /** Milliseconds without an edit before the text is captured. */
 const quietTime = 500;
+/** Milliseconds after which a capture is unusually slow. */
+const hintTime = 5000;
 let timer = 0;
 let turn = 0;
 
@@ -36,6 +38,9 @@ async function inspect(): Promise<void> {
   clearTimeout(timer);
   const mine = ++turn;
   status.textContent = 'Capturing …';
+  const slow = window.setTimeout(() => {
+    if (mine === turn) status.textContent = 'Capturing … (a loop that never ends? Edit it.)';
+  }, hintTime);
   const share = Number(budget.value) / 100;
   const answer = await compute.request({
     kind: 'inspect',
@@ -43,14 +48,13 @@ async function inspect(): Promise<void> {
     budgetShare: share,
     fullGraph: fullGraph.checked,
   });
+  clearTimeout(slow);
   if (mine !== turn || answer === null) return;
   const failed = answer.kind === 'failed';
   problem.hidden = !failed;
   // What is still shown belongs to the previous text.
   shownFigures.parentElement!.classList.toggle('stale', failed);
-  readTitle.textContent = failed
-    ? 'What became of the last captured function'
-    : 'What became of it';
+  readTitle.textContent = failed ? 'Results of the last captured function' : 'Results';
   if (answer.kind === 'failed') {
     const { line, message } = answer.problem;
     status.textContent = 'not captured';

@@ -2,6 +2,8 @@ import { element } from './dom.ts';
 
 export interface Tab {
   readonly name: string;
+  /** Shown after the name. */
+  readonly count?: number;
   /** Called each time the tab is shown. */
   readonly content: () => Node;
 }
@@ -24,12 +26,12 @@ export class Tabs {
   set(tabs: readonly Tab[]): void {
     const focused = this.#list.contains(document.activeElement);
     this.#tabs = tabs;
-    this.#buttons = tabs.map(({ name }) => {
-      const id = `tab-${name.toLowerCase().replaceAll(/\W+/g, '-')}`;
+    this.#buttons = tabs.map(({ name, count }) => {
+      const id = `tab-${name.toLowerCase()}`;
       const made = element(
         'button',
         { role: 'tab', type: 'button', id, 'aria-controls': 'panel' },
-        name,
+        count === undefined ? name : `${name} (${count})`,
       );
       made.addEventListener('click', () => this.#choose(name));
       return made;

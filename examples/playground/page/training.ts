@@ -9,8 +9,9 @@ export function setUpTraining(): void {
   const button = byId('train-button', HTMLButtonElement);
   const bar = byId('train-progress', HTMLProgressElement);
   const status = byId('train-status', HTMLParagraphElement);
-  const loss = new Curve(byId('loss', HTMLDivElement));
-  const times = new Curve(byId('times', HTMLDivElement));
+  const curves = byId('curves', HTMLDivElement);
+  let loss: Curve | undefined;
+  let times: Curve | undefined;
   const compute = new Compute();
   let isRunning = false;
 
@@ -20,19 +21,25 @@ export function setUpTraining(): void {
     isRunning = true;
     button.textContent = 'Stop';
     const request = requestOf(new FormData(form));
+    bar.hidden = false;
+    curves.hidden = false;
+    // Curves measure the element that they are placed in, so it must be shown.
+    loss ??= new Curve(byId('loss', HTMLDivElement));
+    times ??= new Curve(byId('times', HTMLDivElement));
     loss.clear();
     times.clear();
     status.textContent = 'Loading the digits …';
     const answer = await compute.request(request, (progress) => {
       bar.value = progress.step / request.steps;
-      loss.add(progress.step, progress.loss);
-      times.add(progress.step, progress.stepTime);
+      loss?.add(progress.step, progress.loss);
+      times?.add(progress.step, progress.stepTime);
       const { step, stepTime, allocated } = progress;
       status.textContent = `Step ${step} of ${request.steps}: loss ${progress.loss.toFixed(4)}, ${shownTime(stepTime)}, ${shownBytes(allocated)} between steps`;
     });
     isRunning = false;
     button.textContent = 'Train';
     bar.value = 0;
+    bar.hidden = true;
     if (answer === null) status.textContent = 'Stopped.';
     else if (answer.kind === 'failed') status.textContent = answer.problem.message;
     else if (answer.kind === 'trained') {

@@ -8,9 +8,10 @@ import { currentDevice, memory, refcounted, seed, Tensor, tidy } from '../../../
 import { recordTimeline, type Timeline } from '../../../src/lab/timeline.ts';
 import type { CompiledPart } from '../../../src/programs/compiled-part.ts';
 import { breakReasons } from '../../../src/traces/graph-break.ts';
+import { closureOf } from '../../../src/vm/machine/run-frames.ts';
 import type { Inspection, InspectRequest, MeasuredStep, ShownBreak } from '../messages.ts';
 import { TextError } from './text-places.ts';
-import { evaluate, fileName } from './user-module.ts';
+import { callOfUser, evaluate, fileName } from './user-module.ts';
 
 /** Enough for optimizer counters to have become inputs, and for guards to be hit. */
 const warmUps = 3;
@@ -52,6 +53,9 @@ function prepare(text: string, print: (line: string) => void): Prepared {
   const [fn] = Object.entries(exports).flatMap(([name, value]) =>
     name !== 'inputs' && typeof value === 'function' ? [value as Step] : [],
   );
+  if (closureOf(fn)?.code.isAsync) {
+    throw new TextError('async functions are not shown here: export a synchronous one', start);
+  }
   if (!fn) throw new TextError('no function is exported: export function step(x) { … }', start);
   if (typeof inputs !== 'function') {
     throw new TextError(
@@ -59,7 +63,7 @@ function prepare(text: string, print: (line: string) => void): Prepared {
       start,
     );
   }
-  const args: unknown = (inputs as () => unknown)();
+  const args: unknown = callOfUser(inputs as () => unknown);
   if (!Array.isArray(args))
     throw new TextError('inputs() returns the arguments as an array', start);
   return { fn, args, before };

@@ -14,7 +14,7 @@ import {
   lowerFunction,
 } from '../../../src/2-lower/lower.ts';
 import type { SourcePosition, SourceText } from '../../../src/vm/bytecode/code.ts';
-import { instantiate } from '../../../src/vm/machine/run-frames.ts';
+import { activate, closureOf, instantiate, runFrames } from '../../../src/vm/machine/run-frames.ts';
 import { moduleBody } from './module-body.ts';
 import { offsetOf, originalPlace, parsed, placeOf, syntaxError, TextError } from './text-places.ts';
 
@@ -40,8 +40,22 @@ export function evaluate(text: string, print: (line: string) => void): UserModul
   if (isLowerRefusal(code)) throw refusalError(code, source);
   const log = (...values: unknown[]) => print(values.map(String).join(' '));
   const scope = givenScope({ console: { log, info: log, warn: log, error: log }, ...imported });
-  const run = instantiate(code, scope, [], undefined) as () => Record<string, unknown>;
-  return { exports: run() };
+  const run = instantiate(code, scope, [], undefined);
+  return { exports: callOfUser(run) as Record<string, unknown> };
+}
+
+/** Calls a function of the module. An exception has the user's lines in its stack. */
+export function callOfUser(fn: (...args: never[]) => unknown): unknown {
+  const closure = closureOf(fn);
+  return closure ? runFrames([activate(closure, undefined, [])], { enterCall }) : fn();
+}
+
+/** Runs inner calls in the same stack of frames, so that their lines are known as well. */
+function enterCall(callee: unknown, thisValue: unknown, args: readonly unknown[]) {
+  const closure = closureOf(callee);
+  return closure && !closure.code.isAsync && !closure.code.isGenerator
+    ? { closure, thisValue, args }
+    : undefined;
 }
 
 function strippedOfTypes(text: string) {

@@ -8,6 +8,7 @@ import type { Instruction, Pc } from '../bytecode/instructions.ts';
 import { raisingPosition } from '../frames/captured-frame.ts';
 import { activate, functionOf } from '../frames/function-of.ts';
 import { generatorAt } from '../frames/generator-frame.ts';
+import { showCapturedFrames } from '../frames/thrown.ts';
 import { catchIn, unwindTo } from '../frames/unwind.ts';
 import { type Performed, perform } from '../interpreter/handlers.ts';
 import { machineFor } from './machine.ts';
@@ -91,6 +92,7 @@ export function runFrames(frames: Frame[], hooks: RunHooks = {}): unknown {
         try {
           return loop(frames, hooks);
         } catch (error) {
+          showCapturedFrames(error, frames);
           const top = frames.length - 1;
           const frame = frames[top]!;
           if (catchIn(frame, frame.pc, error)) continue;
