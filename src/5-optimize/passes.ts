@@ -1,4 +1,4 @@
-import type { MemoryOptions } from '../programs/memory-options.ts';
+import { type MemoryOptions, mayBeSlower } from '../programs/memory-options.ts';
 import type { Steps } from '../programs/steps.ts';
 import {
   dropUnreadCopies,
@@ -192,7 +192,7 @@ export const passes = [
   },
   {
     name: 'fuseUpdates',
-    stages: ['ordered'],
+    stages: ['fused'],
     enabled: ({ memory }) => memory.order && memory.freeAtLastUse,
     run: fuseUpdates,
   },
@@ -220,11 +220,6 @@ function* sliced(given: Staged, { costOf, memory, choices }: PassContext): Steps
   };
   const program = yield* chooseSlices(given.program, costOf, mayBeSlower(memory), options);
   return { ...given, program };
-}
-
-/** Whether bytes are preferred or limited. */
-function mayBeSlower({ prefer, budget }: MemoryOptions): boolean {
-  return prefer === 'bytes' || budget !== null;
 }
 
 function minimizesSaved({ memory }: { readonly memory: MemoryOptions }): boolean {

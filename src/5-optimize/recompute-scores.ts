@@ -2,6 +2,7 @@ import { isAlias, rowCutsOf } from '../../runtime/program/fused/row-parts.ts';
 import { tilePartKind } from '../../runtime/program/fused/tiled-parts.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import { sizeOf } from '../../runtime/spec/shape.ts';
+import { mayBeSlower } from '../programs/memory-options.ts';
 import type { Steps } from '../programs/steps.ts';
 import type { PassContext, Staged } from './facts/pass.ts';
 import { fusedForm } from './fuse/fused-form.ts';
@@ -36,14 +37,13 @@ export function* recomputeScores(given: Staged, context: PassContext): Steps<Sta
     const stays = new Set(made.filter((id) => !again.has(id)));
     return { ...given, program: recomputeInBackward(facts, stays).program };
   };
-  const { prefer, budget } = context.memory;
-  const mayBeSlower = prefer === 'bytes' || budget !== null;
+  const isAllowed = mayBeSlower(context.memory);
   // Tiles compute the scores three times.
   const isByTiles = program.values.some(({ device }) => device.mostTileColumns > 0);
-  if (isByTiles && !mayBeSlower) return given;
+  if (isByTiles && !isAllowed) return given;
   return yield* whileNotLarger(given, context, candidates, rewritten, {
     forms: [tiledAndFused],
-    isFastEnough: (staged) => mayBeSlower || isNoSlower(timesOf(staged), timesOf(given)),
+    isFastEnough: (staged) => isAllowed || isNoSlower(timesOf(staged), timesOf(given)),
   });
 }
 

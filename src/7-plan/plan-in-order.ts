@@ -26,7 +26,16 @@ export interface PlanOptions extends CountOptions {
   readonly planCall: (call: DynamicCall, recorded: boolean) => PlannedCall;
 }
 
-export type Rewrite = (program: Program, costOf: (program: Program) => number) => Program;
+/** `ordered`: in the order of single ops. `fused`: in that of the ops that stage `ordered` fuses. */
+export type RewriteStage = 'ordered' | 'fused';
+
+/** `peakBefore`: the peak before the program was ordered again. */
+export type Rewrite = (
+  program: Program,
+  stage: RewriteStage,
+  costOf: (program: Program) => number,
+  peakBefore?: number,
+) => Program;
 
 /** `moves`: operands that die with the op and whose reference moves into its regions. */
 export type PlanRegions = (

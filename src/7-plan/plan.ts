@@ -9,7 +9,13 @@ import { OpMemories } from './op-memory.ts';
 import type { GraphOptions } from './order/memory-graph.ts';
 import { boundOf, orderForMemory, roughlyOrdered, roughPeak } from './order/order.ts';
 import type { Storage } from './order/storages.ts';
-import { type Planned, type PlanOptions, peakInOrder, planInOrder } from './plan-in-order.ts';
+import {
+  type Planned,
+  type PlanOptions,
+  peakInOrder,
+  planInOrder,
+  type RewriteStage,
+} from './plan-in-order.ts';
 
 /**
  * Returns the bytes of a program's inputs plus the peak beside them, in a good order, or in the first order found
@@ -62,15 +68,25 @@ export function* planProgram(given: Program, options: PlanOptions): Steps<Planne
   const inOrder = (each: Program, bound: number) =>
     planInOrder(each, given, options, bound, memories);
   const peakOf = (each: Program) => peakInOrder(each, options, memories);
-  const rewritten = rewrittenBy(options, program, peakOf);
-  if (rewritten === program || !mayReorder(options) || isFirst) {
-    return predicted(inOrder(rewritten, lowerBound), given, options);
-  }
+  const fused = rewrittenBy(options, program, 'ordered', peakOf);
   yield;
-  // A fused op allocates and frees differently than the ops it replaces: another order may need less.
-  const { program: again } = yield* orderForMemory(rewritten, graph, options);
-  const isLeaner = again !== rewritten && peakOf(again) < peakOf(rewritten);
-  return predicted(inOrder(isLeaner ? again : rewritten, lowerBound), given, options);
+  const again = fused === program ? fused : yield* reordered(fused, graph, options, peakOf);
+  yield;
+  // In the last order: what one launch for several updates keeps live must not bound an order with a lower peak.
+  const rewritten = rewrittenBy(options, again, 'fused', peakOf, peakOf(fused));
+  return predicted(inOrder(rewritten, lowerBound), given, options);
+}
+
+/** A fused op allocates and frees differently than the ops it replaces: another order may need less. */
+function* reordered(
+  fused: Program,
+  graph: GraphOptions,
+  options: PlanOptions,
+  peakOf: (program: Program) => number,
+): Steps<Program> {
+  if (!mayReorder(options) || options.isFirst) return fused;
+  const { program } = yield* orderForMemory(fused, graph, options);
+  return program !== fused && peakOf(program) < peakOf(fused) ? program : fused;
 }
 
 /** Replaces the estimated bytes by those that the executor counts on counting devices. */
@@ -85,13 +101,15 @@ function predicted(planned: Planned, given: Program, options: PlanOptions): Plan
   return atMost({ ...planned, plan: { ...plan, predicted: { ...bytes, ...saved } } });
 }
 
-/** The ordered program after rewriting, or the program itself if nothing is rewritten. */
+/** The program after the passes of a stage, or the program itself if nothing is rewritten. */
 function rewrittenBy(
   { rewrite }: PlanOptions,
   program: Program,
+  stage: RewriteStage,
   costOf: (program: Program) => number,
+  peakBefore?: number,
 ): Program {
-  return rewrite?.(program, costOf) ?? program;
+  return rewrite?.(program, stage, costOf, peakBefore) ?? program;
 }
 
 /** A rewritten program may need less than any order of the original ops. */
@@ -129,10 +147,12 @@ function* planWithControl(
       [best, worst] = [other, otherWorst];
     }
   }
-  const rewritten = rewrittenBy(options, best.program, (each) => {
+  const peakOf = (each: Program) => {
     const trial = planInOrder(each, given, options, 0);
     return worstCase(trial.plan, simulatable).bytes.peakBytes;
-  });
+  };
+  const fused = rewrittenBy(options, best.program, 'ordered', peakOf);
+  const rewritten = rewrittenBy(options, fused, 'fused', peakOf);
   const least = { ...graph, control: worst.control, least: true } as const;
   const lowerBound = options.isFirst ? 0 : boundOf(best.program, least);
   yield;

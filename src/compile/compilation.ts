@@ -199,7 +199,8 @@ export class Compilation {
     };
     const settings = { without, verify, record };
     // What is fused in one order is useless for another plan.
-    const shared = context.stage === 'ordered' ? undefined : this.#shared;
+    const isInOrder = context.stage === 'ordered' || context.stage === 'fused';
+    const shared = isInOrder ? undefined : this.#shared;
     return runPasses(given, { ...context, isFirst, choices }, settings, shared);
   }
 }

@@ -248,17 +248,17 @@ export class SubgraphPlanner {
     }: InOrder = {},
   ): Steps<Planned> {
     const memory = { ...this.#memory, order };
-    const context = { stage: 'ordered', memory, gradOutputs: 0, gradients, available } as const;
+    const context = { memory, gradOutputs: 0, gradients, available };
     const fixed = () => new Set([...sums, ...optionalGradientsOf(program.ops, missing)]);
     const planned = yield* planProgram(program, {
       ...options,
       isFirst: this.#compilation.isFirst,
       choices: this.#compilation.choices,
       memory,
-      rewrite: (ordered, costOf) =>
+      rewrite: (ordered, stage, costOf, peakBefore) =>
         this.#compilation.optimize(
           { program: ordered, firstLate: 0, alsoRead: options.keep },
-          { ...context, costOf, fixed: fixed() },
+          { ...context, stage, costOf, fixed: fixed(), peakBefore },
         ).program,
       planRegions: this.#planRegions,
       planCall: this.#planCall,

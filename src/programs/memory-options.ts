@@ -234,6 +234,11 @@ function noStore(given: unknown): ArgumentError {
   });
 }
 
+/** Whether bytes are preferred or limited. */
+export function mayBeSlower({ prefer, budget }: Pick<MemoryOptions, 'prefer' | 'budget'>): boolean {
+  return prefer === 'bytes' || budget !== null;
+}
+
 /** The options of a program that any device may run: GPUs have no uint8 positions. */
 export const portableMemory = (memory: MemoryOptions): MemoryOptions => ({
   ...memory,

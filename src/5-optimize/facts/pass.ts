@@ -7,9 +7,10 @@ import type { Steps } from '../../programs/steps.ts';
  * The kind of program that a pass works on: `traced`, a program before differentiation; `joint`, forward and
  * backward in one program; `step`, a program that runs as a whole and may include a backward; `region`, the program
  * of a branch, loop body or call; `again`, a joint program whose backward will be differentiated; `ordered`,
- * forward or backward in the order of its plan, which a pass keeps.
+ * forward or backward in the order of its plan, which a pass keeps; `fused`, the same after that stage and in the order
+ * of what it has fused.
  */
-export type Stage = 'traced' | 'joint' | 'step' | 'region' | 'again' | 'ordered';
+export type Stage = 'traced' | 'joint' | 'step' | 'region' | 'again' | 'ordered' | 'fused';
 
 /** A program with its boundary between forward and backward. */
 export interface Staged {
@@ -29,13 +30,15 @@ export interface PassContext {
   readonly memory: MemoryOptions;
   /** The number of gradients that the caller may pass. */
   readonly gradOutputs: number;
-  /** Estimates the peak bytes of a program; in stage `ordered`, counts them exactly. */
+  /** Estimates the peak bytes of a program; in stages `ordered` and `fused`, counts them exactly. */
   readonly costOf: (program: Program) => number;
-  /** Stage `ordered`: values that must remain results of separate ops. */
+  /** Stage `fused`: the peak of the program before it was ordered again. */
+  readonly peakBefore?: number | undefined;
+  /** Stages `ordered` and `fused`: values that must remain results of separate ops. */
   readonly fixed?: ReadonlySet<ValueId>;
-  /** Stage `ordered`: the optional gradients among the inputs of a backward program, if there are several. */
+  /** Stages `ordered` and `fused`: the optional gradients among the inputs of a backward program, if there are several. */
   readonly gradients?: readonly ValueId[];
-  /** Stage `ordered`: values that an earlier program computed. */
+  /** Stages `ordered` and `fused`: values that an earlier program computed. */
   readonly available?: readonly ValueId[];
 }
 

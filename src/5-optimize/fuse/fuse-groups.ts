@@ -18,14 +18,15 @@ const mostEstimates = 5;
  * In: a program in the order of its plan. Out: the same program with groups of ops fused into one op each, at the
  * position of the group's last op, as long as the program needs no more bytes.
  *
- * A group reads its operands where its last op stood, which may extend their live ranges. Peaks never rise, except
- * by what saved dispatches are worth on a GPU: if the program with all groups needs more bytes, the groups that
- * raise the peak are left out and replaced by groups of adjacent ops.
+ * A group reads its operands where its last op stood, which may extend their live ranges. Peaks never rise above the
+ * limit, by default the bytes of the given program, except by what saved dispatches are worth on a GPU: if the program
+ * with all groups needs more bytes, the groups that raise the peak are left out and replaced by groups of adjacent ops.
  */
 export function fuseGroups(
   given: Staged,
   context: PassContext,
   find: (options: GroupOptions) => Group[],
+  limitOf = (bytes: number) => bytes,
 ): Staged {
   const { program } = given;
   const staying = new Set([...program.outputs, ...given.alsoRead]);
@@ -48,7 +49,7 @@ export function fuseGroups(
     return [...taken, ...readIndices(adjacent, more.length).map((i) => more[i]!)];
   });
   if (chosen) return chosen.length > 0 ? { ...given, program: writer.write(chosen) } : given;
-  const limit = context.costOf(program);
+  const limit = limitOf(context.costOf(program));
 
   let trials = 0;
   let accepted: readonly Group[] = [];

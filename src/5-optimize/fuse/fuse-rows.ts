@@ -1,6 +1,7 @@
 import { opNamed } from '../../../runtime/ops/op-table.ts';
 import { isByChannel } from '../../../runtime/ops/reduce/reduce.ts';
 import type { Program, ProgramOp } from '../../../runtime/program/program.ts';
+import { mayBeSlower } from '../../programs/memory-options.ts';
 import type { PassContext, Staged } from '../facts/pass.ts';
 import { fuseGroups } from './fuse-groups.ts';
 import {
@@ -21,8 +22,7 @@ import { RowRules } from './row-groups.ts';
  * GPU, a group is a product or sum with pointwise ops on its elements.
  */
 export function fuseRows(given: Staged, context: PassContext): Staged {
-  const { prefer, budget } = context.memory;
-  const sums = prefer === 'bytes' || budget !== null;
+  const sums = mayBeSlower(context.memory);
   const shown = withoutShapeReads(given.program);
   const program = sums ? withSumsByChannel(shown) : shown;
   const rules = onceForEachOp(new RowRules(program.values, sums));

@@ -3,7 +3,7 @@ import { alignment } from '../../../runtime/memory/allocator.ts';
 import { type Allocation, allocationsOf } from '../../../runtime/program/allocations.ts';
 import type { Plan, Step } from '../../../runtime/program/plan.ts';
 import type { ProgramOp, ValueId, ValueTable } from '../../../runtime/program/program.ts';
-import type { MemoryOptions } from '../../programs/memory-options.ts';
+import { type MemoryOptions, mayBeSlower } from '../../programs/memory-options.ts';
 import { type LiveRange, layOut } from './layout.ts';
 
 /**
@@ -42,9 +42,8 @@ export function placedInArena(plan: Plan, values: ValueTable, memory: Wanted): P
 
 type Wanted = Pick<MemoryOptions, 'arena' | 'freeAtLastUse' | 'prefer' | 'budget'>;
 
-function isWanted({ arena, freeAtLastUse, prefer, budget }: Wanted, { kind }: Device): boolean {
-  const mayBeSlower = prefer === 'bytes' || budget !== null;
-  return arena && freeAtLastUse && (kind !== 'gpu' || mayBeSlower);
+function isWanted(memory: Wanted, { kind }: Device): boolean {
+  return memory.arena && memory.freeAtLastUse && (kind !== 'gpu' || mayBeSlower(memory));
 }
 
 /** Whether the op's kernel can't bind two ranges of one buffer. */

@@ -1,11 +1,15 @@
+import type { PassName } from '../../../src/5-optimize/passes.ts';
 import { sourceOf } from '../../../src/check/sources.ts';
 import { deviceGuard, type Tensor, toStatic } from '../../../src/index.ts';
 import type { Workload } from '../../../src/lab/compare/workload.ts';
 import type { MemoryOptions } from '../../../src/programs/memory-options.ts';
 import type { SubgraphStages } from '../../../src/programs/stages.ts';
 
-/** The final plans of a workload's whole step with some memory options, on the device that only counts. */
-export function workloadPlans(workload: Workload): (own: Partial<MemoryOptions>) => SubgraphStages {
+/** Plans with some memory options, and without some passes. */
+type Plan = (own: Partial<MemoryOptions>, without?: readonly PassName[]) => SubgraphStages;
+
+/** The final plans of a workload's whole step, on the device that only counts. */
+export function workloadPlans(workload: Workload): Plan {
   return deviceGuard('meta', () => {
     const work = workload.build({ device: 'meta', size: 'reduced', breaks: false });
     const f = toStatic(work.step.bind(work) as (...inputs: Tensor[]) => Tensor, {
@@ -17,9 +21,10 @@ export function workloadPlans(workload: Workload): (own: Partial<MemoryOptions>)
     const { planned } = f.programs().at(-1)!.stages!;
     const { program, wanted, options, donated, compile } = sourceOf(planned)!;
     for (const each of [...inputs, work]) each.dispose();
-    return (own) => {
+    return (own, without = []) => {
       const memory = { ...options.memory, ...own };
-      return compile(program, wanted, { ...options, tier: 'final', memory }, donated);
+      const all = { ...options, tier: 'final', memory, without: new Set(without) } as const;
+      return compile(program, wanted, all, donated);
     };
   });
 }
