@@ -4,11 +4,14 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { collapse } from '../../runtime/device/cpu/core/loops.ts';
 import type { TensorMeta } from '../../runtime/device/tensor-meta.ts';
-import type { Program, ProgramOp } from '../../runtime/program/program.ts';
+import { isSymbolic } from '../../runtime/ops/numbers/symbolic-number.ts';
+import { oneOp } from '../../runtime/program/fused/staged-op.ts';
+import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import { broadcastStrides, contiguousStrides } from '../../runtime/spec/shape.ts';
 import { fuseGroups } from '../../src/5-optimize/fuse/fuse-groups.ts';
 import { findGroups, onceForEachOp } from '../../src/5-optimize/fuse/groups.ts';
 import { innerLength } from '../../src/5-optimize/fuse/inner-length.ts';
+import { oneOpAlike } from '../../src/5-optimize/fuse/known-groups.ts';
 import { PointwiseRules } from '../../src/5-optimize/fuse/pointwise-groups.ts';
 import { raisingGroups } from '../../src/5-optimize/fuse/raising-groups.ts';
 import { nn, optim, randn, seed, type Tensor, tidy, toStatic } from '../../src/index.ts';
@@ -149,4 +152,65 @@ it('operands that are laid out alike have the inner loop of one of them', () => 
     }),
     { numRuns: 300 },
   );
+});
+
+describe('ops of groups', () => {
+  /** All but functions and names of values. */
+  const textOf = ({ op, attrs, inputs, outputs, at, recordsGrad }: ProgramOp): string =>
+    JSON.stringify([op, attrs, inputs, outputs, at, recordsGrad], (_, value) => {
+      if (value instanceof Set) return [...value];
+      return isSymbolic(value) ? `scalar ${value.id}` : value;
+    });
+
+  it('are those that each group alone would have, and share a record where structures are alike', () => {
+    seed(2);
+    const layers = [0, 1, 2].map(() => new nn.Linear(16, 16));
+    const optimizer = new optim.AdamW(
+      layers.flatMap((each) => [...each.parameters()]),
+      { lr: 0.1 },
+    );
+    const step = toStatic((x: Tensor) => {
+      const y = layers.reduce((each, layer) => layer.forward(each).gelu().softmax(-1), x);
+      y.square().mean().backward();
+      optimizer.step();
+      optimizer.zeroGrad();
+    });
+    const records: PassRecord[] = [];
+    const unsubscribe = passObservers.subscribe((record) => {
+      if (record.stage === 'ordered') records.push(record);
+    });
+    tidy(() => step(randn([64, 16])));
+    unsubscribe();
+    let [alike, made] = [0, 0];
+    for (const { program } of records) {
+      // The same ops under other names, with the same metas, as where values are computed again.
+      const count = program.values.length;
+      const values = [...program.values, ...program.values];
+      const renamed = (ids: readonly ValueId[]) => ids.map((id) => (id + count) as ValueId);
+      for (const { parts, inputs, outputs } of program.ops) {
+        if (!parts) continue;
+        const others = parts.map((part) => ({
+          ...part,
+          inputs: renamed(part.inputs),
+          outputs: renamed(part.outputs),
+        }));
+        const first = oneOpAlike(parts, outputs, values)!;
+        const second = oneOpAlike(others, renamed(outputs), values)!;
+        expect(textOf(first)).toBe(textOf(oneOp(parts, outputs, values)!));
+        expect(textOf(second)).toBe(textOf(oneOp(others, renamed(outputs), values)!));
+        expect(new Set(first.inputs)).toEqual(new Set(inputs));
+        made++;
+        if (second.op === first.op) alike++;
+        // Other results, other ops.
+        for (const id of parts[0]!.outputs) {
+          const more = [...new Set([id, ...outputs])];
+          const own = oneOpAlike(parts, more, values);
+          const expected = oneOp(parts, more, values);
+          expect(own && textOf(own)).toBe(expected && textOf(expected));
+        }
+      }
+    }
+    expect(made).toBeGreaterThan(10);
+    expect(alike).toBe(made);
+  });
 });

@@ -107,25 +107,39 @@ export function compositeOp(
   results: readonly ValueId[],
   { kernel, device, writes, attrs, operands }: Composite,
 ): ProgramOp {
+  const op: OpRecord = {
+    name: nameOf(parts),
+    operands: operands ?? [{ name: 'operands', use: 'data' }],
+    variadic: operands === undefined,
+    infer: (metas) => inferResults(parts, inputs, results, metas, device),
+    kernel,
+    layout: 'any',
+    inPlace: false,
+    vjp: undefined,
+    effect: writes.length > 0,
+  };
+  return inPlaceOf(parts, { op, inputs, outputs: results, attrs });
+}
+
+/** Returns an op in place of `parts`, which it performs. */
+export function inPlaceOf(
+  parts: readonly ProgramOp[],
+  made: Pick<ProgramOp, 'op' | 'inputs' | 'outputs' | 'attrs'>,
+): ProgramOp {
   return {
-    op: {
-      name: nameOf(parts),
-      operands: operands ?? [{ name: 'operands', use: 'data' }],
-      variadic: operands === undefined,
-      infer: (metas) => inferResults(parts, inputs, results, metas, device),
-      kernel,
-      layout: 'any',
-      inPlace: false,
-      vjp: undefined,
-      effect: writes.length > 0,
-    },
-    inputs,
-    outputs: results,
-    attrs,
+    ...made,
     recordsGrad: parts.some(({ recordsGrad }) => recordsGrad),
-    at: parts.flatMap(leavesOf).find(({ at }) => at)?.at,
+    at: positionIn(parts),
     parts,
   };
+}
+
+function positionIn(ops: readonly ProgramOp[]): ProgramOp['at'] {
+  for (const { parts, at } of ops) {
+    const found = parts ? positionIn(parts) : at;
+    if (found) return found;
+  }
+  return undefined;
 }
 
 /** Returns the attributes of all parts, renamed by `nameIn`. */

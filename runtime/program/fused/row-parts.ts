@@ -33,6 +33,7 @@ const known = new WeakMap<ProgramOp, readonly RowCut[]>();
 
 /** Returns how an op can be cut into rows; empty if it must stay a separate op. */
 export function rowCutsOf(given: ProgramOp, values: ValueTable): readonly RowCut[] {
+  if (!ruleOf(given)) return noCuts;
   let cuts = known.get(given);
   if (!cuts) {
     cuts = findCuts(given, values);

@@ -1,5 +1,5 @@
 import { fitsDevice } from '../../../runtime/program/fused/fits-device.ts';
-import { oneOp } from '../../../runtime/program/fused/staged-op.ts';
+
 import { ValueGroups } from '../../../runtime/program/memory-groups.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import { writtenOperands } from '../../../runtime/program/writes.ts';
@@ -7,6 +7,7 @@ import { readIndices } from '../../programs/choices.ts';
 import type { PassContext, Staged } from '../facts/pass.ts';
 import { gradientSources } from './gradient-sources.ts';
 import type { Group, GroupOptions } from './groups.ts';
+import { oneOpAlike } from './known-groups.ts';
 import { raisingGroups } from './raising-groups.ts';
 
 /** The most programs that are costed, in each of two rounds, to find the groups that raise the peak. */
@@ -134,18 +135,19 @@ function worthOf({ ops, values }: Program, groups: readonly Group[]): number {
 class GroupWriter {
   readonly #program: Program;
   readonly #staying: ReadonlySet<ValueId>;
-  /** For each value, the indices of the ops that name it. */
-  readonly #readers = new Map<ValueId, number[]>();
+  /** By value: how often ops name it as an operand. */
+  readonly #reads: Int32Array;
   readonly #made = new Map<Group, ProgramOp>();
   #memory: ValueGroups | null = null;
 
   constructor(program: Program, staying: ReadonlySet<ValueId>) {
     this.#program = program;
     this.#staying = staying;
-    program.ops.forEach(({ inputs, before }, index) => {
-      for (const id of inputs) this.#note(id, index);
-      if (before !== undefined) this.#note(before, index);
-    });
+    this.#reads = new Int32Array(program.values.length);
+    for (const { inputs, before } of program.ops) {
+      for (const id of inputs) this.#reads[id]!++;
+      if (before !== undefined) this.#reads[before]!++;
+    }
   }
 
   /**
@@ -171,7 +173,7 @@ class GroupWriter {
         this.asOne(each, done),
       );
     }
-    const made = oneOp(parts, results, values);
+    const made = oneOpAlike(parts, results, values);
     if (!made) return [];
     if (!fitsDevice(made, values)) return this.#halves(kept, done);
     if (isDone) return [];
@@ -244,21 +246,16 @@ class GroupWriter {
     return { ...this.#program, ops: ops.filter((op) => op !== null) };
   }
 
-  #note(id: ValueId, reader: number): void {
-    const known = this.#readers.get(id);
-    if (known) known.push(reader);
-    else this.#readers.set(id, [reader]);
-  }
-
   /** Values of the group that are read outside it. */
   #resultsOf(group: Group): ValueId[] {
-    const own = new Set(group);
-    return group
-      .flatMap((index) => this.#program.ops[index]!.outputs)
-      .filter(
-        (id) =>
-          this.#staying.has(id) || (this.#readers.get(id) ?? []).some((index) => !own.has(index)),
-      );
+    const parts = group.map((index) => this.#program.ops[index]!);
+    const left = new Map<ValueId, number>();
+    for (const { outputs } of parts) for (const id of outputs) left.set(id, this.#reads[id]!);
+    for (const { inputs, before } of parts) {
+      for (const id of inputs) if (left.has(id)) left.set(id, left.get(id)! - 1);
+      if (before !== undefined && left.has(before)) left.set(before, left.get(before)! - 1);
+    }
+    return [...left].flatMap(([id, reads]) => (reads > 0 || this.#staying.has(id) ? [id] : []));
   }
 
   /**
@@ -266,6 +263,7 @@ class GroupWriter {
    * none.
    */
   #shownTwice(parts: readonly ProgramOp[], results: readonly ValueId[]): number | null {
+    if (!parts.some(({ op }) => op.kernel.kind === 'view')) return null;
     const base = new Map<ValueId, ValueId>();
     const shown = new Set<ValueId>();
     for (const [place, { op, inputs, outputs }] of parts.entries()) {

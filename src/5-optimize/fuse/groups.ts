@@ -52,16 +52,25 @@ export interface Joined {
 }
 
 interface OpenGroup<Kind> {
-  ops: number[];
-  /** Values that the ops read or compute. */
-  readonly values: Set<ValueId>;
-  readonly defined: Set<ValueId>;
-  /** For each memory, the value by which the group's ops name it; null if there are several. */
-  readonly touched: Map<ValueId, ValueId | null>;
+  ops: readonly number[];
+  /** Values that the ops read but don't compute. */
+  operands: readonly ValueId[];
+  readonly defined: ValueId[];
+  /** Memories that the ops touch. */
+  readonly memories: number[];
+  /** For each of these, the value by which the ops name it; null if there are several. */
+  readonly names: (ValueId | null)[];
   /** Memories that the ops allocate or write. */
-  readonly made: Set<ValueId>;
+  readonly made: number[];
+  /** Whether the ops name each of these by one value. */
+  isNamed: boolean;
   kind: Kind | null;
 }
+
+/** What two groups are as one. */
+type Both<Kind> = Pick<OpenGroup<Kind>, 'ops' | 'operands'> & { readonly kind: Kind };
+
+const none: readonly never[] = [];
 
 /**
  * Finds groups of at least two connected ops that may run where their last op stands: between the first and the
@@ -81,14 +90,21 @@ export function findGroups<Kind>(
 }
 
 class GroupFinder<Kind> {
-  readonly groups: number[][] = [];
+  readonly groups: (readonly number[])[] = [];
   readonly #program: Program;
   readonly #rules: GroupRules<Kind>;
   readonly #options: GroupOptions;
-  readonly #memory: ValueGroups;
+  /** By value: the representative of its memory. */
+  readonly #memory: Int32Array;
+  /** By memory: 1 if some op writes it in place. */
+  readonly #isWritten: Uint8Array;
   readonly #open = new Set<OpenGroup<Kind>>();
-  /** Open groups by the memories they touch. */
-  readonly #touching = new Map<ValueId, Set<OpenGroup<Kind>>>();
+  /** By value: the open group whose op computes it. */
+  readonly #definer: (OpenGroup<Kind> | undefined)[];
+  /** By memory: the open groups whose ops allocate or write it. */
+  readonly #makers: (OpenGroup<Kind>[] | undefined)[];
+  /** By memory that some op writes: the open groups that touch it. */
+  readonly #touching = new Map<number, Set<OpenGroup<Kind>>>();
   /** For each alias among the members, the value that it views. */
   readonly #shown = new Map<ValueId, ValueId>();
 
@@ -96,7 +112,14 @@ class GroupFinder<Kind> {
     this.#program = program;
     this.#rules = rules;
     this.#options = options;
-    this.#memory = new ValueGroups(program.ops, 'memory');
+    const groups = new ValueGroups(program.ops, 'memory');
+    this.#memory = Int32Array.from(program.values, (_, id) => groups.of(id as ValueId));
+    this.#definer = new Array(program.values.length);
+    this.#makers = new Array(program.values.length);
+    this.#isWritten = new Uint8Array(program.values.length);
+    for (const op of program.ops) {
+      for (const i of writtenOperands(op)) this.#isWritten[this.#memory[op.inputs[i]!]!] = 1;
+    }
   }
 
   /** Closes the groups that are open at the end of the program. */
@@ -115,8 +138,8 @@ class GroupFinder<Kind> {
     if (isAlias) this.#shown.set(op.outputs[0]!, this.#named(op.inputs[0]!));
     let group = this.#groupOf(op, index, kind);
     for (const other of this.#conflicting(op, isAlias)) {
-      const kind = this.#kindOfBoth(other, group);
-      if (kind !== null) group = this.#joined(other, group, kind);
+      const both = this.#asOne(other, group);
+      if (both !== null) group = this.#joined(other, group, both);
       else this.#close(other);
     }
     if (group.kind !== null) this.#add(group);
@@ -133,11 +156,7 @@ class GroupFinder<Kind> {
   /** If several groups name the memory, the op joins the group that computed the value. */
   #isAliasInside(op: ProgramOp): boolean {
     if (!this.#rules.isAlias?.(op) || !this.#isPlain(op)) return false;
-    const base = op.inputs[0]!;
-    for (const group of this.#touching.get(this.#memory.of(base)) ?? []) {
-      if (group.defined.has(base)) return true;
-    }
-    return false;
+    return this.#definer[op.inputs[0]!] !== undefined;
   }
 
   /** Closes the groups that must run before an op outside them. */
@@ -153,19 +172,23 @@ class GroupFinder<Kind> {
   }
 
   /** Open groups that write what the op touches, or touch what it writes, in order. */
-  #conflicting(op: ProgramOp, isView: boolean): OpenGroup<Kind>[] {
-    const written = writtenOperands(op).map((i) => this.#memory.of(op.inputs[i]!));
+  #conflicting(op: ProgramOp, isView: boolean): readonly OpenGroup<Kind>[] {
+    const found: OpenGroup<Kind>[] = [];
+    const add = (group: OpenGroup<Kind>): void => {
+      if (!found.includes(group)) found.push(group);
+    };
     const read = op.before === undefined ? op.inputs : [...op.inputs, op.before];
-    const found = new Set<OpenGroup<Kind>>();
     for (const id of read) {
-      const memory = this.#memory.of(id);
-      for (const group of this.#touching.get(memory) ?? []) {
-        // A view reads no data: its memory only has to exist.
-        const isTouched = isView ? group.defined.has(id) : group.made.has(memory);
-        if (isTouched || written.includes(memory)) found.add(group);
-      }
+      // A view reads no data: its memory only has to exist.
+      if (isView) {
+        const definer = this.#definer[id];
+        if (definer) add(definer);
+      } else for (const group of this.#makers[this.#memory[id]!] ?? none) add(group);
     }
-    return found.size > 1 ? [...found].sort((a, b) => a.ops[0]! - b.ops[0]!) : [...found];
+    for (const i of writtenOperands(op)) {
+      for (const group of this.#touching.get(this.#memory[op.inputs[i]!]!) ?? none) add(group);
+    }
+    return found.length > 1 ? found.sort((a, b) => a.ops[0]! - b.ops[0]!) : found;
   }
 
   #named(id: ValueId): ValueId {
@@ -173,57 +196,88 @@ class GroupFinder<Kind> {
   }
 
   #groupOf(op: ProgramOp, index: number, kind: Kind | null): OpenGroup<Kind> {
-    const touched = new Map<ValueId, ValueId | null>();
-    const made = new Set<ValueId>();
-    const values = new Set([...op.inputs, ...op.outputs]);
-    const defined = new Set(op.outputs);
-    for (const id of values) touch(touched, this.#memory.of(id), this.#named(id));
-    if (kind !== null) for (const id of op.outputs) made.add(this.#memory.of(id));
-    for (const i of writtenOperands(op)) made.add(this.#memory.of(op.inputs[i]!));
-    return { ops: [index], values, defined, touched, made, kind };
+    const { inputs, outputs } = op;
+    const operands: ValueId[] = [];
+    for (const id of inputs) {
+      if (!operands.includes(id) && !outputs.includes(id)) operands.push(id);
+    }
+    const group: OpenGroup<Kind> = {
+      ops: [index],
+      operands,
+      defined: [...outputs],
+      memories: [],
+      names: [],
+      made: [],
+      isNamed: true,
+      kind,
+    };
+    for (const id of inputs) touch(group, this.#memory[id]!, this.#named(id));
+    for (const id of outputs) touch(group, this.#memory[id]!, this.#named(id));
+    if (kind !== null) for (const id of outputs) make(group, this.#memory[id]!);
+    for (const i of writtenOperands(op)) make(group, this.#memory[inputs[i]!]!);
+    group.isNamed = group.made.every((memory) => nameIn(group, memory) !== null);
+    return group;
   }
 
   /**
-   * Returns the kind of both as one group; null if they can't form one. The checks that reject most pairs come
-   * first, and nothing is copied for rejected pairs.
+   * Returns what both are as one group; null if they can't form one. The checks that reject most pairs come first.
    */
-  #kindOfBoth(earlier: OpenGroup<Kind>, later: OpenGroup<Kind>): Kind | null {
+  #asOne(earlier: OpenGroup<Kind>, later: OpenGroup<Kind>): Both<Kind> | null {
     const { mostParts, mostOperands } = this.#rules;
     if (earlier.ops.length + later.ops.length > mostParts) return null;
     if (!this.#haveSameSources(earlier.ops[0]!, later.ops[0]!)) return null;
     const operands: ValueId[] = [];
-    const isMade = (id: ValueId) => earlier.defined.has(id) || later.defined.has(id);
-    for (const id of earlier.values) if (!isMade(id)) operands.push(id);
-    for (const id of later.values) if (!earlier.values.has(id) && !isMade(id)) operands.push(id);
+    for (const id of earlier.operands) if (!later.defined.includes(id)) operands.push(id);
+    for (const id of later.operands) {
+      if (this.#definer[id] !== earlier && !operands.includes(id)) operands.push(id);
+    }
     if (operands.length > mostOperands) return null;
-    // A written memory must be read element by element under the same name.
-    const isNamedOnce = (memory: ValueId) => nameInBoth(earlier, later, memory) !== null;
-    for (const memory of earlier.made) if (!isNamedOnce(memory)) return null;
-    for (const memory of later.made) if (!isNamedOnce(memory)) return null;
-    if (earlier.kind === null || later.kind === null) return earlier.kind ?? later.kind;
-    const ops = inOrder(earlier.ops, later.ops).map((index) => this.#program.ops[index]!);
-    return this.#rules.join(earlier.kind, later.kind, { ops, operands });
+    if (!areNamedAlike(earlier, later)) return null;
+    const ops = inOrder(earlier.ops, later.ops);
+    if (earlier.kind === null || later.kind === null) {
+      const kind = earlier.kind ?? later.kind;
+      return kind === null ? null : { kind, ops, operands };
+    }
+    const all = this.#program.ops;
+    const joined: Joined = {
+      get ops() {
+        return ops.map((index) => all[index]!);
+      },
+      operands,
+    };
+    const kind = this.#rules.join(earlier.kind, later.kind, joined);
+    return kind === null ? null : { kind, ops, operands };
   }
 
-  /** Merges the later group into the earlier one, and removes it from the open groups. */
+  /** Merges the later group into the earlier one. */
   #joined(
     earlier: OpenGroup<Kind>,
-    { ops, values, defined, touched, made }: OpenGroup<Kind>,
-    kind: Kind,
+    later: OpenGroup<Kind>,
+    { kind, ops, operands }: Both<Kind>,
   ): OpenGroup<Kind> {
     this.#take(earlier);
-    earlier.ops = inOrder(earlier.ops, ops);
-    for (const id of values) earlier.values.add(id);
-    for (const id of defined) earlier.defined.add(id);
-    for (const [memory, id] of touched) touch(earlier.touched, memory, id);
-    for (const memory of made) earlier.made.add(memory);
+    this.#take(later);
+    earlier.ops = ops;
+    earlier.operands = operands;
+    for (const id of later.defined) earlier.defined.push(id);
+    later.memories.forEach((memory, i) => {
+      touch(earlier, memory, later.names[i]!);
+    });
+    for (const memory of later.made) make(earlier, memory);
     earlier.kind = kind;
     return earlier;
   }
 
   #add(group: OpenGroup<Kind>): void {
     this.#open.add(group);
-    for (const memory of group.touched.keys()) {
+    for (const id of group.defined) this.#definer[id] = group;
+    for (const memory of group.made) {
+      const makers = this.#makers[memory];
+      if (makers) makers.push(group);
+      else this.#makers[memory] = [group];
+    }
+    for (const memory of group.memories) {
+      if (this.#isWritten[memory] === 0) continue;
       const groups = this.#touching.get(memory);
       if (groups) groups.add(group);
       else this.#touching.set(memory, new Set([group]));
@@ -231,8 +285,15 @@ class GroupFinder<Kind> {
   }
 
   #take(group: OpenGroup<Kind>): void {
-    this.#open.delete(group);
-    for (const memory of group.touched.keys()) this.#touching.get(memory)?.delete(group);
+    if (!this.#open.delete(group)) return;
+    for (const id of group.defined) this.#definer[id] = undefined;
+    for (const memory of group.made) {
+      const makers = this.#makers[memory]!;
+      makers.splice(makers.indexOf(group), 1);
+    }
+    for (const memory of group.memories) {
+      if (this.#isWritten[memory] === 1) this.#touching.get(memory)!.delete(group);
+    }
   }
 
   #close(group: OpenGroup<Kind>): void {
@@ -252,21 +313,36 @@ function writtenBy(op: ProgramOp): ValueId {
   return op.outputs[0] ?? op.inputs[writtenOperands(op)[0] ?? 0]!;
 }
 
-function inOrder(a: readonly number[], b: readonly number[]): number[] {
-  return [...a, ...b].sort((one, other) => one - other);
+function inOrder(a: readonly number[], b: readonly number[]): readonly number[] {
+  const both = [...a, ...b];
+  return a.at(-1)! < b[0]! ? both : both.sort((one, other) => one - other);
 }
 
-type Touched = Pick<OpenGroup<unknown>, 'touched'>;
+type Named = Pick<OpenGroup<unknown>, 'memories' | 'names' | 'made' | 'isNamed'>;
 
-/** The value by which both groups name a memory that one of them touches; null if there are several. */
-function nameInBoth(a: Touched, b: Touched, memory: ValueId): ValueId | null {
-  const [one, other] = [a.touched.get(memory), b.touched.get(memory)];
-  if (one === undefined || other === undefined) return one ?? other ?? null;
-  return one === other ? one : null;
+/** Whether a memory that one of the groups makes is named by one value: it must be read element by element. */
+function areNamedAlike(a: Named, b: Named): boolean {
+  if (!a.isNamed || !b.isNamed) return false;
+  return b.memories.every((memory, i) => {
+    const at = a.memories.indexOf(memory);
+    if (at < 0 || (b.names[i] !== null && a.names[at] === b.names[i])) return true;
+    return !a.made.includes(memory) && !b.made.includes(memory);
+  });
+}
+
+function nameIn({ memories, names }: Named, memory: number): ValueId | null {
+  return names[memories.indexOf(memory)]!;
 }
 
 /** Records the value by which a memory is named; null if there are several. */
-function touch(touched: Map<ValueId, ValueId | null>, memory: ValueId, id: ValueId | null): void {
-  const known = touched.get(memory);
-  touched.set(memory, known === undefined || known === id ? id : null);
+function touch({ memories, names }: Named, memory: number, id: ValueId | null): void {
+  const at = memories.indexOf(memory);
+  if (at < 0) {
+    memories.push(memory);
+    names.push(id);
+  } else if (names[at] !== id) names[at] = null;
+}
+
+function make({ made }: Named, memory: number): void {
+  if (!made.includes(memory)) made.push(memory);
 }

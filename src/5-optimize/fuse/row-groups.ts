@@ -1,9 +1,10 @@
 import { isHeadedPart } from '../../../runtime/program/fused/headed-parts.ts';
 import { isAlias, rowCutsOf } from '../../../runtime/program/fused/row-parts.ts';
-import { mayBeStaged } from '../../../runtime/program/fused/staged-op.ts';
+
 import type { ProgramOp, ValueTable } from '../../../runtime/program/program.ts';
 import { sizeOf } from '../../../runtime/spec/shape.ts';
 import type { GroupRules, Joined } from './groups.ts';
+import { mayBeStagedAlike } from './known-groups.ts';
 
 interface Rows {
   /**
@@ -40,7 +41,7 @@ export class RowRules implements GroupRules<Rows> {
   join(one: Rows, other: Rows, { ops }: Joined): Rows | null {
     const sharedProducts = one.sharedProducts + other.sharedProducts;
     if (sharedProducts > 1) return null;
-    if (!this.#areLarge(ops) || !mayBeStaged(ops, this.#values)) return null;
+    if (!this.#areLarge(ops) || !mayBeStagedAlike(ops, this.#values)) return null;
     return { sharedProducts };
   }
 

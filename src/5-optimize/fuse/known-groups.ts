@@ -1,0 +1,127 @@
+/**
+ * What fusing depends on: the structure of a group. Candidate programs have most of their groups in common, under
+ * other names of values.
+ */
+
+import type { Attrs } from '../../../runtime/device/kernel-op.ts';
+import { isChanging, presentAttrs } from '../../../runtime/device/symbolic-attrs.ts';
+import type { TensorMeta } from '../../../runtime/device/tensor-meta.ts';
+import { inPlaceOf } from '../../../runtime/program/fused/fused-op.ts';
+import { mayBeStaged, oneOp } from '../../../runtime/program/fused/staged-op.ts';
+import type { ProgramOp, ValueId, ValueTable } from '../../../runtime/program/program.ts';
+
+/** A fused op without names of values: its inputs are places among the values that its parts name. */
+interface Fused {
+  readonly op: ProgramOp['op'];
+  readonly attrs: ProgramOp['attrs'];
+  readonly inputs: readonly number[];
+}
+
+/** By structure. */
+interface Known {
+  readonly mayBeStaged: Map<string, boolean>;
+  readonly fused: Map<string, Fused | null>;
+}
+
+/** By the meta of the first value that a group names: groups are known as long as their program. */
+const known = new WeakMap<TensorMeta, Known>();
+
+/** Returns what `mayBeStaged` does, found once for all groups of one structure. */
+export function mayBeStagedAlike(parts: readonly ProgramOp[], values: ValueTable): boolean {
+  const structure = structureOf(parts, values);
+  if (!structure) return mayBeStaged(parts, values);
+  const { text, known } = structure;
+  let found = known.mayBeStaged.get(text);
+  if (found === undefined) {
+    found = mayBeStaged(parts, values);
+    known.mayBeStaged.set(text, found);
+  }
+  return found;
+}
+
+/** Returns what `oneOp` does; ops of groups of one structure share their record. */
+export function oneOpAlike(
+  parts: readonly ProgramOp[],
+  results: readonly ValueId[],
+  values: ValueTable,
+): ProgramOp | null {
+  const structure = structureOf(parts, values);
+  if (!structure) return oneOp(parts, results, values);
+  const { known, ids } = structure;
+  const text = `${structure.text}>${results.map((id) => ids.indexOf(id))}`;
+  const alike = known.fused.get(text);
+  if (alike) {
+    const { op, attrs, inputs } = alike;
+    const named = { op, attrs, inputs: inputs.map((place) => ids[place]!), outputs: results };
+    return inPlaceOf(parts, named);
+  }
+  if (alike === null) return null;
+  const made = oneOp(parts, results, values);
+  const inputs = made?.inputs.map((id) => ids.indexOf(id));
+  known.fused.set(text, made && { op: made.op, attrs: made.attrs, inputs: inputs! });
+  return made;
+}
+
+interface Structure {
+  /** Equal for groups that differ only in the names of their values. */
+  readonly text: string;
+  /** The values that the parts name, in order. */
+  readonly ids: readonly ValueId[];
+  readonly known: Known;
+}
+
+/** Writing the structure of a larger group takes longer than it may save. */
+const mostParts = 32;
+
+/** Null if the group depends on more than records, attributes and metas. */
+function structureOf(parts: readonly ProgramOp[], values: ValueTable): Structure | null {
+  if (parts.length > mostParts) return null;
+  const ids: ValueId[] = [];
+  let text = '';
+  const name = (id: ValueId): void => {
+    const place = ids.indexOf(id);
+    text += place < 0 ? `,m${numberOf(values[id]!)}` : `,${place}`;
+    if (place < 0) ids.push(id);
+  };
+  for (const part of parts) {
+    const { op, inputs, outputs, attrs, before, call, regions } = part;
+    const isRecord = part.parts?.[0]?.op !== op;
+    if (before !== undefined || call || regions || !isRecord) return null;
+    text += `;${numberOf(op)}@${textOf(attrs)}`;
+    for (const id of inputs) name(id);
+    text += ':';
+    for (const id of outputs) name(id);
+  }
+  const [first] = ids;
+  return first === undefined ? null : { text, ids, known: knownFor(values[first]!) };
+}
+
+function knownFor(meta: TensorMeta): Known {
+  let found = known.get(meta);
+  if (!found) {
+    found = { mayBeStaged: new Map(), fused: new Map() };
+    known.set(meta, found);
+  }
+  return found;
+}
+
+/** Symbolic numbers count by their current values. */
+function textOf(attrs: Attrs): string {
+  let text = String(numberOf(attrs));
+  for (const name in attrs) {
+    if (isChanging(attrs[name]!)) text += `=${presentAttrs(attrs)[name]}`;
+  }
+  return text;
+}
+
+const numbers = new WeakMap<object, number>();
+let numbered = 0;
+
+function numberOf(object: object): number {
+  let number = numbers.get(object);
+  if (number === undefined) {
+    number = ++numbered;
+    numbers.set(object, number);
+  }
+  return number;
+}
