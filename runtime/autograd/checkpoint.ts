@@ -139,7 +139,7 @@ function checkSame(expected: TensorSpec, value: Tensor): void {
 
 function differs(given: string): AutogradError {
   return new AutogradError({
-    what: 'checkpoint: the function did other work when it was run again',
+    what: 'checkpoint: the function did different work when it was rerun',
     given,
     expected: 'the same ops on the same shapes both times',
     remedy: 'let it depend on its inputs alone, not on what changes between forward and backward',

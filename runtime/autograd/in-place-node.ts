@@ -108,7 +108,7 @@ function refuse(op: OpRecord, target: Tensor, alone: boolean): void {
     throw new AutogradError({
       what: `${name}: a write in place where gradients are recorded`,
       given: `a ${formatSpec(target)} tensor and operands that require a gradient`,
-      expected: 'an op whose gradient is known, or gradients switched off',
+      expected: 'an op with a gradient, or gradients switched off',
       remedy: 'wrap the update in noGrad(() => …), or use the out-of-place form',
     });
   }

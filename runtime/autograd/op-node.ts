@@ -199,7 +199,7 @@ function refuseInRule(op: OpRecord, inputs: readonly Tensor[], outputs: readonly
   const lost = inputs.find((input, i) => input.requiresGrad && operandUse(op, i) === 'data');
   if (!lost) return;
   throw new AutogradError({
-    what: `${op.name}: a gradient of a gradient that is not known`,
+    what: `${op.name}: its gradient cannot be differentiated again`,
     given: `${op.name} of a ${formatSpec(lost)} tensor in a backward with createGraph`,
     expected: 'ops whose gradients can be differentiated again',
     remedy: 'leave createGraph out, or compute this part from other ops',

@@ -103,7 +103,7 @@ function isApart(shape: readonly number[], strides: readonly number[]): boolean 
 function expectApart(view: Tensor, shape: readonly number[], strides: readonly number[]): void {
   if (isApart(shape, strides)) return;
   throw new AutogradError({
-    what: 'a view whose memory was written since it was made has no gradient any more',
+    what: 'a view has no gradient once its memory was overwritten',
     given: `a ${formatSpec(view)} tensor of overlapping windows`,
     expected: 'a view whose elements are all different ones',
     remedy: 'call unfold() again, after the write',

@@ -13,7 +13,7 @@ export function seedGradient(use: string, output: Tensor, gradient: Tensor | nul
   if (gradient) return keep(enableGrad(() => share(checked(use, output, gradient))));
   if (output.numel() !== 1) {
     throw new ShapeError({
-      what: `${use}: which gradient to start with is not clear`,
+      what: `${use}: no initial gradient`,
       given: `a ${formatSpec(output)} tensor with ${output.numel()} elements and no gradient`,
       expected: 'one element, or a gradient of the same shape',
       remedy: `reduce the result first (loss.mean()), or pass ${use} a gradient`,
@@ -27,7 +27,7 @@ export function seedGradient(use: string, output: Tensor, gradient: Tensor | nul
 function checked(use: string, output: Tensor, given: unknown): Tensor {
   if (!(given instanceof Tensor)) {
     throw new ArgumentError({
-      what: `${use}: the gradient to start with is not a tensor`,
+      what: `${use}: the initial gradient is not a tensor`,
       given: typeof given === 'object' ? 'an object' : `${typeof given} ${String(given)}`,
       expected: 'a tensor first, and options after it',
       remedy: `of a single element leave it out: ${use}(undefined, { retainGraph: true })`,

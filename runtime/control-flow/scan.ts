@@ -43,9 +43,9 @@ function rows(xs: Tensor, what: string): number {
   const [length] = shapeOf(what, xs);
   if (length !== undefined && length > 0) return length;
   throw new ArgumentError({
-    what: `${what}: no rows to go through`,
+    what: `${what}: no rows to scan`,
     given: formatSpec(xs),
     expected: 'a tensor with at least one row',
-    remedy: 'treat the empty case on its own',
+    remedy: 'handle the empty case separately',
   });
 }

@@ -96,7 +96,7 @@ export function noLength(): ArgumentError {
 
 export function notAtOnce(): ArgumentError {
   return new ArgumentError({
-    what: 'DataLoader: samples that have to be waited for',
+    what: 'DataLoader: asynchronous samples in a synchronous loop',
     given: 'a data set that returns promises, in an ordinary loop',
     expected: 'for await (using batch of loader)',
     remedy: 'loop with for await, or read the samples beforehand',

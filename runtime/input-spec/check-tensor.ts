@@ -28,10 +28,10 @@ export function checkTensor(
 ): void {
   const { shape, dtype, device } = spec;
   const facts = (more: string): ErrorFacts => ({
-    what: `${path} is not what its inputSpec says`,
+    what: `${path} doesn't match its inputSpec`,
     given: `a ${formatSpec(tensor)} tensor${more}`,
     expected: printTensorSpec(spec),
-    remedy: 'pass what the specification says, or change the specification',
+    remedy: 'pass a matching value, or change the specification',
   });
   if (dtype && tensor.dtype !== dtype) throw new DTypeError(facts(''));
   if (device && tensor.device.name !== device) {

@@ -68,7 +68,7 @@ function checkObject(
       path,
       `an object without ${missing.join(', ')}`,
       printKeys(keys),
-      'pass what the specification says, or allow it to be missing with optionalSpec()',
+      'pass a matching value, or allow it to be missing with optionalSpec()',
     );
   }
   for (const key of keys) check(spec[key]!, Reflect.get(value, key), `${path}.${key}`, names);
@@ -90,10 +90,10 @@ function misfit(
   path: string,
   given: string,
   expected: string,
-  remedy = 'pass what the specification says, or change the specification',
+  remedy = 'pass a matching value, or change the specification',
 ): ArgumentError {
   return new ArgumentError({
-    what: `${path} is not what its inputSpec says`,
+    what: `${path} doesn't match its inputSpec`,
     given,
     expected,
     remedy,

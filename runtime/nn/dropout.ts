@@ -11,7 +11,7 @@ function expectProbability(owner: string, p: number): void {
     what: `${owner}: not a probability`,
     given: `p = ${shown(p)}`,
     expected: probability.expected,
-    remedy: 'pass the part of the elements to zero, such as 0.5',
+    remedy: 'pass the fraction of elements to zero, such as 0.5',
   });
 }
 

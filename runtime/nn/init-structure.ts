@@ -123,10 +123,10 @@ export function sparse_(target: Tensor, sparsity: number, std = 0.01): Tensor {
   expectRank('sparse_', target, ({ rank }) => rank === 2, 'a matrix');
   if (!(sparsity >= 0 && sparsity <= 1)) {
     throw new ArgumentError({
-      what: 'sparse_: not a part',
+      what: 'sparse_: sparsity out of range',
       given: `sparsity = ${sparsity}`,
       expected: 'a number from 0 to 1',
-      remedy: 'pass the part of each column that is 0',
+      remedy: 'pass the fraction of each column to zero',
     });
   }
   const empty = Math.ceil(sparsity * target.shape[0]!);

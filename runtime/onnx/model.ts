@@ -73,7 +73,7 @@ function operandOf(input: ModelInput): Operand {
 
 function wrongCount(given: number, names: readonly string[]): ArgumentError {
   return new ArgumentError({
-    what: 'OnnxModule: another number of inputs',
+    what: 'OnnxModule: wrong number of inputs',
     given: `${given}`,
     expected: `${names.length}: ${names.join(', ')}`,
     remedy: 'pass the inputs in the order of inputNames',

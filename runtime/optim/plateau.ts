@@ -61,7 +61,7 @@ export class ReduceLROnPlateau {
         what: 'ReduceLROnPlateau: factor out of range',
         given: `factor = ${factor}`,
         expected: 'a number below 1',
-        remedy: 'pass what the rates are multiplied by, such as 0.1',
+        remedy: 'pass the factor that rates are multiplied by, such as 0.1',
       });
     }
     this.optimizer = optimizer;

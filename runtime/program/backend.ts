@@ -82,8 +82,8 @@ export function registerBackend(backend: Backend): void {
     throw new ArgumentError({
       what: 'registerBackend: the name is taken',
       given: `'${name}'`,
-      expected: `a name beside ${[...reserved, ...registered.keys()].join(', ')}`,
-      remedy: 'give the backend a name of its own',
+      expected: `a name other than ${[...reserved, ...registered.keys()].join(', ')}`,
+      remedy: 'choose another name',
     });
   }
   registered.set(name, backend);

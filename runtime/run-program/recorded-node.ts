@@ -188,7 +188,7 @@ function placeIn(node: RunProgramNode, { onPath }: GradientProgram, id: ValueId)
 
 function noCompiler(): AutogradError {
   return new AutogradError({
-    what: 'run_program: a gradient of a gradient that is not known',
+    what: 'run_program: its gradient cannot be differentiated again',
     given: 'a backward with createGraph through a program that was loaded from a file',
     expected: 'a program of this process, whose backward can be differentiated',
     remedy: 'leave createGraph out, or capture the function here',

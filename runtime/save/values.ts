@@ -19,7 +19,7 @@ const maxDepth = 200;
 
 export function encodeValue(value: unknown, tensors: TensorWriter, path = 'the value'): unknown {
   if (path.length > 100 * maxDepth || depthOf(path) > maxDepth) {
-    throw notSavable(path, 'data in a circle, or deeper than it can be');
+    throw notSavable(path, 'cyclic data, or data nested too deeply');
   }
   const encode = (item: unknown, key: string | number) =>
     encodeValue(item, tensors, `${path}/${key}`);

@@ -84,7 +84,7 @@ function tensorOf(source: ByteSource, header: NpyHeader): StoredTensor {
 function parseNpy(start: Uint8Array, size: number): NpyHeader {
   const magic = [0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59];
   if (start.length < 12 || magic.some((byte, i) => start[i] !== byte)) {
-    throw bad('the beginning', 'no array of NumPy', '\\x93NUMPY');
+    throw bad('the beginning', 'not a NumPy array', '\\x93NUMPY');
   }
   const view = new DataView(start.buffer, start.byteOffset, start.length);
   const version = start[6]!;

@@ -52,7 +52,7 @@ export async function readSafetensors(source: ByteSource): Promise<SafetensorsFi
 /** Parses the entries in order; names may be any text, including `__proto__`. */
 function parseHeader(bytes: Uint8Array): [name: string, value: unknown][] {
   if (bytes[0] !== 0x7b || isNestedDeeper(bytes, 8)) {
-    throw badWeights(format, 'the header', 'no JSON object of entries', 'an object of entries');
+    throw badWeights(format, 'the header', 'not a JSON object', 'an object of entries');
   }
   let text: string;
   let parsed: unknown;

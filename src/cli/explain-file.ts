@@ -17,7 +17,7 @@ export async function explainFile(file: string, options: ExplainOptions): Promis
   const calls = Number(options.calls);
   if (!Number.isInteger(calls) || calls < 1) {
     throw new ArgumentError({
-      what: 'explain: how often to call is not a number',
+      what: 'explain: --calls is not a count',
       given: `--calls ${options.calls}`,
       expected: 'an integer from 1',
       remedy: 'leave it out for 2 calls',

@@ -17,7 +17,7 @@ import { scaleFile } from './scale-file.ts';
 import { traceFile } from './trace-file.ts';
 
 const program = new Command('tostatic')
-  .description('Creates projects, and shows what toStatic makes of your functions.')
+  .description('Creates projects, and shows how toStatic compiles your functions.')
   .version(packageVersion, '-V, --version', 'print the version')
   .showHelpAfterError('tostatic --help lists commands; tostatic COMMAND --help has examples')
   .addHelpText('after', examples('init my-model', 'explain model.js', 'compare workload.js'));
@@ -157,7 +157,10 @@ program
     'sweep over smallest graph sizes, in ops; with forced breaks',
   )
   .option('--budget <sizes>', 'sweep over memory budgets of the whole step: 400KiB, 2GiB, none')
-  .option('--curve <count>', 'so many budgets between none and the least: peak, arithmetic, time')
+  .option(
+    '--curve <count>',
+    'measures this many budgets from none to the smallest: peak, arithmetic, time',
+  )
   .option('--json <file>', 'write all results')
   .option('--html <file>', 'write a page with timelines, peaks by line and saved values')
   .addHelpText(

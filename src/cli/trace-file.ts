@@ -31,8 +31,8 @@ export async function traceFile(file: string, options: TraceOptions): Promise<vo
     throw new CaptureError({
       what: 'trace: the function is not captured',
       given: fn.name || 'a function without name',
-      expected: 'a function whose source and scope can be had',
-      remedy: fallback?.why ?? 'see the refusals in the documentation',
+      expected: 'a function whose source and scope are available',
+      remedy: fallback?.why ?? 'see docs/scope.md',
     });
   }
   const dumps = [

@@ -237,7 +237,7 @@ export class Captured {
       return;
     }
     throw new ArgumentError({
-      what: 'toStatic: the memory budget of a step is not held',
+      what: 'toStatic: a step exceeds its memory budget',
       given: `${needed} bytes, of a budget of ${budget}`,
       expected: "a step within the budget, since fallback is 'error'",
       remedy: "use a larger budget or fewer graph breaks, or allow it with fallback: 'eager'",
@@ -261,7 +261,7 @@ export class Captured {
 
 function generatorNotWarmedUp(name: string): ArgumentError {
   return new ArgumentError({
-    what: 'toStatic.warmup: a generator function compiles when values are asked for',
+    what: 'toStatic.warmup: a generator function compiles when values are requested',
     given: `the generator function ${name}`,
     expected: 'a captured function, async function or method',
     remedy: 'warm up the captured functions that it calls',

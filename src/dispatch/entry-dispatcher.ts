@@ -248,8 +248,8 @@ export class EntryDispatcher {
       point.isCrowded = true;
       const why = `${point.size} different entries were compiled here and none fits; what the guards rely on changes with every call`;
       if (mayFallBack)
-        this.#reportNative(frames, `${why}. Calls are compiled again once theirs returns`);
-      else warnOnce(`${this.#name || 'a function'} is translated again and again: ${why}`);
+        this.#reportNative(frames, `${why}. From now on, a call is compiled when its state recurs`);
+      else warnOnce(`${this.#name || 'a function'} is retraced again and again: ${why}`);
     }
     return returns;
   }
@@ -259,7 +259,7 @@ export class EntryDispatcher {
     if (point.isPassed) return;
     point.isPassed = true;
     const why =
-      'hundreds of sizes were compiled here and new ones keep coming. Sizes are compiled once they return';
+      'hundreds of sizes were compiled here and new ones keep coming. From now on, a size is compiled when it recurs';
     this.#reportNative(frames, why);
   }
 
@@ -356,7 +356,7 @@ function runPlain(
 const oneMemory = 'two inputs of the program are views of one memory, which it writes';
 
 const refusedBecause = ({ message }: Error): string =>
-  `a check or an op of the program refused its values (${message.split('\n')[0]})`;
+  `a check or an op of the program rejected its values (${message.split('\n')[0]})`;
 
 /** Runs the entry. Returns text if the program can't run the call, which leaves the user's state unchanged. */
 function runOrFail(

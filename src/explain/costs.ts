@@ -26,7 +26,7 @@ function retraces({ calls, translations, breaks }: CapturedStats): string[] {
   const expected = usualTraces * (breaks.length + 1);
   if (translations <= expected || translations * 4 <= calls) return [];
   return [
-    `${plural(translations, 'trace')} in ${plural(calls, 'call')}: something that a guard holds changes from call to call. ` +
+    `${plural(translations, 'trace')} in ${plural(calls, 'call')}: a guarded value changes from call to call. ` +
       'TOSTATIC_LOG=2 names the guard that failed; pass what changes as a number or a tensor, or try dynamic: true',
   ];
 }

@@ -52,7 +52,7 @@ function explainText(
     ...unkeptTraces.map((why) => `not left to later processes: ${why}`),
     ...costWarnings(stats, parts).map((warning) => `costs time: ${warning}`),
     ...explainParts(parts, withGuards),
-    ...titled('decisions on values of the program:', explainDecisions(parts, breaks)),
+    ...titled('decisions on graph values:', explainDecisions(parts, breaks)),
     ...breaks.flatMap((record) => explainBreak(record, parts)),
     ...fallbacks.map(({ why, at }) => `runs as ordinary JavaScript: ${why}${at ? place(at) : ''}`),
     ...(stats.coExecution ? [explainCoExecution(stats.coExecution)] : []),
@@ -90,7 +90,7 @@ function explainPart(part: CompiledPart, index: number, withGuards: boolean): st
     `subgraph ${index}: ${plural(stages.forward.ops.length, 'op')}${explainEnd(trace)}${small}`,
     ...(withGuards ? listedGuards(trace) : countedGuards(trace)),
     ...explainMemory(stages, withGuards),
-    ...(part.isFirst ? ['  plan:   the first (ready() makes the final)'] : []),
+    ...(part.isFirst ? ['  plan:   preliminary (ready() makes the final one)'] : []),
     ...explainRuns(part, stages),
   ];
 }
@@ -181,7 +181,7 @@ function explainBreak(record: BreakRecord, parts: readonly CompiledPart[]): stri
   return [
     `graph break: ${detail}${at ? place(at) : ''}`,
     ...codeFrame(record),
-    `  why:  ${explanation}${isLimitation(reason) ? ' tostatic could trace it, and does not yet.' : ''}`,
+    `  why:  ${explanation}${isLimitation(reason) ? ' This is a limitation of tostatic, not of your code.' : ''}`,
     `  hint: ${hint}`,
     ...(rewrite ? ['  without it:', ...rewrite.map((line) => `    ${line}`)] : []),
   ];

@@ -4,7 +4,7 @@ import { printValue } from '../../runtime/program/print.ts';
 /**
  * Prints a plan deterministically:
  *
- *   plan  = step* "hands out" values ["then frees" values] memory
+ *   plan  = step* "returns" values ["then frees" values] memory
  *   step  = [values "="] name operands ["in the memory of" value] ["frees" values]
  */
 export function printPlan(plan: Plan): string {
@@ -23,7 +23,7 @@ export function printPlan(plan: Plan): string {
   const atEnd = plan.freesAtEnd.length > 0 ? `, then frees ${list(plan.freesAtEnd)}` : '';
   return `${[
     ...lines,
-    `  hands out ${list(plan.outputs)}${atEnd}`,
+    `  returns ${list(plan.outputs)}${atEnd}`,
     `  peak ${peakBytes} bytes; stays: ${savedBytes} bytes saved, ${outputBytes} bytes of outputs`,
   ].join('\n')}\n`;
 }

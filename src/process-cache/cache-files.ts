@@ -44,7 +44,7 @@ export class CacheFiles {
       writeFileSync(unfinished, new DataWriter().file(header));
       renameSync(unfinished, path);
     } catch (error) {
-      this.#warn(`nothing can be kept in ${this.#folder}: ${String(error)}`);
+      this.#warn(`nothing can be cached in ${this.#folder}: ${String(error)}`);
       if (existsSync(unfinished)) rmSync(unfinished, { force: true });
     }
   }

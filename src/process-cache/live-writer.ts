@@ -142,7 +142,7 @@ export class LiveWriter {
       id = this.#objects.push(null) - 1;
       this.#objectIds.set(object, id);
       this.#objects[id] = this.#describe(object, name);
-    } else if (this.#objects[id] === null) return notKept('it refers to objects in a circle');
+    } else if (this.#objects[id] === null) return notKept('it refers to objects in a cycle');
     return id;
   }
 

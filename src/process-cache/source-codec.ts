@@ -39,7 +39,7 @@ const symbol: Codec<symbol> = {
   },
   read(field) {
     if (field.has('registered')) return Symbol.for(field.get('registered').string());
-    return byName.get(field.get('symbol').string()) ?? field.fail('a symbol of the language');
+    return byName.get(field.get('symbol').string()) ?? field.fail('a well-known symbol');
   },
 };
 

@@ -62,7 +62,7 @@ export function programToSave(fn: CompiledFunction): ProgramToSave {
     given:
       entries.length === 0
         ? 'a function that was not called yet'
-        : 'a function whose surroundings have changed since',
+        : 'a function whose outer variables have changed since',
     expected: 'a program for each kind of call that the file is to serve',
     remedy: 'call it once with each kind of arguments, then save it',
   });

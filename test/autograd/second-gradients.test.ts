@@ -107,7 +107,9 @@ describe('gradients of gradients equal central differences of the gradients', ()
       const y = bind1(opaque, [x]);
       const options = { gradOutputs: x, createGraph: true };
       expect(() => grad(y, x, options)).toThrow(AutogradError);
-      expect(() => grad(y, x, options)).toThrow('opaqueGrad: a gradient of a gradient that is not');
+      expect(() => grad(y, x, options)).toThrow(
+        'opaqueGrad: its gradient cannot be differentiated again',
+      );
       expect([...grad(y, x)[0]!.dataSync()]).toEqual([1]);
     });
   });

@@ -217,7 +217,7 @@ it('explain and trace ask a generator without end for some values', { timeout: 6
   const file = join(folder, 'generator.mjs');
   const explained = tostatic('explain', file).stdout;
   expect(explained).toMatch(/^f: 2 calls, [1-9]\d* traces?, [1-9]\d* subgraph/);
-  expect(explained).toContain('graph break: the generator hands out a value');
+  expect(explained).toContain('graph break: the generator yields a value');
   expect(tostatic('trace', file, '--dump', 'program').stdout).toContain('mulScalar');
 });
 

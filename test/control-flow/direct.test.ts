@@ -184,7 +184,7 @@ describe('errors', () => {
       /cond: a condition with several values[\s\S]*f32\[3,2\]/,
     ],
     ['no condition', nothing, ArgumentError, /cond: not a condition[\s\S]*string/],
-    ['no rows', empty, ArgumentError, /map: no rows to go through[\s\S]*f32\[0,2\]/],
+    ['no rows', empty, ArgumentError, /map: no rows to scan[\s\S]*f32\[0,2\]/],
   ])('%s, eagerly and captured alike', (_name, fn, type, message) => {
     for (const run of [fn, toStatic(fn), toStatic(fn, { capture: 'auto' })]) {
       expect(() => tidy(() => run(ones([3, 2])))).toThrow(type);

@@ -80,7 +80,7 @@ describe('a data set of samples', () => {
       return tensor([i]);
     });
     expect(failing).toThrow('sample 2');
-    expect(loop(async () => 1)).toThrow('samples that have to be waited for');
+    expect(loop(async () => 1)).toThrow('asynchronous samples in a synchronous loop');
     expect(allocated()).toBe(before);
   });
 

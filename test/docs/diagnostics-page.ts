@@ -11,7 +11,7 @@ export function diagnosticsPage(): string {
   const entries = Object.entries(breakReasons).map(([id, { explanation, hint }]) => {
     const reason = id as BreakReason;
     const limitation = isLimitation(reason);
-    const note = limitation ? ' tostatic could trace it, and does not yet.' : '';
+    const note = limitation ? ' This is a limitation of tostatic, not of your code.' : '';
     const other = hintForOneProgram(reason);
     const remedy = other === hint ? hint : `${hint} With \`fullGraph\`: ${other}`;
     return `## \`${id}\`\n\n${explanation}${note}\n\n**Expected:** ${expectedInstead(reason)}.\n\n**Remedy:** ${remedy}\n`;

@@ -376,7 +376,7 @@ function decisionsOf(run: Run, options: object): string[] {
   tidy(() => {
     f(tensor([1, 2]), { list: [1], map: new Map() });
   });
-  const [, text = ''] = f.explain().split('decisions on values of the program:\n');
+  const [, text = ''] = f.explain().split('decisions on graph values:\n');
   const lines = text.split('\n').filter((line) => /^ {2}[a-z]+( of \w+\(\))? at \S+: /.test(line));
   return lines.map((line) =>
     line

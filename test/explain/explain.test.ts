@@ -49,7 +49,7 @@ describe('explain/explain', () => {
     };
     const f = toStatic(decides, { capture: 'auto' });
     f(ones([2]));
-    const [, text = ''] = f.explain().split('decisions on values of the program:\n');
+    const [, text = ''] = f.explain().split('decisions on graph values:\n');
     const lines = text.split('\n').map((line) => line.replace(/\/\S*\//g, ''));
     const expected = [
       /^ {2}check at explain\.test\.ts:37:\d+: an assert: one branch only throws$/,
@@ -191,7 +191,7 @@ describe('explain/log', () => {
       return y;
     });
     f(ones([4]));
-    expect(f.explain()).toContain('  plan:   the first (ready() makes the final)\n');
+    expect(f.explain()).toContain('  plan:   preliminary (ready() makes the final one)\n');
     await f.ready();
     expect(f.explain()).not.toContain('plan:   the first');
   });

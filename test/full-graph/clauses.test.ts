@@ -306,6 +306,6 @@ describe('full-graph/clauses', () => {
       .flatMap(({ stages }) => stages!.traced.ops.map(({ op }) => op.name));
     expect(names).not.toContain('cond');
     expect(names).not.toContain('while');
-    expect(graph.explain()).not.toContain('decisions on values of the program');
+    expect(graph.explain()).not.toContain('decisions on graph values');
   });
 });

@@ -298,7 +298,7 @@ describe('what a tensor of such a shape refuses', () => {
     [
       'tensors of several shapes',
       (all: Tensor) => all.split(2, 0)[0]!,
-      /another number of tensors/,
+      /a different number of tensors/,
     ],
     [
       'writes to its rows',

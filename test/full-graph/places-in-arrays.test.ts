@@ -65,7 +65,7 @@ describe('places of arrays that a run decides', () => {
       return sum;
     };
     expect(() => toStatic(fn, { fullGraph: true })(tensor([2]))).toThrow(
-      /a loop goes over an array that has one of several lengths/,
+      /a loop iterates over an array whose length depends on the path/,
     );
     const graph = toStatic(fn, { capture: 'auto' });
     for (const n of [2, 0, 3]) {

@@ -252,7 +252,7 @@ describe('inputSpec', () => {
       const before = captured.stats().translations;
       const error = errorOf(body);
       expect(error).toBeInstanceOf(type);
-      expect(error.message.split('\n')[0]).toBe(`${path} is not what its inputSpec says`);
+      expect(error.message.split('\n')[0]).toBe(`${path} doesn't match its inputSpec`);
       expect(error).toMatchObject({ given, expected });
       expect(error.at?.file).toMatch(/input-spec\.test\.ts$/);
       expect(error.at?.line).toBeGreaterThan(20);
@@ -297,7 +297,7 @@ describe('inputSpec', () => {
       tidy(() => expect([...bound(zeros([n]).add(1)).dataSync()]).toEqual(new Array(n).fill(3)));
     }
     expect(bound.stats().translations).toBe(1);
-    expect(() => bound(zeros([2, 2]))).toThrow(/argument 0 is not/);
+    expect(() => bound(zeros([2, 2]))).toThrow(/argument 0 doesn't match/);
   });
 });
 

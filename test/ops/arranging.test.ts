@@ -178,7 +178,7 @@ describe('mistakes say what was given and what to do', () => {
     'reflection too wide': [() => pad(float(3), [3, 0], 'reflect'), 'pad: the amounts', '[3,0]'],
     'padding cut too much': [() => pad(float(3), [-2, -2]), 'pad: the amounts', '[-2,-2]'],
     'k too large': [() => float(3).topk(4), 'topk: more values than there are', 'k 4'],
-    'steps that never arrive': [() => arange(0, 3, -1), 'arange: the steps never', 'by -1'],
+    'steps that never arrive': [() => arange(0, 3, -1), 'arange: the step never', 'by -1'],
     'float indices': [
       () => float(3).gather(0, float(3)),
       'gather: indices must be integers',

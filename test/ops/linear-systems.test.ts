@@ -189,14 +189,14 @@ const indefinite = () => flat([1, 2, 2, 1], 2, 2);
 const mixed = () => flat([1, 0, 0, 1, 1, 2, 2, 4], 2, 2, 2);
 
 const mistakes: Readonly<Record<string, readonly [run: () => unknown, what: string]>> = {
-  'inverse of a vector': [() => f(3).inverse(), 'ShapeError: inverse: no square matrices'],
-  'inverse of a wide matrix': [() => f(2, 3).inverse(), 'ShapeError: inverse: no square'],
+  'inverse of a vector': [() => f(3).inverse(), 'ShapeError: inverse: not square matrices'],
+  'inverse of a wide matrix': [() => f(2, 3).inverse(), 'ShapeError: inverse: not square'],
   'inverse of a singular matrix': [
     () => mixed().inverse(),
     'ArgumentError: inverse: a matrix is singular\n  given:    f32[2,2,2]; matrix 1 of 2',
   ],
   'inverse of an array': [() => ours.inverse([[1]] as never), 'ArgumentError: inverse'],
-  'solve of a wide matrix': [() => ours.solve(f(2, 3), f(2, 1)), 'ShapeError: solve: no square'],
+  'solve of a wide matrix': [() => ours.solve(f(2, 3), f(2, 1)), 'ShapeError: solve: not square'],
   'solve of a scalar': [() => ours.solve(f(2, 2), f()), 'ShapeError: solve'],
   'solve of other rows': [() => ours.solve(f(2, 2), f(3, 1)), 'ShapeError: solve: the right'],
   'solve of other batches': [() => ours.solve(f(2, 2, 2), f(3, 2, 1)), 'ShapeError: solve'],

@@ -123,7 +123,7 @@ describe('what a damaged file says', () => {
       /frees\[0\]/,
     );
     expect(await tryLoad(new TextEncoder().encode('{"not": "ours"}'.padEnd(64)))).toMatch(
-      /not a file of tostatic/,
+      /not a tostatic file/,
     );
   });
 

@@ -161,7 +161,7 @@ describe('what a file can not hold', () => {
     const f = toStatic((x: Tensor) => (box.mode === 'a' ? x.mul(2) : x), { fullGraph: true });
     tidy(() => void f(ones([2])));
     box.mode = 'b';
-    await expect(save(f)).rejects.toThrow(/nothing is compiled[\s\S]*surroundings have changed/);
+    await expect(save(f)).rejects.toThrow(/nothing is compiled[\s\S]*outer variables have changed/);
   });
 
   it('a method that is saved without its object', async () => {
@@ -183,7 +183,7 @@ describe('what a file can not hold', () => {
     const f = toStatic(fn, { fullGraph: true });
     for (const rows of [1, 3]) tidy(() => void f(ones([rows, 2])));
     model.layer = null;
-    await expect(save(f)).rejects.toThrow(/nothing is compiled[\s\S]*surroundings have changed/);
+    await expect(save(f)).rejects.toThrow(/nothing is compiled[\s\S]*outer variables have changed/);
     tidy(() => void f(ones([1, 2])));
     const loaded = (await load(await save(f))) as LoadedProgram;
     expect((loaded(ones([1, 2])) as Tensor).toArraySync()).toEqual([[2, 2]]);

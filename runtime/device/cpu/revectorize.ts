@@ -69,7 +69,7 @@ function expectEngine(): (...options: string[]) => void {
   const isNode = versions !== undefined && !('bun' in versions) && !('deno' in versions);
   if (!isNode || version < leastVersion || arch !== 'x64' || !hasSimd) {
     throw new DeviceError({
-      what: 'init: vectors of 256 bits are not known to work here',
+      what: 'init: 256-bit vectors are not supported here',
       given: isNode ? `Node ${versions.node} on ${arch}` : 'an engine that is not Node',
       expected: 'Node 24 or later on x64',
       remedy: 'leave out revectorize: results are the same without it',
@@ -144,7 +144,7 @@ function expectGain(product: () => void): void {
   const gain = least.narrow / least.wide;
   if (gain >= leastGain) return;
   throw new DeviceError({
-    what: 'init: the processor has no vectors of 256 bits',
+    what: 'init: the processor has no 256-bit vectors',
     given: `a product that takes ${least.wide.toFixed(2)} ms with them, ${least.narrow.toFixed(2)} without`,
     expected: `at least ${leastGain} times as fast`,
     remedy: 'leave out revectorize: results are the same without it',
@@ -153,7 +153,7 @@ function expectGain(product: () => void): void {
 
 function differs(kernel: string): DeviceError {
   return new DeviceError({
-    what: 'init: vectors of 256 bits change results here',
+    what: 'init: 256-bit vectors change results here',
     given: `the kernel ${kernel}, whose bits differ`,
     expected: 'the same bits as without them',
     remedy: 'leave out revectorize, and report it with the versions of Node and the processor',

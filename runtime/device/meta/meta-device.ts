@@ -79,7 +79,7 @@ class MetaDevice implements Device {
   downloadSync({ dtype, shape }: TensorMeta): TypedArray {
     if (!this.#answers || sizeOf(shape) !== 1) return noData();
     const answer = this.#answers.next();
-    if (answer.done) return noData('give an answer for every read that the body makes');
+    if (answer.done) return noData('provide a value for every read in the body');
     const data = newTypedArray(dtype, 1);
     data[0] = Number(answer.value);
     return data;

@@ -71,7 +71,7 @@ export function loadInto(own: StateDict, state: StateDict, options: LoadOptions)
   const wrong = names.filter((name) => !sameShape(own[name]!.shape, given[name]!.shape));
   if (wrong.length > 0) {
     throw new ShapeError({
-      what: 'loadStateDict: other shapes',
+      what: 'loadStateDict: the shapes differ',
       given: wrong.map((name) => `${name} ${formatSpec(given[name]!)}`).join(', '),
       expected: wrong.map((name) => `${name} ${formatSpec(own[name]!)}`).join(', '),
       remedy: 'build the module with the sizes that the state was saved with',

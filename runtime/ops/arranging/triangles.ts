@@ -21,7 +21,7 @@ function triangle(name: string, x: Tensor, offset: number, kept: Compare): Tenso
   expectNumber(name, 'offset', offset);
   if (x.rank < 2) {
     throw new ShapeError({
-      what: `${name}: no matrix`,
+      what: `${name}: not a matrix`,
       given: formatSpec(x),
       expected: 'at least two dimensions',
       remedy: 'unsqueeze() the tensor first',

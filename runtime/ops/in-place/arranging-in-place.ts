@@ -24,7 +24,7 @@ function over(x: Tensor, result: () => Tensor): Tensor {
 export function fillDiagonal_(x: Tensor, value: number): Tensor {
   if (x.rank !== 2) {
     throw new ShapeError({
-      what: 'fillDiagonal_: no matrix',
+      what: 'fillDiagonal_: not a matrix',
       given: formatSpec(x),
       expected: 'two dimensions',
       remedy: 'write to a view: diagonal(x, offset, dim1, dim2).fill_(value)',

@@ -7,7 +7,7 @@ import { dtypes } from '../../spec/dtype.ts';
 function expectSquare(name: string, x: TensorMeta): void {
   if (x.shape.length >= 2 && x.shape.at(-1) === x.shape.at(-2)) return;
   throw new ShapeError({
-    what: `${name}: no square matrices`,
+    what: `${name}: not square matrices`,
     given: formatSpec(x),
     expected: '[…, n, n]',
     remedy:

@@ -143,7 +143,7 @@ export function crossEntropy(
   expectReduction('crossEntropy', options.reduction ?? 'mean');
   if (!(isAtMost(0, labelSmoothing) && isAtMost(labelSmoothing, 1))) {
     throw new ArgumentError({
-      what: 'crossEntropy: not a share of the target',
+      what: 'crossEntropy: labelSmoothing out of range',
       given: `labelSmoothing ${labelSmoothing}`,
       expected: 'a number from 0 to 1',
       remedy: '0.1 is usual',

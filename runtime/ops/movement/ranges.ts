@@ -59,7 +59,7 @@ export function arange(first: number, ...rest: readonly (RangeArgument | undefin
   const count = Math.ceil(quotient(difference(to, from), by));
   if (equals(by, 0) || !Number.isFinite(count) || count < 0) {
     throw new ArgumentError({
-      what: 'arange: the steps never arrive',
+      what: 'arange: the step never reaches the end',
       given: `from ${from} to ${to} by ${by}`,
       expected: 'finite bounds, and a step that leads from the first to the second',
       remedy: 'check the sign of the step',

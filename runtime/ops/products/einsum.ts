@@ -28,7 +28,7 @@ function refuse(equation: string, given: string): ArgumentError {
     what: 'einsum: the equation does not fit the tensors',
     given: `'${equation}', ${given}`,
     expected:
-      "letters for each dimension, terms with ',' between them, and perhaps '->' and the result",
+      "letters for each dimension, terms with ',' between them, and optionally '->' and the result",
     remedy: "for example einsum('bij,bjk->bik', [a, b]); '...' stands for the other dimensions",
   });
 }
@@ -184,7 +184,7 @@ function contracted(a: Term, b: Term, wanted: ReadonlySet<Label>): Term {
  */
 export function einsum(equation: string, tensors: readonly Tensor[]): Tensor {
   expectTensorList('einsum', tensors);
-  if (typeof equation !== 'string') throw refuse(String(equation), 'which is no text');
+  if (typeof equation !== 'string') throw refuse(String(equation), 'which is not a string');
   const [inputs = '', output, ...more] = equation.replaceAll(' ', '').split('->');
   const texts = inputs.split(',');
   if (more.length > 0 || texts.length !== tensors.length) {

@@ -201,7 +201,7 @@ export function cross(a: Tensor, b: Tensor, dim: number | null = null): Tensor {
     const at = dim === null ? x.shape.indexOf(3) : normalizeDim(dim, x.rank, 'cross');
     if (x.shape[at] !== 3) {
       throw new ArgumentError({
-        what: 'cross: no vectors of three entries',
+        what: 'cross: not vectors of three entries',
         given: `${formatSpec(a)} and ${formatSpec(b)}, dimension ${dim}`,
         expected: 'a dimension of size 3',
         remedy: 'pass the dimension that holds the vectors',

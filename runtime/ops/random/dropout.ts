@@ -32,7 +32,7 @@ function expectPart(name: string, x: Tensor, p: number, training: boolean): void
     what: `${name}: not a probability`,
     given: `p = ${p}`,
     expected: 'a number from 0 to 1',
-    remedy: 'pass the part that is zeroed, such as 0.1',
+    remedy: 'pass the fraction to zero, such as 0.1',
   });
 }
 

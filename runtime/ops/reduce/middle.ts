@@ -101,10 +101,10 @@ export function quantile(x: Tensor, q: number, dim?: number, keepDim = false): T
   expectFlag('quantile', 'keepDim', keepDim);
   if (!(isAtMost(0, q) && isAtMost(q, 1))) {
     throw new ArgumentError({
-      what: 'quantile: not a share',
+      what: 'quantile: not a number from 0 to 1',
       given: String(q),
       expected: 'a number from 0 to 1',
-      remedy: 'percent are divided by 100',
+      remedy: 'divide percentages by 100',
     });
   }
   if (anyHalf(x)) return roundedOnce([x], (own) => quantile(own, q, dim, keepDim));

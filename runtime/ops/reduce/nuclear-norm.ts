@@ -38,7 +38,7 @@ export const nuclearNormOp = defineOp({
 /** Rejects second-order gradients: treating U·Vᵀ as constant would be wrong, because it depends on the matrix. */
 function refuseSecond(): never {
   throw new AutogradError({
-    what: 'nuclearNorm: a gradient of a gradient that is not known',
+    what: 'nuclearNorm: its gradient cannot be differentiated again',
     given: 'a backward with createGraph',
     expected: 'ops whose gradients can be differentiated again',
     remedy: 'leave createGraph out, or use another norm',

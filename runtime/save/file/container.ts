@@ -67,7 +67,7 @@ export function parseFile(bytes: Uint8Array): ParsedFile {
   const text = (from: number, to: number) => new TextDecoder().decode(bytes.subarray(from, to));
   if (bytes.length < fixedBytes || text(0, 8) !== magic) {
     throw new DataError({
-      what: 'load: not a file of tostatic',
+      what: 'load: not a tostatic file',
       given: `${bytes.length} bytes that don't begin with "${magic}"`,
       expected: 'a file that save() has made',
       remedy: 'check the path',
@@ -77,7 +77,7 @@ export function parseFile(bytes: Uint8Array): ParsedFile {
   const found = view.getUint32(8, true);
   if (found !== version) {
     throw new DataError({
-      what: 'load: a file of another version',
+      what: 'load: the file has another version',
       given: `version ${found}`,
       expected: `version ${version}`,
       remedy: 'load it with the version of tostatic that saved it, or save it again',

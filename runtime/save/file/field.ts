@@ -8,7 +8,7 @@ export function badFile(
   cause?: unknown,
 ): DataError {
   return new DataError({
-    what: `load: the file is damaged or not one of tostatic's, at ${where}`,
+    what: `load: the file is damaged or not a tostatic file, at ${where}`,
     given,
     expected,
     remedy: 'save it again, or get another copy of the file',

@@ -54,7 +54,7 @@ export function captureLive(
   const objectId = session.remote(fn);
   const { internal } = session.properties(objectId);
   const at = valueNamed(internal, '[[FunctionLocation]]')?.value as Location | undefined;
-  if (!at) return refuse('native', `${fn.name || 'The function'} has no place in a script.`);
+  if (!at) return refuse('native', `${fn.name || 'The function'} has no location in a script.`);
   const script = knownScript(at.scriptId) ?? newScript(session, fn, at.scriptId, internal);
   if (isRefusal(script)) return script;
   const facts = findFunction(script, at, isClass(fn));

@@ -98,7 +98,7 @@ export function parsePrinted(printed: string): Printed | CaptureRefusal {
     if (facts) return { facts, text, before: before.length };
     return refuse('no-source', 'The class prints without a constructor; give it one.');
   }
-  return refusal ?? refuse('no-source', 'The function prints as nothing that can be read back.');
+  return refusal ?? refuse('no-source', 'The printed text of the function cannot be parsed.');
 }
 
 export const isNativeText = (printed: string): boolean =>

@@ -63,7 +63,10 @@ export function probeEntry(
   };
   const call = callThatStops(fn, facts);
   if (call === undefined) {
-    return refuse('entry-missed', 'A frozen class with fields can only be taken by running it.');
+    return refuse(
+      'entry-missed',
+      'A frozen class with fields cannot be captured without running it.',
+    );
   }
   session.handover.run = () => {
     isEntered = true;

@@ -19,9 +19,9 @@ import { undefinedVariable, type Variable } from '../variables/variable.ts';
  * backward (`recomputeCheckpoints`).
  */
 export function traceCheckpoint(t: Tracer, [body, ...inputs]: readonly Variable[]): Variable {
-  if (!body) throw new GraphBreak('throw', 'checkpoint() of nothing');
+  if (!body) throw new GraphBreak('throw', 'checkpoint() without arguments');
   if (!inputs.every(({ kind }) => kind === 'tensor' || kind === 'constant')) {
-    throw new GraphBreak('framework-call', 'checkpoint() of more than tensors');
+    throw new GraphBreak('framework-call', 'checkpoint() with arguments other than tensors');
   }
   return t.attempt(() => {
     const { builder, effects } = t;

@@ -34,7 +34,9 @@ export function traceSaveForBackward(
   receiver: Variable,
   args: readonly Variable[],
 ): Variable {
-  const tensors = args.map((arg) => tensorOf(t, arg, 'saveForBackward() of no tensor'));
+  const tensors = args.map((arg) =>
+    tensorOf(t, arg, 'saveForBackward() of something other than a tensor'),
+  );
   t.journal.keepMap(t.autograd.saved);
   t.autograd.saved.set(receiver, tensors);
   return undefinedVariable;

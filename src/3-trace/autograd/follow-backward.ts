@@ -52,7 +52,7 @@ type OnFreed = (nodes: readonly GradNode[]) => void;
  */
 export function watchFreed(t: Tracer): OnFreed {
   if (!t.isInRegion) return () => {};
-  const site = siteOf(t, 'a branch or loop uses a graph up that is left to the caller');
+  const site = siteOf(t, 'a branch or loop frees a graph that the caller may still use');
   return (nodes) => {
     for (const node of nodes) t.autograd.watched.set(node, site);
   };
@@ -63,7 +63,7 @@ function expectNotFreed(t: Tracer, roots: readonly Tensor[]): void {
   if (!roots.some((root) => mayBeFreedBelow(root, t.builder))) return;
   throw new GraphBreak(
     'branch-gradient',
-    'backward() of a graph that a branch or loop may have used up',
+    'backward() of a graph that a branch or loop may have freed',
   );
 }
 

@@ -21,7 +21,7 @@ export function traceGrad(t: Tracer, args: readonly Variable[]): Variable {
 }
 
 function gradInTrace(t: Tracer, [outputs, inputs, options]: readonly Variable[]): Variable {
-  if (!outputs || !inputs) throw new GraphBreak('throw', 'grad() of nothing');
+  if (!outputs || !inputs) throw new GraphBreak('throw', 'grad() without arguments');
   const flags = flagsOf(
     t,
     'grad',

@@ -38,7 +38,7 @@ export function traceRegisterHook(
   [hook]: readonly Variable[],
 ): Variable {
   if (!hook || !isCallable(specialized(hook)))
-    throw new GraphBreak('throw', 'registerHook() of nothing');
+    throw new GraphBreak('throw', 'registerHook() without a function');
   const { tensor } = inside(t, receiver, 'registerHook');
   const site = siteOf(t, 'a hook is called after the graph has ended');
   const handle = asEagerly(() =>

@@ -34,7 +34,7 @@ export function traceRequiresGrad(t: Tracer, of: Variable, [given]: readonly Var
   const receiver = expectTensor(of, 'requiresGrad_');
   const asked = given ? constantOf(t, given) : undefined;
   if (asked !== undefined && typeof asked !== 'boolean') {
-    throw new GraphBreak('throw', 'requiresGrad_() of no boolean');
+    throw new GraphBreak('throw', 'requiresGrad_() with an argument that is not a boolean');
   }
   const value = asked ?? true;
   const tensor = t.use(receiver);

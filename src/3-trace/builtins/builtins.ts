@@ -87,8 +87,8 @@ function ofPrimitives(
   const text = textCall(t, fn, receiver, args);
   if (text) return text;
   for (const given of [receiver, ...args]) {
-    if (given.kind === 'scalar') throw numberNeeded(given, `is given to ${fn.name}()`);
-    if (given.kind === 'text') throw textBreak(given, `is given to ${fn.name}()`);
+    if (given.kind === 'scalar') throw numberNeeded(given, `is passed to ${fn.name}()`);
+    if (given.kind === 'text') throw textBreak(given, `is passed to ${fn.name}()`);
   }
   const self = isPrimitiveVariable(receiver) ? constantOf(t, receiver) : undefined;
   const values = args.map((arg) => constantOf(t, arg));

@@ -163,7 +163,7 @@ export function enterConstructor(
 ): Variable | undefined {
   if (errorTypes.has(type.value)) {
     if (newTarget.kind === 'class') {
-      throw new GraphBreak('constructor', 'an error of a class that is made here');
+      throw new GraphBreak('constructor', 'an error of a class that captured code creates');
     }
     const { prototype } = newInstance(t, newTarget);
     return {
@@ -175,7 +175,7 @@ export function enterConstructor(
   if (container) return container;
   const refused = (why: string) =>
     new GraphBreak('constructor', `new ${type.value.name || 'a class'}(): ${why}`);
-  if (isNotToStatic(type.value)) throw refused('it is not to be captured');
+  if (isNotToStatic(type.value)) throw refused('it is excluded from capture');
   if (t.control.plans.isConstructedNatively(type.value)) {
     throw refused('its instance leaves the graph, and only the class can add private elements');
   }

@@ -91,7 +91,7 @@ export function getDescriptor(t: Tracer, given: Variable, key: Key): Variable {
   const text = constantOf(t, askOuter(t, object, 'attributes', key)) as string | undefined;
   if (text === undefined) return undefinedVariable;
   const { isData, ...attributes } = JSON.parse(text) as Attributes & { readonly isData: boolean };
-  if (!isData) throw new GraphBreak('native-call', 'the functions of an accessor are asked for');
+  if (!isData) throw new GraphBreak('native-call', 'the functions of an accessor are read');
   return describe(t, attributes, readKey(t, object, key));
 }
 

@@ -59,7 +59,7 @@ export function trialsOf(
   }
   if (!isOneLength(trials)) {
     if (!traced.stream && elementOf(trials)) return [first, ...others];
-    throw refused('returns another number of tensors for other sizes');
+    throw refused('returns a different number of tensors for other sizes');
   }
   // Results of another rank belong to special sizes, as with `squeeze` and size 1.
   return [first, ...others.filter(({ tried }) => formOf(tried) === formOf(first.tried))];

@@ -72,7 +72,7 @@ function parentOf(t: Tracer, given: Variable): NonNullable<ClassVariable['parent
   if (!isClass)
     throw new GraphBreak(
       'unsupported-value',
-      'a class extends a built-in one, or what is no class',
+      'a class extends a built-in class or a value that is not a class',
     );
   guardIdentity(t, parent);
   return parent;

@@ -21,7 +21,7 @@ export function stepDelegate(
   { dst, src }: InstructionOf<'yield'>,
 ): Variable | undefined {
   if (t.control.plans.breaksAt(frame.closure.code, frame.pc)) {
-    throw new GraphBreak('unsupported-value', 'a generator hands out what another one yields');
+    throw new GraphBreak('unsupported-value', 'a generator delegates to another one');
   }
   return t.attempt(() => {
     const { pc, delegate } = frame;

@@ -99,7 +99,7 @@ function step(tracer: Tracer): { readonly value: Variable } | undefined {
   if (instruction.op === 'return') return { value: get(frame, instruction.src) };
   const isCaptured = tracer.frames.length === 1;
   if (instruction.op === 'yield' && isCaptured) {
-    throw new GraphBreak('yield', 'the generator hands out a value');
+    throw new GraphBreak('yield', 'the generator yields a value');
   }
   if (instruction.op === 'generatorStart') return { value: startGenerator(frame) };
   if (instruction.op === 'yield' && instruction.mode === 'yield') {

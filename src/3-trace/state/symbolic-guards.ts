@@ -44,7 +44,7 @@ export function expectNoCall(t: Tracer, expr: NumberExpr): void {
   if (t.control.policy !== 'functions') t.control.plans.computeAt(sites);
   // Without a preceding op, the break costs no graph.
   const reason = t.builder.opCount === 0 ? 'host-value' : 'changing-call';
-  throw new GraphBreak(reason, 'a number that is another one in each run');
+  throw new GraphBreak(reason, 'a number that differs in each run');
 }
 
 /** Returns whether the number is positive for all sizes within the bounds. */

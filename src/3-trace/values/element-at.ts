@@ -73,5 +73,5 @@ const outside = known('outside');
 function expectArray(t: Tracer, base: Variable, index: DeviceScalar) {
   const array = asArray(t, base);
   if (array) return array;
-  throw numberNeeded(index, 'is the key of something else than an array');
+  throw numberNeeded(index, 'is the key of something other than an array');
 }

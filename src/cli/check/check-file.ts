@@ -54,7 +54,7 @@ export async function checkFile(file: string, options: CheckOptions): Promise<vo
   process.stdout.write(
     written
       ? `\n${written} still shows it\n`
-      : '\nnot cut down: the module alone, as the engine has it, does not show it\n',
+      : '\nnot reduced: the module alone does not reproduce it\n',
   );
 }
 

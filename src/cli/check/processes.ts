@@ -31,7 +31,7 @@ export async function seeMode(request: ModeRequest): Promise<Seen> {
   await once(child, 'close');
   return report
     ? { report, lines }
-    : { ended: errors.trim() || 'the process ended without a word' };
+    : { ended: errors.trim() || 'the process ended without output' };
 }
 
 export interface ModeDifference {

@@ -84,7 +84,7 @@ export async function compareFile(file: string, options: CompareOptions): Promis
     process.stdout.write(`${group}\n${printTable(waysTable(members, baseline), columns)}\n\n`);
   }
   if (curve.length > 0) process.stdout.write(`curve\n${printTable(curveTable(curve))}\n\n`);
-  for (const problem of problems) process.stdout.write(`not as promised: ${problem}\n`);
+  for (const problem of problems) process.stdout.write(`failed: ${problem}\n`);
   if (options.json)
     writeOutput(options.json, `${JSON.stringify({ file, results, curve, problems })}\n`);
   if (options.html) {

@@ -39,7 +39,7 @@ export function scalePlan(
   for (const { text, matches } of hints) {
     if (inputs.some((input) => matches(input.name))) continue;
     throw new ArgumentError({
-      what: 'scale: a shard hint for no tensor',
+      what: 'scale: a shard hint matches no tensor',
       given: text,
       expected: `one of ${inputs.map((input) => input.name).join(', ')}`,
       remedy: 'use * for any text: --shard "*.weight=model"',

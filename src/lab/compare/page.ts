@@ -81,7 +81,7 @@ function summaryOf(
   baseline: VariantResult | undefined,
   problems: readonly string[],
 ): string {
-  if (problems.length > 0) return `Not as promised: ${problems.join('; ')}.`;
+  if (problems.length > 0) return `Failed: ${problems.join('; ')}.`;
   const full = results.find(({ name }) => name === 'full');
   if (!baseline || !full) return 'Predicted and measured bytes are equal, and nothing leaks.';
   const share = ((100 * full.peakAllocated) / baseline.peakAllocated).toFixed(1);

@@ -64,7 +64,7 @@ const cases: Record<Exclude<BreakReason, Elsewhere>, Case | readonly Case[]> = {
   'not-captured': { run: (x) => wrapped(x), says: /wrapped\(\) is not captured: .*Proxy/s },
   'framework-call': {
     run: (x) => checkpoint((y: { x: Tensor }) => y.x, { x } as never),
-    says: /checkpoint\(\) of more than tensors/,
+    says: /checkpoint\(\) with arguments other than tensors/,
   },
   constructor: {
     run: (x) => x.mul(Number(new Number(2))),
@@ -103,7 +103,7 @@ const cases: Record<Exclude<BreakReason, Elsewhere>, Case | readonly Case[]> = {
       class Pair extends Float32Array {}
       return x.mul(new Pair(2).length);
     },
-    says: /a class extends a built-in one/,
+    says: /a class extends a built-in class/,
   },
   'unsupported-iterable': {
     run: (x) => {
@@ -179,7 +179,7 @@ const cases: Record<Exclude<BreakReason, Elsewhere>, Case | readonly Case[]> = {
     {
       name: 'by a function of the host',
       run: (x) => 'abc'.padEnd(sum(x)),
-      says: /is given to padEnd\(\)/,
+      says: /is passed to padEnd\(\)/,
     },
   ],
   'number-as-text': {
@@ -241,7 +241,7 @@ const cases: Record<Exclude<BreakReason, Elsewhere>, Case | readonly Case[]> = {
     run: function* (x) {
       yield x.mul(2);
     },
-    says: /the generator hands out a value/,
+    says: /the generator yields a value/,
   },
   'call-depth': {
     run: (x) => {
@@ -269,7 +269,7 @@ const cases: Record<Exclude<BreakReason, Elsewhere>, Case | readonly Case[]> = {
       says: RegExp(`condition of the loop at ${place} is a tensor, which is always true: read its`),
     },
   ],
-  'not-to-static': { run: (x) => unmarked(x), says: /unmarked\(\) is not to be captured/ },
+  'not-to-static': { run: (x) => unmarked(x), says: /unmarked\(\) is excluded from capture/ },
   'ignored-module': { run: (x) => ignored(x), says: /ignored\(\) is in .*ignored\.ts/ },
   forced: {
     run: (x) => {

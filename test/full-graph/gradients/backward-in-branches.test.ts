@@ -81,7 +81,7 @@ it('a graph that a branch may have used up is left to eager execution', () => {
   for (const turns of [1, 2]) expect(outcome(broken, turns)).toEqual(outcome(again, turns));
   const whole = toStatic(again, { fullGraph: true });
   expect(() => tidy(() => whole(tensor([1]), tensor([2]).requiresGrad_(), tensor(1)))).toThrow(
-    /uses a graph up that is left to the caller/,
+    /frees a graph that the caller may still use/,
   );
 });
 

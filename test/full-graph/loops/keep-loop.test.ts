@@ -19,7 +19,7 @@ const countOps = (ops: readonly ProgramOp[]): number =>
     return regions.reduce((inner, { program }) => inner + countOps(program.ops), sum + 1);
   }, 0);
 const decisions = ({ graph }: Checked) =>
-  graph.explain().split('decisions on values of the program:\n')[1]!.split('\n\n')[0]!;
+  graph.explain().split('decisions on graph values:\n')[1]!.split('\n\n')[0]!;
 
 describe('keepLoop()', () => {
   it('keeps the loop around the call, and no other', () => {

@@ -167,7 +167,7 @@ describe('text that is asked inside the program', () => {
       /is an operand of ===/,
     ],
     ['a number of it', (x: Tensor) => +sum(x).toFixed(1), /is needed inside/],
-    ['text at a number', (x: Tensor) => 'abc'.charAt(sum(x)), /is given to charAt\(\)/],
+    ['text at a number', (x: Tensor) => 'abc'.charAt(sum(x)), /is passed to charAt\(\)/],
   ] as const)('%s', (_name, f, says) => {
     const graph = toStatic(f as (x: Tensor) => unknown, { fullGraph: true });
     expect(() => tidy(() => graph(x(1, 2)))).toThrow(says);

@@ -22,7 +22,7 @@ export interface GradientCase {
   /** The inputs are spread over this range: away from poles and kinks. [-1, 1] when left out. */
   readonly range?: readonly [low: number, high: number];
   readonly run: (...inputs: Tensor[]) => Tensor;
-  /** Its gradient can't be differentiated again, and says so. */
+  /** Its gradient cannot be differentiated again, and says so. */
   readonly once?: boolean;
 }
 

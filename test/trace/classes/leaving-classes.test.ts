@@ -73,7 +73,7 @@ describe('what leaves the graph', () => {
       const { by } = Made.prototype;
       return [by(x), by.name, by.length];
     },
-    'an error of a class that is made here': (x) => {
+    'an error of a class that captured code creates': (x) => {
       class Refused extends Error {
         code = 3;
       }

@@ -99,7 +99,9 @@ export class ThreadPool {
 
   #noteEnd(thread: number, cause: unknown): void {
     const why = cause instanceof Error ? cause.message : (cause ?? 'another thread ended it');
-    console.warn(`tostatic: thread ${thread} of the CPU device is gone (${why}); the others go on`);
+    console.warn(
+      `tostatic: thread ${thread} of the CPU device is gone (${why}); the others continue`,
+    );
   }
 }
 

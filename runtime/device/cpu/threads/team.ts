@@ -211,7 +211,7 @@ export class Team {
 
 function lost(given: string): DeviceError {
   return new DeviceError({
-    what: 'cpu: a thread was lost in the middle of a kernel, whose results are not complete',
+    what: 'cpu: a thread was lost in the middle of a kernel, whose results are incomplete',
     given,
     expected: 'threads that live as long as the program',
     remedy:

@@ -29,7 +29,7 @@ export function runError(op: string, cause: unknown): DeviceError {
   return new DeviceError({
     what: `${op}: the GPU failed`,
     given: messageOf(cause),
-    expected: 'a device that is there and has memory left',
+    expected: 'an available device with free memory',
     remedy:
       "use smaller tensors, call await shutdown('gpu') and init('gpu') again, or stay on the CPU",
     cause,
@@ -73,7 +73,7 @@ export function noMemory(
   return new OutOfMemoryError({
     what: `${op || 'gpu'}: out of memory on the GPU`,
     given: `a buffer of ${bytes} bytes, which the GPU could not make: ${firstLine(messageOf(cause))}`,
-    expected: 'as much memory as is left on the GPU',
+    expected: 'at most the free memory of the GPU',
     remedy:
       'use a smaller batch, dispose of tensors or work inside tidy(), or move tensors to the CPU device',
     at,

@@ -75,6 +75,6 @@ function noWebGl(): DeviceError {
       ? 'no webgl2 context, or one without EXT_color_buffer_float'
       : 'a process without a canvas',
     expected: 'a page, or a worker of one, in a browser with WebGL2',
-    remedy: 'stay on the CPU device; in Node, WebGPU is there with the package webgpu',
+    remedy: 'stay on the CPU device; in Node, the package webgpu provides WebGPU',
   });
 }

@@ -98,7 +98,7 @@ function collect(t: Tracer, form: ListTreeSpec, given: Variable, found: Tensor[]
   const value = specialized(given);
   const isMissing = value === absent || value === undefinedVariable;
   if (isMissing && form.kind !== 'same') {
-    throw new GraphBreak('throw', 'an array that grows gets an element that is missing');
+    throw new GraphBreak('throw', 'an array that grows gets an element that may be missing');
   }
   switch (form.kind) {
     case 'leaf': {

@@ -215,7 +215,7 @@ export function unlistable(given: Variable): GraphBreak {
   const what = culprit(resolved(given), '');
   return new GraphBreak(
     'unbacked-list',
-    `an array that grows in a loop of the program holds something else than tensors, numbers, and arrays and objects of them${what}`,
+    `an array that grows in a loop of the program holds something other than tensors, numbers, and arrays and objects of them${what}`,
   );
 }
 

@@ -212,7 +212,8 @@ function traceSeed(
     return undefinedVariable;
   }
   const constant = constantOf(t, value);
-  if (!Number.isFinite(constant)) throw new GraphBreak('throw', 'seed() of no finite number');
+  if (!Number.isFinite(constant))
+    throw new GraphBreak('throw', 'seed() with an argument that is not a finite number');
   t.random.seed({ kind: 'constant', value: constant as number });
   return undefinedVariable;
 }
@@ -226,7 +227,8 @@ function traceKeep(
   _receiver: Variable,
   [tensor = undefinedVariable]: readonly Variable[],
 ): Variable {
-  if (!mayBeTensor(t, specialized(tensor))) throw new GraphBreak('throw', 'keep() of no tensor');
+  if (!mayBeTensor(t, specialized(tensor)))
+    throw new GraphBreak('throw', 'keep() of something other than a tensor');
   if (tensor.kind === 'dynamic') t.effects.keptOpen.add(tensor.tensor);
   if (tensor.kind !== 'tensor') return tensor;
   if (!tensor.source) tensor.isKept = true;
@@ -238,7 +240,8 @@ function traceKeep(
 
 /** Disposes the tensor after the run, if it is still reachable then. */
 function traceDispose(t: Tracer, receiver: Variable): Variable {
-  if (receiver.kind !== 'tensor') throw new GraphBreak('throw', 'dispose() of no tensor');
+  if (receiver.kind !== 'tensor')
+    throw new GraphBreak('throw', 'dispose() of something other than a tensor');
   if (t.isInRegion && receiver.mayAlias.length > 0) {
     const what = 'a tensor is disposed of in a branch or loop that may be a pre-existing one';
     throw new GraphBreak('branch-effect', what);

@@ -132,7 +132,7 @@ function callKnown(t: Tracer, callee: FunctionVariable, call: Call): Variable | 
   }
   if (value === orderOf) return traceOrder(t, call.args);
   if (isNotToStatic(value)) {
-    throw new GraphBreak('not-to-static', `${nameAt(t.top, callee)}() is not to be captured`);
+    throw new GraphBreak('not-to-static', `${nameAt(t.top, callee)}() is excluded from capture`);
   }
   if (isTracedApi(value)) return callApi(t, value, call.receiver, call.args);
   if (isDataRead(value)) {
@@ -171,7 +171,7 @@ function inlineFunction(t: Tracer, callee: FunctionVariable, call: Call): Variab
   // Computed only for errors: the name is read from the user's source.
   const name = () => `${nameAt(t.top, callee)}()`;
   if (replacesBuiltin(callee.value)) {
-    throw new GraphBreak('native-call', `${name()} replaces a function of the language`);
+    throw new GraphBreak('native-call', `${name()} replaces a built-in function`);
   }
   const found = t.codeOf(callee.value);
   if (isRefused(found)) {

@@ -165,7 +165,11 @@ function knownValue(t: Tracer, value: Variable): unknown {
 export function traceCheck(check: (...args: never[]) => void) {
   return (t: Tracer, _receiver: Variable, args: readonly Variable[]): Variable => {
     const values = plainValues(t, args);
-    if (!values) throw new GraphBreak('framework-call', `${check.name}() of what is not known`);
+    if (!values)
+      throw new GraphBreak(
+        'framework-call',
+        `${check.name}() with arguments that aren't known while tracing`,
+      );
     try {
       check(...(values as never[]));
     } catch {

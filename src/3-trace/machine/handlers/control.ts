@@ -73,7 +73,7 @@ export const controlHandlers: Handlers<
     if (iteration.kind === 'union') {
       throw new GraphBreak(
         'unbacked-list',
-        'a loop goes over an array that has one of several lengths (go over its indices instead: i < array.length)',
+        'a loop iterates over an array whose length depends on the path (iterate over its indices instead: i < array.length)',
       );
     }
     if (iteration.kind !== 'iteratorRecord') {
@@ -123,5 +123,5 @@ export function noteComparison(t: Tracer, frame: TraceFrame, tested: TensorVaria
 
 /** The others are the tracer loop's own, as `return` is. */
 function breakAtDelegate(): never {
-  throw new GraphBreak('unsupported-value', 'a generator hands out what another one yields');
+  throw new GraphBreak('unsupported-value', 'a generator delegates to another one');
 }

@@ -120,7 +120,7 @@ const rules: Partial<Record<Intrinsic, Rule>> = {
     }
     const dispose = isObject(value!) ? readSymbol(t, value!, Symbol.dispose) : undefinedVariable;
     if (isCallable(dispose)) return dispose;
-    throw new GraphBreak('throw', 'using holds a value without a method to dispose of it');
+    throw new GraphBreak('throw', 'using declares a value without a dispose method');
   },
   superBase: ({ t, frame }) => superPrototype(t, frame),
   getSuperOf: ({ t }, base, receiver, key) => readFor(t, base!, receiver!, propertyKey(t, key!)),
