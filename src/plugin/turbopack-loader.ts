@@ -51,7 +51,7 @@ async function compiled(
   } catch (cause) {
     if ((cause as { readonly code?: unknown }).code !== 'ERR_MODULE_NOT_FOUND') throw cause;
     throw new Error(
-      `tostatic/plugin/loader compiles ${path} with Rolldown, which is not installed: npm install --save-dev rolldown`,
+      `tostatic/plugin/loader compiles ${path} with Rolldown, which is not installed: npm install --save-dev rolldown, and remove .next`,
       { cause },
     );
   }
