@@ -1,14 +1,16 @@
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vite';
-import { ownProbes } from '../../build/own-code.ts';
+import { ownEdges, ownProbes } from '../../build/own-code.ts';
 import { tostatic } from '../../src/plugin/index.ts';
 import { digitsAsset } from './digits-asset.ts';
 
 const repository = fileURLToPath(new URL('../../', import.meta.url));
 
 const probes = () => [
-  // The library's own modules, as in the published package, and the training step of the worker.
+  // As in the published package, stacks show the user's lines, and the library's own modules have probes.
+  ownEdges(repository),
   { ...ownProbes(repository, 'src/1-capture/marked/probe.ts'), enforce: 'post' as const },
+  // The training step of the worker.
   tostatic.vite({
     include: ['/playground/worker/', '/mnist/models'],
     probe: `${repository}src/1-capture/marked/probe.ts`,

@@ -116,6 +116,11 @@ describe.skipIf(skipped)('the page in Chromium', () => {
     expect(await page.locator('#status').innerText()).toBe('not captured');
     expect(await results.getAttribute('class')).toBe('read stale');
     expect(await page.locator('#read-title').textContent()).toContain('last captured function');
+    const wrong = `export function step() {\n  return absent;\n}\nexport const inputs = () => [];`;
+    await page.getByLabel('The function to capture').fill(wrong);
+    await expect
+      .poll(() => page.locator('#problem').innerText(), seconds(20))
+      .toBe('line 2: ReferenceError: absent is not defined');
     await page
       .getByLabel('The function to capture')
       .fill(
