@@ -103,7 +103,8 @@ function handlesOn(target: Tensor, op: OpRecord): number {
 function refuse(op: OpRecord, target: Tensor, alone: boolean): void {
   const name = userName(op);
   const base = alone ? target : (target.family?.base ?? target);
-  if (base.requiresGrad && base.isLeaf) throw writeToLeaf(name, target, base === target);
+  if (base.requiresGrad && base.isLeaf && !base.disposed)
+    throw writeToLeaf(name, target, base === target);
   if (!op.vjp) {
     throw new AutogradError({
       what: `${name}: a write in place where gradients are recorded`,

@@ -303,4 +303,13 @@ describe('a view whose base is released after a write', () => {
       expect(allocated()).toBe(before);
     });
   }
+
+  it('is not written while others show its memory; the error says that it was disposed', () => {
+    tidy(() => {
+      const y = leaf([3, 4]).mul(1.5);
+      const views = [y.select(0, 1), y.select(1, 2)];
+      y.dispose();
+      expect(() => views[0]!.mul_(2)).toThrow('views of a disposed tensor');
+    });
+  });
 });
