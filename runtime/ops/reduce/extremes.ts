@@ -11,9 +11,8 @@ import { maximum, minimum, mul } from '../arithmetic/arithmetic.ts';
 import { div } from '../arithmetic/division.ts';
 import { bind1 } from '../core/bind.ts';
 import { cast } from '../core/cast.ts';
-import { copy } from '../core/copy.ts';
 import { gather } from '../indexing/gather.ts';
-import { reshape, squeeze, unsqueeze } from '../movement/movement.ts';
+import { clone, reshape, squeeze, unsqueeze } from '../movement/movement.ts';
 import { eq } from '../pointwise/comparison.ts';
 import { defineOp, saving } from '../record/define-op.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
@@ -64,7 +63,7 @@ function extreme(kernel: NamedKernel<'max' | 'min'>) {
       return reduced(x, ...positional(`a${name}`, dims, options));
     const attrs = reduceAttrs(x, dims, options, name);
     // Not the scalar itself: writes to the result leave the operand as it is.
-    return attrs ? bind1(op, [x], attrs) : bind1(copy, [x]);
+    return attrs ? bind1(op, [x], attrs) : clone(x);
   };
 }
 
