@@ -74,33 +74,51 @@ function closed(graph: MemoryGraph, walk: LiveBytes, from: State): State {
   for (;;) {
     if (state === from && state.count === 0) load(graph, walk, state);
     const { done, peak } = state;
-    const free = readyOps(graph, done).find(
-      (op) => walk.change(op) <= 0 && walk.live + walk.growth(op) <= peak,
-    );
-    if (free === undefined) return state;
+    const isFree = (op: OpIndex) =>
+      isReady(graph, done, op) && walk.change(op) <= 0 && walk.live + walk.growth(op) <= peak;
+    let free = 0;
+    while (free < graph.size && !isFree(free)) free++;
+    if (free === graph.size) return state;
     state = stepped(walk, state, free);
   }
 }
 
 /** Moves the walk to the state. */
-function load(graph: MemoryGraph, walk: LiveBytes, { done, live }: State): void {
+function load({ size, touches }: MemoryGraph, walk: LiveBytes, { done, live }: State): void {
   walk.restart();
-  for (let op = 0; op < graph.size; op++) {
-    if (done[op]) for (const storage of graph.touches.of(op)) walk.remaining[storage]!--;
+  const { starts, items } = touches;
+  const { remaining } = walk;
+  for (let op = 0; op < size; op++) {
+    if (done[op] === 0) continue;
+    for (let at = starts[op]!; at < starts[op + 1]!; at++) remaining[items[at]!]!--;
   }
   walk.live = live;
 }
 
-function readyOps({ size, before }: MemoryGraph, done: Uint8Array): OpIndex[] {
+function readyOps(graph: MemoryGraph, done: Uint8Array): OpIndex[] {
   const ready: OpIndex[] = [];
-  for (let op = 0; op < size; op++) {
-    if (!done[op] && before.of(op).every((earlier) => done[earlier])) ready.push(op);
-  }
+  for (let op = 0; op < graph.size; op++) if (isReady(graph, done, op)) ready.push(op);
   return ready;
 }
 
+/** Whether the op is still to run, and the ops that must come before it have run. */
+function isReady({ before }: MemoryGraph, done: Uint8Array, op: OpIndex): boolean {
+  if (done[op] !== 0) return false;
+  const { starts, items } = before;
+  for (let at = starts[op]!; at < starts[op + 1]!; at++) if (done[items[at]!] === 0) return false;
+  return true;
+}
+
+/** Sixteen ops to a character. */
 function keyOf(done: Uint8Array): string {
-  return done.join('');
+  let [key, bits] = ['', 0];
+  for (let op = 0; op < done.length; op++) {
+    bits = (bits << 1) | done[op]!;
+    if (op % 16 !== 15) continue;
+    key += String.fromCharCode(bits);
+    bits = 0;
+  }
+  return key + String.fromCharCode(bits);
 }
 
 function orderOf(state: State): Order {
