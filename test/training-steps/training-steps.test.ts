@@ -63,9 +63,13 @@ describe.runIf(TRAINING_CASE === undefined)('training-steps', () => {
     expect(share(tally, 'donate', cases)).toBeGreaterThan(0.02);
   });
 
-  it.each(known)('as eagerly where it once was not: $module $seed', (given) => {
-    withCaptureSession(() => checkCase(given, given.seed, new Map()));
-  });
+  it.each(known)(
+    'as eagerly where it once was not: $module $seed',
+    { timeout: 600_000 },
+    (given) => {
+      withCaptureSession(() => checkCase(given, given.seed, new Map()));
+    },
+  );
 });
 
 it.runIf(TRAINING_CASE)('the case that TRAINING_CASE names', { timeout: 600_000 }, () => {
