@@ -18,9 +18,14 @@ it('an LSTM recomputes a few elementwise ops for a fifth of its bytes', () => {
   expect(recompute!.share).toBeLessThan(0.03);
 }, 300_000);
 
-it('in slices its smallest plan, of a third less, recomputes no more than these', () => {
-  const { recompute } = plan({ budget: 0 });
-  expect(recompute!.bytes).toBeLessThanOrEqual(most * 0.67);
+it('in slices it holds two thirds with no more than these', () => {
+  const budget = Math.floor(most * 0.67);
+  const { recompute } = plan({ budget });
+  expect(recompute!.bytes).toBeLessThanOrEqual(budget);
   expect(recompute!.ops).toBeGreaterThan(0);
   expect(recompute!.share).toBeLessThan(0.03);
+}, 300_000);
+
+it('its smallest plan has little more than half of the bytes', () => {
+  expect(plan({ budget: 0 }).recompute!.bytes).toBeLessThanOrEqual(most * 0.55);
 }, 300_000);
