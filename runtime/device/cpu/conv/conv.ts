@@ -25,7 +25,7 @@ const forward = oncePerShape((shape): Run | null => {
   if (!blocks) return null;
   const taps = kernel[0] * kernel[1];
   const plane = outSize[0] * outSize[1] * 4;
-  const spec: Omit<ConvSpec, 'isDirect'> = {
+  const spec: Omit<ConvSpec, 'isDirect' | 'groupSteps'> = {
     channels: inChannels,
     size: inSize,
     imageStep: groups * inChannels * inSize[0] * inSize[1] * 4,
@@ -43,9 +43,9 @@ const forward = oncePerShape((shape): Run | null => {
     },
   };
   const steps = {
-    image: inChannels * inSize[0] * inSize[1] * 4,
-    weight: outChannels * inChannels * taps * 4,
-    out: outChannels * plane,
+    firstStep: inChannels * inSize[0] * inSize[1] * 4,
+    secondStep: outChannels * inChannels * taps * 4,
+    resultStep: outChannels * plane,
   };
   const whole = convolution(spec, { batch, groups, rows: outChannels, steps });
   return whole && inOneJob([{ shift: 0, convolution: whole }]);
@@ -71,9 +71,9 @@ const inputGrad = oncePerShape((shape): Run | null => {
   const taps = kernel[0] * kernel[1];
   const plane = inSize[0] * inSize[1] * 4;
   const steps = {
-    image: outChannels * outSize[0] * outSize[1] * 4,
-    weight: outChannels * inChannels * taps * 4,
-    out: inChannels * plane,
+    firstStep: outChannels * outSize[0] * outSize[1] * 4,
+    secondStep: outChannels * inChannels * taps * 4,
+    resultStep: inChannels * plane,
   };
   const phases: Phase[] = [];
   let isWhole = true;
@@ -84,10 +84,10 @@ const inputGrad = oncePerShape((shape): Run | null => {
         isWhole = false;
         continue;
       }
-      const spec: Omit<ConvSpec, 'isDirect'> = {
+      const spec: Omit<ConvSpec, 'isDirect' | 'groupSteps'> = {
         channels: outChannels,
         size: outSize,
-        imageStep: groups * steps.image,
+        imageStep: groups * steps.firstStep,
         tapCount: taps,
         taps: met,
         positions: [Math.ceil((inSize[0] - h) / stride[0]), Math.ceil((inSize[1] - v) / stride[1])],
@@ -101,7 +101,7 @@ const inputGrad = oncePerShape((shape): Run | null => {
           },
         },
         out: {
-          step: groups * steps.out,
+          step: groups * steps.resultStep,
           channel: plane,
           line: stride[0] * inSize[1] * 4,
           position: stride[1] * 4,
@@ -112,7 +112,7 @@ const inputGrad = oncePerShape((shape): Run | null => {
       phases.push({ shift: (h * inSize[1] + v) * 4, convolution: phase });
     }
   }
-  const bytes = batch * groups * steps.out;
+  const bytes = batch * groups * steps.resultStep;
   const run = inOneJob(phases);
   return (image, weight, out) => {
     if (!isWhole) fillBytes(out, bytes);

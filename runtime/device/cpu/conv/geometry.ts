@@ -1,6 +1,11 @@
 import { heap, partArgumentsBytes, sharedTables } from '../core/heap.ts';
 import { imageBytes } from '../core/scratch.ts';
-import { blockWords, type GeometryWord, geometryWords } from '../wasm/convolution/conv-code.ts';
+import {
+  blockWords,
+  type GeometryWord,
+  type GroupSteps,
+  geometryWords,
+} from '../wasm/convolution/conv-code.ts';
 
 type Pair = readonly [number, number];
 
@@ -9,13 +14,6 @@ export interface Tap {
   readonly index: number;
   readonly row: number;
   readonly column: number;
-}
-
-/** Bytes between groups. */
-export interface GroupSteps {
-  readonly image: number;
-  readonly weight: number;
-  readonly out: number;
 }
 
 /** A product of weights and patches: result [row of weights, position] of every image. Sizes mostly in bytes. */
@@ -42,7 +40,7 @@ export interface ConvSpec {
   };
   /** Whether results are computed line by line, without packing. */
   readonly isDirect: boolean;
-  readonly groupSteps?: GroupSteps;
+  readonly groupSteps: GroupSteps;
   /** Whether the kernel reads a few elements past the last one it needs. */
   readonly readsPast?: boolean;
 }
@@ -141,9 +139,7 @@ export class ConvGeometry {
       outLine: spec.out.line,
       outPosition: spec.out.position,
       isDirect: Number(spec.isDirect),
-      groupImage: spec.groupSteps?.image ?? 0,
-      groupWeight: spec.groupSteps?.weight ?? 0,
-      groupOut: spec.groupSteps?.out ?? 0,
+      ...spec.groupSteps,
     };
     const words = [...geometryWords.map((name) => values[name]), ...rows, ...weights, ...blocks];
     this.moreAt = this.at + words.length * 4;

@@ -2,9 +2,10 @@ import { partArgumentsBytes, sharedTables } from '../core/heap.ts';
 import { panelABytes } from '../core/scratch.ts';
 import { mostParts } from '../threads/control.ts';
 import { pool } from '../threads/pool.ts';
+import type { GroupSteps } from '../wasm/convolution/conv-code.ts';
 import { convKernels } from '../wasm/convolution/conv-kernels.ts';
 import { blockN } from '../wasm/product-blocks.ts';
-import { ConvGeometry, type ConvSpec, type GroupSteps } from './geometry.ts';
+import { ConvGeometry, type ConvSpec } from './geometry.ts';
 
 /** Nanoseconds per multiply-add, by tiles and directly, and minimum per part. */
 const perTerm = 0.06;
@@ -75,7 +76,7 @@ export interface Convolution {
 
 /** out[n] = weights · patches(image[n]) for every image and group, by address; null if nothing fits into scratch. */
 export function convolution(
-  given: Omit<ConvSpec, 'isDirect'>,
+  given: Omit<ConvSpec, 'isDirect' | 'groupSteps'>,
   counts: ConvCounts,
 ): Convolution | null {
   const { batch, groups, rows, steps } = counts;
@@ -114,9 +115,9 @@ export function convolution(
         }
         let to = count++ * partArity;
         numbers[to++] = tablesAt;
-        numbers[to++] = image + g * steps.image + n * spec.imageStep;
-        numbers[to++] = weight + g * steps.weight + row * laneStep;
-        numbers[to++] = out + g * steps.out + n * outStep + row * outChannel;
+        numbers[to++] = image + g * steps.firstStep + n * spec.imageStep;
+        numbers[to++] = weight + g * steps.secondStep + row * laneStep;
+        numbers[to++] = out + g * steps.resultStep + n * outStep + row * outChannel;
         numbers[to++] = Math.min(part.images, batch - n);
         numbers[to++] = column;
         numbers[to++] = Math.min(columns, all - column);

@@ -95,9 +95,9 @@ export function weightGrad(shape: ConvShape): WeightGrad | null {
     isDirect,
     readsPast: true,
     groupSteps: {
-      image: inChannels * inSize[0] * inSize[1] * 4,
-      weight: outChannels * columns * 4,
-      out: outChannels * rowBytes,
+      firstStep: outChannels * columns * 4,
+      secondStep: inChannels * inSize[0] * inSize[1] * 4,
+      resultStep: outChannels * rowBytes,
     },
   };
   let slicePlane = 0;
@@ -115,7 +115,7 @@ export function weightGrad(shape: ConvShape): WeightGrad | null {
   const outputRanges = isDirect ? 1 : outputParts(groups * narrow.length, outChannels, work);
   const { convolveGroupsWeightGrad } = convKernels();
   const vectorsAt = geometry.moreAt + columns * 4;
-  const { image: imageStep } = spec.groupSteps!;
+  const { secondStep } = spec.groupSteps;
   const together = groupsOfPart(groups, work);
   const run = (grad: number, image: number, out: number, goesOn: boolean): void => {
     const parts = Math.ceil(groups / together) * narrow.length * outputRanges;
@@ -132,7 +132,7 @@ export function weightGrad(shape: ConvShape): WeightGrad | null {
           const args = [
             geometry.at,
             grad + row * columns * 4,
-            image + g * imageStep,
+            image + g * secondStep,
             out + row * rowBytes,
             ...[batch, first, rows, channel, channels, Math.min(height, outChannels - from)],
             ...[geometry.moreAt, columns, blocks.columns, Number(goesOn)],

@@ -2,6 +2,10 @@ import { type Code, callCode, i32, load, op } from '../assembler/code.ts';
 import { type FunctionBuilder, get, type Local } from '../assembler/function-builder.ts';
 import { localIndex } from '../assembler/module-builder.ts';
 
+/** Bytes between groups of a kernel's two operands, and of its result. */
+export const groupSteps = ['firstStep', 'secondStep', 'resultStep'] as const;
+export type GroupSteps = Readonly<Record<(typeof groupSteps)[number], number>>;
+
 /**
  * Convolutions as products with the matrix of patches, which is never materialized: packers read it through tables
  * of offsets. Data shared by all parts of a convolution is in memory as a list of words, `geometryWords`, followed
@@ -28,8 +32,7 @@ export const geometryWords = [
   ...['outStep', 'outChannel', 'outLine', 'outPosition'],
   /** 1 to compute line by line without packing. */
   ...['isDirect'],
-  /** Bytes between groups of the source, of the weights (or the output's gradient) and of the result. */
-  ...['groupImage', 'groupWeight', 'groupOut'],
+  ...groupSteps,
 ] as const;
 
 /**

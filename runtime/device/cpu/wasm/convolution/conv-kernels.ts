@@ -13,6 +13,7 @@ import {
   bytes,
   call,
   type GeometryWord,
+  groupSteps,
   least,
   mul,
   sub,
@@ -67,18 +68,6 @@ function convolve(f: FunctionBuilder): void {
       f.add(imageAtNow, own('imageStep'));
       f.add(outAt, own('outStep'));
     });
-  });
-}
-
-/** (geometry, image, weight, out, images, column, columns, rows, groups): `convolve` for several adjacent groups. */
-function convolveGroups(f: FunctionBuilder): void {
-  const [geometry, image, weight, out, images, column, columns, rows, groups] = f.params(9);
-  const given = [geometry, image, weight, out, images, column, columns, rows].map(get);
-  f.countDown(groups, 1, () => {
-    call(f, 'convolve', ...given);
-    f.add(image, word(geometry, 'groupImage'));
-    f.add(weight, word(geometry, 'groupWeight'));
-    f.add(out, word(geometry, 'groupOut'));
   });
 }
 
@@ -158,22 +147,17 @@ function convolveWeightGrad(f: FunctionBuilder): void {
   });
 }
 
-/** (…, goesOn, groups): `convolveWeightGrad` for several adjacent groups. */
-function convolveGroupsWeightGrad(f: FunctionBuilder): void {
-  const [geometry, dy, image, out, images, first, rows, channel, channels, outChannels] =
-    f.params(10);
-  const [columnTable, columns, sumColumns, goesOn, groups] = f.params(5);
-  const given = [
-    ...[geometry, dy, image, out, images, first, rows, channel, channels, outChannels],
-    ...[columnTable, columns, sumColumns, goesOn],
-  ].map(get);
-  f.countDown(groups, 1, () => {
-    call(f, 'convolveWeightGrad', ...given);
-    f.add(image, word(geometry, 'groupImage'));
-    f.add(dy, word(geometry, 'groupWeight'));
-    f.add(out, word(geometry, 'groupOut'));
-  });
-}
+/** (geometry, two operands, out, …, groups): a kernel of `count` parameters for several adjacent groups. */
+const overGroups =
+  (name: 'convolve' | 'convolveWeightGrad', count: number) =>
+  (f: FunctionBuilder): void => {
+    const given = f.params(count);
+    const [groups] = f.params(1);
+    f.countDown(groups, 1, () => {
+      call(f, name, ...given.map(get));
+      for (const [i, step] of groupSteps.entries()) f.add(given[i + 1]!, word(given[0]!, step));
+    });
+  };
 
 export const convKernels = lazily(() =>
   compile({
@@ -187,7 +171,7 @@ export const convKernels = lazily(() =>
     narrowProduct,
     convolve,
     convolveWeightGrad,
-    convolveGroups,
-    convolveGroupsWeightGrad,
+    convolveGroups: overGroups('convolve', 8),
+    convolveGroupsWeightGrad: overGroups('convolveWeightGrad', 14),
   }),
 );
