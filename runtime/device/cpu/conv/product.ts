@@ -1,6 +1,6 @@
 import { partArgumentsBytes, sharedTables } from '../core/heap.ts';
 import { panelABytes } from '../core/scratch.ts';
-import { mostParts } from '../threads/control.ts';
+import { callsOf } from '../threads/calls.ts';
 import { pool } from '../threads/pool.ts';
 import type { GroupSteps } from '../wasm/convolution/conv-code.ts';
 import { convKernels } from '../wasm/convolution/conv-kernels.ts';
@@ -21,7 +21,6 @@ const leastRows = 64;
 const leastRowsAlone = 24;
 /** The minimum nanoseconds of a part of many small groups, which share nothing. */
 const leastGroups = 8_000;
-const partArity = 9;
 
 /** A tile with fewer positions takes as long as a full one. */
 const wholeTiles = (positions: number): number => Math.ceil(positions / 8) * 8;
@@ -60,18 +59,15 @@ function fitting(spec: ConvSpec): { geometry: ConvGeometry; columns: number } | 
   return null;
 }
 
-/** A convolution as kernels compute it; addresses are those of its image, weights and result. */
+type Call = (...args: number[]) => void;
+
+/** A convolution as kernels compute it. */
 export interface Convolution {
   /** Nanoseconds on one thread. */
   readonly work: number;
   readonly tableBytes: number;
-  /** Computes all of it. */
-  compute(image: number, weight: number, out: number): void;
-  /**
-   * Appends its parts to a job that has `used`, with tables at this address; returns the job's parts. A job that is
-   * full runs first.
-   */
-  divide(image: number, weight: number, out: number, used: number, tablesAt: number): number;
+  /** Calls `call` for each part, or once per block of columns, with the image, weights and result at `at`. */
+  run(at: readonly [number, number, number], tablesAt: number, isShared: boolean, call: Call): void;
 }
 
 /** out[n] = weights · patches(image[n]) for every image and group, by address; null if nothing fits into scratch. */
@@ -90,48 +86,33 @@ export function convolution(
   const perColumn = rows * terms * (spec.isDirect ? perDirectTerm : perTerm);
   const perImage = wholeTiles(Math.min(columns, all)) * perColumn + perPlane;
   const blocks = Math.ceil(all / columns);
-  const part = partSize(counts, { perImage, positions: all, blocks });
-  const { convolveGroups } = convKernels();
-  const { laneStep } = spec.weights;
-  const { step: outStep, channel: outChannel } = spec.out;
+  const divided = partSize(counts, { perImage, positions: all, blocks });
+  const whole = { groups, images: batch, rows };
   return {
     work: groups * batch * (wholeTiles(all) * perColumn + perPlane),
     tableBytes: geometry.bytes,
-    compute(image, weight, out) {
-      geometry.write();
-      for (let column = 0; column < all; column += columns) {
-        const width = Math.min(columns, all - column);
-        convolveGroups(geometry.at, image, weight, out, batch, column, width, rows, groups);
-      }
-    },
-    divide(image, weight, out, used, tablesAt) {
+    run([image, weight, out], tablesAt, isShared, call) {
       geometry.write(tablesAt);
-      let count = used;
-      const { numbers } = pool;
-      const addPart = (g: number, column: number, n: number, row: number): void => {
-        if (count === mostParts) {
-          pool.run(convolveGroups, count, partArity);
-          count = 0;
-        }
-        let to = count++ * partArity;
-        numbers[to++] = tablesAt;
-        numbers[to++] = image + g * steps.firstStep + n * spec.imageStep;
-        numbers[to++] = weight + g * steps.secondStep + row * laneStep;
-        numbers[to++] = out + g * steps.resultStep + n * outStep + row * outChannel;
-        numbers[to++] = Math.min(part.images, batch - n);
-        numbers[to++] = column;
-        numbers[to++] = Math.min(columns, all - column);
-        numbers[to++] = Math.min(part.rows, rows - row);
-        numbers[to++] = Math.min(part.groups, groups - g);
-      };
+      const part = isShared ? divided : whole;
       for (let g = 0; g < groups; g += part.groups) {
         for (let column = 0; column < all; column += columns) {
           for (let n = 0; n < batch; n += part.images) {
-            for (let row = 0; row < rows; row += part.rows) addPart(g, column, n, row);
+            for (let row = 0; row < rows; row += part.rows) {
+              call(
+                tablesAt,
+                image + g * steps.firstStep + n * spec.imageStep,
+                weight + g * steps.secondStep + row * spec.weights.laneStep,
+                out + g * steps.resultStep + n * spec.out.step + row * spec.out.channel,
+                Math.min(part.images, batch - n),
+                column,
+                Math.min(columns, all - column),
+                Math.min(part.rows, rows - row),
+                Math.min(part.groups, groups - g),
+              );
+            }
           }
         }
       }
-      return count;
     },
   };
 }
@@ -187,20 +168,18 @@ export function inOneJob(
 ): (image: number, weight: number, out: number) => void {
   const work = phases.reduce((sum, { convolution }) => sum + convolution.work, 0);
   const bytes = phases.reduce((sum, { convolution }) => sum + convolution.tableBytes, 0);
-  const fits = bytes <= partArgumentsBytes;
-  const compute = (image: number, weight: number, out: number, of: readonly Phase[]): void => {
+  const compute = (of: readonly Phase[], at: readonly [number, number, number]): void => {
     const isShared = pool.shares(work);
-    let count = 0;
+    const { call, end } = callsOf(convKernels().convolveGroups, 9, isShared);
     let tablesAt = sharedTables.at;
     for (const { shift, convolution } of of) {
-      if (isShared) count = convolution.divide(image, weight, out + shift, count, tablesAt);
-      else convolution.compute(image, weight, out + shift);
-      tablesAt += convolution.tableBytes;
+      convolution.run([at[0], at[1], at[2] + shift], tablesAt, isShared, call);
+      if (isShared) tablesAt += convolution.tableBytes;
     }
-    if (count > 0) pool.run(convKernels().convolveGroups, count, partArity);
+    end();
   };
-  if (fits) return (image, weight, out) => compute(image, weight, out, phases);
-  return (image, weight, out) => {
-    for (const phase of phases) compute(image, weight, out, [phase]);
+  return (...at) => {
+    if (bytes <= partArgumentsBytes) compute(phases, at);
+    else for (const phase of phases) compute([phase], at);
   };
 }

@@ -1,5 +1,5 @@
 import { imageBytes } from '../core/scratch.ts';
-import { mostParts } from '../threads/control.ts';
+import { callsOf } from '../threads/calls.ts';
 import { pool } from '../threads/pool.ts';
 import { convKernels } from '../wasm/convolution/conv-kernels.ts';
 import { vectorsAtOnce } from '../wasm/convolution/direct-rows.ts';
@@ -123,13 +123,13 @@ export function weightGrad(shape: ConvShape): WeightGrad | null {
     const ranges = isShared ? narrow : wide;
     const height = isShared ? Math.ceil(outChannels / outputRanges / 4) * 4 : outChannels;
     const atOnce = isShared ? together : groups;
-    let count = 0;
+    const { call, end } = callsOf(convolveGroupsWeightGrad, 15, isShared);
     geometry.write();
     for (let g = 0; g < groups; g += atOnce) {
       for (const { first, rows, channel, channels } of ranges) {
         for (let from = 0; from < outChannels; from += height) {
           const row = g * outChannels + from;
-          const args = [
+          call(
             geometry.at,
             grad + row * columns * 4,
             image + g * secondStep,
@@ -137,20 +137,11 @@ export function weightGrad(shape: ConvShape): WeightGrad | null {
             ...[batch, first, rows, channel, channels, Math.min(height, outChannels - from)],
             ...[geometry.moreAt, columns, blocks.columns, Number(goesOn)],
             Math.min(atOnce, groups - g),
-          ];
-          if (!isShared) {
-            convolveGroupsWeightGrad(...args);
-            continue;
-          }
-          pool.numbers.set(args, count++ * args.length);
-          if (count === mostParts) {
-            pool.run(convolveGroupsWeightGrad, count, args.length);
-            count = 0;
-          }
+          );
         }
       }
     }
-    if (count > 0) pool.run(convolveGroupsWeightGrad, count, 15);
+    end();
   };
   // The kernel's row table is that of vectors.
   if (isDirect) geometry.setRowTable(vectorsAt);
