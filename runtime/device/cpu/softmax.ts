@@ -4,6 +4,7 @@ import { addressOf, expectContiguous, indexOf, type KernelFactory } from './core
 import { argumentsAt } from './core/scratch.ts';
 import { eachLabel, crossEntropyGrad as scalarCrossEntropyGrad } from './scalar/loss.ts';
 import * as scalar from './scalar/softmax.ts';
+import { callsOf } from './threads/calls.ts';
 import { mostParts } from './threads/control.ts';
 import { pool } from './threads/pool.ts';
 import { hasSimd } from './wasm/assembler/module-builder.ts';
@@ -36,22 +37,14 @@ function byRow(
       const from = addressOf(first!, 'float32');
       const other = second ? addressOf(second, 'float32') : from;
       const to = addressOf(target!, 'float32');
-      if (!pool.shares(work)) {
-        kernel(from, other, to, rows, length);
-        return;
-      }
-      const { numbers } = pool;
-      let parts = 0;
-      for (let row = 0; row < rows; row += height) {
+      const isShared = pool.shares(work);
+      const { call, end } = callsOf(kernel, 5, isShared);
+      const step = isShared ? height : rows;
+      for (let row = 0; row < rows; row += step) {
         const skip = row * length * 4;
-        let at = parts++ * 5;
-        numbers[at++] = from + skip;
-        numbers[at++] = other + skip;
-        numbers[at++] = to + skip;
-        numbers[at++] = Math.min(height, rows - row);
-        numbers[at++] = length;
+        call(from + skip, other + skip, to + skip, Math.min(step, rows - row), length);
       }
-      pool.run(kernel, parts, 5);
+      end();
     };
   };
 }

@@ -3,6 +3,7 @@ import { addressOf, expectContiguous, type KernelFactory } from './core/kernel.t
 import { fillBytes } from './movement/bytes.ts';
 import * as scalar from './scalar/standardize.ts';
 import { type Groups, groupsOf } from './scalar/standardize.ts';
+import { callsOf } from './threads/calls.ts';
 import { mostParts } from './threads/control.ts';
 import { pool } from './threads/pool.ts';
 import { hasSimd, type Kernel } from './wasm/assembler/module-builder.ts';
@@ -30,21 +31,15 @@ function inRanges(
   ranges: { readonly count: number; readonly size: number; readonly work: number },
 ): void {
   const { count, size, work } = ranges;
-  args[place] = 0;
-  args[place + 1] = count;
-  if (count <= size || !pool.shares(work)) {
-    kernel(...args);
-    return;
+  const isShared = count > size && pool.shares(work);
+  const { call, end } = callsOf(kernel, args.length, isShared);
+  const step = isShared ? size : count;
+  for (let from = 0; from < count; from += step) {
+    args[place] = from;
+    args[place + 1] = Math.min(from + step, count);
+    call(...args);
   }
-  const { numbers } = pool;
-  let parts = 0;
-  for (let from = 0; from < count; from += size) {
-    const at = parts++ * args.length;
-    numbers.set(args, at);
-    numbers[at + place] = from;
-    numbers[at + place + 1] = Math.min(from + size, count);
-  }
-  pool.run(kernel, parts, args.length);
+  end();
 }
 
 /** Returns the number of groups or weights of a part, each of so many elements. */
@@ -172,17 +167,14 @@ function weightGradRows({ outer, groups, length }: Groups): WeightGrad {
   const work = rows * length * perElement;
   const columns = Math.ceil(Math.max(leastColumns, leastPart / (rows * perElement)) / 4) * 4;
   return (grad, x, stats, to) => {
-    if (columns * 2 > length || length / columns > mostParts || !pool.shares(work)) {
-      kernel(grad, x, stats, to, rows, groups, length, 0, length);
-      return;
+    const isWorthIt = columns * 2 <= length && length / columns <= mostParts;
+    const isShared = isWorthIt && pool.shares(work);
+    const { call, end } = callsOf(kernel, 9, isShared);
+    const step = isShared ? columns : length;
+    for (let from = 0; from < length; from += step) {
+      call(grad, x, stats, to, rows, groups, length, from, Math.min(step, length - from));
     }
-    const { numbers } = pool;
-    let parts = 0;
-    for (let from = 0; from < length; from += columns) {
-      const width = Math.min(columns, length - from);
-      numbers.set([grad, x, stats, to, rows, groups, length, from, width], parts++ * 9);
-    }
-    pool.run(kernel, parts, 9);
+    end();
   };
 }
 

@@ -141,19 +141,16 @@ function partSize(
   work: { readonly perImage: number; readonly positions: number; readonly blocks: number },
 ): PartSize {
   const { perImage, positions, blocks } = work;
-  const perGroup = batch * perImage;
-  const together = groupsOfPart(groups, groups * blocks * perGroup);
-  if (together > 1) return { groups: together, images: batch, rows };
-  if (groups * blocks === 1 && rows > batch * wholeTiles(positions)) {
-    const wanted = Math.max(1, Math.min(wantedParts, Math.floor(perGroup / leastPart)));
-    const most = Math.max(leastRowsAlone, Math.ceil(rows / wanted / 4) * 4);
-    return { groups: 1, images: batch, rows: most };
-  }
+  const together = groupsOfPart(groups, groups * blocks * batch * perImage);
+  const ofRows = groups * blocks === 1 && rows > batch * wholeTiles(positions);
   const images = Math.max(1, Math.min(Math.ceil(batch / 2), Math.ceil(leastPart / perImage)));
-  const parts = groups * blocks * Math.ceil(batch / images);
-  if (parts >= wantedParts || rows < 2 * leastRows) return { groups: 1, images, rows };
-  const most = Math.max(leastRows, Math.ceil((rows * parts) / wantedParts / 4) * 4);
-  return { groups: 1, images, rows: most };
+  const whole = { groups: together, images: together > 1 || ofRows ? batch : images, rows };
+  const parts = groups * blocks * Math.ceil(batch / whole.images);
+  const wanted = ofRows ? Math.floor((batch * perImage) / leastPart) : wantedParts;
+  const least = ofRows ? leastRowsAlone : leastRows;
+  if (together > 1 || parts >= wanted || rows < 2 * least) return whole;
+  const most = Math.ceil((rows * parts) / Math.min(wantedParts, wanted) / 4) * 4;
+  return { ...whole, rows: Math.max(least, most) };
 }
 
 /** A convolution, and the bytes between its result and that of all. */
