@@ -2,8 +2,9 @@ import type { PassName } from '../5-optimize/passes.ts';
 import type { MemoryOptions } from '../programs/memory-options.ts';
 import type { SubgraphStages } from '../programs/stages.ts';
 import type { Steps } from '../programs/steps.ts';
-import { isBetter, isFree, isLeaner, shareOf } from './compare-stages.ts';
+import { isBetter, isFree, isLeaner } from './compare-stages.ts';
 import { type Candidate, type Compilation, onlyPlan, type PlanBy } from './compilation.ts';
+import { rivalOf } from './rival.ts';
 
 type SavingLess = PassName & keyof MemoryOptions;
 
@@ -35,7 +36,7 @@ function* choosingSmaller(compilation: Compilation, plan: PlanBy): Steps<Subgrap
     const off = Object.fromEntries(
       names.map((name) => [name, name === 'savedDtype' ? null : false]),
     );
-    return plan(compilation.with(off, known && shareOf(known)));
+    return plan(compilation.with(off, known && rivalOf(known)));
   };
   const known = choices.of('saved', (choice) =>
     choice.items().map((name) => name.oneOf(savingLess)),

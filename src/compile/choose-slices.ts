@@ -1,7 +1,8 @@
 import type { SubgraphStages } from '../programs/stages.ts';
 import type { Steps } from '../programs/steps.ts';
-import { isFree, shareOf } from './compare-stages.ts';
+import { isFree } from './compare-stages.ts';
 import { type Compilation, onlyPlan, type PlanBy } from './compilation.ts';
+import { type Rival, rivalOf } from './rival.ts';
 import { cheaper } from './within-budget.ts';
 
 /**
@@ -13,7 +14,7 @@ export function* choosingSlices(
   plan: PlanBy,
 ): Steps<SubgraphStages | null> {
   const { memory, choices } = compilation;
-  const withoutSlices = (below?: number) => plan(compilation.with({ slices: false }, below));
+  const withoutSlices = (rival?: Rival) => plan(compilation.with({ slices: false }, rival));
   if (!memory.slices || memory.budget === null) return yield* plan(compilation);
   const known = choices.of('sliced', (choice) => ({
     isSliced: choice.get('isSliced').boolean(),
@@ -27,8 +28,8 @@ export function* choosingSlices(
   const sliced = yield* compilation.candidateBelow(() => plan(compilation));
   let best = sliced;
   if (compilation.passes.slices?.applied && !(sliced && isFree(sliced.made))) {
-    const below = sliced ? shareOf(sliced.made) : undefined;
-    const unsliced = yield* compilation.candidateBelow(() => withoutSlices(below));
+    const rival = sliced ? rivalOf(sliced.made) : undefined;
+    const unsliced = yield* compilation.candidateBelow(() => withoutSlices(rival));
     const made = sliced && unsliced && cheaper(sliced.made, unsliced.made);
     if (unsliced && made !== sliced?.made)
       best = { made: made ?? unsliced.made, take: unsliced.take };

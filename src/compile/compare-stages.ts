@@ -20,11 +20,6 @@ export function isBetter(a: SubgraphStages, b: SubgraphStages): boolean {
   return isBudgeted ? cheaper(b, a) !== b : isLeaner(a, b);
 }
 
-/** The share of forward's arithmetic that a plan recomputes, if that is within its budget. */
-export function shareOf({ recompute }: SubgraphStages): number | undefined {
-  return recompute && recompute.bytes <= recompute.budget ? recompute.share : undefined;
-}
-
 /** Whether a plan within a budget recomputes nothing. */
 export function isFree({ recompute }: SubgraphStages): boolean {
   return recompute !== null && recompute.bytes <= recompute.budget && recompute.ops === 0;

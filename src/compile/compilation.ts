@@ -16,6 +16,7 @@ import {
 } from '../programs/pass-record.ts';
 import type { SubgraphStages } from '../programs/stages.ts';
 import { finish, type Steps } from '../programs/steps.ts';
+import { harder, type Rival } from './rival.ts';
 
 /** Options for compiling a traced program. */
 export interface CompileOptions {
@@ -36,11 +37,8 @@ export interface CompileOptions {
    * cheaper to recompute than to keep are not kept for backward.
    */
   readonly rate?: number;
-  /**
-   * The share of forward's arithmetic that another candidate recomputes within the budget: candidates that can't
-   * beat it are not planned.
-   */
-  readonly below?: number;
+  /** Another candidate: those that can't beat it are not planned. */
+  readonly rival?: Rival;
   /** The choices of earlier searches. Without a store, every search runs. */
   readonly cache?: ChoiceStore;
   /** The backend that runs the programs; by default the kernels of their device. */
@@ -110,12 +108,10 @@ export class Compilation {
     this.#shared = shared;
   }
 
-  /**
-   * Returns a compilation of a candidate with other memory options; with `below`, the candidate has to recompute
-   * less.
-   */
-  with(memory: Partial<MemoryOptions>, below = this.options.below): Compilation {
-    const own = { ...this.options, ...(below !== undefined && { below }) };
+  /** Returns a compilation of a candidate with other memory options, which has to beat the other one as well. */
+  with(memory: Partial<MemoryOptions>, other?: Rival): Compilation {
+    const rival = harder(this.options.rival, other);
+    const own = { ...this.options, ...(rival && { rival }) };
     const options = { ...own, memory: { ...this.memory, ...memory } };
     return new Compilation(options, this.choices, this.#shared);
   }

@@ -85,7 +85,7 @@ export function withinBudget(
     return { bytesBefore, recomputed: how && recomputedBy(how) };
   });
   if (known) return planned(known.bytesBefore, known.recomputed);
-  const { below } = compilation.options;
+  const below = shareToBeat(compilation);
   if (below !== undefined && takesMore(facts, budget + planning.donatedBytes, below)) return null;
   const found = searched(facts, budget, planning, compilation);
   if (!found) return null;
@@ -109,6 +109,11 @@ export function withinBudget(
     const share = work / Math.max(1, facts.forwardWork);
     return { ...stages, recompute: { budget, bytesBefore: () => before, bytes, ops, share } };
   }
+}
+
+/** The share of forward's arithmetic that a plan within the budget recomputes: another one has to recompute less. */
+function shareToBeat({ options: { rival } }: Noted): number | undefined {
+  return rival?.kind === 'fitting' ? rival.share : undefined;
 }
 
 /** Whether each plan within these bytes recomputes this share of forward's arithmetic, or more. */
@@ -164,7 +169,8 @@ function searched(
   const plan = (program: Program) => finish(compilation.candidate(() => steps(program)));
   const { program } = facts;
   const all = Math.max(1, facts.forwardWork);
-  const { below } = compilation.options;
+  const { rival } = compilation.options;
+  const below = shareToBeat(compilation);
   const beside = costOf({ ...program, ops: [] });
   const measured = budget * (1 + slack) + beside;
   const whole = once(() => plan(program));
@@ -204,10 +210,10 @@ function searched(
     };
   }
 
-  /** Looks for a plan with as few bytes as the smallest one and less arithmetic. */
+  /** Looks for a plan with as few bytes as the smallest one and less arithmetic, unless that one loses to the rival. */
   function refineFloor(): void {
     const floor = least?.best.recompute;
-    if (!floor) return;
+    if (!floor || (rival?.kind === 'exceeding' && floor.bytes > rival.bytes)) return;
     let refined = 0;
     for (const candidate of candidates.within(
       floor.bytes * (1 + slack) + beside,
