@@ -44,7 +44,7 @@ export function countInOrder(
   for (const id of options.keep) staying[id] = 1;
   for (const id of program.outputs) staying[id] = 1;
   const isRead = (id: ValueId) => lastUse[id]! >= 0 || staying[id] === 1;
-  const count = new StorageCount();
+  const count = new StorageCount(values.length);
   for (const [id, storage] of copied(options.carried)) count.carry(id, storage);
   const bringing = enteringWith(program, options);
   for (const id of inputs) {

@@ -85,7 +85,7 @@ function* reordered(
   peakOf: (program: Program) => number,
 ): Steps<Program> {
   if (!mayReorder(options) || options.isFirst) return fused;
-  const { program } = yield* orderForMemory(fused, graph, options);
+  const { program } = yield* orderForMemory(fused, graph, { ...options, isBounded: false });
   return program !== fused && peakOf(program) < peakOf(fused) ? program : fused;
 }
 

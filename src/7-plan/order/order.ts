@@ -55,7 +55,7 @@ const hugeProbes = 32;
 export function* orderForMemory(
   program: Program,
   options: GraphOptions,
-  { isFirst = false, choices }: OrderOptions = {},
+  { isFirst = false, isBounded = true, choices }: OrderOptions = {},
 ): Steps<OrderedProgram> {
   const moving = movableOps(program);
   const known = choices?.of('order', (choice) => readOrder(choice, moving.length));
@@ -66,7 +66,7 @@ export function* orderForMemory(
   }
   const search = new OrderSearch(graph!, familiesOf(program, moving));
   if (isFirst) search.rough();
-  else yield* search.run();
+  else yield* search.run(isBounded);
   const { profile, lowerBound } = search;
   const isSource = search.order.every((index, at) => index === at);
   const order = isSource ? null : Array.from(search.order);
@@ -87,6 +87,8 @@ export function* orderForMemory(
 export interface OrderOptions {
   /** Only a few walks over the program; the bound is loose. */
   readonly isFirst?: boolean;
+  /** Whether the bound matters: cuts that serve it alone take as long as the search. */
+  readonly isBounded?: boolean;
   readonly choices?: Choices;
 }
 
@@ -174,13 +176,13 @@ class OrderSearch {
     this.lowerBound = graph.liveAtStart;
   }
 
-  *run(): Steps<void> {
+  *run(isBounded: boolean): Steps<void> {
     if (this.#graph.size === 0) return;
     const [source, { peak }] = [this.order, this.profile];
     if (this.#graph.size > hugeOps) {
       this.#tryLists(this.order);
       yield;
-      this.#cut(this.#boundedBest());
+      if (isBounded) this.#cut(this.#boundedBest());
       return;
     }
     this.#cut(this.profile.peakAt);
@@ -190,7 +192,7 @@ class OrderSearch {
     for (let round = 0; round < rounds && this.#refine(); round++) yield;
     if (this.#graph.size <= exactOps) this.#searchAll();
     yield;
-    this.probe();
+    if (isBounded) this.probe();
     // Program order is the easiest to follow: it changes only for a lower peak.
     if (this.profile.peak === peak) this.#take(source);
   }

@@ -12,23 +12,30 @@ export interface Storage {
 
 /** Counts bytes exactly as the allocator will. */
 export class StorageCount {
-  readonly #of = new Map<ValueId, Storage>();
+  /** By value, while it is in the scope. */
+  readonly #of: (Storage | undefined)[];
+  readonly #arrived: ValueId[] = [];
   live = 0;
   peak = 0;
 
+  /** `values`: the number of values that the program may name. */
+  constructor(values: number) {
+    this.#of = new Array(values);
+  }
+
   /** An input's memory enters the scope; `bytes` if the scope is its only owner from then on. */
   enter(id: ValueId, bytes: number, exclusive = false): void {
-    this.#of.set(id, { bytes, exclusive, owners: 1 });
+    this.#put(id, { bytes, exclusive, owners: 1 });
     this.#grow(bytes);
   }
 
   /** A value of an earlier program is already in the scope. */
   carry(id: ValueId, storage: Storage): void {
-    this.#of.set(id, storage);
+    this.#put(id, storage);
   }
 
   allocate(id: ValueId, bytes: number): void {
-    this.#of.set(id, { bytes, exclusive: true, owners: 1 });
+    this.#put(id, { bytes, exclusive: true, owners: 1 });
     this.#grow(bytes);
   }
 
@@ -40,28 +47,33 @@ export class StorageCount {
   share(id: ValueId, base: ValueId): void {
     const storage = this.of(base);
     storage.owners++;
-    this.#of.set(id, storage);
+    this.#put(id, storage);
   }
 
   /** Marks the memory as possibly shared. */
   expose(id: ValueId): void {
-    const storage = this.#of.get(id);
+    const storage = this.#of[id];
     if (storage) storage.exclusive = false;
   }
 
   free(id: ValueId): void {
     const storage = this.of(id);
-    this.#of.delete(id);
+    this.#of[id] = undefined;
     if (--storage.owners === 0) this.live -= storage.bytes;
   }
 
   /** The values in the scope, in order of arrival. */
   values(): ValueId[] {
-    return [...this.#of.keys()];
+    return this.#arrived.filter((id) => this.#of[id]);
   }
 
   of(id: ValueId): Storage {
-    return this.#of.get(id)!;
+    return this.#of[id]!;
+  }
+
+  #put(id: ValueId, storage: Storage): void {
+    if (!this.#of[id]) this.#arrived.push(id);
+    this.#of[id] = storage;
   }
 
   #grow(bytes: number): void {
