@@ -1,6 +1,6 @@
 import type { SubgraphStages } from '../programs/stages.ts';
 
-/** What a plan has to beat: within the budget it has to recompute less, else to need fewer bytes. */
+/** A plan that another one has to beat: by less arithmetic within the budget, else by fewer bytes. */
 export type Rival =
   | { readonly kind: 'fitting'; readonly share: number }
   | { readonly kind: 'exceeding'; readonly bytes: number };

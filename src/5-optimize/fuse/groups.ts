@@ -67,7 +67,7 @@ interface OpenGroup<Kind> {
   kind: Kind | null;
 }
 
-/** What two groups are as one. */
+/** Two groups as one. */
 type Both<Kind> = Pick<OpenGroup<Kind>, 'ops' | 'operands'> & { readonly kind: Kind };
 
 const none: readonly never[] = [];

@@ -1,6 +1,6 @@
 /**
- * What fusing depends on: the structure of a group. Candidate programs have most of their groups in common, under
- * other names of values.
+ * Fused ops by the structure of their group: candidate programs have most of their groups in common, under other names
+ * of values.
  */
 
 import type { Attrs } from '../../../runtime/device/kernel-op.ts';
@@ -26,7 +26,7 @@ interface Known {
 /** By the meta of the first value that a group names: groups are known as long as their program. */
 const known = new WeakMap<TensorMeta, Known>();
 
-/** Returns what `mayBeStaged` does, found once for all groups of one structure. */
+/** Returns the result of `mayBeStaged`, found once for all groups of one structure. */
 export function mayBeStagedAlike(parts: readonly ProgramOp[], values: ValueTable): boolean {
   const structure = structureOf(parts, values);
   if (!structure) return mayBeStaged(parts, values);
@@ -39,7 +39,7 @@ export function mayBeStagedAlike(parts: readonly ProgramOp[], values: ValueTable
   return found;
 }
 
-/** Returns what `oneOp` does; ops of groups of one structure share their record. */
+/** Returns the result of `oneOp`; ops of groups of one structure share their record. */
 export function oneOpAlike(
   parts: readonly ProgramOp[],
   results: readonly ValueId[],
