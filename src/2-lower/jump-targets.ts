@@ -5,13 +5,13 @@ import type { Finalizer } from './finalizer.ts';
 
 interface JumpTarget {
   readonly labels: readonly string[];
-  readonly end?: Label;
+  readonly end?: Label | undefined;
   /** For loops only. */
-  readonly next?: Label;
+  readonly next?: Label | undefined;
   /** Closes an iterator on every exit except its exhaustion. */
-  readonly close?: Close;
+  readonly close?: Close | undefined;
   /** The `finally` block of a `try`, which every exit runs. */
-  readonly finalizer?: Finalizer;
+  readonly finalizer?: Finalizer | undefined;
   /** The exception handler around the statement. */
   readonly protection: Protection | undefined;
   /** A labelled block can only be left by its label. */
@@ -19,6 +19,9 @@ interface JumpTarget {
 }
 
 type Close = (span: Span) => void;
+
+/** Fields of their own, since a page may put one of these names on `Object.prototype`. */
+const noExits = { end: undefined, next: undefined, close: undefined, finalizer: undefined };
 
 /** The enclosing statements that `break`, `continue` and `return` leave. */
 export class JumpTargets {
@@ -61,7 +64,7 @@ export class JumpTargets {
   }
 
   private push(target: Omit<JumpTarget, 'protection'>, body: () => void): void {
-    this.stack.push({ ...target, protection: this.code.protection });
+    this.stack.push({ ...noExits, ...target, protection: this.code.protection });
     body();
     this.stack.pop();
   }

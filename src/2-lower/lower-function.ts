@@ -24,8 +24,19 @@ import { Variables } from './variables.ts';
 
 let nextId = 0;
 
+/** Fields of their own, since a page may put one of these names on `Object.prototype`. */
+const plainFunction = {
+  nameFrom: undefined,
+  home: undefined,
+  parent: undefined,
+  prologue: undefined,
+  body: undefined,
+  parameterCount: undefined,
+};
+
 /** In: an analyzed function. Out: its code, including the codes of its inner functions. */
-export function lowerAnalysed(fn: InnerFunction, source: SourceText, analysis: Analysis): Code {
+export function lowerAnalysed(given: InnerFunction, source: SourceText, analysis: Analysis): Code {
+  const fn = { ...plainFunction, ...given };
   const { node, kind, name } = fn;
   const id = nextId++;
   const scope = analysis.functions.get(node);
@@ -226,7 +237,7 @@ function lowerClosure(
   source: SourceText,
   dst = l.code.temp(),
 ): Reg {
-  const { node, name, nameFrom, home, parent } = fn;
+  const { node, name, nameFrom, home, parent } = { ...plainFunction, ...fn };
   const span: Span = spanOf(node);
   const inner = lowerAnalysed(fn, source, l.analysis);
   const code = l.code.inner.push(inner) - 1;

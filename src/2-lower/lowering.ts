@@ -24,13 +24,13 @@ export interface InnerFunction {
   /** The home object of a method. */
   readonly home?: Reg | undefined;
   /** For classes: the parent. */
-  readonly parent?: Reg | null;
+  readonly parent?: Reg | null | undefined;
   /** Emits the code that runs before parameters are bound. */
   readonly prologue?: ((inner: Lowering) => void) | undefined;
   /** Emits the body in place of the function's own text. */
   readonly body?: ((inner: Lowering) => void) | undefined;
   /** The function's `length`, if the parameters don't determine it. */
-  readonly parameterCount?: number;
+  readonly parameterCount?: number | undefined;
 }
 
 /**

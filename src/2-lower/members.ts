@@ -10,6 +10,7 @@ import type {
 } from 'acorn';
 import { invariant } from '../../runtime/errors/invariant.ts';
 import type { Reg } from '../vm/bytecode/instructions.ts';
+import { owns } from '../vm/language/owns.ts';
 import type { Lowering } from './lowering.ts';
 import { spanOf } from './syntax/nodes.ts';
 
@@ -51,13 +52,13 @@ export function privateKey(l: Lowering, node: PrivateIdentifier): PrivateKey {
 
 export function emitGet(l: Lowering, node: AnyNode, dst: Reg, place: Place): void {
   const span = spanOf(node);
-  if ('base' in place) {
+  if (owns(place, 'base')) {
     l.code.intrinsic('getSuperOf', [place.base, place.receiver, place.key], span, dst);
     return;
   }
   const { object, key } = place;
-  if ('name' in key) l.code.emit({ op: 'getProp', dst, object, key: key.name }, span);
-  else if (!('privateName' in key)) {
+  if (owns(key, 'name')) l.code.emit({ op: 'getProp', dst, object, key: key.name }, span);
+  else if (!owns(key, 'privateName')) {
     l.code.emit({ op: 'getElem', dst, object, key: key.register }, span);
   } else if (key.register !== undefined) {
     l.code.intrinsic('getPrivate', [object, key.register], span, dst);
@@ -67,14 +68,14 @@ export function emitGet(l: Lowering, node: AnyNode, dst: Reg, place: Place): voi
 export function emitSet(l: Lowering, node: AnyNode, place: Place, src: Reg): void {
   const span = spanOf(node);
   const mark = l.code.mark();
-  if ('base' in place) {
+  if (owns(place, 'base')) {
     l.code.intrinsic('setSuperOf', [place.base, place.receiver, place.key, src], span);
     l.code.release(mark);
     return;
   }
   const { object, key } = place;
-  if ('name' in key) l.code.emit({ op: 'setProp', object, key: key.name, src }, span);
-  else if (!('privateName' in key)) {
+  if (owns(key, 'name')) l.code.emit({ op: 'setProp', object, key: key.name, src }, span);
+  else if (!owns(key, 'privateName')) {
     l.code.emit({ op: 'setElem', object, key: key.register, src }, span);
   } else if (key.register !== undefined) {
     l.code.intrinsic('setPrivate', [object, key.register, src], span);
@@ -98,8 +99,8 @@ export function lowerSuperMember(l: Lowering, node: MemberExpression, dst: Reg):
     return;
   }
   const key = memberKey(l, node, node.end);
-  invariant(!('privateName' in key), 'the parser refuses super.#name');
-  if ('name' in key) l.code.emit({ op: 'getSuper', dst, key: key.name }, span);
+  invariant(!owns(key, 'privateName'), 'the parser refuses super.#name');
+  if (owns(key, 'name')) l.code.emit({ op: 'getSuper', dst, key: key.name }, span);
   else l.code.emit({ op: 'getSuperElem', dst, key: key.register }, span);
 }
 
@@ -123,8 +124,8 @@ export function superPlace(l: Lowering, node: MemberExpression, until: number): 
   const span = spanOf(node);
   const receiver = lowerThis(l, node.object);
   const key = memberKey(l, node, until);
-  invariant(!('privateName' in key), 'the parser refuses super.#name');
-  const register = 'name' in key ? l.code.constant(key.name, span) : key.register;
+  invariant(!owns(key, 'privateName'), 'the parser refuses super.#name');
+  const register = owns(key, 'name') ? l.code.constant(key.name, span) : key.register;
   const base = l.code.intrinsic('superBase', [], span);
   return { base, receiver, key: register };
 }
@@ -211,9 +212,10 @@ function deleteTarget(
   }
   const object = lowerObject(l, target, node.end);
   const key = memberKey(l, target, node.end);
-  invariant(!('privateName' in key), 'the parser refuses to delete private names');
-  const register = 'register' in key ? key.register : l.code.temp();
-  if ('name' in key) l.code.emit({ op: 'const', dst: register, value: key.name }, spanOf(target));
+  invariant(!owns(key, 'privateName'), 'the parser refuses to delete private names');
+  const register = owns(key, 'register') ? key.register : l.code.temp();
+  if (owns(key, 'name'))
+    l.code.emit({ op: 'const', dst: register, value: key.name }, spanOf(target));
   l.code.emit({ op: 'deleteProp', dst, object, key: register }, spanOf(node));
 }
 

@@ -9,6 +9,7 @@ import type {
 import { invariant } from '../../runtime/errors/invariant.ts';
 import { expressionText } from '../vm/bytecode/expression-text.ts';
 import type { Reg, Span } from '../vm/bytecode/instructions.ts';
+import { owns } from '../vm/language/owns.ts';
 import { lowerMemberTarget } from './assignments.ts';
 import type { Lowering, Store } from './lowering.ts';
 import { emitGet, emitSet, type Key } from './members.ts';
@@ -183,7 +184,7 @@ const isProperty = (target: Pattern): boolean =>
     : target.type === 'MemberExpression';
 
 function keyRegister(l: Lowering, node: AssignmentProperty, key: Key): Reg {
-  if ('register' in key) return key.register;
+  if (owns(key, 'register')) return key.register;
   const register = l.code.temp();
   l.code.emit({ op: 'const', dst: register, value: key.name }, spanOf(node.key));
   return register;

@@ -3,6 +3,7 @@ import { sourcesOf } from '../guards/guard-sources.ts';
 import type { Source } from '../guards/source.ts';
 import { sourceKey } from '../guards/source-key.ts';
 import type { Effect, TraceResult } from '../traces/trace-result.ts';
+import { owns } from '../vm/language/owns.ts';
 import type { TraceInput } from './inputs/trace-input.ts';
 import type { TapeCall } from './state/tape.ts';
 
@@ -20,7 +21,7 @@ export function namesElements({ inputs, tape, guards, effects }: Traced): boolea
   const tensors = new Set<unknown>(listed.map(({ tensor }) => tensor));
   const places = new Set(listed.map(({ source }) => sourceKey(source)));
   const isAt = (source: Source): boolean =>
-    places.has(sourceKey(source)) || ('base' in source && isAt(source.base));
+    places.has(sourceKey(source)) || (owns(source, 'base') && isAt(source.base));
   return (
     guards.some((guard) => sourcesOf(guard).some(isAt)) ||
     effects.some((effect) => changedBy(effect).some(isAt)) ||

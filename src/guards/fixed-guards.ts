@@ -1,5 +1,6 @@
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
+import { owns } from '../vm/language/owns.ts';
 import type { Guard } from './guard.ts';
 import { sourcesOf } from './guard-sources.ts';
 import { isProxy } from './plain.ts';
@@ -34,7 +35,7 @@ export function withoutFixed(guards: readonly Guard[], frames: readonly Frame[])
 
   /** Returns the frozen object that the source reads through. */
   const frozenBehind = (source: Source): object | undefined => {
-    if (!('base' in source)) return;
+    if (!owns(source, 'base')) return;
     const base = fixedAt(source.base);
     const object = base ? base.value : now(source.base);
     if (typeof object !== 'object' || !object || isProxy(object) || !Object.isFrozen(object))
@@ -70,7 +71,7 @@ export function withoutFixed(guards: readonly Guard[], frames: readonly Frame[])
         return { ...source, base: { kind: 'held', value, name: '' } };
       }
     }
-    return 'base' in source ? { ...source, base: shortened(source.base) } : source;
+    return owns(source, 'base') ? { ...source, base: shortened(source.base) } : source;
   };
 
   let isAsked = false;
@@ -81,7 +82,7 @@ export function withoutFixed(guards: readonly Guard[], frames: readonly Frame[])
       if (guard.kind !== 'plainArray' || isAsked) return [];
       isAsked = true;
     }
-    if (!('source' in guard)) return [guard];
+    if (!owns(guard, 'source')) return [guard];
     const source = shortened(guard.source);
     const key = `${guard.kind} ${sourceKey(source)}`;
     const facts = Object.values({ ...guard, source: null });

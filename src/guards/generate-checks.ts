@@ -9,6 +9,7 @@ import { contiguousStrides } from '../../runtime/spec/shape.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { type Frame, uninitialized } from '../vm/bytecode/frame.ts';
 import { fastKey } from '../vm/language/index-key.ts';
+import { owns } from '../vm/language/owns.ts';
 import { FunctionConstructor } from '../vm/machine/may-generate.ts';
 import { type Check, compileCheck, compileTest, looksInside } from './check-guard.ts';
 import type { Guard, InheritedProperty } from './guard.ts';
@@ -61,7 +62,7 @@ function alongPaths(guards: readonly Guard[]): readonly Guard[] {
 }
 
 function depthOf(source: Source): number {
-  return 'base' in source ? 1 + depthOf(source.base) : 1;
+  return owns(source, 'base') ? 1 + depthOf(source.base) : 1;
 }
 
 const { getPrototypeOf, hasOwn } = Object;
@@ -287,7 +288,7 @@ class CheckWriter {
       default:
         break;
     }
-    if (!('base' in source)) return `${this.#constant(compileRead(source, notRead))}(F)`;
+    if (!owns(source, 'base')) return `${this.#constant(compileRead(source, notRead))}(F)`;
     const read = this.#constant(readFrom(source));
     return `${read}(F, ${this.#read(source.base)})`;
   }
@@ -325,7 +326,7 @@ function readFrom(source: Source): (frames: readonly Frame[], base: unknown) => 
 function holdersOf(guards: readonly Guard[]): Set<string> {
   const holders = new Set<string>();
   const addBases = (source: Source): void => {
-    if (!('base' in source) || holders.has(sourceKey(source.base))) return;
+    if (!owns(source, 'base') || holders.has(sourceKey(source.base))) return;
     holders.add(sourceKey(source.base));
     addBases(source.base);
   };

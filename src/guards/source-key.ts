@@ -1,4 +1,5 @@
 import { assertNever } from '../../runtime/errors/invariant.ts';
+import { owns } from '../vm/language/owns.ts';
 import type { Source } from './source.ts';
 
 const objectIds = new WeakMap<object, number>();
@@ -90,5 +91,5 @@ export function keyText(key: unknown): string {
 
 /** Returns the location where a path of properties begins. */
 export function rootOf(source: Source): Source {
-  return 'base' in source ? rootOf(source.base) : source;
+  return owns(source, 'base') ? rootOf(source.base) : source;
 }

@@ -6,6 +6,7 @@ import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { compileReader, printSource, type Source, type SourceNames } from '../guards/source.ts';
 import { rootOf, sourceKey } from '../guards/source-key.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
+import { owns } from '../vm/language/owns.ts';
 import { notSavable } from './not-savable.ts';
 
 /** A function to save, with its bound arguments. */
@@ -70,7 +71,7 @@ export class Places {
    * different paths.
    */
   keyOf(source: Source): string {
-    const object = 'base' in source && !this.isArgument(source) && this.#objectAt(source.base);
+    const object = owns(source, 'base') && !this.isArgument(source) && this.#objectAt(source.base);
     if (!object) return sourceKey(source);
     return sourceKey({ ...source, base: { kind: 'held', value: object, name: '' } });
   }

@@ -97,7 +97,7 @@ export function captureLive(
     name: fn.name,
     node: facts.node,
     kind: facts.kind,
-    ...(facts.classNode && { classNode: facts.classNode }),
+    classNode: facts.classNode,
     source: sourceOf(script, facts),
     scope: evaluate ? liveScope(evaluate, script, facts, hidden) : givenScope({}),
     freeNames: [...facts.free.keys()],

@@ -56,7 +56,7 @@ export function captureGiven(
     name: fn.name,
     node: facts.node,
     kind: facts.kind,
-    ...(facts.classNode && { classNode: facts.classNode }),
+    classNode: facts.classNode,
     source,
     scope: givenScope(scope ?? {}),
     freeNames: [...facts.free.keys()],

@@ -45,7 +45,7 @@ export function captureSnapshot(
     name: fn.name,
     node: facts.node,
     kind: facts.kind,
-    ...(facts.classNode && { classNode: facts.classNode }),
+    classNode: facts.classNode,
     source: sourceOf(script, facts),
     scope: { ...scope, isConstant, place: () => undefined },
     freeNames: [...facts.free.keys()],

@@ -15,7 +15,7 @@ export function captureMarked(fn: AnyFunction, marked: Marked): CapturedFunction
     name: script.names?.get(facts.node) ?? fn.name,
     node: facts.node,
     kind: facts.kind,
-    ...(facts.classNode && { classNode: facts.classNode }),
+    classNode: facts.classNode,
     source: script.text,
     scope: markedScope(marked.table, marked),
     freeNames: [...facts.free.keys()],

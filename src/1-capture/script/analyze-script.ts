@@ -232,7 +232,7 @@ export function analyzeScript(ast: Program): ScriptFacts {
     const facts: FunctionFacts = {
       node,
       kind,
-      ...(classNode && { classNode }),
+      classNode,
       strict,
       enclosing: outside.fn,
       around: outside.scope,

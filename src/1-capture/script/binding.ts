@@ -55,7 +55,8 @@ export class LexicalScope {
 export interface FunctionFacts {
   readonly node: FunctionNode;
   readonly kind: 'function' | 'arrow' | 'method' | 'constructor';
-  readonly classNode?: ClassNode;
+  /** For constructors: the class itself. */
+  readonly classNode: ClassNode | undefined;
   readonly strict: boolean;
   readonly enclosing: FunctionFacts | undefined;
   /** The scope that contains the function. */

@@ -23,7 +23,7 @@ export interface CapturedFunction {
   readonly node: FunctionNode;
   readonly kind: 'function' | 'arrow' | 'method' | 'constructor';
   /** For constructors: the class itself (fields, superclass). */
-  readonly classNode?: ClassNode;
+  readonly classNode: ClassNode | undefined;
   readonly source: SourceText;
   readonly scope: Scope;
   /** All free names of the function and its inner functions. */

@@ -18,10 +18,12 @@ export interface AnalysisPlace {
 /** How a function is entered, apart from what its text shows. */
 export interface FunctionEntry {
   /** The offset before which nothing can call the function. */
-  readonly callableFrom?: number;
+  readonly callableFrom: number | undefined;
   /** True for the constructor of a class that extends another. */
-  readonly derived?: boolean;
+  readonly derived: boolean;
 }
+
+const ordinary: FunctionEntry = { callableFrom: undefined, derived: false };
 
 /** The parts of the tree walk that `analyzeClass` needs. */
 export interface Walk {
@@ -41,7 +43,7 @@ export function analyze(root: FunctionNode | Class, place: AnalysisPlace): Analy
   /** Functions in blocks that are also variables of their function, or global variables. */
   const hoisted = new Map<FunctionDeclaration, Binding | undefined>();
   const walk: Walk = { builder, visit, visitFunction, visitBody };
-  if ('params' in root) visitFunction(root, undefined, {});
+  if ('params' in root) visitFunction(root, undefined, ordinary);
   else analyzeConstruction(walk, root);
   return builder;
 
@@ -146,7 +148,7 @@ export function analyze(root: FunctionNode | Class, place: AnalysisPlace): Analy
         return;
       case 'FunctionDeclaration': {
         if (node.id) builder.use(node.id, scope, 'declare');
-        visitFunction(node, scope, {});
+        visitFunction(node, scope, ordinary);
         const from = node.id && scope.bindings.get(node.id.name);
         if (!from || !hoisted.has(node as never)) return;
         const to = hoisted.get(node as never);
@@ -157,7 +159,7 @@ export function analyze(root: FunctionNode | Class, place: AnalysisPlace): Analy
       }
       case 'FunctionExpression':
       case 'ArrowFunctionExpression':
-        visitFunction(node, scope, {});
+        visitFunction(node, scope, ordinary);
         return;
       case 'ClassDeclaration':
       case 'ClassExpression':

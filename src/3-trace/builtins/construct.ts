@@ -145,6 +145,7 @@ function pushConstructor(
     gradMode: t.top.gradMode,
     guard: t.top.guard,
     pc: 0,
+    delegate: null,
     last: null,
   });
   return undefined;

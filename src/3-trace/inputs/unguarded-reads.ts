@@ -2,6 +2,7 @@ import type { Guard } from '../../guards/guard.ts';
 import { sourcesOf } from '../../guards/guard-sources.ts';
 import type { Source } from '../../guards/source.ts';
 import { sourceKey } from '../../guards/source-key.ts';
+import { owns } from '../../vm/language/owns.ts';
 
 /**
  * Returns a guard for properties whose values the trace forwards, for example to the result, without inspecting
@@ -22,5 +23,5 @@ function addPath(source: Source, guarded: Set<string>): void {
   const key = sourceKey(source);
   if (guarded.has(key)) return;
   guarded.add(key);
-  if ('base' in source) addPath(source.base, guarded);
+  if (owns(source, 'base')) addPath(source.base, guarded);
 }

@@ -28,7 +28,7 @@ export interface TraceFrame {
   /** The device (or null) of an enclosing `deviceGuard`; undefined for the guard at entry. */
   readonly guard: Device | null | undefined;
   /** The iteration that a generator's `yield*` delegates to, and the value sent to it. */
-  delegate?: { readonly iteration: IteratorRecordVariable; readonly sent: Variable } | null;
+  delegate: { readonly iteration: IteratorRecordVariable; readonly sent: Variable } | null;
   pc: Pc;
   /** The previous instruction; null at the start. */
   last: Pc | null;
@@ -60,6 +60,7 @@ export function enteredFrame(
     gradMode,
     guard: guardOf(frame),
     pc,
+    delegate: null,
     last: null,
   };
 }

@@ -38,7 +38,7 @@ export class SharedPasses {
 
 function* stepsOf(pass: Pass, given: Staged, context: PassContext): Steps<Staged> {
   const run = pass.run(given, context);
-  return 'next' in run ? yield* run : run;
+  return Symbol.iterator in run ? yield* run : run;
 }
 
 /** A pass reads the memory option of the same name, and whether bytes are preferred or limited. */

@@ -7,6 +7,7 @@ import { sourceKey } from '../../guards/source-key.ts';
 import { changedBy, contentsOf, possibleOf, storedBy } from '../../traces/recipes.ts';
 import type { Recipe, TraceResult } from '../../traces/trace-result.ts';
 import type { Frame } from '../../vm/bytecode/frame.ts';
+import { owns } from '../../vm/language/owns.ts';
 import type { OwnedTensors } from './owned-tensors.ts';
 
 /** Inputs past this index are never donated: the choice is a 30-bit set. */
@@ -78,10 +79,10 @@ function keptSources({ outcome, makes, effects }: TraceResult): Source[] {
       if (call.kind === 'inlined') recipes.push(...call.cells, call.thisValue, ...call.args);
     }
   }
-  for (const recipe of recipes) if ('source' in recipe) sources.push(recipe.source);
+  for (const recipe of recipes) if (owns(recipe, 'source')) sources.push(recipe.source);
   return sources;
 }
 
 function withBases(source: Source): Source[] {
-  return 'base' in source ? [source, ...withBases(source.base)] : [source];
+  return owns(source, 'base') ? [source, ...withBases(source.base)] : [source];
 }

@@ -1,11 +1,28 @@
 import * as acorn from 'acorn';
 
-/** Members of the parser that are wrapped to read a `yield`; acorn's types omit them. */
+/** Members of the parser that are replaced; acorn's types omit them. */
 interface Reader {
+  readonly start: number;
+  readonly startLoc: unknown;
   parseYield(...given: unknown[]): acorn.Expression;
+  startNodeAt(position: number, location: unknown): acorn.Node;
   /** Whether a slash starts a regular expression. */
   exprAllowed: boolean;
 }
+
+/** acorn's types don't declare the class. */
+const { Node } = acorn as unknown as {
+  Node: (this: acorn.Node, parser: Reader, position: number, location: unknown) => void;
+};
+
+/** A node that inherits nothing: a field that it lacks is undefined, whatever a page puts on `Object.prototype`. */
+function BareNode(this: acorn.Node, ...given: Parameters<typeof Node>): void {
+  Node.apply(this, given);
+}
+BareNode.prototype = Object.create(null) as object;
+const NodeConstructor = BareNode as unknown as new (
+  ...given: Parameters<typeof Node>
+) => acorn.Node;
 
 /**
  * acorn 8.19 forgets in methods and in `(async function* () { … })` that it is in a generator, and then parses
@@ -21,6 +38,15 @@ export const Parser = acorn.Parser.extend((Base) => {
     parseYield(this: Reader, ...given: unknown[]): acorn.Expression {
       this.exprAllowed = true;
       return parseYield.apply(this, given);
+    },
+    startNode(this: Reader): acorn.Node {
+      return new NodeConstructor(this, this.start, this.startLoc);
+    },
+    startNodeAt(this: Reader, position: number, location: unknown): acorn.Node {
+      return new NodeConstructor(this, position, location);
+    },
+    copyNode(this: Reader, node: acorn.Node): acorn.Node {
+      return Object.assign(this.startNodeAt(node.start, this.startLoc), node);
     },
     validateRegExpFlags() {},
     validateRegExpPattern() {},

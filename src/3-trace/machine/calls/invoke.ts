@@ -355,6 +355,7 @@ function enterCall(
       gradMode: gradMode ?? t.top.gradMode,
       guard,
       pc: 0,
+      delegate: null,
       last: null,
     });
   };
