@@ -26,7 +26,7 @@ interface Candidate {
 
 /**
  * Makes gradients of relu and similar ops read a mask of one byte per element (or one bit, `memory.savedMasks`) if
- * backward reads the saved values for nothing else: `keepWhere(dy, x > 0)` instead of `reluGrad(dy, x)`. A value
+ * backward reads the saved values for nothing else: `dropWhere(dy, x <= 0)` instead of `reluGrad(dy, x)`. A value
  * that is kept anyway, for another op, as an output or by the caller, keeps its gradient: the mask would be saved
  * in addition. Bitwise identical, since the mask is the comparison that the gradient's kernel makes. Masks that
  * would make the program need more bytes are not used.

@@ -71,16 +71,16 @@ export const maximumOp = defineOp({
   },
 });
 
-/** The gradient of max(x, y) for x: dy where x is larger, half of it at a tie, as in PyTorch. */
+/** The gradient of max(x, y) for x: half of dy at a tie, 0 where x is smaller, else dy: at NaN, too, as in PyTorch. */
 export const largerShareOp: OpRecord = defineOp({
   name: 'largerShare',
   operands: { dy: 'data', x: 'data', y: 'data' },
   infer: ([dy]) => ({ dtype: dy!.dtype, shape: dy!.shape }),
   kernel: pointwise(
     E.select(
-      E.gt(E.input(1), E.input(2)),
-      x,
-      E.select(E.eq(E.input(1), E.input(2)), E.mul(x, E.const(0.5)), E.const(0)),
+      E.lt(E.input(1), E.input(2)),
+      E.const(0),
+      E.select(E.eq(E.input(1), E.input(2)), E.mul(x, E.const(0.5)), x),
     ),
   ),
   vjp: { dy: saving({ x: 'value', y: 'value' }, ({ x, y }, g) => largerShare(g, x, y)) },

@@ -64,7 +64,8 @@ export const reluGradOp: OpRecord = defineOp({
   name: 'reluGrad',
   operands: { dy: 'data', out: 'data' },
   infer: inferSame,
-  kernel: pointwise(E.select(E.gt(y, E.const(0)), x, E.const(0))),
+  // NaN passes the gradient, because its value is kept too.
+  kernel: pointwise(E.select(E.le(y, E.const(0)), E.const(0), x)),
   vjp: { dy: saving({ out: 'value' }, ({ out }, g) => bind1(reluGradOp, [g, out])) },
 });
 

@@ -15,7 +15,7 @@ import { F } from '../expr/expr-functions.ts';
 import { defineOp, type OpRecord, saving } from '../record/define-op.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
 import { sigmoid, tanh } from './activations.ts';
-import { dropWhere, gt, lt } from './comparison.ts';
+import { dropWhere, gt, keepWhere, le, lt } from './comparison.ts';
 
 interface Activation {
   readonly value: (x: Expr) => Expr;
@@ -52,6 +52,7 @@ function activation(name: string, { value, slope, secondDerivative }: Activation
 const c = E.const;
 const one = c(1);
 const isPositive = (x: Expr): Expr => E.gt(x, c(0));
+const isAtMostZero = (x: Expr): Expr => E.le(x, c(0));
 /** 1 strictly between the bounds, else 0. */
 const between = (x: Expr, low: Expr, high: Expr): Expr =>
   E.select(E.gt(x, low), E.lt(x, high), c(0));
@@ -60,8 +61,8 @@ const clamped = (x: Expr, low: Expr, high: Expr): Expr => E.min(E.max(x, low), h
 const alpha = E.attr('alpha');
 export const eluOp = activation('elu', {
   value: (x) => E.select(isPositive(x), x, E.mul(alpha, F.expm1(x))),
-  slope: (x) => E.select(isPositive(x), one, E.mul(alpha, E.exp(x))),
-  secondDerivative: (x, { alpha }) => mul(dropWhere(exp(x), gt(x, 0)), alpha as number),
+  slope: (x) => E.select(isAtMostZero(x), E.mul(alpha, E.exp(x)), one),
+  secondDerivative: (x, { alpha }) => mul(keepWhere(exp(x), le(x, 0)), alpha as number),
 });
 
 /** x if positive, else alpha · (eˣ − 1). */
@@ -74,8 +75,8 @@ const [seluAlpha, seluScale] = [1.6732632423543772, 1.0507009873554805];
 export const seluOp = activation('selu', {
   value: (x) =>
     E.select(isPositive(x), E.mul(c(seluScale), x), E.mul(c(seluScale * seluAlpha), F.expm1(x))),
-  slope: (x) => E.select(isPositive(x), c(seluScale), E.mul(c(seluScale * seluAlpha), E.exp(x))),
-  secondDerivative: (x) => mul(dropWhere(exp(x), gt(x, 0)), seluScale * seluAlpha),
+  slope: (x) => E.select(isAtMostZero(x), E.mul(c(seluScale * seluAlpha), E.exp(x)), c(seluScale)),
+  secondDerivative: (x) => mul(keepWhere(exp(x), le(x, 0)), seluScale * seluAlpha),
 });
 
 export const selu = (a: Tensor): Tensor => {
@@ -98,7 +99,8 @@ export const leakyRelu = (a: Tensor, negativeSlope = 0.01): Tensor => {
 const [minVal, maxVal] = [E.attr('min'), E.attr('max')];
 export const hardtanhOp = activation('hardtanh', {
   value: (x) => clamped(x, minVal, maxVal),
-  slope: (x) => between(x, minVal, maxVal),
+  // NaN passes the gradient, because its value is kept too.
+  slope: (x) => E.select(E.le(x, minVal), c(0), E.select(E.ge(x, maxVal), c(0), one)),
 });
 
 /** Clamps to two bounds; unlike clamp, its gradient is 0 at the bounds. */
@@ -120,7 +122,7 @@ export const hardswishOp = activation('hardswish', {
   value: (x) => E.mul(x, shifted(x)),
   slope: (x) => {
     const inside = E.add(E.div(x, c(3)), c(0.5));
-    return E.select(E.lt(x, c(-3)), c(0), E.select(E.gt(x, c(3)), one, inside));
+    return E.select(E.lt(x, c(-3)), c(0), E.select(E.le(x, c(3)), inside, one));
   },
   secondDerivative: (x) => div(cast(lt(abs(x), 3), x.dtype), 3),
 });

@@ -29,7 +29,7 @@ import { narrow, reshape } from '../movement/movement.ts';
 import { defineOp, type OpRecord, saving } from '../record/define-op.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
 import { sigmoid, tanh } from './activations.ts';
-import { dropWhere, gt, keepWhere, lt } from './comparison.ts';
+import { dropWhere, gt, keepWhere, le, lt } from './comparison.ts';
 
 const x = E.input(0);
 const c = E.const;
@@ -117,12 +117,12 @@ export const celuGradOp: OpRecord = defineOp({
   name: 'celuGrad',
   operands: { dy: 'data', x: 'data' },
   infer: inferSame,
-  kernel: pointwise(E.select(E.gt(E.input(1), c(0)), x, E.mul(x, E.exp(E.div(E.input(1), alpha))))),
+  kernel: pointwise(E.select(E.le(E.input(1), c(0)), E.mul(x, E.exp(E.div(E.input(1), alpha))), x)),
   vjp: {
     dy: saving({ x: 'value' }, ({ x }, g, attrs) => bind1(celuGradOp, [g, x], attrs)),
     x: saving({ dy: 'value', x: 'value' }, ({ dy, x }, g, { alpha }: Attrs) => {
       const bend = div(exp(div(x, alpha as number)), alpha as number);
-      return mul(mul(g, dy), dropWhere(bend, gt(x, 0)));
+      return mul(mul(g, dy), keepWhere(bend, le(x, 0)));
     }),
   },
 });

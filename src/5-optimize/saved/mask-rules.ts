@@ -25,13 +25,11 @@ export interface MaskRule {
   readonly gradient: readonly Step[];
 }
 
-const compare = (op: 'gtScalar' | 'ltScalar' | 'leScalar', value: number): Step => {
+const compare = (op: 'gtScalar' | 'geScalar' | 'leScalar', value: number): Step => {
   return { op, inputs: ['compared'], attrs: { value } };
 };
 
-const masked = (op: 'keepWhere' | 'dropWhere'): Step => {
-  return { op, inputs: ['gradient', 'mask'], attrs: {} };
-};
+const dropped: Step = { op: 'dropWhere', inputs: ['gradient', 'mask'], attrs: {} };
 
 const castTo = { float32: 'toFloat32', float64: 'toFloat64' } as const;
 
@@ -41,12 +39,12 @@ export function maskRuleOf(
   dtype: TensorMeta['dtype'],
 ): MaskRule | null {
   const { threshold, negativeSlope, min, max } = attrs;
-  if (op.name === 'reluGrad') {
-    return { mask: [compare('gtScalar', 0)], gradient: [masked('keepWhere')] };
-  }
   // NaN passes, as it isn't at most the threshold.
+  if (op.name === 'reluGrad') {
+    return { mask: [compare('leScalar', 0)], gradient: [dropped] };
+  }
   if (op.name === 'thresholdGrad' && typeof threshold === 'number') {
-    return { mask: [compare('leScalar', threshold)], gradient: [masked('dropWhere')] };
+    return { mask: [compare('leScalar', threshold)], gradient: [dropped] };
   }
   if (op.name === 'leakyReluGrad' && typeof negativeSlope === 'number') {
     const scaled: Step = { op: 'mulScalar', inputs: ['gradient'], attrs: { value: negativeSlope } };
@@ -59,9 +57,10 @@ export function maskRuleOf(
     const slope: Step = { op: castTo[dtype], inputs: ['mask'], attrs: {} };
     return {
       mask: [
-        compare('gtScalar', min),
-        compare('ltScalar', max),
-        { op: 'logicalAnd', inputs: [0, 1], attrs: {} },
+        compare('leScalar', min),
+        compare('geScalar', max),
+        { op: 'logicalOr', inputs: [0, 1], attrs: {} },
+        { op: 'logicalNot', inputs: [2], attrs: {} },
       ],
       gradient: [slope, { op: 'mul', inputs: ['gradient', 0], attrs: {} }],
     };
