@@ -322,11 +322,14 @@ function expectGroup(group: object, options: object): void {
 
 function expectParameter(given: unknown, index: number): void {
   if (given instanceof Tensor) return;
+  const isForeign = given instanceof Object && 'dtype' in given && 'isLeaf' in given;
   throw new ArgumentError({
-    what: `optimizer: parameter ${index} is not a tensor`,
+    what: `optimizer: parameter ${index} is not a tensor${isForeign ? ' of this copy of the package' : ''}`,
     given: shown(given),
     expected: 'tensors that require gradients, or groups of them',
-    remedy: 'pass model.parameters(), or [{ params: layer.parameters(), lr: 0.1 }]',
+    remedy: isForeign
+      ? 'import both from one copy: npm ls tostatic lists them'
+      : 'pass model.parameters(), or [{ params: layer.parameters(), lr: 0.1 }]',
   });
 }
 
