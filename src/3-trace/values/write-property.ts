@@ -12,6 +12,8 @@ import {
   setOwnProperty,
   setPrototype,
 } from '../heap/made-objects.ts';
+import { callsSetter, defaultPrototype, expectDataBelow } from '../heap/setters.ts';
+import { writeStatic } from '../heap/static-writes.ts';
 import { isAggregate } from '../state/exceptions.ts';
 import { constantOf, guardChange, isNull } from '../state/facts.ts';
 import { expectUnlisted } from '../state/listed.ts';
@@ -30,8 +32,6 @@ import {
 import { deleteElement, setElement, setLength } from './array-changes.ts';
 import { asArray } from './arrays.ts';
 import { heldFunction } from './getters.ts';
-import { callsSetter, defaultPrototype, expectDataBelow } from './objects/setters.ts';
-import { writeStatic } from './objects/static-writes.ts';
 import { isOuterTypedArray, writeOuterElement } from './outer-typed-arrays.ts';
 import { expectNoParameters } from './properties.ts';
 import { writeTensorGrad } from './tensor-properties.ts';

@@ -1,17 +1,17 @@
 /** Setters that an assignment finds in the prototypes above an object. */
 
-import { accessorOf, allows } from '../../../guards/plain.ts';
-import { GraphBreak } from '../../../traces/graph-break.ts';
-import type { Key } from '../../heap/made-objects.ts';
-import { guardChange } from '../../state/facts.ts';
-import type { Tracer } from '../../state/tracer.ts';
+import { accessorOf, allows } from '../../guards/plain.ts';
+import type { Source } from '../../guards/source.ts';
+import { GraphBreak } from '../../traces/graph-break.ts';
+import { guardChange } from '../state/facts.ts';
+import type { Tracer } from '../state/tracer.ts';
 import type {
   FunctionVariable,
   NewObjectVariable,
   ObjectVariable,
   Variable,
-} from '../../variables/variable.ts';
-import { heldFunction } from '../getters.ts';
+} from '../variables/variable.ts';
+import type { Key } from './made-objects.ts';
 
 export const refusedWrite = (key: Key): GraphBreak =>
   new GraphBreak('object-write', `the property ${String(key)} is assigned`);
@@ -27,6 +27,9 @@ export function defaultPrototype({ errorType }: NewObjectVariable): ObjectVariab
   return builtinHolder(type.prototype as object, `${type.name}.prototype`);
 }
 
+const placeOf = ({ source, value }: ObjectVariable | FunctionVariable): Source =>
+  source ?? { kind: 'held', value, name: typeof value === 'function' ? value.name : 'an object' };
+
 /** Calls the setter that the object has or inherits; returns whether there is one. */
 export function callsSetter(
   t: Tracer,
@@ -39,7 +42,7 @@ export function callsSetter(
   if (!accessor?.set) return false;
   const source = {
     kind: 'accessor',
-    base: holder.source ?? heldFunction(holder),
+    base: placeOf(holder),
     key,
     which: 'set',
   } as const;
@@ -59,5 +62,5 @@ export function expectDataBelow(
   key: Key,
 ): void {
   if (!allows(prototype.value, 'writeBelow', key)) throw refusedWrite(key);
-  guardChange(t, prototype.source ?? heldFunction(prototype), 'writeBelow', key);
+  guardChange(t, placeOf(prototype), 'writeBelow', key);
 }

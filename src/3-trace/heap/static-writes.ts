@@ -1,15 +1,10 @@
-import {
-  type Key,
-  ownAttributes,
-  plainAttributes,
-  setOwnProperty,
-} from '../../heap/made-objects.ts';
-import type { Tracer } from '../../state/tracer.ts';
-import type { ClassVariable } from '../../variables/function-variables.ts';
-import type { FunctionVariable, ObjectVariable, Variable } from '../../variables/variable.ts';
+import type { Tracer } from '../state/tracer.ts';
+import type { ClassVariable } from '../variables/function-variables.ts';
+import type { FunctionVariable, ObjectVariable, Variable } from '../variables/variable.ts';
+import { type Key, ownAttributes, plainAttributes, setOwnProperty } from './made-objects.ts';
 import { builtinHolder, callsSetter, expectDataBelow, refusedWrite } from './setters.ts';
 
-/** What a class inherits its static members from. */
+/** The holder of static members at which a lookup begins. */
 export type StaticHolder = ClassVariable | FunctionVariable | ObjectVariable;
 
 const aboveAll = builtinHolder(Function.prototype, 'Function.prototype');
