@@ -52,6 +52,7 @@ export const apart = [
   'test/gpu/wgsl/large.test.ts',
   'test/gpu/wgsl/subgroups.test.ts',
   'test/package/**/*.test.ts',
+  'test/playground/compute.test.ts',
   'test/threads/**/*.test.ts',
   'test/device/transfers.test.ts',
   'test/autograd/second-gradients.test.ts',

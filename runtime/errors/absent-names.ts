@@ -10,6 +10,11 @@ function absent(what: string, given: string, remedy: string): never {
   throw new ArgumentError({ what, given, expected, remedy });
 }
 
+/** Throws for a property that PyTorch has under this name: `remedy` says what to write. */
+export function absentProperty(owner: string, name: string, remedy: string): never {
+  return absent(`${owner} has no property ${name}`, `the property ${name}`, remedy);
+}
+
 /** Gives each name a method that throws ArgumentError with its text as the hint. */
 export function defineAbsent(
   prototype: object,
@@ -45,17 +50,12 @@ function define(prototype: object, owner: string, name: string, remedy: string):
 /** Makes assigning to a property throw ArgumentError, and reading it too unless there is a `get`. */
 export function defineUnassignable(
   prototype: object,
-  owner: string,
   name: string,
   remedy: string,
   get?: () => unknown,
 ): void {
   const set = (): never =>
-    absent(
-      `${owner} has no property ${name}${get ? ' to assign to' : ''}`,
-      `the property ${name}`,
-      remedy,
-    );
+    absent(`Tensor has no property ${name}${get ? ' to assign to' : ''}`, `x[${name}]`, remedy);
   Object.defineProperty(prototype, name, { get: get ?? set, set, configurable: true });
 }
 
@@ -63,15 +63,16 @@ export function defineUnassignable(
 export const snakeCase = (name: string): string =>
   name.replace(/[A-Z]+/g, (letters) => `_${letters.toLowerCase()}`);
 
-/** Gives each camel-case method and accessor a snake-case variant whose error names it: `zero_grad` names `zeroGrad`. */
+/** Gives each camel-case method a snake-case variant whose error names it: `zero_grad` names `zeroGrad`. */
 export function defineSnakeCase(prototype: object, owner: string): void {
   const layer = absentBehind(prototype);
   for (const name of Object.getOwnPropertyNames(prototype)) {
+    if (!capitals.test(name)) continue;
     const snake = snakeCase(name);
-    if (snake === name || snake in prototype) continue;
-    const { value, get } = Object.getOwnPropertyDescriptor(prototype, name)!;
-    const remedy = `names are camel case: ${name}`;
-    if (get) defineUnassignable(layer, owner, snake, remedy);
-    else if (typeof value === 'function') define(layer, owner, snake, `${remedy}()`);
+    const { value } = Object.getOwnPropertyDescriptor(prototype, name)!;
+    if (typeof value !== 'function' || snake in prototype) continue;
+    define(layer, owner, snake, `names are camel case: ${name}()`);
   }
 }
+
+const capitals = /[A-Z]/;

@@ -78,7 +78,7 @@ function stackOf(frames: number): Error {
   return here;
 }
 
-/** What the providers say; null without any. */
+/** The position that a provider knows; null without any provider. */
 function providedPosition(): { readonly at: UserPosition | undefined } | null {
   for (let i = providers.length - 1; i >= 0; i--) {
     const at = providers[i]!();

@@ -1,6 +1,5 @@
 import { noGrad } from '../autograd/grad-mode.ts';
 import { deviceGuard } from '../device/current.ts';
-import { defineSnakeCase } from '../errors/absent-names.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import { full } from '../ops/movement/create.ts';
 import { neg } from '../ops/pointwise/pointwise.ts';
@@ -8,6 +7,7 @@ import { noParameters } from '../options/expect-arguments.ts';
 import { shown, unknownOption } from '../options/expect-options.ts';
 import { keep, tidy } from '../tensor/lifetime.ts';
 import { Tensor } from '../tensor/tensor.ts';
+import { AbsentOptimizerNames } from './absent-names.ts';
 import { type GroupState, loadState, type OptimizerState } from './optimizer-state.ts';
 
 /** The dtype and shape of a parameter's state. */
@@ -66,7 +66,10 @@ export interface Update<H extends object = object> {
  * `H`: the optimizer's options, which groups may override. `F`: numbers that depend on the step count, computed
  * once for all parameters, so that a captured step has few of them.
  */
-export abstract class Optimizer<H extends object = object, F = unknown> {
+export abstract class Optimizer<
+  H extends object = object,
+  F = unknown,
+> extends AbsentOptimizerNames {
   readonly groups: readonly ParameterGroup<H>[] = [];
   /** Default options of groups. */
   readonly defaults: Rates & H;
@@ -84,6 +87,7 @@ export abstract class Optimizer<H extends object = object, F = unknown> {
   private readonly kinds: StateKind[] = [];
 
   constructor(parameters: Parameters<H>, options: Rates & H) {
+    super();
     this.defaults = options;
     this.add(groupsOf(parameters));
     if (this.parameters.length === 0) {
@@ -254,8 +258,6 @@ export abstract class Optimizer<H extends object = object, F = unknown> {
     this.dispose();
   }
 }
-
-defineSnakeCase(Optimizer.prototype, 'Optimizer');
 
 /** A parameter given twice is updated once. */
 function groupsOf<H extends object>(

@@ -1,8 +1,8 @@
-import { defineSnakeCase } from '../errors/absent-names.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { anyNumber, arrayOf, either, nonNegativeNumber, oneOf } from '../options/option-kinds.ts';
 import { withDefaults } from '../options/with-defaults.ts';
+import { AbsentScheduleNames } from './absent-names.ts';
 import { noteChanging } from './changing-rates.ts';
 import type { Optimizer } from './optimizer.ts';
 import { expectOptimizer } from './scheduler.ts';
@@ -43,7 +43,7 @@ export type PlateauState = {
 };
 
 /** Reduces the rates when a metric stops improving. */
-export class ReduceLROnPlateau {
+export class ReduceLROnPlateau extends AbsentScheduleNames {
   readonly optimizer: Optimizer;
   readonly #options: Required<ReduceLROnPlateauOptions>;
   #best: number;
@@ -53,6 +53,7 @@ export class ReduceLROnPlateau {
   #cooling = 0;
 
   constructor(optimizer: Optimizer, options: ReduceLROnPlateauOptions = {}) {
+    super();
     expectOptimizer(optimizer);
     expectOptions('ReduceLROnPlateau', options, plateauKinds);
     const { factor = 0.1 } = options;
@@ -135,5 +136,3 @@ export class ReduceLROnPlateau {
     });
   }
 }
-
-defineSnakeCase(ReduceLROnPlateau.prototype, 'ReduceLROnPlateau');

@@ -1,6 +1,6 @@
-import { defineAbsent, defineSnakeCase, defineUnassignable } from '../errors/absent-names.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import { shown } from '../options/expect-options.ts';
+import { AbsentRateNames } from './absent-names.ts';
 import { noteChanging } from './changing-rates.ts';
 import { Optimizer } from './optimizer.ts';
 
@@ -13,13 +13,14 @@ export type SchedulerState = {
  * Sets each group's learning rate as a function of the epoch and of the rate the group had when its first schedule
  * was created. The constructor sets the rates of epoch 0; `step()` advances to the next epoch.
  */
-export abstract class LRScheduler {
+export abstract class LRScheduler extends AbsentRateNames {
   readonly optimizer: Optimizer;
   // No private names: a captured step follows ordinary fields only.
   protected baseRates: readonly number[];
   protected epochs = 0;
 
   constructor(optimizer: Optimizer) {
+    super();
     expectOptimizer(optimizer);
     this.optimizer = optimizer;
     // Schedules created later start from the same rates.
@@ -79,17 +80,6 @@ export abstract class LRScheduler {
     this.apply();
   }
 }
-
-defineUnassignable(
-  LRScheduler.prototype,
-  'LRScheduler',
-  'last_epoch',
-  'the property epoch counts the steps',
-);
-defineAbsent(LRScheduler.prototype, 'LRScheduler', {
-  get_lr: 'getLastLr() returns the current rates',
-});
-defineSnakeCase(LRScheduler.prototype, 'LRScheduler');
 
 export function positiveInteger(name: string, value: number): number {
   if (Number.isInteger(value) && value > 0) return value;

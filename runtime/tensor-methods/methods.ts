@@ -244,19 +244,14 @@ export const tensorMethods: {
 defineAbsent(Tensor.prototype, 'Tensor', absentMethods);
 const leaf = 'x.requiresGrad reads it, x.requiresGrad_() sets it';
 const { get } = Object.getOwnPropertyDescriptor(Tensor.prototype, 'requiresGrad')!;
-defineUnassignable(Tensor.prototype, 'Tensor', 'requiresGrad', leaf, get);
-defineUnassignable(Tensor.prototype, 'Tensor', 'requires_grad', leaf);
+defineUnassignable(Tensor.prototype, 'requiresGrad', leaf, get);
+defineUnassignable(Tensor.prototype, 'requires_grad', leaf);
 defineSnakeCase(Tensor.prototype, 'Tensor');
 for (const name of ['isLeaf', 'isContiguous']) {
   const remedy = `names are camel case: x.${name}`;
-  defineUnassignable(Tensor.prototype, 'Tensor', snakeCase(name), remedy);
+  defineUnassignable(Tensor.prototype, snakeCase(name), remedy);
 }
 // Where indices begin: TypeScript rejects any index.
-defineUnassignable(
-  Tensor.prototype,
-  'Tensor',
-  '0',
-  'x.index(0) is the row 0, x.index([0, 1]) the element',
-);
+defineUnassignable(Tensor.prototype, '0', 'x.index(0) is the row 0, x.index([0, 1]) the element');
 // In PyTorch `w.data = x` replaces the elements; here it would only hide the method.
 Object.defineProperty(Tensor.prototype, 'data', { writable: false });

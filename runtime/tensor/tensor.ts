@@ -18,7 +18,7 @@ interface Lease {
   isBase: boolean;
 }
 
-/** What the live handles of a view family own together. */
+/** The state that the live handles of a view family own together. */
 export interface FamilyLease {
   /** The number of live handles. */
   live: number;

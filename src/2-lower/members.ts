@@ -10,7 +10,7 @@ import type {
 } from 'acorn';
 import { invariant } from '../../runtime/errors/invariant.ts';
 import type { Reg } from '../vm/bytecode/instructions.ts';
-import { owns } from '../vm/language/owns.ts';
+import { owns } from '../vm/language/primordials.ts';
 import type { Lowering } from './lowering.ts';
 import { spanOf } from './syntax/nodes.ts';
 

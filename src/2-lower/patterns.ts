@@ -9,7 +9,7 @@ import type {
 import { invariant } from '../../runtime/errors/invariant.ts';
 import { expressionText } from '../vm/bytecode/expression-text.ts';
 import type { Reg, Span } from '../vm/bytecode/instructions.ts';
-import { owns } from '../vm/language/owns.ts';
+import { owns } from '../vm/language/primordials.ts';
 import { lowerMemberTarget } from './assignments.ts';
 import type { Lowering, Store } from './lowering.ts';
 import { emitGet, emitSet, type Key } from './members.ts';

@@ -3,7 +3,7 @@ import { sourcesOf } from '../guards/guard-sources.ts';
 import type { Source } from '../guards/source.ts';
 import { sourceKey } from '../guards/source-key.ts';
 import type { Effect, TraceResult } from '../traces/trace-result.ts';
-import { owns } from '../vm/language/owns.ts';
+import { owns } from '../vm/language/primordials.ts';
 import type { TraceInput } from './inputs/trace-input.ts';
 import type { TapeCall } from './state/tape.ts';
 

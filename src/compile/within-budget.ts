@@ -65,7 +65,13 @@ function measureOf(program: Program, plain: Cost): Measure {
  * Where no plan fits, so many are made at most to find one with as few bytes and less arithmetic: more where plans may
  * need much less than is measured, as most of those then don't.
  */
-const mostRefined = (slack: number): number => (slack > 0.1 ? 32 : 8);
+const mostRefined = (slack: number): number => (isRough(slack) ? 32 : 8);
+
+/** Whether plans may need much less than is measured, so that they rank differently. */
+const isRough = (slack: number): boolean => slack > 0.1;
+
+/** Where plans rank differently than measured, so many more of those with the fewest bytes are planned at most. */
+const mostLowered = 8;
 
 /**
  * In: a program with its backward. Out: its plan; where that needs more than the budget, one in which
@@ -182,6 +188,7 @@ function searched(
     if (unchanged.best.recompute!.bytes <= budget) return unchanged;
   }
   let least = null as Searched | null;
+  const isPlanned = new Set<Candidate>();
   const candidates = new Candidates(facts, planning.usesOf(isFused), costOf);
   for (const candidate of candidates.within(measured, (below ?? never) * all)) {
     const found = planFor(candidate);
@@ -210,10 +217,13 @@ function searched(
     };
   }
 
-  /** Looks for a plan with as few bytes as the smallest one and less arithmetic, unless that one loses to the rival. */
+  /** Looks for a plan smaller than the smallest one, and for one with less arithmetic, unless it loses to the rival. */
   function refineFloor(): void {
-    const floor = least?.best.recompute;
-    if (!floor || (rival?.kind === 'exceeding' && floor.bytes > rival.bytes)) return;
+    if (!least) return;
+    const found = least.best.recompute!;
+    if (rival?.kind === 'exceeding' && found.bytes > rival.bytes) return;
+    if (isRough(slack)) lowerFloor(found.bytes);
+    const floor = least.best.recompute!;
     let refined = 0;
     for (const candidate of candidates.within(
       floor.bytes * (1 + slack) + beside,
@@ -225,8 +235,16 @@ function searched(
     }
   }
 
+  /** Plans the candidates with the fewest measured bytes among those whose plans may be as small. */
+  function lowerFloor(bytes: number): void {
+    const all = [...candidates.within(bytes * (1 + slack) + beside, never)];
+    const lowest = all.sort((a, b) => a.bytes - b.bytes).filter((each) => !isPlanned.has(each));
+    for (const each of lowest.slice(0, mostLowered)) planFor(each);
+  }
+
   /** The plan of a candidate, if it fits. */
   function planFor(candidate: Candidate): Searched | null {
+    isPlanned.add(candidate);
     const { program: rewritten, ops, work } = candidate.make();
     const { made, take } = plan(rewritten);
     const bytes = peakBytes(made);

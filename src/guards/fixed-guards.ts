@@ -1,6 +1,6 @@
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
-import { owns } from '../vm/language/owns.ts';
+import { owns } from '../vm/language/primordials.ts';
 import type { Guard } from './guard.ts';
 import { sourcesOf } from './guard-sources.ts';
 import { isProxy } from './plain.ts';

@@ -9,7 +9,7 @@ import { contiguousStrides } from '../../runtime/spec/shape.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { type Frame, uninitialized } from '../vm/bytecode/frame.ts';
 import { fastKey } from '../vm/language/index-key.ts';
-import { owns } from '../vm/language/owns.ts';
+import { owns } from '../vm/language/primordials.ts';
 import { FunctionConstructor } from '../vm/machine/may-generate.ts';
 import { type Check, compileCheck, compileTest, looksInside } from './check-guard.ts';
 import type { Guard, InheritedProperty } from './guard.ts';

@@ -1,5 +1,5 @@
 import { assertNever } from '../../runtime/errors/invariant.ts';
-import { owns } from '../vm/language/owns.ts';
+import { owns } from '../vm/language/primordials.ts';
 import type { Source } from './source.ts';
 
 const objectIds = new WeakMap<object, number>();

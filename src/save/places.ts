@@ -6,7 +6,7 @@ import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { compileReader, printSource, type Source, type SourceNames } from '../guards/source.ts';
 import { rootOf, sourceKey } from '../guards/source-key.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
-import { owns } from '../vm/language/owns.ts';
+import { owns } from '../vm/language/primordials.ts';
 import { notSavable } from './not-savable.ts';
 
 /** A function to save, with its bound arguments. */

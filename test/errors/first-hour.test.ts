@@ -67,7 +67,7 @@ const mistakes: Readonly<Record<string, readonly [attempt: () => unknown, says: 
   ],
   'zero_grad of an optimizer': [
     () => (sgd() as Any).zero_grad(),
-    /Optimizer has no method zero_grad[\s\S]*zeroGrad\(\)/,
+    /Optimizer has no property zero_grad[\s\S]*zeroGrad\(\)/,
   ],
   param_groups: [
     () => (sgd() as Any).param_groups[0],
@@ -76,12 +76,12 @@ const mistakes: Readonly<Record<string, readonly [attempt: () => unknown, says: 
   add_param_group: [() => (sgd() as Any).add_param_group({}), /addParamGroup\(\)/],
   get_last_lr: [
     () => (new optim.StepLR(sgd(), 1) as Any).get_last_lr(),
-    /LRScheduler has no method get_last_lr[\s\S]*getLastLr\(\)/,
+    /a schedule has no property get_last_lr[\s\S]*getLastLr\(\)/,
   ],
   last_epoch: [() => (new optim.StepLR(sgd(), 1) as Any).last_epoch, /the property epoch/],
   'state_dict of a plateau': [
     () => (new optim.ReduceLROnPlateau(sgd()) as Any).state_dict(),
-    /ReduceLROnPlateau has no method state_dict[\s\S]*stateDict\(\)/,
+    /a schedule has no property state_dict[\s\S]*stateDict\(\)/,
   ],
   is_leaf: [() => x.is_leaf, /Tensor has no property is_leaf[\s\S]*isLeaf/],
   log_softmax: [() => x.log_softmax(1), /logSoftmax\(\)/],

@@ -1,7 +1,7 @@
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { Guard } from '../../guards/guard.ts';
 import { sourceKey } from '../../guards/source-key.ts';
-import { owns } from '../../vm/language/owns.ts';
+import { owns } from '../../vm/language/primordials.ts';
 
 /** Drops guards that another guard implies: a tensor's guard implies that it is a `Tensor`. */
 export function withoutImplied(guards: ReadonlyMap<string, Guard>): Guard[] {

@@ -2,7 +2,7 @@ import type { Guard } from '../../guards/guard.ts';
 import { sourcesOf } from '../../guards/guard-sources.ts';
 import type { Source } from '../../guards/source.ts';
 import { sourceKey } from '../../guards/source-key.ts';
-import { owns } from '../../vm/language/owns.ts';
+import { owns } from '../../vm/language/primordials.ts';
 
 /**
  * Returns a guard for properties whose values the trace forwards, for example to the result, without inspecting

@@ -5,7 +5,7 @@ import type { Source } from '../../guards/source.ts';
 import { keyText, rootOf, sourceKey } from '../../guards/source-key.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import type { Primitive } from '../../vm/bytecode/instructions.ts';
-import { owns } from '../../vm/language/owns.ts';
+import { owns } from '../../vm/language/primordials.ts';
 import { comesFromBreak, isOfSizes } from '../inputs/symbolic.ts';
 import { numberNeeded } from '../variables/number-needed.ts';
 import { textBreak, truthOfText } from '../variables/text.ts';

@@ -7,7 +7,7 @@ import { sourceKey } from '../../guards/source-key.ts';
 import { changedBy, contentsOf, possibleOf, storedBy } from '../../traces/recipes.ts';
 import type { Recipe, TraceResult } from '../../traces/trace-result.ts';
 import type { Frame } from '../../vm/bytecode/frame.ts';
-import { owns } from '../../vm/language/owns.ts';
+import { owns } from '../../vm/language/primordials.ts';
 import type { OwnedTensors } from './owned-tensors.ts';
 
 /** Inputs past this index are never donated: the choice is a 30-bit set. */

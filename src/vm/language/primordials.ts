@@ -8,6 +8,7 @@ export const { apply, construct, get, set, ownKeys, getOwnPropertyDescriptor, de
 /** ToObject, as a function. */
 export const toObject = Object as (value: unknown) => object;
 export const { defineProperty, getPrototypeOf, setPrototypeOf, freeze, create } = Object;
+const { hasOwn } = Object;
 export const isArray = Array.isArray;
 const getFrom = WeakMap.prototype.get;
 const setIn = WeakMap.prototype.set;
@@ -32,6 +33,15 @@ function keepMethods(prototype: object, from: object): void {
     if (key !== 'constructor') defineProperty(prototype, key, getOwnPropertyDescriptor(from, key)!);
   }
 }
+
+/**
+ * Whether an object of a union of types has the field itself. `'key' in object` would also find what a page has put on
+ * `Object.prototype`.
+ */
+export const owns = <T extends object, K extends PropertyKey>(
+  object: T,
+  key: K,
+): object is Extract<T, Readonly<Record<K, unknown>>> => hasOwn(object, key);
 
 export const isObject = (value: unknown): value is object =>
   (typeof value === 'object' && value !== null) || typeof value === 'function';

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { leastRecompute } from '../../../src/5-optimize/recompute/cheapest-kept.ts';
 import { ForwardFacts } from '../../../src/5-optimize/recompute/forward-facts.ts';
 import { forwardOfStep } from '../../../src/5-optimize/recompute/forward-of-step.ts';
-import { Compilation } from '../../../src/compile/compilation.ts';
+import { Compilation, type CompileOptions } from '../../../src/compile/compilation.ts';
 import { SubgraphPlanner } from '../../../src/compile/subgraph-planner.ts';
 import { crossEntropy, deviceGuard, gelu, nn, relu, zeros } from '../../../src/index.ts';
 import { Choices } from '../../../src/programs/choices.ts';
@@ -92,7 +92,8 @@ it('a candidate that cannot be cheaper than a known plan is not planned', () => 
   const { program, options } = source;
   const memory = { ...options.memory, budget, slices: false };
   const planned = (below: number) => {
-    const own = { ...options, tier: 'final' as const, memory, below };
+    const rival = { kind: 'fitting', share: below } as const;
+    const own: CompileOptions = { ...options, tier: 'final', memory, rival };
     const planner = new SubgraphPlanner(new Compilation(own, Choices.none()));
     return finish(planner.inferenceWithin(program, {}));
   };

@@ -1,0 +1,62 @@
+/**
+ * PyTorch's names of members, which throw what to write instead. They are base classes, since bundlers leave out a class
+ * that nothing uses, but not a statement that defines properties of it.
+ */
+
+import { absentProperty } from '../errors/absent-names.ts';
+
+const camel = (owner: string, snake: string, name: string): never =>
+  absentProperty(owner, snake, `names are camel case: ${name}`);
+
+class OptimizerNames {
+  get zero_grad(): never {
+    return camel('Optimizer', 'zero_grad', 'zeroGrad()');
+  }
+
+  get param_groups(): never {
+    return camel('Optimizer', 'param_groups', 'paramGroups');
+  }
+
+  get add_param_group(): never {
+    return camel('Optimizer', 'add_param_group', 'addParamGroup()');
+  }
+
+  get state_dict(): never {
+    return camel('Optimizer', 'state_dict', 'stateDict()');
+  }
+
+  get load_state_dict(): never {
+    return camel('Optimizer', 'load_state_dict', 'loadStateDict()');
+  }
+}
+
+class ScheduleNames {
+  get get_last_lr(): never {
+    return camel('a schedule', 'get_last_lr', 'getLastLr()');
+  }
+
+  get state_dict(): never {
+    return camel('a schedule', 'state_dict', 'stateDict()');
+  }
+
+  get load_state_dict(): never {
+    return camel('a schedule', 'load_state_dict', 'loadStateDict()');
+  }
+}
+
+class RateNames extends ScheduleNames {
+  get get_lr(): never {
+    return absentProperty('a schedule', 'get_lr', 'getLastLr() returns the current rates');
+  }
+
+  get last_epoch(): never {
+    return absentProperty('a schedule', 'last_epoch', 'the property epoch counts the steps');
+  }
+}
+
+/** A base class of optimizers; types don't list the names. */
+export const AbsentOptimizerNames: new () => object = OptimizerNames;
+/** A base class of schedules of any kind; types don't list the names. */
+export const AbsentScheduleNames: new () => object = ScheduleNames;
+/** A base class of schedules that compute their rates; types don't list the names. */
+export const AbsentRateNames: new () => object = RateNames;
