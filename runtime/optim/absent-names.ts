@@ -1,6 +1,6 @@
 /**
  * PyTorch's names of members, which throw what to write instead. They are base classes, since bundlers leave out a class
- * that nothing uses, but not a statement that defines properties of it.
+ * that nothing uses, but not a statement that defines properties of it. Types of the classes don't list the names.
  */
 
 import { absentProperty } from '../errors/absent-names.ts';
@@ -8,7 +8,8 @@ import { absentProperty } from '../errors/absent-names.ts';
 const camel = (owner: string, snake: string, name: string): never =>
   absentProperty(owner, snake, `names are camel case: ${name}`);
 
-class OptimizerNames {
+/** Names of optimizers. */
+export class OptimizerNames {
   get zero_grad(): never {
     return camel('Optimizer', 'zero_grad', 'zeroGrad()');
   }
@@ -30,7 +31,8 @@ class OptimizerNames {
   }
 }
 
-class ScheduleNames {
+/** Names of schedules of any kind. */
+export class ScheduleNames {
   get get_last_lr(): never {
     return camel('a schedule', 'get_last_lr', 'getLastLr()');
   }
@@ -44,7 +46,8 @@ class ScheduleNames {
   }
 }
 
-class RateNames extends ScheduleNames {
+/** Names of schedules that compute their rates. */
+export class RateNames extends ScheduleNames {
   get get_lr(): never {
     return absentProperty('a schedule', 'get_lr', 'getLastLr() returns the current rates');
   }
@@ -53,10 +56,3 @@ class RateNames extends ScheduleNames {
     return absentProperty('a schedule', 'last_epoch', 'the property epoch counts the steps');
   }
 }
-
-/** A base class of optimizers; types don't list the names. */
-export const AbsentOptimizerNames: new () => object = OptimizerNames;
-/** A base class of schedules of any kind; types don't list the names. */
-export const AbsentScheduleNames: new () => object = ScheduleNames;
-/** A base class of schedules that compute their rates; types don't list the names. */
-export const AbsentRateNames: new () => object = RateNames;

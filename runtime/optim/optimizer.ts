@@ -7,7 +7,7 @@ import { noParameters } from '../options/expect-arguments.ts';
 import { shown, unknownOption } from '../options/expect-options.ts';
 import { keep, tidy } from '../tensor/lifetime.ts';
 import { Tensor } from '../tensor/tensor.ts';
-import { AbsentOptimizerNames } from './absent-names.ts';
+import { OptimizerNames } from './absent-names.ts';
 import { type GroupState, loadState, type OptimizerState } from './optimizer-state.ts';
 
 /** The dtype and shape of a parameter's state. */
@@ -69,7 +69,7 @@ export interface Update<H extends object = object> {
 export abstract class Optimizer<
   H extends object = object,
   F = unknown,
-> extends AbsentOptimizerNames {
+> extends (OptimizerNames as new () => object) {
   readonly groups: readonly ParameterGroup<H>[] = [];
   /** Default options of groups. */
   readonly defaults: Rates & H;

@@ -2,7 +2,7 @@ import { ArgumentError } from '../errors/errors.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { anyNumber, arrayOf, either, nonNegativeNumber, oneOf } from '../options/option-kinds.ts';
 import { withDefaults } from '../options/with-defaults.ts';
-import { AbsentScheduleNames } from './absent-names.ts';
+import { ScheduleNames } from './absent-names.ts';
 import { noteChanging } from './changing-rates.ts';
 import type { Optimizer } from './optimizer.ts';
 import { expectOptimizer } from './scheduler.ts';
@@ -43,7 +43,7 @@ export type PlateauState = {
 };
 
 /** Reduces the rates when a metric stops improving. */
-export class ReduceLROnPlateau extends AbsentScheduleNames {
+export class ReduceLROnPlateau extends (ScheduleNames as new () => object) {
   readonly optimizer: Optimizer;
   readonly #options: Required<ReduceLROnPlateauOptions>;
   #best: number;

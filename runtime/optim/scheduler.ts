@@ -1,6 +1,6 @@
 import { ArgumentError } from '../errors/errors.ts';
 import { shown } from '../options/expect-options.ts';
-import { AbsentRateNames } from './absent-names.ts';
+import { RateNames } from './absent-names.ts';
 import { noteChanging } from './changing-rates.ts';
 import { Optimizer } from './optimizer.ts';
 
@@ -13,7 +13,7 @@ export type SchedulerState = {
  * Sets each group's learning rate as a function of the epoch and of the rate the group had when its first schedule
  * was created. The constructor sets the rates of epoch 0; `step()` advances to the next epoch.
  */
-export abstract class LRScheduler extends AbsentRateNames {
+export abstract class LRScheduler extends (RateNames as new () => object) {
   readonly optimizer: Optimizer;
   // No private names: a captured step follows ordinary fields only.
   protected baseRates: readonly number[];

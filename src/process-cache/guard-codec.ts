@@ -56,7 +56,7 @@ const codeAt: Codec<Code> = {
 
 const inherited = record<InheritedProperty>({ key, getter: anyValue, value: anyValue });
 const primitiveValue = anyValue as Codec<string>;
-const change = oneOf<Change>('write', 'delete', 'resize');
+const change = oneOf<Change>('write', 'writeBelow', 'delete', 'resize');
 
 export const guard: Codec<Guard> = variants<Guard>(() => ({
   gradMode: record({ enabled: boolean }),
