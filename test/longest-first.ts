@@ -49,8 +49,8 @@ export const long = [
 ].map((path) => `test/${path}.test.ts`);
 
 /**
- * Long files that search for counterexamples to a property. A run of everything takes every other one, on the next day
- * the others, unless `ALL_TESTS` is set; a run of named files takes those.
+ * Long files that search for counterexamples to a property. A run of everything takes a third of them, on each day the
+ * next third, unless `ALL_TESTS` is set; a run of named files takes those.
  */
 export const searches = [
   'optimize/budgets/floors',
@@ -68,6 +68,14 @@ export const searches = [
   'full-graph/numbers/argument-kinds',
   'generated/user-code/user-code',
   'training-steps/out-of-memory',
+  'full-graph/generated/generated',
+  'optimize/recompute',
+  'full-graph/gradients/several-names',
+  'opinfo/changing-arguments',
+  'optimize/evictions',
+  'capture/entry-combinations',
+  'dtypes/memory-bounds',
+  'generated/language-programs',
 ].map((path) => `test/${path}.test.ts`);
 
 /** The searches that this run leaves to other days. */
@@ -75,7 +83,7 @@ function ofOtherDays(): readonly string[] {
   const isWhole = process.argv.slice(2).every((each) => each === 'run' || each.startsWith('-'));
   if (!isWhole || process.env.ALL_TESTS) return [];
   const day = Math.floor(Date.now() / 86_400_000);
-  return searches.filter((_, i) => (i + day) % 2 !== 0);
+  return searches.filter((_, i) => (i + day) % 3 !== 0);
 }
 
 export class LongestFirst extends BaseSequencer {
