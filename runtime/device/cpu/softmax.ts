@@ -37,12 +37,14 @@ function byRow(
       const from = addressOf(first!, 'float32');
       const other = second ? addressOf(second, 'float32') : from;
       const to = addressOf(target!, 'float32');
-      const isShared = pool.shares(work);
-      const { call, end } = callsOf(kernel, 5, isShared);
-      const step = isShared ? height : rows;
-      for (let row = 0; row < rows; row += step) {
+      if (!pool.shares(work)) {
+        kernel(from, other, to, rows, length);
+        return;
+      }
+      const { call, end } = callsOf(kernel, 5, true);
+      for (let row = 0; row < rows; row += height) {
         const skip = row * length * 4;
-        call(from + skip, other + skip, to + skip, Math.min(step, rows - row), length);
+        call(from + skip, other + skip, to + skip, Math.min(height, rows - row), length);
       }
       end();
     };

@@ -31,12 +31,16 @@ function inRanges(
   ranges: { readonly count: number; readonly size: number; readonly work: number },
 ): void {
   const { count, size, work } = ranges;
-  const isShared = count > size && pool.shares(work);
-  const { call, end } = callsOf(kernel, args.length, isShared);
-  const step = isShared ? size : count;
-  for (let from = 0; from < count; from += step) {
+  if (count <= size || !pool.shares(work)) {
+    args[place] = 0;
+    args[place + 1] = count;
+    kernel(...args);
+    return;
+  }
+  const { call, end } = callsOf(kernel, args.length, true);
+  for (let from = 0; from < count; from += size) {
     args[place] = from;
-    args[place + 1] = Math.min(from + step, count);
+    args[place + 1] = Math.min(from + size, count);
     call(...args);
   }
   end();
@@ -166,13 +170,15 @@ function weightGradRows({ outer, groups, length }: Groups): WeightGrad {
   const rows = outer * groups;
   const work = rows * length * perElement;
   const columns = Math.ceil(Math.max(leastColumns, leastPart / (rows * perElement)) / 4) * 4;
+  const isDivisible = columns * 2 <= length && length / columns <= mostParts;
   return (grad, x, stats, to) => {
-    const isWorthIt = columns * 2 <= length && length / columns <= mostParts;
-    const isShared = isWorthIt && pool.shares(work);
-    const { call, end } = callsOf(kernel, 9, isShared);
-    const step = isShared ? columns : length;
-    for (let from = 0; from < length; from += step) {
-      call(grad, x, stats, to, rows, groups, length, from, Math.min(step, length - from));
+    if (!isDivisible || !pool.shares(work)) {
+      kernel(grad, x, stats, to, rows, groups, length, 0, length);
+      return;
+    }
+    const { call, end } = callsOf(kernel, 9, true);
+    for (let from = 0; from < length; from += columns) {
+      call(grad, x, stats, to, rows, groups, length, from, Math.min(columns, length - from));
     }
     end();
   };

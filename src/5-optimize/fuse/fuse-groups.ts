@@ -1,5 +1,4 @@
 import { fitsDevice } from '../../../runtime/program/fused/fits-device.ts';
-
 import { ValueGroups } from '../../../runtime/program/memory-groups.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import { writtenOperands } from '../../../runtime/program/writes.ts';

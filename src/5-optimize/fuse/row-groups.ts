@@ -1,6 +1,5 @@
 import { isHeadedPart } from '../../../runtime/program/fused/headed-parts.ts';
 import { isAlias, rowCutsOf } from '../../../runtime/program/fused/row-parts.ts';
-
 import type { ProgramOp, ValueTable } from '../../../runtime/program/program.ts';
 import { sizeOf } from '../../../runtime/spec/shape.ts';
 import type { GroupRules, Joined } from './groups.ts';
