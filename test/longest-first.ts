@@ -48,51 +48,8 @@ export const long = [
   'package/pure-initializers',
 ].map((path) => `test/${path}.test.ts`);
 
-/**
- * Long files that search for counterexamples to a property. A run of everything takes a third of them, on each day the
- * next third, unless `ALL_TESTS` is set; a run of named files takes those.
- */
-export const searches = [
-  'optimize/budgets/floors',
-  'training-steps/training-steps',
-  'optimize/budgets/below-floor',
-  'cpu/revectorize',
-  'gpu/dtypes/op-table',
-  'optimize/budgets/monotone-budgets',
-  'optimize/budgets/measured-forms',
-  'lab/presets-never-win',
-  'errors/wrong-arguments',
-  'full-graph/generated/merges',
-  'full-graph/gradients/gradients-through-regions',
-  'export/stablehlo-gradients',
-  'full-graph/numbers/argument-kinds',
-  'generated/user-code/user-code',
-  'training-steps/out-of-memory',
-  'full-graph/generated/generated',
-  'optimize/recompute',
-  'full-graph/gradients/several-names',
-  'opinfo/changing-arguments',
-  'optimize/evictions',
-  'capture/entry-combinations',
-  'dtypes/memory-bounds',
-  'generated/language-programs',
-].map((path) => `test/${path}.test.ts`);
-
-/** The searches that this run leaves to other days. */
-function ofOtherDays(): readonly string[] {
-  const isWhole = process.argv.slice(2).every((each) => each === 'run' || each.startsWith('-'));
-  if (!isWhole || process.env.ALL_TESTS) return [];
-  const day = Math.floor(Date.now() / 86_400_000);
-  return searches.filter((_, i) => (i + day) % 3 !== 0);
-}
-
 export class LongestFirst extends BaseSequencer {
-  override async sort(all: TestSpecification[]): Promise<TestSpecification[]> {
-    const left = ofOtherDays();
-    const files = all.filter(({ moduleId }) => !left.some((path) => moduleId.endsWith(`/${path}`)));
-    if (files.length < all.length) {
-      console.log(`Left to other days (ALL_TESTS=1 runs them):\n  ${left.join('\n  ')}`);
-    }
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const place = ({ moduleId }: TestSpecification) => {
       const found = long.findIndex((path) => moduleId.endsWith(`/${path}`));
       return found < 0 ? long.length : found;

@@ -15,8 +15,10 @@ export class NotTestedReporter implements Reporter {
   readonly #said = new Set<string>();
   #isWhole = true;
 
-  constructor(print: (text: string) => void = console.error) {
+  /** `left` is what the run leaves out from its start. */
+  constructor(print: (text: string) => void = console.error, left: readonly string[] = []) {
     this.#print = print;
+    for (const what of left) this.#said.add(what);
   }
 
   /** With a pattern of names, tests are skipped because somebody asked for others. */

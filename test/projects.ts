@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProjectInlineConfiguration } from 'vitest/config';
 import { CompiledSources } from './compiled-sources.ts';
+import { partOfDay } from './share-of-day.ts';
 
 /**
  * Files in processes of their own: they change what belongs to a process (threads, devices, mocked modules, module
@@ -155,6 +156,7 @@ export function projectsOf(files: {
       TMPDIR: temporary,
       TOSTATIC_KEPT_BETWEEN_RUNS: tmpdir(),
       ...(sources && { TOSTATIC_COMPILED_SOURCES: sources }),
+      ...partOfDay,
     },
   };
   return [

@@ -8,6 +8,7 @@ import { absentMethods } from '../../runtime/errors/absent-names.ts';
 import * as library from '../../src/index.ts';
 import { data, nn, optim, Tensor, TostaticError, tidy, toStatic } from '../../src/index.ts';
 import { allocated } from '../ops/eager.ts';
+import { shareOfDay } from '../share-of-day.ts';
 import { type Call, calls, changed, wrongValues } from './calls/calls.ts';
 import { functions, methods } from './calls/functions.ts';
 import { modules, others } from './calls/modules.ts';
@@ -143,7 +144,7 @@ async function problemOf(call: Call, at: number, kind: string): Promise<string |
   }
 }
 
-describe.each(Object.entries(calls))('%s with a wrong argument', (_, own) => {
+describe.each(shareOfDay(Object.entries(calls)))('%s with a wrong argument', (_, own) => {
   it('are rejected by an error of the library', { timeout: 240_000 }, async () => {
     const problems: string[] = [];
     let tried = 0;
@@ -169,7 +170,7 @@ const notCaptured =
 
 const captured = calls;
 
-describe.each(Object.entries(captured))('captured %s', (_, own) => {
+describe.each(shareOfDay(Object.entries(captured)))('captured %s', (_, own) => {
   it('throw the same errors', { timeout: 240_000 }, () => {
     const problems: string[] = [];
     const kinds = Object.keys(wrongValues);

@@ -14,6 +14,7 @@ import {
   type MemoryPreset,
   memoryPresets,
 } from '../../src/programs/memory-options.ts';
+import { shareOfDay } from '../share-of-day.ts';
 
 /** Bytes at the peak of a later step, forward and backward apart: what values that cross breaks keep is known then. */
 async function peakOf(workload: Workload, breaks: boolean, choice: MemoryChoice) {
@@ -43,7 +44,7 @@ async function peakOf(workload: Workload, breaks: boolean, choice: MemoryChoice)
 const works = { mlp, 'conv-net': convNet, lstm, resnet, transformer, cswin };
 const presets = (Object.keys(memoryPresets) as MemoryPreset[]).filter((name) => name !== 'planned');
 
-it.each(Object.entries(works))(
+it.each(shareOfDay(Object.entries(works)))(
   '%s',
   async (name, workload) => {
     let larger = 0;

@@ -33,6 +33,7 @@ import {
   seed,
   type Tensor,
 } from '../../src/node/index.ts';
+import { shareOfDay } from '../share-of-day.ts';
 
 interface Net {
   readonly channels: number;
@@ -144,7 +145,7 @@ function run(net: Net, budget: number | null | undefined) {
   return { result, peak, recompute: stages?.recompute, planned: stages?.planned.forward.predicted };
 }
 
-describe.each(nets)('$blocks blocks, $channels channels, $dtype', (net) => {
+describe.each(shareOfDay(nets))('$blocks blocks, $channels channels, $dtype', (net) => {
   it('have the bits of eager execution and the predicted peak, and another process repeats them', () => {
     const eager = run(net, undefined).result;
     const before = run(net, 2 ** 40).recompute!.bytesBefore();
@@ -182,157 +183,160 @@ function programOf(net: Net): { program: Program; donated: ReadonlySet<ValueId> 
   });
 }
 
-describe.each(nets)('programs of $blocks blocks, $channels channels, $dtype', (net) => {
-  const { program, donated } = programOf(net);
-  const ordered = roughOrder(program, donated);
-  const facts = new ForwardFacts(ordered, forwardOfStep(ordered));
-  const memories = new OpMemories(ordered.values);
-  const uses = new MemoryUses(facts, (op) => memories.of(op), donated);
-  const costOf = (each: Program) => roughBytes(each, donated);
-  const donatedBytes = [...donated].reduce((sum, id) => sum + bytesOf(program.values, id), 0);
-  const unlimited = { bytes: Number.MAX_SAFE_INTEGER, patience: 0, seeds: [] };
-  const whole = walkEvicting(uses, unlimited)!;
+describe.each(shareOfDay(nets, 1))(
+  'programs of $blocks blocks, $channels channels, $dtype',
+  (net) => {
+    const { program, donated } = programOf(net);
+    const ordered = roughOrder(program, donated);
+    const facts = new ForwardFacts(ordered, forwardOfStep(ordered));
+    const memories = new OpMemories(ordered.values);
+    const uses = new MemoryUses(facts, (op) => memories.of(op), donated);
+    const costOf = (each: Program) => roughBytes(each, donated);
+    const donatedBytes = [...donated].reduce((sum, id) => sum + bytesOf(program.values, id), 0);
+    const unlimited = { bytes: Number.MAX_SAFE_INTEGER, patience: 0, seeds: [] };
+    const whole = walkEvicting(uses, unlimited)!;
 
-  it('stay as they are where the limit is large enough', () => {
-    expect(whole.ops).toBe(0);
-    expect(recomputeEvicted(uses, unlimited).program.ops).toEqual(ordered.ops);
-  });
+    it('stay as they are where the limit is large enough', () => {
+      expect(whole.ops).toBe(0);
+      expect(recomputeEvicted(uses, unlimited).program.ops).toEqual(ordered.ops);
+    });
 
-  it('take more arithmetic for a much lower limit, and stay below it', () => {
-    for (const patience of [0, 50, 100]) {
-      const works = [0.8, 0.6, 0.5].map((share) => {
-        const policy = { bytes: Math.floor(whole.peak * share), patience, seeds: [] };
-        const { peak, work, ops } = walkEvicting(uses, policy)!;
-        const found = recomputeEvicted(uses, policy);
-        verifyProgram(found.program);
-        expect(found.ops).toBeGreaterThan(0);
-        expect([found.ops, found.work]).toEqual([ops, work]);
-        expect(peak).toBeLessThanOrEqual(policy.bytes);
-        // A walk ends early where it takes as much arithmetic as is enough.
-        expect(walkEvicting(uses, policy, work)).toBeNull();
-        expect(walkEvicting(uses, policy, work * 1.01)?.work).toBe(work);
-        return work;
-      });
-      expect(works[2]).toBeGreaterThan(2 * works[0]!);
-    }
-  });
-
-  it('ask for few prices: one that was found before bounds those after other evictions', () => {
-    const at = { bytes: Math.floor(whole.peak * 0.5), patience: 50, seeds: [] };
-    const { evicted, priced } = walkEvicting(uses, at)!;
-    expect(evicted).toBeGreaterThan(10);
-    // With the prices of all live values after each eviction it is up to 18.
-    expect(priced / evicted).toBeLessThan(9);
-  });
-
-  it('are one candidate where two policies write the same program', () => {
-    const evictions = new Evictions(uses, costOf);
-    const byText = new Map<string, unknown>();
-    let shared = 0;
-    for (let level = 1; level < evictions.count; level++) {
-      for (const candidate of evictions.at(level)) {
-        const { program: made, work } = candidate.make();
-        expect(work).toBe(candidate.work);
-        const text = textOf(made);
-        const known = byText.get(text) ?? candidate;
-        expect(known).toBe(candidate);
-        if (byText.has(text)) shared++;
-        byText.set(text, candidate);
+    it('take more arithmetic for a much lower limit, and stay below it', () => {
+      for (const patience of [0, 50, 100]) {
+        const works = [0.8, 0.6, 0.5].map((share) => {
+          const policy = { bytes: Math.floor(whole.peak * share), patience, seeds: [] };
+          const { peak, work, ops } = walkEvicting(uses, policy)!;
+          const found = recomputeEvicted(uses, policy);
+          verifyProgram(found.program);
+          expect(found.ops).toBeGreaterThan(0);
+          expect([found.ops, found.work]).toEqual([ops, work]);
+          expect(peak).toBeLessThanOrEqual(policy.bytes);
+          // A walk ends early where it takes as much arithmetic as is enough.
+          expect(walkEvicting(uses, policy, work)).toBeNull();
+          expect(walkEvicting(uses, policy, work * 1.01)?.work).toBe(work);
+          return work;
+        });
+        expect(works[2]).toBeGreaterThan(2 * works[0]!);
       }
-    }
-    expect(byText.size).toBeGreaterThan(20);
-    expect(shared).toBeGreaterThan(10);
-  });
+    });
 
-  it('take no less arithmetic at a limit than its bound, which rises from limit to limit', () => {
-    const evictions = new Evictions(uses, costOf);
-    let before = 0;
-    let bounded = 0;
-    for (let level = 1; level < evictions.count; level++) {
-      const least = evictions.leastWorkAt(level);
-      expect(least).toBeGreaterThanOrEqual(before);
-      before = least;
-      if (least > 0) bounded++;
-      for (const { work } of evictions.at(level)) expect(work).toBeGreaterThanOrEqual(least);
-    }
-    expect(bounded).toBeGreaterThan(20);
-  });
+    it('ask for few prices: one that was found before bounds those after other evictions', () => {
+      const at = { bytes: Math.floor(whole.peak * 0.5), patience: 50, seeds: [] };
+      const { evicted, priced } = walkEvicting(uses, at)!;
+      expect(evicted).toBeGreaterThan(10);
+      // With the prices of all live values after each eviction it is up to 18.
+      expect(priced / evicted).toBeLessThan(9);
+    });
 
-  it('come in the order of their arithmetic, and all of a smaller budget are among those of a larger one', () => {
-    const most = costOf(program);
-    const free = costOf({ ...program, ops: [] });
-    const original = new ForwardFacts(program, forwardOfStep(program));
-    let before: ReadonlySet<string> = new Set();
-    let counted = 0;
-    for (const share of [0.48, 0.5, 0.53]) {
-      const budget = Math.floor(free + share * (most - free));
-      const candidates = new Candidates(original, uses, costOf);
-      const found = [...candidates.within(budget, original.forwardWork)];
-      expect(found.length).toBeGreaterThan(0);
-      for (const each of found) expect(costOf(each.make().program)).toBeLessThanOrEqual(budget);
-      const works = found.map(({ work }) => work);
-      expect(works).toEqual([...works].sort((a, b) => a - b));
-      // Another policy may write the same program.
-      const all = new Set(found.map((each) => textOf(each.make().program)));
-      counted += before.size;
-      for (const each of before) expect(all.has(each)).toBe(true);
-      before = all;
-    }
-    expect(counted).toBeGreaterThan(2);
-  });
+    it('are one candidate where two policies write the same program', () => {
+      const evictions = new Evictions(uses, costOf);
+      const byText = new Map<string, unknown>();
+      let shared = 0;
+      for (let level = 1; level < evictions.count; level++) {
+        for (const candidate of evictions.at(level)) {
+          const { program: made, work } = candidate.make();
+          expect(work).toBe(candidate.work);
+          const text = textOf(made);
+          const known = byText.get(text) ?? candidate;
+          expect(known).toBe(candidate);
+          if (byText.has(text)) shared++;
+          byText.set(text, candidate);
+        }
+      }
+      expect(byText.size).toBeGreaterThan(20);
+      expect(shared).toBeGreaterThan(10);
+    });
 
-  // Costing fused forms takes seconds: for one net.
-  it.each(net === nets[0] ? [false, true] : [false])(
-    'need more than is live in any of them, and below that none is costed; fused: %s',
-    (isFused) => {
-      let costed = 0;
-      const measure: Cost = (each) =>
-        costOf(isFused ? fusedValues(each, new Set(each.outputs)) : each);
-      const counted: Cost = (each) => {
-        costed++;
-        return measure(each);
-      };
+    it('take no less arithmetic at a limit than its bound, which rises from limit to limit', () => {
+      const evictions = new Evictions(uses, costOf);
+      let before = 0;
+      let bounded = 0;
+      for (let level = 1; level < evictions.count; level++) {
+        const least = evictions.leastWorkAt(level);
+        expect(least).toBeGreaterThanOrEqual(before);
+        before = least;
+        if (least > 0) bounded++;
+        for (const { work } of evictions.at(level)) expect(work).toBeGreaterThanOrEqual(least);
+      }
+      expect(bounded).toBeGreaterThan(20);
+    });
+
+    it('come in the order of their arithmetic, and all of a smaller budget are among those of a larger one', () => {
+      const most = costOf(program);
+      const free = costOf({ ...program, ops: [] });
       const original = new ForwardFacts(program, forwardOfStep(program));
-      const inFused = new MemoryUses(
-        facts,
-        (op) => memories.of(op),
-        donated,
-        () => false,
-      );
-      const own = isFused ? inFused : uses;
-      const fewest = measure({ ...program, ops: [] }) - donatedBytes + own.atLeast;
-      const candidates = new Candidates(original, own, counted);
-      const lowest = candidates.floor();
-      expect(costed).toBeGreaterThan(20);
-      for (const { bytes } of lowest) expect(bytes).toBeGreaterThanOrEqual(fewest);
-      const others = new Candidates(original, own, counted);
-      costed = 0;
-      expect([...others.within(fewest - 1, Number.POSITIVE_INFINITY)]).toEqual([]);
-      expect(costed).toBe(0);
-    },
-  );
+      let before: ReadonlySet<string> = new Set();
+      let counted = 0;
+      for (const share of [0.48, 0.5, 0.53]) {
+        const budget = Math.floor(free + share * (most - free));
+        const candidates = new Candidates(original, uses, costOf);
+        const found = [...candidates.within(budget, original.forwardWork)];
+        expect(found.length).toBeGreaterThan(0);
+        for (const each of found) expect(costOf(each.make().program)).toBeLessThanOrEqual(budget);
+        const works = found.map(({ work }) => work);
+        expect(works).toEqual([...works].sort((a, b) => a - b));
+        // Another policy may write the same program.
+        const all = new Set(found.map((each) => textOf(each.make().program)));
+        counted += before.size;
+        for (const each of before) expect(all.has(each)).toBe(true);
+        before = all;
+      }
+      expect(counted).toBeGreaterThan(2);
+    });
 
-  it('take less arithmetic than values that are recomputed once and held', () => {
-    const most = costOf(program);
-    const free = costOf({ ...program, ops: [] });
-    const original = new ForwardFacts(program, forwardOfStep(program));
-    const held = new KeptChoices(original, costOf).cheapest();
-    let less = 0;
-    for (const share of [0.55, 0.45]) {
-      const budget = Math.floor(free + share * (most - free));
-      const [best] = new Candidates(original, uses, costOf).within(
-        budget,
-        Number.POSITIVE_INFINITY,
-      );
-      expect(costOf(best!.make().program)).toBeLessThanOrEqual(budget);
-      const fitting = held.filter(({ bytes }) => bytes <= budget);
-      const least = Math.min(...fitting.map(({ work }) => work));
-      expect(best!.work).toBeLessThanOrEqual(least);
-      if (best!.work < least) less++;
-    }
-    expect(less).toBeGreaterThan(0);
-  });
-});
+    // Costing fused forms takes seconds: for one net.
+    it.each(net === nets[0] ? [false, true] : [false])(
+      'need more than is live in any of them, and below that none is costed; fused: %s',
+      (isFused) => {
+        let costed = 0;
+        const measure: Cost = (each) =>
+          costOf(isFused ? fusedValues(each, new Set(each.outputs)) : each);
+        const counted: Cost = (each) => {
+          costed++;
+          return measure(each);
+        };
+        const original = new ForwardFacts(program, forwardOfStep(program));
+        const inFused = new MemoryUses(
+          facts,
+          (op) => memories.of(op),
+          donated,
+          () => false,
+        );
+        const own = isFused ? inFused : uses;
+        const fewest = measure({ ...program, ops: [] }) - donatedBytes + own.atLeast;
+        const candidates = new Candidates(original, own, counted);
+        const lowest = candidates.floor();
+        expect(costed).toBeGreaterThan(20);
+        for (const { bytes } of lowest) expect(bytes).toBeGreaterThanOrEqual(fewest);
+        const others = new Candidates(original, own, counted);
+        costed = 0;
+        expect([...others.within(fewest - 1, Number.POSITIVE_INFINITY)]).toEqual([]);
+        expect(costed).toBe(0);
+      },
+    );
+
+    it('take less arithmetic than values that are recomputed once and held', () => {
+      const most = costOf(program);
+      const free = costOf({ ...program, ops: [] });
+      const original = new ForwardFacts(program, forwardOfStep(program));
+      const held = new KeptChoices(original, costOf).cheapest();
+      let less = 0;
+      for (const share of [0.55, 0.45]) {
+        const budget = Math.floor(free + share * (most - free));
+        const [best] = new Candidates(original, uses, costOf).within(
+          budget,
+          Number.POSITIVE_INFINITY,
+        );
+        expect(costOf(best!.make().program)).toBeLessThanOrEqual(budget);
+        const fitting = held.filter(({ bytes }) => bytes <= budget);
+        const least = Math.min(...fitting.map(({ work }) => work));
+        expect(best!.work).toBeLessThanOrEqual(least);
+        if (best!.work < least) less++;
+      }
+      expect(less).toBeGreaterThan(0);
+    });
+  },
+);
 
 const textOf = ({ ops }: Program): string =>
   JSON.stringify(ops.map(({ op, inputs, outputs }) => [op.name, inputs, outputs]));

@@ -15,6 +15,7 @@ import {
   tensor,
   toStatic,
 } from '../../src/index.ts';
+import { shareOfDay } from '../share-of-day.ts';
 
 /** Residual blocks: norm, linear, relu, dropout. */
 class Blocks extends nn.Module {
@@ -133,7 +134,7 @@ describe('optimize/recompute', () => {
     [false, true].map((whole) => ({ name, whole })),
   );
 
-  it.each(cases)(
+  it.each(shareOfDay(cases))(
     '$name, whole step $whole: the same to the last bit, within the budget to the byte',
     async ({ name, whole }) => {
       vi.spyOn(console, 'warn').mockImplementation(() => {});

@@ -20,6 +20,7 @@ import {
 } from '../../src/index.ts';
 import { failAt } from '../run-program/fail-at.ts';
 import { limitMemory } from '../run-program/limited-memory.ts';
+import { shareOfDay } from '../share-of-day.ts';
 import { bitsOf } from './run-steps.ts';
 import { buildTraining, type Training, type TrainingCase } from './training-case.ts';
 
@@ -112,7 +113,7 @@ function failures(
   return failed;
 }
 
-describe.each(cases)('training-steps/out of memory: $module, $optimizer', (given) => {
+describe.each(shareOfDay(cases))('training-steps/out of memory: $module, $optimizer', (given) => {
   it('at any allocation', () => {
     withCaptureSession(() => {
       for (const choice of choices) expect(failures(given, choice, failAt)).toBeGreaterThan(0);

@@ -13,6 +13,7 @@ import {
   shrunk,
 } from '../../generated/control/compare.ts';
 import { functionText, programFrom } from '../../generated/control/programs.ts';
+import { shareOfDay } from '../../share-of-day.ts';
 
 /** More of them: `TOSTATIC_TEST_PROGRAMS=5000`, from another seed on: `TOSTATIC_TEST_SEED=300`. */
 const count = Number(process.env.TOSTATIC_TEST_PROGRAMS ?? 90);
@@ -39,7 +40,7 @@ const found: [number, Mode][] = [
 
 describe('functions from seeds do as programs what they do', () => {
   const first = Array.from({ length: Math.ceil(count / perTest) }, (_, i) => start + i * perTest);
-  it.each(first)('from %i on', { timeout: 240_000 }, (from) => {
+  it.each(shareOfDay(first))('from %i on', { timeout: 240_000 }, (from) => {
     const seen = { wrong: 0, refused: 0, rounded: 0, calls: 0 };
     for (let seed = from; seed < from + perTest; seed++) {
       const nodes = programFrom(seed);

@@ -7,6 +7,7 @@ import { describe, expect, it } from 'vitest';
 import { type Check, type Mode, shrunk } from '../../generated/control/compare.ts';
 import { mergeProblem } from '../../generated/control/compare-merges.ts';
 import { functionText, type Kind, programFrom } from '../../generated/control/merge-programs.ts';
+import { shareOfDay } from '../../share-of-day.ts';
 
 /** More of them: `TOSTATIC_TEST_PROGRAMS=5000`, from another seed on: `TOSTATIC_TEST_SEED=300`. */
 const count = Number(process.env.TOSTATIC_TEST_PROGRAMS ?? 60);
@@ -19,15 +20,19 @@ const modesOf = (seed: number): readonly Mode[] =>
 
 describe('merged tensors are what they are eagerly', () => {
   const first = Array.from({ length: Math.ceil(count / perTest) }, (_, i) => start + i * perTest);
-  it.each(first)('in programs from seed %i on', { timeout: 600_000 }, (from) => {
+  it.each(shareOfDay(first))('in programs from seed %i on', { timeout: 600_000 }, (from) => {
     expectRight('plain', from, perTest);
   });
 
   /** Fewer of each: most of what they do is what the others do. */
   const some = Math.ceil(count / 8);
-  it.each(['mixed', 'sized'] as const)('in %s programs', { timeout: 600_000 }, (kind) => {
-    expectRight(kind, start, some);
-  });
+  it.each(shareOfDay(['mixed', 'sized'] as const, 1))(
+    'in %s programs',
+    { timeout: 600_000 },
+    (kind) => {
+      expectRight(kind, start, some);
+    },
+  );
 
   it('in programs that have differed once', () => {
     expect(mergeProblem(programFrom(435, 'mixed'), 'auto', 'mixed')?.kind).not.toBe('wrong');

@@ -14,6 +14,7 @@ import {
   toStatic,
 } from '../../../src/index.ts';
 import { bits, uses } from '../../run-program/gradient-uses.ts';
+import { shareOfDay } from '../../share-of-day.ts';
 import { weights } from '../../trace/same-as-eager.ts';
 
 /** Of [3, 4], [4, 3], and a number that decides. */
@@ -174,7 +175,7 @@ function outcomes(fn: Fn, asked: typeof uses = uses): Record<string, unknown> {
   );
 }
 
-it.each(Object.entries(functions))('through %s', (_, fn) => {
+it.each(shareOfDay(Object.entries(functions)))('through %s', (_, fn) => {
   const captured = toStatic(fn, { fullGraph: true, strict: true, fallback: 'error' });
   expect(outcomes(captured)).toEqual(outcomes(fn));
   expect(captured.stats()).toMatchObject({ graphs: 1, breaks: [] });
@@ -190,7 +191,7 @@ const options: readonly ToStaticOptions[] = [
   { fullGraph: true, memory: { budget: 0 } },
 ];
 
-it.each(options)('with other options: %o', (choice) => {
+it.each(shareOfDay(options))('with other options: %o', (choice) => {
   for (const name of ['branches in one another', 'a loop with a branch, and one around both']) {
     const fn = functions[name]!;
     const asked = only(['a loss with its penalty', 'third gradients']);
@@ -245,7 +246,7 @@ const observes: Record<string, (ys: Tensor[], x: Tensor, w: Tensor) => unknown> 
   },
 };
 
-it.each(Object.entries(observed))(
+it.each(shareOfDay(Object.entries(observed)))(
   'a gradient of a result is complete where a region %s',
   (_, fn) => {
     const captured = toStatic(fn, { fullGraph: true, strict: true, fallback: 'error' });

@@ -12,6 +12,7 @@ import {
   tidy,
   toStatic,
 } from '../../../src/index.ts';
+import { shareOfDay } from '../../share-of-day.ts';
 import { sameAsEager } from '../suite.ts';
 
 type Fn = (x: Tensor, y: Tensor, n: Tensor) => unknown;
@@ -215,7 +216,7 @@ describe('full-graph/several-names', () => {
     sameAsEager(fn, inputs, { never: [['no iteration', 'const each of out', asks]] });
   });
 
-  it.each(Object.entries(all))('and as one part of a graph: %s', (_, fn) => {
+  it.each(shareOfDay(Object.entries(all)))('and as one part of a graph: %s', (_, fn) => {
     const graph = toStatic(fn, { fullGraph: true });
     const gradients = (call: Fn, make: () => unknown[]) =>
       tidy(() => {
@@ -232,20 +233,23 @@ describe('full-graph/several-names', () => {
     for (const make of inputs) expect(gradients(graph as Fn, make)).toEqual(gradients(fn, make));
   });
 
-  it.each(Object.entries(all))('and where the function differentiates it: %s', (_, fn) => {
-    const step = (x: Tensor, y: Tensor, n: Tensor) => {
-      const [a, b] = [x.detach().requiresGrad_(), y.detach().requiresGrad_()];
-      (fn(a, b, n) as Tensor).add(a.mul(b)).sum().backward();
-      return [a.grad!.mul(1), b.grad!.mul(1)];
-    };
-    const graph = toStatic(step, { fullGraph: true });
-    const gradients = (call: typeof step, make: () => unknown[]) =>
-      tidy(() => call(...(make() as [Tensor, Tensor, Tensor])).map((g) => [...g.dataSync()]));
-    for (const make of inputs) expect(gradients(graph, make)).toEqual(gradients(step, make));
-    expect(graph.stats()).toMatchObject({ graphs: 1, breaks: [] });
-  });
+  it.each(shareOfDay(Object.entries(all), 1))(
+    'and where the function differentiates it: %s',
+    (_, fn) => {
+      const step = (x: Tensor, y: Tensor, n: Tensor) => {
+        const [a, b] = [x.detach().requiresGrad_(), y.detach().requiresGrad_()];
+        (fn(a, b, n) as Tensor).add(a.mul(b)).sum().backward();
+        return [a.grad!.mul(1), b.grad!.mul(1)];
+      };
+      const graph = toStatic(step, { fullGraph: true });
+      const gradients = (call: typeof step, make: () => unknown[]) =>
+        tidy(() => call(...(make() as [Tensor, Tensor, Tensor])).map((g) => [...g.dataSync()]));
+      for (const make of inputs) expect(gradients(graph, make)).toEqual(gradients(step, make));
+      expect(graph.stats()).toMatchObject({ graphs: 1, breaks: [] });
+    },
+  );
 
-  it.each(Object.entries(all))('and in a program from a file: %s', async (_, fn) => {
+  it.each(shareOfDay(Object.entries(all), 2))('and in a program from a file: %s', async (_, fn) => {
     const graph = toStatic(fn, { fullGraph: true });
     void graph(...(inputs[1]!() as Parameters<Fn>));
     const loaded = (await load(await save(graph))) as Fn;

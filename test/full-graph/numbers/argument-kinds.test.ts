@@ -3,6 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import * as operators from '../../../runtime/ops/index.ts';
 import { FullGraphError, seed, Tensor, tensor, tidy, toStatic } from '../../../src/index.ts';
+import { shareOfDay } from '../../share-of-day.ts';
 
 type Call = (x: Tensor, ...given: unknown[]) => unknown;
 
@@ -70,7 +71,7 @@ function callsOf(form: string, kind: string): [string, Call][] {
 
 describe.each(Object.keys(kinds))('full-graph/kinds of arguments: numbers %s', (name) => {
   const { of, options } = kinds[name]!;
-  it.each(all)('%s', { timeout: 120_000 }, (form, argumentsOf) => {
+  it.each(shareOfDay(all))('%s', { timeout: 120_000 }, (form, argumentsOf) => {
     const seen = { accepted: 0, rejected: 0, refused: 0 };
     const differences: string[] = [];
     for (const [called, call] of callsOf(form, name)) {

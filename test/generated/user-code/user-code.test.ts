@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { withCaptureSession } from '../../../src/1-capture/capture.ts';
 import * as lib from '../../../src/index.ts';
+import { shareOfDay } from '../../share-of-day.ts';
 import { values, type World, weights } from '../../trace/same-as-eager.ts';
 import { compareAwaitedWorlds, compareWorlds } from '../compare-worlds.ts';
 import { runs } from '../runs.ts';
@@ -30,7 +31,7 @@ function worldsOf(program: UserProgram): (() => World) | undefined {
   return make(lib, values, weights);
 }
 
-it.each(Object.entries(modes))(
+it.each(shareOfDay(Object.entries(modes)))(
   'programs in the style of user code do captured what they do eagerly, %s',
   { timeout: 3_600_000 },
   (_name, { options, usually, compared }) => {

@@ -10,6 +10,7 @@ import { numbersOf } from '../../../runtime/spec/stored-numbers.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { forwardCases } from '../../ops/cases/forward-cases.ts';
 import { type ForwardCase, inDtype, tensorOf, valuesOf } from '../../ops/cases/forward-dtypes.ts';
+import { shareOfDay } from '../../share-of-day.ts';
 import { gpuForTests, skipGpu } from '../open-gpu.ts';
 import { expectClose, type Tolerance } from '../parity.ts';
 
@@ -65,7 +66,7 @@ describe.skipIf(skipGpu)('gpu/dtypes/op-table', () => {
       });
       return own.length > 0 ? [{ name, own }] : [];
     });
-    it.each(cases)(`$name of ${to}`, async ({ name, own }) => {
+    it.each(shareOfDay(cases))(`$name of ${to}`, async ({ name, own }) => {
       for (const example of own) {
         const expected = await deviceGuard('cpu', () => results(name, example));
         if (expected.some(({ dtype }) => unstored.includes(dtype))) continue;

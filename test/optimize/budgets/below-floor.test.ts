@@ -15,6 +15,7 @@ import { deviceGuard, type Tensor, toStatic } from '../../../src/index.ts';
 import type { Workload } from '../../../src/lab/compare/workload.ts';
 import type { MemoryOptions } from '../../../src/programs/memory-options.ts';
 import { passObservers } from '../../../src/programs/pass-record.ts';
+import { shareOfDay } from '../../share-of-day.ts';
 
 /** More than this many times forward's arithmetic is never recomputed. */
 const mostWork = 4;
@@ -30,7 +31,7 @@ const works: readonly (readonly [string, Workload, readonly number[]])[] = [
   ['cswin', cswin, [0.3]],
 ];
 
-it.each(works)(
+it.each(shareOfDay(works, 1))(
   '%s',
   (_, workload, shares) => {
     deviceGuard('meta', () => {

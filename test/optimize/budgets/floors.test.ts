@@ -11,6 +11,7 @@ import { sourceOf } from '../../../src/check/sources.ts';
 import { deviceGuard, type Tensor, toStatic } from '../../../src/index.ts';
 import { type MemoryOptions, memorySwitches } from '../../../src/programs/memory-options.ts';
 import { passObservers } from '../../../src/programs/pass-record.ts';
+import { shareOfDay } from '../../share-of-day.ts';
 
 const works = { mlp, 'conv-net': convNet, lstm, resnet, 'char-transformer': transformer, cswin };
 
@@ -30,7 +31,7 @@ const without: ReadonlySet<string> = new Set([
 ]);
 const acting = memorySwitches.filter((name) => !without.has(name));
 
-it.each(Object.entries(works))(
+it.each(shareOfDay(Object.entries(works)))(
   '%s',
   (_, workload) => {
     deviceGuard('meta', () => {
