@@ -97,9 +97,9 @@ export class NAdam extends Optimizer<NAdamGroup, NesterovRates> {
     noteChanging(group, 'product');
   }
 
-  override step(): void {
+  protected override updateAll(): void {
     for (const group of this.groups) group.product *= momentumAt(group, this.stepsTaken + 1);
-    super.step();
+    super.updateAll();
   }
 
   /**

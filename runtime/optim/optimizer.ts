@@ -1,4 +1,4 @@
-import { noGrad } from '../autograd/grad-mode.ts';
+import { enableGrad, noGrad } from '../autograd/grad-mode.ts';
 import { deviceGuard } from '../device/current.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import { full } from '../ops/movement/create.ts';
@@ -154,17 +154,25 @@ export abstract class Optimizer<
    */
   prepareState(): void {}
 
-  /** Updates every parameter that has a gradient. */
-  step(): void {
-    noGrad(() => {
-      this.prepareState();
-      this.stepsTaken++;
-      let index = 0;
-      for (const group of this.groups) {
-        const factors = this.factors(group, this.stepsTaken);
-        for (const target of group.parameters) this.stepOne(target, group, index++, factors);
-      }
-    });
+  /**
+   * Updates every parameter that has a gradient. A `closure` is called first, with ops recorded, to compute gradients
+   * once more, as in PyTorch: `step` returns its result, the loss.
+   */
+  step<L = void>(closure?: () => L): L {
+    const loss = closure === undefined ? undefined : lossOf(closure);
+    noGrad(() => this.updateAll());
+    return loss as L;
+  }
+
+  /** Takes one step; runs without recording. */
+  protected updateAll(): void {
+    this.prepareState();
+    this.stepsTaken++;
+    let index = 0;
+    for (const group of this.groups) {
+      const factors = this.factors(group, this.stepsTaken);
+      for (const target of group.parameters) this.stepOne(target, group, index++, factors);
+    }
   }
 
   /** An ordinary method, so that capture can follow a step into it. */
@@ -257,6 +265,18 @@ export abstract class Optimizer<
   [Symbol.dispose](): void {
     this.dispose();
   }
+}
+
+/** Calls a closure that computes gradients; one that waits for something would leave them to a later step. */
+function lossOf<L>(closure: () => L): L {
+  const loss = enableGrad(closure);
+  if (!(loss instanceof Promise)) return loss;
+  throw new ArgumentError({
+    what: 'optimizer: the closure of step is asynchronous',
+    given: 'a function that returns a promise',
+    expected: 'a function that has computed gradients when it returns',
+    remedy: 'await its call, then call step()',
+  });
 }
 
 /** A parameter given twice is updated once. */

@@ -4,6 +4,7 @@ import {
   memory,
   mseLoss,
   nn,
+  noGrad,
   optim,
   randn,
   seed,
@@ -44,17 +45,32 @@ const schedules: Readonly<Record<string, Schedule>> = {
 
 type Step = (x: Tensor, y: Tensor) => Tensor;
 
-function train(make: Make, schedule: Schedule | null, prepare: (step: Step) => Step) {
+type Descend = (optimizer: optim.Optimizer, loss: () => Tensor) => Tensor;
+
+const inTurn: Descend = (optimizer, lossOf) => {
+  const loss = lossOf();
+  optimizer.step();
+  optimizer.zeroGrad();
+  return loss;
+};
+
+function train(
+  make: Make,
+  schedule: Schedule | null,
+  prepare: (step: Step) => Step,
+  descend: Descend = inTurn,
+) {
   const before = memory.stats('cpu').allocated;
   seed(4);
   const [x, y, model] = [randn([8, 3]), randn([8, 2]), new nn.Linear(3, 2)];
   const optimizer = make(model.parameters());
   const rates = schedule?.(optimizer);
   const run = prepare((input, target) => {
-    const loss = mseLoss(model.forward(input), target);
-    loss.backward();
-    optimizer.step();
-    optimizer.zeroGrad();
+    const loss = descend(optimizer, () => {
+      const loss = mseLoss(model.forward(input), target);
+      loss.backward();
+      return loss;
+    });
     rates?.step();
     return loss;
   });
@@ -69,19 +85,28 @@ function train(make: Make, schedule: Schedule | null, prepare: (step: Step) => S
   return seen;
 }
 
-function expectCaptured(make: Make, schedule: Schedule | null): CapturedStats {
-  const eager = train(make, schedule, (step) => (x, y) => tidy(() => step(x, y)));
+const inTidy =
+  (step: Step): Step =>
+  (x, y) =>
+    tidy(() => step(x, y));
+
+function captures(): { prepare: (step: Step) => Step; stats: () => CapturedStats } {
   let stats: CapturedStats | undefined;
-  const captured = train(make, schedule, (step) => {
+  const prepare = (step: Step): Step => {
     const run = toStatic(step);
     return (x, y) => {
       const loss = run(x, y);
       stats = run.stats();
       return loss;
     };
-  });
-  expect(captured).toEqual(eager);
-  return stats!;
+  };
+  return { prepare, stats: () => stats! };
+}
+
+function expectCaptured(make: Make, schedule: Schedule | null): CapturedStats {
+  const { prepare, stats } = captures();
+  expect(train(make, schedule, prepare)).toEqual(train(make, schedule, inTidy));
+  return stats();
 }
 
 describe('a whole step is one graph with', () => {
@@ -93,6 +118,33 @@ describe('a whole step is one graph with', () => {
   it.each(Object.entries(schedules))('%s in it', (_name, schedule) => {
     const stats = expectCaptured((own) => new optim.AdamW(own, { lr: 0.1 }), schedule);
     expect(stats).toMatchObject({ breaks: [], fallbacks: [] });
+  });
+});
+
+describe('a closure of step computes the gradients of the step, in one graph, with', () => {
+  const byClosure: Descend = (optimizer, lossOf) =>
+    noGrad(() =>
+      optimizer.step(() => {
+        optimizer.zeroGrad();
+        return lossOf();
+      }),
+    );
+
+  it.each(Object.entries(optimizers))('%s', (_name, make) => {
+    const expected = train(make, null, inTidy);
+    const { prepare, stats } = captures();
+    expect(train(make, null, inTidy, byClosure)).toEqual(expected);
+    expect(train(make, null, prepare, byClosure)).toEqual(expected);
+    expect(stats()).toMatchObject({ breaks: [], fallbacks: [] });
+  });
+
+  it('not one that only starts to', () => {
+    const weight = randn([3]).requiresGrad_();
+    const optimizer = new optim.SGD([weight], { lr: 0.1 });
+    expect(() => optimizer.step(async () => weight.sum())).toThrow('asynchronous');
+    expect(() => optimizer.step(null as never)).toThrow('not a function');
+    expect(optimizer.counts).toEqual([0]);
+    for (const own of [weight, optimizer]) own.dispose();
   });
 });
 
