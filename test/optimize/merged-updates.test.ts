@@ -1,4 +1,7 @@
-/** One launch for several updates keeps their gradients live: that binds no order that would need less. */
+/**
+ * One launch for several updates keeps their gradients live: that binds no order that would need less, and costs at
+ * most a thousandth of the peak where bytes are preferred, else a percent.
+ */
 
 import { expect, it } from 'vitest';
 import { workload as resnet } from '../../examples/workloads/resnet.ts';
@@ -8,11 +11,13 @@ import { workloadPlans } from './budgets/workload-plans.ts';
 const peakOf = ({ planned }: SubgraphStages) => planned.forward.predicted.peakBytes;
 const launches = ({ planned }: SubgraphStages) => planned.forward.steps.length;
 
-it('merged updates cost no bytes where bytes are preferred, else less than a percent', () => {
+it.each([
+  ['bytes', 1.001],
+  ['time', 1.01],
+] as const)('preferring %s, merged updates cost at most a factor of %f', (prefer, most) => {
   const plan = workloadPlans(resnet);
-  const least = plan({ prefer: 'bytes' });
-  expect(peakOf(least)).toBeLessThanOrEqual(peakOf(plan({ prefer: 'bytes' }, ['fuseUpdates'])));
-  const [merged, apart] = [plan({}), plan({}, ['fuseUpdates'])];
-  expect(peakOf(merged)).toBeLessThanOrEqual(peakOf(apart) * 1.01);
-  expect(launches(merged)).toBeLessThan(launches(apart));
+  const [merged, apart] = [plan({ prefer }), plan({ prefer }, ['fuseUpdates'])];
+  expect(peakOf(merged)).toBeLessThanOrEqual(peakOf(apart) * most);
+  // There are 60 parameters.
+  expect(launches(merged)).toBeLessThan(launches(apart) - 50);
 });

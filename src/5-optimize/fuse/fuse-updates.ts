@@ -2,22 +2,21 @@ import type { PassContext, Staged } from '../facts/pass.ts';
 import { fuseGroups } from './fuse-groups.ts';
 import { listGroups } from './list-groups.ts';
 
-/** The factor of a peak that fewer launches are worth, unless bytes are preferred. */
-const worthOfLaunches = 1.01;
+/** The factor of a peak that fewer launches are worth, by what is preferred. */
+const worthOfLaunches = { time: 1.01, bytes: 1.001 } as const;
 
 /**
  * In: a program in the order of its plan, with pointwise ops fused. Out: the same program with updates of several
  * tensors that have one structure fused into one op: one launch for all parameters of an optimizer, whose elements
- * are divided among threads. In a whole step, what one launch keeps live may cost up to a percent of the peak, but
- * neither exceeds a budget nor the peak that the program had before it was ordered again.
+ * are divided among threads. In a whole step, what one launch keeps live may cost up to a percent of the peak, or a
+ * thousandth if bytes are preferred, but neither exceeds a budget nor the peak that the program had before it was
+ * ordered again.
  */
 export function fuseUpdates(given: Staged, context: PassContext): Staged {
   const { memory, peakBefore = 0, available = [] } = context;
   const isWhole = given.alsoRead.length === 0 && available.length === 0;
   const most = Math.min(peakBefore, memory.budget ?? peakBefore);
   const limitOf = (bytes: number) =>
-    isWhole && memory.prefer === 'time'
-      ? Math.max(bytes, Math.min(bytes * worthOfLaunches, most))
-      : bytes;
+    isWhole ? Math.max(bytes, Math.min(bytes * worthOfLaunches[memory.prefer], most)) : bytes;
   return fuseGroups(given, context, (options) => listGroups(given.program, options), limitOf);
 }
