@@ -1,4 +1,7 @@
+import { formatSpec } from '../../device/tensor-meta.ts';
+import { ShapeError } from '../../errors/errors.ts';
 import { expectOptions, type OptionKinds } from '../../options/expect-options.ts';
+import { sameShape } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
@@ -20,4 +23,18 @@ export function lossOf<const T extends readonly Tensor[], O extends LossOptions>
   expectOptions(name, options, kinds);
   const loss = (...own: T): Tensor => tidy(() => reduced(name, losses(...own), options));
   return anyHalf(...operands) ? roundedOnce(operands, loss) : loss(...operands);
+}
+
+/**
+ * Throws ShapeError for a target of another shape. Broadcasting would compare each of n scores [n, 1] with each of n
+ * targets [n].
+ */
+export function expectTargetOf(name: string, x: Tensor, target: Tensor): void {
+  if (sameShape(x.shape, target.shape)) return;
+  throw new ShapeError({
+    what: `${name}: the target has another shape`,
+    given: `target ${formatSpec(target)} for ${formatSpec(x)}`,
+    expected: 'a target of the shape of the input',
+    remedy: 'target.reshapeAs(x), or squeeze or unsqueeze one of them',
+  });
 }

@@ -1,6 +1,7 @@
 /** Margin losses on signs, angles and order: beyond the margin, the loss is zero. */
 
 import { expectOptions } from '../../options/expect-options.ts';
+import { sameShape } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { oneHot } from '../advanced-indexing/embedding.ts';
@@ -9,6 +10,7 @@ import { div } from '../arithmetic/division.ts';
 import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
 import { gather } from '../indexing/gather.ts';
 import { indexSelect } from '../indexing/indexing.ts';
+import { broadcastTensors } from '../movement/at-least.ts';
 import { reshape, unsqueeze } from '../movement/movement.ts';
 import { equals, negated } from '../numbers/number-arithmetic.ts';
 import { clampMin } from '../pointwise/combining.ts';
@@ -26,7 +28,7 @@ import {
   tripletKinds,
   weightKinds,
 } from './loss-kinds.ts';
-import { lossOf } from './loss-of.ts';
+import { expectTargetOf, lossOf } from './loss-of.ts';
 import { aboveMargin } from './regression-losses.ts';
 
 export interface MarginOptions extends LossOptions {
@@ -35,9 +37,11 @@ export interface MarginOptions extends LossOptions {
 
 /** ln(1 + e^(−target · x)), target ±1. */
 export function softMarginLoss(x: Tensor, target: Tensor, options: LossOptions = {}): Tensor {
-  return lossOf('softMarginLoss', lossKinds, [x, target], options, (x, target) =>
-    neg(logSigmoid(mul(x, target))),
-  );
+  return lossOf('softMarginLoss', lossKinds, [x, target], options, (x, target) => {
+    const losses = neg(logSigmoid(mul(x, target)));
+    if (!sameShape(losses.shape, x.shape)) expectTargetOf('softMarginLoss', x, target);
+    return losses;
+  });
 }
 
 /** max(0, −target · (a − b) + margin): with target 1, a should be larger. */
@@ -57,8 +61,9 @@ export function marginRankingLoss(
 export function hingeEmbeddingLoss(x: Tensor, target: Tensor, options: MarginOptions = {}): Tensor {
   return lossOf('hingeEmbeddingLoss', marginKinds, [x, target], options, (x, target) => {
     const { margin = 1 } = options;
-    const apart = keepWhere(aboveMargin(x, margin), ne(target, 1));
-    const together = keepWhere(x, ne(target, -1));
+    const [own, sign] = broadcastTensors(x, target) as [Tensor, Tensor];
+    const apart = keepWhere(aboveMargin(own, margin), ne(sign, 1));
+    const together = keepWhere(own, ne(sign, -1));
     return add(apart, together);
   });
 }
@@ -74,9 +79,10 @@ export function cosineEmbeddingLoss(
     const { margin = 0 } = options;
     const product = (x: Tensor, y: Tensor) => sum(mul(x, y), -1);
     const lengths = mul(add(product(a, a), 1e-12), add(product(b, b), 1e-12));
-    const cosine = div(product(a, b), sqrt(lengths));
-    const alike = keepWhere(add(neg(cosine), 1), eq(target, 1));
-    const different = keepWhere(clampMin(add(cosine, negated(margin)), 0), eq(target, -1));
+    const angles = div(product(a, b), sqrt(lengths));
+    const [cosine, sign] = broadcastTensors(angles, target) as [Tensor, Tensor];
+    const alike = keepWhere(add(neg(cosine), 1), eq(sign, 1));
+    const different = keepWhere(clampMin(add(cosine, negated(margin)), 0), eq(sign, -1));
     return add(alike, different);
   });
 }

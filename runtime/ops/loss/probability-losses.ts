@@ -21,6 +21,7 @@ import { expectTensors } from '../record/expect-tensors.ts';
 import { sum } from '../reduce/reduce.ts';
 import { type LossOptions, type Reduction, reduced } from '../reduce/reduction-options.ts';
 import { binaryKinds, klDivKinds, logitKinds } from './loss-kinds.ts';
+import { expectTargetOf } from './loss-of.ts';
 
 const x = E.input(0);
 const y = E.input(1);
@@ -78,6 +79,7 @@ export interface BinaryOptions extends LossOptions {
 export function binaryCrossEntropy(x: Tensor, target: Tensor, given: BinaryOptions = {}): Tensor {
   expectTensors('binaryCrossEntropy', x, target);
   expectOptions('binaryCrossEntropy', given, binaryKinds);
+  expectTargetOf('binaryCrossEntropy', x, target);
   const { weight = null, ...options } = given;
   if (anyHalf(x, target, weight))
     return roundedOnce([x, target, weight], (a, b, w) =>
@@ -102,6 +104,7 @@ export function binaryCrossEntropyWithLogits(
 ): Tensor {
   expectTensors('binaryCrossEntropyWithLogits', x, target);
   expectOptions('binaryCrossEntropyWithLogits', given, logitKinds);
+  expectTargetOf('binaryCrossEntropyWithLogits', x, target);
   const { weight = null, posWeight = null, ...options } = given;
   if (anyHalf(x, target, weight, posWeight))
     return roundedOnce([x, target, weight, posWeight], (a, b, w, p) =>
@@ -135,7 +138,7 @@ export function klDiv(x: Tensor, target: Tensor, given: KlDivOptions = {}): Tens
   const { reduction = 'mean', logTarget = false } = given;
   if (anyHalf(x, target))
     return roundedOnce([x, target], (a, b) => klDiv(a, b, { reduction, logTarget }));
-  if (reduction === 'batchmean' && (x.rank === 0 || x.shape[0] === 0)) {
+  if (reduction === 'batchmean' && x.shape[0] === 0) {
     throw new ArgumentError({
       what: 'klDiv: no batch to take the mean over',
       given: formatSpec(x),
@@ -147,7 +150,7 @@ export function klDiv(x: Tensor, target: Tensor, given: KlDivOptions = {}): Tens
     const losses = logTarget
       ? mul(exp(target), sub(target, x))
       : sub(xlogy(target, target), mul(target, x));
-    if (reduction === 'batchmean') return div(sum(losses), x.shape[0]!);
+    if (reduction === 'batchmean') return div(sum(losses), x.shape[0] ?? 1);
     return reduced('klDiv', losses, { reduction });
   });
 }
