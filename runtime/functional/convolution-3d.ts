@@ -4,7 +4,7 @@ import { formatSpec } from '../device/tensor-meta.ts';
 import { ShapeError } from '../errors/errors.ts';
 import { index } from '../ops/advanced-indexing/advanced-index.ts';
 import { pad } from '../ops/arranging/padding.ts';
-import { type ConvOptions, conv2d } from '../ops/convolution/conv.ts';
+import { type ConvOptions, conv2d, expectNoStride } from '../ops/convolution/conv.ts';
 import { convKinds } from '../ops/convolution/convolution-options.ts';
 import { type MaxPoolOptions, maxPool2d } from '../ops/convolution/max-pool.ts';
 import { permute, reshape, squeeze, unsqueeze } from '../ops/movement/movement.ts';
@@ -52,6 +52,7 @@ export function conv3d(
   expectOptions('conv3d', options, convKinds(3));
   const { stride = 1, padding = 0, dilation = 1, groups = 1 } = options;
   expectFit(x, weight, groups);
+  if (padding === 'same') expectNoStride('conv3d', stride);
   if (x.rank === 4) {
     return tidy(() => squeeze(conv3d(unsqueeze(x, 0), weight, bias, options), 0));
   }

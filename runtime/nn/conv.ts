@@ -1,7 +1,7 @@
 import { ArgumentError } from '../errors/errors.ts';
 import { conv3d } from '../functional/convolution-3d.ts';
 import { type PadMode, pad } from '../ops/arranging/padding.ts';
-import { type ConvOptions, conv1d, conv2d } from '../ops/convolution/conv.ts';
+import { type ConvOptions, conv1d, conv2d, expectNoStride } from '../ops/convolution/conv.ts';
 import {
   type ConvTransposeOptions,
   convTranspose1d,
@@ -128,6 +128,7 @@ abstract class PaddedConvolution<K extends number | readonly number[]> extends M
     const [sizes, own] = kernelAndOptions(name, kernel, given, kinds, dims);
     const { bias = true, paddingMode = 'zeros', ...rest } = own;
     const options: ConvOptions<K> = rest;
+    if (options.padding === 'same') expectNoStride(`nn.${name}`, options.stride ?? 1);
     const shape = [outChannels, inChannels / (options.groups ?? 1), ...sizes] as const;
     const made = weights(shape, outChannels, bias);
     this.weight = made.weight;

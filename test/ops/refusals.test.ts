@@ -51,6 +51,15 @@ const mistakes: Readonly<Record<string, readonly [run: () => unknown, what: stri
     () => ours.conv2d(f(1, 1, 3, 3), f(1, 1, 2, 2), null, { stride: 2, padding: 'same' }),
     "ArgumentError: conv2d: padding 'same'",
   ],
+  'conv3d same with a stride': [
+    () =>
+      ours.conv3d(f(1, 1, 3, 3, 3), f(1, 1, 2, 2, 2), null, { stride: [2, 1, 1], padding: 'same' }),
+    "ArgumentError: conv3d: padding 'same'",
+  ],
+  'Conv2d same with a stride and a border': [
+    () => new ours.nn.Conv2d(1, 1, 3, { stride: 2, padding: 'same', paddingMode: 'circular' }),
+    "ArgumentError: nn.Conv2d: padding 'same'",
+  ],
   'convTranspose2d channels': [
     () => ours.convTranspose2d(f(1, 2, 3, 3), f(3, 1, 2, 2)),
     'ShapeError: convTranspose2d',
@@ -140,8 +149,8 @@ const mistakes: Readonly<Record<string, readonly [run: () => unknown, what: stri
     () => ours.l1Loss(f(2), f(2), { reduction: 'average' as never }),
     'ArgumentError: l1Loss',
   ],
-  'klDiv of a scalar batch': [
-    () => ours.klDiv(f(), f(), { reduction: 'batchmean' }),
+  'klDiv of an empty batch': [
+    () => ours.klDiv(f(0, 3), f(0, 3), { reduction: 'batchmean' }),
     'ArgumentError: klDiv',
   ],
   'gaussianNllLoss variance': [

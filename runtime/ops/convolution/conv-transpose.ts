@@ -11,6 +11,7 @@ import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
 import { squeeze, unsqueeze } from '../movement/movement.ts';
+import { padConstant } from '../movement/place.ts';
 import { defineOp, type Fits, type OpRecord, saving } from '../record/define-op.ts';
 import { expectOptional, expectTensors } from '../record/expect-tensors.ts';
 import {
@@ -96,8 +97,24 @@ export function convTranspose2d(
   return tidy(() =>
     batched(x, 4, (image) => {
       const size = transposedSize(image, weight, sizes, added);
-      return withBias(bind1(convTranspose2dOp, [image, weight], { ...sizes, size }), bias);
+      const source = withLastWindows(image, sizes.stride, added);
+      return withBias(bind1(convTranspose2dOp, [source, weight], { ...sizes, size }), bias);
     }),
+  );
+}
+
+/**
+ * Returns x with zeros for the windows that lie in the output padding, which a dilation allows to be as large as a
+ * stride: the adjoint, a convolution, gives these windows a gradient.
+ */
+function withLastWindows(x: Tensor, stride: Pair, added: Pair): Tensor {
+  const after = x.shape.map((_, d) => (d < 2 ? 0 : Math.floor(added[d - 2]! / stride[d - 2]!)));
+  if (after.every((own) => own === 0)) return x;
+  return padConstant(
+    x,
+    x.shape.map(() => 0),
+    after,
+    0,
   );
 }
 

@@ -243,16 +243,21 @@ export function conv2d(
   );
 }
 
+/** Throws ArgumentError for a stride, with which padding 'same' can't keep the size. */
+export function expectNoStride(name: string, stride: number | readonly number[]): void {
+  const list = [stride].flat();
+  if (list.every((own) => own === 1)) return;
+  throw new ArgumentError({
+    what: `${name}: padding 'same' with a stride`,
+    given: `stride ${list.join('×')}`,
+    expected: 'stride 1: only then has the result the size of the input',
+    remedy: 'pass the padding as a number',
+  });
+}
+
 /** An odd amount puts the larger half after the input, as in PyTorch. */
 function paddedToSame(x: Tensor, weight: Tensor, stride: Pair, dilation: Pair) {
-  if (stride.some((own) => own !== 1)) {
-    throw new ArgumentError({
-      what: "conv2d: padding 'same' with a stride",
-      given: `stride ${stride.join('×')}`,
-      expected: 'stride 1: only then has the result the size of the input',
-      remedy: 'pass the padding as a number',
-    });
-  }
+  expectNoStride('conv2d', stride);
   const total = dilation.map((own, i) => own * ((weight.shape[i + 2] ?? 1) - 1));
   const padding = total.map((own) => Math.floor(own / 2)) as unknown as Pair;
   if (total.every((own) => own % 2 === 0)) return { padding, source: x };
