@@ -1,5 +1,7 @@
+import fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { controlGraph } from '../../src/vm/bytecode/control-graph.ts';
+import { literal } from '../../src/vm/machine/code-text.ts';
 import { compile } from '../../src/vm/machine/machine.ts';
 import { machineText } from '../../src/vm/machine/machine-text.ts';
 import { resumePoints } from '../../src/vm/machine/resume-pcs.ts';
@@ -21,7 +23,7 @@ describe('the generated machine', () => {
       lowerChecked('(n) => { let s = 0; while (n--) s += n; return s; }'),
       [0],
     );
-    expect(text).toContain('L2: for (; ; )');
+    expect(text).toContain('L2: for (;;)');
     expect(text).not.toContain('switch');
   });
 
@@ -37,7 +39,7 @@ describe('the generated machine', () => {
       'function* (xs) { for (const x of xs) try { while (yield x) yield 1; } finally { yield 2; } }';
     const code = lowerChecked(fn);
     const text = machineText(code, resumePoints(code));
-    expect(text).toContain('for (; ; )');
+    expect(text).toContain('for (;;)');
     expect(text).not.toContain('switch (pc)');
   });
 
@@ -59,6 +61,22 @@ describe('the generated machine', () => {
     expect(machineText(code, [0])).toContain('switch');
     const frame = activate({ code, scope, cells: [] }, undefined, [599]);
     expect(compile(code, [0])(frame)).toBe(599);
+  });
+
+  it('contains constants whose values are those of the code', () => {
+    const primitive = fc.oneof(
+      fc.string({ unit: 'binary' }),
+      fc.double(),
+      fc.bigInt(),
+      fc.boolean(),
+      fc.constantFrom('`${`', '\u2028', '\ud800', -0, -1e21, 5e-324, null, undefined),
+    );
+    fc.assert(
+      fc.property(primitive, (value) =>
+        Object.is(new Function(`return ${literal(value)}`)(), value),
+      ),
+      { numRuns: 40 },
+    );
   });
 
   it('does not repeat blocks that several ways lead to', () => {

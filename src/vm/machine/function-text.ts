@@ -1,7 +1,20 @@
-import type { Expression, Function as FunctionNode, Pattern, Statement } from 'estree';
 import type { Code } from '../bytecode/code.ts';
 import type { Opcode } from '../bytecode/instructions.ts';
-import { block, call, declare, element, id, literal, property, returns } from './estree.ts';
+import {
+  array,
+  block,
+  call,
+  declare,
+  type Expression,
+  element,
+  expression,
+  functionOf,
+  id,
+  literal,
+  property,
+  returns,
+  type Statement,
+} from './code-text.ts';
 import { argumentInList } from './machine-statements.ts';
 import { bodyText, programText } from './machine-text.ts';
 
@@ -44,30 +57,27 @@ export function functionText(code: Code): string {
   const isArrow = code.kind === 'arrow';
   const closure = id('closure');
   const around = property(closure, 'lexicalThis');
-  const made: FunctionNode = {
-    type: isArrow ? 'ArrowFunctionExpression' : 'FunctionExpression',
-    ...(isArrow ? { expression: false } : { id: null }),
-    params: hasList ? [{ type: 'RestElement', argument: id('A') }] : parameters(code),
-    body: block([
-      ...(isArrow ? [] : [declare('const', [[id('T'), { type: 'ThisExpression' }]])]),
+  const made = named(
+    code,
+    hasList ? '...A' : parameters(code),
+    block([
+      ...(isArrow ? [] : [declare('const', [[id('T'), id('this')]])]),
       ...(hasFrame ? [frameOf(code, hasList)] : []),
       variables,
       ...body,
     ]),
-  } as FunctionNode;
-  const maker: Expression = {
-    type: 'FunctionExpression',
-    id: null,
-    params: [closure],
-    body: block([
+  );
+  const maker = functionOf(
+    [closure],
+    block([
       declare('const', [
         [id('S'), property(closure, 'scope')],
         [id('K'), property(closure, 'cells')],
         ...(isArrow ? [[id('T'), optional(around, 'value')] as const] : []),
       ]),
-      returns(named(code, made as Expression)),
+      returns(made),
     ]),
-  };
+  );
   return programText(code, maker);
 }
 
@@ -75,55 +85,36 @@ export function functionText(code: Code): string {
  * Returns as many parameters as `length` says; further parameters have defaults, so that `length` doesn't count
  * them.
  */
-function parameters(code: Code): Pattern[] {
+function parameters(code: Code): string {
   let count = code.parameterCount;
   for (const each of code.instructions) {
     if (each.op === 'arg') count = Math.max(count, each.index + 1);
   }
-  return Array.from({ length: count }, (_, index): Pattern => {
-    const left = id(`a${index}`);
-    const isCounted = index < code.parameterCount;
-    return isCounted ? left : { type: 'AssignmentPattern', left, right: literal(undefined) };
-  });
+  return Array.from({ length: count }, (_, index) =>
+    index < code.parameterCount ? `a${index}` : `a${index} = ${literal(undefined)}`,
+  ).join(', ');
 }
 
 function frameOf(code: Code, hasList: boolean): Statement {
-  const target: Expression =
+  const target =
     code.kind === 'arrow'
       ? optional(property(id('closure'), 'lexicalThis'), 'newTarget')
-      : { type: 'MetaProperty', meta: id('new'), property: id('target') };
-  const list: Expression = hasList ? id('A') : { type: 'ArrayExpression', elements: [] };
-  const args = [id('closure'), id('T'), list, code.kind === 'method' ? literal(undefined) : target];
+      : code.kind === 'method'
+        ? literal(undefined)
+        : expression('new.target');
+  const args = [id('closure'), id('T'), hasList ? id('A') : array([]), target];
   return declare('const', [[id('F'), call(property(id('H'), 'frame'), args)]]);
 }
 
-const optional = (object: Expression, key: string): Expression => ({
-  type: 'ChainExpression',
-  expression: {
-    type: 'MemberExpression',
-    object,
-    property: id(key),
-    computed: false,
-    optional: true,
-  },
-});
+const optional = (object: Expression, key: string): Expression => expression(`${object}?.${key}`);
 
 /** The engine names a function after its key; a computed key is always an ordinary key. */
-function named(code: Code, made: Expression): Expression {
-  const key = literal(code.name);
-  const object: Expression = {
-    type: 'ObjectExpression',
-    properties: [
-      {
-        type: 'Property',
-        kind: 'init',
-        key,
-        value: made,
-        computed: true,
-        shorthand: false,
-        method: code.kind === 'method',
-      },
-    ],
-  };
-  return element(object, key);
+function named({ kind, name }: Code, parameters: string, body: Statement): Expression {
+  const key = literal(name);
+  const text = {
+    arrow: `[${key}]: (${parameters}) => ${body}`,
+    method: `[${key}](${parameters}) ${body}`,
+    function: `[${key}]: function (${parameters}) ${body}`,
+  }[kind as 'arrow' | 'method' | 'function'];
+  return element(expression(`{ ${text} }`), key);
 }

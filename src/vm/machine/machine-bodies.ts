@@ -1,4 +1,3 @@
-import type { Statement, SwitchCase } from 'estree';
 import type { Code } from '../bytecode/code.ts';
 import type { Block, ControlGraph } from '../bytecode/control-graph.ts';
 import { effectOf } from '../bytecode/effects.ts';
@@ -7,7 +6,9 @@ import { liveBefore } from '../bytecode/liveness.ts';
 import {
   array,
   assign,
+  type Case,
   call,
+  continues,
   id,
   literal,
   loop,
@@ -15,9 +16,11 @@ import {
   register,
   returns,
   run,
+  type Statement,
+  switches,
   throws,
   tries,
-} from './estree.ts';
+} from './code-text.ts';
 import { type Place, saveFrame, statementsOf } from './machine-statements.ts';
 
 /** The context that all instructions of a body share. */
@@ -38,23 +41,22 @@ export function switchBody(
   const falls = go === goThroughSwitch;
   const blocks = [...graph.blocks.values()].sort((a, b) => a.start - b.start);
   const cases = blocks.map(
-    (each): SwitchCase => ({
-      type: 'SwitchCase',
-      test: literal(each.start),
-      consequent: blockStatements(code, each, around, go, (target) => {
+    (each): Case => ({
+      test: each.start,
+      body: blockStatements(code, each, around, go, (target) => {
         // Falls through to the next case.
         const jump = go(target);
         return falls ? jump.slice(0, 1) : jump;
       }),
     }),
   );
-  const body = loop(undefined, [{ type: 'SwitchStatement', discriminant: id('pc'), cases }]);
-  return graph.catches ? [loop(undefined, [catching(code, blocks, body, go)])] : [body];
+  const body = loop([switches(id('pc'), cases)]);
+  return graph.catches ? [loop([catching(code, blocks, body, go)])] : [body];
 }
 
 const goThroughSwitch = (target: Pc): Statement[] => [
   assign(id('pc'), literal(target)),
-  { type: 'ContinueStatement' },
+  continues(),
 ];
 
 /** The machine that stops after every instruction, with the frame as data. */
@@ -72,28 +74,20 @@ function catching(
   body: Statement,
   go: (target: Pc) => Statement[],
 ): Statement {
-  const cases = code.regions.flatMap(({ start, end, target, error }): SwitchCase[] => {
+  const cases = code.regions.flatMap(({ start, end, target, error }): Case[] => {
     const inside = blocks.filter((each) => start <= each.start && each.start < end);
-    const consequent: Statement[] = [
+    const body: Statement[] = [
       ...closeIterators(code, error),
       assign(register(error), id('error')),
       ...go(target),
     ];
     return inside.map(({ start: test }, index) => ({
-      type: 'SwitchCase',
-      test: literal(test),
-      consequent: index === inside.length - 1 ? consequent : [],
+      test,
+      body: index === inside.length - 1 ? body : [],
     }));
   });
-  const otherwise: SwitchCase = {
-    type: 'SwitchCase',
-    test: null,
-    consequent: [throws(id('error'))],
-  };
-  return tries(
-    [body],
-    [{ type: 'SwitchStatement', discriminant: id('pc'), cases: [...cases, otherwise] }],
-  );
+  const otherwise: Case = { test: undefined, body: [throws(id('error'))] };
+  return tries([body], [switches(id('pc'), [...cases, otherwise])]);
 }
 
 /** Closes the open iterators above a register after an exception, innermost first. */

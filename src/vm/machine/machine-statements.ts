@@ -1,4 +1,3 @@
-import type { Expression, Statement } from 'estree';
 import type { Code } from '../bytecode/code.ts';
 import type { InstructionOf, Opcode, Pc, Reg } from '../bytecode/instructions.ts';
 import { liveDuring } from '../bytecode/liveness.ts';
@@ -7,17 +6,21 @@ import {
   assign,
   binary,
   call,
+  conditional,
+  type Expression,
   element,
+  expression,
   id,
   literal,
   property,
   register,
   returns,
   run,
+  type Statement,
   throws,
   unary,
   when,
-} from './estree.ts';
+} from './code-text.ts';
 
 /**
  * Where the statements of an instruction are placed in the state machine. Names in scope:
@@ -52,12 +55,7 @@ const set = (dst: Reg, value: Expression): Statement[] => [assign(register(dst),
 const help = (name: string, ...args: Expression[]): Expression =>
   call(property(id('H'), name), args);
 /** Returns an expression that initializes a variable on first use. */
-const once = (variable: string, made: Expression): Expression => ({
-  type: 'AssignmentExpression',
-  operator: '??=',
-  left: id(variable),
-  right: made,
-});
+const once = (variable: string, made: Expression): Expression => binary('??=', id(variable), made);
 const self = (place: Place): [Expression, Expression] => [id('C'), literal(place.pc)];
 
 /** Records the position of the call, for errors and logs while it runs. */
@@ -84,12 +82,12 @@ function calls(
 }
 
 /** Returns argument number `index` if A is a list; a missing argument is undefined. */
-export const argumentInList = (index: number): Expression => ({
-  type: 'ConditionalExpression',
-  test: binary('<', literal(index), property(id('A'), 'length')),
-  consequent: element(id('A'), literal(index)),
-  alternate: literal(undefined),
-});
+export const argumentInList = (index: number): Expression =>
+  conditional(
+    binary('<', literal(index), property(id('A'), 'length')),
+    element(id('A'), literal(index)),
+    literal(undefined),
+  );
 
 /**
  * Saves the frame as data, to continue at `pc`. All registers are elements, even dead ones: code that resumes the
@@ -129,10 +127,9 @@ const generators: { readonly [O in Opcode]: Generator<O> } = {
     const [name, src, strict] = [literal(i.name), register(i.src), literal(code.strict)];
     const writer = property(id('S'), 'writer');
     const resolved = once(`w${names.writer(i.name)}`, call(writer, [name, strict]));
-    const consequent = call(property(id('S'), 'set'), [name, src, strict]);
-    const test = binary('===', writer, unary('void', literal(0)));
-    const alternate = call(resolved, [src]);
-    return [run({ type: 'ConditionalExpression', test, consequent, alternate })];
+    const directly = call(property(id('S'), 'set'), [name, src, strict]);
+    const hasNone = binary('===', writer, literal(undefined));
+    return [run(conditional(hasNone, directly, call(resolved, [src])))];
   },
   typeofFree: (i) => set(i.dst, help('typeofFree', id('S'), literal(i.name))),
   newCell: (i) => set(i.dst, help('newCell')),
@@ -167,22 +164,17 @@ const generators: { readonly [O in Opcode]: Generator<O> } = {
   increment(i) {
     const operator = i.by === 1 ? '++' : '--';
     const src = register(i.src);
-    if (i.dst === i.src) {
-      return [run({ type: 'UpdateExpression', operator, prefix: true, argument: src })];
-    }
+    if (i.dst === i.src) return [run(unary(operator, src))];
     return set(i.dst, help('increment', src, literal(i.by)));
   },
   toPropertyKey: (i) => set(i.dst, help('toPropertyKey', register(i.src))),
-  template: (i) =>
-    set(i.dst, {
-      type: 'TemplateLiteral',
-      quasis: i.strings.map((cooked, index) => ({
-        type: 'TemplateElement',
-        tail: index === i.strings.length - 1,
-        value: { cooked, raw: rawTemplate(cooked) },
-      })),
-      expressions: i.values.map(register),
-    }),
+  template(i) {
+    const parts = i.strings.map((text, index) => {
+      const value = i.values[index];
+      return rawTemplate(text) + (value === undefined ? '' : `\${${register(value)}}`);
+    });
+    return set(i.dst, expression(`\`${parts.join('')}\``));
+  },
   templateObject: (i, { pc }) =>
     set(i.dst, help('templateObject', element(property(id('C'), 'instructions'), literal(pc)))),
   getProp: (i) => set(i.dst, property(register(i.object), i.key)),
@@ -201,7 +193,7 @@ const generators: { readonly [O in Opcode]: Generator<O> } = {
     ...markPlace(place),
     run(help('arraySpread', ...self(place), register(i.array), register(i.iterable))),
   ],
-  newObject: (i) => set(i.dst, { type: 'ObjectExpression', properties: [] }),
+  newObject: (i) => set(i.dst, expression('{}')),
   defineProp: (i) => [
     run(help('defineDataProperty', register(i.object), register(i.key), register(i.src))),
   ],
@@ -267,12 +259,8 @@ const generators: { readonly [O in Opcode]: Generator<O> } = {
   throw: (i) => [throws(register(i.src))],
 };
 
-const isNullish = (value: Expression): Expression => ({
-  type: 'LogicalExpression',
-  operator: '||',
-  left: binary('===', value, literal(null)),
-  right: binary('===', value, literal(undefined)),
-});
+const isNullish = (value: Expression): Expression =>
+  binary('||', binary('===', value, literal(null)), binary('===', value, literal(undefined)));
 
 const rawTemplate = (text: string): string =>
   text.replace(/[\\`]|\$\{|\r/g, (match) => (match === '\r' ? '\\r' : `\\${match}`));

@@ -1,5 +1,3 @@
-import { generate } from 'astring';
-import type { Expression, Identifier, Program, Statement } from 'estree';
 import type { Code } from '../bytecode/code.ts';
 import { type ControlGraph, controlGraph } from '../bytecode/control-graph.ts';
 import { type Pc, type Reg, reg } from '../bytecode/instructions.ts';
@@ -7,16 +5,19 @@ import { liveBefore } from '../bytecode/liveness.ts';
 import {
   block,
   declare,
+  type Expression,
   element,
+  functionOf,
   id,
   literal,
   property,
   register,
   returns,
   run,
+  type Statement,
   throws,
   tries,
-} from './estree.ts';
+} from './code-text.ts';
 import { closeIterators, stopBody, switchBody } from './machine-bodies.ts';
 import { argumentInList, type FreeNames, type Place } from './machine-statements.ts';
 import { entryName, regionName, structuredBody } from './structured-body.ts';
@@ -51,11 +52,9 @@ export function machineText(code: Code, at: readonly Pc[], shape?: MachineShape)
     held: (index) =>
       held(index) ? element(property(frame, 'registers'), literal(index)) : undefined,
   });
-  const machine: Expression = {
-    type: 'FunctionExpression',
-    id: null,
-    params: [frame],
-    body: block([
+  const machine = functionOf(
+    [frame],
+    block([
       declare('const', [
         [id('A'), property(frame, 'args')],
         [id('T'), property(frame, 'thisValue')],
@@ -65,22 +64,15 @@ export function machineText(code: Code, at: readonly Pc[], shape?: MachineShape)
       variables,
       ...body,
     ]),
-  };
+  );
   return programText(code, machine);
 }
 
-/** Returns a program that returns the value of `made`, in the code's strictness. */
+/** Returns the body of a function that returns the value of `made`, in the code's strictness. */
 export function programText(code: Code, made: Expression): string {
-  const program: Program = {
-    type: 'Program',
-    sourceType: 'script',
-    body: [
-      ...(code.strict ? [run(literal('use strict'))] : []),
-      declare('const', [[id('apply'), property(id('H'), 'apply')]]),
-      returns(made),
-    ],
-  };
-  return generate(program);
+  const apply = declare('const', [[id('apply'), property(id('H'), 'apply')]]);
+  const strict = code.strict ? [run(literal('use strict'))] : [];
+  return [...strict, apply, returns(made)].join('\n');
 }
 
 export interface BodyOptions extends Pick<Place, 'marksPlace' | 'argument'> {
@@ -137,7 +129,7 @@ function nestedGraph(
 function ownVariables(
   graph: ControlGraph | undefined,
   start: Expression,
-): (readonly [Identifier, Expression])[] {
+): (readonly [Expression, Expression])[] {
   if (!graph) return [[id('pc'), start]];
   return [
     ...(graph.entry.routes ? [[id(entryName), start] as const] : []),

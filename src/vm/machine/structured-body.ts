@@ -1,4 +1,3 @@
-import type { Statement } from 'estree';
 import type { Code } from '../bytecode/code.ts';
 import type { Block, ControlGraph } from '../bytecode/control-graph.ts';
 import type { Pc } from '../bytecode/instructions.ts';
@@ -7,15 +6,19 @@ import {
   assign,
   binary,
   block,
+  breaks,
+  continues,
   id,
   labelled,
   literal,
   loop,
   register,
+  type Statement,
+  switches,
   throws,
   tries,
   when,
-} from './estree.ts';
+} from './code-text.ts';
 import { blockStatements, closeIterators, type Surroundings } from './machine-bodies.ts';
 
 /** Variables in scope besides those of the statements: the requested entry, and the current region. */
@@ -42,7 +45,7 @@ export function structuredBody(
   function tree(at: Block): Statement[] {
     const merges = at.dominates.filter((child) => child.isMerge);
     const body = around(at, merges);
-    return at.isLoop ? [loop(labelOf('L', at), body)] : body;
+    return at.isLoop ? [labelled(labelOf('L', at), loop(body))] : body;
   }
 
   /** Emits the block, then the merges that it dominates. The first in order is in the innermost block. */
@@ -63,19 +66,17 @@ export function structuredBody(
   /** Jumps to the requested entry: `q` becomes 0 again once it is reached. */
   function dispatch(at: Block): Statement[] {
     const cases = at.routes!.map(({ entry, next, arrives }) => ({
-      type: 'SwitchCase' as const,
-      test: literal(entry),
-      consequent: [...(arrives ? [assign(id(entryName), literal(0))] : []), ...edge(at, next)],
+      test: entry,
+      body: [...(arrives ? [assign(id(entryName), literal(0))] : []), ...edge(at, next)],
     }));
-    const switched: Statement = { type: 'SwitchStatement', discriminant: id(entryName), cases };
-    const asked = when(binary('!==', id(entryName), literal(0)), [switched]);
+    const asked = when(binary('!==', id(entryName), literal(0)), [switches(id(entryName), cases)]);
     return [asked, ...edge(at, at.next[0]!)];
   }
 
   function edge(from: Block, target: Pc): Statement[] {
     const to = graph.blocks.get(target)!;
-    if (to.order <= from.order) return [{ type: 'ContinueStatement', label: id(labelOf('L', to)) }];
-    if (to.isMerge) return [{ type: 'BreakStatement', label: id(labelOf('B', to)) }];
+    if (to.order <= from.order) return [continues(labelOf('L', to))];
+    if (to.isMerge) return [breaks(labelOf('B', to))];
     return tree(to);
   }
 
@@ -94,7 +95,7 @@ export function structuredBody(
       when(binary('===', id(regionName), literal(index + 1)), [
         ...closeIterators(code, error),
         assign(register(error), id('error')),
-        { type: 'BreakStatement', label: id(labelOf('B', handler)) },
+        breaks(labelOf('B', handler)),
       ]),
     );
     return [tries(body, [...handlers, throws(id('error'))])];
