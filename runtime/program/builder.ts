@@ -300,8 +300,8 @@ export class ProgramBuilder implements Interceptor {
     return this.#ops.some((op, i) => i >= since && hasEffect(op));
   }
 
-  some(test: (op: ProgramOp) => boolean): boolean {
-    return this.#ops.some(test);
+  some(test: (op: ProgramOp) => boolean, since = 0): boolean {
+    return this.#ops.slice(since).some(test);
   }
 
   /** Whether any op since then does more than make a view. */

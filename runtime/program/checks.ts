@@ -11,7 +11,7 @@ import { writtenInputs, writtenOperands } from './writes.ts';
  */
 export function copiedInputs({ inputs, steps }: Pick<Plan, 'inputs' | 'steps'>): readonly number[] {
   const ops = steps.map(({ op }) => op);
-  const last = ops.findLastIndex((op) => refuses(op) || takesMemory(op));
+  const last = ops.findLastIndex((op) => mayRefuse(op) || takesMemory(op));
   if (last < 0) return none;
   const isInside = insideOf(ops[last]!) || takesMemory(ops[last]!);
   return writtenInputs({ inputs, ops: ops.slice(0, isInside ? last + 1 : last) });
@@ -25,7 +25,7 @@ const none: readonly number[] = [];
 
 /** Whether a check may fail, or a kernel reject its values, after an operand was written. */
 function isGivenUpLate(ops: readonly ProgramOp[]): boolean {
-  const last = ops.findLastIndex(refuses);
+  const last = ops.findLastIndex(mayRefuse);
   if (last < 0) return false;
   const writes = (op: ProgramOp) => writtenOperands(op).length > 0;
   return ops.slice(0, last).some(writes) || (writes(ops[last]!) && insideOf(ops[last]!));
@@ -34,25 +34,33 @@ function isGivenUpLate(ops: readonly ProgramOp[]): boolean {
 /** Whether a program that may bail out prints lines, which must then be held back. */
 export function holdsLines(steps: readonly Step[]): boolean {
   const ops = steps.map(({ op }) => op);
-  return ops.some(refuses) && ops.some(hasLine);
+  return ops.some(mayRefuse) && ops.some(hasLine);
 }
 
 /** Whether a run may bail out because of its values, so that the call needs its inputs again. */
 export function mayBailOut(steps: readonly Step[]): boolean {
-  return steps.some(({ op }) => refuses(op));
+  return steps.some(({ op }) => mayRefuse(op));
 }
 
-function refuses({ op, again, regions = [] }: ProgramOp): boolean {
+/** Whether the op is a check, or its kernel may reject its values. */
+export function mayRefuse({ op, again, regions = [] }: ProgramOp): boolean {
   if (again !== undefined) return false;
   return op.mayRefuse || isCheck(op) || regions.some(({ program }) => hasRefusal(program));
 }
 
-const hasRefusal = oncePerProgram(({ ops }) => ops.some(refuses));
+const hasRefusal = oncePerProgram(({ ops }) => ops.some(mayRefuse));
 
 /** Whether the op is a check. A `call` is one, because it rejects unsupported shapes. */
 function isCheck({ name }: OpRecord): boolean {
   return name === 'assert' || name === 'call';
 }
+
+/** Whether the op is a check of a decision, or contains one: where it fails, the code takes another path. */
+export function isChecked({ op, regions = [] }: ProgramOp): boolean {
+  return op.name === 'assert' || regions.some(({ program }) => hasChecked(program));
+}
+
+const hasChecked = oncePerProgram(({ ops }) => ops.some(isChecked));
 
 /**
  * Whether a check inside the op may come after a write: in a loop, a check at the start of an iteration follows

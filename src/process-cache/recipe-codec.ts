@@ -139,7 +139,7 @@ export const effect: Codec<Effect> = variants<Effect>(() => ({
   retainGrad: record({ tensor: recipe }),
   setGrad: record({ tensor: recipe, value: recipe }),
   keep: record({ tensor: recipe }),
-  dispose: record({ tensor: source, when }),
+  dispose: record({ tensor: source, when, afterCheck: boolean }),
   disposeOutput: record({ output: recipe, when }),
   seed: record({ value: recipe }),
   drawNumbers: record({ count: recipe }),

@@ -297,8 +297,13 @@ export type Effect =
   | { readonly kind: 'setGrad'; readonly tensor: Recipe; readonly value: Recipe }
   /** `keep(tensor)`, or of all elements of an array. */
   | { readonly kind: 'keep'; readonly tensor: Recipe }
-  /** `when`: only if this is true; null: always. */
-  | { readonly kind: 'dispose'; readonly tensor: Source; readonly when: Recipe | null }
+  /** `when`: only if this is true; null: always. `afterCheck`: where the run is rejected, it may not be. */
+  | {
+      readonly kind: 'dispose';
+      readonly tensor: Source;
+      readonly when: Recipe | null;
+      readonly afterCheck: boolean;
+    }
   /** A result that was disposed by the end of the program, but whose handle is still reachable. */
   | { readonly kind: 'disposeOutput'; readonly output: Recipe; readonly when: Recipe | null }
   /** `seed(value)`, before the numbers drawn since. */

@@ -4,8 +4,10 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { predictedPeak } from '../../src/explain/predicted-peak.ts';
 import {
   crossEntropy,
+  full,
   memory,
   nn,
+  ones,
   optim,
   randint,
   randn,
@@ -229,6 +231,80 @@ describe('run-program/old-gradients', () => {
         for (const each of [x, y, wrong]) each.dispose();
         optimizer.zeroGrad();
         dispose();
+      }
+    });
+  }
+
+  /** Steps in which a decision on values stands before or after what frees the gradients. */
+  const deciding: Readonly<Record<string, (step: Step, free: () => void) => Step>> = {
+    'a path without a step': (step, free) => (x, y) => {
+      if ((x.sum().itemSync() as number) < 0) {
+        try {
+          return x.add(y.reshape([-1, 5])).sum();
+        } catch {
+          return x.sum();
+        }
+      }
+      free();
+      return step(x, y);
+    },
+    'a kernel that rejects its values, caught': (step, free) => (x, y) => {
+      let label: Tensor;
+      try {
+        label = crossEntropy(x, x.select(1, 0).add(2).to('int32'));
+      } catch {
+        return x.sum();
+      }
+      free();
+      return step(x, y).add(label);
+    },
+    'an error before': (step, free) => (x, y) => {
+      if ((x.sum().itemSync() as number) < 0) throw new RangeError('negative');
+      free();
+      return step(x, y);
+    },
+    'an error behind': (step, free) => (x, y) => {
+      free();
+      const loss = step(x, y);
+      if ((x.sum().itemSync() as number) < 0) throw new RangeError('negative');
+      return loss;
+    },
+  };
+  for (const [what, decide] of Object.entries(deciding)) {
+    it(`are there after every call as in eager execution: ${what}`, () => {
+      const outcome = (options: ToStaticOptions | null) => {
+        seed(3);
+        const w = randn([4, 5]).requiresGrad_();
+        const free = () => {
+          w.grad?.dispose();
+          w.grad = null;
+        };
+        const step = decide((x, y) => {
+          const loss = w.mul(x).sub(y).square().sum();
+          loss.backward();
+          return loss.detach();
+        }, free);
+        const run = options ? toStatic(step, { strict: true, ...options }) : step;
+        const [y, ...inputs] = [
+          ones([5]),
+          ...[1, 2, -1, 3, -2, 4].map((sign) => full([4, 5], sign)),
+        ];
+        const seen = inputs.map((x) => {
+          let ends: unknown;
+          try {
+            ends = tidy(() => run(x, y!).itemSync());
+          } catch (error) {
+            ends = (error as Error).message.split('\n')[0];
+          }
+          return [ends, w.grad?.tolist()];
+        });
+        free();
+        for (const each of [w, y!, ...inputs]) each.dispose();
+        return seen;
+      };
+      const expected = outcome(null);
+      for (const options of [{}, { fullGraph: true }, { capture: 'auto' }] as const) {
+        expect(outcome(options)).toEqual(expected);
       }
     });
   }

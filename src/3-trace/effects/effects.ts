@@ -62,6 +62,11 @@ export interface Disposal {
   readonly variable: TensorVariable;
   readonly source: Source | null;
   readonly when: Variable | null;
+  /**
+   * Whether a check precedes it, or a kernel whose rejection the code may catch: where it fails, the code may go
+   * another way and not dispose of the tensor.
+   */
+  readonly afterCheck: boolean;
 }
 
 /** A change of a Map or Set that is made after the run. */
@@ -315,15 +320,19 @@ export class EffectLog {
     }
   }
 
-  dispose(variable: TensorVariable): void {
-    this.disposeWhen(variable, null);
+  dispose(variable: TensorVariable, afterCheck: boolean): void {
+    this.#dispose(variable, null, afterCheck);
   }
 
-  /** `when`: the device boolean that decides whether the tensor is disposed; null for always. */
-  disposeWhen(variable: TensorVariable, when: Variable | null): void {
+  /** `when`: the device boolean that decides whether the tensor is disposed. */
+  disposeWhen(variable: TensorVariable, when: Variable): void {
+    this.#dispose(variable, when, true);
+  }
+
+  #dispose(variable: TensorVariable, when: Variable | null, afterCheck: boolean): void {
     const tensor = (variable.actual ?? variable.traced)!;
     this.#journal.keepMap(this.disposed);
-    this.disposed.set(tensor, { variable, source: variable.source, when });
+    this.disposed.set(tensor, { variable, source: variable.source, when, afterCheck });
   }
 
   keep(tensor: Tensor, source: Source): void {

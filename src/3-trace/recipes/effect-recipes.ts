@@ -70,10 +70,13 @@ function draws(recipes: Reconstruction, { position, reseeded, count }: RandomStr
 }
 
 /** Returns no effect for a value that stays inside the program: it has no handle to dispose. */
-function disposalOf(recipes: Reconstruction, { variable, source, when }: Disposal): Effect[] {
+function disposalOf(
+  recipes: Reconstruction,
+  { variable, source, when, afterCheck }: Disposal,
+): Effect[] {
   const { traced } = variable;
   const condition = when && recipes.recipe(when);
-  if (source) return [{ kind: 'dispose', tensor: source, when: condition }];
+  if (source) return [{ kind: 'dispose', tensor: source, when: condition, afterCheck }];
   const isSeen = recipes.outputs.has(traced!) || variable.mayAlias.length > 0;
   return isSeen
     ? [{ kind: 'disposeOutput', output: recipes.recipe(variable), when: condition }]

@@ -1,6 +1,8 @@
 /** Exceptions within the trace, from the throw to the handler that catches them. */
 
+import { mayRefuse } from '../../../runtime/program/checks.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
+import { catches } from '../../vm/bytecode/catches.ts';
 import type { Pc } from '../../vm/bytecode/instructions.ts';
 import { openIterators } from '../../vm/bytecode/open-iterators.ts';
 import { type ProtectedRegion, protectionAt } from '../../vm/bytecode/protection.ts';
@@ -11,6 +13,7 @@ import {
   type ObjectVariable,
   type Variable,
 } from '../variables/variable.ts';
+import { isFrameworkFile } from './framework-files.ts';
 import { framesOf } from './position.ts';
 import type { Tracer } from './tracer.ts';
 
@@ -134,5 +137,19 @@ function closesForeignIterator(
     const variable = frame.registers[register];
     if (register <= outside || variable === undefined) return false;
     return variable.kind !== 'iteratorRecord' || variable.iterator.kind !== 'iterator';
+  });
+}
+
+/**
+ * Whether a kernel among the ops since then may reject its values where user code catches the error: a run that is
+ * rejected there may go another way.
+ */
+export function mayCatchRejection({ builder, frames, top }: Tracer, since: number): boolean {
+  if (!builder.some(mayRefuse, since)) return false;
+  return frames.some((frame) => {
+    const { code } = frame.closure;
+    // A caller's pc is already past its call.
+    const pc = frame === top ? frame.pc : frame.pc - 1;
+    return !isFrameworkFile(code.source.file) && catches(code, pc);
   });
 }

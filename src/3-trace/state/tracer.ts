@@ -43,11 +43,10 @@ import type {
   Variable,
 } from '../variables/variable.ts';
 import { AutogradState } from './autograd-state.ts';
-import { Raised } from './exceptions.ts';
+import { mayCatchRejection, Raised } from './exceptions.ts';
 import { type Execution, notBegun } from './execution.ts';
 import type { GraphControl } from './graph-control.ts';
 import { errorPositionIn, lineIn, positionIn } from './position.ts';
-
 import type { RegionBuilder } from './region-builder.ts';
 import { rollback } from './rollback.ts';
 import { NestedSurroundings, type Surroundings } from './surroundings.ts';
@@ -98,6 +97,8 @@ export class Tracer {
   readonly journal = new Journal();
   /** The source texts of the traced functions. */
   readonly sources = new Set<SourceText>();
+  /** Whether user code catches the error of a kernel that may reject its values. */
+  catchesRejection = false;
   /** Frames below this depth wait for a nested execution: no exception may continue in them. */
   floor = 0;
   execution: Execution = notBegun;
@@ -208,10 +209,7 @@ export class Tracer {
     return this.frames[this.frames.length - 1]!;
   }
 
-  /**
-   * Runs `body`. A graph break rolls back its changes to the program, the effect log and traced objects. Guards
-   * are kept, since they hold in any case.
-   */
+  /** Runs `body`. A graph break rolls back all its changes but the guards, which hold in any case. */
   attempt<T>(body: () => T): T {
     const rollBack = rollback(this, this.#inputs);
     const { floor } = this;
@@ -325,13 +323,15 @@ export class Tracer {
     this.builder.at = this.position();
     const before = guardedOps();
     try {
-      return withPositionProvider(
+      const result = withPositionProvider(
         () => errorPositionIn(this.frames),
         () =>
           withInterceptor(this.builder, () =>
             withRandomSource(this.random, () => this.#inModes(body)),
           ),
       );
+      this.catchesRejection ||= mayCatchRejection(this, checkpoint.ops);
+      return result;
     } catch (error) {
       this.builder.rollback(checkpoint);
       throw error;

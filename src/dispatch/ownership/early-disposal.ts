@@ -9,7 +9,8 @@ import type { Frame } from '../../vm/bytecode/frame.ts';
 
 /**
  * Gradients of earlier steps that the code frees and no op reads, as `zeroGrad()` at the start of a step does: they
- * are freed before the run, so that new gradients can use their memory.
+ * are freed before the run, so that new gradients can use their memory. Not if the program checks anything before it
+ * frees them: where the check fails, the code may go another way.
  */
 export class EarlyDisposal {
   readonly #tensors: readonly Reader[];
@@ -43,6 +44,7 @@ export class EarlyDisposal {
     const isEarly = (effect: Effect): effect is GradientDisposal =>
       effect.kind === 'dispose' &&
       effect.when === null &&
+      !effect.afterCheck &&
       effect.tensor.kind === 'property' &&
       effect.tensor.key === 'grad' &&
       !read.has(sourceKey(effect.tensor));
