@@ -4,7 +4,7 @@ import type { TensorMeta } from '../tensor-meta.ts';
 import { addressOf, type KernelFactory } from './core/kernel.ts';
 import { collapse } from './core/loops.ts';
 import { matmul as scalarMatmul } from './scalar/matmul.ts';
-import { mostParts } from './threads/control.ts';
+import { Parts } from './threads/parts.ts';
 import { pool } from './threads/pool.ts';
 import { hasSimd, type Kernel } from './wasm/assembler/module-builder.ts';
 import { gemmKernels } from './wasm/gemm-kernels.ts';
@@ -76,7 +76,7 @@ class Products {
   readonly #cRow: number;
   readonly #side: readonly [rows: number, columns: number];
   readonly #kernel: ProductKernel;
-  #parts = 0;
+  readonly #parts: Parts;
 
   constructor(kernel: ProductKernel, sizes: Sizes, a: Factor, b: Factor, cRow: number) {
     this.#kernel = kernel;
@@ -85,6 +85,7 @@ class Products {
     this.#b = b;
     this.#cRow = cRow;
     this.#side = partSides(sizes, kernel.perTerm);
+    this.#parts = new Parts(kernel.run, 12);
   }
 
   get nanoseconds(): number {
@@ -108,8 +109,7 @@ class Products {
     const { numbers } = pool;
     for (let column = 0; column < n; column += width) {
       for (let row = 0; row < m; row += height) {
-        if (this.#parts === mostParts) this.run();
-        let at = this.#parts++ * 12;
+        let at = this.#parts.addAt();
         numbers[at++] = a + row * this.#a.rowStep;
         numbers[at++] = b + column * this.#b.columnStep;
         numbers[at++] = c + row * this.#cRow + column * elementBytes;
@@ -127,8 +127,7 @@ class Products {
   }
 
   run(): void {
-    pool.run(this.#kernel.run, this.#parts, 12);
-    this.#parts = 0;
+    this.#parts.run();
   }
 }
 
@@ -140,7 +139,7 @@ class RowProducts {
   readonly #b: Factor;
   readonly #width: number;
   readonly #kernel = gemmKernels().vectorProduct;
-  #parts = 0;
+  readonly #parts = new Parts(this.#kernel, 8);
 
   constructor({ n, k }: Sizes, xStep: number, b: Factor) {
     this.#n = n;
@@ -164,8 +163,7 @@ class RowProducts {
   add(x: number, b: number, out: number): void {
     const { numbers } = pool;
     for (let column = 0; column < this.#n; column += this.#width) {
-      if (this.#parts === mostParts) this.run();
-      let at = this.#parts++ * 8;
+      let at = this.#parts.addAt();
       numbers[at++] = x;
       numbers[at++] = this.#xStep;
       numbers[at++] = b + column * this.#b.columnStep;
@@ -178,8 +176,7 @@ class RowProducts {
   }
 
   run(): void {
-    pool.run(this.#kernel, this.#parts, 8);
-    this.#parts = 0;
+    this.#parts.run();
   }
 }
 

@@ -16,6 +16,7 @@ import {
 import { gatheredRows, type ReduceRows } from './gathered-rows.ts';
 import { reduction as oneByOne } from './scalar/reduce.ts';
 import { mostParts } from './threads/control.ts';
+import { Parts } from './threads/parts.ts';
 import { pool } from './threads/pool.ts';
 import { hasSimd } from './wasm/assembler/module-builder.ts';
 import { inVectors, reduceKernels, rowPieces } from './wasm/reduce-kernels.ts';
@@ -74,6 +75,7 @@ function bindReduction(
     !apart && last <= 0 && rows.size * perRow >= leastCall && outer * rows.size > 2 * height;
   const isLong = !apart && last < 0 && outer === 1 && !hasRows;
   const together = isLong ? inPieces(kind, dtype, rows, columns) : null;
+  const parts = new Parts(kernel, 10);
 
   return ([source], [target]) => {
     const at = [addressOf(source!, dtype), addressOf(target!, dtype)];
@@ -85,22 +87,24 @@ function bindReduction(
       together(at[0]!, at[1]!, goesOn);
       return;
     }
-    let parts = 0;
-    const run = () => {
-      pool.run(kernel, parts, 10);
-      parts = 0;
-    };
     walk(rows.outer, at, () => {
       const [rowFrom, rowTo] = at as [number, number];
       for (let row = 0; row < rows.size; row += height) {
-        if (parts === mostParts) run();
+        let to = parts.addAt();
         const { numbers } = pool;
-        const first = [rowTo + row * outStep, outStep, rowFrom + row * rowStep, rowStep];
-        const size = [columnStep, Math.min(height, rows.size - row), columns.size];
-        numbers.set([...first, ...size, goesOn, count, countStep], parts++ * 10);
+        numbers[to++] = rowTo + row * outStep;
+        numbers[to++] = outStep;
+        numbers[to++] = rowFrom + row * rowStep;
+        numbers[to++] = rowStep;
+        numbers[to++] = columnStep;
+        numbers[to++] = Math.min(height, rows.size - row);
+        numbers[to++] = columns.size;
+        numbers[to++] = goesOn;
+        numbers[to++] = count;
+        numbers[to++] = countStep;
       }
     });
-    run();
+    parts.run();
   };
 }
 

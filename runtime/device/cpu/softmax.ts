@@ -4,8 +4,8 @@ import { addressOf, expectContiguous, indexOf, type KernelFactory } from './core
 import { argumentsAt } from './core/scratch.ts';
 import { eachLabel, crossEntropyGrad as scalarCrossEntropyGrad } from './scalar/loss.ts';
 import * as scalar from './scalar/softmax.ts';
-import { callsOf } from './threads/calls.ts';
 import { mostParts } from './threads/control.ts';
+import { Parts } from './threads/parts.ts';
 import { pool } from './threads/pool.ts';
 import { hasSimd } from './wasm/assembler/module-builder.ts';
 import { softmaxKernels } from './wasm/softmax-kernels.ts';
@@ -33,6 +33,7 @@ function byRow(
     const work = rows * length * perElement;
     const least = Math.ceil(leastPart / (length * perElement));
     const height = Math.max(1, least, Math.ceil(rows / mostParts));
+    const parts = new Parts(kernel, 5);
     return ([first, second], [target]) => {
       const from = addressOf(first!, 'float32');
       const other = second ? addressOf(second, 'float32') : from;
@@ -41,12 +42,17 @@ function byRow(
         kernel(from, other, to, rows, length);
         return;
       }
-      const { call, end } = callsOf(kernel, 5, true);
+      const { numbers } = pool;
       for (let row = 0; row < rows; row += height) {
         const skip = row * length * 4;
-        call(from + skip, other + skip, to + skip, Math.min(height, rows - row), length);
+        let at = parts.addAt();
+        numbers[at++] = from + skip;
+        numbers[at++] = other + skip;
+        numbers[at++] = to + skip;
+        numbers[at++] = Math.min(height, rows - row);
+        numbers[at++] = length;
       }
-      end();
+      parts.run();
     };
   };
 }
@@ -66,15 +72,11 @@ export const crossEntropyGrad: KernelFactory = (inputs, outputs, attrs) => {
   const [n, classes] = logProbs!.shape as [number, number];
   const { probabilityShare } = softmaxKernels();
   const work = n * classes * perElement;
+  const parts = new Parts(probabilityShare, 5);
   return ([share, labels, out], [to]) => {
     const own = heap.f32[indexOf(share!, 'float32')]!;
     const [from, into] = [addressOf(out!, 'float32'), addressOf(to!, 'float32')];
     const isShared = classes >= leastClasses && pool.shares(work);
-    let parts = 0;
-    const run = () => {
-      pool.run(probabilityShare, parts, 5);
-      parts = 0;
-    };
     // A row's gradient: the loss's, or 0 if the row has no label.
     heap.f32[argumentsAt / 4] = own + 0;
     heap.f32[argumentsAt / 4 + 1] = 0;
@@ -92,9 +94,8 @@ export const crossEntropyGrad: KernelFactory = (inputs, outputs, attrs) => {
         addLabel(row, label);
         return;
       }
-      if (parts === mostParts) run();
+      let to = parts.addAt();
       const { numbers } = pool;
-      let to = parts++ * 5;
       numbers[to++] = from + at;
       numbers[to++] = shareAt;
       numbers[to++] = into + at;
@@ -102,7 +103,7 @@ export const crossEntropyGrad: KernelFactory = (inputs, outputs, attrs) => {
       numbers[to++] = classes;
     });
     if (!isShared) return;
-    run();
+    parts.run();
     eachLabel(indexOf(labels!, 'int32'), n, classes, addLabel);
   };
 };

@@ -3,8 +3,8 @@ import { addressOf, expectContiguous, type KernelFactory } from './core/kernel.t
 import { fillBytes } from './movement/bytes.ts';
 import * as scalar from './scalar/standardize.ts';
 import { type Groups, groupsOf } from './scalar/standardize.ts';
-import { callsOf } from './threads/calls.ts';
 import { mostParts } from './threads/control.ts';
+import { Parts } from './threads/parts.ts';
 import { pool } from './threads/pool.ts';
 import { hasSimd, type Kernel } from './wasm/assembler/module-builder.ts';
 import { mostWeights } from './wasm/standardize-groups.ts';
@@ -20,6 +20,14 @@ function fits({ run, length }: Groups, weights: number): boolean {
   return length >= 4 && (weights === 0 || (run === 1 && weights === length) || run >= 4);
 }
 
+/** The ranges of a kernel's groups or weights, and the parts that they are on several threads. */
+interface Ranges {
+  readonly count: number;
+  readonly size: number;
+  readonly work: number;
+  readonly parts: Parts;
+}
+
 /**
  * Calls a kernel for [from, to) of `count`, entirely or in parts of `size`, with `args` except for these two
  * numbers, which are at `place`.
@@ -28,30 +36,30 @@ function inRanges(
   kernel: Kernel,
   args: number[],
   place: number,
-  ranges: { readonly count: number; readonly size: number; readonly work: number },
+  { count, size, work, parts }: Ranges,
 ): void {
-  const { count, size, work } = ranges;
   if (count <= size || !pool.shares(work)) {
     args[place] = 0;
     args[place + 1] = count;
     kernel(...args);
     return;
   }
-  const { call, end } = callsOf(kernel, args.length, true);
   for (let from = 0; from < count; from += size) {
     args[place] = from;
     args[place + 1] = Math.min(from + size, count);
-    call(...args);
+    const at = parts.addAt();
+    const { numbers } = pool;
+    for (let i = 0; i < args.length; i++) numbers[at + i] = args[i]!;
   }
-  end();
+  parts.run();
 }
 
 /** Returns the number of groups or weights of a part, each of so many elements. */
 const partSize = (count: number, elements: number): number =>
   Math.max(Math.ceil(leastPart / (elements * perElement + perGroup)), Math.ceil(count / mostParts));
 
-/** Returns the parts over a tensor's groups, and the kernels' sizes; layer norm has one weight per element. */
-function groupPlan({ outer, groups, length, run }: Groups, weights: number) {
+/** Returns the ranges of a tensor's groups, and the kernel's sizes; layer norm has one weight per element. */
+function groupPlan({ outer, groups, length, run }: Groups, weights: number, parts: Parts) {
   const count = outer * length;
   const each = weights > 0 && run === 1;
   return {
@@ -59,6 +67,7 @@ function groupPlan({ outer, groups, length, run }: Groups, weights: number) {
       count: groups,
       size: partSize(groups, count),
       work: groups * (count * perElement + perGroup),
+      parts,
     },
     sizes: [groups, outer, length, run, weights, weights === 0 ? length : run, +each],
   };
@@ -77,7 +86,7 @@ export const standardize: KernelFactory = (inputs, outputs, attrs) => {
     readonly eps: number;
     readonly centered: boolean;
   };
-  const { ranges, sizes } = groupPlan(own, weights);
+  const { ranges, sizes } = groupPlan(own, weights, new Parts(standardizeGroups, 16));
   return ([source, w, b], [target, stats]) => {
     const addresses = [source!, target!, stats!].map((one) => addressOf(one, 'float32'));
     const affine = [w, b].map((one) => (one ? addressOf(one, 'float32') : 0));
@@ -95,7 +104,7 @@ export const standardizeByStats: KernelFactory = (inputs, outputs, attrs) => {
   }
   expectContiguous(...inputs, outputs[0]!);
   const { standardizeGroupsByStats } = standardizeKernels();
-  const { ranges, sizes } = groupPlan(own, weights);
+  const { ranges, sizes } = groupPlan(own, weights, new Parts(standardizeGroupsByStats, 16));
   return ([source, stats, w, b], [target]) => {
     const addresses = [source!, target!, stats!].map((one) => addressOf(one, 'float32'));
     const affine = [w, b].map((one) => (one ? addressOf(one, 'float32') : 0));
@@ -114,7 +123,7 @@ export const standardizeGrad: KernelFactory = (inputs, outputs, attrs) => {
   expectContiguous(...inputs, outputs[0]!);
   const { standardizeGradGroups } = standardizeKernels();
   const centered = attrs.centered as boolean;
-  const { ranges, sizes } = groupPlan(own, weights);
+  const { ranges, sizes } = groupPlan(own, weights, new Parts(standardizeGradGroups, 15));
   return ([grad, source, stats, w], [target]) => {
     const operands = [grad!, source!, target!, stats!];
     const addresses = operands.map((one) => addressOf(one, 'float32'));
@@ -150,6 +159,7 @@ export const standardizeWeightGrad: KernelFactory = (inputs, outputs, attrs) => 
     count: weights,
     size: partSize(weights, elements / weights),
     work: elements * perElement,
+    parts: new Parts(weightGradRuns, 11),
   };
   const sizes = [outer, groups, length, run, weights];
   return ([grad, source, statistics], [target]) => {
@@ -170,17 +180,27 @@ function weightGradRows({ outer, groups, length }: Groups): WeightGrad {
   const rows = outer * groups;
   const work = rows * length * perElement;
   const columns = Math.ceil(Math.max(leastColumns, leastPart / (rows * perElement)) / 4) * 4;
+  const parts = new Parts(kernel, 9);
   const isDivisible = columns * 2 <= length && length / columns <= mostParts;
   return (grad, x, stats, to) => {
     if (!isDivisible || !pool.shares(work)) {
       kernel(grad, x, stats, to, rows, groups, length, 0, length);
       return;
     }
-    const { call, end } = callsOf(kernel, 9, true);
+    const { numbers } = pool;
     for (let from = 0; from < length; from += columns) {
-      call(grad, x, stats, to, rows, groups, length, from, Math.min(columns, length - from));
+      let at = parts.addAt();
+      numbers[at++] = grad;
+      numbers[at++] = x;
+      numbers[at++] = stats;
+      numbers[at++] = to;
+      numbers[at++] = rows;
+      numbers[at++] = groups;
+      numbers[at++] = length;
+      numbers[at++] = from;
+      numbers[at++] = Math.min(columns, length - from);
     }
-    end();
+    parts.run();
   };
 }
 

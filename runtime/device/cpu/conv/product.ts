@@ -1,7 +1,8 @@
 import { partArgumentsBytes, sharedTables } from '../core/heap.ts';
 import { panelABytes } from '../core/scratch.ts';
-import { callsOf } from '../threads/calls.ts';
+import { Parts } from '../threads/parts.ts';
 import { pool } from '../threads/pool.ts';
+import type { Kernel } from '../wasm/assembler/module-builder.ts';
 import type { GroupSteps } from '../wasm/convolution/conv-code.ts';
 import { convKernels } from '../wasm/convolution/conv-kernels.ts';
 import { blockN } from '../wasm/product-blocks.ts';
@@ -59,15 +60,46 @@ function fitting(spec: ConvSpec): { geometry: ConvGeometry; columns: number } | 
   return null;
 }
 
-type Call = (...args: number[]) => void;
+/** Calls the kernel, or adds the call to the parts of a job. */
+function convolve(
+  kernel: Kernel,
+  parts: Parts | null,
+  tablesAt: number,
+  image: number,
+  weight: number,
+  out: number,
+  images: number,
+  column: number,
+  columns: number,
+  rows: number,
+  groups: number,
+): void {
+  if (!parts) {
+    kernel(tablesAt, image, weight, out, images, column, columns, rows, groups);
+    return;
+  }
+  let at = parts.addAt();
+  const { numbers } = pool;
+  numbers[at++] = tablesAt;
+  numbers[at++] = image;
+  numbers[at++] = weight;
+  numbers[at++] = out;
+  numbers[at++] = images;
+  numbers[at++] = column;
+  numbers[at++] = columns;
+  numbers[at++] = rows;
+  numbers[at++] = groups;
+}
+
+const arity = 9;
 
 /** A convolution as kernels compute it. */
 export interface Convolution {
   /** Nanoseconds on one thread. */
   readonly work: number;
   readonly tableBytes: number;
-  /** Calls `call` for each part, or once per block of columns, with the image, weights and result at `at`. */
-  run(at: readonly [number, number, number], tablesAt: number, isShared: boolean, call: Call): void;
+  /** Adds each part to `parts`; without them, computes the result in one call per block of columns. */
+  run(image: number, weight: number, out: number, tablesAt: number, parts: Parts | null): void;
 }
 
 /** out[n] = weights · patches(image[n]) for every image and group, by address; null if nothing fits into scratch. */
@@ -88,17 +120,20 @@ export function convolution(
   const blocks = Math.ceil(all / columns);
   const divided = partSize(counts, { perImage, positions: all, blocks });
   const whole = { groups, images: batch, rows };
+  const kernel = convKernels().convolveGroups;
   return {
     work: groups * batch * (wholeTiles(all) * perColumn + perPlane),
     tableBytes: geometry.bytes,
-    run([image, weight, out], tablesAt, isShared, call) {
+    run(image, weight, out, tablesAt, parts) {
       geometry.write(tablesAt);
-      const part = isShared ? divided : whole;
+      const part = parts ? divided : whole;
       for (let g = 0; g < groups; g += part.groups) {
         for (let column = 0; column < all; column += columns) {
           for (let n = 0; n < batch; n += part.images) {
             for (let row = 0; row < rows; row += part.rows) {
-              call(
+              convolve(
+                kernel,
+                parts,
                 tablesAt,
                 image + g * steps.firstStep + n * spec.imageStep,
                 weight + g * steps.secondStep + row * spec.weights.laneStep,
@@ -165,18 +200,16 @@ export function inOneJob(
 ): (image: number, weight: number, out: number) => void {
   const work = phases.reduce((sum, { convolution }) => sum + convolution.work, 0);
   const bytes = phases.reduce((sum, { convolution }) => sum + convolution.tableBytes, 0);
-  const compute = (of: readonly Phase[], at: readonly [number, number, number]): void => {
-    const isShared = pool.shares(work);
-    const { call, end } = callsOf(convKernels().convolveGroups, 9, isShared);
+  const fit = bytes <= partArgumentsBytes;
+  const collected = new Parts(convKernels().convolveGroups, arity);
+  return (image, weight, out) => {
+    const parts = pool.shares(work) ? collected : null;
     let tablesAt = sharedTables.at;
-    for (const { shift, convolution } of of) {
-      convolution.run([at[0], at[1], at[2] + shift], tablesAt, isShared, call);
-      if (isShared) tablesAt += convolution.tableBytes;
+    for (const { shift, convolution } of phases) {
+      convolution.run(image, weight, out + shift, tablesAt, parts);
+      if (parts && fit) tablesAt += convolution.tableBytes;
+      else parts?.run();
     }
-    end();
-  };
-  return (...at) => {
-    if (bytes <= partArgumentsBytes) compute(phases, at);
-    else for (const phase of phases) compute([phase], at);
+    parts?.run();
   };
 }

@@ -1,5 +1,5 @@
 import { imageBytes } from '../core/scratch.ts';
-import { callsOf } from '../threads/calls.ts';
+import { Parts } from '../threads/parts.ts';
 import { pool } from '../threads/pool.ts';
 import { convKernels } from '../wasm/convolution/conv-kernels.ts';
 import { vectorsAtOnce } from '../wasm/convolution/direct-rows.ts';
@@ -114,34 +114,68 @@ export function weightGrad(shape: ConvShape): WeightGrad | null {
   const work = batch * groups * (terms * (isDirect ? perDirectTerm : perTerm) + perPlane);
   const outputRanges = isDirect ? 1 : outputParts(groups * narrow.length, outChannels, work);
   const { convolveGroupsWeightGrad } = convKernels();
+  const parts = new Parts(convolveGroupsWeightGrad, 15);
   const vectorsAt = geometry.moreAt + columns * 4;
   const { secondStep } = spec.groupSteps;
   const together = groupsOfPart(groups, work);
+  const isDivisible = Math.ceil(groups / together) * narrow.length * outputRanges > 1;
   const run = (grad: number, image: number, out: number, goesOn: boolean): void => {
-    const parts = Math.ceil(groups / together) * narrow.length * outputRanges;
-    const isShared = parts > 1 && pool.shares(work);
+    const isShared = isDivisible && pool.shares(work);
     const ranges = isShared ? narrow : wide;
     const height = isShared ? Math.ceil(outChannels / outputRanges / 4) * 4 : outChannels;
     const atOnce = isShared ? together : groups;
-    const { call, end } = callsOf(convolveGroupsWeightGrad, 15, isShared);
     geometry.write();
     for (let g = 0; g < groups; g += atOnce) {
-      for (const { first, rows, channel, channels } of ranges) {
+      for (let i = 0; i < ranges.length; i++) {
+        const { first, rows, channel, channels } = ranges[i]!;
         for (let from = 0; from < outChannels; from += height) {
           const row = g * outChannels + from;
-          call(
-            geometry.at,
-            grad + row * columns * 4,
-            image + g * secondStep,
-            out + row * rowBytes,
-            ...[batch, first, rows, channel, channels, Math.min(height, outChannels - from)],
-            ...[geometry.moreAt, columns, blocks.columns, Number(goesOn)],
-            Math.min(atOnce, groups - g),
-          );
+          const gradAt = grad + row * columns * 4;
+          const imageAt = image + g * secondStep;
+          const outAt = out + row * rowBytes;
+          const outputs = Math.min(height, outChannels - from);
+          const count = Math.min(atOnce, groups - g);
+          if (!isShared) {
+            convolveGroupsWeightGrad(
+              geometry.at,
+              gradAt,
+              imageAt,
+              outAt,
+              batch,
+              first,
+              rows,
+              channel,
+              channels,
+              outputs,
+              geometry.moreAt,
+              columns,
+              blocks.columns,
+              Number(goesOn),
+              count,
+            );
+            continue;
+          }
+          let at = parts.addAt();
+          const { numbers } = pool;
+          numbers[at++] = geometry.at;
+          numbers[at++] = gradAt;
+          numbers[at++] = imageAt;
+          numbers[at++] = outAt;
+          numbers[at++] = batch;
+          numbers[at++] = first;
+          numbers[at++] = rows;
+          numbers[at++] = channel;
+          numbers[at++] = channels;
+          numbers[at++] = outputs;
+          numbers[at++] = geometry.moreAt;
+          numbers[at++] = columns;
+          numbers[at++] = blocks.columns;
+          numbers[at++] = Number(goesOn);
+          numbers[at++] = count;
         }
       }
     }
-    end();
+    parts.run();
   };
   // The kernel's row table is that of vectors.
   if (isDirect) geometry.setRowTable(vectorsAt);

@@ -6,7 +6,7 @@ import { isContiguousMeta, type TensorMeta } from '../../tensor-meta.ts';
 import { addressOf, indexOf, type KernelFactory } from '../core/kernel.ts';
 import { collapse, walk } from '../core/loops.ts';
 import { pointwise } from '../pointwise/pointwise.ts';
-import { mostParts } from '../threads/control.ts';
+import { Parts } from '../threads/parts.ts';
 import { pool } from '../threads/pool.ts';
 import { hasSimd } from '../wasm/assembler/module-builder.ts';
 import { transposeKernels } from '../wasm/transpose-kernel.ts';
@@ -39,22 +39,17 @@ function transposingCopy(x: TensorMeta, out: TensorMeta): Launch | null {
   const tall = Math.max(16, Math.ceil(transposePart / width / 16) * 16);
   const work = sizeOf(shape) * perTransposed;
   const isWorthIt = height * width >= 1024;
+  const parts = new Parts(transpose, 6);
   return ([source], [target]) => {
     const at = [indexOf(target!, out.dtype), indexOf(source!, x.dtype)];
     if (!isWorthIt || source!.holder === target!.holder || !pool.shares(work)) {
       walk(planes, at, () => transpose(at[0]! * 4, toStep, at[1]! * 4, fromStep, height, width));
       return;
     }
-    let parts = 0;
-    const run = () => {
-      pool.run(transpose, parts, 6);
-      parts = 0;
-    };
     walk(planes, at, () => {
       for (let row = 0; row < height; row += tall) {
-        if (parts === mostParts) run();
+        let to = parts.addAt();
         const { numbers } = pool;
-        let to = parts++ * 6;
         numbers[to++] = at[0]! * 4 + row * toStep;
         numbers[to++] = toStep;
         numbers[to++] = at[1]! * 4 + row * 4;
@@ -63,7 +58,7 @@ function transposingCopy(x: TensorMeta, out: TensorMeta): Launch | null {
         numbers[to++] = width;
       }
     });
-    run();
+    parts.run();
   };
 }
 

@@ -5,6 +5,7 @@ import { heap, partArgumentsBytes } from '../core/heap.ts';
 import { addressOf } from '../core/kernel.ts';
 import { argumentsAt } from '../core/scratch.ts';
 import { mostParts } from '../threads/control.ts';
+import { Parts } from '../threads/parts.ts';
 import { pool } from '../threads/pool.ts';
 import type { Kernel } from '../wasm/assembler/module-builder.ts';
 import type { PointwiseKernel } from '../wasm/pointwise-kernel.ts';
@@ -54,27 +55,22 @@ export function bindFlatList(
   const steps = kinds.map(() => [1]);
   const most = Math.min(mostParts, Math.floor(partArgumentsBytes / (count * 12)));
   const elementBytes = kinds.map((dtype) => dtypes[dtype].bytes);
-  let parts = 0;
-  const runParts = (): void => {
-    if (parts > 0) pool.run(run as Kernel, parts, 3);
-    parts = 0;
-  };
+  const parts = new Parts(run as Kernel, 3, most);
   const operandOf = ({ inputs, outputs }: FlatItem, k: number): Operand =>
     k < inputs.length ? inputs[k]! : outputs[k - inputs.length]!;
   const addParts = (item: FlatItem): void => {
     const { numbers } = pool;
     const length = Math.max(leastLength, partLength(item.size, kernel.nanoseconds));
     for (let from = 0; from < item.size; from += length) {
-      if (parts === most) runParts();
+      const part = parts.add();
       const words = heap.i32;
-      const block = partWords + parts * count * 3;
+      const block = partWords + part * count * 3;
       for (let k = 0; k < count; k++) {
         words[block + k * 3] = addressOf(operandOf(item, k), kinds[k]!) + from * elementBytes[k]!;
       }
-      numbers[parts * 3] = block * 4;
-      numbers[parts * 3 + 1] = Math.min(length, item.size - from);
-      numbers[parts * 3 + 2] = 1;
-      parts++;
+      numbers[part * 3] = block * 4;
+      numbers[part * 3 + 1] = Math.min(length, item.size - from);
+      numbers[part * 3 + 2] = 1;
     }
   };
   const runItem = (item: FlatItem): void => {
@@ -97,7 +93,7 @@ export function bindFlatList(
       if (isShared) addParts(item);
       else if (item.size > 0) runItem(item);
     }
-    runParts();
+    parts.run();
     return true;
   };
 }

@@ -7,6 +7,7 @@ import { addressOf } from '../core/kernel.ts';
 import type { Loops } from '../core/loops.ts';
 import { argumentsAt } from '../core/scratch.ts';
 import { mostParts } from '../threads/control.ts';
+import { Parts } from '../threads/parts.ts';
 import { pool } from '../threads/pool.ts';
 import type { Kernel } from '../wasm/assembler/module-builder.ts';
 import type { PointwiseKernel } from '../wasm/pointwise-kernel.ts';
@@ -86,23 +87,21 @@ const leastCall = 500;
 
 /** The calls of a kernel over a loop nest: rows, or parts of long rows, of its two inner dimensions. */
 class NestParts {
-  readonly #kernel: PointwiseKernel;
   readonly #operands: number;
-  readonly #most: number;
   readonly #n: number;
   readonly #rows: number;
   /** The rows of a part, and the elements of each row. */
   readonly #height: number;
   readonly #width: number;
   readonly areWorthIt: boolean;
-  #parts = 0;
+  readonly #parts: Parts;
 
   constructor(kernel: PointwiseKernel, operands: number, inner: { n: number; rows: number }) {
-    this.#kernel = kernel;
     this.#operands = operands;
     this.#n = inner.n;
     this.#rows = inner.rows;
-    this.#most = Math.min(mostParts, Math.floor(partArgumentsBytes / (operands * 12)));
+    const most = Math.min(mostParts, Math.floor(partArgumentsBytes / (operands * 12)));
+    this.#parts = new Parts(kernel.run as Kernel, 3, most);
     const { nanoseconds } = kernel;
     this.#width = partLength(inner.n, nanoseconds);
     const rowWork = Math.min(inner.n, this.#width) * nanoseconds;
@@ -115,9 +114,9 @@ class NestParts {
     for (let row = 0; row < this.#rows; row += this.#height) {
       const height = Math.min(this.#height, this.#rows - row);
       for (let from = 0; from < this.#n; from += this.#width) {
-        if (this.#parts === this.#most) this.run();
+        const part = this.#parts.add();
         const words = heap.i32;
-        const block = partWords + this.#parts * this.#operands * 3;
+        const block = partWords + part * this.#operands * 3;
         for (let k = 0; k < this.#operands; k++) {
           const rowStep = words[argumentWords + k * 3 + 1]!;
           const step = steps[k]!.at(-1)!;
@@ -126,16 +125,14 @@ class NestParts {
           words[block + k * 3 + 2] = step;
         }
         const { numbers } = pool;
-        numbers[this.#parts * 3] = block * 4;
-        numbers[this.#parts * 3 + 1] = Math.min(this.#width, this.#n - from);
-        numbers[this.#parts * 3 + 2] = height;
-        this.#parts++;
+        numbers[part * 3] = block * 4;
+        numbers[part * 3 + 1] = Math.min(this.#width, this.#n - from);
+        numbers[part * 3 + 2] = height;
       }
     }
   }
 
   run(): void {
-    pool.run(this.#kernel.run as Kernel, this.#parts, 3);
-    this.#parts = 0;
+    this.#parts.run();
   }
 }

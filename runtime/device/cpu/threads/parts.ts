@@ -1,0 +1,38 @@
+import type { Kernel } from '../wasm/assembler/module-builder.ts';
+import { mostParts } from './control.ts';
+import { pool } from './pool.ts';
+
+/**
+ * The parts of a job, of which callers write the arguments where threads read them. A kernel's launches share one
+ * object, so that they allocate nothing.
+ */
+export class Parts {
+  readonly #kernel: Kernel;
+  readonly #arity: number;
+  readonly #most: number;
+  #count = 0;
+
+  constructor(kernel: Kernel, arity: number, most = mostParts) {
+    this.#kernel = kernel;
+    this.#arity = arity;
+    this.#most = most;
+  }
+
+  /** Adds a part and returns its number; parts that leave no room for another one are run before. */
+  add(): number {
+    if (this.#count === this.#most) this.run();
+    return this.#count++;
+  }
+
+  /** Adds a part and returns the index in `pool.numbers` of its first argument. */
+  addAt(): number {
+    return this.add() * this.#arity;
+  }
+
+  /** Runs the parts, if there are any. Without them, even if that fails: the next launch must not run them again. */
+  run(): void {
+    const count = this.#count;
+    this.#count = 0;
+    if (count > 0) pool.run(this.#kernel, count, this.#arity);
+  }
+}
