@@ -11,6 +11,7 @@ import {
   ownUrls,
 } from './own-code.ts';
 import { pureInitializers } from './pure-initializers.ts';
+import { smallParser } from './small-parser.ts';
 
 /**
  * Namespaces that `runtime/functions` exports under one name each. They stay separate modules, since a bundler that
@@ -103,23 +104,6 @@ const unused: Plugin = {
   name: 'unused',
   resolveId: (id) => (notInPages.has(id) ? `\0${id}` : null),
   load: (id) => (notInPages.has(id.slice(1)) ? 'throw new Error("left out");' : null),
-};
-
-/**
- * Drops acorn's checks of regular expressions, which `src/vm/syntax/parse.ts` doesn't use: Unicode property names
- * and versions, and a parser of patterns.
- */
-const withoutPatterns: Plugin = {
-  name: 'without-patterns',
-  transform(code, id) {
-    if (!id.endsWith('/acorn/dist/acorn.mjs')) return null;
-    const from = code.indexOf('var scriptValuesAddedInUnicode');
-    const to = code.indexOf('// Object type used to represent tokens');
-    if (from < 0 || to < from) throw new Error('acorn has its checks of patterns elsewhere');
-    const state =
-      'function RegExpValidationState() {}\nRegExpValidationState.prototype.reset = () => {};\n';
-    return { code: code.slice(0, from) + state + code.slice(to) };
-  },
 };
 
 /**
@@ -238,7 +222,7 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
       ownNamespaces,
       ownEdges(compiled),
       withoutModuleNames,
-      withoutPatterns,
+      smallParser,
     ],
   });
   const { output } = await bundled.write({
