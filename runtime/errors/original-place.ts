@@ -4,11 +4,11 @@
  */
 
 import { textOfDataUrl } from './data-url.ts';
-import { type OriginalPlace, readSourceMap } from './source-map.ts';
+import { readSourceMap, type SourceMap } from './source-map.ts';
 import type { CodePlace } from './stack-lines.ts';
 
 /** Source maps by URL; null if there is none, or it can't be read. */
-const maps = new Map<string, OriginalPlace | null>();
+const maps = new Map<string, SourceMap | null>();
 
 /** Returns the position in the user's file, or the given one without a source map. */
 export function originalPlace(place: CodePlace): CodePlace {
@@ -18,10 +18,10 @@ export function originalPlace(place: CodePlace): CodePlace {
     map = openMap(file);
     maps.set(file, map);
   }
-  return map?.(line, column) ?? place;
+  return map?.originalOf(line, column) ?? place;
 }
 
-function openMap(file: string): OriginalPlace | null {
+function openMap(file: string): SourceMap | null {
   try {
     const url = /^[a-z][a-z0-9+.-]+:/i.test(file) ? file : `file://${file}`;
     const named = mapComment(readText(url));

@@ -21,12 +21,12 @@ test('leads from every column of minified code to where another reader of maps l
       sourcemap: 'external',
       sourcefile: '../src/model.ts',
     });
-    const original = readSourceMap(map, url);
+    const { originalOf } = readSourceMap(map, url);
     const expected = new TraceMap(map, url);
     for (const [row, text] of code.split('\n').entries()) {
       for (let column = 0; column < text.length; column++) {
         const other = originalPositionFor(expected, { line: row + 1, column });
-        const place = original(row + 1, column + 1);
+        const place = originalOf(row + 1, column + 1);
         if (other.source === null) expect(place).toBeUndefined();
         else {
           found++;
@@ -45,13 +45,31 @@ test('leads from every column of minified code to where another reader of maps l
 
 test('has nothing for code that has no original', () => {
   const json = JSON.stringify({ version: 3, sources: ['a.ts', null], mappings: 'AAAA,C,CCAA;' });
-  const original = readSourceMap(json, url);
-  expect(original(1, 1)).toEqual({ file: 'https://example.org/assets/a.ts', line: 1, column: 1 });
-  expect(original(1, 2)).toBeUndefined();
-  expect(original(1, 3)).toBeUndefined();
-  expect(original(3, 1)).toBeUndefined();
+  const { originalOf } = readSourceMap(json, url);
+  expect(originalOf(1, 1)).toEqual({ file: 'https://example.org/assets/a.ts', line: 1, column: 1 });
+  expect(originalOf(1, 2)).toBeUndefined();
+  expect(originalOf(1, 3)).toBeUndefined();
+  expect(originalOf(3, 1)).toBeUndefined();
 });
 
 test('throws for what is no JSON', () => {
   expect(() => readSourceMap('<!doctype html>', url)).toThrow(SyntaxError);
+});
+
+test('keeps the names of final sources, and has their texts', () => {
+  const sources = ['a.ts', '/b c.ts', 'webpack:///./c.ts', null];
+  const json = JSON.stringify({ version: 3, sources, sourcesContent: ['A'], mappings: '' });
+  const { files, contents } = readSourceMap(json, '');
+  expect(files).toEqual(['a.ts', '/b c.ts', 'webpack:///./c.ts', undefined]);
+  expect(contents).toEqual(['A']);
+});
+
+test('finds the place in a file of one long line', () => {
+  const mappings = Array.from({ length: 5000 }, () => 'CAAC').join(',');
+  const { originalOf } = readSourceMap(JSON.stringify({ sources: ['a.ts'], mappings }), '');
+  expect(originalOf(1, 1)).toBeUndefined();
+  for (const column of [2, 3, 1999, 5001, 9999]) {
+    const until = Math.min(column - 1, 5000);
+    expect(originalOf(1, column)).toEqual({ file: 'a.ts', line: 1, column: until + 1 });
+  }
 });

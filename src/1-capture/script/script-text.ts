@@ -1,5 +1,5 @@
-import { originalPositionFor, sourceContentFor, TraceMap } from '@jridgewell/trace-mapping';
 import { textOfDataUrl } from '../../../runtime/errors/data-url.ts';
+import { readSourceMap, type SourceMap } from '../../../runtime/errors/source-map.ts';
 import type { SourcePosition, SourceText } from '../../vm/bytecode/code.ts';
 import { builtinModule } from './builtin-module.ts';
 
@@ -83,7 +83,7 @@ const noOriginals: OriginalFiles = {
 };
 
 function openOriginals(input: ScriptTextInput, scriptFile: string): OriginalFiles {
-  let map: TraceMap | undefined;
+  let map: SourceMap | undefined;
   try {
     map = openMap(input);
   } catch {
@@ -92,31 +92,30 @@ function openOriginals(input: ScriptTextInput, scriptFile: string): OriginalFile
   return map === undefined ? noOriginals : originalsOf(map, scriptFile);
 }
 
-function openMap({ map, sourceMapURL, url }: ScriptTextInput): TraceMap | undefined {
-  if (map !== undefined) return new TraceMap(map);
+function openMap({ map, sourceMapURL, url }: ScriptTextInput): SourceMap | undefined {
+  if (map !== undefined) return readSourceMap(map, '');
   if (sourceMapURL === undefined || sourceMapURL === '') return undefined;
   const base = url === '' || /^[a-z]+:/.test(url) ? url : `file://${url}`;
-  const found = readSourceMap(sourceMapURL, base);
-  return found && new TraceMap(found.json, found.base);
+  const found = findSourceMap(sourceMapURL, base);
+  return found && readSourceMap(found.json, found.base);
 }
 
-function originalsOf(map: TraceMap, scriptFile: string): OriginalFiles {
-  const files = map.resolvedSources.map(pathOf);
+function originalsOf(
+  { contents, originalOf, ...map }: SourceMap,
+  scriptFile: string,
+): OriginalFiles {
+  const files = map.files.map((file) => file && pathOf(file));
   return {
     only: files.length === 1 ? (files[0] ?? scriptFile) : undefined,
     position(line, column) {
-      const found = originalPositionFor(map, { line, column });
-      if (found.source === null) return undefined;
-      return { file: pathOf(found.source), line: found.line, column: found.column + 1 };
+      const found = originalOf(line, column + 1);
+      return found && { ...found, file: pathOf(found.file) };
     },
-    content(file) {
-      const source = map.resolvedSources[files.indexOf(file)];
-      return source === undefined ? undefined : (sourceContentFor(map, source) ?? undefined);
-    },
+    content: (file) => contents[files.indexOf(file)] ?? undefined,
   };
 }
 
-function readSourceMap(mapUrl: string, base: string): { json: string; base: string } | undefined {
+function findSourceMap(mapUrl: string, base: string): { json: string; base: string } | undefined {
   const inline = textOfDataUrl(mapUrl);
   if (inline !== undefined) return { json: inline, base };
   const file = new URL(mapUrl, base);
@@ -132,8 +131,7 @@ function readText(path: string): string | undefined {
   }
 }
 
-function pathOf(url: string | null): string {
-  if (url === null) return '<anonymous>';
+function pathOf(url: string): string {
   if (!url.startsWith('file://')) return url;
   try {
     return builtinModule('node:url')?.fileURLToPath(url) ?? new URL(url).pathname;
