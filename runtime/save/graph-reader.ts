@@ -80,10 +80,7 @@ class GraphReader {
     this.#device = device;
     this.#isPortable = plan === 'for any device';
     this.#earlier = earlier;
-    this.#values = field
-      .get('values')
-      .items()
-      .map((value) => readMeta(value, device));
+    this.#values = field.list('values', (value) => readMeta(value, device));
     this.#scalars = field.has('scalars') ? readScalars(field.get('scalars')) : null;
   }
 
@@ -105,42 +102,28 @@ class GraphReader {
         withData: this.#ids(field.get('withData')),
         noNeedBuffer: this.#ids(field.get('noNeedBuffer')),
       },
-      gradOutputs: field
-        .get('gradOutputs')
-        .items()
-        .map((id) => this.#idOrNull(id)),
-      leafOutputs: field
-        .get('leafOutputs')
-        .items()
-        .map((index) => index.int(0, safe)),
-      gradInputs: field
-        .get('gradInputs')
-        .items()
-        .map((id) => this.#idOrNull(id)),
-      sums: field
-        .get('sums')
-        .items()
-        .map((ids) => this.#ids(ids)),
-      arrivals: field.has('arrivals') ? field.get('arrivals').items().map(readArrival) : [],
+      gradOutputs: field.list('gradOutputs', (id) => this.#idOrNull(id)),
+      leafOutputs: field.list('leafOutputs', (index) => index.int()),
+      gradInputs: field.list('gradInputs', (id) => this.#idOrNull(id)),
+      sums: field.list('sums', (ids) => this.#ids(ids)),
+      arrivals: field.optionalList('arrivals', readArrival),
     };
   }
 
   #plan(field: Field): Plan {
-    const [peakBytes, lowerBoundBytes, savedBytes, outputBytes, copiedBytes] = field
-      .get('predicted')
-      .tuple(5)
-      .map((bytes) => bytes.int(-safe, safe)) as [number, number, number, number, number];
-    const steps = field
-      .get('steps')
-      .items()
-      .map((step) => this.#step(step));
+    const [peakBytes, lowerBoundBytes, savedBytes, outputBytes, copiedBytes] = field.list(
+      'predicted',
+      (bytes) => bytes.int(-safe, safe),
+      5,
+    ) as [number, number, number, number, number];
+    const steps = field.list('steps', (step) => this.#step(step));
     return {
       inputs: this.#ids(field.get('inputs')),
       steps: unfusedSteps(steps, (op) => !runsFused(op, this.#device, this.#values)),
       outputs: this.#ids(field.get('outputs')),
       unusedInputs: this.#ids(field.get('unusedInputs')),
       freesAtEnd: this.#ids(field.get('freesAtEnd')),
-      arenaBytes: this.#isPortable ? 0 : field.get('arenaBytes').int(0, safe),
+      arenaBytes: this.#isPortable ? 0 : field.get('arenaBytes').int(),
       reordered: field.get('reordered').boolean(),
       predicted: { peakBytes, lowerBoundBytes, savedBytes, outputBytes, copiedBytes },
     };
@@ -153,10 +136,10 @@ class GraphReader {
       if (list.isMissing) return outputs.map(() => null);
       return list.tuple(outputs.length).map((item) => (item.isNull ? null : read(item)));
     };
-    const inside = field
-      .get('regions')
-      .optionalItems()
-      .map((index) => this.#earlier[index.int(0, this.#earlier.length - 1)]!);
+    const inside = field.optionalList(
+      'regions',
+      (index) => this.#earlier[index.int(0, this.#earlier.length - 1)]!,
+    );
     for (const { levels } of inside) this.#levels = Math.max(this.#levels, levels + 1);
     if (this.#levels > maxRegionLevels) {
       field.get('regions').fail(`regions nested at most ${maxRegionLevels} deep`);
@@ -174,13 +157,10 @@ class GraphReader {
       reuses: perOutput('reuses', (item) => this.#id(item)).map((reuse, i) =>
         this.#isPortable && !this.#mayReuse(op, reuse, outputs[i]!) ? null : reuse,
       ),
-      frees: field
-        .get('frees')
-        .optionalItems()
-        .map((id) => this.#id(id)),
+      frees: field.optionalList('frees', (id) => this.#id(id)),
       places: this.#isPortable
         ? outputs.map(() => null)
-        : perOutput('places', (item) => item.int(0, safe)),
+        : perOutput('places', (item) => item.int()),
       ...(regions.length > 0 && { regions }),
     };
   }
@@ -203,12 +183,9 @@ class GraphReader {
   /** Limited nesting: a pointwise op may be one part of a row-by-row op. */
   #fused(field: Field, levels = mostFusedLevels): ProgramOp {
     if (levels === 0) field.get('op').fail(`fused operators at most ${mostFusedLevels} deep`);
-    const parts = field
-      .get('parts')
-      .items()
-      .map((part) =>
-        part.get('op').value === fusedName ? this.#fused(part, levels - 1) : this.#part(part),
-      );
+    const parts = field.list('parts', (part) =>
+      part.get('op').value === fusedName ? this.#fused(part, levels - 1) : this.#part(part),
+    );
     if (parts.length === 0) field.get('parts').fail('at least one operator');
     const results = this.#ids(field.get('outputs'));
     const made = new Set(parts.flatMap(({ outputs }) => outputs));
@@ -300,9 +277,9 @@ class GraphReader {
 }
 
 function readMeta(field: Field, device: Device): TensorMeta {
-  const [dtype, dims, strides, offset] = field.tuple(4) as [Field, Field, Field, Field];
+  const [dtype, dims, strides, offset] = field.tuple(4);
   if (dims.items().length > maxRank) dims.fail(`at most ${maxRank} dimensions`);
-  const shape = dims.items().map((dim) => dim.int(0, safe));
+  const shape = dims.items().map((dim) => dim.int());
   // A product of sizes beyond exact integers could be mistaken for a smaller one.
   const elements = shape.reduce((product, size) => product * Math.max(size, 1), 8);
   if (!Number.isSafeInteger(elements)) dims.fail('a shape that can be counted');
@@ -314,8 +291,8 @@ function readMeta(field: Field, device: Device): TensorMeta {
     shape,
     strides: strides.isNull
       ? contiguousStrides(shape)
-      : strides.tuple(shape.length).map((stride) => stride.int(0, safe)),
-    offset: offset.int(0, safe),
+      : strides.tuple(shape.length).map((stride) => stride.int()),
+    offset: offset.int(),
     device,
   };
 }
@@ -332,8 +309,8 @@ function readOp(field: Field): OpRecord {
 
 function readPosition(field: Field): UserPosition | undefined {
   if (field.isMissing) return undefined;
-  const [file, line, column] = field.tuple(3) as [Field, Field, Field];
-  return { file: file.string(), line: line.int(0, safe), column: column.int(0, safe) };
+  const [file, line, column] = field.tuple(3);
+  return { file: file.string(), line: line.int(), column: column.int() };
 }
 
 /** Returns the program of a planned region. */
@@ -343,8 +320,8 @@ function regionOf({ values, forward }: PlannedSubgraph): Region {
 }
 
 function readArrival(field: Field): Arrival {
-  const [target, outputs] = field.tuple(2) as [Field, Field];
-  return { target: target.int(0, safe), outputs: outputs.items().map((i) => i.int(0, safe)) };
+  const [target, outputs] = field.tuple(2);
+  return { target: target.int(), outputs: outputs.items().map((i) => i.int()) };
 }
 
 function readScalars(field: Field): ScalarTable {

@@ -79,23 +79,18 @@ export function readProgram(
     names.add(name);
     return readState(name, entry, stateFields, tensors);
   });
-  const entries = field
-    .get('entries')
-    .items()
-    .map((entry) => {
-      const saved = readEntry(entry, state.length, graphs);
-      const planned = plannedOf(saved, graphs);
-      const predicted =
-        planned && (plan === 'as saved' ? planned.forward.predicted : predict!(planned));
-      return new LoadedEntry(saved, planned, device, predicted);
-    });
-  const everySize = field
-    .get('everySize')
-    .items()
-    .map(
-      (sizes) =>
-        new LoadedSizes(readSizes(sizes, state.length), state.length, device, plan, predict!),
-    );
+  const entries = field.list('entries', (entry) => {
+    const saved = readEntry(entry, state.length, graphs);
+    const planned = plannedOf(saved, graphs);
+    const predicted =
+      planned && (plan === 'as saved' ? planned.forward.predicted : predict!(planned));
+    return new LoadedEntry(saved, planned, device, predicted);
+  });
+  const everySize = field.list(
+    'everySize',
+    (sizes) =>
+      new LoadedSizes(readSizes(sizes, state.length), state.length, device, plan, predict!),
+  );
   const inputSpec = field.get('inputSpec');
   return loadedProgram({
     name: field.get('name').string(),

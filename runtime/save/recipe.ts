@@ -158,13 +158,13 @@ export function encodeMake(make: SavedMake): unknown {
 
 export function readMake(field: Field, limits: Limits): SavedMake {
   const recipe = (item: Field) => readRecipe(item, limits);
-  const pairs = (list: Field) => list.items().map((pair) => pair.tuple(2) as [Field, Field]);
+  const pairs = (list: Field) => list.items().map((pair) => pair.tuple(2));
   if (field.has('array')) {
     const items = field.get('array').items();
     return { kind: 'array', elements: items.map((item) => (item.isNull ? null : recipe(item))) };
   }
   if (field.has('set')) {
-    const items = field.get('set').items().map(recipe);
+    const items = field.list('set', recipe);
     return { kind: 'collection', type: 'Set', entries: items.map((item) => [item, item]) };
   }
   if (field.has('map')) {

@@ -94,13 +94,10 @@ function readSame(field: Field, outputs: number): SameOutput {
   const numberIn = (own: Field) => own.int(0, outputs - 1);
   return {
     output: numberIn(field.get('output')),
-    others: field
-      .get('others')
-      .items()
-      .map((other) => ({
-        index: numberIn(other.get('index')),
-        isLeaf: other.get('isLeaf').boolean(),
-      })),
+    others: field.list('others', (other) => ({
+      index: numberIn(other.get('index')),
+      isLeaf: other.get('isLeaf').boolean(),
+    })),
     mayBeInput: field.get('mayBeInput').boolean(),
   };
 }
@@ -114,42 +111,25 @@ export function readEntry(field: Field, states: number, graphs: readonly ReadGra
   const outputs = planned?.forward.outputs.length ?? 0;
   const limits: Limits = { states, outputs, makes: makes.length };
   const place = (item: Field) => readSource(item, states);
-  const inputs = field.get('inputs').tuple(planned?.forward.inputs.length ?? 0);
+  const readInput = (input: Field) => ({
+    place: place(input.get('place')),
+    requiresGrad: input.get('requiresGrad').boolean(),
+  });
   return {
     gradMode: field.get('gradMode').boolean(),
-    guards: field
-      .get('guards')
-      .items()
-      .map((guard) => readGuard(guard, states)),
-    inputs: inputs.map((input) => ({
-      place: place(input.get('place')),
-      requiresGrad: input.get('requiresGrad').boolean(),
-    })),
-    numbers: field.get('numbers').tuple(scalarInputs).map(place),
+    guards: field.list('guards', (guard) => readGuard(guard, states)),
+    inputs: field.list('inputs', readInput, planned?.forward.inputs.length ?? 0),
+    numbers: field.list('numbers', place, scalarInputs),
     graph,
     makes: makes.map((make) => readMake(make, limits)),
-    effects: field
-      .get('effects')
-      .items()
-      .map((effect) => readEffect(effect, limits)),
+    effects: field.list('effects', (effect) => readEffect(effect, limits)),
     result: readRecipe(field.get('result'), limits),
-    reads: field
-      .get('reads')
-      .items()
-      .map((index) => index.int(0, outputs - 1)),
-    optional: field
-      .get('optional')
-      .items()
-      .map((index) => index.int(0, outputs - 1)),
-    spent: field.get('spent').tuple(outputs).map(readLost),
-    randomNumbers: field.get('randomNumbers').int(0, Number.MAX_SAFE_INTEGER),
+    reads: field.list('reads', (index) => index.int(0, outputs - 1)),
+    optional: field.list('optional', (index) => index.int(0, outputs - 1)),
+    spent: field.list('spent', readLost, outputs),
+    randomNumbers: field.get('randomNumbers').int(),
     // Missing in earlier versions.
-    same: field.has('same')
-      ? field
-          .get('same')
-          .items()
-          .map((same) => readSame(same, outputs))
-      : [],
+    same: field.optionalList('same', (same) => readSame(same, outputs)),
   };
 }
 
@@ -183,9 +163,6 @@ function readEffect(field: Field, limits: Limits): SavedEffect {
     kind,
     place,
     from: field.get('from').oneOf(['start', 'end']),
-    items: field
-      .get('items')
-      .items()
-      .map((item) => (item.isNull ? null : readRecipe(item, limits))),
+    items: field.list('items', (item) => (item.isNull ? null : readRecipe(item, limits))),
   };
 }

@@ -75,23 +75,19 @@ export function readGuard(field: Field, states: number): SavedGuard {
       return { kind, source: source(), type: field.get('type').string() };
     case 'isArray':
       return { kind, source: source(), isArray: field.get('isArray').boolean() };
-    case 'keys': {
-      const keys = field.get('keys').items();
-      return { kind, source: source(), keys: keys.map((key) => key.string()) };
-    }
+    case 'keys':
+      return { kind, source: source(), keys: field.list('keys', (key) => key.string()) };
     case 'same': {
       const other = readSource(field.get('other'), states);
       return { kind, source: source(), other, same: field.get('same').boolean() };
     }
-    case 'tensor': {
-      const shape = field.get('shape').items();
+    case 'tensor':
       return {
         kind,
         source: source(),
         dtype: field.get('dtype').oneOf(dtypeNames),
-        shape: shape.map((size) => size.int(0, Number.MAX_SAFE_INTEGER)),
+        shape: field.list('shape', (size) => size.int()),
       };
-    }
   }
 }
 

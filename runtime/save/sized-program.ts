@@ -38,22 +38,19 @@ const safe = Number.MAX_SAFE_INTEGER;
 
 /** The document is validated when it is filled with sizes. */
 export function readSizes(field: Field, states: number): SavedSizes {
-  const places = field
-    .get('places')
-    .items()
-    .map((place) => readSource(place, states));
-  const bounds = field
-    .get('bounds')
-    .tuple(places.length)
-    .map((pair) => {
-      const [min, max] = pair.tuple(2) as [Field, Field];
-      return [min.int(0, safe), max.isNull ? null : max.int(0, safe)] as const;
-    });
-  const madeFor = field.get('madeFor').tuple(places.length);
+  const places = field.list('places', (place) => readSource(place, states));
+  const bounds = field.list(
+    'bounds',
+    (pair) => {
+      const [min, max] = pair.tuple(2);
+      return [min.int(), max.isNull ? null : max.int()] as const;
+    },
+    places.length,
+  );
   return {
     places,
     bounds,
-    madeFor: madeFor.map((size) => size.int(0, safe)),
+    madeFor: field.list('madeFor', (size) => size.int(), places.length),
     document: field.get('document').value,
   };
 }

@@ -26,19 +26,13 @@ export function encodeSpec(spec: InputSpec): unknown {
 export function readSpec(field: Field): InputSpec {
   if (field.isNull) return null;
   if (field.has('list')) {
-    return field
-      .get('list')
-      .items()
-      .map((item) => readSpec(item));
+    return field.list('list', (item) => readSpec(item));
   }
   if (field.has('object')) {
-    const entries = field
-      .get('object')
-      .items()
-      .map((entry) => {
-        const [key, item] = entry.tuple(2) as [Field, Field];
-        return [key.string(), readSpec(item)] as const;
-      });
+    const entries = field.list('object', (entry) => {
+      const [key, item] = entry.tuple(2);
+      return [key.string(), readSpec(item)] as const;
+    });
     return Object.fromEntries(entries);
   }
   if (field.has('optional')) return new OptionalSpec(readSpec(field.get('optional')));
@@ -55,11 +49,11 @@ export function readSpec(field: Field): InputSpec {
 
 function readDim(field: Field): Dim {
   if (field.isNull || typeof field.value === 'string') return field.value as null | string;
-  if (typeof field.value === 'number') return field.int(0, Number.MAX_SAFE_INTEGER);
+  if (typeof field.value === 'number') return field.int();
   const [name, min, max] = [field.get('name'), field.get('min'), field.get('max')];
   return {
     ...(!name.isMissing && { name: name.string() }),
-    ...(!min.isMissing && { min: min.int(0, Number.MAX_SAFE_INTEGER) }),
-    ...(!max.isMissing && { max: max.int(0, Number.MAX_SAFE_INTEGER) }),
+    ...(!min.isMissing && { min: min.int() }),
+    ...(!max.isMissing && { max: max.int() }),
   };
 }

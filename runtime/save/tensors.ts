@@ -168,14 +168,11 @@ function readTensor(field: Field, storages: readonly SavedStorage[]): SavedTenso
   const { elements, dtype } = storages[storage]!;
   const dims = field.get('shape').items();
   if (dims.length > maxRank) field.fail(`at most ${maxRank} dimensions`);
-  const shape = dims.map((dim) => dim.int(0, Number.MAX_SAFE_INTEGER));
+  const shape = dims.map((dim) => dim.int());
   // A product of sizes beyond exact integers could be mistaken for a smaller one.
   const count = shape.reduce((product, size) => product * Math.max(size, 1), 8);
   if (!Number.isSafeInteger(count)) field.get('shape').fail('a shape that can be counted');
-  const strides = field
-    .get('strides')
-    .tuple(shape.length)
-    .map((stride) => stride.int(0, Number.MAX_SAFE_INTEGER));
+  const strides = field.list('strides', (stride) => stride.int(), shape.length);
   const offset = field.get('offset').int(0, elements);
   const last = shape.reduce((sum, size, d) => sum + Math.max(size - 1, 0) * strides[d]!, offset);
   const isEmpty = shape.includes(0);

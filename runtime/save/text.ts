@@ -32,7 +32,7 @@ export function readText(field: Field, outputs: number): TextPart<ScalarRecipe>[
     if (part.has('known')) return part.get('known').string();
     if (part.has('call')) {
       const method = part.get('call').string();
-      const args = part.get('args').items().map(readPrimitive);
+      const args = part.list('args', readPrimitive);
       if (!isTextCall(method, args)) return part.get('call').fail('a method of text');
       const of = readText(part.get('of'), outputs);
       return { method, of, args: args as (string | number)[] };

@@ -52,10 +52,10 @@ function notSavable(path: string, given: string): ArgumentError {
 
 export function readValue(field: Field, tensors: TensorReader): unknown {
   const read = (item: Field) => readValue(item, tensors);
-  const pairs = (list: Field) => list.items().map((pair) => pair.tuple(2) as [Field, Field]);
+  const pairs = (list: Field) => list.items().map((pair) => pair.tuple(2));
   if (field.has('tensor')) return tensors.read(field.get('tensor'));
-  if (field.has('list')) return field.get('list').items().map(read);
-  if (field.has('set')) return new Set(field.get('set').items().map(read));
+  if (field.has('list')) return field.list('list', read);
+  if (field.has('set')) return new Set(field.list('set', read));
   if (field.has('map')) {
     return new Map(pairs(field.get('map')).map(([key, item]) => [read(key), read(item)]));
   }

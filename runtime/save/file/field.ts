@@ -19,6 +19,14 @@ export function badFile(
 /** The maximum number of arguments of a scalar function: more than real code has, and fewer than a call supports. */
 export const maxScalarArguments = 1000;
 
+type Fields<N extends number> = N extends 2
+  ? [Field, Field]
+  : N extends 3
+    ? [Field, Field, Field]
+    : N extends 4
+      ? [Field, Field, Field, Field]
+      : Field[];
+
 /**
  * A part of a parsed header with its path. Every access is validated: a missing value, a wrong type or a number
  * out of range is a DataError.
@@ -65,15 +73,22 @@ export class Field {
   }
 
   /** Returns the items of a list of this length. */
-  tuple(length: number): Field[] {
+  tuple<N extends number>(length: N): Fields<N> {
     const items = this.items();
     if (items.length !== length) this.fail(`a list of ${length}`);
-    return items;
+    return items as Fields<N>;
   }
 
-  /** Returns an empty list if the list is missing. */
-  optionalItems(): Field[] {
-    return this.isMissing ? [] : this.items();
+  /** Reads each item of the list under `key`, which must have `length` items if that is given. */
+  list<T>(key: string, read: (item: Field) => T, length?: number): T[] {
+    const list = this.get(key);
+    const items = length === undefined ? list.items() : list.tuple(length);
+    return items.map((item) => read(item));
+  }
+
+  /** Like `list`; a missing list is empty. */
+  optionalList<T>(key: string, read: (item: Field) => T): T[] {
+    return this.get(key).isMissing ? [] : this.list(key, read);
   }
 
   entries(): [key: string, value: Field][] {
@@ -85,8 +100,8 @@ export class Field {
     ]);
   }
 
-  /** Returns an integer from `min` to `max`, inclusive. */
-  int(min: number, max: number): number {
+  /** Returns an integer from `min` to `max`, inclusive; by default one that isn't negative. */
+  int(min = 0, max: number = Number.MAX_SAFE_INTEGER): number {
     const { value } = this;
     if (typeof value === 'number' && Number.isSafeInteger(value) && value >= min && value <= max) {
       return value;
