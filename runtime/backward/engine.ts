@@ -1,20 +1,14 @@
 import { enableGrad, noGrad } from '../autograd/grad-mode.ts';
-import { byKey, indexOf, type Key, keyOf, type Place, placeOf } from '../autograd/place.ts';
+import { indexOf, type Key, keyOf, type Place, placeOf } from '../autograd/place.ts';
 import { share } from '../autograd/share.ts';
 import { withoutMoves } from '../ops/core/guarded-op.ts';
 import { type SpanStart, spans } from '../profiler/spans.ts';
-import type {
-  GradEdge,
-  GradNode,
-  PassOutput,
-  TakeSum,
-  Target,
-  Wanted,
-} from '../tensor/grad-node.ts';
+import type { GradEdge, GradNode, PassOutput, TakeSum, Target } from '../tensor/grad-node.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { passOutput, throughHooks } from './hooks.ts';
 import type { Inboxes, Names } from './names.ts';
 import { sum } from './sum.ts';
+import { WantedPlaces } from './wanted-places.ts';
 
 /** Receives the complete gradient of a place and owns the handle. */
 export type GradientSink = (place: Place, gradient: Tensor) => void;
@@ -63,8 +57,6 @@ export async function runBackwardAsync(roots: readonly Root[], options: RunOptio
   await new BackwardPass(options).runAwaiting(roots, modeOf(options));
 }
 
-const none: ReadonlySet<number> = new Set();
-
 type Mode = <T>(body: () => T) => T;
 
 function modeOf({ createGraph }: RunOptions): Mode {
@@ -83,16 +75,13 @@ class BackwardPass implements Inboxes {
   readonly #inboxes = new Map<Key, Inbox>();
   /** Nodes whose gradients are complete, oldest first. */
   readonly #ready: GradNode[] = [];
-  /** The wanted outputs per node; null if all leaves are wanted. */
-  readonly #wanted: ReadonlyMap<Key, ReadonlySet<number>> | null;
+  readonly #wanted: WantedPlaces;
   /** For nodes with only some contributing outputs, the targets that these lead to. */
   readonly #leads = new Map<GradNode, readonly boolean[]>();
-  /** With `wanted`: the nodes that lead to a wanted place, and through which outputs; null for all outputs. */
-  readonly #leading = new Map<GradNode, ReadonlySet<number> | null>();
 
   constructor(options: RunOptions) {
     this.#options = options;
-    this.#wanted = options.wanted ? byKey(options.wanted) : null;
+    this.#wanted = new WantedPlaces(options.wanted);
   }
 
   run(roots: readonly Root[]): void {
@@ -144,13 +133,14 @@ class BackwardPass implements Inboxes {
   /** Starts a node that needs to await. Nodes whose gradients are observed or replaced run synchronously instead. */
   #ahead(node: GradNode, summed: Set<number>): Promise<readonly (Tensor | null)[] | null> | null {
     const { gradients } = this.#inboxes.get(node)!;
-    if (!node.awaits || !this.#runs(node) || !gradients.some((gradient) => gradient)) return null;
-    if (node.hooks || node.retained || this.#wanted?.has(node)) return null;
+    if (!node.awaits || !this.#wanted.runs(node) || !gradients.some((gradient) => gradient))
+      return null;
+    if (node.hooks || node.retained || this.#wanted.outputsOf(node)) return null;
     return node.awaits(
       gradients,
       this.#options.retainGraph,
       this.#sumsFor(node, summed),
-      this.#wantedOf(node),
+      this.#wanted.of(node),
     );
   }
 
@@ -163,7 +153,7 @@ class BackwardPass implements Inboxes {
 
   #countEdges(roots: readonly Root[]): void {
     const places = roots.map(({ tensor }) => placeOf(tensor));
-    if (this.#wanted) this.#findLeading(places);
+    this.#wanted.findLeading(places);
     const pending: GradNode[] = [];
     /** Nodes that must know their contributing outputs, and those found so far. */
     const waiting = new Map<GradNode, Set<number>>();
@@ -171,7 +161,7 @@ class BackwardPass implements Inboxes {
       for (const place of this.#options.names?.of(given) ?? [given]) countOne(place);
     };
     const countOne = (place: Place) => {
-      if (!this.#concerns(place)) return;
+      if (!this.#wanted.concerns(place)) return;
       const key = keyOf(place);
       if ('node' in place) waiting.get(place.node)?.add(place.index);
       const inbox = this.#inboxes.get(key);
@@ -180,7 +170,7 @@ class BackwardPass implements Inboxes {
         return;
       }
       this.#inboxes.set(key, { gradients: [], missing: 1 });
-      if (!('node' in place) || !this.#runs(place.node)) return;
+      if (!('node' in place) || !this.#wanted.runs(place.node)) return;
       this.#refuseConsumed(place);
       if (place.node.leadsTo) waiting.set(place.node, new Set([place.index]));
       else pending.push(place.node);
@@ -200,7 +190,7 @@ class BackwardPass implements Inboxes {
   ): boolean {
     if (waiting.size === 0) return false;
     const node = [...waiting.keys()].reduce((a, b) => (a.sequence > b.sequence ? a : b));
-    const leads = node.leadsTo!(waiting.get(node)!, this.#wantedOf(node));
+    const leads = node.leadsTo!(waiting.get(node)!, this.#wanted.of(node));
     waiting.delete(node);
     if (leads) this.#leads.set(node, leads);
     for (const target of this.#targetsOf(node)) if (target) count(target);
@@ -213,67 +203,9 @@ class BackwardPass implements Inboxes {
     return leads ? node.targets.map((target, i) => (leads[i] ? target : null)) : node.targets;
   }
 
-  /** Finds the nodes that lead to a wanted place, from old to new, since targets are older than their nodes. */
-  #findLeading(places: readonly Place[]): void {
-    const reached = new Set<GradNode>();
-    for (const place of places) if ('node' in place) reached.add(place.node);
-    // The loop also visits nodes added while it runs.
-    for (const node of reached) {
-      for (const target of node.targets) if (target && 'node' in target) reached.add(target.node);
-    }
-    for (const node of [...reached].sort((a, b) => a.sequence - b.sequence)) {
-      const leads = node.targets.some((target) => target && this.#concerns(target));
-      if (!leads && !this.#wantsInner(node, places, reached)) continue;
-      this.#leading.set(node, node.leadingOutputs?.(this.#wantedOf(node)!) ?? null);
-    }
-  }
-
-  /** Returns null if all leaves are wanted. */
-  #wantedOf(node: GradNode): Wanted | null {
-    if (!this.#wanted) return null;
-    const targets = node.targets.map((target) => target !== null && this.#concerns(target));
-    return { targets, outputs: this.#wanted.get(node) ?? none };
-  }
-
-  /** Whether a gradient of this node, or of a node that it leads to, is requested. */
-  #concerns(place: Place): boolean {
-    if (!this.#wanted) return true;
-    if ('node' in place) {
-      const leading = this.#leading.get(place.node);
-      if (leading === null || leading?.has(place.index)) return true;
-    }
-    return this.#isWanted(place);
-  }
-
-  #isWanted(place: Place): boolean {
-    if (!this.#wanted) return 'leaf' in place;
-    return this.#wanted.get(keyOf(place))?.has(indexOf(place)) ?? false;
-  }
-
-  /** Whether a wanted inner output's gradient requires running the node, because another reached output leads to it. */
-  #wantsInner(node: GradNode, places: readonly Place[], reached: ReadonlySet<GradNode>): boolean {
-    const { innerOutputs } = node;
-    const wanted = this.#wanted?.get(node);
-    if (!innerOutputs || !wanted) return false;
-    const edges = [...places, ...[...reached].flatMap((each) => each.targets)];
-    const reachedOutputs = edges.flatMap((edge) =>
-      edge && 'node' in edge && edge.node === node ? [edge.index] : [],
-    );
-    const targets = node.targets.map(() => false);
-    return [...wanted].some((index) => {
-      if (!innerOutputs.has(index)) return false;
-      const leading = node.leadingOutputs?.({ targets, outputs: new Set([index]) });
-      return !leading || reachedOutputs.some((other) => other !== index && leading.has(other));
-    });
-  }
-
   #refuseConsumed({ node, index }: GradEdge): void {
     const { isConsumed } = this.#options;
     if (isConsumed ? isConsumed(node) : node.consumed) throw node.refusedTwice(index);
-  }
-
-  #runs(node: GradNode): boolean {
-    return !this.#wanted || this.#leading.has(node);
   }
 
   #runNode(node: GradNode, ahead: Ahead | null = null): void {
@@ -282,7 +214,7 @@ class BackwardPass implements Inboxes {
     const { retainGraph, onNode } = this.#options;
     if (!inbox.gradients.some((gradient) => gradient)) {
       // No gradient reached the node, so it passes none on.
-      const targets = this.#runs(node) ? this.#targetsOf(node) : [];
+      const targets = this.#wanted.runs(node) ? this.#targetsOf(node) : [];
       for (const target of targets) if (target) this.#deliver(target, null);
       return;
     }
@@ -291,11 +223,11 @@ class BackwardPass implements Inboxes {
     const summed = ahead?.summed ?? new Set<number>();
     try {
       const passInner = this.#passOutputs(node, inbox);
-      if (!this.#runs(node)) return;
+      if (!this.#wanted.runs(node)) return;
       onNode?.(node, inbox.gradients);
-      const wanted = node.targets.map((target) => target !== null && this.#concerns(target));
+      const wanted = node.targets.map((target) => target !== null && this.#wanted.concerns(target));
       const takeSum = this.#sumsFor(node, summed);
-      const only = this.#wantedOf(node);
+      const only = this.#wanted.of(node);
       const apply = () =>
         node.apply(inbox.gradients, retainGraph, wanted, takeSum, passInner, only);
       if (ahead) results = ahead.results;
@@ -327,8 +259,8 @@ class BackwardPass implements Inboxes {
 
   /** Passes gradients that are complete before the node runs; returns the callback for those completed inside. */
   #passOutputs(node: GradNode, { gradients }: Inbox): PassOutput | null {
-    if (!node.hooks && !node.retained && !this.#wanted?.has(node)) return null;
-    const wanted = this.#wanted?.get(node);
+    if (!node.hooks && !node.retained && !this.#wanted.outputsOf(node)) return null;
+    const wanted = this.#wanted.outputsOf(node);
     const { sink } = this.#options;
     const pass = (index: number, gradient: Tensor): Tensor => {
       const passed = passOutput(node, index, gradient);
@@ -336,7 +268,7 @@ class BackwardPass implements Inboxes {
       return passed;
     };
     // A node that doesn't run contributes nothing.
-    const innerOutputs = this.#runs(node) ? node.innerOutputs : null;
+    const innerOutputs = this.#wanted.runs(node) ? node.innerOutputs : null;
     for (const index of node.hookOrder ?? gradients.keys()) {
       const gradient = gradients[index];
       if (gradient && !innerOutputs?.has(index)) gradients[index] = pass(index, gradient);
@@ -352,7 +284,7 @@ class BackwardPass implements Inboxes {
 
   put(place: Place, gradient: Tensor | null): void {
     const inbox = this.#inboxes.get(keyOf(place));
-    if (!inbox || !this.#concerns(place)) {
+    if (!inbox || !this.#wanted.concerns(place)) {
       gradient?.dispose();
       return;
     }
