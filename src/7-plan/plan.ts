@@ -1,6 +1,7 @@
+import type { Plan, PredictedMemory } from '../../runtime/program/plan.ts';
 import type { Program, ValueId } from '../../runtime/program/program.ts';
 import { bytesOf } from '../../runtime/program/value-bytes.ts';
-import { SimulatedRun } from '../../runtime/run-program/simulate/simulated-run.ts';
+import { type RunBytes, SimulatedRun } from '../../runtime/run-program/simulate/simulated-run.ts';
 import type { Steps } from '../programs/steps.ts';
 import { type Simulatable, simulate, worstCase } from './control/control-memory.ts';
 import { UniformPath } from './control/uniform-path.ts';
@@ -89,16 +90,45 @@ function* reordered(
   return program !== fused && peakOf(program) < peakOf(fused) ? program : fused;
 }
 
-/** Replaces the estimated bytes by those that the executor counts on counting devices. */
+/**
+ * Replaces the estimated bytes by those that the executor counts on counting devices. It counts them when they are
+ * first read: first calls read none.
+ */
 function predicted(planned: Planned, given: Program, options: PlanOptions): Planned {
   const { plan } = planned;
-  const run = new SimulatedRun(given.values, new UniformPath());
-  const { peakBytes, savedBytes, outputBytes } = simulate(run, plan, simulatableOf(given, options));
+  const estimated = plan.predicted;
+  // Not `options`, by which a plan would keep what made it.
+  const simulatable = simulatableOf(given, options);
+  const { after } = simulatable;
+  let known: RunBytes | undefined;
+  const counted = (): RunBytes => {
+    known ??= countedBytes(plan, simulatable);
+    return known;
+  };
+  const bytes: PredictedMemory = {
+    ...estimated,
+    get peakBytes() {
+      return counted().peakBytes;
+    },
+    get lowerBoundBytes() {
+      return Math.min(estimated.lowerBoundBytes, counted().peakBytes);
+    },
+    get savedBytes() {
+      // For a backward these are the saved values, which the run doesn't count again.
+      return after ? estimated.savedBytes : counted().savedBytes;
+    },
+    get outputBytes() {
+      return counted().outputBytes;
+    },
+  };
+  return { ...planned, plan: { ...plan, predicted: bytes } };
+}
+
+function countedBytes(plan: Plan, simulatable: Simulatable): RunBytes {
+  const run = new SimulatedRun(simulatable.values, new UniformPath());
+  const bytes = simulate(run, plan, simulatable);
   run.end();
-  const bytes = { ...plan.predicted, peakBytes, outputBytes };
-  // For a backward these are the saved values, which the run doesn't count again.
-  const saved = options.after ? {} : { savedBytes };
-  return atMost({ ...planned, plan: { ...plan, predicted: { ...bytes, ...saved } } });
+  return bytes;
 }
 
 /** The program after the passes of a stage, or the program itself if nothing is rewritten. */

@@ -1,18 +1,21 @@
 /** Large programs begin with a plan that is soon there; the final one takes its place with the same bits. */
 
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { SimulatedRun } from '../../runtime/run-program/simulate/simulated-run.ts';
 import { Captured, type ToStaticOptions } from '../../src/dispatch/captured-function.ts';
 import {
   breakGraph,
   crossEntropy,
   memory,
   nn,
+  noGrad,
   optim,
   randn,
   refcounted,
   seed,
   type Tensor,
   tensor,
+  tidy,
   toStatic,
 } from '../../src/index.ts';
 import type { CompiledPart } from '../../src/programs/compiled-part.ts';
@@ -137,6 +140,31 @@ describe('the plan of a large step', () => {
     await captured.ready();
     expect(predictedOf(captured)).toBe(predicted);
     own.dispose();
+  });
+
+  it('is simulated when its bytes are first read, wherever that is', () => {
+    const [own, other] = [training(), training()];
+    const simulated = vi.spyOn(SimulatedRun.prototype, 'forward');
+    const captured = capturedFor(own);
+    const peaks = [0, 1].map(() => {
+      memory.reset('cpu');
+      const before = bytesNow();
+      (captured.call(undefined, [own.x]) as Tensor).dispose();
+      return memory.stats('cpu').peakAllocated - before;
+    });
+    expect(simulated).not.toHaveBeenCalled();
+    const inside = { peak: 0 };
+    memory.reset('cpu');
+    const { peakAllocated } = memory.stats('cpu');
+    tidy(() => noGrad(() => Object.assign(inside, { peak: predictedOf(captured) })));
+    expect(memory.stats('cpu').peakAllocated).toBe(peakAllocated);
+    expect(simulated).toHaveBeenCalledOnce();
+    expect(inside.peak).toBe(peaks[1]);
+    expect(measured(capturedFor(other), other.x).predicted).toBe(inside.peak);
+    expect(predictedOf(captured)).toBe(inside.peak);
+    simulated.mockRestore();
+    own.dispose();
+    other.dispose();
   });
 
   it('holds for each part of a broken graph', async () => {

@@ -96,6 +96,8 @@ test('first call/one trace, no debugger, and each text is parsed once', () => {
   expect(parseScript).toBe(1);
   expect(functionAt).toBeGreaterThan(10);
   expect(parsePrinted ?? 0).toBe(0);
+  // Predictions are made when they are read.
+  expect(first.calls.countedExecutable ?? 0).toBe(0);
 });
 
 test('later calls/compile nothing more', () => {
