@@ -23,8 +23,8 @@ import {
 } from '../ops/pointwise/pointwise.ts';
 import { geluKinds } from '../ops/pointwise/smooth-activations.ts';
 import { prelu } from '../ops/pointwise/thresholds.ts';
-import { expectArguments } from '../options/expect-options.ts';
-import { anyNumber } from '../options/option-kinds.ts';
+import { argumentsOf } from '../options/arguments-of.ts';
+import { anyInteger, anyNumber, count } from '../options/option-kinds.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module/module.ts';
@@ -62,9 +62,9 @@ export class LogSigmoid extends Module {
 export class Softmax extends Module {
   readonly dim: number;
 
-  constructor(dim = -1) {
+  constructor(dim: number | { readonly dim?: number } = -1) {
     super();
-    this.dim = dim;
+    this.dim = argumentsOf('Softmax', { dim: anyInteger }, dim).dim ?? -1;
   }
 
   override forward(input: Tensor): Tensor {
@@ -146,9 +146,9 @@ export class Hardswish extends Module {
 export class ELU extends Module {
   readonly alpha: number;
 
-  constructor(alpha = 1) {
+  constructor(alpha: number | { readonly alpha?: number } = 1) {
     super();
-    this.alpha = alpha;
+    this.alpha = argumentsOf('ELU', { alpha: anyNumber }, alpha).alpha ?? 1;
   }
 
   override forward(input: Tensor): Tensor {
@@ -160,9 +160,10 @@ export class ELU extends Module {
 export class LeakyReLU extends Module {
   readonly negativeSlope: number;
 
-  constructor(negativeSlope = 0.01) {
+  constructor(negativeSlope: number | { readonly negativeSlope?: number } = 0.01) {
     super();
-    this.negativeSlope = negativeSlope;
+    const kinds = { negativeSlope: anyNumber };
+    this.negativeSlope = argumentsOf('LeakyReLU', kinds, negativeSlope).negativeSlope ?? 0.01;
   }
 
   override forward(input: Tensor): Tensor {
@@ -175,10 +176,12 @@ export class Hardtanh extends Module {
   readonly min: number;
   readonly max: number;
 
-  constructor(min = -1, max = 1) {
+  constructor(min: number | { readonly minVal?: number; readonly maxVal?: number } = -1, max = 1) {
     super();
-    this.min = min;
-    this.max = max;
+    const kinds = { minVal: anyNumber, maxVal: anyNumber };
+    const { minVal = -1, maxVal = 1 } = argumentsOf('Hardtanh', kinds, min, max);
+    this.min = minVal;
+    this.max = maxVal;
   }
 
   override forward(input: Tensor): Tensor {
@@ -191,8 +194,13 @@ export class Softplus extends Module {
   readonly beta: number;
   readonly threshold: number;
 
-  constructor(beta = 1, threshold = 20) {
+  constructor(
+    first: number | { readonly beta?: number; readonly threshold?: number } = 1,
+    second = 20,
+  ) {
     super();
+    const kinds = { beta: anyNumber, threshold: anyNumber };
+    const { beta = 1, threshold = 20 } = argumentsOf('Softplus', kinds, first, second);
     this.beta = beta;
     this.threshold = threshold;
   }
@@ -206,10 +214,9 @@ export class Softplus extends Module {
 export class GELU extends Module {
   readonly approximate: 'none' | 'tanh';
 
-  constructor(approximate: 'none' | 'tanh' = 'none') {
+  constructor(approximate: 'none' | 'tanh' | { readonly approximate?: 'none' | 'tanh' } = 'none') {
     super();
-    expectArguments('GELU', { approximate }, geluKinds);
-    this.approximate = approximate;
+    this.approximate = argumentsOf('GELU', geluKinds, approximate).approximate ?? 'none';
   }
 
   override forward(input: Tensor): Tensor {
@@ -221,10 +228,14 @@ export class GELU extends Module {
 export class PReLU extends Module {
   weight: Parameter;
 
-  constructor(parameters = 1, start = 0.25) {
+  constructor(
+    parameters: number | { readonly numParameters?: number; readonly init?: number } = 1,
+    start = 0.25,
+  ) {
     super();
-    expectArguments('PReLU', { start }, { start: anyNumber });
-    this.weight = parameter(full([parameters], start));
+    const kinds = { numParameters: count(1), init: anyNumber };
+    const { numParameters = 1, init = 0.25 } = argumentsOf('PReLU', kinds, parameters, start);
+    this.weight = parameter(full([numParameters], init));
   }
 
   override forward(input: Tensor): Tensor {

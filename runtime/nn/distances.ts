@@ -3,8 +3,9 @@ import {
   type PairwiseDistanceOptions,
   pairwiseDistance,
 } from '../ops/products/distances.ts';
+import { argumentsOf } from '../options/arguments-of.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
-import { anyNumber, flag } from '../options/option-kinds.ts';
+import { anyInteger, anyNumber, flag } from '../options/option-kinds.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module/module.ts';
 
@@ -13,10 +14,12 @@ export class CosineSimilarity extends Module {
   readonly dim: number;
   readonly eps: number;
 
-  constructor(dim = 1, eps = 1e-8) {
+  constructor(dim: number | { readonly dim?: number; readonly eps?: number } = 1, eps = 1e-8) {
     super();
-    this.dim = dim;
-    this.eps = eps;
+    const kinds = { dim: anyInteger, eps: anyNumber };
+    const own = argumentsOf('CosineSimilarity', kinds, dim, eps);
+    this.dim = own.dim ?? 1;
+    this.eps = own.eps ?? 1e-8;
   }
 
   override forward(first: Tensor, second: Tensor): Tensor {

@@ -1,12 +1,13 @@
 import { ArgumentError } from '../errors/errors.ts';
 import { alphaDropout, dropout, featureDropout } from '../ops/random/dropout.ts';
+import { argumentsOf } from '../options/arguments-of.ts';
 import { shown } from '../options/expect-options.ts';
-import { probability } from '../options/option-kinds.ts';
+import { anyNumber, probability } from '../options/option-kinds.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module/module.ts';
 
-function expectProbability(owner: string, p: number): void {
-  if (probability.accepts(p)) return;
+function expectProbability(owner: string, p: number): number {
+  if (probability.accepts(p)) return p;
   throw new ArgumentError({
     what: `${owner}: not a probability`,
     given: `p = ${shown(p)}`,
@@ -19,10 +20,10 @@ function expectProbability(owner: string, p: number): void {
 export class Dropout extends Module {
   readonly p: number;
 
-  constructor(p = 0.5) {
+  constructor(given: number | { readonly p?: number } = 0.5) {
     super();
-    expectProbability(new.target.name, p);
-    this.p = p;
+    const owner = new.target.name;
+    this.p = expectProbability(owner, argumentsOf(owner, { p: anyNumber }, given).p ?? 0.5);
   }
 
   override forward(input: Tensor): Tensor {

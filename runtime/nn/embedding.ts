@@ -24,6 +24,8 @@ export interface EmbeddingLayerOptions {
   readonly maxNorm?: number | null;
   /** The order of the norm that `maxNorm` limits; 2 by default. */
   readonly normType?: number;
+  /** Divides the gradient of a row by the number of times it was looked up. */
+  readonly scaleGradByFreq?: boolean;
 }
 
 interface PretrainedOptions extends EmbeddingLayerOptions {
@@ -35,6 +37,7 @@ export const embeddingKinds: OptionKinds<EmbeddingLayerOptions> = {
   paddingIdx: orNull(anyInteger),
   maxNorm: orNull(nonNegativeNumber),
   normType: positive,
+  scaleGradByFreq: flag,
 };
 
 const pretrainedKinds: OptionKinds<PretrainedOptions> = { ...embeddingKinds, freeze: flag };
@@ -48,6 +51,7 @@ export class Embedding extends Module {
   readonly paddingIdx: number | null;
   readonly maxNorm: number | null;
   readonly normType: number;
+  readonly scaleGradByFreq: boolean;
 
   constructor(entries: number, size: number, options: EmbeddingLayerOptions = {}) {
     super();
@@ -56,6 +60,7 @@ export class Embedding extends Module {
     this.paddingIdx = rowOf(entries, options.paddingIdx ?? null);
     this.maxNorm = options.maxNorm ?? null;
     this.normType = options.normType ?? 2;
+    this.scaleGradByFreq = options.scaleGradByFreq ?? false;
     const weight = randn([entries, size]);
     if (this.paddingIdx !== null) {
       const at = this.paddingIdx;
@@ -77,7 +82,8 @@ export class Embedding extends Module {
 
   override forward(indices: Tensor): Tensor {
     if (this.maxNorm !== null) this.shorten(indices, this.maxNorm);
-    return embedding(this.weight, indices, { paddingIdx: this.paddingIdx });
+    const { paddingIdx, scaleGradByFreq } = this;
+    return embedding(this.weight, indices, { paddingIdx, scaleGradByFreq });
   }
 
   protected shorten(indices: Tensor, maxNorm: number): void {

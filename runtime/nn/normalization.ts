@@ -4,7 +4,7 @@ import { ShapeError } from '../errors/errors.ts';
 import { cast } from '../ops/core/cast.ts';
 import { add_, fill_, mul_ } from '../ops/in-place/in-place.ts';
 import { ones, zeros } from '../ops/movement/create.ts';
-import { clone } from '../ops/movement/movement.ts';
+import { clone, squeeze, unsqueeze } from '../ops/movement/movement.ts';
 import {
   batchNorm,
   groupNorm,
@@ -15,6 +15,7 @@ import {
 } from '../ops/normalization/norms.ts';
 import { div, sub } from '../ops/pointwise/pointwise.ts';
 import { expectTensors, noTensor } from '../ops/record/expect-tensors.ts';
+import { argumentsOf } from '../options/arguments-of.ts';
 import { expectSizes } from '../options/expect-arguments.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { isTensor } from '../options/is-tensor.ts';
@@ -166,6 +167,9 @@ abstract class InstanceNorm extends RunningNorm {
   }
 
   override forward(input: Tensor): Tensor {
+    if (isTensor(input) && input.rank === this.ranks[0]! - 1) {
+      return tidy(() => squeeze(this.forward(unsqueeze(input, 0)), 0));
+    }
     this.expectInput(input);
     const { weight, bias, eps } = this;
     return tidy(() =>
@@ -178,17 +182,17 @@ abstract class InstanceNorm extends RunningNorm {
   }
 }
 
-/** Instance normalization of [n, c, length]. */
+/** Instance normalization of [n, c, length] or [c, length]. */
 export class InstanceNorm1d extends InstanceNorm {
   protected override readonly ranks: readonly number[] = [3];
 }
 
-/** Instance normalization of [n, c, h, w]. */
+/** Instance normalization of [n, c, h, w] or [c, h, w]. */
 export class InstanceNorm2d extends InstanceNorm {
   protected override readonly ranks: readonly number[] = [4];
 }
 
-/** Instance normalization of [n, c, d, h, w]. */
+/** Instance normalization of [n, c, d, h, w] or [c, d, h, w]. */
 export class InstanceNorm3d extends InstanceNorm {
   protected override readonly ranks: readonly number[] = [5];
 }
@@ -311,8 +315,16 @@ export class LocalResponseNorm extends Module {
   readonly beta: number;
   readonly k: number;
 
-  constructor(size: number, alpha = 1e-4, beta = 0.75, k = 1) {
+  constructor(
+    size: number,
+    first: number | { readonly alpha?: number; readonly beta?: number; readonly k?: number } = 1e-4,
+    second = 0.75,
+    third = 1,
+  ) {
     super();
+    const kinds = { alpha: anyNumber, beta: anyNumber, k: anyNumber };
+    const own = argumentsOf('LocalResponseNorm', kinds, first, second, third);
+    const { alpha = 1e-4, beta = 0.75, k = 1 } = own;
     this.size = size;
     this.alpha = alpha;
     this.beta = beta;

@@ -17,8 +17,7 @@ import {
   avgPool2d,
   avgPool3d,
 } from '../ops/convolution/resample.ts';
-import { unfold } from '../ops/movement/windows.ts';
-import { norm } from '../ops/reduce/statistics.ts';
+import { abs, mul, pow, relu, sign } from '../ops/pointwise/pointwise.ts';
 import { expectOptions } from '../options/expect-options.ts';
 import { anyNumber, count, flag, orNull, perDimension } from '../options/option-kinds.ts';
 import { tidy } from '../tensor/lifetime.ts';
@@ -126,19 +125,30 @@ export class AvgPool3d extends Pool<number | Triple, AvgPoolOptions<number | Tri
   }
 }
 
-/** The p-norm of each window of [n, c, length]. */
-export class LPPool1d extends Pool<number, { readonly stride?: number }> {
+export interface LPPoolOptions {
+  /** The size of the kernel by default. */
+  readonly stride?: number;
+  /** Whether a last window that only begins in the input counts. */
+  readonly ceilMode?: boolean;
+}
+
+/** The root of the sum of powers of each window of [n, c, length]. */
+export class LPPool1d extends Pool<number, LPPoolOptions> {
   readonly p: number;
 
-  constructor(p: number, kernel: number, options: { readonly stride?: number } = {}) {
+  constructor(p: number, kernel: number, options: LPPoolOptions = {}) {
     super(kernel, options);
-    expectOptions('LPPool1d', options, { stride: count(1) });
+    expectOptions('LPPool1d', options, { stride: count(1), ceilMode: flag });
     this.p = p;
   }
 
   override forward(input: Tensor): Tensor {
-    const step = this.options.stride ?? this.kernel;
-    return tidy(() => norm(unfold(input, -1, this.kernel, step), this.p, -1));
+    const { p, kernel, options } = this;
+    return tidy(() => {
+      // As PyTorch computes it: an odd power keeps signs, and a last window is scaled to a whole one.
+      const means = avgPool1d(pow(input, p), kernel, options);
+      return pow(mul(mul(sign(means), relu(abs(means))), kernel), 1 / p);
+    });
   }
 }
 

@@ -1,9 +1,12 @@
 /** Modules that only rearrange their input. */
 
+import { pixelShuffle, pixelUnshuffle } from '../ops/convolution/resample.ts';
 import { clone, flatten, permute, reshape } from '../ops/movement/movement.ts';
 import { unflatten } from '../ops/movement/views.ts';
 import { shapeOf } from '../ops/record/expect-tensors.ts';
+import { argumentsOf } from '../options/arguments-of.ts';
 import { expectSizes } from '../options/expect-arguments.ts';
+import { anyInteger } from '../options/option-kinds.ts';
 import type { Shape } from '../spec/shape.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
@@ -21,8 +24,13 @@ export class Flatten extends Module {
   readonly startDim: number;
   readonly endDim: number;
 
-  constructor(startDim = 1, endDim = -1) {
+  constructor(
+    first: number | { readonly startDim?: number; readonly endDim?: number } = 1,
+    second = -1,
+  ) {
     super();
+    const kinds = { startDim: anyInteger, endDim: anyInteger };
+    const { startDim = 1, endDim = -1 } = argumentsOf('Flatten', kinds, first, second);
     this.startDim = startDim;
     this.endDim = endDim;
   }
@@ -48,7 +56,7 @@ export class Unflatten extends Module {
   }
 }
 
-/** Moves channels into pixels: [n, c·r², h, w] → [n, c, h·r, w·r]. */
+/** Moves channels into pixels: [n, c·r², h, w] → [n, c, h·r, w·r]; also without n. */
 export class PixelShuffle extends Module {
   readonly factor: number;
 
@@ -59,16 +67,11 @@ export class PixelShuffle extends Module {
   }
 
   override forward(input: Tensor): Tensor {
-    const r = this.factor;
-    const [n, c, h, w] = shapeOf('PixelShuffle', input) as [number, number, number, number];
-    return tidy(() => {
-      const parts = reshape(input, [n, c / (r * r), r, r, h, w]);
-      return reshape(permute(parts, [0, 1, 4, 2, 5, 3]), [n, c / (r * r), h * r, w * r]);
-    });
+    return pixelShuffle(input, this.factor);
   }
 }
 
-/** Moves pixels into channels: [n, c, h·r, w·r] → [n, c·r², h, w]. */
+/** Moves pixels into channels: [n, c, h·r, w·r] → [n, c·r², h, w]; also without n. */
 export class PixelUnshuffle extends Module {
   readonly factor: number;
 
@@ -79,12 +82,7 @@ export class PixelUnshuffle extends Module {
   }
 
   override forward(input: Tensor): Tensor {
-    const r = this.factor;
-    const [n, c, h, w] = shapeOf('PixelUnshuffle', input) as [number, number, number, number];
-    return tidy(() => {
-      const parts = reshape(input, [n, c, h / r, r, w / r, r]);
-      return reshape(permute(parts, [0, 1, 3, 5, 2, 4]), [n, c * r * r, h / r, w / r]);
-    });
+    return pixelUnshuffle(input, this.factor);
   }
 }
 

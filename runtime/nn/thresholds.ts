@@ -10,8 +10,8 @@ import {
   threshold,
 } from '../ops/pointwise/thresholds.ts';
 import { randLike } from '../ops/random/random.ts';
-import { expectArguments } from '../options/expect-options.ts';
-import { anyNumber } from '../options/option-kinds.ts';
+import { argumentsOf } from '../options/arguments-of.ts';
+import { anyInteger, anyNumber } from '../options/option-kinds.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Module } from './module/module.ts';
@@ -36,9 +36,9 @@ export class Threshold extends Module {
 export class Hardshrink extends Module {
   readonly lambd: number;
 
-  constructor(lambd = 0.5) {
+  constructor(lambd: number | { readonly lambd?: number } = 0.5) {
     super();
-    this.lambd = lambd;
+    this.lambd = argumentsOf('Hardshrink', { lambd: anyNumber }, lambd).lambd ?? 0.5;
   }
 
   override forward(input: Tensor): Tensor {
@@ -50,9 +50,9 @@ export class Hardshrink extends Module {
 export class Softshrink extends Module {
   readonly lambd: number;
 
-  constructor(lambd = 0.5) {
+  constructor(lambd: number | { readonly lambd?: number } = 0.5) {
     super();
-    this.lambd = lambd;
+    this.lambd = argumentsOf('Softshrink', { lambd: anyNumber }, lambd).lambd ?? 0.5;
   }
 
   override forward(input: Tensor): Tensor {
@@ -71,9 +71,9 @@ export class Tanhshrink extends Module {
 export class CELU extends Module {
   readonly alpha: number;
 
-  constructor(alpha = 1) {
+  constructor(alpha: number | { readonly alpha?: number } = 1) {
     super();
-    this.alpha = alpha;
+    this.alpha = argumentsOf('CELU', { alpha: anyNumber }, alpha).alpha ?? 1;
   }
 
   override forward(input: Tensor): Tensor {
@@ -85,9 +85,9 @@ export class CELU extends Module {
 export class GLU extends Module {
   readonly dim: number;
 
-  constructor(dim = -1) {
+  constructor(dim: number | { readonly dim?: number } = -1) {
     super();
-    this.dim = dim;
+    this.dim = argumentsOf('GLU', { dim: anyInteger }, dim).dim ?? -1;
   }
 
   override forward(input: Tensor): Tensor {
@@ -100,9 +100,13 @@ export class RReLU extends Module {
   readonly lower: number;
   readonly upper: number;
 
-  constructor(lower = 1 / 8, upper = 1 / 3) {
+  constructor(
+    first: number | { readonly lower?: number; readonly upper?: number } = 1 / 8,
+    second = 1 / 3,
+  ) {
     super();
-    expectArguments('RReLU', { lower, upper }, { lower: anyNumber, upper: anyNumber });
+    const kinds = { lower: anyNumber, upper: anyNumber };
+    const { lower = 1 / 8, upper = 1 / 3 } = argumentsOf('RReLU', kinds, first, second);
     this.lower = lower;
     this.upper = upper;
   }

@@ -34,6 +34,8 @@ export interface TransformerLayerOptions {
   readonly batchFirst?: boolean;
   /** Normalizes the input of each sublayer instead of its output. */
   readonly normFirst?: boolean;
+  /** Whether linear layers, attention and norms have biases; true by default. */
+  readonly bias?: boolean;
 }
 
 const layerKinds: OptionKinds<TransformerLayerOptions> = {
@@ -43,6 +45,7 @@ const layerKinds: OptionKinds<TransformerLayerOptions> = {
   layerNormEps: anyNumber,
   batchFirst: flag,
   normFirst: flag,
+  bias: flag,
 };
 
 /** Attention masks, as MultiheadAttention takes them. */
@@ -70,14 +73,14 @@ abstract class TransformerLayer extends Module {
     super();
     expectOptions(new.target.name, options, layerKinds);
     const { dimFeedforward = 2048, dropout = 0.1, batchFirst = false } = options;
-    const { activation = 'relu' } = options;
+    const { activation = 'relu', bias = true } = options;
     this.normFirst = options.normFirst ?? false;
     this.activation =
       typeof activation === 'function' ? activation : activation === 'gelu' ? exactGelu : relu;
-    this.selfAttn = new MultiheadAttention(dModel, heads, { dropout, batchFirst });
-    this.linear1 = new Linear(dModel, dimFeedforward);
+    this.selfAttn = new MultiheadAttention(dModel, heads, { dropout, batchFirst, bias });
+    this.linear1 = new Linear(dModel, dimFeedforward, { bias });
     this.dropout = new Dropout(dropout);
-    this.linear2 = new Linear(dimFeedforward, dModel);
+    this.linear2 = new Linear(dimFeedforward, dModel, { bias });
   }
 
   protected attendSelf(x: Tensor, masks: SelfMasks): Tensor {
@@ -107,9 +110,9 @@ export class TransformerEncoderLayer extends TransformerLayer {
 
   constructor(dModel: number, heads: number, options: TransformerLayerOptions = {}) {
     super(dModel, heads, options);
-    const eps = options.layerNormEps ?? 1e-5;
-    this.norm1 = new LayerNorm(dModel, { eps });
-    this.norm2 = new LayerNorm(dModel, { eps });
+    const { layerNormEps: eps = 1e-5, bias = true } = options;
+    this.norm1 = new LayerNorm(dModel, { eps, bias });
+    this.norm2 = new LayerNorm(dModel, { eps, bias });
     this.dropout1 = new Dropout(options.dropout ?? 0.1);
     this.dropout2 = new Dropout(options.dropout ?? 0.1);
   }
@@ -141,11 +144,11 @@ export class TransformerDecoderLayer extends TransformerLayer {
 
   constructor(dModel: number, heads: number, options: TransformerLayerOptions = {}) {
     super(dModel, heads, options);
-    const { dropout = 0.1, batchFirst = false, layerNormEps: eps = 1e-5 } = options;
-    this.multiheadAttn = new MultiheadAttention(dModel, heads, { dropout, batchFirst });
-    this.norm1 = new LayerNorm(dModel, { eps });
-    this.norm2 = new LayerNorm(dModel, { eps });
-    this.norm3 = new LayerNorm(dModel, { eps });
+    const { dropout = 0.1, batchFirst = false, layerNormEps: eps = 1e-5, bias = true } = options;
+    this.multiheadAttn = new MultiheadAttention(dModel, heads, { dropout, batchFirst, bias });
+    this.norm1 = new LayerNorm(dModel, { eps, bias });
+    this.norm2 = new LayerNorm(dModel, { eps, bias });
+    this.norm3 = new LayerNorm(dModel, { eps, bias });
     this.dropout1 = new Dropout(dropout);
     this.dropout2 = new Dropout(dropout);
     this.dropout3 = new Dropout(dropout);
@@ -256,7 +259,7 @@ export interface TransformerOptions extends TransformerLayerOptions {
   /** 512 by default. */
   readonly dModel?: number;
   /** 8 by default. */
-  readonly heads?: number;
+  readonly nhead?: number;
   /** 6 by default. */
   readonly numEncoderLayers?: number;
   /** 6 by default. */
@@ -266,7 +269,7 @@ export interface TransformerOptions extends TransformerLayerOptions {
 const transformerKinds: OptionKinds<TransformerOptions> = {
   ...layerKinds,
   dModel: count(1),
-  heads: count(1),
+  nhead: count(1),
   numEncoderLayers: count(0),
   numDecoderLayers: count(0),
 };
@@ -281,19 +284,20 @@ export class Transformer extends Module {
     expectOptions('Transformer', options, transformerKinds);
     const {
       dModel = 512,
-      heads = 8,
+      nhead = 8,
       numEncoderLayers = 6,
       numDecoderLayers = 6,
       ...layer
     } = options;
-    const norm = () => new LayerNorm(dModel, { eps: options.layerNormEps ?? 1e-5 });
+    const { layerNormEps: eps = 1e-5, bias = true } = options;
+    const norm = () => new LayerNorm(dModel, { eps, bias });
     this.encoder = new TransformerEncoder(
-      () => new TransformerEncoderLayer(dModel, heads, layer),
+      () => new TransformerEncoderLayer(dModel, nhead, layer),
       numEncoderLayers,
       norm(),
     );
     this.decoder = new TransformerDecoder(
-      () => new TransformerDecoderLayer(dModel, heads, layer),
+      () => new TransformerDecoderLayer(dModel, nhead, layer),
       numDecoderLayers,
       norm(),
     );

@@ -24,7 +24,7 @@ export interface AdagradOptions extends Partial<Rates> {
   /** Divides the rate by 1 + (step − 1)·lrDecay. */
   readonly lrDecay?: number;
   /** The initial value of the sums of squares; 0 by default. */
-  readonly initialAccumulator?: number;
+  readonly initialAccumulatorValue?: number;
   /** 1e-10 by default. */
   readonly eps?: number;
 }
@@ -32,7 +32,7 @@ export interface AdagradOptions extends Partial<Rates> {
 const adagradKinds: OptionKinds<AdagradOptions> = {
   ...rateKinds,
   lrDecay: anyNumber,
-  initialAccumulator: anyNumber,
+  initialAccumulatorValue: anyNumber,
   eps: anyNumber,
 };
 
@@ -47,7 +47,7 @@ export class Adagrad extends Optimizer<AdagradGroup, number> {
       lrDecay: options.lrDecay ?? 0,
       eps: options.eps ?? 1e-10,
     });
-    const start = nonNegative('initialAccumulator', options.initialAccumulator ?? 0);
+    const start = nonNegative('initialAccumulatorValue', options.initialAccumulatorValue ?? 0);
     this.sums = this.newState('sums', undefined, () => start);
   }
 

@@ -3,9 +3,9 @@
 import { add_, addcdiv_, copy_, mul_ } from '../ops/in-place/in-place.ts';
 import { abs, add, maximum, mul, sqrt } from '../ops/pointwise/pointwise.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
-import { anyNumber } from '../options/option-kinds.ts';
+import { anyNumber, flag } from '../options/option-kinds.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import { checkMoments, follow, type MomentGroup } from './adam.ts';
+import { type AdamGroup, checkMoments, follow, type MomentGroup } from './adam.ts';
 import { noteChanging } from './changing-rates.ts';
 import {
   nonNegative,
@@ -15,20 +15,24 @@ import {
   type Rates,
   type Update,
 } from './optimizer.ts';
-import { momentKinds, momentsOf } from './optimizer-options.ts';
+import { decayingMomentsOf, momentKinds, momentsOf } from './optimizer-options.ts';
 import type { OptimizerState } from './optimizer-state.ts';
 import { penalized } from './penalty.ts';
 
-export type AdamVariantOptions = Partial<Rates & Readonly<MomentGroup>>;
+export type AdamaxOptions = Partial<Rates & Readonly<MomentGroup>>;
 
-const nadamKinds: OptionKinds<NAdamOptions> = { ...momentKinds, momentumDecay: anyNumber };
+export type RAdamOptions = Partial<Rates & Readonly<AdamGroup>>;
+
+const radamKinds: OptionKinds<RAdamOptions> = { ...momentKinds, decoupledWeightDecay: flag };
+
+const nadamKinds: OptionKinds<NAdamOptions> = { ...radamKinds, momentumDecay: anyNumber };
 
 /** Adam that divides by a decaying maximum of the gradients instead of the root of squares. lr 0.002 by default. */
 export class Adamax extends Optimizer<MomentGroup, number> {
   readonly averages: readonly Tensor[];
   readonly largest: readonly Tensor[];
 
-  constructor(parameters: Parameters<MomentGroup>, options: AdamVariantOptions = {}) {
+  constructor(parameters: Parameters<MomentGroup>, options: AdamaxOptions = {}) {
     expectOptions('Adamax', options, momentKinds);
     super(parameters, momentsOf(options, 2e-3));
     this.averages = this.newState('averages');
@@ -55,7 +59,7 @@ export class Adamax extends Optimizer<MomentGroup, number> {
   }
 }
 
-interface NAdamGroup extends MomentGroup {
+interface NAdamGroup extends AdamGroup {
   momentumDecay: number;
   /** The product of the momenta of all steps so far. */
   product: number;
@@ -67,7 +71,7 @@ interface NesterovRates {
   readonly scale: number;
 }
 
-export interface NAdamOptions extends AdamVariantOptions {
+export interface NAdamOptions extends RAdamOptions {
   /** How fast the momentum approaches beta1; 0.004 by default. */
   readonly momentumDecay?: number;
 }
@@ -82,7 +86,7 @@ export class NAdam extends Optimizer<NAdamGroup, NesterovRates> {
   constructor(parameters: Parameters<NAdamGroup>, options: NAdamOptions = {}) {
     expectOptions('NAdam', options, nadamKinds);
     super(parameters, {
-      ...momentsOf(options, 2e-3),
+      ...decayingMomentsOf(options, 2e-3),
       momentumDecay: options.momentumDecay ?? 4e-3,
       product: 1,
     });
@@ -181,23 +185,23 @@ interface Rectified {
 }
 
 /** Rectified Adam (Liu et al.): waits until the variance of its rate can be estimated. lr 0.001 by default. */
-export class RAdam extends Optimizer<MomentGroup, Rectified> {
+export class RAdam extends Optimizer<AdamGroup, Rectified> {
   readonly averages: readonly Tensor[];
   readonly squares: readonly Tensor[];
 
-  constructor(parameters: Parameters<MomentGroup>, options: AdamVariantOptions = {}) {
-    expectOptions('RAdam', options, momentKinds);
-    super(parameters, momentsOf(options, 1e-3));
+  constructor(parameters: Parameters<AdamGroup>, options: RAdamOptions = {}) {
+    expectOptions('RAdam', options, radamKinds);
+    super(parameters, decayingMomentsOf(options, 1e-3));
     this.averages = this.newState('averages');
     this.squares = this.newState('squares');
   }
 
-  protected override check(group: ParameterGroup<MomentGroup>): void {
+  protected override check(group: ParameterGroup<AdamGroup>): void {
     super.check(group);
     checkMoments(group);
   }
 
-  protected override factors(group: ParameterGroup<MomentGroup>, count: number): Rectified {
+  protected override factors(group: ParameterGroup<AdamGroup>, count: number): Rectified {
     const [beta1, beta2] = group.betas;
     const rate = -group.lr / (1 - beta1 ** count);
     const correction = 1 - beta2 ** count;
@@ -209,7 +213,7 @@ export class RAdam extends Optimizer<MomentGroup, Rectified> {
   }
 
   protected override update(
-    { target, grad, group, index }: Update<MomentGroup>,
+    { target, grad, group, index }: Update<AdamGroup>,
     { rate, scale }: Rectified,
   ): void {
     const slope = penalized(grad, target, group);

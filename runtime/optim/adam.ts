@@ -14,8 +14,8 @@ import {
   type Rates,
   type Update,
 } from './optimizer.ts';
-import { momentKinds, momentsOf } from './optimizer-options.ts';
-import { penalized } from './penalty.ts';
+import { decayingMomentsOf, momentKinds } from './optimizer-options.ts';
+import { type Decay, penalized } from './penalty.ts';
 
 export interface MomentGroup {
   /** Decay rates of the moving averages of the gradient and its square. */
@@ -24,7 +24,10 @@ export interface MomentGroup {
   eps: number;
 }
 
-export interface AdamOptions extends Partial<Rates & Readonly<MomentGroup>> {
+/** A group whose weight decay is a penalty or decoupled. */
+export interface AdamGroup extends MomentGroup, Decay {}
+
+export interface AdamOptions extends Partial<Rates & Readonly<AdamGroup>> {
   /** Divides by the largest average of squares so far (Reddi, Kale and Kumar). */
   readonly amsgrad?: boolean;
   /**
@@ -34,11 +37,13 @@ export interface AdamOptions extends Partial<Rates & Readonly<MomentGroup>> {
   readonly stateBits?: 8 | 32;
 }
 
-const adamKinds: OptionKinds<AdamOptions> = {
+const adamWKinds: OptionKinds<Omit<AdamOptions, 'decoupledWeightDecay'>> = {
   ...momentKinds,
   amsgrad: flag,
   stateBits: stateBitsKind,
 };
+
+const adamKinds: OptionKinds<AdamOptions> = { ...adamWKinds, decoupledWeightDecay: flag };
 
 /** Bias correction for averages that start from zero. */
 export interface Correction {
@@ -69,7 +74,7 @@ export function follow(
 }
 
 /** Adam (Kingma and Ba), by PyTorch's formulas. Defaults: lr 0.001, betas [0.9, 0.999], eps 1e-8, no weight decay. */
-export class Adam extends Optimizer<MomentGroup, Correction> {
+export class Adam extends Optimizer<AdamGroup, Correction> {
   /** Moving averages of the gradient and its square, one pair per parameter; codes for 8-bit state. */
   readonly averages: readonly Tensor[];
   readonly squares: readonly Tensor[];
@@ -79,9 +84,9 @@ export class Adam extends Optimizer<MomentGroup, Correction> {
   private readonly squareCoding: StateCoding;
   private readonly largestCoding: StateCoding;
 
-  constructor(parameters: Parameters<MomentGroup>, options: AdamOptions = {}) {
+  constructor(parameters: Parameters<AdamGroup>, options: AdamOptions = {}) {
     expectOptions('Adam', options, adamKinds);
-    super(parameters, momentsOf(options, 1e-3));
+    super(parameters, decayingMomentsOf(options, 1e-3));
     const bits = options.stateBits ?? 32;
     const state = (name: string) => this.newState(name, bits === 8 ? codesOf : undefined);
     const coding = (name: string, code: QuantizationCode) =>
@@ -97,12 +102,12 @@ export class Adam extends Optimizer<MomentGroup, Correction> {
       : new StateCoding([], 'unsigned');
   }
 
-  protected override check(group: ParameterGroup<MomentGroup>): void {
+  protected override check(group: ParameterGroup<AdamGroup>): void {
     super.check(group);
     checkMoments(group);
   }
 
-  protected override factors(group: ParameterGroup<MomentGroup>, count: number): Correction {
+  protected override factors(group: ParameterGroup<AdamGroup>, count: number): Correction {
     const [beta1, beta2] = group.betas;
     return {
       rate: -group.lr / (1 - beta1 ** count),
@@ -110,9 +115,9 @@ export class Adam extends Optimizer<MomentGroup, Correction> {
     };
   }
 
-  protected override update(update: Update<MomentGroup>, { rate, scale }: Correction): void {
+  protected override update(update: Update<AdamGroup>, { rate, scale }: Correction): void {
     const { target, group, index } = update;
-    const slope = this.slope(update);
+    const slope = penalized(update.grad, target, group);
     const [averages, squares] = [this.averages[index]!, this.squares[index]!];
     const average = this.averageCoding.load(averages, index);
     const square = this.squareCoding.load(squares, index);
@@ -133,22 +138,16 @@ export class Adam extends Optimizer<MomentGroup, Correction> {
     this.largestCoding.store(own, index, largest);
     return largest;
   }
-
-  /** Returns the gradient including the weight decay penalty. */
-  protected slope({ target, grad, group }: Update<MomentGroup>): Tensor {
-    return penalized(grad, target, group);
-  }
 }
 
 /** Adam with decoupled weight decay (Loshchilov and Hutter), 0.01 by default: p ← (1 − lr·decay)·p before the step. */
 export class AdamW extends Adam {
-  constructor(parameters: Parameters<MomentGroup>, options: AdamOptions = {}) {
-    expectOptions('AdamW', options, adamKinds);
-    super(parameters, { ...options, weightDecay: options.weightDecay ?? 0.01 });
-  }
-
-  protected override slope({ target, grad, group }: Update<MomentGroup>): Tensor {
-    if (group.weightDecay > 0) mul_(target, 1 - group.lr * group.weightDecay);
-    return grad;
+  constructor(
+    parameters: Parameters<AdamGroup>,
+    options: Omit<AdamOptions, 'decoupledWeightDecay'> = {},
+  ) {
+    expectOptions('AdamW', options, adamWKinds);
+    const weightDecay = options.weightDecay ?? 0.01;
+    super(parameters, { ...options, weightDecay, decoupledWeightDecay: true });
   }
 }

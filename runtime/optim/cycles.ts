@@ -5,10 +5,12 @@ import { expectArguments, expectOptions, type OptionKinds } from '../options/exp
 import {
   anyNumber,
   arrayOf,
+  callback,
   count,
   either,
   flag,
   oneOf,
+  orNull,
   positive,
   probability,
 } from '../options/option-kinds.ts';
@@ -26,7 +28,10 @@ import {
 export interface OneCycleLROptions extends MomentumCycle {
   /** The peak rate, for all groups or one per group. */
   readonly maxLr: number | readonly number[];
-  readonly totalSteps: number;
+  /** The steps of the cycle, or `epochs` and `stepsPerEpoch`. */
+  readonly totalSteps?: number;
+  readonly epochs?: number;
+  readonly stepsPerEpoch?: number;
   /** Fraction of the steps in which the rate rises; 0.3 by default. */
   readonly pctStart?: number;
   readonly annealStrategy?: 'cos' | 'linear';
@@ -34,6 +39,8 @@ export interface OneCycleLROptions extends MomentumCycle {
   readonly divFactor?: number;
   /** The final rate is the initial rate / finalDivFactor; 1e4 by default. */
   readonly finalDivFactor?: number;
+  /** Whether the rate falls as long as it rose, back to the initial rate, and then to the final one. */
+  readonly threePhase?: boolean;
 }
 
 /** A rate for all groups, or one per group. */
@@ -49,43 +56,47 @@ const oneCycleKinds: OptionKinds<OneCycleLROptions> = {
   ...momentumKinds,
   maxLr: ratesKind,
   totalSteps: count(1),
+  epochs: count(1),
+  stepsPerEpoch: count(1),
   pctStart: probability,
   annealStrategy: oneOf('cos', 'linear'),
   divFactor: positive,
   finalDivFactor: positive,
+  threePhase: flag,
 };
 
 /** One cycle (Smith and Topin): up to the peak, then far below the initial rate. Momentum 0.95 → 0.85 → 0.95. */
 export class OneCycleLR extends LRScheduler {
-  protected readonly options: Required<OneCycleLROptions>;
+  protected readonly options: Required<Omit<OneCycleLROptions, 'epochs' | 'stepsPerEpoch'>>;
 
   constructor(optimizer: Optimizer, options: OneCycleLROptions) {
     expectOptions('OneCycleLR', options, oneCycleKinds);
     super(optimizer);
-    const { maxLr, totalSteps } = options;
+    const { maxLr, epochs = Number.NaN, stepsPerEpoch = Number.NaN, ...others } = options;
     expectArguments('OneCycleLR', { maxLr }, { maxLr: ratesKind });
-    positiveInteger('totalSteps', totalSteps);
     const defaults = {
+      totalSteps: positiveInteger('totalSteps', others.totalSteps ?? epochs * stepsPerEpoch),
       pctStart: 0.3,
       annealStrategy: 'cos',
       divFactor: 25,
       finalDivFactor: 1e4,
       baseMomentum: 0.85,
       maxMomentum: 0.95,
+      threePhase: false,
       cycleMomentum: cyclesMomentum('OneCycleLR', optimizer, options.cycleMomentum),
     };
-    this.options = withDefaults(defaults, options);
+    this.options = withDefaults(defaults, { maxLr, ...others });
     this.apply();
     optimizer.prepareState();
   }
 
   override step(): void {
     const { totalSteps } = this.options;
-    if (this.epoch + 1 >= totalSteps) {
+    if (this.epoch >= totalSteps) {
       throw new ArgumentError({
         what: 'OneCycleLR: the cycle is over',
         given: `step ${this.epoch + 1} of a cycle of ${totalSteps}`,
-        expected: `at most ${totalSteps - 1} calls of step()`,
+        expected: `at most ${totalSteps} calls of step()`,
         remedy: 'pass totalSteps as epochs times steps per epoch',
       });
     }
@@ -108,11 +119,25 @@ export class OneCycleLR extends LRScheduler {
   }
 
   protected between(epoch: number, start: number, top: number, end: number): number {
-    const { totalSteps, pctStart, annealStrategy } = this.options;
-    const peak = pctStart * totalSteps - 1;
+    const { totalSteps, pctStart, annealStrategy, threePhase } = this.options;
     const anneal = annealStrategy === 'cos' ? cosine : linear;
-    if (peak > 0 && epoch <= peak) return anneal(start, top, epoch / peak);
-    return anneal(top, end, (epoch - peak) / (totalSteps - 1 - peak));
+    const peak = pctStart * totalSteps - 1;
+    const rise = { until: peak, from: start, to: top };
+    const fall = threePhase
+      ? [
+          { until: 2 * peak, from: top, to: start },
+          { from: start, to: end },
+        ]
+      : [{ from: top, to: end }];
+    let since = 0;
+    for (const { until = totalSteps - 1, from, to } of [rise, ...fall]) {
+      const isOwn = until > since && epoch <= until;
+      if (isOwn || until === totalSteps - 1) {
+        return anneal(from, to, (epoch - since) / (until - since));
+      }
+      since = until;
+    }
+    return end;
   }
 }
 
@@ -130,6 +155,9 @@ export interface CyclicLROptions extends MomentumCycle {
   /** `triangular2` halves the amplitude each cycle, `exp_range` multiplies it by gammaᵉᵖᵒᶜʰ. */
   readonly mode?: 'triangular' | 'triangular2' | 'exp_range';
   readonly gamma?: number;
+  /** The factor of the amplitude, instead of the mode's, as a function of the cycle (from 1 on) or of the step. */
+  readonly scaleFn?: ((at: number) => number) | null;
+  readonly scaleMode?: 'cycle' | 'iterations';
 }
 
 const cyclicKinds: OptionKinds<CyclicLROptions> = {
@@ -140,6 +168,8 @@ const cyclicKinds: OptionKinds<CyclicLROptions> = {
   stepSizeDown: count(1),
   mode: oneOf('triangular', 'triangular2', 'exp_range'),
   gamma: anyNumber,
+  scaleFn: orNull(callback),
+  scaleMode: oneOf('cycle', 'iterations'),
 };
 
 /** Triangular cycles between two rates (Smith). Momentum moves between 0.8 and 0.9, opposite to the rate. */
@@ -157,6 +187,8 @@ export class CyclicLR extends LRScheduler {
       stepSizeDown: stepSizeUp,
       mode: 'triangular',
       gamma: 1,
+      scaleFn: null,
+      scaleMode: 'cycle',
       baseMomentum: 0.8,
       maxMomentum: 0.9,
       cycleMomentum: cyclesMomentum('CyclicLR', optimizer, options.cycleMomentum),
@@ -185,11 +217,12 @@ export class CyclicLR extends LRScheduler {
 
   /** Returns the position in the cycle, 0 at the base and 1 at the peak, scaled by the mode. */
   protected height(epoch: number): number {
-    const { stepSizeUp, stepSizeDown, mode, gamma } = this.options;
+    const { stepSizeUp, stepSizeDown, mode, gamma, scaleFn, scaleMode } = this.options;
     const length = stepSizeUp + stepSizeDown;
     const cycle = Math.floor(epoch / length);
     const since = epoch - cycle * length;
     const height = since <= stepSizeUp ? since / stepSizeUp : (length - since) / stepSizeDown;
+    if (scaleFn) return height * scaleFn(scaleMode === 'cycle' ? cycle + 1 : epoch);
     if (mode === 'triangular2') return height / 2 ** cycle;
     return mode === 'exp_range' ? height * gamma ** epoch : height;
   }

@@ -12,10 +12,11 @@ export type { Correction, MomentGroup } from './adam.ts';
 export { Adam, type AdamOptions, AdamW } from './adam.ts';
 export {
   Adamax,
-  type AdamVariantOptions,
+  type AdamaxOptions,
   NAdam,
   type NAdamOptions,
   RAdam,
+  type RAdamOptions,
 } from './adam-variants.ts';
 export { ChainedScheduler, SequentialLR } from './composed-schedules.ts';
 export { CyclicLR, type CyclicLROptions, OneCycleLR, type OneCycleLROptions } from './cycles.ts';

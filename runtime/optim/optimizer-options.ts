@@ -2,7 +2,7 @@
 
 import type { OptionKinds } from '../options/expect-options.ts';
 import { anyNumber, arrayOf, flag } from '../options/option-kinds.ts';
-import type { MomentGroup } from './adam.ts';
+import type { AdamGroup, MomentGroup } from './adam.ts';
 import type { Rates } from './optimizer.ts';
 
 // Ranges are checked per group, because groups may have their own rates and schedules assign them.
@@ -43,4 +43,12 @@ export function momentsOf(
     betas: options.betas ?? [0.9, 0.999],
     eps: options.eps ?? 1e-8,
   };
+}
+
+/** `momentsOf` for optimizers with a choice of weight decay, by default a penalty. */
+export function decayingMomentsOf(
+  options: Partial<Rates & Readonly<AdamGroup>>,
+  lr: number,
+): Rates & AdamGroup {
+  return { ...momentsOf(options, lr), decoupledWeightDecay: options.decoupledWeightDecay ?? false };
 }

@@ -1,7 +1,7 @@
 /** Learning rate schedules, by PyTorch's names and formulas. */
 
 import { ArgumentError } from '../errors/errors.ts';
-import { expectFunction } from '../options/expect-arguments.ts';
+import { argumentsOf } from '../options/arguments-of.ts';
 import { expectArguments, expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { anyNumber, arrayOf, callback, count, either } from '../options/option-kinds.ts';
 import type { Optimizer } from './optimizer.ts';
@@ -9,24 +9,38 @@ import { cosine, LRScheduler, positiveInteger } from './scheduler.ts';
 
 type Factor = (epoch: number) => number;
 
-const factorKinds = { factor: either(callback, arrayOf(callback)) };
+const lambdaKinds = { lrLambda: either(callback, arrayOf(callback)) };
+
+/** A function of the epoch for all groups, or one per group. */
+export interface LambdaOptions {
+  readonly lrLambda: Factor | readonly Factor[];
+}
+
+/** Returns one function per group. */
+function factorsOf(
+  owner: string,
+  optimizer: Optimizer,
+  given: LambdaOptions['lrLambda'] | LambdaOptions,
+): readonly Factor[] {
+  const { lrLambda } = argumentsOf(owner, lambdaKinds, given);
+  expectArguments(owner, { lrLambda }, lambdaKinds);
+  const factors = typeof lrLambda === 'function' ? optimizer.groups.map(() => lrLambda) : lrLambda;
+  if (factors.length === optimizer.groups.length) return factors;
+  throw new ArgumentError({
+    what: `${owner}: not one function per group`,
+    given: `${factors.length} functions for ${optimizer.groups.length} groups`,
+    expected: 'one function, or one per parameter group',
+    remedy: 'pass a single function for all groups',
+  });
+}
 
 /** Multiplies the initial rate by a function of the epoch, one for all groups or one per group. */
 export class LambdaLR extends LRScheduler {
   protected readonly factors: readonly Factor[];
 
-  constructor(optimizer: Optimizer, factor: Factor | readonly Factor[]) {
+  constructor(optimizer: Optimizer, factor: LambdaOptions['lrLambda'] | LambdaOptions) {
     super(optimizer);
-    expectArguments('LambdaLR', { factor }, factorKinds);
-    this.factors = typeof factor === 'function' ? optimizer.groups.map(() => factor) : factor;
-    if (this.factors.length !== optimizer.groups.length) {
-      throw new ArgumentError({
-        what: 'LambdaLR: not one function per group',
-        given: `${this.factors.length} functions for ${optimizer.groups.length} groups`,
-        expected: 'one function, or one per parameter group',
-        remedy: 'pass a single function for all groups',
-      });
-    }
+    this.factors = factorsOf('LambdaLR', optimizer, factor);
     this.apply();
   }
 
@@ -40,11 +54,16 @@ export class StepLR extends LRScheduler {
   readonly stepSize: number;
   readonly gamma: number;
 
-  constructor(optimizer: Optimizer, stepSize: number, gamma = 0.1) {
+  constructor(
+    optimizer: Optimizer,
+    stepSize: number | { readonly stepSize: number; readonly gamma?: number },
+    gamma = 0.1,
+  ) {
     super(optimizer);
-    expectArguments('StepLR', { gamma }, { gamma: anyNumber });
-    this.stepSize = positiveInteger('stepSize', stepSize);
-    this.gamma = gamma;
+    const kinds = { stepSize: count(1), gamma: anyNumber };
+    const own = argumentsOf('StepLR', kinds, stepSize, gamma);
+    this.stepSize = positiveInteger('stepSize', own.stepSize);
+    this.gamma = own.gamma ?? 0.1;
     this.apply();
   }
 
@@ -58,15 +77,23 @@ export class MultiStepLR extends LRScheduler {
   readonly milestones: readonly number[];
   readonly gamma: number;
 
-  constructor(optimizer: Optimizer, milestones: readonly number[], gamma = 0.1) {
+  constructor(
+    optimizer: Optimizer,
+    milestones:
+      | readonly number[]
+      | { readonly milestones: readonly number[]; readonly gamma?: number },
+    gamma = 0.1,
+  ) {
     super(optimizer);
+    const kinds = { milestones: arrayOf(anyNumber), gamma: anyNumber };
+    const own = argumentsOf('MultiStepLR', kinds, milestones, gamma);
     expectArguments(
       'MultiStepLR',
-      { milestones, gamma },
-      { milestones: arrayOf(anyNumber), gamma: anyNumber },
+      { milestones: own.milestones },
+      { milestones: kinds.milestones },
     );
-    this.milestones = milestones;
-    this.gamma = gamma;
+    this.milestones = own.milestones;
+    this.gamma = own.gamma ?? 0.1;
     this.apply();
   }
 
@@ -79,10 +106,12 @@ export class MultiStepLR extends LRScheduler {
 export class ExponentialLR extends LRScheduler {
   readonly gamma: number;
 
-  constructor(optimizer: Optimizer, gamma: number) {
+  constructor(optimizer: Optimizer, gamma: number | { readonly gamma: number }) {
     super(optimizer);
-    expectArguments('ExponentialLR', { gamma }, { gamma: anyNumber });
-    this.gamma = gamma;
+    const kinds = { gamma: anyNumber };
+    const own = argumentsOf('ExponentialLR', kinds, gamma);
+    expectArguments('ExponentialLR', own, kinds);
+    this.gamma = own.gamma;
     this.apply();
   }
 
@@ -131,11 +160,16 @@ export class ConstantLR extends LRScheduler {
   readonly factor: number;
   readonly totalIters: number;
 
-  constructor(optimizer: Optimizer, factor = 1 / 3, totalIters = 5) {
+  constructor(
+    optimizer: Optimizer,
+    factor: number | { readonly factor?: number; readonly totalIters?: number } = 1 / 3,
+    totalIters = 5,
+  ) {
     super(optimizer);
-    expectArguments('ConstantLR', { factor }, { factor: anyNumber });
-    this.factor = factor;
-    this.totalIters = positiveInteger('totalIters', totalIters);
+    const kinds = { factor: anyNumber, totalIters: count(1) };
+    const own = argumentsOf('ConstantLR', kinds, factor, totalIters);
+    this.factor = own.factor ?? 1 / 3;
+    this.totalIters = own.totalIters ?? 5;
     this.apply();
   }
 
@@ -149,11 +183,16 @@ export class PolynomialLR extends LRScheduler {
   readonly totalIters: number;
   readonly power: number;
 
-  constructor(optimizer: Optimizer, totalIters = 5, power = 1) {
+  constructor(
+    optimizer: Optimizer,
+    totalIters: number | { readonly totalIters?: number; readonly power?: number } = 5,
+    power = 1,
+  ) {
     super(optimizer);
-    expectArguments('PolynomialLR', { power }, { power: anyNumber });
-    this.totalIters = positiveInteger('totalIters', totalIters);
-    this.power = power;
+    const kinds = { totalIters: count(1), power: anyNumber };
+    const own = argumentsOf('PolynomialLR', kinds, totalIters, power);
+    this.totalIters = own.totalIters ?? 5;
+    this.power = own.power ?? 1;
     this.apply();
   }
 
@@ -164,22 +203,23 @@ export class PolynomialLR extends LRScheduler {
 
 /** Multiplies the rate by the factors of all epochs so far, starting with epoch 1. */
 export class MultiplicativeLR extends LRScheduler {
-  protected readonly factor: Factor;
-  /** Products up to each epoch requested so far. */
-  protected readonly products: number[] = [1];
+  protected readonly factors: readonly Factor[];
+  /** For each group, products up to each epoch requested so far. */
+  protected readonly products: readonly number[][];
 
-  constructor(optimizer: Optimizer, factor: Factor) {
+  constructor(optimizer: Optimizer, factor: LambdaOptions['lrLambda'] | LambdaOptions) {
     super(optimizer);
-    expectFunction('MultiplicativeLR', factor);
-    this.factor = factor;
+    this.factors = factorsOf('MultiplicativeLR', optimizer, factor);
+    this.products = this.factors.map(() => [1]);
     this.apply();
   }
 
-  override rate(base: number, epoch: number): number {
-    for (let at = this.products.length; at <= epoch; at++) {
-      this.products.push(this.products[at - 1]! * this.factor(at));
+  override rate(base: number, epoch: number, group: number): number {
+    const products = this.products[group]!;
+    for (let at = products.length; at <= epoch; at++) {
+      products.push(products[at - 1]! * this.factors[group]!(at));
     }
-    return base * this.products[epoch]!;
+    return base * products[epoch]!;
   }
 }
 
@@ -188,11 +228,16 @@ export class CosineAnnealingLR extends LRScheduler {
   readonly tMax: number;
   readonly etaMin: number;
 
-  constructor(optimizer: Optimizer, tMax: number, etaMin = 0) {
+  constructor(
+    optimizer: Optimizer,
+    tMax: number | { readonly tMax: number; readonly etaMin?: number },
+    etaMin = 0,
+  ) {
     super(optimizer);
-    expectArguments('CosineAnnealingLR', { etaMin }, { etaMin: anyNumber });
-    this.tMax = positiveInteger('tMax', tMax);
-    this.etaMin = etaMin;
+    const kinds = { tMax: count(1), etaMin: anyNumber };
+    const own = argumentsOf('CosineAnnealingLR', kinds, tMax, etaMin);
+    this.tMax = positiveInteger('tMax', own.tMax);
+    this.etaMin = own.etaMin ?? 0;
     this.apply();
   }
 
@@ -207,12 +252,18 @@ export class CosineAnnealingWarmRestarts extends LRScheduler {
   readonly tMult: number;
   readonly etaMin: number;
 
-  constructor(optimizer: Optimizer, t0: number, tMult = 1, etaMin = 0) {
+  constructor(
+    optimizer: Optimizer,
+    t0: number | { readonly t0: number; readonly tMult?: number; readonly etaMin?: number },
+    tMult = 1,
+    etaMin = 0,
+  ) {
     super(optimizer);
-    expectArguments('CosineAnnealingWarmRestarts', { etaMin }, { etaMin: anyNumber });
-    this.t0 = positiveInteger('t0', t0);
-    this.tMult = positiveInteger('tMult', tMult);
-    this.etaMin = etaMin;
+    const kinds = { t0: count(1), tMult: count(1), etaMin: anyNumber };
+    const own = argumentsOf('CosineAnnealingWarmRestarts', kinds, t0, tMult, etaMin);
+    this.t0 = positiveInteger('t0', own.t0);
+    this.tMult = own.tMult ?? 1;
+    this.etaMin = own.etaMin ?? 0;
     this.apply();
   }
 

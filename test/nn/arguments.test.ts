@@ -1,7 +1,17 @@
 /** Layers take PyTorch's arguments, by position and by name. */
 
 import { describe, expect, it } from 'vitest';
-import { ArgumentError, nn, ShapeError, sum, tidy, toStatic, zeros } from '../../src/index.ts';
+import {
+  ArgumentError,
+  nn,
+  rand,
+  ShapeError,
+  sum,
+  type Tensor,
+  tidy,
+  toStatic,
+  zeros,
+} from '../../src/index.ts';
 
 describe('constructors', () => {
   it('Linear and Bilinear take the bias by position too', () => {
@@ -42,6 +52,40 @@ describe('constructors', () => {
     expect(() => new nn.Conv2d(3, 8, kernel as never)).toThrow(ArgumentError);
     expect(() => new nn.Conv2d(3, 8, kernel as never)).toThrow('new nn.Conv2d(in, out, 3');
   });
+});
+
+it.each<[name: string, byPosition: () => nn.Layer, byName: () => nn.Layer]>([
+  ['Softmax', () => new nn.Softmax(1), () => new nn.Softmax({ dim: 1 })],
+  ['LogSoftmax', () => new nn.LogSoftmax(1), () => new nn.LogSoftmax({ dim: 1 })],
+  ['ELU', () => new nn.ELU(0.5), () => new nn.ELU({ alpha: 0.5 })],
+  ['CELU', () => new nn.CELU(0.5), () => new nn.CELU({ alpha: 0.5 })],
+  ['LeakyReLU', () => new nn.LeakyReLU(0.5), () => new nn.LeakyReLU({ negativeSlope: 0.5 })],
+  ['Hardtanh', () => new nn.Hardtanh(-1, 2), () => new nn.Hardtanh({ maxVal: 2 })],
+  ['Softplus', () => new nn.Softplus(1, 3), () => new nn.Softplus({ threshold: 3 })],
+  ['GELU', () => new nn.GELU('tanh'), () => new nn.GELU({ approximate: 'tanh' })],
+  ['PReLU', () => new nn.PReLU(1, 0.5), () => new nn.PReLU({ init: 0.5 })],
+  ['Hardshrink', () => new nn.Hardshrink(1), () => new nn.Hardshrink({ lambd: 1 })],
+  ['Softshrink', () => new nn.Softshrink(1), () => new nn.Softshrink({ lambd: 1 })],
+  ['GLU', () => new nn.GLU(1), () => new nn.GLU({ dim: 1 })],
+  ['RReLU', () => new nn.RReLU(0.1, 0.2), () => new nn.RReLU({ upper: 0.2, lower: 0.1 })],
+  ['Dropout', () => new nn.Dropout(0.3), () => new nn.Dropout({ p: 0.3 })],
+  ['Flatten', () => new nn.Flatten(0, 1), () => new nn.Flatten({ startDim: 0, endDim: 1 })],
+  [
+    'LocalResponseNorm',
+    () => new nn.LocalResponseNorm(2, 1e-4, 0.5),
+    () => new nn.LocalResponseNorm(2, { beta: 0.5 }),
+  ],
+])('%s takes its arguments by name', (_name, byPosition, byName) => {
+  const [expected, found] = [byPosition(), byName()];
+  const own = ({ forward: _, ...fields }: nn.Layer) => JSON.stringify(fields);
+  expect(own(found)).toBe(own(expected));
+  tidy(() => {
+    const x = rand([2, 4, 3]);
+    const make = toStatic((x: Tensor) => byName().eval().forward(x));
+    expect(make(x).toArraySync()).toEqual(expected.eval().forward(x).toArraySync());
+  });
+  found.dispose();
+  expected.dispose();
 });
 
 /** A layer of size 4, and an input of another size; the size that it takes stands in the error, too. */

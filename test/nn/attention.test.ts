@@ -134,7 +134,7 @@ describe('transformers', () => {
       using model = new nn.Transformer({
         ...sizes,
         dModel: 4,
-        heads: 2,
+        nhead: 2,
         numEncoderLayers: 1,
         numDecoderLayers: 2,
       });

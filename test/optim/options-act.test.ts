@@ -17,8 +17,8 @@ const optimizers: Readonly<Record<string, { make: Make; others: object; with?: o
   },
   Adam: {
     make: (parameters, options) => new optim.Adam(parameters, options),
-    others: { ...moments, amsgrad: true },
-    with: { betas: [0.9, 0.7] },
+    others: { ...moments, amsgrad: true, decoupledWeightDecay: true },
+    with: { betas: [0.9, 0.7], weightDecay: 0.1 },
   },
   AdamW: {
     make: (parameters, options) => new optim.AdamW(parameters, options),
@@ -31,12 +31,17 @@ const optimizers: Readonly<Record<string, { make: Make; others: object; with?: o
   },
   NAdam: {
     make: (parameters, options) => new optim.NAdam(parameters, options),
-    others: { ...moments, momentumDecay: 0.5 },
+    others: { ...moments, momentumDecay: 0.5, decoupledWeightDecay: true },
+    with: { weightDecay: 0.1 },
   },
-  RAdam: { make: (parameters, options) => new optim.RAdam(parameters, options), others: moments },
+  RAdam: {
+    make: (parameters, options) => new optim.RAdam(parameters, options),
+    others: { ...moments, decoupledWeightDecay: true },
+    with: { weightDecay: 0.1 },
+  },
   Adagrad: {
     make: (parameters, options) => new optim.Adagrad(parameters, options),
-    others: { ...rates, lrDecay: 0.5, initialAccumulator: 0.5, eps: 0.5 },
+    others: { ...rates, lrDecay: 0.5, initialAccumulatorValue: 0.5, eps: 0.5 },
   },
   Adadelta: {
     make: (parameters, options) => new optim.Adadelta(parameters, options),

@@ -34,7 +34,9 @@ describe('schedules', () => {
     expect([found[0], found[1], found[2], found[6], found[10]]).toEqual([
       0.1, 0.55, 1, 0.500005, 0.00001,
     ]);
-    expect(() => rates(cosine, 12)).toThrow('OneCycleLR: the cycle is over');
+    // After the last of the cycle's steps, too.
+    expect(rates(cosine, 12)).toHaveLength(12);
+    expect(() => rates(cosine, 13)).toThrow('OneCycleLR: the cycle is over');
   });
 
   it('MultiStepLR and LambdaLR', () => {
@@ -43,6 +45,87 @@ describe('schedules', () => {
     const warmUp = (optimizer: optim.Optimizer) =>
       new optim.LambdaLR(optimizer, (epoch) => Math.min(1, (epoch + 1) / 4));
     expect(rates(warmUp, 5)).toEqual([0.25, 0.5, 0.75, 1, 1]);
+  });
+
+  it('OneCycleLR takes epochs, and three phases; CyclicLR a factor of its own', () => {
+    const phases: optim.OneCycleLROptions = {
+      maxLr: 1,
+      epochs: 2,
+      stepsPerEpoch: 5,
+      pctStart: 0.4,
+      annealStrategy: 'linear',
+    };
+    const three = { ...phases, threePhase: true, divFactor: 4, finalDivFactor: 5 } as const;
+    // As PyTorch's OneCycleLR(optimizer, max_lr=1, …) with the same options.
+    expect(rates((optimizer) => new optim.OneCycleLR(optimizer, three), 10)).toEqual([
+      0.25, 0.5, 0.75, 1, 0.75, 0.5, 0.25, 0.183333, 0.116667, 0.05,
+    ]);
+    const cycles = { baseLr: 1, maxLr: 2, stepSizeUp: 2, scaleMode: 'cycle' } as const;
+    const scaled = { ...cycles, scaleFn: (cycle: number) => 1 / cycle };
+    expect(rates((optimizer) => new optim.CyclicLR(optimizer, scaled), 8)).toEqual([
+      1, 1.5, 2, 1.5, 1, 1.25, 1.5, 1.25,
+    ]);
+  });
+
+  it.each<
+    [string, (o: optim.Optimizer) => optim.LRScheduler, (o: optim.Optimizer) => optim.LRScheduler]
+  >([
+    [
+      'StepLR',
+      (o) => new optim.StepLR(o, 2, 0.5),
+      (o) => new optim.StepLR(o, { gamma: 0.5, stepSize: 2 }),
+    ],
+    [
+      'MultiStepLR',
+      (o) => new optim.MultiStepLR(o, [1, 3]),
+      (o) => new optim.MultiStepLR(o, { milestones: [1, 3] }),
+    ],
+    [
+      'ExponentialLR',
+      (o) => new optim.ExponentialLR(o, 0.5),
+      (o) => new optim.ExponentialLR(o, { gamma: 0.5 }),
+    ],
+    [
+      'ConstantLR',
+      (o) => new optim.ConstantLR(o, 0.5, 3),
+      (o) => new optim.ConstantLR(o, { factor: 0.5, totalIters: 3 }),
+    ],
+    [
+      'PolynomialLR',
+      (o) => new optim.PolynomialLR(o, 5, 2),
+      (o) => new optim.PolynomialLR(o, { power: 2 }),
+    ],
+    [
+      'CosineAnnealingLR',
+      (o) => new optim.CosineAnnealingLR(o, 3, 0.1),
+      (o) => new optim.CosineAnnealingLR(o, { tMax: 3, etaMin: 0.1 }),
+    ],
+    [
+      'CosineAnnealingWarmRestarts',
+      (o) => new optim.CosineAnnealingWarmRestarts(o, 1, 2),
+      (o) => new optim.CosineAnnealingWarmRestarts(o, { t0: 1, tMult: 2 }),
+    ],
+    [
+      'LambdaLR',
+      (o) => new optim.LambdaLR(o, (e) => e),
+      (o) => new optim.LambdaLR(o, { lrLambda: (e) => e }),
+    ],
+    [
+      'MultiplicativeLR',
+      (o) => new optim.MultiplicativeLR(o, [(e) => e]),
+      (o) => new optim.MultiplicativeLR(o, { lrLambda: (e) => e }),
+    ],
+  ])('%s takes its arguments by name', (_name, byPosition, byName) => {
+    expect(rates(byName, 6)).toEqual(rates(byPosition, 6));
+  });
+
+  it('names of arguments that a schedule has not are errors', () => {
+    const misspelt = { gama: 0.1 } as never;
+    const make = (optimizer: optim.Optimizer) => new optim.StepLR(optimizer, misspelt);
+    expect(() => rates(make, 2)).toThrow('StepLR: no such option');
+    expect(() => rates(make, 2)).toThrow("did you mean 'gamma'?");
+    const empty = (optimizer: optim.Optimizer) => new optim.ExponentialLR(optimizer, {} as never);
+    expect(() => rates(empty, 2)).toThrow('ExponentialLR: gamma has a wrong value');
   });
 
   it('groups keep the ratio of their rates, or have functions of their own', () => {

@@ -27,7 +27,7 @@ describe('formulas', () => {
       x -= ((0.2 / (1 + step * 0.5)) * slope) / (Math.sqrt(sum) + 1e-10);
       return x;
     });
-    const options = { lr: 0.2, lrDecay: 0.5, weightDecay: 0.1, initialAccumulator: 0.5 };
+    const options = { lr: 0.2, lrDecay: 0.5, weightDecay: 0.1, initialAccumulatorValue: 0.5 };
     expectClose(
       path((own) => new Adagrad([own], options), gradients),
       expected,

@@ -15,6 +15,7 @@ const wrong: readonly unknown[] = [{}, 'sideways', Number.NaN, Symbol('option'),
 /** Options that take any value of a type. */
 const taken: Readonly<Record<string, readonly string[]>> = {
   activation: ['function'],
+  scaleFn: ['function'],
   names: ['function', 'object'],
   ...Object.fromEntries(
     ['title', 'label', 'externalData', 'folder', 'include', 'exclude', 'root', 'probe'].map(

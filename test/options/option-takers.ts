@@ -67,6 +67,7 @@ const layer = {
   layerNormEps: 1e-5,
   batchFirst: true,
   normFirst: true,
+  bias: false,
 };
 
 const window = { stride: 2, padding: 0, dilation: 1, ceilMode: true };
@@ -134,21 +135,24 @@ export const takers: Readonly<Record<string, Taker>> = {
     (o) => new optim.SGD(weights(), o),
   ),
   'optim.Adam': taking<optim.AdamOptions>(
-    { ...moments, amsgrad: true, stateBits: 8 },
+    { ...moments, decoupledWeightDecay: true, amsgrad: true, stateBits: 8 },
     (o) => new optim.Adam(weights(), o),
   ),
-  'optim.AdamW': taking<optim.AdamOptions>(
+  'optim.AdamW': taking<Omit<optim.AdamOptions, 'decoupledWeightDecay'>>(
     { ...moments, amsgrad: true, stateBits: 8 },
     (o) => new optim.AdamW(weights(), o),
   ),
-  'optim.Adamax': taking<optim.AdamVariantOptions>(moments, (o) => new optim.Adamax(weights(), o)),
+  'optim.Adamax': taking<optim.AdamaxOptions>(moments, (o) => new optim.Adamax(weights(), o)),
   'optim.NAdam': taking<optim.NAdamOptions>(
-    { ...moments, momentumDecay: 4e-3 },
+    { ...moments, decoupledWeightDecay: true, momentumDecay: 4e-3 },
     (o) => new optim.NAdam(weights(), o),
   ),
-  'optim.RAdam': taking<optim.AdamVariantOptions>(moments, (o) => new optim.RAdam(weights(), o)),
+  'optim.RAdam': taking<optim.RAdamOptions>(
+    { ...moments, decoupledWeightDecay: true },
+    (o) => new optim.RAdam(weights(), o),
+  ),
   'optim.Adagrad': taking<optim.AdagradOptions>(
-    { ...rates, lrDecay: 0.1, initialAccumulator: 0.1, eps: 1e-10 },
+    { ...rates, lrDecay: 0.1, initialAccumulatorValue: 0.1, eps: 1e-10 },
     (o) => new optim.Adagrad(weights(), o),
   ),
   'optim.Adadelta': taking<optim.AdadeltaOptions>(
@@ -175,10 +179,13 @@ export const takers: Readonly<Record<string, Taker>> = {
     {
       maxLr: 0.1,
       totalSteps: 10,
+      epochs: 2,
+      stepsPerEpoch: 5,
       pctStart: 0.3,
       annealStrategy: 'linear',
       divFactor: 25,
       finalDivFactor: 1e4,
+      threePhase: true,
       cycleMomentum: true,
       baseMomentum: 0.8,
       maxMomentum: 0.9,
@@ -193,6 +200,8 @@ export const takers: Readonly<Record<string, Taker>> = {
       stepSizeDown: 3,
       mode: 'triangular2',
       gamma: 1,
+      scaleFn: () => 1,
+      scaleMode: 'iterations',
       cycleMomentum: true,
       baseMomentum: 0.8,
       maxMomentum: 0.9,
@@ -254,15 +263,15 @@ export const takers: Readonly<Record<string, Taker>> = {
   'nn.TransformerEncoderLayer': taking(layer, (o) => new nn.TransformerEncoderLayer(4, 2, o)),
   'nn.TransformerDecoderLayer': taking(layer, (o) => new nn.TransformerDecoderLayer(4, 2, o)),
   'nn.Transformer': taking(
-    { ...layer, dModel: 4, heads: 2, numEncoderLayers: 1, numDecoderLayers: 1 },
+    { ...layer, dModel: 4, nhead: 2, numEncoderLayers: 1, numDecoderLayers: 1 },
     (o) => new nn.Transformer(o),
   ),
   'nn.Embedding': taking(
-    { paddingIdx: 0, maxNorm: 1, normType: 2 },
+    { paddingIdx: 0, maxNorm: 1, normType: 2, scaleGradByFreq: true },
     (o) => new nn.Embedding(3, 2, o),
   ),
   'nn.Embedding.fromPretrained': taking(
-    { paddingIdx: 0, maxNorm: 1, normType: 2, freeze: true },
+    { paddingIdx: 0, maxNorm: 1, normType: 2, scaleGradByFreq: true, freeze: true },
     (o) => nn.Embedding.fromPretrained(ones([3, 2]), o),
   ),
   'nn.MaxPool1d': taking(window, (o) => new nn.MaxPool1d(2, o)),
@@ -270,7 +279,7 @@ export const takers: Readonly<Record<string, Taker>> = {
   'nn.AvgPool1d': taking(average, (o) => new nn.AvgPool1d(2, o)),
   'nn.AvgPool2d': taking(average, (o) => new nn.AvgPool2d(2, o)),
   'nn.AvgPool3d': taking(average, (o) => new nn.AvgPool3d(2, o)),
-  'nn.LPPool1d': taking({ stride: 2 }, (o) => new nn.LPPool1d(2, 2, o)),
+  'nn.LPPool1d': taking({ stride: 2, ceilMode: true }, (o) => new nn.LPPool1d(2, 2, o)),
   'nn.Upsample': taking(
     {
       size: [4, 4],

@@ -162,7 +162,7 @@ const transformer =
         ? new nn.TransformerDecoderLayer(width, heads, options)
         : new nn.Transformer({
             dModel: width,
-            heads,
+            nhead: heads,
             numEncoderLayers: 1,
             numDecoderLayers: 1,
             ...options,

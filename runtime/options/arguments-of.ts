@@ -1,0 +1,27 @@
+/** PyTorch's arguments by position or by name: `new nn.Softplus(2, 1)`, `new nn.Softplus({ threshold: 1 })`. */
+
+import { canBeOptions, expectOptions, type OptionKinds } from './expect-options.ts';
+
+/** The object with all arguments by name, which may stand in the place of the first one. */
+type ByName<First> = Exclude<
+  Extract<First, object>,
+  readonly unknown[] | ((...args: never[]) => unknown)
+>;
+
+/**
+ * Returns the arguments by name; those left out are undefined. `kinds` are in the order of the positions. Throws
+ * ArgumentError for other names, and for values that their kinds don't accept.
+ */
+export function argumentsOf<First>(
+  owner: string,
+  kinds: OptionKinds<ByName<First>>,
+  first: First,
+  ...others: readonly unknown[]
+): ByName<First> {
+  const given = [first, ...others];
+  const byName = canBeOptions(first)
+    ? first
+    : Object.fromEntries(Object.keys(kinds).map((name, i) => [name, given[i]]));
+  expectOptions(owner, byName as ByName<First>, kinds);
+  return byName as ByName<First>;
+}
