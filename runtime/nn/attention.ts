@@ -4,7 +4,7 @@ import { expand } from '../ops/core/broadcast.ts';
 import { fill_ } from '../ops/in-place/in-place.ts';
 import { zeros } from '../ops/movement/create.ts';
 import { cat } from '../ops/movement/joining.ts';
-import { narrow, reshape, transpose, unsqueeze } from '../ops/movement/movement.ts';
+import { narrow, reshape, squeeze, transpose, unsqueeze } from '../ops/movement/movement.ts';
 import { zerosLike } from '../ops/movement/ranges.ts';
 import { softmax } from '../ops/normalization/softmax.ts';
 import { add, maskedFill, mul } from '../ops/pointwise/pointwise.ts';
@@ -13,6 +13,7 @@ import { dropout } from '../ops/random/dropout.ts';
 import { mean } from '../ops/reduce/reduce.ts';
 import { expectSizes } from '../options/expect-arguments.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
+import { isTensor } from '../options/is-tensor.ts';
 import { count, flag, probability } from '../options/option-kinds.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
@@ -125,6 +126,7 @@ export class MultiheadAttention extends Module {
       'attnMask',
       'averageAttnWeights',
     ]);
+    if (isTensor(query) && query.rank === 2) return this.forwardAlone(query, key, value, call);
     return tidy(() => {
       const batched = (x: Tensor) => (this.batchFirst ? x : transpose(x, 0, 1));
       const [q, k, v] = this.project(query, key, value);
@@ -140,6 +142,25 @@ export class MultiheadAttention extends Module {
       const output = batched(this.outProj.forward(joined));
       if (!(call.needWeights ?? true)) return [output, null];
       return [output, (call.averageAttnWeights ?? true) ? mean(kept, 1) : kept];
+    });
+  }
+
+  /** Attention without a batch: [queries, features], [keys, …], as a batch of one. */
+  protected forwardAlone(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    call: AttentionCall,
+  ): [output: Tensor, weights: Tensor | null] {
+    return tidy(() => {
+      const batch = this.batchFirst ? 0 : 1;
+      const q = unsqueeze(query, batch);
+      const k = key === query ? q : unsqueeze(key, batch);
+      const v = value === key ? k : unsqueeze(value, batch);
+      const padding = call.keyPaddingMask;
+      const keyPaddingMask = padding ? unsqueeze(padding, 0) : null;
+      const [output, weights] = this.forward(q, k, v, { ...call, keyPaddingMask });
+      return [squeeze(output, batch), weights && squeeze(weights, 0)];
     });
   }
 

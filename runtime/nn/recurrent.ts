@@ -1,7 +1,7 @@
 import { formatSpec } from '../device/tensor-meta.ts';
 import { ShapeError } from '../errors/errors.ts';
 import { cat, stack } from '../ops/movement/joining.ts';
-import { select, transpose, unsqueeze } from '../ops/movement/movement.ts';
+import { reshape, select, squeeze, transpose, unsqueeze } from '../ops/movement/movement.ts';
 import { gt, where } from '../ops/pointwise/pointwise.ts';
 import { dropout } from '../ops/random/dropout.ts';
 import { noTensor } from '../ops/record/expect-tensors.ts';
@@ -84,10 +84,12 @@ abstract class Recurrent<Cell extends RecurrentCell> extends Module {
   protected abstract newCell(input: number, hidden: number, options: RecurrentOptions): Cell;
 
   /**
-   * `states` are the initial state tensors [layers · directions, batch, hidden]; null for zeros. `lengths` int32
-   * [batch]: steps beyond a sequence's length keep its state and output zeros.
+   * `states` are the initial state tensors [layers · directions, batch, hidden]; null for zeros. A sequence
+   * [steps, features] has states without a batch. `lengths` int32 [batch]: steps beyond a sequence's length keep its state and output zeros.
    */
   protected run(input: Tensor, states: readonly Tensor[] | null, lengths: Tensor | null): Run {
+    if (isTensor(input) && input.rank === 2 && input.shape[1] === this.cells[0]!.inputSize)
+      return this.runAlone(input, states, lengths);
     this.check(input);
     if (states !== null) expectState(this.constructor.name, states, this.cells[0]!.stateSize);
     const directions = this.bidirectional ? 2 : 1;
@@ -111,6 +113,17 @@ abstract class Recurrent<Cell extends RecurrentCell> extends Module {
     return {
       outputs: this.batchFirst ? transpose(sequence, 0, 1) : sequence,
       states: last[0]!.map((_, kind) => stack(last.map((state) => state[kind]!))),
+    };
+  }
+
+  /** One sequence [steps, features], as a batch of one. */
+  protected runAlone(input: Tensor, states: readonly Tensor[] | null, lengths: Tensor | null): Run {
+    const batch = this.batchFirst ? 0 : 1;
+    const first = states?.map((state) => unsqueeze(state, 1)) ?? null;
+    const found = this.run(unsqueeze(input, batch), first, lengths && reshape(lengths, [1]));
+    return {
+      outputs: squeeze(found.outputs, batch),
+      states: found.states.map((state) => squeeze(state, 1)),
     };
   }
 
@@ -144,7 +157,7 @@ abstract class Recurrent<Cell extends RecurrentCell> extends Module {
     throw new ShapeError({
       what: `${this.constructor.name}: not a batch of sequences`,
       given: formatSpec(input),
-      expected: `${this.batchFirst ? '[batch, steps' : '[steps, batch'}, ${inputSize}], not empty`,
+      expected: `${this.batchFirst ? '[batch, steps' : '[steps, batch'}, ${inputSize}] or [steps, ${inputSize}], not empty`,
       remedy: 'add the missing dimension with unsqueeze, or set batchFirst',
     });
   }

@@ -92,7 +92,7 @@ describe('recurrent modules', () => {
   it('refuse what is no batch of sequences', () => {
     tidy(() => {
       using gru = new GRU(3, 4);
-      expect(() => gru.forward(zeros([2, 3]))).toThrow('GRU: not a batch of sequences');
+      expect(() => gru.forward(zeros([2, 4]))).toThrow('GRU: not a batch of sequences');
       expect(() => gru.forward(zeros([2, 2, 4]))).toThrow('expected: [steps, batch, 3]');
     });
   });
