@@ -4,6 +4,7 @@
  * would include other processes.
  */
 
+import '../src/1-capture/inspector.ts';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -82,7 +82,7 @@ const entries = [
   'src/onnxruntime/index',
   'src/onnxruntime/web',
   'src/tensorboard/index',
-  'src/index',
+  'src/page',
   'src/node/index',
   'src/1-capture/marked/probe',
   'src/plugin/index',
@@ -200,8 +200,8 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
   own('simulating', loaded(predictor));
   own('ops-operators', new Set([...methods].filter((id) => !/tensor-methods|setup/.test(id))));
   const chunksOfOps = new Set(owner.values());
-  const [runtime, whole] = [loaded('runtime/index'), loaded('src/index')];
-  const index = join(compiled, 'src/index.js');
+  const [runtime, whole] = [loaded('runtime/index'), loaded('src/page')];
+  const index = join(compiled, 'src/page.js');
   const beside = new Set(
     entries.filter((name) => !loaded(name).has(index)).flatMap((name) => [...loaded(name)]),
   );

@@ -15,7 +15,7 @@ const entries = [
   'src/onnxruntime/index',
   'src/onnxruntime/web',
   'src/tensorboard/index',
-  'src/index',
+  'src/page',
   'src/1-capture/marked/probe',
   'src/plugin/index',
   'src/plugin/node-loader',

@@ -1,8 +1,6 @@
 import { publishedScheme } from '../../runtime/errors/own-code.ts';
-import { boundTarget, captureLive } from './live/capture-live.ts';
-import { captureGiven, capturePrinted, isNativeText } from './live/capture-printed.ts';
-import { currentSession, withCaptureSession } from './live/capture-session.ts';
-import type { DebuggerSession } from './live/debugger-session.ts';
+import { captureGiven, capturePrinted } from './live/capture-printed.ts';
+import { captureInSession } from './live/capture-session.ts';
 import { captureMarked } from './marked/capture-marked.ts';
 import { readMarker } from './marked/read-marker.ts';
 import { builtinModule } from './script/builtin-module.ts';
@@ -51,7 +49,7 @@ export function captureFunction(
   const known = captures.get(fn);
   if (known) return known;
   const marked = readMarker(fn);
-  const captured = marked ? captureMarked(fn, marked) : withCaptureSession(() => captureNew(fn));
+  const captured = marked ? captureMarked(fn, marked) : captureNew(fn);
   captures.set(fn, captured);
   return captured;
 }
@@ -84,27 +82,5 @@ function captureWith(
     : capturePrinted(fn, scope);
 }
 
-function captureNew(fn: AnyFunction): CapturedFunction | CaptureRefusal {
-  const session = currentSession();
-  if (!session) return capturePrinted(fn, undefined);
-  try {
-    const native = isNativeText(Function.prototype.toString.call(fn));
-    return native ? captureBound(session, fn) : captureLive(session, fn);
-  } finally {
-    session.release();
-  }
-}
-
-function captureBound(
-  session: DebuggerSession,
-  fn: AnyFunction,
-): CapturedFunction | CaptureRefusal {
-  const bound = boundTarget(session, fn);
-  if (!bound) return refuse('native', `${fn.name || 'The function'} is native code.`);
-  const captured = captureFunction(bound.target);
-  if (isRefusal(captured)) return captured;
-  // f.bind(a, 1).bind(b, 2): the innermost `this` is kept, and arguments are listed from the inside out.
-  const thisValue = captured.bound ? captured.bound.thisValue : bound.thisValue;
-  const args = [...(captured.bound?.args ?? []), ...bound.args];
-  return { ...captured, bound: { thisValue, args } };
-}
+const captureNew = (fn: AnyFunction): CapturedFunction | CaptureRefusal =>
+  captureInSession(fn) ?? capturePrinted(fn, undefined);

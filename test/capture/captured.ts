@@ -1,3 +1,4 @@
+import '../../src/1-capture/inspector.ts';
 import {
   type CapturedFunction,
   type CaptureRefusal,

@@ -7,7 +7,7 @@ import { build } from 'vite';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
 const fixture = (name: string) => fileURLToPath(new URL(`./fixtures/${name}`, import.meta.url));
-const entry = fileURLToPath(new URL('../../src/1-capture/capture.ts', import.meta.url));
+const entry = fixture('with-inspector.ts');
 const folder = mkdtempSync(join(tmpdir(), 'tostatic-capture-'));
 const bundle = join(folder, 'capture.mjs');
 

@@ -203,7 +203,7 @@ describe('routes', () => {
   test('what never changes is read where text may not be evaluated', () => {
     const api = join(folder, 'capture.mjs');
     if (!existsSync(api)) {
-      const entry = join(import.meta.dirname, '../../src/1-capture/scope-of.ts');
+      const entry = join(import.meta.dirname, 'fixtures/with-inspector.ts');
       buildSync({
         entryPoints: [entry],
         bundle: true,

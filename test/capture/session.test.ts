@@ -1,3 +1,4 @@
+import '../../src/1-capture/inspector.ts';
 import { execFileSync } from 'node:child_process';
 import { Session } from 'node:inspector';
 import { beforeEach, expect, test, vi } from 'vitest';
@@ -101,7 +102,7 @@ test('session/a turn that never ends, and captures nothing more, ends it', async
 
 test('session/an open session keeps no process alive', () => {
   const code = `
-    import { captureFunction } from ${JSON.stringify(new URL('../../src/1-capture/capture.ts', import.meta.url).href)};
+    import { captureFunction } from ${JSON.stringify(new URL('./fixtures/with-inspector.ts', import.meta.url).href)};
     const outer = 1;
     captureFunction(() => outer);
     const start = performance.now();

@@ -1,3 +1,4 @@
+import '../../src/1-capture/inspector.ts';
 import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, expect } from 'vitest';
 import type { GpuDevice } from '../../runtime/device/gpu/gpu-device.ts';

@@ -6,7 +6,7 @@ import { installed } from './installed.ts';
 const entries = [
   'runtime/index.d.ts',
   'runtime/data/mnist.d.ts',
-  'src/index.d.ts',
+  'src/page.d.ts',
   'src/plugin/index.d.ts',
 ];
 

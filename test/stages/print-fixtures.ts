@@ -4,6 +4,7 @@
  */
 
 import { join } from 'node:path';
+import '../../src/1-capture/inspector.ts';
 import { Captured } from '../../src/dispatch/captured-function.ts';
 import { explain } from '../../src/explain/explain.ts';
 import { printStages } from '../../src/explain/print-stages.ts';

@@ -3,10 +3,10 @@ import { analyzeScript } from '../script/analyze-script.ts';
 import type { FunctionFacts } from '../script/binding.ts';
 import type { AnyFunction, CapturedFunction } from '../script/captured-function.ts';
 import { givenScope } from '../script/given-scope.ts';
+import { parseScript } from '../script/parse-script.ts';
 import { type CaptureRefusal, refuse } from '../script/refusal.ts';
 import { makeScriptText } from '../script/script-text.ts';
 import { standardGlobals } from '../script/standard-globals.ts';
-import { parseScript } from './script.ts';
 
 /**
  * The route without the inspector: source from `toString`, outer variables from the `scope` option. Without the

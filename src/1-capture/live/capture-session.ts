@@ -1,4 +1,20 @@
-import { DebuggerSession } from './debugger-session.ts';
+import type { AnyFunction, CapturedFunction } from '../script/captured-function.ts';
+import type { CaptureRefusal } from '../script/refusal.ts';
+import type { DebuggerSession } from './debugger-session.ts';
+
+/** What captures need of an engine's inspector. */
+export interface Inspector {
+  /** Returns undefined if there is no inspector. */
+  open(): DebuggerSession | undefined;
+  capture(session: DebuggerSession, fn: AnyFunction): CapturedFunction | CaptureRefusal;
+}
+
+let inspector: Inspector | undefined;
+
+/** Called where there may be an inspector; pages leave its code out (`../inspector.ts`). */
+export const provideInspector = (provided: Inspector): void => {
+  inspector = provided;
+};
 
 /**
  * How long an idle session stays open, as a multiple of the time that enabling its debugger took. Enabling it
@@ -78,6 +94,21 @@ export function endLongCaptureSession(): void {
 export function currentSession(): DebuggerSession | undefined {
   if (depth === 0) throw new Error('invariant: currentSession outside withCaptureSession');
   if (current) current.wake();
-  else current = DebuggerSession.open();
+  else current = inspector?.open();
   return current;
+}
+
+/** Captures a function through the inspector; returns undefined if there is none. */
+export function captureInSession(fn: AnyFunction): CapturedFunction | CaptureRefusal | undefined {
+  if (!inspector) return undefined;
+  const { capture } = inspector;
+  return withCaptureSession(() => {
+    const session = currentSession();
+    if (!session) return undefined;
+    try {
+      return capture(session, fn);
+    } finally {
+      session.release();
+    }
+  });
 }

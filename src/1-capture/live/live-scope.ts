@@ -3,7 +3,7 @@ import { type Binding, type FunctionFacts, isNeverReassigned } from '../script/b
 import { frozenGlobals } from '../script/standard-globals.ts';
 import { noteAssigned } from './capture-snapshot.ts';
 import type { Evaluate } from './entry-probe.ts';
-import { isOwnFunction, placesOf, scopeReads } from './scope-reads.ts';
+import { guardUninitialized, isOwnFunction, placesOf, scopeReads } from './scope-reads.ts';
 import type { Script } from './script.ts';
 
 type Reader = () => unknown;
@@ -81,26 +81,6 @@ export function liveScope(
   const exposed = (binding: Binding): boolean =>
     hidden.has(binding.name) || isExposed(binding, script);
   return { ...scope, place: placesOf(scope, facts, exposed) };
-}
-
-/** Inside the debugger, an uninitialized variable looks like a missing one, unlike in the user's code. */
-export function guardUninitialized(
-  name: string,
-  read: Reader,
-  binding: Binding | undefined,
-): Reader {
-  if (binding === undefined || ['var', 'parameter', 'function'].includes(binding.kind)) return read;
-  let initialized = false;
-  return () => {
-    if (initialized) return read();
-    try {
-      const value = read();
-      initialized = true;
-      return value;
-    } catch {
-      throw new ReferenceError(`Cannot access '${name}' before initialization`);
-    }
-  };
 }
 
 /**

@@ -27,6 +27,26 @@ export function scopeReads(reader: Scope['reader'], { free }: FunctionFacts): Sc
   };
 }
 
+/** Inside the debugger, an uninitialized variable looks like a missing one, unlike in the user's code. */
+export function guardUninitialized(
+  name: string,
+  read: () => unknown,
+  binding: Binding | undefined,
+): () => unknown {
+  if (binding === undefined || ['var', 'parameter', 'function'].includes(binding.kind)) return read;
+  let initialized = false;
+  return () => {
+    if (initialized) return read();
+    try {
+      const value = read();
+      initialized = true;
+      return value;
+    } catch {
+      throw new ReferenceError(`Cannot access '${name}' before initialization`);
+    }
+  };
+}
+
 /** Returns whether the binding imports a function of this package. (Other modules may assign what they export.) */
 export const isOwnFunction = (binding: Binding, script: Script, reader: Scope['reader']): boolean =>
   isOwnImport(binding, script) && typeof reader(binding.name)() === 'function';

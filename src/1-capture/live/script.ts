@@ -1,4 +1,4 @@
-import type { Options, Program } from 'acorn';
+import type { Program } from 'acorn';
 import {
   ownPartAt,
   ownPartOfFile,
@@ -11,7 +11,8 @@ import { privateElements } from '../script/analyze-class.ts';
 import { analyzeScript, type ScriptFacts } from '../script/analyze-script.ts';
 import type { Binding, FunctionFacts } from '../script/binding.ts';
 import type { ClassNode, FunctionNode } from '../script/captured-function.ts';
-import { type CaptureRefusal, refuse } from '../script/refusal.ts';
+import { parseScript } from '../script/parse-script.ts';
+import type { CaptureRefusal } from '../script/refusal.ts';
 import { makeScriptText, type ScriptText } from '../script/script-text.ts';
 import type { DebuggerSession, Location, RemoteProperty, ScriptInfo } from './debugger-session.ts';
 
@@ -97,30 +98,6 @@ export function sourceOf({ text, url }: Script, { node }: FunctionFacts): Source
     position: (offset) => text.position(offset),
     line: (file, at) => text.line(file, at),
   };
-}
-
-/** Parser options for a whole script. */
-export const scriptSyntax = (sourceType: 'module' | 'script'): Options => ({
-  sourceType,
-  ecmaVersion: 'latest',
-  allowHashBang: true,
-  // CommonJS bodies contain `return`, and evaluated text may be inside a method or class.
-  allowReturnOutsideFunction: true,
-  allowSuperOutsideMethod: true,
-  checkPrivateFields: false,
-});
-
-export function parseScript(text: string, isModule: boolean): Program | CaptureRefusal {
-  const kinds = isModule ? (['module', 'script'] as const) : (['script', 'module'] as const);
-  let message = '';
-  for (const sourceType of kinds) {
-    try {
-      return parse(text, scriptSyntax(sourceType));
-    } catch (error) {
-      message ||= error instanceof Error ? error.message : String(error);
-    }
-  }
-  return refuse('unparsable', `The parser says: ${message}`);
 }
 
 /**

@@ -1,9 +1,10 @@
 import { publishedScheme } from '../../../runtime/errors/own-code.ts';
 import { type LazyProgram, parseLazily } from '../../vm/syntax/parse-lazily.ts';
-import { parseScript, type Script, scriptSyntax } from '../live/script.ts';
+import type { Script } from '../live/script.ts';
 import { analyzeScript, type ScriptFacts } from '../script/analyze-script.ts';
 import type { FunctionFacts } from '../script/binding.ts';
 import { functionNames } from '../script/function-names.ts';
+import { parseScript, scriptSyntax } from '../script/parse-script.ts';
 import { isRefusal } from '../script/refusal.ts';
 import { makeScriptText, type ScriptText } from '../script/script-text.ts';
 import type { EmbeddedSource, ModuleText } from './probe.ts';

@@ -1,6 +1,5 @@
 import type { Scope } from '../../vm/bytecode/frame.ts';
-import { guardUninitialized } from '../live/live-scope.ts';
-import { isOwnFunction, placesOf, scopeReads } from '../live/scope-reads.ts';
+import { guardUninitialized, isOwnFunction, placesOf, scopeReads } from '../live/scope-reads.ts';
 import { isNeverReassigned } from '../script/binding.ts';
 import { frozenGlobals } from '../script/standard-globals.ts';
 import type { ScopeTable } from './probe.ts';

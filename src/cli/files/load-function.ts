@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { plural } from '../../../runtime/errors/plural.ts';
 import '../../../runtime/index.ts';
+import '../../1-capture/inspector.ts';
 import { ArgumentError, DataError, type ErrorFacts } from '../../../runtime/errors/errors.ts';
 import type { UserPosition } from '../../../runtime/errors/position.ts';
 import { Module } from '../../../runtime/nn/module/module.ts';
