@@ -9,7 +9,7 @@ import {
   gradOp,
   standardizeOp,
   weightGradOp,
-} from '../normalization/standardize.ts';
+} from '../normalization/standardize-ops.ts';
 
 export const standardizationOps = [
   addStandardizeWeightGradOp,

@@ -8,7 +8,7 @@ type Call<V extends TargetValue> = Pick<OpCall<V, unknown>, 'inputs' | 'outputs'
   readonly to: Target<V>;
 };
 
-/** How the engine computes on groups; see `runtime/ops/normalization/standardize.ts`. */
+/** How the engine computes on groups; see `runtime/ops/normalization/grouping.ts`. */
 export interface GroupArithmetic<V extends TargetValue> {
   readonly view: V['shape'];
   readonly weightShape: V['shape'];

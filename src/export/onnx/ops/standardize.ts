@@ -10,7 +10,7 @@ import {
   sizesAttr,
 } from '../emit/op-mapping.ts';
 
-/** How a tensor is divided into groups; see `runtime/ops/normalization/standardize.ts`. */
+/** How a tensor is divided into groups; see `runtime/ops/normalization/grouping.ts`. */
 interface Groups {
   readonly view: Dims;
   readonly over: readonly number[];

@@ -95,7 +95,7 @@ const crossEntropyGrad: OpMapping = ({ to, inputs }) => {
   return to.binary('subtract', labelled, to.select(counts, part, zero));
 };
 
-/** How a tensor is divided into groups; see `runtime/ops/normalization/standardize.ts`. */
+/** How a tensor is divided into groups; see `runtime/ops/normalization/grouping.ts`. */
 interface Groups {
   readonly view: readonly number[];
   readonly over: readonly number[];
