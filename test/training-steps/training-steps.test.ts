@@ -7,7 +7,6 @@
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { withCaptureSession } from '../../src/1-capture/capture.ts';
-import { shareOfDay } from '../share-of-day.ts';
 import { checkCase, share, type Tally } from './check-case.ts';
 import { subjects } from './modules.ts';
 import { optimizers } from './optimizers.ts';
@@ -39,7 +38,7 @@ describe.runIf(TRAINING_CASE === undefined)('training-steps', () => {
   const tally: Tally = new Map();
   let cases = 0;
 
-  it.each(shareOfDay(Object.keys(subjects).map((module, i) => [module, i] as const)))(
+  it.each(Object.keys(subjects).map((module, i) => [module, i] as const))(
     '%s: as eagerly, to the bit',
     { timeout: 3_600_000 },
     (module, index) => {
