@@ -1,5 +1,7 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import type { Plan } from '../../runtime/program/plan.ts';
 import type { ProgramOp } from '../../runtime/program/program.ts';
+import { SimulatedRun } from '../../runtime/run-program/simulate/simulated-run.ts';
 import { predictRun } from '../../src/7-plan/control/predict-run.ts';
 import { UniformPath } from '../../src/7-plan/control/uniform-path.ts';
 import { type SimulatePath, worstPath } from '../../src/7-plan/control/worst-path.ts';
@@ -76,6 +78,28 @@ describe('the path that needs most', () => {
     expect(runs).toEqual([21, 9]);
   });
 
+  it('of a function is found in steps that grow as the branches do', () => {
+    const steps = [5, 10, 20].map((count) => {
+      const f = (x: Tensor) => {
+        let [before, now] = [x, x];
+        for (let i = 0; i < count; i++) {
+          // On one path it is another name of memory that is read once more.
+          const z = x.sum().itemSync() > i ? now : now.add(1);
+          [before, now] = [now, z.add(before).tanh()];
+        }
+        return now;
+      };
+      const simulated = vi.spyOn(SimulatedRun.prototype, 'peakOf');
+      tidy(() => toStatic(f, { fullGraph: true })(tensor([1, 2])));
+      // Without frees, memory differs until the end.
+      const { length } = simulated.mock.calls.filter(([plan]) => plan.steps.some(frees));
+      simulated.mockRestore();
+      return length;
+    });
+    const [few, some, many] = steps as [number, number, number];
+    expect((many - some) / (some - few)).toBeLessThan(2.4);
+  });
+
   it('is the highest of all 1,024 paths of a function, forward and backward', () => {
     const f = (x: Tensor) => {
       let sum = x;
@@ -108,6 +132,8 @@ describe('the path that needs most', () => {
     );
   });
 });
+
+const frees = ({ frees }: Plan['steps'][number]): boolean => frees.length > 0;
 
 function* everyPath<T>(
   from: UniformPath,

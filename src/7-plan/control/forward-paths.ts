@@ -6,7 +6,7 @@ import {
   SimulatedRun,
 } from '../../../runtime/run-program/simulate/simulated-run.ts';
 import type { Snapshot } from '../../../runtime/run-program/simulate/snapshot.ts';
-import type { UniformPath } from './uniform-path.ts';
+import { UniformPath } from './uniform-path.ts';
 import type { SimulatedPath, SimulatePath } from './worst-path.ts';
 
 /** A step that makes a decision: the memory before it, and a key for the memory after it. */
@@ -20,14 +20,15 @@ interface SimulatedForward extends SimulatedPath {
   /** Live bytes at the start, without donated inputs. */
   readonly start: number;
   readonly donatedBytes: number;
-  readonly decisions: ReadonlyMap<number, Decision>;
+  /** Returns the decision at a step. */
+  readonly decisionAt: (step: number) => Decision | undefined;
   /** The step that runs each op, directly or in a region of it, if the op makes a decision there. */
   readonly stepOf: ReadonlyMap<ProgramOp, number>;
 }
 
 /**
  * Simulates a forward plan on many paths. A path that differs from a simulated one in a single decision is
- * simulated from the step that makes the decision, and only that step if it leaves the same memory.
+ * simulated from the step that makes the decision, until it has the same memory as the other after a decision.
  */
 export function forwardPaths(
   plan: Plan,
@@ -36,7 +37,7 @@ export function forwardPaths(
 ): SimulatePath<SimulatedForward> {
   return (path, like) => {
     const at = like?.simulated.stepOf.get(like.but);
-    const decision = at === undefined ? undefined : like!.simulated.decisions.get(at);
+    const decision = at === undefined ? undefined : like!.simulated.decisionAt(at);
     return decision ? simulateFrom(path, like!.simulated, at!, decision) : simulateAll(path);
   };
 
@@ -45,29 +46,42 @@ export function forwardPaths(
     const donatedBytes = run.enter(plan, entering);
     const start = run.live - donatedBytes;
     const stepOf = new Map<ProgramOp, number>();
-    const decisions = new Map<number, Decision>();
-    const peaks = plan.steps.map((step, i) => {
-      const decides = step.op.op.kernel.kind === 'control';
-      const before = decides ? run.snapshot() : null;
+    const peaks = plan.steps.map((_, i) => {
       const peak = run.peakOf(plan, i);
-      if (before) {
-        decisions.set(i, { before, after: run.memoryKey });
-        for (const op of path.options.keys()) if (!stepOf.has(op)) stepOf.set(op, i);
-      }
+      if (path.options.size > stepOf.size) noteStep(stepOf, path, i);
       return peak - donatedBytes;
     });
     const { steps } = run;
     run.end();
-    return {
-      path,
-      peaks,
-      peakBytes: highest(start, peaks),
-      start,
-      donatedBytes,
-      steps,
-      stepOf,
-      decisions,
+    const decisionAt = decisionsOf(path, stepOf);
+    const peakBytes = highest(start, peaks);
+    return { path, peaks, peakBytes, start, donatedBytes, steps, stepOf, decisionAt };
+  }
+
+  /** Memory is copied once another path is simulated from a decision. */
+  function decisionsOf(
+    { chosen }: UniformPath,
+    stepOf: ReadonlyMap<ProgramOp, number>,
+  ): SimulatedForward['decisionAt'] {
+    let decisions: Map<number, Decision> | null = null;
+    return (step) => {
+      decisions ??= simulateDecisions();
+      return decisions.get(step);
     };
+
+    function simulateDecisions(): Map<number, Decision> {
+      const found = new Map<number, Decision>();
+      const deciding = new Set(stepOf.values());
+      const run = new SimulatedRun(values, new UniformPath(chosen));
+      run.enter(plan, entering);
+      for (let step = 0; found.size < deciding.size; step++) {
+        const before = deciding.has(step) ? run.snapshot() : null;
+        run.peakOf(plan, step);
+        if (before) found.set(step, { before, after: run.memoryKey });
+      }
+      run.end();
+      return found;
+    }
   }
 
   function simulateFrom(
@@ -87,26 +101,27 @@ export function forwardPaths(
     const peaks = [...other.peaks];
     peaks[at] = run.peakOf(plan, at) - donatedBytes;
     const stepOf = new Map(other.stepOf);
-    for (const op of path.options.keys()) if (!stepOf.has(op)) stepOf.set(op, at);
-    const key = run.memoryKey;
-    if (key === after) meet((step) => step > at);
-    else {
-      for (let step = at + 1; step < plan.steps.length; step++) {
-        peaks[step] = run.peakOf(plan, step) - donatedBytes;
-      }
+    noteStep(stepOf, path, at);
+    const own: Decision = { before, after: run.memoryKey };
+    let last = at;
+    // Where both paths have the same memory, later steps have the same bytes.
+    let differs = own.after !== after;
+    while (differs && ++last < plan.steps.length) {
+      peaks[last] = run.peakOf(plan, last) - donatedBytes;
+      const known = other.decisionAt(last);
+      differs = !known || run.memoryKey !== known.after;
     }
-    const decisions = new Map([[at, { before, after: key }]]);
+    meet((step) => step > last);
     const { steps } = run;
     run.end();
-    return {
-      path,
-      peaks,
-      peakBytes: highest(start, peaks),
-      start,
-      donatedBytes,
-      steps,
-      stepOf,
-      decisions,
-    };
+    const others = decisionsOf(path, stepOf);
+    const decisionAt = (step: number) => (step === at ? own : others(step));
+    const peakBytes = highest(start, peaks);
+    return { path, peaks, peakBytes, start, donatedBytes, steps, stepOf, decisionAt };
   }
+}
+
+/** Notes the step of ops that have decided for the first time. */
+function noteStep(stepOf: Map<ProgramOp, number>, { options }: UniformPath, step: number): void {
+  for (const op of options.keys()) if (!stepOf.has(op)) stepOf.set(op, step);
 }
