@@ -31,6 +31,7 @@ import { effectRecipes } from './recipes/effect-recipes.ts';
 import { Reconstruction } from './recipes/reconstruct.ts';
 import { resizedOf } from './resize.ts';
 import { type ControlLimits, type ControlPolicy, GraphControl } from './state/graph-control.ts';
+import { TooManyPaths } from './state/path-limit.ts';
 import { finishedRegion } from './state/region-builder.ts';
 import { RejectedEagerly } from './state/rejected-eagerly.ts';
 import { Tracer } from './state/tracer.ts';
@@ -69,12 +70,38 @@ export function trace(
   const { result, gainsNothing } = traceUntilSettled(entryFrames, codeOf, options);
   if (options.controlPolicy === 'possible' && endsWithDecision(result)) {
     // Lists and unions represent values of different structure; they pay off only if no graph break remains.
-    const whole = { ...options, controlPolicy: 'always' } as const;
-    const { result: one } = traceUntilSettled(entryFrames, codeOf, whole);
-    if (one.outcome.kind === 'return') return one;
+    const one = traceAsOne(entryFrames, codeOf, options);
+    if (one instanceof TooManyPaths) return withDetail(result, one.message);
+    if (one?.outcome.kind === 'return') return one;
   }
   if (!gainsNothing) return result;
   return traceUntilSettled(entryFrames, codeOf, { ...options, controlPolicy: 'functions' }).result;
+}
+
+/** Traces with lists and unions, whose decisions may multiply. Returns null if the function needs too many paths. */
+function traceAsOne(
+  entryFrames: readonly Frame[],
+  codeOf: CodeOf,
+  options: TraceOptions,
+): TraceResult | TooManyPaths | null {
+  const { pathBudget } = options;
+  if (pathBudget?.isSpent) return null;
+  const whole = { ...options, controlPolicy: 'always' } as const;
+  const trace = () => traceUntilSettled(entryFrames, codeOf, whole).result;
+  try {
+    return pathBudget ? pathBudget.within(trace) : trace();
+  } catch (error) {
+    if (error instanceof TooManyPaths) return error;
+    throw error;
+  }
+}
+
+function withDetail(result: TraceResult, detail: string): TraceResult {
+  const { outcome } = result;
+  if (outcome.kind !== 'break') return result;
+  const { record } = outcome;
+  const own = { ...record, detail: `${record.detail}; ${detail}` };
+  return { ...result, outcome: { ...outcome, record: own } };
 }
 
 function endsWithDecision({ outcome }: TraceResult): boolean {

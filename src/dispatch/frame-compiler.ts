@@ -7,6 +7,7 @@ import type { PlannedSubgraph } from '../../runtime/program/plan.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import { writtenOperands } from '../../runtime/program/writes.ts';
 import { withCaptureSession } from '../1-capture/capture.ts';
+import { PathBudget } from '../3-trace/state/path-limit.ts';
 import { type RegionPhases, trace } from '../3-trace/trace.ts';
 import type { CodeOf } from '../3-trace/variables/code-of.ts';
 import { differentiateRegion } from '../4-differentiate/differentiate.ts';
@@ -75,10 +76,13 @@ export class FrameCompiler {
   readonly #stats: StatsCounter;
   readonly #checks: CheckCounter;
   readonly #partOf = new WeakMap<Candidate, CompiledPart>();
+  /** Limits attempts to trace the function as one program if it doesn't have to be one. */
+  readonly #pathBudget: PathBudget;
 
   constructor(settings: StaticSettings, stats: StatsCounter) {
     this.#settings = settings;
     this.#stats = stats;
+    this.#pathBudget = new PathBudget(Math.ceil(settings.pathLimit / 8));
     this.#checks = settings.check === 0 ? noChecks : new CheckCounter(settings.check);
     stats.checks = this.#checks;
     if (settings.check > 0) poisoning.active = true;
@@ -162,6 +166,7 @@ export class FrameCompiler {
         numbersAreVolatile: point.size >= volatileAfter,
         unrollLimit,
         pathLimit,
+        ...(!fullGraph && { pathBudget: this.#pathBudget }),
         traceLimit,
         controlPolicy: fullGraph ? 'always' : capture === 'auto' ? 'possible' : 'functions',
         regions: regionPhases,

@@ -230,4 +230,48 @@ describe('pathLimit', () => {
     expect(graph.stats()).toMatchObject({ graphs: 1, breaks: [] });
     expect(() => toStatic(() => 1, { pathLimit: 0 })).toThrow(/pathLimit/);
   });
+
+  it('leaves an eighth to one program of a function that may be several, tried once', () => {
+    const weights = tensor([
+      [0.3, -0.8, 0.5],
+      [-0.6, 0.9, 0.2],
+    ]);
+    const search = (start: Tensor, steps: number) => {
+      let beams = [{ tokens: [0], score: 0, state: start }];
+      for (let step = 0; step < steps; step++) {
+        const candidates: typeof beams = [];
+        for (const { tokens, score, state } of beams) {
+          const scores = state.matmul(weights).logSoftmax(0);
+          for (let token = 0; token < 3; token++) {
+            candidates.push({
+              tokens: [...tokens, token],
+              score: score + scores.select(0, token).itemSync(),
+              state: state.mul(token).tanh(),
+            });
+          }
+        }
+        candidates.sort((a, b) => b.score - a.score);
+        beams = candidates.slice(0, 2);
+      }
+      return beams.map(({ tokens }) => tokens);
+    };
+    const start = () => tensor([0.4, -0.7]);
+    const paths = [2, 4].map((steps) => {
+      const count = vi.spyOn(PathLimit.prototype, 'count');
+      const graph = toStatic(search, { capture: 'auto', pathLimit: 200 });
+      expect(graph(start(), steps)).toEqual(search(start(), steps));
+      expect(graph.stats().breaks[0]!.detail).toMatch(
+        /as one program, it takes more than 25 paths \(an eighth of pathLimit\): \d+ at .*trace-effort\.test\.ts:\d+/,
+      );
+      const { length } = count.mock.calls;
+      count.mockRestore();
+      return length;
+    });
+    // Further steps add what they take after a break, and no attempt.
+    expect(paths[0]).toBeLessThan(100);
+    expect(paths[1]! - paths[0]!).toBeLessThan(100);
+    const whole = toStatic(search, { capture: 'auto' });
+    expect(whole(start(), 2)).toEqual(search(start(), 2));
+    expect(whole.stats()).toMatchObject({ graphs: 1, breaks: [] });
+  });
 });

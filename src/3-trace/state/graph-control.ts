@@ -11,7 +11,7 @@ import type { PathEnd } from '../control-flow/plans/path.ts';
 import { TensorConditions } from '../control-flow/plans/tensor-conditions.ts';
 import type { TraceFrame } from '../variables/trace-frame.ts';
 import type { Variable } from '../variables/variable.ts';
-import { PathLimit } from './path-limit.ts';
+import { type PathBudget, PathLimit } from './path-limit.ts';
 import { RequiredGradients } from './required-gradients.ts';
 
 /**
@@ -36,6 +36,8 @@ export interface ControlLimits {
   readonly unrollLimit?: number;
   /** The maximum number of paths that are traced for one decision. */
   readonly pathLimit?: number;
+  /** The paths of all decisions together, if the function doesn't have to be one program; unlimited by default. */
+  readonly pathBudget?: PathBudget;
 }
 
 /** The state of control-flow capture: the loops and paths that are being traced. */
@@ -70,9 +72,13 @@ export class GraphControl {
   constructor(
     policy: ControlPolicy,
     plans: LoopPlans,
-    { unrollLimit = Number.POSITIVE_INFINITY, pathLimit = Number.POSITIVE_INFINITY }: ControlLimits,
+    {
+      unrollLimit = Number.POSITIVE_INFINITY,
+      pathLimit = Number.POSITIVE_INFINITY,
+      pathBudget,
+    }: ControlLimits,
   ) {
-    this.paths = new PathLimit(pathLimit);
+    this.paths = new PathLimit(pathLimit, policy === 'always' ? pathBudget : undefined);
     this.#unrollLimit = unrollLimit;
     this.policy = policy;
     this.plans = plans;
