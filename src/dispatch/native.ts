@@ -5,6 +5,7 @@ import { withGuard } from '../../runtime/device/current.ts';
 import { withPositionProvider } from '../../runtime/errors/position.ts';
 import { tensorsIn } from '../../runtime/tensor/lifetime.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
+import { isProxy } from '../guards/plain.ts';
 import { guardOf } from '../traces/frame-guard.ts';
 import { reads } from '../vm/bytecode/effects.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
@@ -119,8 +120,22 @@ function tensorCall(frame: Frame, keepsNoOperand: KeepsNoOperand): TensorCall | 
   const instruction = closure.code.instructions[pc]!;
   if (instruction.op !== 'call' || !keepsNoOperand(registers[instruction.callee])) return undefined;
   const operands = reads(instruction).map((reg) => registers[reg]);
+  if (!operands.every((each) => isReadPlainly(each))) return undefined;
   const { dst: result } = instruction;
   return { pc, result, before: registers[result], operands: new Set<unknown>(tensorsIn(operands)) };
+}
+
+/** Whether `tensorsIn` runs no getter or trap of the user's. Elements of arrays are none. */
+function isReadPlainly(value: unknown, seen = new Set<unknown>()): boolean {
+  if (typeof value !== 'object' || value === null || seen.has(value)) return true;
+  seen.add(value);
+  if (isProxy(value)) return false;
+  if (Array.isArray(value)) return value.every((item) => isReadPlainly(item, seen));
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) return true;
+  return Object.values(Object.getOwnPropertyDescriptors(value)).every(
+    (own) => 'value' in own && isReadPlainly(own.value, seen),
+  );
 }
 
 /** Marks the operands of a native call as escaped, since native code may keep them. */

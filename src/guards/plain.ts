@@ -9,10 +9,18 @@ export function isPlainArray(value: unknown): value is unknown[] {
   return (
     Array.isArray(value) &&
     Object.getPrototypeOf(value) === Array.prototype &&
-    // Array methods create their results by `constructor`.
-    value.constructor === Array &&
-    value[Symbol.iterator] === pristineValues
+    // Array methods create their results by `constructor`. Own properties may be getters.
+    Array.prototype.constructor === Array &&
+    Array.prototype[Symbol.iterator] === pristineValues &&
+    !Object.hasOwn(value, 'constructor') &&
+    !Object.hasOwn(value, Symbol.iterator)
   );
+}
+
+/** The function's name; empty if it is a getter or not text, as static members of classes may be. */
+export function plainName(fn: object): string {
+  const name: unknown = Object.getOwnPropertyDescriptor(fn, 'name')?.value;
+  return typeof name === 'string' ? name : '';
 }
 
 /** Whether it is an object literal, or an object without prototype, without enumerable symbol keys. */

@@ -1,6 +1,6 @@
 /** Array methods without callbacks. */
 
-import { isProxy } from '../../guards/plain.ts';
+import { accessorOf, isProxy } from '../../guards/plain.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { isGrown } from '../control-flow/lists/growable-array.ts';
 import { needsElements } from '../control-flow/lists/list-elements.ts';
@@ -212,9 +212,14 @@ export function iterated(what: IteratorVariable['what']): Builtin {
  */
 export const maxGuarded = 256;
 
+const typedLength = accessorOf(Uint8Array.prototype, 'length')!.get;
+
+/** Whether it is such an array. Its length is read only if no getter of the user's would run. */
 export function isSmallArray(value: object): boolean {
-  if (isProxy(value) || !(Array.isArray(value) || ArrayBuffer.isView(value))) return false;
-  return (value as { readonly length?: number }).length! <= maxGuarded;
+  if (isProxy(value)) return false;
+  if (Array.isArray(value)) return value.length <= maxGuarded;
+  const isTyped = ArrayBuffer.isView(value) && accessorOf(value, 'length')?.get === typedLength;
+  return isTyped && (value as Uint8Array).length <= maxGuarded;
 }
 
 /** `Array.from(items)`, including array-likes. */

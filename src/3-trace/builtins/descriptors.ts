@@ -15,7 +15,7 @@ import {
   preventExtensions,
   setOwnProperty,
 } from '../heap/made-objects.ts';
-import { typeError } from '../state/exceptions.ts';
+import { expectNoStack, typeError } from '../state/exceptions.ts';
 import { constantOf, guardObject, guardPrimitive, truthiness } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { arrayElement, hasElement, indexKeys } from '../values/arrays.ts';
@@ -53,7 +53,10 @@ function askOuter(t: Tracer, object: Outer, query: Query, key?: Key): Variable {
 /** Returns the names and symbols of all own properties, enumerable or not. */
 export function ownKeys(t: Tracer, given: Variable): Key[] {
   const object = specialized(given);
-  if (object.kind === 'newObject') return [...ownNames(t, object), ...ownSymbols(object)];
+  if (object.kind === 'newObject') {
+    expectNoStack(object, 'stack');
+    return [...ownNames(t, object), ...ownSymbols(object)];
+  }
   if (object.kind === 'newArray' && !object.isArguments) {
     const there = indexKeys(t, object);
     const named = object.own ? ownKeys(t, object.own) : (object.named?.keys() ?? []);
@@ -69,6 +72,7 @@ export function ownKeys(t: Tracer, given: Variable): Key[] {
 export function getDescriptor(t: Tracer, given: Variable, key: Key): Variable {
   const object = specialized(given);
   if (object.kind === 'newObject') {
+    if (typeof key === 'string') expectNoStack(object, key);
     const attributes = ownAttributes(object, key);
     if (!attributes) return undefinedVariable;
     const { accessor } = attributes;

@@ -42,7 +42,8 @@ const marked = [Error, Date, RegExp, Number, String, Boolean];
 function tagOfOuter(t: Tracer, variable: ObjectVariable): string | undefined {
   const { value, source } = variable;
   if (isProxy(value) || marked.some((type) => value instanceof type)) return undefined;
-  if (Object.prototype.toString.call(value) === '[object Arguments]') return undefined;
+  // `arguments` has an own `callee`. Asking for the tag itself could run a getter.
+  if (Object.hasOwn(value, 'callee')) return undefined;
   if (isArray(t, variable)) return 'Array';
   const above: unknown = Object.getPrototypeOf(value);
   const prototype = t.read({ kind: 'prototypeOf', base: source }, above);

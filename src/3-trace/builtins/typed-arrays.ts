@@ -1,7 +1,6 @@
 /** Typed array methods, run on arrays created in the trace, whose numbers are known. */
 
-import type { TypedArray } from '../../../runtime/spec/dtype.ts';
-import { isProxy } from '../../guards/plain.ts';
+import { isProxy, readsPlainly } from '../../guards/plain.ts';
 import { sourceKey } from '../../guards/source-key.ts';
 import {
   type TypedArrayConstructor,
@@ -23,7 +22,7 @@ import {
   undefinedVariable,
   type Variable,
 } from '../variables/variable.ts';
-import { iterated, maxGuarded } from './arrays.ts';
+import { isSmallArray, iterated } from './arrays.ts';
 import type { Builtin, BuiltinTable, HostFunction } from './builtin.ts';
 
 const prototype = Object.getPrototypeOf(Int32Array.prototype) as Record<string, HostFunction>;
@@ -72,10 +71,10 @@ const changes = (name: string): Builtin =>
 /** Returns a copy of a pre-existing typed array, each element of which is guarded; undefined for other objects. */
 function copyOfOuter(t: Tracer, variable: ObjectVariable): NewTypedArrayVariable | undefined {
   const { value } = variable;
-  if (isProxy(value) || !ArrayBuffer.isView(value)) return undefined;
+  if (Array.isArray(value) || !isSmallArray(value)) return undefined;
   const type = Object.getPrototypeOf(value) as { readonly constructor: unknown };
-  const isSmall = (value as unknown as TypedArray).length <= maxGuarded;
-  if (!isSmall || !typedArrayTypes.has(type.constructor)) return undefined;
+  if (!readsPlainly(type, 'constructor') || !typedArrayTypes.has(type.constructor))
+    return undefined;
   const base = { kind: 'prototypeOf', base: variable.source } as const;
   t.guard(`identity ${sourceKey(base)}`, { kind: 'identity', source: base, value: type });
   const items = Array.from({ length: lengthOf(t, variable) }, (_, i) =>
@@ -120,6 +119,7 @@ const measures =
   (t, receiver) => {
     if (receiver.kind === 'newTypedArray') return known(receiver.data[name]);
     if (receiver.kind !== 'object' || !ArrayBuffer.isView(receiver.value)) return undefined;
+    if (Object.hasOwn(receiver.value, name)) return undefined;
     const { value, source } = receiver;
     return t.read({ kind: 'property', base: source, key: name }, (value as Uint8Array)[name]);
   };

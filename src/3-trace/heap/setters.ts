@@ -1,6 +1,6 @@
 /** Setters that an assignment finds in the prototypes above an object. */
 
-import { accessorOf, allows } from '../../guards/plain.ts';
+import { accessorOf, allows, plainName } from '../../guards/plain.ts';
 import type { Source } from '../../guards/source.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { guardChange } from '../state/facts.ts';
@@ -28,7 +28,11 @@ export function defaultPrototype({ errorType }: NewObjectVariable): ObjectVariab
 }
 
 const placeOf = ({ source, value }: ObjectVariable | FunctionVariable): Source =>
-  source ?? { kind: 'held', value, name: typeof value === 'function' ? value.name : 'an object' };
+  source ?? {
+    kind: 'held',
+    value,
+    name: typeof value === 'function' ? plainName(value) : 'an object',
+  };
 
 /** Calls the setter that the object has or inherits; returns whether there is one. */
 export function callsSetter(

@@ -29,6 +29,12 @@ export const errorTypes: ReadonlySet<unknown> = new Set<unknown>([
   AggregateError,
 ]);
 
+/** Ends the graph where code would see whether an error has its own `stack`: engines set it in different ways. */
+export function expectNoStack({ errorType, entries }: NewObjectVariable, key: string): void {
+  if (errorType === undefined || key !== 'stack' || entries.has(key)) return;
+  throw new GraphBreak('unsupported-value', 'the property stack of a newObject');
+}
+
 /** Returns whether a property of an error was set by its constructor, so that it is not enumerable. */
 export const isHiddenOfError = (
   { errorType, hasCause }: NewObjectVariable,

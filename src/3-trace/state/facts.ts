@@ -1,6 +1,6 @@
 /** Facts about variables that the trace relies on: each query returns an answer and adds its guard. */
 
-import type { Change } from '../../guards/plain.ts';
+import { type Change, plainName } from '../../guards/plain.ts';
 import type { Source } from '../../guards/source.ts';
 import { keyText, rootOf, sourceKey } from '../../guards/source-key.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
@@ -226,7 +226,7 @@ function existing(variable: Variable): Existing | undefined {
 }
 
 function nameOf(value: object): string {
-  return typeof value === 'function' && value.name ? value.name : 'a known object';
+  return (typeof value === 'function' && plainName(value)) || 'a known object';
 }
 
 export function sourceOf(variable: Variable): Source | null {

@@ -1,6 +1,7 @@
 /** Pre-existing getters, both the user's and built-in ones. */
 
 import { isSizeGetter, isSpeciesGetter } from '../../guards/collection-slots.ts';
+import { plainName } from '../../guards/plain.ts';
 import type { Source } from '../../guards/source.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { asCollection, sizeOf } from '../heap/collections.ts';
@@ -45,6 +46,6 @@ function nativeGetter(t: Tracer, receiver: Variable, get: () => unknown): Variab
 }
 
 export function heldFunction({ value }: ObjectVariable | FunctionVariable): Source {
-  const name = typeof value === 'function' ? value.name : 'an object';
+  const name = typeof value === 'function' ? plainName(value) : 'an object';
   return { kind: 'held', value, name };
 }

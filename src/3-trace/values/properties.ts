@@ -13,6 +13,7 @@ import { asCollection, isWeak, sizeOf } from '../heap/collections.ts';
 import { readStatic } from '../heap/made-classes.ts';
 import { type Key, ownAttributes, ownContent } from '../heap/made-objects.ts';
 import { writtenAbove, writtenThere } from '../heap/written-above.ts';
+import { expectNoStack } from '../state/exceptions.ts';
 import { constantOf, guardIdentity } from '../state/facts.ts';
 import { guardNumbers } from '../state/symbolic-guards.ts';
 import type { Tracer } from '../state/tracer.ts';
@@ -57,7 +58,7 @@ export function readProperty(t: Tracer, object: Variable, key: string): Variable
     case 'newArray':
       return readArrayProperty(t, base, key);
     case 'newObject':
-      if (base.errorType && key === 'stack') break;
+      if (typeof key === 'string') expectNoStack(base, key);
       return readMade(t, base, base, key);
     case 'symbolic':
       guardNumbers(t, base);

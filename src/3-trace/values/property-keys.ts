@@ -7,6 +7,7 @@ import { isIndex } from '../../vm/language/index-key.ts';
 import { settleOrder } from '../heap/key-order.ts';
 import { type Key, ownAttributes, ownSymbols } from '../heap/made-objects.ts';
 import { writtenAbove } from '../heap/written-above.ts';
+import { expectNoStack } from '../state/exceptions.ts';
 import { constantOf } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
 import type { ClosureVariable } from '../variables/function-variables.ts';
@@ -87,6 +88,7 @@ function hasPrototype(made: ClosureVariable | BoundVariable): boolean {
 
 function hasMade(t: Tracer, object: NewObjectVariable, key: Key, own: boolean): Variable {
   if (ownAttributes(object, key)) return known(true);
+  if (typeof key === 'string') expectNoStack(object, key);
   const prototype = own ? null : prototypeOf(object);
   if (prototype === null) return known(false);
   if (prototype === undefined) return hasInherited(t, Object.prototype, key);

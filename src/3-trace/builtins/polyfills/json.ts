@@ -35,8 +35,9 @@ export function stringify(
     indent: string,
   ): string | undefined => {
     let item = given;
-    if ((typeof item === 'object' && item !== null) || typeof item === 'bigint') {
-      const toJSON = (item as { readonly toJSON?: unknown }).toJSON;
+    const isObject = (typeof item === 'object' && item !== null) || typeof item === 'function';
+    if (isObject || typeof item === 'bigint') {
+      const toJSON = (item as unknown as { readonly toJSON?: unknown }).toJSON;
       if (typeof toJSON === 'function') item = (toJSON as Replacer).call(item, key, undefined);
     }
     if (call !== undefined) item = call.call(holder, key, item);

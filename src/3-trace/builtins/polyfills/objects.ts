@@ -35,8 +35,10 @@ export function errorToString(this: {
   readonly name?: unknown;
   readonly message?: unknown;
 }): string {
-  const name = this.name === undefined ? 'Error' : String(this.name);
-  const message = this.message === undefined ? '' : String(this.message);
+  const givenName = this.name;
+  const name = givenName === undefined ? 'Error' : String(givenName);
+  const givenMessage = this.message;
+  const message = givenMessage === undefined ? '' : String(givenMessage);
   if (name === '') return message;
   return message === '' ? name : `${name}: ${message}`;
 }
