@@ -213,6 +213,7 @@ function* sliced(given: Staged, { costOf, memory, choices }: PassContext): Steps
   const { budget, prefer } = memory;
   const options = {
     choices,
+    mayRecompute: budget !== null,
     ...(budget === null && { most: mostOpsPlannedOnce }),
     // Within a budget, bytes are worth as much as time, but not more: as few slices as hold it.
     ...(budget !== null &&

@@ -2,12 +2,12 @@ import type { SubgraphStages } from '../programs/stages.ts';
 import type { Steps } from '../programs/steps.ts';
 import { isFree } from './compare-stages.ts';
 import { type Compilation, onlyPlan, type PlanBy } from './compilation.ts';
-import { type Rival, rivalOf } from './rival.ts';
-import { cheaper } from './within-budget.ts';
+import { equalRivalOf, type Rival } from './rival.ts';
+import { isCheaper } from './within-budget.ts';
 
 /**
- * Plans with slices, and if a budget makes slices expensive, also without. Null: another candidate is at least as
- * cheap.
+ * Plans with slices, and if a budget makes slices expensive, also without: of two that recompute as much, the one
+ * without slices has fewer kernels. Null: another candidate is at least as cheap.
  */
 export function* choosingSlices(
   compilation: Compilation,
@@ -28,11 +28,11 @@ export function* choosingSlices(
   const sliced = yield* compilation.candidateBelow(() => plan(compilation));
   let best = sliced;
   if (compilation.passes.slices?.applied && !(sliced && isFree(sliced.made))) {
-    const rival = sliced ? rivalOf(sliced.made) : undefined;
+    const rival = sliced ? equalRivalOf(sliced.made) : undefined;
     const unsliced = yield* compilation.candidateBelow(() => withoutSlices(rival));
-    const made = sliced && unsliced && cheaper(sliced.made, unsliced.made);
-    if (unsliced && made !== sliced?.made)
-      best = { made: made ?? unsliced.made, take: unsliced.take };
+    if (unsliced && !(sliced && isCheaper(sliced.made, unsliced.made))) {
+      best = { made: comparedWith(unsliced.made, sliced?.made), take: unsliced.take };
+    }
   }
   if (!best) return null;
   const { made, take } = best;
@@ -44,4 +44,10 @@ export function* choosingSlices(
   });
   take();
   return made;
+}
+
+/** The plan with the bytes of another one that recomputes nothing, which explain() compares with. */
+function comparedWith(stages: SubgraphStages, other: SubgraphStages | undefined): SubgraphStages {
+  const bytesBefore = other?.recompute?.bytesBefore;
+  return bytesBefore ? { ...stages, recompute: { ...stages.recompute!, bytesBefore } } : stages;
 }

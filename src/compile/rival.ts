@@ -12,6 +12,15 @@ export function rivalOf({ recompute }: SubgraphStages): Rival | undefined {
   return bytes <= budget ? { kind: 'fitting', share } : { kind: 'exceeding', bytes };
 }
 
+/** Plans within the budget are compared by arithmetic to this share. */
+const slight = 1e-9;
+
+/** A plan as a rival of others that may also recompute as much as it does. */
+export function equalRivalOf(stages: SubgraphStages): Rival | undefined {
+  const rival = rivalOf(stages);
+  return rival?.kind === 'fitting' ? { ...rival, share: rival.share * (1 + slight) } : rival;
+}
+
 /** Returns the one that is harder to beat. */
 export function harder(one: Rival | undefined, other: Rival | undefined): Rival | undefined {
   if (!one || !other) return one ?? other;

@@ -280,13 +280,17 @@ export function atRate(
  * fewer bytes.
  */
 export function cheaper(plain: SubgraphStages, other: SubgraphStages): SubgraphStages {
-  const [before, after] = [plain.recompute!, other.recompute!];
+  if (!isCheaper(other, plain)) return plain;
+  const { bytesBefore } = plain.recompute!;
+  return { ...other, recompute: { ...other.recompute!, bytesBefore } };
+}
+
+/** Whether a plan within a budget is cheaper than another one. */
+export function isCheaper(stages: SubgraphStages, than: SubgraphStages): boolean {
+  const [before, after] = [than.recompute!, stages.recompute!];
   const fits = ({ bytes, budget }: typeof before) => bytes <= budget;
-  const isCheaper = fits(before)
-    ? fits(after) && after.share < before.share
-    : fits(after) || isLess([after.bytes, after.share], [before.bytes, before.share]);
-  if (!isCheaper) return plain;
-  return { ...other, recompute: { ...after, bytesBefore: before.bytesBefore } };
+  if (fits(before)) return fits(after) && after.share < before.share;
+  return fits(after) || isLess([after.bytes, after.share], [before.bytes, before.share]);
 }
 
 function isLess([a, b]: readonly [number, number], [c, d]: readonly [number, number]): boolean {

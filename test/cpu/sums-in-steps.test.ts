@@ -81,6 +81,36 @@ it.each([
   });
 });
 
+it.each([
+  // images, channels, results, size, kernel, stride, dilation, parts
+  [1, 3, 40, 9, 3, 1, 1, 8],
+  [5, 8, 24, 12, 3, 2, 1, 4],
+  [2, 17, 10, 20, 5, 1, 2, 2],
+  [3, 1, 48, 33, 7, 4, 1, 8],
+  [8, 24, 96, 2, 3, 2, 1, 8],
+] as const)('weights of a convolution by output channels: %i images of %i to %i', (...sizes) => {
+  const [images, from, to, size, kernel, stride, dilation, parts] = sizes;
+  tidy(() => {
+    const x = randn([images, from, size, size]);
+    const w = zeros([to, from, kernel, kernel]);
+    const padding = kernel >> 1;
+    const attrs = {
+      stride: [stride, stride],
+      padding: [padding, padding],
+      dilation: [dilation, dilation],
+      groups: 1,
+    };
+    const dy = randn(run('conv2d', [x, w], attrs).shape);
+    const whole = run('conv2dWeightGrad', [dy, x, w], attrs);
+    const own = to / parts;
+    for (let part = 0; part < parts; part++) {
+      const rows = [part * own, own] as const;
+      const [cut, shape] = [dy.narrow(1, ...rows).contiguous(), w.narrow(0, ...rows)];
+      expectEqualBits(run('conv2dWeightGrad', [cut, x, shape], attrs), whole.narrow(0, ...rows));
+    }
+  });
+});
+
 it.each([4, 17, 96])('weights of a layer norm over %i entries, row by row', (width) => {
   tidy(() => {
     const rows = 50;

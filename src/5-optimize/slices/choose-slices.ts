@@ -43,7 +43,13 @@ export function* chooseSlices(
   program: Program,
   costOf: Cost,
   mayBeSlower = true,
-  { timesOf = fusedTimes, choices = Choices.none(), most = mostOps, enough = 0 }: SliceOptions = {},
+  {
+    timesOf = fusedTimes,
+    choices = Choices.none(),
+    most = mostOps,
+    enough = 0,
+    mayRecompute = false,
+  }: SliceOptions = {},
 ): Steps<Program> {
   if (!isTrainingStep(program) || !sumsInBlocks(program)) return program;
   const known = choices.of('slices', (choice) => knownSlices(program, choice, most));
@@ -53,7 +59,15 @@ export function* chooseSlices(
   let best = program;
   if (cost >= leastBytes && cost > enough) {
     const isFastEnough = mayBeSlower ? () => true : noSlowerThan(program, timesOf);
-    const search = { costOf, isFastEnough, taken, splitsBlocks: mayBeSlower, most, enough };
+    const search = {
+      costOf,
+      isFastEnough,
+      taken,
+      splitsBlocks: mayBeSlower,
+      most,
+      enough,
+      mayRecompute,
+    };
     const batch = yield* sliceBatch(program, cost, search);
     const [whole, needed] = yield* sliceReadApart(...batch, search);
     best = yield* sliceUpdates(whole, needed, search);
@@ -70,6 +84,11 @@ export interface SliceOptions {
    * save bytes are used.
    */
   readonly enough?: number;
+  /**
+   * Whether values may be recomputed later, which lowers the peak to what single ops need: gradients of large weights
+   * are then also sliced if the peak is elsewhere.
+   */
+  readonly mayRecompute?: boolean;
   readonly timesOf?: (program: Program) => RoughTimes;
   readonly choices?: Choices | undefined;
 }
@@ -126,6 +145,7 @@ interface Search {
   readonly taken: TakenSlices;
   readonly most: number;
   readonly enough: number;
+  readonly mayRecompute: boolean;
   /** Whether slices may end within blocks of sums, which takes more ops. */
   readonly splitsBlocks: boolean;
   readonly costOf: Cost;
@@ -265,18 +285,19 @@ function* sliceReadApart(
 function* sliceUpdates(
   program: Program,
   cost: number,
-  { costOf, isFastEnough, taken, enough }: Search,
+  { costOf, isFastEnough, taken, enough, mayRecompute }: Search,
 ): Steps<Program> {
   const all = productsOf(program);
+  const beside = mayRecompute ? costOf({ ...program, ops: [] }) : 0;
   let best: Chosen = [program, cost];
   for (const [number, product] of all.entries()) {
     if (best[1] <= enough) break;
-    if (bytesOfResult(product, program) < cost * largeShare) continue;
+    if (bytesOfResult(product, program) < (cost - beside) * largeShare) continue;
     const candidate = slicedUpdate(best[0], product);
     if (!candidate) continue;
     yield;
     const needed = costOf(candidate);
-    if (needed >= best[1]) continue;
+    if (mayRecompute ? needed > best[1] : needed >= best[1]) continue;
     yield;
     if (!isFastEnough(candidate, best[0])) continue;
     best = [candidate, needed];
@@ -285,8 +306,11 @@ function* sliceUpdates(
   return best[0];
 }
 
+/** By op that may compute the gradient of a weight: the dimension of operand 0 that is the weight's first. */
+const weightGradients: Readonly<Record<string, number>> = { matmul: 0, conv2dWeightGrad: 1 };
+
 function productsOf({ ops }: Program): readonly ProgramOp[] {
-  return ops.filter(({ op }) => op.name === 'matmul');
+  return ops.filter(({ op }) => Object.hasOwn(weightGradients, op.name));
 }
 
 function bytesOfResult({ outputs: [id] }: ProgramOp, { values }: Program): number {
@@ -295,10 +319,12 @@ function bytesOfResult({ outputs: [id] }: ProgramOp, { values }: Program): numbe
 }
 
 /** A weight's gradient and its update, part by part. */
-function slicedUpdate(program: Program, { inputs: [a] }: ProgramOp): Program | null {
-  const { shape } = program.values[a!]!;
-  const parts = [8, 4, 2].find((count) => shape.at(-2)! % count === 0);
-  if (parts === undefined || shape.length !== 2) return null;
-  const region = findRegion(program, { parts, seeds: new Map([[a!, 0]]), from: new Set([a!]) });
+function slicedUpdate(program: Program, { op, inputs: [a], outputs }: ProgramOp): Program | null {
+  if (op.name === 'matmul' && program.values[a!]!.shape.length !== 2) return null;
+  const rows = program.values[outputs[0]!]!.shape[0]!;
+  const parts = [8, 4, 2].find((count) => rows % count === 0);
+  if (parts === undefined) return null;
+  const seeds = new Map([[a!, weightGradients[op.name]!]]);
+  const region = findRegion(program, { parts, seeds, from: new Set([a!]) });
   return region && region.written.size > 0 ? writeSlices(program, region, parts) : null;
 }

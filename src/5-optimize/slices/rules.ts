@@ -269,10 +269,18 @@ const perImage: Rule = ({ inputs, outputs, cuts, op }) => {
   return { kind: 'map', operands, outputs: outputs.map(() => 0) };
 };
 
-/** Summed image by image. */
-const convWeightGrad: Rule = ({ op, inputs, cuts }) => {
-  if (cuts.some((cut) => cut !== null && cut !== 0) || inputs[0]!.dtype !== 'float32') return null;
+/** Kernels for so few output channels sum in another order. */
+const fewChannels = 4;
+
+/** Summed image by image; output channels are independent. */
+const convWeightGrad: Rule = ({ op, inputs, outputs, cuts, parts }) => {
+  if (inputs[0]!.dtype !== 'float32') return null;
   const { attrs } = op;
+  if (cuts[0] === 1 && cuts[1] === null) {
+    const isPlain = attrs.groups === 1 && outputs[0]!.shape[0]! / parts > fewChannels;
+    return isPlain ? { kind: 'map', operands: [1, null, 0], outputs: [0] } : null;
+  }
+  if (cuts.some((cut) => cut !== null && cut !== 0)) return null;
   const into = opNamed('addConv2dWeightGrad_');
   return { kind: 'accumulate', operands: [0, 0, null], into, attrs: () => attrs };
 };

@@ -90,3 +90,17 @@ it('a net of convolutions and norms recomputes norms first, then as few convolut
   expect(shares[1]).toBeLessThan(0.35);
   expect(shares[2]).toBeLessThan(0.65);
 });
+
+it('the gradient of a large convolution is not what every plan needs: it is applied by output channels', () => {
+  const bytes = 1024 * 8 * 9 * 4;
+  const floor = (memory: Partial<MemoryOptions>) =>
+    deviceGuard('meta', () => {
+      const layers = Array.from({ length: 4 }, () => new nn.Conv2d(8, 8, 3, { padding: 1 }));
+      const last = new nn.Conv2d(8, 1024, 3, { stride: 8 });
+      const forward: Forward = (x) =>
+        last.forward(layers.reduce((y, layer) => relu(layer.forward(y)), x));
+      return budgets([...layers, last], forward, [4, 8, 16, 16], memory)(0);
+    });
+  expect(floor({ slices: false }).bytes).toBeGreaterThan(bytes);
+  expect(floor({}).bytes).toBeLessThan(0.8 * bytes);
+});
