@@ -40,7 +40,7 @@ const forRollup = (): RollupPlugin[] => [
   {
     name: 'resolve',
     resolveId(id) {
-      if (id === 'tostatic') return join(root, 'node_modules/tostatic/dist/src/index.js');
+      if (id === 'tostatic') return join(root, 'node_modules/tostatic/dist/src/page.js');
       return id.startsWith('node:') ? { id, external: true } : null;
     },
     transform: (code, id) =>
