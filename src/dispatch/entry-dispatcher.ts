@@ -1,8 +1,6 @@
 import { gradEnabled } from '../../runtime/autograd/grad-mode.ts';
 import { formatPosition, type UserPosition } from '../../runtime/errors/position.ts';
 import { events } from '../../runtime/memory/events.ts';
-import { holdingLines } from '../../runtime/run-program/control/lines.ts';
-import { isRefused } from '../../runtime/run-program/refused.ts';
 import { endLongCaptureSession, sessionIdleSince } from '../1-capture/capture.ts';
 import { keepsNoOperand } from '../3-trace/builtins/api.ts';
 import { logBreak, logFallback, logMiss, logPart } from '../explain/log-events.ts';
@@ -20,6 +18,7 @@ import { inTurn } from './in-turn.ts';
 import { finishNatively, stepNatively, stepTo } from './native.ts';
 import type { OwnedTensors } from './ownership/owned-tensors.ts';
 import type { ResumePoint, ResumePoints } from './resume-point.ts';
+import { runAwaited, runOrFail, runPlain } from './run-entry.ts';
 import type { StepBudget } from './step-budget.ts';
 
 /** After this many traces without a graph, the function runs as ordinary JavaScript. */
@@ -337,66 +336,6 @@ const onlyThrows = ({ result: { outcome } }: Entry): boolean =>
 export function isFragment({ entry }: Break | Moved): boolean {
   const ops = entry?.subgraph ? entry.part.stages!.forward.ops.length : 0;
   return ops > 0 && ops < fragmentOps;
-}
-
-/** Like `runOrFail`, for an entry that writes no pre-existing tensor and can't stop midway. */
-function runPlain(
-  entry: Entry,
-  frames: readonly Frame[],
-  owned: OwnedTensors,
-): EntryOutcome | string {
-  try {
-    return entry.run(frames, owned) ?? oneMemory;
-  } catch (error) {
-    if (!isRefused(error)) throw error;
-    return refusedBecause(error);
-  }
-}
-
-const oneMemory = 'two inputs of the program are views of one memory, which it writes';
-
-const refusedBecause = ({ message }: Error): string =>
-  `a check or an op of the program rejected its values (${message.split('\n')[0]})`;
-
-/** Runs the entry. Returns text if the program can't run the call, which leaves the user's state unchanged. */
-function runOrFail(
-  entry: Entry,
-  frames: readonly Frame[],
-  owned: OwnedTensors,
-): EntryOutcome | string {
-  const written = writtenVersions(entry, frames);
-  try {
-    const outcome = entry.subgraph?.holdsLines
-      ? holdingLines(() => entry.run(frames, owned), isRefused)
-      : entry.run(frames, owned);
-    return outcome ?? oneMemory;
-  } catch (error) {
-    // If a tensor was written in place, running the call again would write twice.
-    if (!isRefused(error) || written.haveChanged()) throw error;
-    return refusedBecause(error);
-  }
-}
-
-/** Like `runOrFail`, with an asynchronous backend. */
-async function runAwaited(
-  entry: Entry,
-  frames: readonly Frame[],
-  owned: OwnedTensors,
-): Promise<EntryOutcome | string> {
-  const written = writtenVersions(entry, frames);
-  try {
-    return (await entry.runAsync(frames, owned)) ?? oneMemory;
-  } catch (error) {
-    if (!isRefused(error) || written.haveChanged()) throw error;
-    return refusedBecause(error);
-  }
-}
-
-/** The versions of the memory that an entry writes, before its run. */
-function writtenVersions(entry: Entry, frames: readonly Frame[]) {
-  const holders = entry.writes(frames).map((tensor) => tensor.holderFor('a captured function'));
-  const versions = holders.map((holder) => holder.version);
-  return { haveChanged: () => holders.some((holder, i) => holder.version !== versions[i]) };
 }
 
 function positionOf(frames: readonly Frame[]): UserPosition | undefined {

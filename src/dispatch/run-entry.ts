@@ -1,0 +1,67 @@
+/** Runs of entries, up to the point where a program that can't run a call leaves it to eager execution. */
+
+import { holdingLines } from '../../runtime/run-program/control/lines.ts';
+import { isRefused } from '../../runtime/run-program/refused.ts';
+import type { Frame } from '../vm/bytecode/frame.ts';
+import type { Entry, EntryOutcome } from './entry.ts';
+import type { OwnedTensors } from './ownership/owned-tensors.ts';
+
+/** Like `runOrFail`, for an entry that writes no pre-existing tensor and can't stop midway. */
+export function runPlain(
+  entry: Entry,
+  frames: readonly Frame[],
+  owned: OwnedTensors,
+): EntryOutcome | string {
+  try {
+    return entry.run(frames, owned) ?? oneMemory;
+  } catch (error) {
+    if (!isRefused(error)) throw error;
+    return refusedBecause(error);
+  }
+}
+
+const oneMemory = 'two inputs of the program are views of one memory, which it writes';
+
+const refusedBecause = ({ message }: Error): string =>
+  `a check or an op of the program rejected its values (${message.split('\n')[0]})`;
+
+/** Runs the entry. Returns text if the program can't run the call, which leaves the user's state unchanged. */
+export function runOrFail(
+  entry: Entry,
+  frames: readonly Frame[],
+  owned: OwnedTensors,
+): EntryOutcome | string {
+  const written = writtenVersions(entry, frames);
+  try {
+    const outcome = entry.subgraph?.holdsLines
+      ? holdingLines(() => entry.run(frames, owned), isRefused)
+      : entry.run(frames, owned);
+    return outcome ?? oneMemory;
+  } catch (error) {
+    // If a tensor was written in place, running the call again would write twice.
+    if (!isRefused(error) || written.haveChanged()) throw error;
+    return refusedBecause(error);
+  }
+}
+
+/** Like `runOrFail`, with an asynchronous backend. */
+export async function runAwaited(
+  entry: Entry,
+  frames: readonly Frame[],
+  owned: OwnedTensors,
+): Promise<EntryOutcome | string> {
+  const written = writtenVersions(entry, frames);
+  try {
+    return (await entry.runAsync(frames, owned)) ?? oneMemory;
+  } catch (error) {
+    if (!isRefused(error) || written.haveChanged()) throw error;
+    return refusedBecause(error);
+  }
+}
+
+/** The versions of the memory that an entry writes, before its run. */
+function writtenVersions(entry: Entry, frames: readonly Frame[]) {
+  const holders = entry.writes(frames).map((tensor) => tensor.holderFor('a captured function'));
+  const versions = holders.map((holder) => holder.version);
+  return { haveChanged: () => holders.some((holder, i) => holder.version !== versions[i]) };
+}
