@@ -23,7 +23,7 @@ import { isPrimitiveVariable, joinedText } from '../values/to-primitive.ts';
 import { newTypedArray } from '../values/typed-arrays.ts';
 import { isRefused } from '../variables/code-of.ts';
 import type { ClassVariable } from '../variables/function-variables.ts';
-import type { TraceFrame } from '../variables/trace-frame.ts';
+import { type Callee, calledFrame } from '../variables/trace-frame.ts';
 import { specialized } from '../variables/unions.ts';
 import {
   type FunctionVariable,
@@ -127,27 +127,16 @@ export function enterMadeConstructor(
 /** Pushes a constructor. The instance of a base class exists from the start. */
 function pushConstructor(
   t: Tracer,
-  callee: Pick<TraceFrame, 'closure' | 'cells' | 'home' | 'made'>,
+  callee: Pick<Callee, 'closure' | 'cells' | 'home' | 'made'>,
   args: readonly Variable[],
   newTarget: Variable,
   returnTo: Reg | undefined,
 ): undefined {
   const { code } = callee.closure;
   const isBase = code.kind === 'constructor';
-  t.push({
-    ...callee,
-    thisVariable: isBase ? newInstance(t, newTarget) : uninitializedVariable,
-    args,
-    newTarget,
-    entry: null,
-    registers: new Array<Variable | undefined>(code.registerCount),
-    returnTo,
-    gradMode: t.top.gradMode,
-    guard: t.top.guard,
-    pc: 0,
-    delegate: null,
-    last: null,
-  });
+  const thisVariable = isBase ? newInstance(t, newTarget) : uninitializedVariable;
+  const { gradMode, guard } = t.top;
+  t.push(calledFrame({ ...callee, thisVariable, args, newTarget }, { returnTo, gradMode, guard }));
   return undefined;
 }
 

@@ -64,3 +64,22 @@ export function enteredFrame(
     last: null,
   };
 }
+
+export type Callee = Pick<
+  TraceFrame,
+  'closure' | 'cells' | 'thisVariable' | 'args' | 'home' | 'made' | 'newTarget'
+>;
+
+/** Returns the frame of an inlined call, at the callee's start. */
+export const calledFrame = (
+  callee: Callee,
+  called: Pick<TraceFrame, 'returnTo' | 'gradMode' | 'guard'>,
+): TraceFrame => ({
+  ...callee,
+  ...called,
+  entry: null,
+  registers: new Array(callee.closure.code.registerCount),
+  pc: 0,
+  delegate: null,
+  last: null,
+});

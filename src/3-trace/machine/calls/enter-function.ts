@@ -1,0 +1,264 @@
+/** Functions whose code is traced: their frames are pushed, and return the result of the call. */
+
+import type { Device } from '../../../../runtime/device/device.ts';
+import { sourceKey } from '../../../guards/source-key.ts';
+import { GraphBreak } from '../../../traces/graph-break.ts';
+import { isIgnoredFile } from '../../../traces/policy.ts';
+import type { Closure } from '../../../vm/bytecode/frame.ts';
+import type { Reg } from '../../../vm/bytecode/instructions.ts';
+import { usesNewTarget } from '../../../vm/bytecode/uses-new-target.ts';
+import { usesSuper } from '../../../vm/bytecode/uses-super.ts';
+import { usesThis } from '../../../vm/bytecode/uses-this.ts';
+import { isPolyfill, notePolyfill } from '../../builtins/polyfills/codes.ts';
+import { polyfillOf } from '../../builtins/polyfills.ts';
+import { nameAt } from '../../state/callee-name.ts';
+import { Raised } from '../../state/exceptions.ts';
+import { isFrameworkFile, isInlinedFrameworkFile } from '../../state/framework-files.ts';
+import type { Tracer } from '../../state/tracer.ts';
+import { promiseOf } from '../../values/objects/promises.ts';
+import { replacesBuiltin } from '../../values/replaced-functions.ts';
+import { isRefused } from '../../variables/code-of.ts';
+import type { ClosureVariable } from '../../variables/function-variables.ts';
+import { type Callee, calledFrame } from '../../variables/trace-frame.ts';
+import {
+  type CellReference,
+  type FunctionVariable,
+  isPrimitive,
+  known,
+  prototypeOf,
+  type Variable,
+} from '../../variables/variable.ts';
+
+/** A call that has not been made yet. */
+export interface Call {
+  readonly receiver: Variable;
+  readonly args: readonly Variable[];
+  /** The grad mode of the callee; null for the caller's. */
+  readonly gradMode: boolean | null;
+  /** The device (or null) of the `deviceGuard` that makes the call; undefined for the caller's guard. */
+  readonly guard?: Device | null | undefined;
+  /** The register of the caller that receives the result. */
+  readonly returnTo: Reg | undefined;
+}
+
+/** Inlines a pre-existing function, or what is traced in place of a built-in one. */
+export function enterFunction(
+  t: Tracer,
+  callee: FunctionVariable,
+  call: Call,
+): Variable | undefined {
+  const equivalent = polyfillOf(t, callee.value, call.receiver, call.args);
+  if (equivalent) {
+    return enterCall(t, call, {
+      ...equivalent,
+      cells: [],
+      thisVariable: call.receiver,
+    });
+  }
+  const { receiver, args } = call;
+  // Computed only for errors: the name is read from the user's source.
+  const name = () => `${nameAt(t.top, callee)}()`;
+  if (replacesBuiltin(callee.value)) {
+    throw new GraphBreak('native-call', `${name()} replaces a built-in function`);
+  }
+  const found = t.codeOf(callee.value);
+  if (isRefused(found)) {
+    if (found.native) throw new GraphBreak('native-call', `${name()} is native code`);
+    throw new GraphBreak('not-captured', `${name()} is not captured: ${found.why}`);
+  }
+  const { closure, boundThis, boundArgs } = found;
+  const { file } = closure.code.source;
+  if (isFrameworkFile(file) && !isInlinedFrameworkFile(file)) {
+    // A compiler's helper for naming inner functions may be called by a polyfill, and counts as part of it.
+    if (!isPolyfill(t.top.closure.code)) {
+      throw new GraphBreak('framework-call', `${name()} is part of tostatic`);
+    }
+    notePolyfill(closure.code);
+  }
+  if (isIgnoredFile(file)) throw new GraphBreak('ignored-module', `${name()} is in ${file}`);
+  const { lexicalThis } = closure;
+  if (!closure.homeObject && usesSuper(closure.code)) {
+    const above = chainOf(receiver);
+    closure.homeObject = above && t.codeOf.homeObject(callee.value, above);
+  }
+  if (!closure.homeObject && usesSuper(closure.code)) {
+    throw new GraphBreak('not-captured', `${name()} uses super in a class that cannot be found`);
+  }
+  // The function is guarded by identity, so its cells and bound values are fixed.
+  const given = boundThis ? heldVariable(t, boundThis.value, 'the bound this') : receiver;
+  const thisVariable = lexicalThis
+    ? heldVariable(t, lexicalThis.value, 'this')
+    : receiverSeenBy(closure, given, name);
+  const cells = closure.cells.map((value) =>
+    heldVariable(t, value, `a variable of ${closure.code.name || 'a function'}`),
+  ) as CellReference[];
+  const bound = boundArgs.map((value) => heldVariable(t, value, 'a bound argument'));
+  return enterCall(t, call, { closure, cells, thisVariable, args: [...bound, ...args] });
+}
+
+/** Returns the object where the search for a method's home object starts. */
+function chainOf(receiver: Variable): object | undefined {
+  const isContainer = receiver.kind === 'newArray' || receiver.kind === 'newCollection';
+  if (isContainer && receiver.own) return chainOf(receiver.own);
+  if (receiver.kind === 'newObject') {
+    const above = prototypeOf(receiver);
+    return above?.kind === 'newObject' ? chainOf(above) : above?.value;
+  }
+  return receiver.kind === 'object' || receiver.kind === 'function' ? receiver.value : undefined;
+}
+
+/** Returns the variable for a value that can't change because its owner can't. */
+function heldVariable(t: Tracer, value: unknown, name: string): Variable {
+  if (isPrimitive(value)) return known(value);
+  return t.read({ kind: 'held', value, name }, value);
+}
+
+/**
+ * Breaks the graph if a sloppy function that uses `this` is called without a receiver: it would see the global
+ * object.
+ */
+function receiverSeenBy(
+  { code }: Pick<Closure, 'code'>,
+  receiver: Variable,
+  name: () => string,
+): Variable {
+  const seesObject = !code.strict && code.kind !== 'arrow' && usesThis(code);
+  if (seesObject && receiver.kind === 'constant') {
+    throw new GraphBreak(
+      'unsupported-value',
+      `${name()} is sloppy and is called without an object`,
+    );
+  }
+  return receiver;
+}
+
+/** Inlines a function created in the trace. */
+export function enterClosure(t: Tracer, callee: ClosureVariable, call: Call): Variable | undefined {
+  const { code, outer, cells } = callee;
+  const arrow = code.kind === 'arrow';
+  const closure = { code, scope: outer.scope, homeObject: arrow ? outer.homeObject : undefined };
+  const passed = t.passed.get(outer);
+  if (passed) t.passed.set(closure, passed);
+  const thisVariable = arrow
+    ? callee.thisVariable
+    : receiverSeenBy(closure, call.receiver, () => `${code.name}()`);
+  const seen = {
+    ...(callee.home && { home: callee.home }),
+    ...(callee.newTarget && { newTarget: callee.newTarget }),
+  };
+  return enterCall(t, call, { closure, cells, thisVariable, args: call.args, ...seen });
+}
+
+/**
+ * Inlines a function that bytecode has created, for example before a graph break. Each run creates a new one, so
+ * its code is guarded instead of its identity, and captured values are read through it.
+ */
+export function enterMadeClosure(
+  t: Tracer,
+  callee: FunctionVariable,
+  made: Closure,
+  call: Call,
+): Variable | undefined {
+  const base = callee.source!;
+  const { code, scope, homeObject } = made;
+  t.guard(`closure ${sourceKey(base)}`, { kind: 'closure', source: base, code, scope, homeObject });
+  const thisVariable = thisThrough(t, callee, made, call);
+  const closure = { code, scope, homeObject };
+  const cells = made.cells.map((cell, index) =>
+    t.read({ kind: 'closureCell', base, index }, cell),
+  ) as CellReference[];
+  return enterCall(t, call, { closure, cells, thisVariable, args: call.args });
+}
+
+/** Inlines a function passed to the call; another function with the same code may replace it. */
+export function enterPassed(
+  t: Tracer,
+  callee: FunctionVariable,
+  closure: Closure,
+  call: Call,
+): Variable | undefined {
+  const thisVariable = thisThrough(t, callee, closure, call);
+  return enterCall(t, call, { closure, cells: [], thisVariable, args: call.args });
+}
+
+/** Returns `this` in a pre-existing function that any other of the same code may replace. */
+function thisThrough(
+  t: Tracer,
+  { source: base }: FunctionVariable,
+  closure: Closure,
+  { receiver }: Call,
+): Variable {
+  return closure.lexicalThis
+    ? t.read({ kind: 'closureThis', base: base! }, closure.lexicalThis.value)
+    : receiverSeenBy(closure, receiver, () => `${closure.code.name}()`);
+}
+
+/**
+ * Pushes the callee; the caller continues after its call, with the result in `returnTo`. For an async function,
+ * returns its promise.
+ */
+function enterCall(
+  t: Tracer,
+  { gradMode, guard = t.top.guard, returnTo }: Call,
+  callee: Callee,
+): Variable | undefined {
+  const { code } = callee.closure;
+  const name = code.name || 'a function';
+  if (code.isGenerator && code.isAsync) {
+    throw new GraphBreak('native-call', `${name} is an async generator`);
+  }
+  if (code.kind === 'constructor' || code.kind === 'derivedConstructor') {
+    throw new GraphBreak('throw', `the class ${code.name} is called without new`);
+  }
+  if (usesConstruction(code, callee.newTarget !== undefined)) {
+    throw new GraphBreak('native-call', `${name} is part of a construction`);
+  }
+  const called = { returnTo, gradMode: gradMode ?? t.top.gradMode, guard };
+  const enter = () => void t.push(calledFrame(callee, called));
+  if (code.isAsync) return followAsync(t, name, enter);
+  enter();
+  return undefined;
+}
+
+/** Traces an async function to its return. An async function that awaits or throws runs natively as a whole. */
+function followAsync(t: Tracer, name: string, enter: () => undefined): Variable {
+  const refused = (why: string) => new GraphBreak('native-call', `${name} is async${why}`);
+  if (t.isInRegion) throw refused(', in a branch or loop');
+  return t.attempt(() => {
+    try {
+      return promiseOf(t, toReturn(t, enter));
+    } catch (error) {
+      // An exception rejects the promise.
+      const reason = error instanceof GraphBreak ? error.reason : null;
+      if (reason === 'await') throw refused(' and waits');
+      const throws = error instanceof Raised || reason === 'throw' || reason === 'op-error';
+      throw throws ? refused(' and throws') : error;
+    }
+  });
+}
+
+/** Begins a call within an instruction, and traces it to its return unless it has the result at once. */
+export function toReturn(t: Tracer, begin: () => Variable | undefined): Variable {
+  const caller = t.top;
+  const depth = t.frames.length;
+  t.floor = depth;
+  const result = begin();
+  if (result) return result;
+  // The caller's pc is past a call in progress, as in any waiting frame.
+  caller.pc++;
+  const value = t.execution.runAbove(depth);
+  caller.pc--;
+  return value;
+}
+
+/**
+ * True for an arrow that depends on how the surrounding function was constructed. `isKnown`: its `new.target` is
+ * known.
+ */
+function usesConstruction(code: Closure['code'], isKnown: boolean): boolean {
+  if (code.kind !== 'arrow') return false;
+  if (!isKnown && usesNewTarget(code)) return true;
+  return code.instructions.some(
+    (each) => each.op === 'intrinsic' && each.name === 'superConstructor',
+  );
+}
