@@ -11,6 +11,17 @@ function asBytes(places: Code): Code {
   return op('i8x16.narrow_i16x8_u', words, words);
 }
 
+type Maxima = Readonly<Record<'best' | 'bestPlace' | 'value' | 'places' | 'wins', Local>>;
+
+/** Replaces four maxima and their positions by larger values. NaN wins, as does the first of equal elements. */
+function keepLarger(f: FunctionBuilder, { best, bestPlace, value, places, wins }: Maxima): void {
+  const unordered = (x: Local): Code => op('f32x4.ne', get(x), get(x));
+  const firstNaN = op('v128.and', unordered(value), op('v128.not', unordered(best)));
+  f.set(wins, op('v128.or', op('f32x4.gt', get(value), get(best)), firstNaN));
+  f.set(best, op('v128.bitselect', get(value), get(best), get(wins)));
+  f.set(bestPlace, op('v128.bitselect', get(places), get(bestPlace), get(wins)));
+}
+
 /**
  * (from, out, indices, planes, outHeight, outWidth, width, planeBytes, kernelHeight, kernelWidth, strideH,
  * strideW): windows without padding, four outputs of a row at a time; outWidth ≥ 4, and the last group overlaps
@@ -54,15 +65,6 @@ function maxPool(f: FunctionBuilder, kind: Places): void {
         : op('i32x4.splat', op('i32.sub', get(tap), get(start))),
     );
   };
-  const unordered = (x: Local): Code => op('f32x4.ne', get(x), get(x));
-  const considerTap = (): void => {
-    loadTap();
-    // NaN wins, as does the first of equal elements.
-    const firstNaN = op('v128.and', unordered(value), op('v128.not', unordered(best)));
-    f.set(wins, op('v128.or', op('f32x4.gt', get(value), get(best)), firstNaN));
-    f.set(best, op('v128.bitselect', get(value), get(best), get(wins)));
-    f.set(bestPlace, op('v128.bitselect', get(places), get(bestPlace), get(wins)));
-  };
   const group = (): void => {
     f.set(start, op('i32.add', get(line), op('i32.mul', get(column), get(strideW))));
     f.set(place, get(start));
@@ -75,7 +77,8 @@ function maxPool(f: FunctionBuilder, kind: Places): void {
       f.set(tap, get(place));
       f.set(tapColumns, get(kernelWidth));
       f.countDown(tapColumns, 1, () => {
-        considerTap();
+        loadTap();
+        keepLarger(f, { best, bestPlace, value, places, wins });
         f.add(tap, 1);
       });
       f.add(place, get(width));
@@ -219,7 +222,6 @@ function maxPoolWindows(f: FunctionBuilder, kind: Places): void {
       );
     }
   };
-  const unordered = (x: Local): Code => op('f32x4.ne', get(x), get(x));
   const windows = (): void => {
     f.set(h, load('i32.load', get(row)));
     f.set(end, load('i32.load', op('i32.add', get(row), get(rowEndShift))));
@@ -231,11 +233,7 @@ function maxPoolWindows(f: FunctionBuilder, kind: Places): void {
       f.set(tap, i32(0));
       f.while(op('i32.lt_s', get(tap), get(taps)), () => {
         loadTap();
-        // NaN wins, as does the first of equal elements.
-        const firstNaN = op('v128.and', unordered(value), op('v128.not', unordered(best)));
-        f.set(wins, op('v128.or', op('f32x4.gt', get(value), get(best)), firstNaN));
-        f.set(best, op('v128.bitselect', get(value), get(best), get(wins)));
-        f.set(bestPlace, op('v128.bitselect', get(places), get(bestPlace), get(wins)));
+        keepLarger(f, { best, bestPlace, value, places, wins });
         f.add(tap, get(columnStep));
       });
       f.add(h, get(rowStep));
