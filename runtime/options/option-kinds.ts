@@ -61,6 +61,7 @@ export const anObject: OptionKind = {
   accepts: (value) => typeof value === 'object' && value !== null,
 };
 
+/** Its test is `isTensor` itself: tracing performs the tests of the kinds here. */
 export const aTensor: OptionKind = { expected: 'a tensor', accepts: isTensor };
 
 /** An iterable. It is not read here, because an iterator can only be used once. */
@@ -116,8 +117,6 @@ export const arrayOf = (kind: OptionKind, length?: number): OptionKind => ({
     (length === undefined || value.length === length) &&
     value.every(kind.accepts),
 });
-
-export const tensors: OptionKind = arrayOf(aTensor);
 
 /** A number for all dimensions, or an array with one per dimension. */
 export const perDimension = (kind: OptionKind): OptionKind => either(kind, arrayOf(kind));

@@ -5,14 +5,9 @@ export function copying<T>(from: string, to: string, bytes: number, body: () => 
   return spans.active ? spans.around(copySpan(from, to, bytes, 'Sync'), body) : body();
 }
 
-/** Records a copy that completes later as an asynchronous span. */
-export function copyingAsync<T>(
-  from: string,
-  to: string,
-  bytes: number,
-  body: () => Promise<T>,
-): Promise<T> {
-  return spans.active ? spans.aroundAsync(copySpan(from, to, bytes, 'Async'), body) : body();
+/** Records a copy to the host that completes later as an asynchronous span. */
+export function copyingAsync<T>(from: string, bytes: number, body: () => Promise<T>): Promise<T> {
+  return spans.active ? spans.aroundAsync(copySpan(from, 'host', bytes, 'Async'), body) : body();
 }
 
 function copySpan(from: string, to: string, bytes: number, mode: 'Sync' | 'Async'): SpanStart {

@@ -76,16 +76,12 @@ export function toUniforms(words: Int32Array, out: Float64Array): void {
 /** Box–Muller on lanes (0, 1) and (2, 3): the even lane gets the cosine, the odd one the sine. */
 export function toNormals(words: Int32Array, out: Float64Array): void {
   toUniforms(words, out);
-  uniformsToNormals(out, 0, 4);
+  uniformsToNormals(out, 4);
 }
 
-/** Turns an even number of uniform numbers into normal ones, in place. */
-export function uniformsToNormals(
-  numbers: Float64Array | Float32Array,
-  start: number,
-  end: number,
-): void {
-  for (let i = start; i < end; i += 2) {
+/** Turns the first `count` uniform numbers, an even number of them, into normal ones. */
+export function uniformsToNormals(numbers: Float64Array | Float32Array, count: number): void {
+  for (let i = 0; i < count; i += 2) {
     // 1 − u is never 0.
     const radius = Math.sqrt(-2 * math.log(1 - numbers[i]!));
     const angle = 2 * Math.PI * numbers[i + 1]!;

@@ -150,7 +150,7 @@ const scaled = (b: number, alpha: number): number => (alpha === 1 ? b : product(
 export function add(a: Tensor, b: Operand, given: Keyword<'alpha'> = 1): Tensor {
   expectTensors('add', a);
   expectOperand('add', b);
-  const alpha = numberFrom('add', 'alpha', given, 1);
+  const alpha = numberFrom('add', 'alpha', given);
   if (isNumber(b)) return bindNumber(addScalarOp, a, scaled(b, alpha));
   if (alpha === 1) return bindPromoted(addOp, a, b);
   if (anyHalf(a, b)) return roundedOnce([a, b], (x, y) => add(x, y, alpha));
@@ -161,7 +161,7 @@ export function add(a: Tensor, b: Operand, given: Keyword<'alpha'> = 1): Tensor 
 export function sub(a: Tensor, b: Operand, given: Keyword<'alpha'> = 1): Tensor {
   expectTensors('sub', a);
   expectOperand('sub', b);
-  const alpha = numberFrom('sub', 'alpha', given, 1);
+  const alpha = numberFrom('sub', 'alpha', given);
   if (isNumber(b)) return bindNumber(addScalarOp, a, negated(scaled(b, alpha)));
   if (alpha === 1) return bindPromoted(subOp, a, b);
   if (anyHalf(a, b)) return roundedOnce([a, b], (x, y) => sub(x, y, alpha));

@@ -95,7 +95,7 @@ export function convTranspose2d(
   const added = pairOf(options.outputPadding ?? 0);
   expectSizes('convTranspose2d', sizes);
   return tidy(() =>
-    batched(x, 4, (image) => {
+    batched(x, (image) => {
       const size = transposedSize(image, weight, sizes, added);
       const source = withLastWindows(image, sizes.stride, added);
       return withBias(bind1(convTranspose2dOp, [source, weight], { ...sizes, size }), bias);

@@ -202,9 +202,9 @@ export function expectSizes(name: string, { stride, dilation, padding, groups }:
   });
 }
 
-/** Treats [c, …] as a batch of one and removes the batch dimension from the result. */
-export function batched(x: Tensor, rank: number, body: (own: Tensor) => Tensor): Tensor {
-  if (x.rank !== rank - 1) return body(x);
+/** Treats [c, h, w] as a batch of one and removes the batch dimension from the result. */
+export function batched(x: Tensor, body: (own: Tensor) => Tensor): Tensor {
+  if (x.rank !== 3) return body(x);
   return select(body(unsqueeze(x, 0)), 0, 0);
 }
 
@@ -229,7 +229,7 @@ export function conv2d(
   const groups = options.groups ?? 1;
   const asked = options.padding === 'valid' ? 0 : (options.padding ?? 0);
   return tidy(() =>
-    batched(x, 4, (image) => {
+    batched(x, (image) => {
       if (asked !== 'same') {
         const sizes = { stride, dilation, padding: pairOf(asked), groups };
         expectSizes('conv2d', sizes);

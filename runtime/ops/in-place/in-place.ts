@@ -203,7 +203,7 @@ function lossy(name: string, target: string, other: string): DTypeError {
 
 /** x += alpha · y */
 export function add_(target: Tensor, other: Tensor | number, given: Keyword<'alpha'> = 1): Tensor {
-  const alpha = numberFrom('add_', 'alpha', given, 1);
+  const alpha = numberFrom('add_', 'alpha', given);
   if (isNumber(other)) return numberIntoTarget(addScalarInto, target, product(other, alpha));
   if (alpha !== 1) expectHolds(addScaledInto, target, alpha);
   return intoTarget(addScaledInto, target, other, { value: alpha });
@@ -235,7 +235,7 @@ export function addcmul_(
   z: Tensor,
   given: Keyword<'value'> = 1,
 ): Tensor {
-  const value = numberFrom('addcmul_', 'value', given, 1);
+  const value = numberFrom('addcmul_', 'value', given);
   return bind1(addcmulInto, [target, y, z], { value });
 }
 
@@ -246,6 +246,6 @@ export function addcdiv_(
   z: Tensor,
   given: Keyword<'value'> = 1,
 ): Tensor {
-  const value = numberFrom('addcdiv_', 'value', given, 1);
+  const value = numberFrom('addcdiv_', 'value', given);
   return bind1(addcdivInto, [target, y, z], { value });
 }

@@ -132,7 +132,7 @@ function expectFloatTarget(name: string, target: Tensor): void {
 
 /** x −= alpha · y */
 export function sub_(target: Tensor, other: Tensor | number, alpha: Keyword<'alpha'> = 1): Tensor {
-  return add_(target, other, negated(numberFrom('sub_', 'alpha', alpha, 1)));
+  return add_(target, other, negated(numberFrom('sub_', 'alpha', alpha)));
 }
 
 /** x /= y */

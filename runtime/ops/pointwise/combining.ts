@@ -134,7 +134,7 @@ export function lerp(a: Tensor, b: Tensor, weight: Operand): Tensor {
 /** a + value · b · c */
 export function addcmul(a: Tensor, b: Tensor, c: Tensor, given: Keyword<'value'> = 1): Tensor {
   expectTensors('addcmul', a, b, c);
-  const value = numberFrom('addcmul', 'value', given, 1);
+  const value = numberFrom('addcmul', 'value', given);
   if (anyHalf(a, b, c)) return roundedOnce([a, b, c], (x, y, z) => addcmul(x, y, z, value));
   return tidy(() => add(a, scaled(mul(b, c), value)));
 }
@@ -142,7 +142,7 @@ export function addcmul(a: Tensor, b: Tensor, c: Tensor, given: Keyword<'value'>
 /** a + value · b / c */
 export function addcdiv(a: Tensor, b: Tensor, c: Tensor, given: Keyword<'value'> = 1): Tensor {
   expectTensors('addcdiv', a, b, c);
-  const value = numberFrom('addcdiv', 'value', given, 1);
+  const value = numberFrom('addcdiv', 'value', given);
   if (anyHalf(a, b, c)) return roundedOnce([a, b, c], (x, y, z) => addcdiv(x, y, z, value));
   return tidy(() => add(a, scaled(div(b, c), value)));
 }

@@ -40,16 +40,18 @@ export function numbersIn(op: string, name: string, value: unknown): readonly nu
 /** A number, by position or as PyTorch's keyword in an object: `add(x, y, { alpha: 2 })`. */
 export type Keyword<Name extends string> = number | { readonly [N in Name]?: number | undefined };
 
-/** Returns the number; throws ArgumentError for an object with another name or without a number. */
+/**
+ * Returns the number, or 1 if the object omits it; throws ArgumentError for an object with another name or without a
+ * number.
+ */
 export function numberFrom<Name extends string>(
   op: string,
   name: Name,
   given: Keyword<Name>,
-  byDefault: number,
 ): number {
   if (isNumber(given)) return given;
   expectNames(op, given, [name]);
-  const value = given[name] ?? byDefault;
+  const value = given[name] ?? 1;
   expectNumber(op, name, value);
   return value;
 }

@@ -36,7 +36,7 @@ const actions: Readonly<Record<string, (step: ListStep) => Action>> = {
   },
   listAt: (step) => (slots) => {
     const { items } = step.list(slots);
-    const index = step.index(slots, 1);
+    const index = step.index(slots);
     decided.current?.note(index);
     const item = items[index];
     invariant(item, 'a list has the element that is read');
@@ -45,7 +45,7 @@ const actions: Readonly<Record<string, (step: ListStep) => Action>> = {
   },
   listSet: (step) => (slots) => {
     const list = step.own(slots);
-    const index = step.index(slots, 1);
+    const index = step.index(slots);
     decided.current?.note(index);
     list.set(index, namedItem(step.operand(slots, 2)));
     step.answer(slots, list);
@@ -166,9 +166,10 @@ class ListStep {
     return list;
   }
 
-  index(slots: readonly Slot[], operand: number): number {
-    const meta = this.#values[this.#inputs[operand]!]!;
-    return readNumber(meta, this.operand(slots, operand));
+  /** Reads operand 1, an index. */
+  index(slots: readonly Slot[]): number {
+    const meta = this.#values[this.#inputs[1]!]!;
+    return readNumber(meta, this.operand(slots, 1));
   }
 
   answer(

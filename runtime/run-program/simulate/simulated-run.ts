@@ -134,9 +134,9 @@ export class SimulatedRun {
   }
 
   /** Runs one step; returns the highest live bytes during it. */
-  peakOf(plan: Plan, step: number, observer?: StepObserver): number {
+  peakOf(plan: Plan, step: number): number {
     return this.#simulation.within(() => {
-      return this.#peakOf(countedExecutable(plan, this.#values), step, observer);
+      return this.#peakOf(countedExecutable(plan, this.#values), step);
     });
   }
 

@@ -100,7 +100,7 @@ function randomDoubles(isNormal: boolean, out: TensorMeta, attrs: Attrs): Launch
         const at = offset + (i + k) * 2;
         pair[k] = toDoubleUniform(wordAt(at), wordAt(at + 1));
       }
-      if (isNormal) uniformsToNormals(pair, 0, 2);
+      if (isNormal) uniformsToNormals(pair, 2);
       for (let k = 0; k < 2 && i + k < size; k++) heap.f64[start + i + k] = pair[k]!;
     }
   };

@@ -3,13 +3,12 @@ import type { UserPosition } from '../../../errors/position.ts';
 import { messageOf } from './node-webgpu.ts';
 
 /** Returns the error for a kernel text that gpu.js or the driver rejected. */
-export function buildError(op: string, cause: unknown, at?: UserPosition): DeviceError {
+export function buildError(op: string, cause: unknown): DeviceError {
   return new DeviceError({
     what: `${op}: its GPU kernel could not be built`,
     given: messageOf(cause),
     expected: "source that gpu.js and the adapter's driver accept",
     remedy: "report it, and move the operands to the CPU meanwhile: await x.toAsync('cpu')",
-    at,
     cause,
   });
 }

@@ -217,7 +217,7 @@ export class WebGlCore implements DeviceCore<TextureHandle> {
     const bytes = from.count * elementBytes;
     events.copy(name, 'host', bytes);
     const read = () => this.#read(from, op);
-    const reading = copyingAsync(name, 'host', bytes, read);
+    const reading = copyingAsync(name, bytes, read);
     this.#reads.add(reading);
     const done = () => this.#reads.delete(reading);
     reading.then(done, done);

@@ -82,7 +82,7 @@ export class GpuTransfers {
         const bytes = span.count * wordBytes;
         events.copy(this.#lane.name, 'host', bytes);
         const read = () => this.#map(span, op);
-        return copyingAsync(this.#lane.name, 'host', bytes, read);
+        return copyingAsync(this.#lane.name, bytes, read);
       }),
     );
   }
@@ -150,7 +150,7 @@ export class GpuTransfers {
           else this.#map(from, op).then(resolve, reject);
         });
       });
-    const reading = copyingAsync(this.#lane.name, 'host', bytes, read);
+    const reading = copyingAsync(this.#lane.name, bytes, read);
     this.#reads.add(reading);
     const done = () => this.#reads.delete(reading);
     reading.then(done, done);

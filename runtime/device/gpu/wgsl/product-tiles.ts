@@ -129,8 +129,8 @@ export function tileText(w: WgslWriter, tile: Tile, t: ProductTexts): void {
     factorText(w, tile, 'left', height(tile), t.left, 'row0', t.m),
     factorText(w, tile, 'right', width(tile), t.right, 'column0', t.n),
   ];
-  const load = (k0: string) => {
-    for (const factor of factors) factor.load(k0, t.k);
+  const load = () => {
+    for (const factor of factors) factor.load('k0', t.k);
   };
   const prepare = (first: string) => {
     if (!t.prepare) return;
@@ -144,7 +144,7 @@ export function tileText(w: WgslWriter, tile: Tile, t: ProductTexts): void {
   if (tile.prefetches && !t.prepare) {
     // Each step computes with what the previous one loaded, hiding memory latency.
     w.line(`for (var k0 = 0u; k0 < ${t.k} + ${depth}u; k0 = k0 + ${depth}u) {`);
-    load('k0');
+    load();
     w.line('if (k0 > 0u) {');
     stepsText(w, tile);
     w.line('}', 'workgroupBarrier();');
@@ -154,7 +154,7 @@ export function tileText(w: WgslWriter, tile: Tile, t: ProductTexts): void {
     prepare('0u');
     if (t.prepare) w.line('workgroupBarrier();');
     w.line(`for (var k0 = 0u; k0 < ${t.k}; k0 = k0 + ${depth}u) {`);
-    load('k0');
+    load();
     store();
     w.line('workgroupBarrier();');
     // The data read by the loads can now be replaced for the next steps.
