@@ -1,18 +1,8 @@
-import {
-  acrossLanes,
-  type Code,
-  f32x4,
-  i32,
-  i32x4,
-  lane,
-  load,
-  memoryLane,
-  op,
-  store,
-} from './assembler/code.ts';
+import { acrossLanes, type Code, f32x4, i32, load, op } from './assembler/code.ts';
 import { type FunctionBuilder, get, type Local } from './assembler/function-builder.ts';
 import { compile, lazily } from './assembler/module-builder.ts';
 import { emitExp, emitLog } from './assembler/transcendental.ts';
+import { along } from './runs-of-four.ts';
 
 /** One row of each operand: (first, second, out, rows, length). One-input kernels ignore `second`. */
 class RowWriter {
@@ -22,15 +12,10 @@ class RowWriter {
   readonly #f: FunctionBuilder;
   readonly #rows: Local;
   readonly #length: Local;
-  readonly #firstLane: Local;
 
   constructor(f: FunctionBuilder) {
     this.#f = f;
-    const params = f.params(5);
-    [this.first, this.second, this.out, this.#rows, this.#length] = params;
-    this.#firstLane = f.local('v128');
-    // All ones in lane 0 only: the mask for adding an element of the tail to a sum.
-    f.set(this.#firstLane, lane('i32x4.replace_lane', 0, i32x4(0), i32(-1)));
+    [this.first, this.second, this.out, this.#rows, this.#length] = f.params(5);
   }
 
   forEachRow(body: () => void): void {
@@ -42,38 +27,16 @@ class RowWriter {
     });
   }
 
-  /**
-   * Iterates over the row, four elements at a time, then one at a time in lane 0 (the other lanes repeat it).
-   * `body` returns what to store, if anything; `masked` clears the repeated lanes.
-   */
+  /** Iterates over the row; `body` returns what to store, if anything. `masked` clears lanes that repeat an element. */
   pass(
     reads: readonly Local[],
     body: (values: readonly Code[], masked: (value: Code) => Code) => Code | null,
   ): void {
     const f = this.#f;
     const cursors = reads.map((read) => f.local('i32', get(read)));
-    const values = reads.map(() => f.local('v128'));
     const to = f.local('i32', get(this.out));
     const left = f.local('i32', get(this.#length));
-    const step = (width: 4 | 1) => () => {
-      cursors.forEach((cursor, i) => {
-        f.set(values[i]!, load(width === 4 ? 'v128.load' : 'v128.load32_splat', get(cursor)));
-        f.add(cursor, width * 4);
-      });
-      const masked = (value: Code): Code =>
-        width === 4 ? value : op('v128.and', value, get(this.#firstLane));
-      const result = body(values.map(get), masked);
-      if (!result) return;
-      const stored = f.local('v128', result);
-      f.emit(
-        width === 4
-          ? store('v128.store', get(to), get(stored))
-          : memoryLane('v128.store32_lane', get(to), get(stored), 0),
-      );
-      f.add(to, width * 4);
-    };
-    f.countDown(left, 4, step(4));
-    f.countDown(left, 1, step(1));
+    along(f, left, cursors, to, ({ values, once }) => body(values, once));
   }
 
   /** The sum over the row, in every lane. */

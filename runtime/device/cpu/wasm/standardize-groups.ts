@@ -303,7 +303,7 @@ export function standardizeGradGroups(f: FunctionBuilder): void {
           forEachRun(place, () =>
             call(
               ...([f, 'gradRun', plus(dy, at), plus(x, at), get(step), plus(dx, at)] as const),
-              ...[get(mean), get(factor), get(scale), single(shift), single(slope)],
+              ...[get(mean), get(scale), single(shift), single(slope), get(factor)],
             ),
           ),
       );

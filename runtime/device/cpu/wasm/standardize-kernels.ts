@@ -1,17 +1,6 @@
 /** Normalization of runs of adjacent elements, four at a time; `scalar/standardize.ts` is the readable version. */
 
-import {
-  acrossLanes,
-  type Code,
-  f32x4,
-  i32,
-  i32x4,
-  lane,
-  load,
-  memoryLane,
-  op,
-  store,
-} from './assembler/code.ts';
+import { acrossLanes, type Code, f32x4, memoryLane, op } from './assembler/code.ts';
 import {
   type FunctionBuilder,
   get,
@@ -19,6 +8,7 @@ import {
   type Locals,
 } from './assembler/function-builder.ts';
 import { compile, lazily } from './assembler/module-builder.ts';
+import { along } from './runs-of-four.ts';
 import {
   addWeightGradRows,
   standardizeGradGroups,
@@ -31,44 +21,6 @@ const add = (a: Code, b: Code): Code => op('f32x4.add', a, b);
 const sub = (a: Code, b: Code): Code => op('f32x4.sub', a, b);
 const mul = (a: Code, b: Code): Code => op('f32x4.mul', a, b);
 const splat = (x: Local): Code => op('f32x4.splat', get(x));
-
-interface Turn {
-  readonly values: readonly Code[];
-  /** Clears the lanes that repeat a tail element. */
-  readonly once: (value: Code) => Code;
-}
-
-/** Iterates over `reads`, then over the remaining elements one by one; `body` returns what to store at `to`. */
-function along(
-  f: FunctionBuilder,
-  count: Local,
-  reads: readonly Local[],
-  to: Local | null,
-  body: (turn: Turn) => Code | null,
-): void {
-  const firstLane = f.local('v128');
-  f.set(firstLane, lane('i32x4.replace_lane', 0, i32x4(0), i32(-1)));
-  const values = reads.map(() => f.local('v128'));
-  const turn = (width: 4 | 1) => () => {
-    reads.forEach((read, i) => {
-      f.set(values[i]!, load(width === 4 ? 'v128.load' : 'v128.load32_splat', get(read)));
-      if (read !== to) f.add(read, width * 4);
-    });
-    const once = (value: Code): Code =>
-      width === 4 ? value : op('v128.and', value, get(firstLane));
-    const result = body({ values: values.map(get), once });
-    if (!result || !to) return;
-    const stored = f.local('v128', result);
-    f.emit(
-      width === 4
-        ? store('v128.store', get(to), get(stored))
-        : memoryLane('v128.store32_lane', get(to), get(stored), 0),
-    );
-    f.add(to, width * 4);
-  };
-  f.countDown(count, 4, turn(4));
-  f.countDown(count, 1, turn(1));
-}
 
 function storeTotal(f: FunctionBuilder, sum: Local, to: Local, offset: number): void {
   f.set(sum, acrossLanes(add, get(sum)));
@@ -115,14 +67,15 @@ function scaleEach(f: FunctionBuilder): void {
   );
 }
 
-/** (dy, x, count, to, shift): Σ dy and Σ dy · (x − shift) at `to`. */
-function gradMomentsRun(f: FunctionBuilder): void {
-  const [dy, x, count, to] = f.params(4);
+/** (dy, x, weight if each has one, count, to, shift): Σ dy · weight and Σ dy · weight · (x − shift) at `to`. */
+function gradMoments(f: FunctionBuilder, isEach: boolean): void {
+  const reads = f.params(isEach ? 3 : 2);
+  const [count, to] = f.params(2);
   const [shift] = f.params(1, 'f32');
   const by = f.local('v128', splat(shift));
   const [sum, products] = [f.local('v128', f32x4(0)), f.local('v128', f32x4(0))];
-  along(f, count, [dy, x], null, ({ values: [gradient, value], once }) => {
-    const own = f.local('v128', once(gradient!));
+  along(f, count, reads, null, ({ values: [gradient, value, weight], once }) => {
+    const own = f.local('v128', once(weight ? mul(gradient!, weight) : gradient!));
     f.set(sum, add(get(sum), get(own)));
     f.set(products, add(get(products), mul(get(own), sub(value!, get(by)))));
     return null;
@@ -131,38 +84,18 @@ function gradMomentsRun(f: FunctionBuilder): void {
   storeTotal(f, products, to, 4);
 }
 
-/** (dy, x, weight, count, to, shift): the moments of dy · weight. */
-function gradMomentsEach(f: FunctionBuilder): void {
-  const [dy, x, weight, count, to] = f.params(5);
-  const [shift] = f.params(1, 'f32');
-  const by = f.local('v128', splat(shift));
-  const [sum, products] = [f.local('v128', f32x4(0)), f.local('v128', f32x4(0))];
-  along(f, count, [dy, x, weight], null, ({ values: [gradient, value, w], once }) => {
-    const own = f.local('v128', once(mul(gradient!, w!)));
-    f.set(sum, add(get(sum), get(own)));
-    f.set(products, add(get(products), mul(get(own), sub(value!, get(by)))));
-    return null;
-  });
-  storeTotal(f, sum, to, 0);
-  storeTotal(f, products, to, 4);
-}
-
-/** (dy, x, count, dx, mean, factor, scale, shift, slope): scale · (dy · factor − shift − (x − mean) · slope) */
-function gradRun(f: FunctionBuilder): void {
-  const [dy, x, count, dx] = f.params(4);
-  const [mean, factor, scale, shift, slope] = splatParams(f, 5);
-  along(f, count, [dy, x], dx, ({ values: [gradient, value] }) => {
-    const rest = sub(mul(gradient!, get(factor)), get(shift));
-    return mul(get(scale), sub(rest, mul(sub(value!, get(mean)), get(slope))));
-  });
-}
-
-/** (dy, x, weight, count, dx, mean, scale, shift, slope): the gradient with a weight per element. */
-function gradEach(f: FunctionBuilder): void {
-  const [dy, x, weight, count, dx] = f.params(5);
-  const [mean, scale, shift, slope] = splatParams(f, 4);
-  along(f, count, [dy, x, weight], dx, ({ values: [gradient, value, w] }) => {
-    const rest = sub(mul(gradient!, w!), get(shift));
+/**
+ * (dy, x, weight if each has one, count, dx, mean, scale, shift, slope, else factor): scale · (dy · factor − shift −
+ * (x − mean) · slope), where an element's weight is its factor.
+ */
+function gradient(f: FunctionBuilder, isEach: boolean): void {
+  const reads = f.params(isEach ? 3 : 2);
+  const [count, dx] = f.params(2);
+  const factors: readonly Local[] = splatParams(f, isEach ? 4 : 5);
+  const [mean, scale, shift, slope] = factors as Locals<4>;
+  const factor = factors[4];
+  along(f, count, reads, dx, ({ values: [gradient, value, weight] }) => {
+    const rest = sub(mul(gradient!, factor ? get(factor) : weight!), get(shift));
     return mul(get(scale), sub(rest, mul(sub(value!, get(mean)), get(slope))));
   });
 }
@@ -181,10 +114,10 @@ export const standardizeKernels = lazily(() =>
     moments,
     scaleRun,
     scaleEach,
-    gradMomentsRun,
-    gradMomentsEach,
-    gradRun,
-    gradEach,
+    gradMomentsRun: (f) => gradMoments(f, false),
+    gradMomentsEach: (f) => gradMoments(f, true),
+    gradRun: (f) => gradient(f, false),
+    gradEach: (f) => gradient(f, true),
     addWeightGrad,
     standardizeGroups,
     standardizeGroupsByStats,
