@@ -106,6 +106,13 @@ function borders(
   });
 }
 
+type Convolution<K extends number | readonly number[]> = (
+  x: Tensor,
+  weight: Tensor,
+  bias: Tensor | null,
+  options: ConvOptions<K>,
+) => Tensor;
+
 /** Base of convolutions: weight, bias and padding mode. */
 abstract class PaddedConvolution<K extends number | readonly number[]> extends Module {
   weight: Parameter;
@@ -137,6 +144,13 @@ abstract class PaddedConvolution<K extends number | readonly number[]> extends M
     this.borders = borders(options.padding ?? 0, sizes, sizesOf(options.dilation ?? 1, dims));
     this.options = paddingMode === 'zeros' ? options : { ...options, padding: 0 as K };
   }
+
+  /** Pads the input, unless with zeros, as the convolution itself does. */
+  protected convolve(input: Tensor, conv: Convolution<K>): Tensor {
+    const { weight, bias, options, borders, paddingMode: mode } = this;
+    if (mode === 'zeros') return conv(input, weight, bias, options);
+    return tidy(() => conv(pad(input, borders, mode), weight, bias, options));
+  }
 }
 
 /** Cross-correlation: [n, in, length] → [n, out, length']; weight [out, in / groups, k], bias [out]. */
@@ -151,9 +165,7 @@ export class Conv1d extends PaddedConvolution<Single> {
   }
 
   override forward(input: Tensor): Tensor {
-    if (this.paddingMode === 'zeros') return conv1d(input, this.weight, this.bias, this.options);
-    const mode = this.paddingMode;
-    return tidy(() => conv1d(pad(input, this.borders, mode), this.weight, this.bias, this.options));
+    return this.convolve(input, conv1d);
   }
 }
 
@@ -169,9 +181,7 @@ export class Conv2d extends PaddedConvolution<number | Pair> {
   }
 
   override forward(input: Tensor): Tensor {
-    if (this.paddingMode === 'zeros') return conv2d(input, this.weight, this.bias, this.options);
-    const mode = this.paddingMode;
-    return tidy(() => conv2d(pad(input, this.borders, mode), this.weight, this.bias, this.options));
+    return this.convolve(input, conv2d);
   }
 }
 
@@ -187,9 +197,7 @@ export class Conv3d extends PaddedConvolution<number | Triple> {
   }
 
   override forward(input: Tensor): Tensor {
-    if (this.paddingMode === 'zeros') return conv3d(input, this.weight, this.bias, this.options);
-    const mode = this.paddingMode;
-    return tidy(() => conv3d(pad(input, this.borders, mode), this.weight, this.bias, this.options));
+    return this.convolve(input, conv3d);
   }
 }
 

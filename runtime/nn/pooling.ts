@@ -1,6 +1,6 @@
 /** Pooling: one value per window. The default stride is the window size. */
 
-import { type MaxPool3dOptions, maxPool3d } from '../functional/convolution-3d.ts';
+import { maxPool3d } from '../functional/convolution-3d.ts';
 import {
   adaptiveMaxPool1d,
   adaptiveMaxPool2d,
@@ -18,7 +18,7 @@ import {
   avgPool3d,
 } from '../ops/convolution/resample.ts';
 import { abs, mul, pow, relu, sign } from '../ops/pointwise/pointwise.ts';
-import { expectOptions } from '../options/expect-options.ts';
+import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { anyNumber, count, flag, orNull, perDimension } from '../options/option-kinds.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
@@ -26,18 +26,6 @@ import { Module } from './module/module.ts';
 
 type Pair = readonly [number, number];
 type Triple = readonly [number, number, number];
-
-/** A window size and optional settings. */
-abstract class Pool<Size, Options extends object> extends Module {
-  readonly kernel: Size;
-  readonly options: Options;
-
-  constructor(kernel: Size, options: Options = {} as Options) {
-    super();
-    this.kernel = kernel;
-    this.options = options;
-  }
-}
 
 const windowKinds = {
   stride: perDimension(count(1)),
@@ -51,75 +39,72 @@ const averageKinds = {
   divisorOverride: orNull(anyNumber),
 };
 
-type WithoutIndices<O> = Omit<O, 'returnIndices'>;
+/** A window size and optional settings. */
+abstract class Pool<Size, Options extends object> extends Module {
+  readonly kernel: Size;
+  readonly options: Options;
+
+  constructor(kernel: Size, options: Options, kinds: OptionKinds<Options>) {
+    super();
+    expectOptions(new.target.name, options, kinds);
+    this.kernel = kernel;
+    this.options = options;
+  }
+}
+
+type MaxOptions<Size> = Omit<MaxPoolOptions<Size>, 'returnIndices'>;
+
+/** The maximum of each window. */
+abstract class MaxPool<Size> extends Pool<Size, MaxOptions<Size>> {
+  constructor(kernel: Size, options: MaxOptions<Size> = {}) {
+    super(kernel, options, maxKinds);
+  }
+}
 
 /** The maximum of each window: [n, c, length] → [n, c, length']. */
-export class MaxPool1d extends Pool<number, WithoutIndices<MaxPoolOptions<number>>> {
-  constructor(kernel: number, options: WithoutIndices<MaxPoolOptions<number>> = {}) {
-    super(kernel, options);
-    expectOptions('MaxPool1d', options, maxKinds);
-  }
-
+export class MaxPool1d extends MaxPool<number> {
   override forward(input: Tensor): Tensor {
     return maxPool1d(input, this.kernel, this.options);
   }
 }
 
 /** The maximum of each window: [n, c, h, w] → [n, c, h', w']. */
-export class MaxPool2d extends Pool<number | Pair, WithoutIndices<MaxPoolOptions>> {
-  constructor(kernel: number | Pair, options: WithoutIndices<MaxPoolOptions> = {}) {
-    super(kernel, options);
-    expectOptions('MaxPool2d', options, maxKinds);
-  }
-
+export class MaxPool2d extends MaxPool<number | Pair> {
   override forward(input: Tensor): Tensor {
     return maxPool2d(input, this.kernel, this.options);
   }
 }
 
 /** The maximum of each window: [n, c, d, h, w] → [n, c, d', h', w']. */
-export class MaxPool3d extends Pool<number | Triple, MaxPool3dOptions> {
-  constructor(kernel: number | Triple, options: MaxPool3dOptions = {}) {
-    super(kernel, options);
-    expectOptions('MaxPool3d', options, maxKinds);
-  }
-
+export class MaxPool3d extends MaxPool<number | Triple> {
   override forward(input: Tensor): Tensor {
     return maxPool3d(input, this.kernel, this.options);
   }
 }
 
-/** The mean of each window of [n, c, length]. */
-export class AvgPool1d extends Pool<number, AvgPoolOptions<number>> {
-  constructor(kernel: number, options: AvgPoolOptions<number> = {}) {
-    super(kernel, options);
-    expectOptions('AvgPool1d', options, averageKinds);
+/** The mean of each window. */
+abstract class AvgPool<Size> extends Pool<Size, AvgPoolOptions<Size>> {
+  constructor(kernel: Size, options: AvgPoolOptions<Size> = {}) {
+    super(kernel, options, averageKinds);
   }
+}
 
+/** The mean of each window of [n, c, length]. */
+export class AvgPool1d extends AvgPool<number> {
   override forward(input: Tensor): Tensor {
     return avgPool1d(input, this.kernel, this.options);
   }
 }
 
 /** The mean of each window of [n, c, h, w]. */
-export class AvgPool2d extends Pool<number | Pair, AvgPoolOptions<number | Pair>> {
-  constructor(kernel: number | Pair, options: AvgPoolOptions<number | Pair> = {}) {
-    super(kernel, options);
-    expectOptions('AvgPool2d', options, averageKinds);
-  }
-
+export class AvgPool2d extends AvgPool<number | Pair> {
   override forward(input: Tensor): Tensor {
     return avgPool2d(input, this.kernel, this.options);
   }
 }
 
 /** The mean of each window of [n, c, d, h, w]. */
-export class AvgPool3d extends Pool<number | Triple, AvgPoolOptions<number | Triple>> {
-  constructor(kernel: number | Triple, options: AvgPoolOptions<number | Triple> = {}) {
-    super(kernel, options);
-    expectOptions('AvgPool3d', options, averageKinds);
-  }
-
+export class AvgPool3d extends AvgPool<number | Triple> {
   override forward(input: Tensor): Tensor {
     return avgPool3d(input, this.kernel, this.options);
   }
@@ -137,8 +122,7 @@ export class LPPool1d extends Pool<number, LPPoolOptions> {
   readonly p: number;
 
   constructor(p: number, kernel: number, options: LPPoolOptions = {}) {
-    super(kernel, options);
-    expectOptions('LPPool1d', options, { stride: count(1), ceilMode: flag });
+    super(kernel, options, { stride: count(1), ceilMode: flag });
     this.p = p;
   }
 
