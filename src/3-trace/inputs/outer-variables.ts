@@ -4,7 +4,7 @@ import { isProxy } from '../../guards/plain.ts';
 import type { Source } from '../../guards/source.ts';
 import { sourceKey } from '../../guards/source-key.ts';
 import { uninitialized } from '../../vm/bytecode/frame.ts';
-import { isPrimitive, tensorVariable, type Variable } from '../variables/variable.ts';
+import { isPrimitive, outerTensor, type Variable } from '../variables/variable.ts';
 import { symbolicFrom } from './symbolic.ts';
 
 /** Variables for pre-existing values, by the source from which they are read. */
@@ -42,7 +42,7 @@ export class OuterVariables {
       return { kind: 'function', value: value as (...args: never[]) => unknown, source };
     }
     if (!isProxy(value) && value instanceof Tensor) {
-      return tensorVariable({ source, actual: value });
+      return outerTensor(source, value);
     }
     return { kind: 'object', value: value as object, source };
   }

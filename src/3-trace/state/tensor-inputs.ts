@@ -12,7 +12,7 @@ import { sourceKey } from '../../guards/source-key.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { OuterTensors } from '../inputs/outer-tensors.ts';
 import type { TensorInput } from '../inputs/trace-input.ts';
-import { type TensorVariable, tensorVariable, tracedTensor } from '../variables/variable.ts';
+import { outerTensor, type TensorVariable, tracedTensor } from '../variables/variable.ts';
 import { constantOf } from './facts.ts';
 import { asOp } from './op-error.ts';
 import { sizeSource } from './symbolic-guards.ts';
@@ -100,7 +100,7 @@ export class TensorInputs {
     this.#lists.set(key, list);
     actuals.forEach((actual, i) => {
       const place: Source = { kind: 'property', base: source, key: String(i) };
-      const variable = tensorVariable({ source: place, actual });
+      const variable = outerTensor(place, actual);
       recorded.push(this.#add(variable, actual, place, list));
     });
     return list;

@@ -344,19 +344,17 @@ export function newArray(elements: readonly Variable[]): NewArrayVariable {
   return { kind: 'newArray', elements: [...elements] };
 }
 
-/** Returns the variable for an outer tensor or a graph value. */
-export function tensorVariable(
-  from: Partial<Pick<TensorVariable, 'source' | 'actual' | 'traced'>>,
-): TensorVariable {
-  const { source = null, actual = null, traced = null } = from;
-  const own = { shape: null, grad: null, retainsGrad: false, mayAlias: [] } as const;
-  return { kind: 'tensor', source, actual, traced, ...own };
+/** Returns the variable for a tensor of the user's. */
+export function outerTensor(source: Source | null, actual: Tensor): TensorVariable {
+  return { kind: 'tensor', source, actual, traced: null, ...newTensor() };
 }
 
 /** Returns the variable for an op result. */
 export function tracedTensor(traced: Tensor): TensorVariable {
-  return tensorVariable({ traced });
+  return { kind: 'tensor', source: null, actual: null, traced, ...newTensor() };
 }
+
+const newTensor = () => ({ shape: null, grad: null, retainsGrad: false, mayAlias: [] });
 
 export function isPrimitive(value: unknown): value is Primitive | symbol {
   return value === null || (typeof value !== 'object' && typeof value !== 'function');

@@ -342,3 +342,19 @@ for (const [what, program] of Object.entries(programs)) {
     });
   });
 }
+
+it.each(['source', 'actual', 'traced'])(
+  'all objects have a property %s, and graphs stay whole',
+  (name) => {
+    const prototype = Object.prototype as unknown as Record<string, unknown>;
+    const captured = toStatic((x: Tensor, { list }: Outer) => x.mul(list.length).relu());
+    prototype[name] = 'of all objects';
+    try {
+      const result = captured(tensor([1, -2]), outer());
+      expect(result.toArraySync()).toEqual([3, 0]);
+      expect(captured.stats()).toMatchObject({ graphs: 1, breaks: [], fallbacks: [] });
+    } finally {
+      delete prototype[name];
+    }
+  },
+);
