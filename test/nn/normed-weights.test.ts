@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import {
   ArgumentError,
+  checkpoint,
   nn,
   ones,
   optim,
@@ -8,6 +9,7 @@ import {
   seed,
   type Tensor,
   tensor,
+  tidy,
   toStatic,
 } from '../../src/index.ts';
 
@@ -156,4 +158,22 @@ it.each([
   ],
 ])('captured steps of %s have the bits of eager ones', (_, make) => {
   expect(train(make, true)).toEqual(train(make, false));
+});
+
+it.each([
+  ['tidy', (run: () => Tensor) => tidy(run)],
+  ['checkpoint', (run: () => Tensor) => checkpoint(run)],
+])('a computed weight is no parameter after %s has freed it', (_, around) => {
+  for (const layer of [weightNorm(new nn.Linear(4, 3)), spectralNorm(new nn.Linear(4, 3))]) {
+    const names = () => [
+      [...layer.namedParameters()].map(([name]) => name),
+      Object.keys(layer.stateDict()),
+    ];
+    const before = names();
+    around(() => layer.forward(ones([2, 4])))
+      .sum()
+      .backward();
+    expect(layer.weight.disposed).toBe(true);
+    expect(names()).toEqual(before);
+  }
 });

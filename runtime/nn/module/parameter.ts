@@ -40,7 +40,8 @@ export function buffer(tensor: Tensor, options: BufferOptions = {}): Tensor {
 export function isParameter(tensor: Tensor): boolean {
   const role = roles.get(tensor);
   if (role !== undefined) return role === 'parameter';
-  if (!tensor.requiresGrad || !tensor.isLeaf) return false;
+  // A result that was disposed has lost its history, and looks like a leaf.
+  if (tensor.disposed || !tensor.requiresGrad || !tensor.isLeaf) return false;
   roles.set(tensor, 'parameter');
   return true;
 }
