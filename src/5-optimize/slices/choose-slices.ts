@@ -85,8 +85,8 @@ export interface SliceOptions {
    */
   readonly enough?: number;
   /**
-   * Whether values may be recomputed later, which lowers the peak to what single ops need: gradients of large weights
-   * are then also sliced if the peak is elsewhere.
+   * Whether values may be recomputed later, which lowers the peak to what single ops need: gradients of large
+   * convolutions are then also sliced if the peak is elsewhere.
    */
   readonly mayRecompute?: boolean;
   readonly timesOf?: (program: Program) => RoughTimes;
@@ -292,12 +292,15 @@ function* sliceUpdates(
   let best: Chosen = [program, cost];
   for (const [number, product] of all.entries()) {
     if (best[1] <= enough) break;
-    if (bytesOfResult(product, program) < (cost - beside) * largeShare) continue;
+    // The gradient of a product may be fused with its update, a few rows at a time.
+    const staysWhole = mayRecompute && product.op.name !== 'matmul';
+    const least = (cost - (staysWhole ? beside : 0)) * largeShare;
+    if (bytesOfResult(product, program) < least) continue;
     const candidate = slicedUpdate(best[0], product);
     if (!candidate) continue;
     yield;
     const needed = costOf(candidate);
-    if (mayRecompute ? needed > best[1] : needed >= best[1]) continue;
+    if (staysWhole ? needed > best[1] : needed >= best[1]) continue;
     yield;
     if (!isFastEnough(candidate, best[0])) continue;
     best = [candidate, needed];
