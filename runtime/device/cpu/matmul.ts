@@ -69,23 +69,22 @@ function partSides({ m, n, k }: Sizes, perTerm: number): readonly [rows: number,
 }
 
 /** Products of pairs of matrices of one size, by address, whose parts are distributed over all threads. */
-class Products {
+class Products extends Parts {
   readonly #sizes: Sizes;
   readonly #a: Factor;
   readonly #b: Factor;
   readonly #cRow: number;
   readonly #side: readonly [rows: number, columns: number];
   readonly #kernel: ProductKernel;
-  readonly #parts: Parts;
 
   constructor(kernel: ProductKernel, sizes: Sizes, a: Factor, b: Factor, cRow: number) {
+    super(kernel.run, 12);
     this.#kernel = kernel;
     this.#sizes = sizes;
     this.#a = a;
     this.#b = b;
     this.#cRow = cRow;
     this.#side = partSides(sizes, kernel.perTerm);
-    this.#parts = new Parts(kernel.run, 12);
   }
 
   get nanoseconds(): number {
@@ -109,7 +108,7 @@ class Products {
     const { numbers } = pool;
     for (let column = 0; column < n; column += width) {
       for (let row = 0; row < m; row += height) {
-        let at = this.#parts.addAt();
+        let at = this.nextAt();
         numbers[at++] = a + row * this.#a.rowStep;
         numbers[at++] = b + column * this.#b.columnStep;
         numbers[at++] = c + row * this.#cRow + column * elementBytes;
@@ -125,23 +124,19 @@ class Products {
       }
     }
   }
-
-  run(): void {
-    this.#parts.run();
-  }
 }
 
 /** Products of one row and a matrix whose elements are adjacent along rows or columns. */
-class RowProducts {
+class RowProducts extends Parts {
   readonly #n: number;
   readonly #k: number;
   readonly #xStep: number;
   readonly #b: Factor;
   readonly #width: number;
   readonly #kernel = gemmKernels().vectorProduct;
-  readonly #parts = new Parts(this.#kernel, 8);
 
   constructor({ n, k }: Sizes, xStep: number, b: Factor) {
+    super(gemmKernels().vectorProduct, 8);
     this.#n = n;
     this.#k = k;
     this.#xStep = xStep;
@@ -163,7 +158,7 @@ class RowProducts {
   add(x: number, b: number, out: number): void {
     const { numbers } = pool;
     for (let column = 0; column < this.#n; column += this.#width) {
-      let at = this.#parts.addAt();
+      let at = this.nextAt();
       numbers[at++] = x;
       numbers[at++] = this.#xStep;
       numbers[at++] = b + column * this.#b.columnStep;
@@ -173,10 +168,6 @@ class RowProducts {
       numbers[at++] = Math.min(this.#width, this.#n - column);
       numbers[at++] = this.#k;
     }
-  }
-
-  run(): void {
-    this.#parts.run();
   }
 }
 

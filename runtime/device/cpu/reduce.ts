@@ -76,6 +76,7 @@ function bindReduction(
   const isLong = !apart && last < 0 && outer === 1 && !hasRows;
   const together = isLong ? inPieces(kind, dtype, rows, columns) : null;
   const parts = new Parts(kernel, 10);
+  const args = [0, outStep, 0, rowStep, columnStep, 0, columns.size, goesOn, count, countStep];
 
   return ([source], [target]) => {
     const at = [addressOf(source!, dtype), addressOf(target!, dtype)];
@@ -90,18 +91,10 @@ function bindReduction(
     walk(rows.outer, at, () => {
       const [rowFrom, rowTo] = at as [number, number];
       for (let row = 0; row < rows.size; row += height) {
-        let to = parts.addAt();
-        const { numbers } = pool;
-        numbers[to++] = rowTo + row * outStep;
-        numbers[to++] = outStep;
-        numbers[to++] = rowFrom + row * rowStep;
-        numbers[to++] = rowStep;
-        numbers[to++] = columnStep;
-        numbers[to++] = Math.min(height, rows.size - row);
-        numbers[to++] = columns.size;
-        numbers[to++] = goesOn;
-        numbers[to++] = count;
-        numbers[to++] = countStep;
+        args[0] = rowTo + row * outStep;
+        args[2] = rowFrom + row * rowStep;
+        args[5] = Math.min(height, rows.size - row);
+        parts.call(args, true);
       }
     });
     parts.run();

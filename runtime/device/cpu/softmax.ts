@@ -27,30 +27,26 @@ function byRow(
   return (inputs, [out], attrs) => {
     if (out!.dtype !== 'float32') return fallback(inputs, [out!], attrs);
     expectContiguous(...inputs, out!);
-    const kernel = softmaxKernels()[name];
     const length = out!.shape.at(-1) ?? 1;
     const rows = length === 0 ? 0 : sizeOf(out!.shape) / length;
     const work = rows * length * perElement;
     const least = Math.ceil(leastPart / (length * perElement));
     const height = Math.max(1, least, Math.ceil(rows / mostParts));
-    const parts = new Parts(kernel, 5);
+    const parts = new Parts(softmaxKernels()[name], 5);
     return ([first, second], [target]) => {
       const from = addressOf(first!, 'float32');
       const other = second ? addressOf(second, 'float32') : from;
       const to = addressOf(target!, 'float32');
-      if (!pool.shares(work)) {
-        kernel(from, other, to, rows, length);
-        return;
-      }
-      const { numbers } = pool;
-      for (let row = 0; row < rows; row += height) {
+      const isShared = pool.shares(work);
+      const step = isShared ? height : rows;
+      const args = [0, 0, 0, 0, length];
+      for (let row = 0; row < rows; row += step) {
         const skip = row * length * 4;
-        let at = parts.addAt();
-        numbers[at++] = from + skip;
-        numbers[at++] = other + skip;
-        numbers[at++] = to + skip;
-        numbers[at++] = Math.min(height, rows - row);
-        numbers[at++] = length;
+        args[0] = from + skip;
+        args[1] = other + skip;
+        args[2] = to + skip;
+        args[3] = Math.min(step, rows - row);
+        parts.call(args, isShared);
       }
       parts.run();
     };
@@ -94,7 +90,7 @@ export const crossEntropyGrad: KernelFactory = (inputs, outputs, attrs) => {
         addLabel(row, label);
         return;
       }
-      let to = parts.addAt();
+      let to = parts.nextAt();
       const { numbers } = pool;
       numbers[to++] = from + at;
       numbers[to++] = shareAt;

@@ -6,7 +6,7 @@ import { type Groups, groupsOf } from './scalar/standardize.ts';
 import { mostParts } from './threads/control.ts';
 import { Parts } from './threads/parts.ts';
 import { pool } from './threads/pool.ts';
-import { hasSimd, type Kernel } from './wasm/assembler/module-builder.ts';
+import { hasSimd } from './wasm/assembler/module-builder.ts';
 import { mostWeights } from './wasm/standardize-groups.ts';
 import { standardizeKernels } from './wasm/standardize-kernels.ts';
 
@@ -32,24 +32,13 @@ interface Ranges {
  * Calls a kernel for [from, to) of `count`, entirely or in parts of `size`, with `args` except for these two
  * numbers, which are at `place`.
  */
-function inRanges(
-  kernel: Kernel,
-  args: number[],
-  place: number,
-  { count, size, work, parts }: Ranges,
-): void {
-  if (count <= size || !pool.shares(work)) {
-    args[place] = 0;
-    args[place + 1] = count;
-    kernel(...args);
-    return;
-  }
-  for (let from = 0; from < count; from += size) {
+function inRanges(args: number[], place: number, { count, size, work, parts }: Ranges): void {
+  const isShared = count > size && pool.shares(work);
+  const step = isShared ? size : count;
+  for (let from = 0; from < count; from += step) {
     args[place] = from;
-    args[place + 1] = Math.min(from + size, count);
-    const at = parts.addAt();
-    const { numbers } = pool;
-    for (let i = 0; i < args.length; i++) numbers[at + i] = args[i]!;
+    args[place + 1] = Math.min(from + step, count);
+    parts.call(args, isShared);
   }
   parts.run();
 }
@@ -91,7 +80,7 @@ export const standardize: KernelFactory = (inputs, outputs, attrs) => {
     const addresses = [source!, target!, stats!].map((one) => addressOf(one, 'float32'));
     const affine = [w, b].map((one) => (one ? addressOf(one, 'float32') : 0));
     const args = [...addresses, ...affine, 0, 0, ...sizes, +centered, eps];
-    inRanges(standardizeGroups, args, 5, ranges);
+    inRanges(args, 5, ranges);
   };
 };
 
@@ -109,7 +98,7 @@ export const standardizeByStats: KernelFactory = (inputs, outputs, attrs) => {
     const addresses = [source!, target!, stats!].map((one) => addressOf(one, 'float32'));
     const affine = [w, b].map((one) => (one ? addressOf(one, 'float32') : 0));
     const args = [...addresses, ...affine, 0, 0, ...sizes, 0, 0];
-    inRanges(standardizeGroupsByStats, args, 5, ranges);
+    inRanges(args, 5, ranges);
   };
 };
 
@@ -129,7 +118,7 @@ export const standardizeGrad: KernelFactory = (inputs, outputs, attrs) => {
     const addresses = operands.map((one) => addressOf(one, 'float32'));
     const weightAt = w ? addressOf(w, 'float32') : 0;
     const args = [...addresses, weightAt, 0, 0, ...sizes, +centered];
-    inRanges(standardizeGradGroups, args, 5, ranges);
+    inRanges(args, 5, ranges);
   };
 };
 
@@ -165,7 +154,7 @@ export const standardizeWeightGrad: KernelFactory = (inputs, outputs, attrs) => 
   return ([grad, source, statistics], [target]) => {
     const operands = [grad!, source!, statistics!, target!];
     const addresses = operands.map((one) => addressOf(one, 'float32'));
-    inRanges(weightGradRuns, [...addresses, ...sizes, 0, 0], 9, ranges);
+    inRanges([...addresses, ...sizes, 0, 0], 9, ranges);
   };
 };
 
@@ -176,29 +165,19 @@ type WeightGrad = (grad: number, x: number, stats: number, to: number) => void;
 
 /** The gradient of one weight per element of a group, added to existing values; all groups' rows one by one. */
 function weightGradRows({ outer, groups, length }: Groups): WeightGrad {
-  const kernel = standardizeKernels().addWeightGradRows;
   const rows = outer * groups;
   const work = rows * length * perElement;
   const columns = Math.ceil(Math.max(leastColumns, leastPart / (rows * perElement)) / 4) * 4;
-  const parts = new Parts(kernel, 9);
+  const parts = new Parts(standardizeKernels().addWeightGradRows, 9);
   const isDivisible = columns * 2 <= length && length / columns <= mostParts;
   return (grad, x, stats, to) => {
-    if (!isDivisible || !pool.shares(work)) {
-      kernel(grad, x, stats, to, rows, groups, length, 0, length);
-      return;
-    }
-    const { numbers } = pool;
-    for (let from = 0; from < length; from += columns) {
-      let at = parts.addAt();
-      numbers[at++] = grad;
-      numbers[at++] = x;
-      numbers[at++] = stats;
-      numbers[at++] = to;
-      numbers[at++] = rows;
-      numbers[at++] = groups;
-      numbers[at++] = length;
-      numbers[at++] = from;
-      numbers[at++] = Math.min(columns, length - from);
+    const isShared = isDivisible && pool.shares(work);
+    const step = isShared ? columns : length;
+    const args = [grad, x, stats, to, rows, groups, length, 0, 0];
+    for (let from = 0; from < length; from += step) {
+      args[7] = from;
+      args[8] = Math.min(step, length - from);
+      parts.call(args, isShared);
     }
     parts.run();
   };

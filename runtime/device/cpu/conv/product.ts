@@ -2,7 +2,6 @@ import { partArgumentsBytes, sharedTables } from '../core/heap.ts';
 import { panelABytes } from '../core/scratch.ts';
 import { Parts } from '../threads/parts.ts';
 import { pool } from '../threads/pool.ts';
-import type { Kernel } from '../wasm/assembler/module-builder.ts';
 import type { GroupSteps } from '../wasm/convolution/conv-code.ts';
 import { convKernels } from '../wasm/convolution/conv-kernels.ts';
 import { blockN } from '../wasm/product-blocks.ts';
@@ -60,37 +59,6 @@ function fitting(spec: ConvSpec): { geometry: ConvGeometry; columns: number } | 
   return null;
 }
 
-/** Calls the kernel, or adds the call to the parts of a job. */
-function convolve(
-  kernel: Kernel,
-  parts: Parts | null,
-  tablesAt: number,
-  image: number,
-  weight: number,
-  out: number,
-  images: number,
-  column: number,
-  columns: number,
-  rows: number,
-  groups: number,
-): void {
-  if (!parts) {
-    kernel(tablesAt, image, weight, out, images, column, columns, rows, groups);
-    return;
-  }
-  let at = parts.addAt();
-  const { numbers } = pool;
-  numbers[at++] = tablesAt;
-  numbers[at++] = image;
-  numbers[at++] = weight;
-  numbers[at++] = out;
-  numbers[at++] = images;
-  numbers[at++] = column;
-  numbers[at++] = columns;
-  numbers[at++] = rows;
-  numbers[at++] = groups;
-}
-
 const arity = 9;
 
 /** A convolution as kernels compute it. */
@@ -98,8 +66,15 @@ export interface Convolution {
   /** Nanoseconds on one thread. */
   readonly work: number;
   readonly tableBytes: number;
-  /** Adds each part to `parts`; without them, computes the result in one call per block of columns. */
-  run(image: number, weight: number, out: number, tablesAt: number, parts: Parts | null): void;
+  /** Adds each part to `calls` if it is shared; otherwise computes the result in one call per block of columns. */
+  run(
+    image: number,
+    weight: number,
+    out: number,
+    tablesAt: number,
+    calls: Parts,
+    isShared: boolean,
+  ): void;
 }
 
 /** out[n] = weights · patches(image[n]) for every image and group, by address; null if nothing fits into scratch. */
@@ -120,30 +95,27 @@ export function convolution(
   const blocks = Math.ceil(all / columns);
   const divided = partSize(counts, { perImage, positions: all, blocks });
   const whole = { groups, images: batch, rows };
-  const kernel = convKernels().convolveGroups;
+  const args = new Array<number>(arity).fill(0);
   return {
     work: groups * batch * (wholeTiles(all) * perColumn + perPlane),
     tableBytes: geometry.bytes,
-    run(image, weight, out, tablesAt, parts) {
+    run(image, weight, out, tablesAt, calls, isShared) {
       geometry.write(tablesAt);
-      const part = parts ? divided : whole;
+      const part = isShared ? divided : whole;
+      args[0] = tablesAt;
       for (let g = 0; g < groups; g += part.groups) {
         for (let column = 0; column < all; column += columns) {
           for (let n = 0; n < batch; n += part.images) {
             for (let row = 0; row < rows; row += part.rows) {
-              convolve(
-                kernel,
-                parts,
-                tablesAt,
-                image + g * steps.firstStep + n * spec.imageStep,
-                weight + g * steps.secondStep + row * spec.weights.laneStep,
-                out + g * steps.resultStep + n * spec.out.step + row * spec.out.channel,
-                Math.min(part.images, batch - n),
-                column,
-                Math.min(columns, all - column),
-                Math.min(part.rows, rows - row),
-                Math.min(part.groups, groups - g),
-              );
+              args[1] = image + g * steps.firstStep + n * spec.imageStep;
+              args[2] = weight + g * steps.secondStep + row * spec.weights.laneStep;
+              args[3] = out + g * steps.resultStep + n * spec.out.step + row * spec.out.channel;
+              args[4] = Math.min(part.images, batch - n);
+              args[5] = column;
+              args[6] = Math.min(columns, all - column);
+              args[7] = Math.min(part.rows, rows - row);
+              args[8] = Math.min(part.groups, groups - g);
+              calls.call(args, isShared);
             }
           }
         }
@@ -201,15 +173,15 @@ export function inOneJob(
   const work = phases.reduce((sum, { convolution }) => sum + convolution.work, 0);
   const bytes = phases.reduce((sum, { convolution }) => sum + convolution.tableBytes, 0);
   const fit = bytes <= partArgumentsBytes;
-  const collected = new Parts(convKernels().convolveGroups, arity);
+  const calls = new Parts(convKernels().convolveGroups, arity);
   return (image, weight, out) => {
-    const parts = pool.shares(work) ? collected : null;
+    const isShared = pool.shares(work);
     let tablesAt = sharedTables.at;
     for (const { shift, convolution } of phases) {
-      convolution.run(image, weight, out + shift, tablesAt, parts);
-      if (parts && fit) tablesAt += convolution.tableBytes;
-      else parts?.run();
+      convolution.run(image, weight, out + shift, tablesAt, calls, isShared);
+      if (isShared && fit) tablesAt += convolution.tableBytes;
+      else calls.run();
     }
-    parts?.run();
+    calls.run();
   };
 }

@@ -113,11 +113,13 @@ export function weightGrad(shape: ConvShape): WeightGrad | null {
   const terms = outChannels * columns * inChannels * taps;
   const work = batch * groups * (terms * (isDirect ? perDirectTerm : perTerm) + perPlane);
   const outputRanges = isDirect ? 1 : outputParts(groups * narrow.length, outChannels, work);
-  const { convolveGroupsWeightGrad } = convKernels();
-  const parts = new Parts(convolveGroupsWeightGrad, 15);
+  const parts = new Parts(convKernels().convolveGroupsWeightGrad, 15);
   const vectorsAt = geometry.moreAt + columns * 4;
   const { secondStep } = spec.groupSteps;
   const together = groupsOfPart(groups, work);
+  const { at, moreAt } = geometry;
+  // Zeros are set for each call.
+  const args = [at, 0, 0, 0, batch, 0, 0, 0, 0, 0, moreAt, columns, blocks.columns, 0, 0];
   const isDivisible = Math.ceil(groups / together) * narrow.length * outputRanges > 1;
   const run = (grad: number, image: number, out: number, goesOn: boolean): void => {
     const isShared = isDivisible && pool.shares(work);
@@ -130,48 +132,17 @@ export function weightGrad(shape: ConvShape): WeightGrad | null {
         const { first, rows, channel, channels } = ranges[i]!;
         for (let from = 0; from < outChannels; from += height) {
           const row = g * outChannels + from;
-          const gradAt = grad + row * columns * 4;
-          const imageAt = image + g * secondStep;
-          const outAt = out + row * rowBytes;
-          const outputs = Math.min(height, outChannels - from);
-          const count = Math.min(atOnce, groups - g);
-          if (!isShared) {
-            convolveGroupsWeightGrad(
-              geometry.at,
-              gradAt,
-              imageAt,
-              outAt,
-              batch,
-              first,
-              rows,
-              channel,
-              channels,
-              outputs,
-              geometry.moreAt,
-              columns,
-              blocks.columns,
-              Number(goesOn),
-              count,
-            );
-            continue;
-          }
-          let at = parts.addAt();
-          const { numbers } = pool;
-          numbers[at++] = geometry.at;
-          numbers[at++] = gradAt;
-          numbers[at++] = imageAt;
-          numbers[at++] = outAt;
-          numbers[at++] = batch;
-          numbers[at++] = first;
-          numbers[at++] = rows;
-          numbers[at++] = channel;
-          numbers[at++] = channels;
-          numbers[at++] = outputs;
-          numbers[at++] = geometry.moreAt;
-          numbers[at++] = columns;
-          numbers[at++] = blocks.columns;
-          numbers[at++] = Number(goesOn);
-          numbers[at++] = count;
+          args[1] = grad + row * columns * 4;
+          args[2] = image + g * secondStep;
+          args[3] = out + row * rowBytes;
+          args[5] = first;
+          args[6] = rows;
+          args[7] = channel;
+          args[8] = channels;
+          args[9] = Math.min(height, outChannels - from);
+          args[13] = Number(goesOn);
+          args[14] = Math.min(atOnce, groups - g);
+          parts.call(args, isShared);
         }
       }
     }

@@ -48,7 +48,7 @@ function transposingCopy(x: TensorMeta, out: TensorMeta): Launch | null {
     }
     walk(planes, at, () => {
       for (let row = 0; row < height; row += tall) {
-        let to = parts.addAt();
+        let to = parts.nextAt();
         const { numbers } = pool;
         numbers[to++] = at[0]! * 4 + row * toStep;
         numbers[to++] = toStep;

@@ -62,7 +62,7 @@ export function bindFlatList(
     const { numbers } = pool;
     const length = Math.max(leastLength, partLength(item.size, kernel.nanoseconds));
     for (let from = 0; from < item.size; from += length) {
-      const part = parts.add();
+      const part = parts.next();
       const words = heap.i32;
       const block = partWords + part * count * 3;
       for (let k = 0; k < count; k++) {

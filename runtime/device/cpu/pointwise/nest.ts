@@ -86,7 +86,7 @@ export function bindLoops(
 const leastCall = 500;
 
 /** The calls of a kernel over a loop nest: rows, or parts of long rows, of its two inner dimensions. */
-class NestParts {
+class NestParts extends Parts {
   readonly #operands: number;
   readonly #n: number;
   readonly #rows: number;
@@ -94,14 +94,13 @@ class NestParts {
   readonly #height: number;
   readonly #width: number;
   readonly areWorthIt: boolean;
-  readonly #parts: Parts;
 
   constructor(kernel: PointwiseKernel, operands: number, inner: { n: number; rows: number }) {
+    const most = Math.min(mostParts, Math.floor(partArgumentsBytes / (operands * 12)));
+    super(kernel.run as Kernel, 3, most);
     this.#operands = operands;
     this.#n = inner.n;
     this.#rows = inner.rows;
-    const most = Math.min(mostParts, Math.floor(partArgumentsBytes / (operands * 12)));
-    this.#parts = new Parts(kernel.run as Kernel, 3, most);
     const { nanoseconds } = kernel;
     this.#width = partLength(inner.n, nanoseconds);
     const rowWork = Math.min(inner.n, this.#width) * nanoseconds;
@@ -114,7 +113,7 @@ class NestParts {
     for (let row = 0; row < this.#rows; row += this.#height) {
       const height = Math.min(this.#height, this.#rows - row);
       for (let from = 0; from < this.#n; from += this.#width) {
-        const part = this.#parts.add();
+        const part = this.next();
         const words = heap.i32;
         const block = partWords + part * this.#operands * 3;
         for (let k = 0; k < this.#operands; k++) {
@@ -130,9 +129,5 @@ class NestParts {
         numbers[part * 3 + 2] = height;
       }
     }
-  }
-
-  run(): void {
-    this.#parts.run();
   }
 }

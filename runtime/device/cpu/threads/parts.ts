@@ -19,14 +19,20 @@ export class Parts {
   }
 
   /** Adds a part and returns its number; parts that leave no room for another one are run before. */
-  add(): number {
+  next(): number {
     if (this.#count === this.#most) this.run();
     return this.#count++;
   }
 
   /** Adds a part and returns the index in `pool.numbers` of its first argument. */
-  addAt(): number {
-    return this.add() * this.#arity;
+  nextAt(): number {
+    return this.next() * this.#arity;
+  }
+
+  /** Calls the kernel, or adds a part, with these arguments. The list isn't kept. */
+  call(args: readonly number[], isShared: boolean): void {
+    if (isShared) pool.numbers.set(args, this.nextAt());
+    else this.#kernel(...args);
   }
 
   /** Runs the parts, if there are any. Without them, even if that fails: the next launch must not run them again. */
