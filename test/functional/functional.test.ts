@@ -185,6 +185,10 @@ describe('functional/modules', () => {
     expect(bits(bag.forward(ids, offsets))).toEqual(
       bits(embeddingBag(bag.weight, ids, { offsets, mode: 'max', paddingIdx: 1 })),
     );
+    expect(bits(bag.forward(ids, { offsets }))).toEqual(bits(bag.forward(ids, offsets)));
+    expect(() => bag.forward(ids, { offset: offsets } as never)).toThrow(
+      'EmbeddingBag: no such option',
+    );
     const scores = randn([4, 1, 3]).logSoftmax(2);
     const labels = tensor([[1, 2]], { dtype: 'int32' });
     const loss = new nn.CTCLoss({ reduction: 'sum' });
