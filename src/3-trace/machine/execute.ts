@@ -52,7 +52,7 @@ export function executionOf(
   return {
     callInside: (callee, receiver, args, gradMode) =>
       callInside(tracer, callee, receiver, args, gradMode ?? null),
-    runAbove: (depth) => tracer.nested(() => runAbove(tracer, depth)),
+    toReturn: (begin) => toReturn(tracer, begin),
     runPath: (depth, stops) => tracer.nested(() => runPath(tracer, depth, stops, false)),
     runFrom: (depth, stops) => tracer.nested(() => runPath(tracer, depth, stops, true)),
     runLoopBody: (frame, loop, from) => runLoopBody(tracer, frame, loop, from),
@@ -142,6 +142,19 @@ function perform(tracer: Tracer, frame: TraceFrame, instruction: Instruction): P
 function popFrame(tracer: Tracer, value: Variable): void {
   const { returnTo } = tracer.frames.pop()!;
   if (returnTo !== undefined) set(tracer.top, returnTo, value);
+}
+
+function toReturn(tracer: Tracer, begin: () => Variable | undefined): Variable {
+  const caller = tracer.top;
+  const depth = tracer.frames.length;
+  tracer.floor = depth;
+  const result = begin();
+  if (result) return result;
+  // The caller is positioned after its instruction, like waiting frames.
+  caller.pc++;
+  const value = tracer.nested(() => runAbove(tracer, depth));
+  caller.pc--;
+  return value;
 }
 
 /**

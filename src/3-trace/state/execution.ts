@@ -20,8 +20,11 @@ export interface Execution {
     args: readonly Variable[],
     gradMode?: boolean,
   ): Variable;
-  /** Runs the frames above the given depth until the lowest of them returns. */
-  runAbove(depth: number): Variable;
+  /**
+   * Begins a call within an instruction, and traces it to its return. `begin` returns the result, or undefined if
+   * it has pushed a frame.
+   */
+  toReturn(begin: () => Variable | undefined): Variable;
   /** Traces the frame at the given depth until it returns or reaches one of the stops. */
   runPath(depth: number, stops: ReadonlySet<Pc>): PathEnd;
   /** Like `runPath`, but the frame's current instruction is not a stop. */
@@ -47,7 +50,7 @@ const refuse = (): never => {
 
 export const notBegun: Execution = {
   callInside: refuse,
-  runAbove: refuse,
+  toReturn: refuse,
   runPath: refuse,
   runFrom: refuse,
   runLoopBody: refuse,

@@ -90,14 +90,7 @@ function continueWith(t: Tracer, generator: GeneratorVariable, enter: () => void
     });
     enter();
     setState(t, generator, 'running');
-    const depth = t.frames.length;
-    const caller = t.top;
-    t.floor = depth;
-    t.push(frame);
-    // The caller is positioned after its instruction, like waiting frames.
-    caller.pc++;
-    const value = t.execution.runAbove(depth);
-    caller.pc--;
+    const value = t.execution.toReturn(() => void t.push(frame));
     const done = frame.closure.code.instructions[frame.pc]!.op !== 'yield';
     setState(t, generator, done ? 'done' : 'yield');
     return { value, done };

@@ -226,7 +226,7 @@ function followAsync(t: Tracer, name: string, enter: () => undefined): Variable 
   if (t.isInRegion) throw refused(', in a branch or loop');
   return t.attempt(() => {
     try {
-      return promiseOf(t, toReturn(t, enter));
+      return promiseOf(t, t.execution.toReturn(enter));
     } catch (error) {
       // An exception rejects the promise.
       const reason = error instanceof GraphBreak ? error.reason : null;
@@ -235,20 +235,6 @@ function followAsync(t: Tracer, name: string, enter: () => undefined): Variable 
       throw throws ? refused(' and throws') : error;
     }
   });
-}
-
-/** Begins a call within an instruction, and traces it to its return unless it has the result at once. */
-export function toReturn(t: Tracer, begin: () => Variable | undefined): Variable {
-  const caller = t.top;
-  const depth = t.frames.length;
-  t.floor = depth;
-  const result = begin();
-  if (result) return result;
-  // The caller's pc is past a call in progress, as in any waiting frame.
-  caller.pc++;
-  const value = t.execution.runAbove(depth);
-  caller.pc--;
-  return value;
 }
 
 /**

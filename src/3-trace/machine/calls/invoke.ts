@@ -30,7 +30,6 @@ import {
   enterFunction,
   enterMadeClosure,
   enterPassed,
-  toReturn,
 } from './enter-function.ts';
 import { callFramework, guardedBody, scopedMode } from './framework-calls.ts';
 import { expectReceiver } from './required-receivers.ts';
@@ -87,7 +86,7 @@ export function callInside(
   gradMode: boolean | null = null,
 ): Variable {
   const call = { receiver, args, gradMode, returnTo: undefined };
-  return t.attempt(() => toReturn(t, () => invoke(t, callee, call)));
+  return t.attempt(() => t.execution.toReturn(() => invoke(t, callee, call)));
 }
 
 /** Calls a function that needs no source: a function of the tensor API, or a built-in that is modeled. */
