@@ -1,6 +1,7 @@
 import { gradEnabled } from '../../runtime/autograd/grad-mode.ts';
 import { formatPosition, type UserPosition } from '../../runtime/errors/position.ts';
 import { events } from '../../runtime/memory/events.ts';
+import { isRefused } from '../../runtime/run-program/refused.ts';
 import { endLongCaptureSession, sessionIdleSince } from '../1-capture/capture.ts';
 import { keepsNoOperand } from '../3-trace/builtins/api.ts';
 import { logBreak, logFallback, logMiss, logPart } from '../explain/log-events.ts';
@@ -18,7 +19,7 @@ import { inTurn } from './in-turn.ts';
 import { finishNatively, stepNatively, stepTo } from './native.ts';
 import type { OwnedTensors } from './ownership/owned-tensors.ts';
 import type { ResumePoint, ResumePoints } from './resume-point.ts';
-import { runAwaited, runOrFail, runPlain } from './run-entry.ts';
+import { oneMemory, refusedBecause, runAwaited, runOrFail } from './run-entry.ts';
 import type { StepBudget } from './step-budget.ts';
 
 /** After this many traces without a graph, the function runs as ordinary JavaScript. */
@@ -336,6 +337,20 @@ const onlyThrows = ({ result: { outcome } }: Entry): boolean =>
 export function isFragment({ entry }: Break | Moved): boolean {
   const ops = entry?.subgraph ? entry.part.stages!.forward.ops.length : 0;
   return ops > 0 && ops < fragmentOps;
+}
+
+/** Like `runOrFail`, for an entry that writes no pre-existing tensor and can't stop midway. */
+function runPlain(
+  entry: Entry,
+  frames: readonly Frame[],
+  owned: OwnedTensors,
+): EntryOutcome | string {
+  try {
+    return entry.run(frames, owned) ?? oneMemory;
+  } catch (error) {
+    if (!isRefused(error)) throw error;
+    return refusedBecause(error);
+  }
 }
 
 function positionOf(frames: readonly Frame[]): UserPosition | undefined {

@@ -1,4 +1,4 @@
-/** Runs of entries, up to the point where a program that can't run a call leaves it to eager execution. */
+/** Runs of entries that may write or stop midway, and why a program leaves a call to eager execution. */
 
 import { holdingLines } from '../../runtime/run-program/control/lines.ts';
 import { isRefused } from '../../runtime/run-program/refused.ts';
@@ -6,23 +6,9 @@ import type { Frame } from '../vm/bytecode/frame.ts';
 import type { Entry, EntryOutcome } from './entry.ts';
 import type { OwnedTensors } from './ownership/owned-tensors.ts';
 
-/** Like `runOrFail`, for an entry that writes no pre-existing tensor and can't stop midway. */
-export function runPlain(
-  entry: Entry,
-  frames: readonly Frame[],
-  owned: OwnedTensors,
-): EntryOutcome | string {
-  try {
-    return entry.run(frames, owned) ?? oneMemory;
-  } catch (error) {
-    if (!isRefused(error)) throw error;
-    return refusedBecause(error);
-  }
-}
+export const oneMemory = 'two inputs of the program are views of one memory, which it writes';
 
-const oneMemory = 'two inputs of the program are views of one memory, which it writes';
-
-const refusedBecause = ({ message }: Error): string =>
+export const refusedBecause = ({ message }: Error): string =>
   `a check or an op of the program rejected its values (${message.split('\n')[0]})`;
 
 /** Runs the entry. Returns text if the program can't run the call, which leaves the user's state unchanged. */

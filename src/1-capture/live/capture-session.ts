@@ -2,7 +2,7 @@ import type { AnyFunction, CapturedFunction } from '../script/captured-function.
 import type { CaptureRefusal } from '../script/refusal.ts';
 import type { DebuggerSession } from './debugger-session.ts';
 
-/** What captures need of an engine's inspector. */
+/** An engine's inspector, as far as captures use it. */
 export interface Inspector {
   /** Returns undefined if there is no inspector. */
   open(): DebuggerSession | undefined;
