@@ -17,7 +17,7 @@ import {
 } from './optimizer.ts';
 import { decayingMomentsOf, momentKinds, momentsOf } from './optimizer-options.ts';
 import type { OptimizerState } from './optimizer-state.ts';
-import { penalized } from './penalty.ts';
+import { decayed, penalized } from './penalty.ts';
 
 export type AdamaxOptions = Partial<Rates & Readonly<MomentGroup>>;
 
@@ -157,7 +157,7 @@ export class NAdam extends Optimizer<NAdamGroup, NesterovRates> {
     { target, grad, group, index }: Update<NAdamGroup>,
     rates: NesterovRates,
   ): void {
-    const slope = penalized(grad, target, group);
+    const slope = decayed(grad, target, group);
     const [average, square] = [this.averages[index]!, this.squares[index]!];
     follow(average, square, slope, group.betas);
     const denominator = sqrt(square);
@@ -216,7 +216,7 @@ export class RAdam extends Optimizer<AdamGroup, Rectified> {
     { target, grad, group, index }: Update<AdamGroup>,
     { rate, scale }: Rectified,
   ): void {
-    const slope = penalized(grad, target, group);
+    const slope = decayed(grad, target, group);
     const [average, square] = [this.averages[index]!, this.squares[index]!];
     follow(average, square, slope, group.betas);
     if (scale === 0) {

@@ -15,7 +15,7 @@ import {
   type Update,
 } from './optimizer.ts';
 import { decayingMomentsOf, momentKinds } from './optimizer-options.ts';
-import { type Decay, penalized } from './penalty.ts';
+import { type Decay, decayed } from './penalty.ts';
 
 export interface MomentGroup {
   /** Decay rates of the moving averages of the gradient and its square. */
@@ -117,7 +117,7 @@ export class Adam extends Optimizer<AdamGroup, Correction> {
 
   protected override update(update: Update<AdamGroup>, { rate, scale }: Correction): void {
     const { target, group, index } = update;
-    const slope = penalized(update.grad, target, group);
+    const slope = decayed(update.grad, target, group);
     const [averages, squares] = [this.averages[index]!, this.squares[index]!];
     const average = this.averageCoding.load(averages, index);
     const square = this.squareCoding.load(squares, index);

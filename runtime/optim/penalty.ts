@@ -9,14 +9,15 @@ export interface Decay {
   decoupledWeightDecay: boolean;
 }
 
-/**
- * Returns the gradient plus that of the L2 penalty ½·decay·‖p‖². If the decay is decoupled, it shrinks the
- * parameter instead.
- */
-export function penalized(grad: Tensor, target: Tensor, group: Rates & Partial<Decay>): Tensor {
+/** Returns the gradient plus that of the L2 penalty ½·decay·‖p‖². */
+export function penalized(grad: Tensor, target: Tensor, { weightDecay }: Rates): Tensor {
+  return weightDecay > 0 ? add(grad, mul(target, weightDecay)) : grad;
+}
+
+/** Decays a parameter by its gradient's penalty, or itself if the decay is decoupled. Returns the gradient. */
+export function decayed(grad: Tensor, target: Tensor, group: Rates & Decay): Tensor {
   const { lr, weightDecay, decoupledWeightDecay } = group;
-  if (!(weightDecay > 0)) return grad;
-  if (!decoupledWeightDecay) return add(grad, mul(target, weightDecay));
-  mul_(target, 1 - lr * weightDecay);
+  if (!decoupledWeightDecay) return penalized(grad, target, group);
+  if (weightDecay > 0) mul_(target, 1 - lr * weightDecay);
   return grad;
 }
