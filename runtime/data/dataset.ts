@@ -3,11 +3,11 @@
 import { deviceGuard } from '../device/current.ts';
 import { formatSpec } from '../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
+import { argumentsOf } from '../functional/arguments-of.ts';
 import { tensor } from '../ops/core/create.ts';
 import { indexSelect } from '../ops/indexing/indexing.ts';
 import { select } from '../ops/movement/movement.ts';
 import { expectTensors } from '../ops/record/expect-tensors.ts';
-import { argumentsOf } from '../options/arguments-of.ts';
 import { expectArguments } from '../options/expect-options.ts';
 import { anyInteger, anyNumber, arrayOf, withLength } from '../options/option-kinds.ts';
 import { nextOffset } from '../random/seed.ts';

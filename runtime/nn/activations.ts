@@ -1,5 +1,6 @@
 /** Activation modules; only PReLU has parameters. */
 
+import { argumentsOf } from '../functional/arguments-of.ts';
 import { full } from '../ops/movement/create.ts';
 import { logSoftmax, softmax } from '../ops/normalization/softmax.ts';
 import {
@@ -23,7 +24,6 @@ import {
 } from '../ops/pointwise/pointwise.ts';
 import { geluKinds } from '../ops/pointwise/smooth-activations.ts';
 import { prelu } from '../ops/pointwise/thresholds.ts';
-import { argumentsOf } from '../options/arguments-of.ts';
 import { anyInteger, anyNumber, count } from '../options/option-kinds.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
@@ -224,6 +224,8 @@ export class GELU extends Module {
   }
 }
 
+const preluKinds = { numParameters: count(1), init: anyNumber };
+
 /** Leaky ReLU with a learned slope: one for all elements, or one per channel (dimension 1). */
 export class PReLU extends Module {
   weight: Parameter;
@@ -233,8 +235,7 @@ export class PReLU extends Module {
     start = 0.25,
   ) {
     super();
-    const kinds = { numParameters: count(1), init: anyNumber };
-    const { numParameters = 1, init = 0.25 } = argumentsOf('PReLU', kinds, parameters, start);
+    const { numParameters = 1, init = 0.25 } = argumentsOf('PReLU', preluKinds, parameters, start);
     this.weight = parameter(full([numParameters], init));
   }
 

@@ -1,9 +1,9 @@
+import { argumentsOf } from '../functional/arguments-of.ts';
 import {
   cosineSimilarity,
   type PairwiseDistanceOptions,
   pairwiseDistance,
 } from '../ops/products/distances.ts';
-import { argumentsOf } from '../options/arguments-of.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { anyInteger, anyNumber, flag } from '../options/option-kinds.ts';
 import type { Tensor } from '../tensor/tensor.ts';

@@ -1,6 +1,6 @@
 import { ArgumentError } from '../errors/errors.ts';
+import { argumentsOf } from '../functional/arguments-of.ts';
 import { alphaDropout, dropout, featureDropout } from '../ops/random/dropout.ts';
-import { argumentsOf } from '../options/arguments-of.ts';
 import { shown } from '../options/expect-options.ts';
 import { anyNumber, probability } from '../options/option-kinds.ts';
 import type { Tensor } from '../tensor/tensor.ts';

@@ -1,5 +1,7 @@
+import { expectCallOptions } from '../functional/call-options.ts';
 import { type EmbeddingBagOptions, embeddingBag } from '../functional/embedding-bag.ts';
-import { canBeOptions, expectNames, expectOptions } from '../options/expect-options.ts';
+import { expectOptions } from '../options/expect-options.ts';
+import { isTensor } from '../options/is-tensor.ts';
 import { oneOf } from '../options/option-kinds.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { Embedding, type EmbeddingLayerOptions, embeddingKinds } from './embedding.ts';
@@ -37,10 +39,10 @@ export class EmbeddingBag extends Embedding {
     first: Tensor | null | BagCall = null,
     second: Tensor | null = null,
   ): Tensor {
-    const given: BagCall = canBeOptions(first)
-      ? (first as BagCall)
-      : { offsets: first, perSampleWeights: second };
-    expectNames('EmbeddingBag', given, ['offsets', 'perSampleWeights']);
+    const given = (
+      first === null || isTensor(first) ? { offsets: first, perSampleWeights: second } : first
+    ) as BagCall;
+    expectCallOptions('EmbeddingBag', given, ['offsets', 'perSampleWeights']);
     const { offsets = null, perSampleWeights = null } = given;
     if (this.maxNorm !== null) this.shorten(indices, this.maxNorm);
     const { mode, paddingIdx } = this;

@@ -1,6 +1,7 @@
 import { noGrad } from '../autograd/grad-mode.ts';
 import { formatSpec } from '../device/tensor-meta.ts';
 import { ShapeError } from '../errors/errors.ts';
+import { argumentsOf } from '../functional/arguments-of.ts';
 import { cast } from '../ops/core/cast.ts';
 import { add_, fill_, mul_ } from '../ops/in-place/in-place.ts';
 import { ones, zeros } from '../ops/movement/create.ts';
@@ -15,7 +16,6 @@ import {
 } from '../ops/normalization/norms.ts';
 import { div, sub } from '../ops/pointwise/pointwise.ts';
 import { expectTensors, noTensor } from '../ops/record/expect-tensors.ts';
-import { argumentsOf } from '../options/arguments-of.ts';
 import { expectSizes } from '../options/expect-arguments.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { isTensor } from '../options/is-tensor.ts';

@@ -1,10 +1,10 @@
 /** Modules that only rearrange their input. */
 
+import { argumentsOf } from '../functional/arguments-of.ts';
 import { pixelShuffle, pixelUnshuffle } from '../ops/convolution/resample.ts';
 import { clone, flatten, permute, reshape } from '../ops/movement/movement.ts';
 import { unflatten } from '../ops/movement/views.ts';
 import { shapeOf } from '../ops/record/expect-tensors.ts';
-import { argumentsOf } from '../options/arguments-of.ts';
 import { expectSizes } from '../options/expect-arguments.ts';
 import { anyInteger } from '../options/option-kinds.ts';
 import type { Shape } from '../spec/shape.ts';

@@ -1,5 +1,6 @@
 /** Activations with a threshold. */
 
+import { argumentsOf } from '../functional/arguments-of.ts';
 import { add, leakyRelu, lt, mul, where } from '../ops/pointwise/pointwise.ts';
 import {
   celu,
@@ -10,7 +11,6 @@ import {
   threshold,
 } from '../ops/pointwise/thresholds.ts';
 import { randLike } from '../ops/random/random.ts';
-import { argumentsOf } from '../options/arguments-of.ts';
 import { anyInteger, anyNumber } from '../options/option-kinds.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';

@@ -1,13 +1,16 @@
 /** Learning rate schedules, by PyTorch's names and formulas. */
 
 import { ArgumentError } from '../errors/errors.ts';
-import { argumentsOf } from '../options/arguments-of.ts';
+import { argumentsOf } from '../functional/arguments-of.ts';
 import { expectArguments, expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { anyNumber, arrayOf, callback, count, either } from '../options/option-kinds.ts';
 import type { Optimizer } from './optimizer.ts';
 import { cosine, LRScheduler, positiveInteger } from './scheduler.ts';
 
 type Factor = (epoch: number) => number;
+
+const steps = count(1);
+const milestonesKind = arrayOf(anyNumber);
 
 const lambdaKinds = { lrLambda: either(callback, arrayOf(callback)) };
 
@@ -60,7 +63,7 @@ export class StepLR extends LRScheduler {
     gamma = 0.1,
   ) {
     super(optimizer);
-    const kinds = { stepSize: count(1), gamma: anyNumber };
+    const kinds = { stepSize: steps, gamma: anyNumber };
     const own = argumentsOf('StepLR', kinds, stepSize, gamma);
     this.stepSize = positiveInteger('stepSize', own.stepSize);
     this.gamma = own.gamma ?? 0.1;
@@ -85,7 +88,7 @@ export class MultiStepLR extends LRScheduler {
     gamma = 0.1,
   ) {
     super(optimizer);
-    const kinds = { milestones: arrayOf(anyNumber), gamma: anyNumber };
+    const kinds = { milestones: milestonesKind, gamma: anyNumber };
     const own = argumentsOf('MultiStepLR', kinds, milestones, gamma);
     expectArguments(
       'MultiStepLR',
@@ -131,7 +134,7 @@ export interface LinearLROptions {
 const linearKinds: OptionKinds<LinearLROptions> = {
   startFactor: anyNumber,
   endFactor: anyNumber,
-  totalIters: count(1),
+  totalIters: steps,
 };
 
 /** Interpolates the factor linearly from one value to another, as for a warm-up. */
@@ -166,7 +169,7 @@ export class ConstantLR extends LRScheduler {
     totalIters = 5,
   ) {
     super(optimizer);
-    const kinds = { factor: anyNumber, totalIters: count(1) };
+    const kinds = { factor: anyNumber, totalIters: steps };
     const own = argumentsOf('ConstantLR', kinds, factor, totalIters);
     this.factor = own.factor ?? 1 / 3;
     this.totalIters = own.totalIters ?? 5;
@@ -189,7 +192,7 @@ export class PolynomialLR extends LRScheduler {
     power = 1,
   ) {
     super(optimizer);
-    const kinds = { totalIters: count(1), power: anyNumber };
+    const kinds = { totalIters: steps, power: anyNumber };
     const own = argumentsOf('PolynomialLR', kinds, totalIters, power);
     this.totalIters = own.totalIters ?? 5;
     this.power = own.power ?? 1;
@@ -234,7 +237,7 @@ export class CosineAnnealingLR extends LRScheduler {
     etaMin = 0,
   ) {
     super(optimizer);
-    const kinds = { tMax: count(1), etaMin: anyNumber };
+    const kinds = { tMax: steps, etaMin: anyNumber };
     const own = argumentsOf('CosineAnnealingLR', kinds, tMax, etaMin);
     this.tMax = positiveInteger('tMax', own.tMax);
     this.etaMin = own.etaMin ?? 0;
@@ -259,7 +262,7 @@ export class CosineAnnealingWarmRestarts extends LRScheduler {
     etaMin = 0,
   ) {
     super(optimizer);
-    const kinds = { t0: count(1), tMult: count(1), etaMin: anyNumber };
+    const kinds = { t0: steps, tMult: steps, etaMin: anyNumber };
     const own = argumentsOf('CosineAnnealingWarmRestarts', kinds, t0, tMult, etaMin);
     this.t0 = positiveInteger('t0', own.t0);
     this.tMult = own.tMult ?? 1;

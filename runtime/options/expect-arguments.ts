@@ -38,3 +38,15 @@ export function noParameters(owner: string, given: unknown): ArgumentError {
     remedy: 'pass model.parameters()',
   });
 }
+
+/** Throws ArgumentError for a stride, with which padding 'same' can't keep the size. */
+export function expectNoStride(name: string, stride: number | readonly number[]): void {
+  const list = [stride].flat();
+  if (list.every((own) => own === 1)) return;
+  throw new ArgumentError({
+    what: `${name}: padding 'same' with a stride`,
+    given: `stride ${list.join('×')}`,
+    expected: 'stride 1: only then has the result the size of the input',
+    remedy: 'pass the padding as a number',
+  });
+}

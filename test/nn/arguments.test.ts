@@ -81,7 +81,7 @@ it.each<[name: string, byPosition: () => nn.Layer, byName: () => nn.Layer]>([
   expect(own(found)).toBe(own(expected));
   tidy(() => {
     const x = rand([2, 4, 3]);
-    const make = toStatic((x: Tensor) => byName().eval().forward(x));
+    const make = toStatic((x: Tensor) => byName().eval().forward(x), { fullGraph: true });
     expect(make(x).toArraySync()).toEqual(expected.eval().forward(x).toArraySync());
   });
   found.dispose();

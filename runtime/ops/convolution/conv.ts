@@ -2,6 +2,7 @@ import * as convKernels from '../../device/cpu/conv/conv.ts';
 import { type Attrs, named } from '../../device/kernel-op.ts';
 import { formatSpec, type TensorMeta } from '../../device/tensor-meta.ts';
 import { ArgumentError, DTypeError, ShapeError } from '../../errors/errors.ts';
+import { expectNoStride } from '../../options/expect-arguments.ts';
 import { expectNames } from '../../options/expect-options.ts';
 import { dtypes } from '../../spec/dtype.ts';
 import { sameShape, sizeOf } from '../../spec/shape.ts';
@@ -241,18 +242,6 @@ export function conv2d(
       return withBias(bind1(conv2dOp, [source, weight], attrs), bias);
     }),
   );
-}
-
-/** Throws ArgumentError for a stride, with which padding 'same' can't keep the size. */
-export function expectNoStride(name: string, stride: number | readonly number[]): void {
-  const list = [stride].flat();
-  if (list.every((own) => own === 1)) return;
-  throw new ArgumentError({
-    what: `${name}: padding 'same' with a stride`,
-    given: `stride ${list.join('×')}`,
-    expected: 'stride 1: only then has the result the size of the input',
-    remedy: 'pass the padding as a number',
-  });
 }
 
 /** An odd amount puts the larger half after the input, as in PyTorch. */

@@ -14,7 +14,7 @@ import {
   convKinds,
   convTransposeKinds,
 } from '../../../../runtime/ops/convolution/convolution-options.ts';
-import { expectSizes } from '../../../../runtime/options/expect-arguments.ts';
+import { expectNoStride, expectSizes } from '../../../../runtime/options/expect-arguments.ts';
 import {
   expectArguments,
   expectOptions,
@@ -172,6 +172,7 @@ const performed = new Map<unknown, Performed>([
   [expectArguments, traceExpectArguments],
   [convKinds, traceKinds(convKinds)],
   [convTransposeKinds, traceKinds(convTransposeKinds)],
+  [expectNoStride, traceCheck(expectNoStride)],
   [expectSizes, traceCheck(expectSizes)],
   ...kindTests,
   ...operandChecks,

@@ -1,6 +1,7 @@
 /** PyTorch's arguments by position or by name: `new nn.Softplus(2, 1)`, `new nn.Softplus({ threshold: 1 })`. */
 
-import { canBeOptions, expectOptions, type OptionKinds } from './expect-options.ts';
+import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
+import { isTensor } from '../options/is-tensor.ts';
 
 /** The object with all arguments by name, which may stand in the place of the first one. */
 type ByName<First> = Exclude<
@@ -19,7 +20,9 @@ export function argumentsOf<First>(
   ...others: readonly unknown[]
 ): ByName<First> {
   const given = [first, ...others];
-  const byName = canBeOptions(first)
+  const isByName =
+    typeof first === 'object' && first !== null && !Array.isArray(first) && !isTensor(first);
+  const byName = isByName
     ? first
     : Object.fromEntries(Object.keys(kinds).map((name, i) => [name, given[i]]));
   expectOptions(owner, byName as ByName<First>, kinds);
