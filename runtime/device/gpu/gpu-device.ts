@@ -1,20 +1,18 @@
 import { DeviceError } from '../../errors/errors.ts';
-import { InvariantError } from '../../errors/invariant.ts';
 import { E } from '../../ops/expr/expr.ts';
 import { type DType, newTypedArray, type TypedArray } from '../../spec/dtype.ts';
 import { sizeOf } from '../../spec/shape.ts';
 import type { Device, Launch, Operand } from '../device.ts';
-import { type Attrs, isComposite, type KernelOp } from '../kernel-op.ts';
+import type { Attrs, KernelOp } from '../kernel-op.ts';
 import { contiguousMeta, formatSpec, isContiguousMeta, type TensorMeta } from '../tensor-meta.ts';
 import { transferLaunch } from '../transfer/transfer-launch.ts';
-import { gpuKernels, isHostKernel, isRandomKernel } from './codegen/kernels.ts';
-import { attrsInSource, pointwisePlan } from './codegen/pointwise.ts';
-import { userKernelPlan } from './codegen/user-kernel.ts';
+import { attrsOfKernel, hasGpuJsKernel, planFor } from './codegen/gpujs-plan.ts';
+import { isHostKernel, isRandomKernel } from './codegen/kernels.ts';
+import { pointwisePlan } from './codegen/pointwise.ts';
 import type { BufferPool, CheckedHandle } from './core/buffer-pool.ts';
 import type { CommandCounts } from './core/command-batch.ts';
 import type { DeviceCore, KernelStats, Place } from './core/device-core.ts';
 import { type ElementStorage, spanOf, typedStorage, wordsOf } from './core/element-storage.ts';
-import type { KernelPlan } from './core/kernel-plan.ts';
 import { fitsGpuJs } from './core/limits.ts';
 import { asFloats, FloatOperands } from './float-operands.ts';
 import { HostOp } from './host-op.ts';
@@ -366,32 +364,6 @@ const awaitable: Readonly<Record<string, string>> = {
   toString: 'await x.toStringAsync()',
   to: "await x.toAsync('cpu'); for gradients that cross devices: await loss.backwardAsync()",
 };
-
-function attrsOfKernel({ kernel }: KernelOp): readonly string[] | null {
-  if (kernel.kind === 'pointwise') return attrsInSource(kernel.expr);
-  if (isComposite(kernel)) return [];
-  if (kernel.kind !== 'named') return null;
-  return kernel.name === 'fill' || isRandomKernel(kernel.name) ? [] : null;
-}
-
-function hasGpuJsKernel({ kernel }: KernelOp): boolean {
-  return kernel.kind !== 'named' || isHostKernel(kernel.name) || !!gpuKernels[kernel.name];
-}
-
-function planFor(
-  op: KernelOp,
-  inputs: readonly TensorMeta[],
-  outputs: readonly TensorMeta[],
-  attrs: Attrs,
-): KernelPlan {
-  const { kernel } = op;
-  if (kernel.kind === 'user') return userKernelPlan(kernel.kernel.code, inputs, outputs[0]!);
-  if (kernel.kind === 'pointwise') return pointwisePlan(kernel.expr, inputs, outputs[0]!, attrs);
-  const plan =
-    kernel.kind === 'named' && !isHostKernel(kernel.name) ? gpuKernels[kernel.name] : null;
-  if (!plan) throw new InvariantError(`${op.name}: a ${kernel.kind} op without a kernel`);
-  return plan(inputs, outputs, attrs);
-}
 
 function layoutKey(
   inputs: readonly TensorMeta[],

@@ -33,6 +33,16 @@ type MadeBuffer<H extends CheckedHandle> = H & {
   -readonly [K in keyof BufferState]: BufferState[K];
 };
 
+/** Returns the state of a buffer with this handle, which has memory as far as is known. */
+export function bufferAt<H extends CheckedHandle>(
+  handle: H,
+  ptr: number,
+  bytes: number,
+): MadeBuffer<H> {
+  const contents = { failure: null, missing: null, unconfirmed: false, sources: [] };
+  return { ...handle, ptr, bytes, used: bytes, start: 0, ...contents };
+}
+
 interface BufferState {
   readonly ptr: number;
   readonly bytes: number;
@@ -230,9 +240,8 @@ export class BufferPool<H extends CheckedHandle = BufferHandle> implements Alloc
     noteGrowth(this.counter);
     const ptr = this.#nextPtr;
     this.#nextPtr += bytes;
-    const unconfirmed = handle.checked !== undefined;
-    const state = { failure: null, missing: null, unconfirmed, sources: [] };
-    const made: MadeBuffer<H> = { ...handle, ptr, bytes, used: bytes, start: 0, ...state };
+    const made = bufferAt(handle, ptr, bytes);
+    made.unconfirmed = handle.checked !== undefined;
     const { op, at } = events;
     const position = notedPosition();
     void handle.checked?.then((error) => {

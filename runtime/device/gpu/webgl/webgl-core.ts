@@ -2,7 +2,7 @@ import { DeviceError } from '../../../errors/errors.ts';
 import { events } from '../../../memory/events.ts';
 import { copying, copyingAsync } from '../../../profiler/copying.ts';
 import type { Operand } from '../../device.ts';
-import { BufferPool, type PoolBuffer } from '../core/buffer-pool.ts';
+import { BufferPool, bufferAt, type PoolBuffer } from '../core/buffer-pool.ts';
 import type { CommandCounts } from '../core/command-batch.ts';
 import type {
   DeviceCore,
@@ -94,17 +94,7 @@ export class WebGlCore implements DeviceCore<TextureHandle> {
       (text) => new GlProgram(gl, translator.translate(text), text),
       (program) => program.destroy(),
     );
-    const state = {
-      ptr: 0,
-      bytes: 64,
-      used: 64,
-      start: 0,
-      failure: null,
-      missing: null,
-      unconfirmed: false,
-      sources: [],
-    };
-    this.#nothing = { ...this.#textures.make(16), ...state };
+    this.#nothing = bufferAt(this.#textures.make(16), 0, 16 * elementBytes);
   }
 
   /** Draws count as dispatches; browsers submit when a task ends. */

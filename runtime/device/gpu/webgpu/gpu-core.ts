@@ -1,6 +1,6 @@
 import { type KernelTiming, spans } from '../../../profiler/spans.ts';
 import type { Operand } from '../../device.ts';
-import { BufferPool, type PoolBuffer } from '../core/buffer-pool.ts';
+import { BufferPool, bufferAt, type PoolBuffer } from '../core/buffer-pool.ts';
 import { CommandBatch, type CommandCounts } from '../core/command-batch.ts';
 import type {
   DeviceCore,
@@ -123,17 +123,7 @@ export class GpuCore implements DeviceCore {
       () => {},
     );
     this.mostBuffers = backend.device.limits.maxStorageBuffersPerShaderStage;
-    this.nothing = {
-      ...backend.createBuffer(64),
-      ptr: 0,
-      bytes: 64,
-      used: 64,
-      start: 0,
-      failure: null,
-      missing: null,
-      unconfirmed: false,
-      sources: [],
-    };
+    this.nothing = bufferAt(backend.createBuffer(64), 0, 64);
     backend.device.onuncapturederror = ({ error }) => {
       this.#reports.note(error.message);
     };
