@@ -17,6 +17,20 @@ function checkLabel(label: number, classes: number): void {
   });
 }
 
+/** Calls `row` for each row with its label; null if it is not counted. */
+export function eachLabel(
+  labelsAt: number,
+  n: number,
+  classes: number,
+  row: (index: number, label: number | null) => void,
+): void {
+  for (let i = 0; i < n; i++) {
+    const label = heap.i32[labelsAt + i]!;
+    if (label !== ignored) checkLabel(label, classes);
+    row(i, label === ignored ? null : label);
+  }
+}
+
 export const nllLoss: KernelFactory = ([logProbs, target], [out]) => {
   expectContiguous(logProbs!, target!, out!);
   const [n, classes] = logProbs!.shape as [number, number];
@@ -25,16 +39,13 @@ export const nllLoss: KernelFactory = ([logProbs, target], [out]) => {
   return ([scores, labels], [loss]) => {
     const data = heap.view(dtype);
     const from = indexOf(scores!, dtype);
-    const labelsAt = indexOf(labels!, 'int32');
     let sum = 0;
     let count = 0;
-    for (let i = 0; i < n; i++) {
-      const label = heap.i32[labelsAt + i]!;
-      if (label === ignored) continue;
-      checkLabel(label, classes);
+    eachLabel(indexOf(labels!, 'int32'), n, classes, (i, label) => {
+      if (label === null) return;
       sum = round(sum - data[from + i * classes + label]!);
       count++;
-    }
+    });
     data[indexOf(loss!, dtype)] = sum / count;
   };
 };
@@ -50,12 +61,9 @@ export const nllLossGrad: KernelFactory = ([, target, logProbs], [dx]) => {
     const to = indexOf(out!, dtype);
     const share = round(-data[indexOf(dy!, dtype)]! / counted(labelsAt, n));
     data.fill(0, to, to + n * classes);
-    for (let i = 0; i < n; i++) {
-      const label = heap.i32[labelsAt + i]!;
-      if (label === ignored) continue;
-      checkLabel(label, classes);
-      data[to + i * classes + label] = share;
-    }
+    eachLabel(labelsAt, n, classes, (i, label) => {
+      if (label !== null) data[to + i * classes + label] = share;
+    });
   };
 };
 
@@ -75,20 +83,6 @@ export const nllLossShare: KernelFactory = ([, target], [share]) => {
     data[indexOf(out!, dtype)] = -data[indexOf(dy!, dtype)]! / count;
   };
 };
-
-/** Calls `body` for each row with its label; null if it is not counted. */
-export function eachLabel(
-  labelsAt: number,
-  n: number,
-  classes: number,
-  row: (index: number, label: number | null) => void,
-): void {
-  for (let i = 0; i < n; i++) {
-    const label = heap.i32[labelsAt + i]!;
-    if (label !== ignored) checkLabel(label, classes);
-    row(i, label === ignored ? null : label);
-  }
-}
 
 export const crossEntropyGrad: KernelFactory = ([, target, logProbs], [dx]) => {
   expectContiguous(target!, logProbs!, dx!);
