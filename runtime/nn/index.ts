@@ -54,6 +54,7 @@ export { CTCLoss } from './ctc-loss.ts';
 export { CosineSimilarity, PairwiseDistance } from './distances.ts';
 export { AlphaDropout, Dropout, Dropout1d, Dropout2d, Dropout3d } from './dropout.ts';
 export { Embedding, type EmbeddingLayerOptions } from './embedding.ts';
+export type { BagCall } from './embedding-bag.ts';
 export { EmbeddingBag, type EmbeddingBagLayerOptions } from './embedding-bag.ts';
 export * as init from './init.ts';
 export { Bilinear, Linear, type LinearOptions } from './linear.ts';
@@ -118,6 +119,7 @@ export {
   ZeroPad2d,
   ZeroPad3d,
 } from './padding.ts';
+export type { LPPoolOptions } from './pooling.ts';
 export {
   AdaptiveAvgPool1d,
   AdaptiveAvgPool2d,

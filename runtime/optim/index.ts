@@ -8,7 +8,7 @@ export {
   Adagrad,
   type AdagradOptions,
 } from './adagrad.ts';
-export type { Correction, MomentGroup } from './adam.ts';
+export type { AdamGroup, Correction, MomentGroup } from './adam.ts';
 export { Adam, type AdamOptions, AdamW } from './adam.ts';
 export {
   Adamax,
@@ -45,6 +45,7 @@ export {
   CosineAnnealingWarmRestarts,
   ExponentialLR,
   LambdaLR,
+  type LambdaOptions,
   LinearLR,
   type LinearLROptions,
   MultiplicativeLR,

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import * as ours from '../../runtime/index.ts';
-import { type Tensor, tensor } from './eager.ts';
+import { type Tensor, tensor } from '../ops/eager.ts';
 
 const { tidy } = ours;
 type Loss = (x: Tensor, target: Tensor, options: { reduction: 'none' }) => Tensor;

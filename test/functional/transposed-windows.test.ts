@@ -14,7 +14,7 @@ import {
   tensor,
   tidy,
 } from '../../runtime/index.ts';
-import { expectClose, spread, type Tensor } from './eager.ts';
+import { expectClose, spread, type Tensor } from '../ops/eager.ts';
 
 const leaf = (shape: readonly number[], salt: number): Tensor =>
   tensor(Float64Array.from(spread([...shape], salt)), { shape: [...shape] }).requiresGrad_();
