@@ -17,7 +17,10 @@ export async function resolve(specifier, context, next) {
   if (!/^(src|runtime)\/.*\.ts$/.test(url.slice(root.length)) || !url.startsWith(root)) {
     return resolved;
   }
-  const built = new URL(`dist/${url.slice(root.length).replace(/\.ts$/, '.js')}`, shipped);
+  const file = url.slice(root.length).replace(/\.ts$/, '.js');
+  // What Node gets by the name of the package.
+  const entry = file === 'src/index.js' ? 'src/node/index.js' : file;
+  const built = new URL(`dist/${entry}`, shipped);
   if (!existsSync(fileURLToPath(built))) {
     throw new Error(`${specifier} of ${context.parentURL} is no entry of the package`);
   }
