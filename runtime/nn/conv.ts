@@ -106,13 +106,6 @@ function borders(
   });
 }
 
-type Convolution<K extends number | readonly number[]> = (
-  x: Tensor,
-  weight: Tensor,
-  bias: Tensor | null,
-  options: ConvOptions<K>,
-) => Tensor;
-
 /** Base of convolutions: weight, bias and padding mode. */
 abstract class PaddedConvolution<K extends number | readonly number[]> extends Module {
   weight: Parameter;
@@ -144,13 +137,6 @@ abstract class PaddedConvolution<K extends number | readonly number[]> extends M
     this.borders = borders(options.padding ?? 0, sizes, sizesOf(options.dilation ?? 1, dims));
     this.options = paddingMode === 'zeros' ? options : { ...options, padding: 0 as K };
   }
-
-  /** Pads the input, unless with zeros, as the convolution itself does. */
-  protected convolve(input: Tensor, conv: Convolution<K>): Tensor {
-    const { weight, bias, options, borders, paddingMode: mode } = this;
-    if (mode === 'zeros') return conv(input, weight, bias, options);
-    return tidy(() => conv(pad(input, borders, mode), weight, bias, options));
-  }
 }
 
 /** Cross-correlation: [n, in, length] → [n, out, length']; weight [out, in / groups, k], bias [out]. */
@@ -165,7 +151,9 @@ export class Conv1d extends PaddedConvolution<Single> {
   }
 
   override forward(input: Tensor): Tensor {
-    return this.convolve(input, conv1d);
+    if (this.paddingMode === 'zeros') return conv1d(input, this.weight, this.bias, this.options);
+    const mode = this.paddingMode;
+    return tidy(() => conv1d(pad(input, this.borders, mode), this.weight, this.bias, this.options));
   }
 }
 
@@ -181,7 +169,9 @@ export class Conv2d extends PaddedConvolution<number | Pair> {
   }
 
   override forward(input: Tensor): Tensor {
-    return this.convolve(input, conv2d);
+    if (this.paddingMode === 'zeros') return conv2d(input, this.weight, this.bias, this.options);
+    const mode = this.paddingMode;
+    return tidy(() => conv2d(pad(input, this.borders, mode), this.weight, this.bias, this.options));
   }
 }
 
@@ -197,7 +187,9 @@ export class Conv3d extends PaddedConvolution<number | Triple> {
   }
 
   override forward(input: Tensor): Tensor {
-    return this.convolve(input, conv3d);
+    if (this.paddingMode === 'zeros') return conv3d(input, this.weight, this.bias, this.options);
+    const mode = this.paddingMode;
+    return tidy(() => conv3d(pad(input, this.borders, mode), this.weight, this.bias, this.options));
   }
 }
 

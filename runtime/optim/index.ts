@@ -31,6 +31,7 @@ export {
   type Update,
 } from './optimizer.ts';
 export type { GroupState, OptimizerState } from './optimizer-state.ts';
+export type { Decay } from './penalty.ts';
 export {
   type PlateauState,
   ReduceLROnPlateau,

@@ -84,7 +84,11 @@ export const powOp = defineOp({
 export function pow(base: Operand, exponent: Operand): Tensor {
   expectOperand('pow', base);
   expectOperand('pow', exponent);
-  if (isNumber(exponent)) return powNumber(base as Tensor, exponent);
+  if (isNumber(exponent)) {
+    const own = base as Tensor;
+    expectTensor(powScalarOp, own);
+    return powNumber(own, exponent);
+  }
   expectTensor(powOp, exponent);
   if (isNumber(base)) {
     const dtype = joinedBy(exponent.dtype, base);

@@ -133,7 +133,7 @@ export const modules: Readonly<Record<string, readonly [constructor: string, for
     'rand([2, 1, 4]), rand([2, 1, 4])',
   ],
   Transformer: [
-    '{ dModel: 4, heads: 2, numEncoderLayers: 1, numDecoderLayers: 1, dimFeedforward: 4 }',
+    '{ dModel: 4, nhead: 2, numEncoderLayers: 1, numDecoderLayers: 1, dimFeedforward: 4 }',
     'rand([2, 1, 4]), rand([2, 1, 4])',
   ],
 };

@@ -93,17 +93,20 @@ const resampleCases = {
   ],
 };
 
+/** For losses whose targets don't broadcast. */
+const alike = (xy: [Tensor, Tensor]) => ours.broadcastTensors(...xy) as [Tensor, Tensor];
+
 const lossCases = {
   smoothL1: [
     ...binary((x, y) => ours.smoothL1Loss(x, y, { reduction: 'none', beta: 0.3 })),
     on('huber', [[5], [5]], (x, y) => ours.huberLoss(x!, y!, { delta: 0.4 })),
   ],
   binaryCrossEntropy: binary(
-    (x, y) => ours.binaryCrossEntropy(x, y, { reduction: 'none' }),
+    (...xy) => ours.binaryCrossEntropy(...alike(xy), { reduction: 'none' }),
     [0.1, 0.9],
   ),
-  binaryCrossEntropyWithLogits: binary((x, y) =>
-    ours.binaryCrossEntropyWithLogits(x, y, { reduction: 'none' }),
+  binaryCrossEntropyWithLogits: binary((...xy) =>
+    ours.binaryCrossEntropyWithLogits(...alike(xy), { reduction: 'none' }),
   ),
   logSigmoid: [
     on('weighed logits', [[4], [4]], (x, y) =>
