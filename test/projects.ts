@@ -113,7 +113,7 @@ const early = ['test/install-early.ts'];
 /** In processes that files share, each starts with these. */
 const inShared = {
   isolate: false,
-  setupFiles: ['test/collected-between-files.ts', 'test/between-files.ts'],
+  setupFiles: ['test/collected-between-files.ts', 'test/between-files.ts', 'test/tests-of-day.ts'],
 };
 /** Without patterns of files. */
 const isWhole = process.argv.slice(2).every((word) => word === 'run' || word.startsWith('-'));

@@ -1,9 +1,9 @@
 /**
- * A run of everything takes a third of the cases of long searches for counterexamples, on each day the next third; with
- * `ALL_TESTS=1`, and where a run names files, it takes all.
+ * A run of everything takes a quarter of the cases of long searches for counterexamples, on each day the next quarter;
+ * with `ALL_TESTS=1`, and where a run names files, it takes all.
  */
 
-const parts = 3;
+const parts = 4;
 const isWhole = process.argv.slice(2).every((word) => word === 'run' || word.startsWith('-'));
 
 /** What a run gives its workers: the part of today, or nothing for all. */
@@ -15,10 +15,14 @@ export const partOfDay: { readonly TEST_PART?: string } =
 export const leftToOtherDays: readonly string[] =
   partOfDay.TEST_PART === undefined
     ? []
-    : ['two thirds of the cases of long searches: ALL_TESTS=1 takes all'];
+    : ['three quarters of the cases of long searches: ALL_TESTS=1 takes all'];
 
-/** Those of the cases that this run takes, in their order; `from` says which third comes on the first day. */
-export function shareOfDay<T>(cases: readonly T[], from = 0): T[] {
+/** Whether this run takes the case of the number. */
+export function isOfDay(number: number): boolean {
   const { TEST_PART: part } = process.env;
-  return cases.filter((_, i) => part === undefined || (i + from + Number(part)) % parts === 0);
+  return part === undefined || (number + Number(part)) % parts === 0;
 }
+
+/** Those of the cases that this run takes, in their order; `from` says which quarter comes on the first day. */
+export const shareOfDay = <T>(cases: readonly T[], from = 0): T[] =>
+  cases.filter((_, i) => isOfDay(i + from));

@@ -3,6 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from 'vitest';
 import { init, zeros } from '../../src/index.ts';
+import { isOfDay } from '../share-of-day.ts';
 import { withSources } from '../source-process.ts';
 import { nodeWithWideVectors } from './node-with-wide-vectors.ts';
 
@@ -21,7 +22,7 @@ function run(
 }
 
 describe.skipIf(!node)('vectors of 256 bits', () => {
-  it('give the same bits, on one thread and on two', () => {
+  it.runIf(isOfDay(0))('give the same bits, on one thread and on two', () => {
     // On two threads they give those of one: test/threads/same-bits.
     const narrow = run('numerics-sample', [], { TOSTATIC_THREADS: '1' });
     for (const threads of ['1', '2']) {
@@ -33,7 +34,7 @@ describe.skipIf(!node)('vectors of 256 bits', () => {
     }
   });
 
-  it('give the recorded bits with portable numerics', () => {
+  it.runIf(isOfDay(1))('give the recorded bits with portable numerics', () => {
     const portable = run('numerics-sample', ['revectorize'], { TOSTATIC_NUMERICS: 'portable' });
     expect(portable).toMatchObject({
       numerics: 'portable: WebAssembly SIMD, 256 bits',
@@ -42,13 +43,16 @@ describe.skipIf(!node)('vectors of 256 bits', () => {
     });
   });
 
-  it('join the two vectors of an iteration of element-wise loops, to the same bits at every size', () => {
-    const single = run('paired-loops', ['single']);
-    const joined = run('paired-loops', ['joined']);
-    expect(single).toMatchObject({ pairedLoops: 0 });
-    expect(joined.hashes).toEqual(single.hashes);
-    expect(joined.pairedLoops).toBeGreaterThan(150);
-  });
+  it.runIf(isOfDay(2))(
+    'join the two vectors of an iteration of element-wise loops, to the same bits at every size',
+    () => {
+      const single = run('paired-loops', ['single']);
+      const joined = run('paired-loops', ['joined']);
+      expect(single).toMatchObject({ pairedLoops: 0 });
+      expect(joined.hashes).toEqual(single.hashes);
+      expect(joined.pairedLoops).toBeGreaterThan(150);
+    },
+  );
 
   it('are refused where a kernel differs, and products are right all the same', () => {
     const { said, product } = run('broken-vectors', []);
@@ -58,7 +62,7 @@ describe.skipIf(!node)('vectors of 256 bits', () => {
 });
 
 describe('element-wise loops with two vectors in each iteration', () => {
-  it('give the same bits at every size in any engine', () => {
+  it.runIf(isOfDay(3))('give the same bits at every size in any engine', () => {
     const [single, paired] = ['single', 'paired'].map((how) =>
       run('paired-loops', [how], {}, process.execPath),
     );

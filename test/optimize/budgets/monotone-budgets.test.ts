@@ -47,7 +47,7 @@ const shares = [0.36, 0.38, 0.4, 0.44, 0.45, 0.46, 0.48, 0.5, 0.55, 0.6, 0.7, 0.
 
 it.each(shareOfDay([4, 7, 8]))('random step %i', (number) => isMonotone(number, false, shares));
 
-it.each(shareOfDay([3, 9]))('random step %i in slices', (number) => {
+it.each(shareOfDay([3, 9], 2))('random step %i in slices', (number) => {
   isMonotone(number, true, [0.7, 0.8, 0.85, 0.9, 0.93, 0.96, 1]);
 });
 
