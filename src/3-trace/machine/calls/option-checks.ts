@@ -42,7 +42,9 @@ export function traceExpectOptions(
   [, given = undefinedVariable, accepted = undefinedVariable]: readonly Variable[],
 ): Variable {
   const options = specialized(given);
-  if (isPrimitiveVariable(options)) throw rejected();
+  if (isPrimitiveVariable(options) || options.kind === 'tensor' || isArray(options)) {
+    throw rejected();
+  }
   for (const name of plainKeys(t, options)) {
     const value = specialized(readProperty(t, options, name));
     const kind = specialized(readProperty(t, accepted, name));
@@ -89,10 +91,10 @@ export const mayBeTensor = (_t: Tracer, { kind }: Variable): boolean =>
 const isMissing = (t: Tracer, value: Variable): boolean =>
   isUndefined(t, value) || (value.kind === 'constant' && value.value === null);
 
-function isList(_t: Tracer, value: Variable): boolean {
-  if (value.kind === 'object') return Array.isArray(value.value);
-  return value.kind === 'newArray' || value.kind === 'union';
-}
+const isArray = (value: Variable): boolean =>
+  value.kind === 'object' ? Array.isArray(value.value) : value.kind === 'newArray';
+
+const isList = (_t: Tracer, value: Variable): boolean => isArray(value) || value.kind === 'union';
 
 /** Checks and guards only the type: a number that changes remains a number. */
 const hasType =
