@@ -23,7 +23,6 @@ const files = [
   'optimize/masks-within-budget',
   'plan/aliased-inputs',
   'plan/recompute-scores',
-  'plan/saved-masks',
   'run-program/partial-requests',
   'save/damaged',
   'trace/builtins/builtins',

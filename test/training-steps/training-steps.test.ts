@@ -7,6 +7,7 @@
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { withCaptureSession } from '../../src/1-capture/capture.ts';
+import { shareOfDay } from '../share-of-day.ts';
 import { checkCase, share, type Tally } from './check-case.ts';
 import { subjects } from './modules.ts';
 import { optimizers } from './optimizers.ts';
@@ -16,6 +17,8 @@ const { TRAINING_ROUNDS, TRAINING_SEED = '1', TRAINING_CASE } = process.env;
 const first = Number(TRAINING_SEED);
 const rounds = Number(TRAINING_ROUNDS ?? 1);
 const optimizerNames = Object.keys(optimizers);
+/** A quarter of the modules has too few cases for shares of them. */
+const isOfOneDay = process.env.TEST_PART !== undefined;
 
 /** Seeds whose steps were once wrong. */
 const known: readonly TrainingCase[] = [
@@ -38,7 +41,7 @@ describe.runIf(TRAINING_CASE === undefined)('training-steps', () => {
   const tally: Tally = new Map();
   let cases = 0;
 
-  it.each(Object.keys(subjects).map((module, i) => [module, i] as const))(
+  it.each(shareOfDay(Object.keys(subjects).map((module, i) => [module, i] as const)))(
     '%s: as eagerly, to the bit',
     { timeout: 3_600_000 },
     (module, index) => {
@@ -53,7 +56,14 @@ describe.runIf(TRAINING_CASE === undefined)('training-steps', () => {
     },
   );
 
-  it('every optimisation was applied in a good share of the cases', () => {
+  it.runIf(isOfOneDay)('every optimisation was applied', () => {
+    const names = ['order', 'reuse', 'arena', 'minimizeSaved', 'slices', 'recompute'] as const;
+    for (const name of names) {
+      expect(share(tally, name, cases), name).toBeGreaterThan(0);
+    }
+  });
+
+  it.skipIf(isOfOneDay)('every optimisation was applied in a good share of the cases', () => {
     expect(share(tally, 'order', cases)).toBeGreaterThan(0.5);
     expect(share(tally, 'reuse', cases)).toBeGreaterThan(0.9);
     expect(share(tally, 'arena', cases)).toBeGreaterThan(0.9);
