@@ -79,7 +79,7 @@ export function toNormals(words: Int32Array, out: Float64Array): void {
   uniformsToNormals(out, 4);
 }
 
-/** Turns the first `count` uniform numbers, an even number of them, into normal ones. */
+/** Replaces the first `count` uniform numbers by normal ones; `count` is even. */
 export function uniformsToNormals(numbers: Float64Array | Float32Array, count: number): void {
   for (let i = 0; i < count; i += 2) {
     // 1 − u is never 0.

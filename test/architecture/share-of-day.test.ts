@@ -1,5 +1,7 @@
+import { existsSync } from 'node:fs';
 import { afterEach, expect, it, vi } from 'vitest';
 import { shareOfDay } from '../share-of-day.ts';
+import { dividedFiles } from '../tests-of-day.ts';
 
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -19,4 +21,11 @@ it.each([0, 1, 2])('four days take each case once, from %i on', (from) => {
 it('a run that no day divides takes all', () => {
   vi.stubEnv('TEST_PART', undefined);
   expect(shareOfDay(cases, 1)).toEqual(cases);
+});
+
+it('the files whose tests are divided are there', () => {
+  const missing = dividedFiles.filter(
+    (path) => !existsSync(new URL(`../..${path}`, import.meta.url)),
+  );
+  expect(missing).toEqual([]);
 });
