@@ -51,7 +51,11 @@ export class EntryWriter {
       same,
     } = this.#trace;
     if (outcome.kind !== 'return')
-      throw notSavable(this.#name, `its graph ends: ${outcome.record.detail}`);
+      throw notSavable(
+        this.#name,
+        `its graph ends: ${outcome.record.detail}`,
+        'capture it with fullGraph: true, which names the line and what to do',
+      );
     if (planned && differentiatesOuter(planned))
       throw notSavable(this.#name, 'a branch or loop undoes a branch or loop around it');
     const mode = this.#trace.guards.find((guard) => guard.kind === 'gradMode');
@@ -76,8 +80,8 @@ export class EntryWriter {
     };
   }
 
-  #refuse(what: string): never {
-    throw notSavable(this.#name, what);
+  #refuse(what: string, remedy?: string): never {
+    throw notSavable(this.#name, what, remedy);
   }
 
   readonly #recipe = (recipe: Recipe): SavedRecipe =>
@@ -99,7 +103,10 @@ export class EntryWriter {
         case 'number':
           return { kind: 'number', expr: savedNumber(leaf.expr, this.#places, this.#trace.sizes) };
         case 'absent':
-          return this.#refuse('an element or a property of its result may be missing');
+          return this.#refuse(
+            'an element or a property of its result may be missing',
+            'return the same elements and properties on every path, such as zeros where there is nothing',
+          );
       }
     });
 
@@ -156,7 +163,10 @@ export class EntryWriter {
       case 'requiresGrad':
       case 'retainGrad':
       case 'setGrad':
-        return this.#refuse('it changes which tensors gradients are kept for');
+        return this.#refuse(
+          'it changes which tensors gradients are kept for',
+          'freeze, thaw and call retainGrad() outside of the function, or thaw before it returns',
+        );
       case 'seed':
         return this.#refuse('it calls seed()');
       case 'drawNumbers':

@@ -52,6 +52,17 @@ const steps: Record<string, Body> = {
     optimizer.step();
     return found;
   },
+  'freezes the model for a gradient by its input, and thaws it': (model, optimizer, x, y) => {
+    optimizer.zeroGrad();
+    const found = loss(model, x, y);
+    model.requiresGrad_(false);
+    const input = x.detach().requiresGrad_();
+    model.forward(input).sum().backward();
+    model.requiresGrad_(true);
+    loss(model, input.grad!, y);
+    optimizer.step();
+    return found;
+  },
 };
 
 const modes = [{}, { fullGraph: true }, { capture: 'auto' }, { memory: 'cleaned' }] as const;

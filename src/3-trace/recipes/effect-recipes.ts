@@ -26,8 +26,10 @@ export function effectRecipes({ effects, random }: Tracer, recipes: Reconstructi
     ...Array.from(effects.hosts(), ({ source, type, value }): Effect => {
       return { kind: 'assignHost', object: source, type, value: hostType(type).copy(value) };
     }),
-    ...Array.from(effects.switched.values(), ({ source, value }): Effect => {
-      return { kind: 'requiresGrad', tensor: { kind: 'source', source }, value };
+    ...Array.from(effects.switched).flatMap(([tensor, { source, value }]): Effect[] => {
+      // Frozen and thawed again, as the discriminator of a GAN is: nothing remains to be changed.
+      if (tensor.requiresGrad === value) return [];
+      return [{ kind: 'requiresGrad', tensor: { kind: 'source', source }, value }];
     }),
     ...recipes.gradients,
     ...[...effects.disposed.values()].flatMap((tensor) => disposalOf(recipes, tensor)),
