@@ -14,6 +14,7 @@ import { nextOffset } from '../random/seed.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { disposable } from './collate.ts';
+import { indicesOf } from './indices.ts';
 import { shuffledOrder } from './shuffle.ts';
 import { type BatchDataset, type Dataset, makesBatches } from './source.ts';
 
@@ -45,10 +46,11 @@ export class TensorDataset<T extends readonly Tensor[] = readonly Tensor[]>
     return this.tensors.map((own) => select(own, 0, index)) as unknown as T;
   }
 
-  batch(indices: Int32Array): T & Disposable {
+  batch(indices: ArrayLike<number>): T & Disposable {
+    const those = indicesOf('TensorDataset', indices, this.length);
     const rows = tidy(() =>
       this.tensors.map((own) => {
-        const index = deviceGuard(own.device, () => tensor(indices));
+        const index = deviceGuard(own.device, () => tensor(those));
         return indexSelect(own, 0, index);
       }),
     );
@@ -64,15 +66,7 @@ export class Subset<Sample, Batch = never> implements Dataset<Sample>, BatchData
   constructor(dataset: Dataset<Sample> | BatchDataset<Batch>, indices: ArrayLike<number>) {
     expectArguments('Subset', { dataset, indices }, { dataset: withLength, indices: withLength });
     this.dataset = dataset;
-    this.indices = Int32Array.from(indices);
-    const strange = this.indices.find((index) => index < 0 || index >= dataset.length);
-    if (strange === undefined) return;
-    throw new ArgumentError({
-      what: 'Subset: no such sample',
-      given: `index ${strange} of ${dataset.length} samples`,
-      expected: `integers from 0 to ${dataset.length - 1}`,
-      remedy: 'check the indices against the length of the data set',
-    });
+    this.indices = indicesOf('Subset', indices, dataset.length);
   }
 
   get length(): number {
@@ -83,8 +77,9 @@ export class Subset<Sample, Batch = never> implements Dataset<Sample>, BatchData
     return (this.dataset as Dataset<Sample>).get(this.indices[index]!);
   }
 
-  batch(indices: Int32Array): Batch {
-    return (this.dataset as BatchDataset<Batch>).batch(indices.map((i) => this.indices[i]!));
+  batch(indices: ArrayLike<number>): Batch {
+    const own = indicesOf('Subset', indices, this.length);
+    return (this.dataset as BatchDataset<Batch>).batch(own.map((i) => this.indices[i]!));
   }
 
   /** Whether the underlying data set makes batches itself. */

@@ -3,6 +3,7 @@ import { tensor } from '../ops/core/create.ts';
 import { expectArguments, expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { anyNumber, byteArray, count } from '../options/option-kinds.ts';
 import type { Tensor } from '../tensor/tensor.ts';
+import { indicesOf } from './indices.ts';
 import type { BatchDataset } from './source.ts';
 
 /** One batch; `using` or `dispose` frees both tensors. */
@@ -64,7 +65,8 @@ export class ImageDataset implements BatchDataset<ImageBatch> {
   }
 
   /** Returns new tensors on the current device, owned by the caller. */
-  batch(indices: Int32Array): ImageBatch {
+  batch(given: ArrayLike<number>): ImageBatch {
+    const indices = indicesOf('ImageDataset', given, this.length);
     const { height, width } = this.options;
     const pixels = height * width;
     const values = new Float32Array(indices.length * pixels);

@@ -5,6 +5,7 @@ import { shown } from '../options/expect-options.ts';
 import { nextOffset } from '../random/seed.ts';
 import { tensorsIn, tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
+import { indicesOf } from './indices.ts';
 import {
   type CollateOption,
   type DataLoaderOptions,
@@ -225,15 +226,19 @@ export class DataLoader<Batch> implements Iterable<Batch>, AsyncIterable<Batch> 
     const { sampler, batchSampler } = this.#options;
     const epoch = this.epoch++;
     if (batchSampler) {
-      for (const indices of batchSampler) yield Int32Array.from(indices);
+      for (const indices of batchSampler) yield this.#indices(indices);
       return;
     }
-    const order = sampler ? Int32Array.from(sampler) : this.#order(epoch);
+    const order = sampler ? this.#indices(sampler) : this.#order(epoch);
     const batches = order.length / this.batchSize;
     const count = this.dropLast ? Math.floor(batches) : Math.ceil(batches);
     for (let i = 0; i < count; i++) {
       yield order.subarray(i * this.batchSize, (i + 1) * this.batchSize);
     }
+  }
+
+  #indices(given: Iterable<number> | ArrayLike<number>): Int32Array {
+    return indicesOf('DataLoader', given, this.#countable().length);
   }
 
   #order(epoch: number): Int32Array {

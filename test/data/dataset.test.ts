@@ -219,6 +219,37 @@ describe('parts of data sets', () => {
   });
 });
 
+describe('an index that no sample has', () => {
+  const rows = new data.TensorDataset(tensor([1, 2, 3, 4, 5]));
+  const images = { height: 1, width: 1, mean: 0, std: 1 };
+  const image = new data.ImageDataset(new Uint8Array(5), new Uint8Array(5), images);
+  const sets = { samples: dataset, rows, image, subset: new data.Subset(rows, [4, 3, 2, 1, 0]) };
+
+  it.each(Object.entries(sets))('is an error, not another sample: %s', (_, set) => {
+    for (const index of [5, -1, 1.5, Number.NaN]) {
+      const [own, length] = [[0, index], 2];
+      const sampler = { length, [Symbol.iterator]: () => own.values() };
+      const batchSampler = { length: 1, [Symbol.iterator]: () => [own].values() };
+      for (const options of [{ sampler }, { batchSampler }]) {
+        const loader = new data.DataLoader<unknown>(set as data.Dataset<unknown>, options);
+        expect(() => [...loader]).toThrow(`index ${index} of 5 samples`);
+      }
+      expect(() => new data.Subset(set as data.Dataset<unknown>, own)).toThrow(
+        `index ${index} of 5 samples`,
+      );
+      if (!('batch' in set)) continue;
+      expect(() => set.batch(own)).toThrow(`index ${index} of 5 samples`);
+    }
+  });
+
+  it('others may be given to batch() as a list of numbers', () => {
+    using batch = sets.subset.batch([0, 3]);
+    expect(values(batch[0])).toEqual([5, 2]);
+    using labels = image.batch([0, 3]);
+    expect(labels.images.shape).toEqual([2, 1, 1, 1]);
+  });
+});
+
 describe('samplers', () => {
   it('say which samples come', () => {
     const loop = (sampler: data.Sampler, batchSize = 10) => {
