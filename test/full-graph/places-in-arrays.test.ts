@@ -58,14 +58,25 @@ describe('places of arrays that a run decides', () => {
     }
   });
 
-  it('a for…of loop over an array of several lengths is refused by name', () => {
-    const fn = (x: Tensor): Tensor => {
-      let sum = x;
-      for (const row of entries(x).slice(0, x.select(0, 0).itemSync())) sum = sum.add(row);
-      return sum;
-    };
+  it.each<[string, (x: Tensor) => Tensor]>([
+    [
+      'a for…of loop',
+      (x) => {
+        let sum = x;
+        for (const row of entries(x).slice(0, x.select(0, 0).itemSync())) sum = sum.add(row);
+        return sum;
+      },
+    ],
+    [
+      'a destructuring',
+      (x) => {
+        const [first = x, second = first] = entries(x).slice(0, x.select(0, 0).itemSync());
+        return first.add(second);
+      },
+    ],
+  ])('%s over an array of several lengths is refused by name', (_, fn) => {
     expect(() => toStatic(fn, { fullGraph: true })(tensor([2]))).toThrow(
-      /a loop iterates over an array whose length depends on the path/,
+      /a loop or a destructuring iterates over an array whose length depends on the path/,
     );
     const graph = toStatic(fn, { capture: 'auto' });
     for (const n of [2, 0, 3]) {

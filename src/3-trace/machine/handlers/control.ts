@@ -73,7 +73,7 @@ export const controlHandlers: Handlers<
     if (iteration.kind === 'union') {
       throw new GraphBreak(
         'unbacked-list',
-        'a loop iterates over an array whose length depends on the path (iterate over its indices instead: i < array.length)',
+        'a loop or a destructuring iterates over an array whose length depends on the path (read it by index instead: array[i] for i < array.length)',
       );
     }
     if (iteration.kind !== 'iteratorRecord') {
