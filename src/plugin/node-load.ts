@@ -19,13 +19,15 @@ const { stripTypeScriptTypes } = nodeModule as {
 
 /** Returns a module with probes, if its format allows them, and a source map to its original positions. */
 export function loadInstrumented<M extends LoadedModule>(url: string, loaded: M): M {
-  // CommonJS can't import the probe; Node's inspector serves its functions.
-  const { format, source } = loaded;
-  const typed = format === 'module-typescript' && stripTypeScriptTypes !== undefined;
-  if ((format !== 'module' && !typed) || source == null || !url.startsWith('file:')) return loaded;
+  const { source } = loaded;
+  if (source == null || !url.startsWith('file:')) return loaded;
   const path = fileURLToPath(url);
   if (!isIncluded(path, {})) return loaded;
   const text = typeof source === 'string' ? source : new TextDecoder().decode(source);
+  // CommonJS can't import the probe; Node's inspector serves its functions.
+  const format = loaded.format ?? formatOf(path, text);
+  const typed = format === 'module-typescript' && stripTypeScriptTypes !== undefined;
+  if (format !== 'module' && !typed) return loaded;
   try {
     // Node replaces types by spaces, so nothing moves and no map is needed.
     const found = takeInlineMap(typed ? stripTypeScriptTypes(text) : text, path);
@@ -37,6 +39,12 @@ export function loadInstrumented<M extends LoadedModule>(url: string, loaded: M)
     process.emitWarning(`${path} is left as it is: ${String(error)}`, 'tostatic');
     return loaded;
   }
+}
+
+/** Deno's hooks don't tell the format: CommonJS is what neither imports nor exports. */
+function formatOf(path: string, text: string): string {
+  if (!/^\s*(?:import\s*["{*\w]|export\b)/m.test(text)) return 'commonjs';
+  return /\.m?ts$/.test(path) ? 'module-typescript' : 'module';
 }
 
 const comment = /\n\/\/[#@] sourceMappingURL=data:application\/json[^,]*?(;base64)?,(\S+)\s*$/;

@@ -57,7 +57,8 @@ export function isIncluded(id: string, options: PluginOptions): boolean {
   return matches(path, include) && !matches(path, exclude);
 }
 
-export const pathOf = (id: string): string => id.replace(/[?#].*$/, '');
+/** The path without a bundler's query, which follows the file's ending: a folder may be named `c#`. */
+export const pathOf = (id: string): string => id.replace(/(\.\w+)[?#].*$/, '$1');
 
 /** The name of a file in positions: short, and the same on every machine if possible. */
 export function shownFile(path: string, root: string | null = process.cwd()): string {

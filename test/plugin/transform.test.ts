@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { type GeneratedMapping, originalPositionFor, TraceMap } from '@jridgewell/trace-mapping';
 import { transformSync } from 'esbuild';
 import { describe, expect, test } from 'vitest';
+import { loadInstrumented } from '../../src/plugin/node-load.ts';
 import { isIncluded, type PluginOptions } from '../../src/plugin/options.ts';
 import { transform } from '../../src/plugin/transform.ts';
 
@@ -212,6 +213,8 @@ describe('which modules', () => {
   test.each<[string, PluginOptions, boolean]>([
     ['/app/model.ts', {}, true],
     ['/app/model.ts?v=1', {}, true],
+    ['/app/c#/why?/model.ts?v=1#top', {}, true],
+    ['/app/part.vue?vue&type=script&lang.ts', {}, false],
     ['/app/view.css', {}, false],
     ['/app/node_modules/x/a.js', {}, false],
     ['/app/a.vue', { include: /\.(?:vue|js)$/ }, true],
@@ -224,5 +227,25 @@ describe('which modules', () => {
 
   test('none that a bundler made up', () => {
     expect(isIncluded('\0virtual.js', {})).toBe(false);
+  });
+});
+
+describe("what a hook of Node's kind gives", () => {
+  const [url, source] = ['file:///app/a.js', "import { x } from 'y';\nexport const f = () => x;"];
+  const loaded = (format: string | undefined, text = source, from = url) => {
+    const { source, format: given } = loadInstrumented(from, { format, source: text });
+    return [String(source).includes('.hit('), given];
+  };
+
+  test('has probes if it is an ES module', () => {
+    expect(loaded('module')).toEqual([true, 'module']);
+    expect(loaded('commonjs')).toEqual([false, 'commonjs']);
+  });
+
+  test('is told from CommonJS by its text, where the host (Deno) names no format', () => {
+    expect(loaded(undefined)).toEqual([true, 'module']);
+    const text = "const { x } = require('y');\nexports.f = () => x;\nimport('z');";
+    expect(loaded(undefined, text)).toEqual([false, undefined]);
+    expect(loaded(undefined, source, 'file:///app/node_modules/x/a.js')[0]).toBe(false);
   });
 });
