@@ -317,6 +317,7 @@ export class GpuCore implements DeviceCore {
     await this.#queue.idle();
     // Pending reads must complete; destroying the device would abort them.
     await this.#transfers.settled();
+    this.#transfers.destroy();
     this.kernels.clear();
     this.wgslKernels.clear();
     this.pool.trim();

@@ -10,6 +10,7 @@ import type { IssueQueue } from '../core/issue-queue.ts';
 import { failureOf, noteSources } from '../core/missing-memory.ts';
 import type { SubmitReports } from '../core/submit-reports.ts';
 import type { GpuJsBackend } from './gpujs.ts';
+import { type ReadBuffer, ReadBuffers } from './read-buffers.ts';
 
 const wordBytes = 4;
 
@@ -35,9 +36,16 @@ export class GpuTransfers {
   readonly #lane: Lane;
   /** Pending reads. */
   readonly #reads = new Set<Promise<Words>>();
+  readonly #readBuffers: ReadBuffers;
 
   constructor(lane: Lane) {
     this.#lane = lane;
+    this.#readBuffers = new ReadBuffers(lane.backend.device);
+  }
+
+  /** Destroys the buffers that were kept for further reads. */
+  destroy(): void {
+    this.#readBuffers.destroy();
   }
 
   /** Resolves when pending reads have ended, with or without a result. */
@@ -157,32 +165,43 @@ export class GpuTransfers {
     return reading;
   }
 
-  async #map({ buffer, first, count }: WordSpan, op: string): Promise<Words> {
-    const { device } = this.#lane.backend;
+  async #map(from: WordSpan, op: string): Promise<Words> {
+    const { buffer, count } = from;
+    const { reports } = this.#lane;
     const bytes = count * wordBytes;
-    const staging = this.#lane.backend.createReadBuffer(bytes);
+    const target = this.#readBuffers.take(bytes);
+    const mapped = target.buffer;
+    let isDone = false;
     try {
-      // A separate submit, because there may be no memory for the staging buffer.
-      this.#lane.batch.flush();
-      const encoder = device.createCommandEncoder();
-      encoder.copyBufferToBuffer(buffer.buffer, byteOf({ buffer, first }), staging, 0, bytes);
-      device.queue.submit([encoder.finish()]);
-      await staging.mapAsync(mapModeRead);
-      await this.#lane.reports.settled();
-      this.#lane.reports.expectPresent(buffer);
-      const values = new Uint32Array(staging.getMappedRange().slice(0));
-      staging.unmap();
-      this.#lane.reports.tell(op);
+      this.#copyOut(from, target);
+      await mapped.mapAsync(mapModeRead, 0, bytes);
+      await reports.settled();
+      reports.expectPresent(buffer);
+      const values = new Uint32Array(mapped.getMappedRange(0, bytes).slice(0));
+      mapped.unmap();
+      reports.tell(op);
+      isDone = true;
       return values;
     } catch (cause) {
       const lost = this.#lane.lost();
       if (lost) throw lostError(op, lost);
-      this.#lane.reports.expectPresent(buffer);
-      this.#lane.reports.tell(op);
+      reports.expectPresent(buffer);
+      reports.tell(op);
       throw cause instanceof DeviceError ? cause : runError(op, cause);
     } finally {
-      staging.destroy();
+      if (isDone) this.#readBuffers.giveBack(target);
+      else mapped.destroy();
     }
+  }
+
+  /** Submits the copy of a span with the commands before it; alone if there may be no memory for its target. */
+  #copyOut(from: WordSpan, { buffer, isConfirmed }: ReadBuffer): void {
+    const { batch } = this.#lane;
+    if (!isConfirmed) batch.flush();
+    const source = from.buffer;
+    const bytes = from.count * wordBytes;
+    this.#lane.encode([source], () => batch.copy(source.buffer, byteOf(from), buffer, 0, bytes));
+    batch.flush();
   }
 }
 

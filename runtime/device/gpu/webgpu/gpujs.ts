@@ -73,7 +73,7 @@ interface GpuJs {
 }
 
 /** WebGPU's usage flags by value, because its globals don't exist everywhere. */
-const usage = { mapRead: 1, copySource: 4, copyTarget: 8, storage: 128 } as const;
+const usage = { copySource: 4, copyTarget: 8, storage: 128 } as const;
 
 /** gpu.js counts the users of a buffer and destroys it at 0; ours belong to the pool. */
 const neverDestroyed = 1 << 29;
@@ -158,11 +158,6 @@ export class GpuJsBackend {
     }
     const buffer = made;
     return { buffer, checked };
-  }
-
-  /** Creates a mappable buffer for one read. */
-  createReadBuffer(bytes: number): GPUBuffer {
-    return this.device.createBuffer({ size: bytes, usage: usage.mapRead | usage.copyTarget });
   }
 
   /** Translates immediately (throws if gpu.js can't) and starts the build. */

@@ -1,0 +1,43 @@
+/** WebGPU's usage flags by value, because its globals don't exist everywhere. */
+const usage = { mapRead: 1, copyTarget: 8 } as const;
+
+/** Numbers that decide, losses and other small reads share buffers of this size. */
+const keptBytes = 4096;
+
+/** Idle buffers beyond this are destroyed. */
+const mostIdle = 16;
+
+/** A mappable buffer that receives one read. */
+export interface ReadBuffer {
+  readonly buffer: GPUBuffer;
+  /** Whether it served an earlier read, so that WebGPU is known to have memory for it. */
+  readonly isConfirmed: boolean;
+}
+
+/** The buffers that the elements of tensors are copied to, to be mapped by JavaScript. Small ones are kept. */
+export class ReadBuffers {
+  readonly #device: GPUDevice;
+  readonly #idle: GPUBuffer[] = [];
+
+  constructor(device: GPUDevice) {
+    this.#device = device;
+  }
+
+  take(bytes: number): ReadBuffer {
+    const kept = bytes <= keptBytes ? this.#idle.pop() : undefined;
+    if (kept) return { buffer: kept, isConfirmed: true };
+    const size = Math.max(bytes, keptBytes);
+    const buffer = this.#device.createBuffer({ size, usage: usage.mapRead | usage.copyTarget });
+    return { buffer, isConfirmed: false };
+  }
+
+  /** Takes back an unmapped buffer after a read that succeeded. */
+  giveBack({ buffer }: ReadBuffer): void {
+    if (buffer.size === keptBytes && this.#idle.length < mostIdle) this.#idle.push(buffer);
+    else buffer.destroy();
+  }
+
+  destroy(): void {
+    for (const buffer of this.#idle.splice(0)) buffer.destroy();
+  }
+}
