@@ -9,6 +9,7 @@ import { Executable } from '../../runtime/run-program/executor.ts';
 import { Scope } from '../../runtime/run-program/scope/scope.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
+import { toStatic } from '../../src/to-static.ts';
 import { gpuForTests, skipGpu } from './open-gpu.ts';
 import { expectClose } from './parity.ts';
 import '../../runtime/tensor-methods/methods.ts';
@@ -29,6 +30,35 @@ function step(name: string, inputs: number[], output: number, more: Partial<Step
 
 describe.skipIf(skipGpu)('gpu/program', () => {
   const gpu = gpuForTests();
+
+  it.each<[string, (x: Tensor) => Tensor | number]>([
+    ['a branch', (x) => (x.sum().itemSync() > 0 ? x.mul(2) : x.sub(1))],
+    [
+      'a loop',
+      (x) => {
+        let y = x;
+        while (y.sum().itemSync() < 100) y = y.mul(2);
+        return y;
+      },
+    ],
+    ['elements', (x) => x.mul(x.sum(0).toArraySync() as number)],
+    ['elements, by the other name', (x) => x.mul((x.tolist() as number[])[1]!)],
+    ['a number of several', (x) => x.itemSync()],
+  ])('%s that reads at once is the error of eager execution, in full graphs too', (_name, fn) => {
+    const x = deviceGuard(gpu(), () => tensor([1, 2]));
+    const errorOf = (run: typeof fn): string => {
+      try {
+        return String(run(x));
+      } catch (error) {
+        return String(error);
+      }
+    };
+    const expected = errorOf(fn);
+    expect(expected).toMatch(/^(?:DeviceError|ShapeError): (?:itemSync|toArraySync)/);
+    expect(errorOf(toStatic(fn))).toBe(expected);
+    // A full graph adds the lines around it.
+    expect(errorOf(toStatic(fn, { fullGraph: true })).slice(0, expected.length)).toBe(expected);
+  });
 
   it('a plan that reuses memory in place peaks where it was predicted', async () => {
     const device = gpu();
