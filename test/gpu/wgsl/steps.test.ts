@@ -166,7 +166,7 @@ describe.skipIf(skipGpu)('gpu/wgsl/steps', () => {
     const model = deviceGuard(gpu(), () => new Mlp([6, 16, 4]));
     const optimizer = new optim.Adam(model.parameters(), { lr: 0.01 });
     const eager = stepOf(model, optimizer);
-    const captured = toStatic(eager);
+    const captured = toStatic(eager, { check: 0 });
     const run = async (batch: number) => {
       const labels = Int32Array.from({ length: batch }, (_, i) => i % 4);
       const [x, target] = deviceGuard(gpu(), () => [randn([batch, 6]), tensor(labels)] as const);
@@ -187,13 +187,16 @@ describe.skipIf(skipGpu)('gpu/wgsl/steps', () => {
     seed(1);
     const model = deviceGuard(gpu(), () => new ConvNet());
     const optimizer = new optim.Adam(model.parameters(), { lr: 0.01 });
-    const step = toStatic((input: Tensor, classes: Tensor) => {
-      const loss = crossEntropy(model.forward(input), classes);
-      loss.backward();
-      optimizer.step();
-      optimizer.zeroGrad();
-      return loss;
-    });
+    const step = toStatic(
+      (input: Tensor, classes: Tensor) => {
+        const loss = crossEntropy(model.forward(input), classes);
+        loss.backward();
+        optimizer.step();
+        optimizer.zeroGrad();
+        return loss;
+      },
+      { check: 0 },
+    );
     const { compiled, wgsl } = gpu().kernelStats;
     const labels = Int32Array.from({ length: 8 }, (_, i) => i % 4);
     const [x, target] = deviceGuard(gpu(), () => [randn([8, 1, 8, 8]), tensor(labels)] as const);
@@ -220,13 +223,16 @@ describe.skipIf(skipGpu)('gpu/wgsl/steps', () => {
     const model = deviceGuard(gpu(), () => new nn.TransformerEncoderLayer(32, 4, options));
     const optimizer = new optim.Adam(model.parameters(), { lr: 0.01 });
     const { compiled, wgsl } = gpu().kernelStats;
-    const step = toStatic((input: Tensor) => {
-      const loss = model.forward(input).pow(2).mean();
-      loss.backward();
-      optimizer.step();
-      optimizer.zeroGrad();
-      return loss;
-    });
+    const step = toStatic(
+      (input: Tensor) => {
+        const loss = model.forward(input).pow(2).mean();
+        loss.backward();
+        optimizer.step();
+        optimizer.zeroGrad();
+        return loss;
+      },
+      { check: 0 },
+    );
     const x = deviceGuard(gpu(), () => randn([4, 16, 32]));
     const run = async () => {
       step(x).dispose();
@@ -248,13 +254,16 @@ describe.skipIf(skipGpu)('gpu/wgsl/steps', () => {
     seed(1);
     const model = deviceGuard(gpu(), () => new LanguageModel());
     const optimizer = new optim.AdamW(model.parameters(), { lr: 0.01 });
-    const step = toStatic((input: Tensor, classes: Tensor) => {
-      const loss = crossEntropy(model.forward(input).reshape([-1, 11]), classes);
-      loss.backward();
-      optimizer.step();
-      optimizer.zeroGrad();
-      return loss;
-    });
+    const step = toStatic(
+      (input: Tensor, classes: Tensor) => {
+        const loss = crossEntropy(model.forward(input).reshape([-1, 11]), classes);
+        loss.backward();
+        optimizer.step();
+        optimizer.zeroGrad();
+        return loss;
+      },
+      { check: 0 },
+    );
     const { compiled, wgsl } = gpu().kernelStats;
     const tokens = Int32Array.from({ length: 32 }, (_, i) => (i * 7) % 11);
     const [x, target] = deviceGuard(
