@@ -57,12 +57,15 @@ export function partialBackward(
     if (gradients.length > 0 || op === earlierSum) for (const id of outputs) derived.add(id);
     const given = gradients.filter((id) => !absent.has(id));
     const earlier = earlierSums(step);
-    if (given.length > 0 && given.every((id) => earlier.has(id))) {
+    const isOfResult = (id: ValueId, i: number) => given.includes(id) && !earlier.has(i);
+    if (given.length > 0 && !inputs.some(isOfResult)) {
       // No result of the op is differentiated, so the earlier sum passes through unchanged.
       const frees = new Set(step.frees);
       for (const id of outputs) absent.add(id);
-      for (const from of given) {
-        const op = { ...step.op, outputs: [earlier.get(from)!] };
+      for (const [operand, sum] of earlier) {
+        const from = inputs[operand]!;
+        if (!given.includes(from)) continue;
+        const op = { ...step.op, outputs: [sum] };
         absent.delete(op.outputs[0]!);
         steps.push(passOn({ op, reuses: [], frees: frees.delete(from) ? [from] : [] }, from));
       }
@@ -211,8 +214,11 @@ function withoutDeadSteps(
   return live;
 }
 
-/** Maps earlier sums to the results that continue them, for the backward op of a branch or loop. */
-function earlierSums(step: Step): ReadonlyMap<ValueId, ValueId> {
+/**
+ * Maps the operands that are earlier sums to the results that continue them, for the backward op of a branch or
+ * loop. The same value may be the gradient of a result, too.
+ */
+function earlierSums(step: Step): ReadonlyMap<number, ValueId> {
   const { op, regions } = step;
   if (!regions || !op.op.name.endsWith('Backward')) return none;
   const of = op.attrs.of as readonly number[];
@@ -220,23 +226,23 @@ function earlierSums(step: Step): ReadonlyMap<ValueId, ValueId> {
   return new Map(
     to.flatMap((operand, k) => {
       const place = of.indexOf(sumOperand(step, operand));
-      return place < 0 ? [] : [[op.inputs[place + 1]!, op.outputs[k]!]];
+      return place < 0 ? [] : [[place + 1, op.outputs[k]!]];
     }),
   );
 }
 
 /** Drops missing earlier sums from a control op's operands. */
 function withoutSums(step: Step, absent: ReadonlySet<ValueId>): Step {
-  const sums = [...earlierSums(step).keys()].filter((id) => absent.has(id));
-  if (sums.length === 0) return step;
   const { op } = step;
-  const isThere = (id: ValueId) => !sums.includes(id);
-  const of = (op.attrs.of as readonly number[]).filter((_, i) => isThere(op.inputs[i + 1]!));
-  const inputs = op.inputs.filter(isThere);
+  const sums = [...earlierSums(step).keys()].filter((i) => absent.has(op.inputs[i]!));
+  if (sums.length === 0) return step;
+  const isThere = (operand: number) => !sums.includes(operand);
+  const of = (op.attrs.of as readonly number[]).filter((_, i) => isThere(i + 1));
+  const inputs = op.inputs.filter((_, i) => isThere(i));
   return { ...step, op: { ...op, inputs, attrs: { ...op.attrs, of } } };
 }
 
-const none: ReadonlyMap<ValueId, ValueId> = new Map();
+const none: ReadonlyMap<number, ValueId> = new Map();
 
 /** Replaces a sum by its one term: a copy, because the plan may overwrite it while the term still has readers. */
 function passOn(step: Step, from: ValueId): Step {

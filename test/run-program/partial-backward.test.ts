@@ -45,6 +45,16 @@ const functions: Record<string, (...xs: Tensor[]) => readonly Tensor[]> = {
     const joined = () => stack([b, both]).sum(0);
     return [joined().matmul(both.transpose(0, 1)).matmul(joined()), both];
   },
+  'of a branch whose gradient is also the sum that it adds to': (x, y) => {
+    const chosen = x!.sum().itemSync() > 0 ? x!.mul(y!).add(x!) : y!.sub(x!);
+    return [x!.add(x!), chosen.add(x!), chosen.add(y!)];
+  },
+  'of a loop whose gradient is also the sum that it adds to': (x, y) => {
+    let chosen = x!;
+    const count = x!.abs().sum().itemSync();
+    for (let i = 0; i < count; i++) chosen = chosen.mul(y!).add(x!);
+    return [x!.add(x!), chosen.add(x!), chosen.add(y!)];
+  },
   'through a view': (x, y) => [x!.reshape([1, 3]).mul(y!).sum(), x!.unsqueeze(0).add(y!).sum()],
 };
 
@@ -56,7 +66,7 @@ for (const [name, fn] of Object.entries(functions)) {
     ];
     const before = memory.stats('cpu').allocated;
     tidy(() => {
-      const captured = toStatic(fn);
+      const captured = toStatic(fn, { fullGraph: true });
       const outputs = fn(...data.map((each) => tensor(each))).length;
       for (let from = 0; from < outputs; from++) {
         for (const retain of [false, true]) {
