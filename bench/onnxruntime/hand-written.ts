@@ -45,11 +45,6 @@ class Graph extends Emitter {
     return this.op('Gemm', [x, w, b], 'f32', [x.shape[0]!, w.shape[0]!], { transB: 1 });
   }
 
-  matmul(x: Value, y: Value): Value {
-    const shape = [...x.shape.slice(0, -1), y.shape.at(-1)!];
-    return this.op('MatMul', [x, y], 'f32', shape);
-  }
-
   /** The gradient of a weight [o, i]. */
   weightGradient(dy: Value, x: Value): Value {
     return this.op('Gemm', [dy, x], 'f32', [dy.shape[1]!, x.shape[1]!], { transA: 1 });
@@ -110,7 +105,7 @@ export function mlpStep(batch: number): HandWritten {
   const indices = to.convert(labels, 'i64');
   const values = to.literal([0, 1], 'f32', [2]);
   const oneHot = to.op('OneHot', [indices, to.ints([10]), values], 'f32', logits.shape);
-  const loss = to.scale(to.reduce('Sum', to.mul(log, oneHot), [0, 1]), -1 / batch);
+  const loss = to.scale(to.reduce('sum', to.mul(log, oneHot), [0, 1]), -1 / batch);
   const d3 = to.scale(to.sub(to.unary('exponential', log), oneHot), 1 / batch);
   const masked = (dh: Value, h: Value) =>
     to.mul(dh, to.convert(to.compare('GT', h, to.c(0)), 'f32'));
@@ -128,7 +123,7 @@ type Layer = readonly [Value, Value];
 const gradientsOf = (to: Graph, [w, b]: Layer, x: Value, dy: Value) =>
   [
     [w, to.weightGradient(dy, x)],
-    [b, to.reduce('Sum', dy, [0])],
+    [b, to.reduce('sum', dy, [0])],
   ] as const;
 
 interface Sizes {
@@ -158,13 +153,13 @@ function layerNorm(to: Graph, x: Value, g: Value, b: Value): Normalized {
     backward(dy) {
       const own = to.mul(to.sub(x, mean), scale);
       const d = to.mul(dy, g);
-      const average = (each: Value) => to.reduce('Mean', each, [1], true);
+      const average = (each: Value) => to.reduce('mean', each, [1], true);
       const inner = to.sub(to.sub(d, average(d)), to.mul(own, average(to.mul(d, own))));
       return {
         dx: to.mul(scale, inner),
         gradients: [
-          [g, to.reduce('Sum', to.mul(dy, own), [0])],
-          [b, to.reduce('Sum', dy, [0])],
+          [g, to.reduce('sum', to.mul(dy, own), [0])],
+          [b, to.reduce('sum', dy, [0])],
         ],
       };
     },
@@ -216,7 +211,7 @@ export function blockStep({ batch, steps, width, heads }: Sizes): HandWritten {
   const hidden = gelu(to, wide);
   const z = to.add(y, to.linear(hidden.y, ...narrow));
   const error = to.sub(z, to.reshape(target, flat));
-  const loss = to.reduce('Mean', to.mul(error, error), [0, 1]);
+  const loss = to.reduce('mean', to.mul(error, error), [0, 1]);
 
   const dz = to.scale(error, 2 / (rows * width));
   const dWide = to.mul(to.matmul(dz, narrow[0]), hidden.slope());
@@ -228,7 +223,7 @@ export function blockStep({ batch, steps, width, heads }: Sizes): HandWritten {
   );
   const dv = to.matmul(to.swap(p), dMixed);
   const dp = to.matmul(dMixed, to.swap(v));
-  const centred = to.sub(dp, to.reduce('Sum', to.mul(dp, p), [3], true));
+  const centred = to.sub(dp, to.reduce('sum', to.mul(dp, p), [3], true));
   const ds = to.scale(to.mul(p, centred), share);
   const parts = [to.matmul(ds, k), to.matmul(to.swap(ds), q), dv];
   const stack = parts.map((each) => to.reshape(each, [1, ...headed]));

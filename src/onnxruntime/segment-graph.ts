@@ -7,12 +7,11 @@ import { isContiguous, isDense, memoryOrder } from '../../runtime/spec/shape.ts'
 import { Frame } from '../export/lowering/frame.ts';
 import { ProgramLowering } from '../export/lowering/program-lowering.ts';
 import { Slot } from '../export/lowering/slots.ts';
-import { elementOf } from '../export/lowering/target.ts';
 import type { Value } from '../export/onnx/emit/emitter.ts';
 import { graphOf, valueInfo } from '../export/onnx/emit/graph.ts';
-import type { OnnxAttr } from '../export/onnx/emit/op-mapping.ts';
 import { OnnxEngine } from '../export/onnx/engine.ts';
 import { liveNodes, namedResults } from '../export/onnx/live-nodes.ts';
+import { elementOf } from '../export/target/target.ts';
 import { isView, reasonForKernel, type Segment, type Store, valuesOf } from './segments.ts';
 import { modelBytes } from './session-options.ts';
 
@@ -62,7 +61,7 @@ export function segmentGraph(program: Program, plan: Plan, segment: Segment): Se
     numbers.set(symbol.id, { name, attr, value: engine.argument(0, name, 'f64', []) });
   }
   const lowering = new ProgramLowering(engine, { read: number });
-  const frame = new Frame<Value, OnnxAttr>();
+  const frame = new Frame<Value>();
   const views = viewsAmong(program, plan, segment, inputs);
   const viewed = new Set(views.flatMap(({ outputs }) => outputs));
   const ports = inputs.filter((id) => !viewed.has(id));

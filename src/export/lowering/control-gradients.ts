@@ -1,9 +1,5 @@
 import { whileOp } from '../../../runtime/program/control-ops.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
-import { Frame, type Tape } from './frame.ts';
-import { flat, type Gradient, Gradients, paired } from './gradient.ts';
-import { Slot } from './slots.ts';
-import type { SavedLayout, TapeLayout } from './tape-layout.ts';
 import {
   type Engine,
   elementOf,
@@ -11,12 +7,16 @@ import {
   isFloat,
   type RowTables,
   type TargetValue,
-} from './target.ts';
+} from '../target/target.ts';
+import { Frame, type Tape } from './frame.ts';
+import { flat, type Gradient, Gradients, paired } from './gradient.ts';
+import { Slot } from './slots.ts';
+import type { SavedLayout, TapeLayout } from './tape-layout.ts';
 
-export type WriteOps<V extends TargetValue, A> = (
+export type WriteOps<V extends TargetValue> = (
   program: Pick<Program, 'values'>,
   ops: readonly ProgramOp[],
-  frame: Frame<V, A>,
+  frame: Frame<V>,
 ) => void;
 
 type Type<V extends TargetValue> = Pick<V, 'element' | 'shape'>;
@@ -30,13 +30,13 @@ type Given<V> = (number: number) => Gradient<V> | undefined;
  * backward reads from the last iteration to the first; tables of an inner loop are rows of those of the outer one.
  * A loop with more iterations than rows computes its results, but NaN for all of its gradients.
  */
-export class ControlGradients<V extends TargetValue, A> {
-  readonly #engine: Engine<V, A>;
+export class ControlGradients<V extends TargetValue> {
+  readonly #engine: Engine<V>;
   readonly #arithmetic: GradientArithmetic<V>;
   readonly #gradients: Gradients<V>;
-  readonly #write: WriteOps<V, A>;
+  readonly #write: WriteOps<V>;
 
-  constructor(engine: Engine<V, A>, arithmetic: GradientArithmetic<V>, write: WriteOps<V, A>) {
+  constructor(engine: Engine<V>, arithmetic: GradientArithmetic<V>, write: WriteOps<V>) {
     this.#engine = engine;
     this.#arithmetic = arithmetic;
     this.#gradients = new Gradients(engine, arithmetic);
@@ -44,7 +44,7 @@ export class ControlGradients<V extends TargetValue, A> {
   }
 
   /** Returns the values of a region's layout that a run has kept. */
-  saved({ values, tapes }: SavedLayout, frame: Frame<V, A>): V[] {
+  saved({ values, tapes }: SavedLayout, frame: Frame<V>): V[] {
     const own = values.map((id) => frame.slot(id).read());
     return [...own, ...[...tapes.keys()].flatMap((id) => frame.tapes.get(id)!.values)];
   }
@@ -76,11 +76,7 @@ export class ControlGradients<V extends TargetValue, A> {
    * Gradients of the operands `to` of a branch. `given`: gradients of its results, by index, followed by the sums
    * so far of the branches' operands.
    */
-  ofBranch(
-    tape: Tape<V>,
-    given: ReadonlyMap<number, Slot<V, A>>,
-    to: readonly number[],
-  ): Slot<V, A>[] {
+  ofBranch(tape: Tape<V>, given: ReadonlyMap<number, Slot<V>>, to: readonly number[]): Slot<V>[] {
     const { layout, values } = tape;
     const [condition, ...saved] = values;
     const { program } = layout.op.regions![0]!;
@@ -123,10 +119,10 @@ export class ControlGradients<V extends TargetValue, A> {
   /** Gradients of a loop, whose operands are those of its body. */
   ofLoop(
     tape: Tape<V>,
-    given: ReadonlyMap<number, Slot<V, A>>,
+    given: ReadonlyMap<number, Slot<V>>,
     to: readonly number[],
     { count: most, read }: RowTables<V>,
-  ): Slot<V, A>[] {
+  ): Slot<V>[] {
     const engine = this.#engine;
     const [iterations, ...tables] = tape.values as [V, ...V[]];
     const [body] = tape.layout.regions;
@@ -204,7 +200,7 @@ export class ControlGradients<V extends TargetValue, A> {
   ): (Gradient<V> | null)[] {
     const { program, part, shared } = layout;
     const engine = this.#engine;
-    const frame = new Frame<V, A>();
+    const frame = new Frame<V>();
     for (const id of shared) {
       frame.slots.set(id, Slot.of(engine, operands.get(first + program.inputs.indexOf(id))!));
     }
@@ -221,11 +217,7 @@ export class ControlGradients<V extends TargetValue, A> {
   }
 
   /** Restores the values that a run has kept, views of its operands, and the tapes of inner branches and loops. */
-  #restore(
-    { program, values, tapes, views }: SavedLayout,
-    saved: readonly V[],
-    frame: Frame<V, A>,
-  ) {
+  #restore({ program, values, tapes, views }: SavedLayout, saved: readonly V[], frame: Frame<V>) {
     let next = 0;
     for (const id of values) frame.slots.set(id, Slot.of(this.#engine, saved[next++]!));
     this.#write(program, views, frame);

@@ -3,12 +3,12 @@ import { condBackwardOp, whileBackwardOp } from '../../../runtime/program/contro
 import type { BackwardPart } from '../../../runtime/program/plan.ts';
 import type { Program, ProgramOp, Region } from '../../../runtime/program/program.ts';
 import { writtenOperands } from '../../../runtime/program/writes.ts';
+import type { Engine, RowTables, TargetValue } from '../target/target.ts';
 import { ControlGradients, type WriteOps } from './control-gradients.ts';
 import { Frame } from './frame.ts';
 import { Memory } from './memory.ts';
 import { Slot } from './slots.ts';
 import { type SavedLayout, type TapeLayout, tapeLayout } from './tape-layout.ts';
-import type { Engine, RowTables, TargetValue } from './target.ts';
 
 /** The results of a branch or loop, and its effects on memory. */
 export interface ControlResults<V> {
@@ -19,16 +19,16 @@ export interface ControlResults<V> {
 }
 
 /** Lowers branches, loops and their backward ops. */
-export class ControlLowering<V extends TargetValue, A> {
-  readonly #engine: Engine<V, A>;
+export class ControlLowering<V extends TargetValue> {
+  readonly #engine: Engine<V>;
   readonly #backwardParts: ReadonlyMap<Region, BackwardPart>;
-  readonly #write: WriteOps<V, A>;
-  readonly #gradients: ControlGradients<V, A> | null;
+  readonly #write: WriteOps<V>;
+  readonly #gradients: ControlGradients<V> | null;
 
   constructor(
-    engine: Engine<V, A>,
+    engine: Engine<V>,
     backwardParts: ReadonlyMap<Region, BackwardPart>,
-    write: WriteOps<V, A>,
+    write: WriteOps<V>,
   ) {
     this.#engine = engine;
     this.#backwardParts = backwardParts;
@@ -37,7 +37,7 @@ export class ControlLowering<V extends TargetValue, A> {
   }
 
   /** Both branches see the surrounding values; memory that they write is returned as further results. */
-  cond(op: ProgramOp, frame: Frame<V, A>): ControlResults<V> {
+  cond(op: ProgramOp, frame: Frame<V>): ControlResults<V> {
     const [test, ...captured] = op.inputs;
     const layout = this.#layoutOf(op, frame);
     if (layout && !this.#gradients) {
@@ -83,7 +83,7 @@ export class ControlLowering<V extends TargetValue, A> {
    * Lowers a loop. Loop-carried values and memory that the loop writes become arguments of the regions, which see
    * all other values directly.
    */
-  while(op: ProgramOp, frame: Frame<V, A>): ControlResults<V> {
+  while(op: ProgramOp, frame: Frame<V>): ControlResults<V> {
     const engine = this.#engine;
     const [test, body] = op.regions!.map(({ program }) => program) as [Program, Program];
     const count = body.outputs.length;
@@ -150,7 +150,7 @@ export class ControlLowering<V extends TargetValue, A> {
   }
 
   /** Returns the memories that the op writes. Throws if it is data-dependent whether an operand is such a memory. */
-  #writtenMemories(op: ProgramOp, frame: Frame<V, A>): readonly Memory<V>[] {
+  #writtenMemories(op: ProgramOp, frame: Frame<V>): readonly Memory<V>[] {
     const targets = writtenOperands(op).map((number) => frame.slot(op.inputs[number]!).memory);
     const written = [...new Set(targets)];
     for (const id of op.inputs) {
@@ -164,10 +164,10 @@ export class ControlLowering<V extends TargetValue, A> {
 
   /** Returns the inputs of a region: values, and views of memory that it writes. */
   #inputs(
-    outside: readonly Slot<V, A>[],
+    outside: readonly Slot<V>[],
     values: readonly V[],
     inside: ReadonlyMap<Memory<V>, Memory<V>>,
-  ): Slot<V, A>[] {
+  ): Slot<V>[] {
     return outside.map((slot, i) => {
       const memory = inside.get(slot.memory);
       return memory ? slot.over(memory) : Slot.of(this.#engine, values[i]!);
@@ -176,9 +176,9 @@ export class ControlLowering<V extends TargetValue, A> {
 
   /** For each result of a region, returns the memories, inside and among its outer operands, that it may be. */
   #shown(
-    results: readonly Slot<V, A>[],
-    inputs: readonly Slot<V, A>[],
-    outside: readonly Slot<V, A>[],
+    results: readonly Slot<V>[],
+    inputs: readonly Slot<V>[],
+    outside: readonly Slot<V>[],
   ): Set<Memory<V>>[] {
     return results.map(({ memory }) => {
       const inside = memory.maybe();
@@ -188,7 +188,7 @@ export class ControlLowering<V extends TargetValue, A> {
   }
 
   /** Gradients of the operands of a branch or loop. */
-  backward({ op, inputs, attrs }: ProgramOp, frame: Frame<V, A>): Slot<V, A>[] {
+  backward({ op, inputs, attrs }: ProgramOp, frame: Frame<V>): Slot<V>[] {
     const [id, ...given] = inputs;
     const tape = frame.tapes.get(id!)!;
     const of = attrs.of as readonly number[];
@@ -211,7 +211,7 @@ export class ControlLowering<V extends TargetValue, A> {
   }
 
   /** The tape that an op must keep; null if nothing reads it. */
-  #layoutOf(op: ProgramOp, frame: Frame<V, A>): TapeLayout | null {
+  #layoutOf(op: ProgramOp, frame: Frame<V>): TapeLayout | null {
     if (!frame.isRead(op.outputs.at(-1)!)) return null;
     const memoryOf = (operand: number) => frame.slot(op.inputs[operand]!).memory;
     const targets = new Set(writtenOperands(op).map(memoryOf));
@@ -221,7 +221,7 @@ export class ControlLowering<V extends TargetValue, A> {
   #keep(
     op: ProgramOp,
     layout: TapeLayout | null,
-    frame: Frame<V, A>,
+    frame: Frame<V>,
     values: readonly V[],
     operands: readonly V[],
   ): void {
@@ -231,8 +231,8 @@ export class ControlLowering<V extends TargetValue, A> {
   }
 
   /** Lowers the ops of a region; `saved`: the values that backward reads. */
-  #region(program: Program, inputs: readonly Slot<V, A>[], saved: SavedLayout | null): Frame<V, A> {
-    const frame = new Frame<V, A>(saved?.tapes.keys());
+  #region(program: Program, inputs: readonly Slot<V>[], saved: SavedLayout | null): Frame<V> {
+    const frame = new Frame<V>(saved?.tapes.keys());
     program.inputs.forEach((id, i) => {
       frame.slots.set(id, inputs[i]!);
     });

@@ -2,11 +2,11 @@ import { numberLeaves } from '../../../runtime/entry/number-expr.ts';
 import { ArgumentError } from '../../../runtime/errors/errors.ts';
 import type { SavedMake, SavedNumber, SavedRecipe } from '../../../runtime/save/recipe.ts';
 import type { SavedSource } from '../../../runtime/save/saved-source.ts';
+import { type Engine, elementOf, type TargetValue } from '../target/target.ts';
 import { type ExportState, nameOfPlace, type PortableProgram } from './portable-program.ts';
 import { ProgramLowering } from './program-lowering.ts';
 import { ScalarEmitter, scalarCall } from './scalars.ts';
 import { Slot } from './slots.ts';
-import { type Engine, elementOf, type TargetValue } from './target.ts';
 
 /** One input of the whole program. */
 export interface LoweredInput<V> {
@@ -33,20 +33,20 @@ export interface LoweredEntry<V> {
 }
 
 /** Lowers the program as one function, with its state as inputs and results. */
-export function lowerEntry<V extends TargetValue, A>(
+export function lowerEntry<V extends TargetValue>(
   portable: PortableProgram,
-  engine: Engine<V, A>,
+  engine: Engine<V>,
 ): LoweredEntry<V> {
   return new EntryLowering(portable, engine).run();
 }
 
-class EntryLowering<V extends TargetValue, A> {
+class EntryLowering<V extends TargetValue> {
   readonly #portable: PortableProgram;
-  readonly #engine: Engine<V, A>;
+  readonly #engine: Engine<V>;
   readonly #inputs: LoweredInput<V>[] = [];
   readonly #results: { readonly name: string; readonly value: V }[] = [];
 
-  constructor(portable: PortableProgram, engine: Engine<V, A>) {
+  constructor(portable: PortableProgram, engine: Engine<V>) {
     this.#portable = portable;
     this.#engine = engine;
   }
@@ -54,7 +54,7 @@ class EntryLowering<V extends TargetValue, A> {
   run(): LoweredEntry<V> {
     const { program, entry, scalars } = this.#portable;
     const engine = this.#engine;
-    const slots = entry.inputs.map(({ place }, i): Slot<V, A> | null => {
+    const slots = entry.inputs.map(({ place }, i): Slot<V> | null => {
       const id = program.inputs[i]!;
       if (this.#isUnread(place)) return null;
       const element = elementOf[program.values[id]!.dtype];

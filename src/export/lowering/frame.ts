@@ -1,8 +1,8 @@
 import { invariant } from '../../../runtime/errors/invariant.ts';
 import type { ProgramOp, ValueId } from '../../../runtime/program/program.ts';
+import type { TargetValue } from '../target/target.ts';
 import type { Slot } from './slots.ts';
 import type { TapeLayout } from './tape-layout.ts';
-import type { TargetValue } from './target.ts';
 
 /** The values that a branch or loop keeps for its backward. */
 export interface Tape<V> {
@@ -17,8 +17,8 @@ export interface Tape<V> {
 }
 
 /** The values of a program by id, while it is lowered. */
-export class Frame<V extends TargetValue, A> {
-  readonly slots = new Map<ValueId, Slot<V, A>>();
+export class Frame<V extends TargetValue> {
+  readonly slots = new Map<ValueId, Slot<V>>();
   readonly tapes = new Map<ValueId, Tape<V>>();
   /** Values that something reads, including tapes: others are not kept. */
   readonly #read: Set<ValueId>;
@@ -37,7 +37,7 @@ export class Frame<V extends TargetValue, A> {
     return this.#read.has(id);
   }
 
-  slot(id: ValueId): Slot<V, A> {
+  slot(id: ValueId): Slot<V> {
     const slot = this.slots.get(id);
     invariant(slot, `value %${id} is written before it is read`);
     return slot;

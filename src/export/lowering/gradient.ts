@@ -1,5 +1,5 @@
+import type { ArithmeticTarget, GradientArithmetic, TargetValue } from '../target/target.ts';
 import type { Slot } from './slots.ts';
-import type { ArithmeticTarget, GradientArithmetic, TargetValue } from './target.ts';
 
 /** A gradient that may not exist: then its value is zeros and `exists` false. */
 export interface Gradient<V> {
@@ -20,7 +20,7 @@ export class Gradients<V extends TargetValue> {
     this.#arithmetic = arithmetic;
   }
 
-  of(slot: Pick<Slot<V, unknown>, 'read' | 'exists'>): Gradient<V> {
+  of(slot: Pick<Slot<V>, 'read' | 'exists'>): Gradient<V> {
     return { value: slot.read(), exists: slot.exists ?? this.#engine.constant(1, 'i1') };
   }
 

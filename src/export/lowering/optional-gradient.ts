@@ -4,13 +4,13 @@ import {
   isThere,
 } from '../../../runtime/program/optional-gradients.ts';
 import type { ProgramOp } from '../../../runtime/program/program.ts';
+import type { Engine, GradientArithmetic, TargetValue } from '../target/target.ts';
 import type { Slot } from './slots.ts';
-import type { Engine, GradientArithmetic, TargetValue } from './target.ts';
 
 /** Returns whether the result of an op with optional operands exists, as a boolean []; null if it always does. */
-export function existenceOf<V extends TargetValue, A>(
+export function existenceOf<V extends TargetValue>(
   { op }: ProgramOp,
-  operands: readonly Slot<V, A>[],
+  operands: readonly Slot<V>[],
   { and, or }: GradientArithmetic<V>,
 ): V | null {
   const each = operands.map(({ exists }) => exists);
@@ -23,10 +23,10 @@ export function existenceOf<V extends TargetValue, A>(
 }
 
 /** The result of `isThere` and `fillMissing`, whose operand is zeros if it doesn't exist; null for other ops. */
-export function ofOptional<V extends TargetValue, A>(
+export function ofOptional<V extends TargetValue>(
   { op }: ProgramOp,
-  [gradient]: readonly Slot<V, A>[],
-  engine: Engine<V, A>,
+  [gradient]: readonly Slot<V>[],
+  engine: Engine<V>,
 ): V | null {
   if (op === fillMissing) return gradient!.read();
   if (op === isThere) return gradient!.exists ?? engine.constant(1, 'i1');

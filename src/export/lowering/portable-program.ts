@@ -19,7 +19,7 @@ import { readSizes } from '../../../runtime/save/sized-program.ts';
 import { readSpec } from '../../../runtime/save/spec-format.ts';
 import { TensorReader } from '../../../runtime/save/tensors.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
-import { type SymbolicSizes, symbolicSizes } from './symbolic-sizes.ts';
+import { type SymbolicSizes, symbolicSizes } from '../target/symbolic-sizes.ts';
 
 /** One value that a program reads outside its arguments. */
 export interface ExportState {

@@ -12,12 +12,12 @@ import { unfusedOps } from '../../../runtime/program/fused/unfused.ts';
 import { earlierSum, nameGradientOp } from '../../../runtime/program/optional-gradients.ts';
 import type { BackwardPart } from '../../../runtime/program/plan.ts';
 import type { Program, ProgramOp, Region, ValueId } from '../../../runtime/program/program.ts';
+import { type Engine, elementOf, type OpCall, type TargetValue } from '../target/target.ts';
 import { ControlLowering, refused } from './control-lowering.ts';
 import { Frame } from './frame.ts';
 import { existenceOf, ofOptional } from './optional-gradient.ts';
 import { scalarCall } from './scalars.ts';
 import { Slot } from './slots.ts';
-import { type Engine, elementOf, type OpCall, type TargetValue } from './target.ts';
 
 const plainMeta = ({ dtype, shape, device }: TensorMeta) =>
   contiguousMeta({ dtype, shape }, device);
@@ -30,15 +30,15 @@ export interface NumberReader<V> {
 }
 
 /** Lowers the ops of a program, including branches and loops. */
-export class ProgramLowering<V extends TargetValue, A> {
-  readonly #engine: Engine<V, A>;
+export class ProgramLowering<V extends TargetValue> {
+  readonly #engine: Engine<V>;
   readonly #scalars: NumberReader<V>;
-  readonly #control: ControlLowering<V, A>;
+  readonly #control: ControlLowering<V>;
   /** The number of user checks that the exported program omits. */
   unchecked = 0;
 
   constructor(
-    engine: Engine<V, A>,
+    engine: Engine<V>,
     scalars: NumberReader<V>,
     backwardParts: ReadonlyMap<Region, BackwardPart> = new Map(),
   ) {
@@ -51,8 +51,8 @@ export class ProgramLowering<V extends TargetValue, A> {
    * Returns the values of the outputs. Afterwards `inputs` show the writes to them; null for an input that nothing
    * reads.
    */
-  run(program: Program, inputs: readonly (Slot<V, A> | null)[]): V[] {
-    const frame = new Frame<V, A>();
+  run(program: Program, inputs: readonly (Slot<V> | null)[]): V[] {
+    const frame = new Frame<V>();
     program.inputs.forEach((id, i) => {
       const slot = inputs[i];
       if (slot) frame.slots.set(id, slot);
@@ -61,13 +61,13 @@ export class ProgramLowering<V extends TargetValue, A> {
     return program.outputs.map((id) => frame.slot(id).read());
   }
 
-  #emitAll(program: Pick<Program, 'values'>, ops: readonly ProgramOp[], frame: Frame<V, A>): void {
+  #emitAll(program: Pick<Program, 'values'>, ops: readonly ProgramOp[], frame: Frame<V>): void {
     frame.prepare(ops);
     for (const op of unfusedOps(ops)) this.emit(program, op, frame);
   }
 
   /** Lowers one unfused op over the values so far. */
-  emit(program: Pick<Program, 'values'>, op: ProgramOp, frame: Frame<V, A>): void {
+  emit(program: Pick<Program, 'values'>, op: ProgramOp, frame: Frame<V>): void {
     const { slots } = frame;
     const define = (values: readonly V[], exists: V | null = null) =>
       values.forEach((value, i) => {
@@ -138,12 +138,12 @@ export class ProgramLowering<V extends TargetValue, A> {
   }
 
   /** An op that lacks one of its operands is skipped, including its writes. */
-  #writeIf(exists: V | null, target: Slot<V, A>, value: V): Slot<V, A> {
+  #writeIf(exists: V | null, target: Slot<V>, value: V): Slot<V> {
     return target.write(exists ? this.#engine.select(exists, value, target.read()) : value);
   }
 
   /** Returns whether the results exist, as a boolean, if an operand is an optional gradient. */
-  #existence(op: ProgramOp, { slots }: Frame<V, A>): V | null {
+  #existence(op: ProgramOp, { slots }: Frame<V>): V | null {
     const { gradients } = this.#engine;
     if (!gradients) return null;
     const operands = op.inputs.flatMap((id, i) =>
@@ -159,7 +159,7 @@ export class ProgramLowering<V extends TargetValue, A> {
     return this.#engine.select(exists, value, gradients.filled(value, 0));
   }
 
-  #callOf(program: Pick<Program, 'values'>, op: ProgramOp, frame: Frame<V, A>): OpCall<V, A> {
+  #callOf(program: Pick<Program, 'values'>, op: ProgramOp, frame: Frame<V>): OpCall<V> {
     const { values } = program;
     const engine = this.#engine;
     const inputs = op.inputs.map((id, i) => {
@@ -182,7 +182,7 @@ export class ProgramLowering<V extends TargetValue, A> {
   }
 
   /** Random numbers from a position in the stream that the program knows. */
-  #drawOf(program: Pick<Program, 'values'>, op: ProgramOp, frame: Frame<V, A>): OpCall<V, A> {
+  #drawOf(program: Pick<Program, 'values'>, op: ProgramOp, frame: Frame<V>): OpCall<V> {
     const engine = this.#engine;
     const [seed, ...places] = op.inputs.map((id) => this.#numberOf(frame, id)) as [V, ...V[]];
     const first = engine.constant(op.attrs.offset as number, 'f64');
@@ -191,11 +191,11 @@ export class ProgramLowering<V extends TargetValue, A> {
     return { ...call, op: drawnBy(op.op), inputs: [], metas: [], computed: { seed, offset } };
   }
 
-  #numberOf(frame: Frame<V, A>, id: ValueId): V {
+  #numberOf(frame: Frame<V>, id: ValueId): V {
     return this.#engine.convert(frame.slot(id).read(), 'f64');
   }
 
-  #controlled(op: ProgramOp, frame: Frame<V, A>, exists: V | null): readonly V[] {
+  #controlled(op: ProgramOp, frame: Frame<V>, exists: V | null): readonly V[] {
     const engine = this.#engine;
     switch (op.op.name) {
       case 'isThere':

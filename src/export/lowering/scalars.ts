@@ -1,7 +1,7 @@
 import { ArgumentError } from '../../../runtime/errors/errors.ts';
 import type { ScalarTable, SymbolicNumber } from '../../../runtime/ops/numbers/symbolic-number.ts';
-import { doubleFunction } from './double-functions.ts';
-import type { ArithmeticTarget, TargetValue, UnaryName } from './target.ts';
+import { doubleFunction } from '../ops/double-functions.ts';
+import type { ArithmeticTarget, TargetValue, UnaryName } from '../target/target.ts';
 
 /** Arithmetic on JavaScript numbers, which the exported program does itself, in float64. */
 export class ScalarEmitter<V extends TargetValue> {

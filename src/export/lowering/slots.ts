@@ -1,20 +1,21 @@
+import { writtenThrough } from '../ops/writes.ts';
+import type { Engine, OpCall, TargetValue } from '../target/target.ts';
 import { Memory } from './memory.ts';
-import type { Engine, OpCall, TargetValue } from './target.ts';
 
 /** A value of a program: memory, read through views. */
-export class Slot<V extends TargetValue, A> {
-  readonly #engine: Engine<V, A>;
+export class Slot<V extends TargetValue> {
+  readonly #engine: Engine<V>;
   readonly memory: Memory<V>;
-  readonly #views: readonly OpCall<V, A>[];
+  readonly #views: readonly OpCall<V>[];
   #value: V;
   #version: number;
   /** Whether an optional gradient exists, i1 []; if not, its elements are zeros. Null: it always exists. */
   readonly exists: V | null;
 
   private constructor(
-    engine: Engine<V, A>,
+    engine: Engine<V>,
     memory: Memory<V>,
-    views: readonly OpCall<V, A>[],
+    views: readonly OpCall<V>[],
     value: V,
     exists: V | null,
   ) {
@@ -26,11 +27,7 @@ export class Slot<V extends TargetValue, A> {
     this.exists = exists;
   }
 
-  static of<V extends TargetValue, A>(
-    engine: Engine<V, A>,
-    value: V,
-    exists: V | null = null,
-  ): Slot<V, A> {
+  static of<V extends TargetValue>(engine: Engine<V>, value: V, exists: V | null = null): Slot<V> {
     return new Slot(engine, new Memory(value), [], value, exists);
   }
 
@@ -39,13 +36,13 @@ export class Slot<V extends TargetValue, A> {
   }
 
   /** The same view of another memory. */
-  over(memory: Memory<V>): Slot<V, A> {
+  over(memory: Memory<V>): Slot<V> {
     const value = this.#levels(memory).at(-1)!;
     return new Slot(this.#engine, memory, this.#views, value, this.exists);
   }
 
   /** The memory through one more view, whose first operand is this value. */
-  seenThrough(view: OpCall<V, A>): Slot<V, A> {
+  seenThrough(view: OpCall<V>): Slot<V> {
     const value = this.#engine.emit(view)[0]!;
     return new Slot(this.#engine, this.memory, [...this.#views, view], value, this.exists);
   }
@@ -59,11 +56,11 @@ export class Slot<V extends TargetValue, A> {
   }
 
   /** Writes to the memory; all its views see the write. */
-  write(value: V): Slot<V, A> {
+  write(value: V): Slot<V> {
     const levels = this.#levels();
     let written = value;
     for (let i = this.#views.length - 1; i >= 0; i--) {
-      written = this.#engine.writeThrough(this.#views[i]!, levels[i]!, written);
+      written = writtenThrough({ ...this.#views[i]!, to: this.#engine }, levels[i]!, written);
     }
     this.memory.write(written);
     this.#value = value;

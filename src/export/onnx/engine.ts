@@ -1,16 +1,13 @@
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import type { PortableProgram } from '../lowering/portable-program.ts';
-import type { SymbolicSizes } from '../lowering/symbolic-sizes.ts';
-import type { Element, Engine, OpCall } from '../lowering/target.ts';
-import type { Dim, Dims } from './emit/dims.ts';
+import type { Dim, Dims } from '../target/dims.ts';
+import type { SymbolicSizes } from '../target/symbolic-sizes.ts';
+import type { Element, Engine, OpAttr, OpCall } from '../target/target.ts';
 import { Emitter, type SizeReader, type Value } from './emit/emitter.ts';
-import type { OnnxAttr } from './emit/op-mapping.ts';
 import { emitOp } from './mapping.ts';
-import { writtenThrough } from './ops/writes.ts';
 
 /** Programs as ONNX nodes; sizes may be those of a call. */
-export class OnnxEngine extends Emitter implements Engine<Value, OnnxAttr> {
-  readonly form = 'ONNX';
+export class OnnxEngine extends Emitter implements Engine<Value> {
   readonly gradients = null;
   readonly rows = null;
   readonly #sizes: SymbolicSizes | null;
@@ -41,16 +38,12 @@ export class OnnxEngine extends Emitter implements Engine<Value, OnnxAttr> {
     return this.sizeNumber(this.#sizes.randomNumbers as Dim);
   }
 
-  attrsOf(op: ProgramOp): Readonly<Record<string, OnnxAttr>> {
+  attrsOf(op: ProgramOp): Readonly<Record<string, OpAttr>> {
     return { ...op.attrs, ...this.#sizes?.attrsOf(op) };
   }
 
-  emit(call: OpCall<Value, OnnxAttr>): readonly Value[] {
+  emit(call: OpCall<Value>): readonly Value[] {
     return emitOp({ ...call, to: this });
-  }
-
-  writeThrough(view: OpCall<Value, OnnxAttr>, operand: Value, written: Value): Value {
-    return writtenThrough({ ...view, to: this }, operand, written);
   }
 
   branch(condition: Value, branches: readonly (() => readonly Value[])[]): readonly Value[] {

@@ -17,8 +17,8 @@ import {
   lowerEntry,
 } from '../lowering/entry-lowering.ts';
 import { nameOfPlace, type PortableProgram } from '../lowering/portable-program.ts';
+import type { Dim } from '../target/dims.ts';
 import { constantBytes } from './emit/constant-bytes.ts';
-import type { Dim } from './emit/dims.ts';
 import type { Value } from './emit/emitter.ts';
 import { emptyTensor, graphOf, valueInfo } from './emit/graph.ts';
 import { OnnxEngine } from './engine.ts';

@@ -1,14 +1,10 @@
-import { ArgumentError } from '../../../runtime/errors/errors.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
-import type { Engine, GradientArithmetic, OpCall, RowTables } from '../lowering/target.ts';
-import { viewPositions } from '../lowering/view-positions.ts';
+import type { Engine, GradientArithmetic, OpCall, RowTables } from '../target/target.ts';
 import { Emitter, typeOf, type Value } from './emit/emitter.ts';
 import { emitOp } from './mapping.ts';
-import { writtenFlat } from './ops/movement.ts';
 
 /** Programs as StableHLO ops: sizes are numbers. */
 export class StableHloEngine extends Emitter implements Engine<Value> {
-  readonly form = 'StableHLO';
   readonly gradients: GradientArithmetic<Value> = {
     filled: ({ element, shape }, value) => this.constant(value, element, shape),
     and: (x, y) => this.binary('and', x, y),
@@ -64,35 +60,6 @@ export class StableHloEngine extends Emitter implements Engine<Value> {
     return emitOp({ ...call, to: this });
   }
 
-  writeThrough(view: OpCall<Value>, operand: Value, written: Value): Value {
-    const { op, attrs, metas } = view;
-    switch (op.name) {
-      case 'alias':
-      case 'reshape':
-      case 'reshapeLike':
-        return this.reshape(written, operand.shape);
-      case 'permute': {
-        const dims = attrs.dims as readonly number[];
-        return this.transpose(
-          written,
-          dims.map((_, d) => dims.indexOf(d)),
-        );
-      }
-      case 'narrow':
-      case 'slice':
-      case 'diagonal':
-      case 'asStrided': {
-        const isFixed = Object.values(attrs).every(
-          (value) => typeof value !== 'object' || Array.isArray(value),
-        );
-        if (op.kernel.kind !== 'view' || !isFixed) break;
-        const { shape, strides, offset } = op.kernel.view(metas, attrs);
-        return writtenFlat({ to: this }, operand, written, viewPositions(shape, strides, offset));
-      }
-    }
-    throw writeRefused(op.name);
-  }
-
   branch(condition: Value, branches: readonly (() => readonly Value[])[]): readonly Value[] {
     const bodies = branches.map((body) => this.#region(body));
     const text = bodies.map(({ lines }) => `{\n${lines}\n    }`).join(', ');
@@ -134,14 +101,4 @@ export class StableHloEngine extends Emitter implements Engine<Value> {
     this.line(`${name} = ${text} : ${types}`);
     return results.map((value, i) => ({ ...value, id: results.length > 1 ? `${id}#${i}` : id }));
   }
-}
-
-function writeRefused(name: string): ArgumentError {
-  return new ArgumentError({
-    what: `export: a write in place through ${name}`,
-    given: `a view made by ${name}`,
-    expected:
-      'writes to whole tensors, and to parts made by reshape, permute, narrow, slice or diagonal',
-    remedy: 'write to a copy, or compute a new tensor',
-  });
 }

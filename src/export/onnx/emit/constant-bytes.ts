@@ -1,5 +1,5 @@
 import { storedNumbers } from '../../../../runtime/spec/stored-numbers.ts';
-import type { Element } from '../../lowering/target.ts';
+import type { Element } from '../../target/target.ts';
 
 const stored = {
   i1: 'bool',

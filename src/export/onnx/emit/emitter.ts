@@ -1,14 +1,25 @@
 import type { OnnxGraph, OnnxNode, OnnxTensor } from '../../../../runtime/onnx/format/proto.ts';
 import { scalarCall } from '../../lowering/scalars.ts';
+import {
+  addDims,
+  broadcastDims,
+  type Dim,
+  type Dims,
+  fixedDims,
+  isFixed,
+  sameDims,
+  sizeOfDims,
+} from '../../target/dims.ts';
 import type {
-  ArithmeticTarget,
   BinaryName,
   Direction,
   Element,
+  Reduction,
+  TensorTarget,
   UnaryName,
-} from '../../lowering/target.ts';
+} from '../../target/target.ts';
+import { atan2, composedUnary } from './composed.ts';
 import { constantBytes } from './constant-bytes.ts';
-import { broadcastDims, type Dim, type Dims, fixedDims, isFixed, sameDims } from './dims.ts';
 import { attributeOf, emptyTensor, graphOf, type NodeAttribute, valueInfo } from './graph.ts';
 
 /** A value of the graph, with its type. */
@@ -56,11 +67,20 @@ const comparisons: { readonly [D in Exclude<Direction, 'NE'>]: string } = {
   GE: 'GreaterOrEqual',
 };
 
+const reductions: { readonly [R in Reduction]: string } = {
+  sum: 'ReduceSum',
+  prod: 'ReduceProd',
+  max: 'ReduceMax',
+  min: 'ReduceMin',
+  mean: 'ReduceMean',
+};
+
 /** Integers that no runtime computes in: they are widened for the op and narrowed afterwards. */
 const isNarrow = (element: Element): boolean => element === 'i1' || element === 'ui8';
 
 /** Emits ONNX nodes; every method returns the value that its node defines. */
-export class Emitter implements ArithmeticTarget<Value> {
+export class Emitter implements TensorTarget<Value> {
+  readonly form = 'ONNX';
   /** Constants and weights, visible in every nested graph. */
   readonly initializers: OnnxTensor[] = [];
   readonly #constants = new Map<string, Value>();
@@ -129,7 +149,7 @@ export class Emitter implements ArithmeticTarget<Value> {
     return this.node(opType, inputs, [{ element, shape }], attributes)[0]!;
   }
 
-  /** A 0-d number, which broadcasts. */
+  /** A 0-d number, which broadcasts: shapes are ignored. */
   constant(value: number, element: Element): Value {
     return this.literal([value], element, []);
   }
@@ -203,33 +223,7 @@ export class Emitter implements ArithmeticTarget<Value> {
 
   unary(name: UnaryName, x: Value): Value {
     const opType = unaryOps[name];
-    if (opType) return this.op(opType, [x], x.element, x.shape);
-    const { element } = x;
-    const one = this.constant(1, element);
-    if (name === 'cbrt') {
-      const root = this.binary('power', this.unary('abs', x), this.constant(1 / 3, element));
-      return this.binary('multiply', this.unary('sign', x), root);
-    }
-    // Kahan: the error of rounding 1 + x, or eˣ, is divided out.
-    if (name === 'log_plus_one') {
-      const sum = this.binary('add', one, x);
-      const rounded = this.binary('subtract', sum, one);
-      const share = this.binary('divide', this.unary('log', sum), rounded);
-      const corrected = this.binary('multiply', share, x);
-      const own = this.select(this.compare('EQ', sum, one), x, corrected);
-      const infinity = this.constant(Number.POSITIVE_INFINITY, element);
-      return this.select(this.compare('EQ', x, infinity), x, own);
-    }
-    const power = this.unary('exponential', x);
-    const less = this.binary('subtract', power, one);
-    const share = this.binary('divide', x, this.unary('log', power));
-    const own = this.select(
-      this.compare('EQ', power, one),
-      x,
-      this.binary('multiply', less, share),
-    );
-    const far = this.compare('GT', this.unary('abs', x), this.constant(30, element));
-    return this.select(far, less, own);
+    return opType ? this.op(opType, [x], x.element, x.shape) : composedUnary(this, name, x);
   }
 
   binary(name: BinaryName, x: Value, y: Value): Value {
@@ -237,20 +231,7 @@ export class Emitter implements ArithmeticTarget<Value> {
     const opType = binaryOps[name];
     if (name === 'remainder') return this.op('Mod', [x, y], x.element, shape, { fmod: 1 });
     if (opType) return this.op(opType, [x, y], x.element, shape);
-    return this.#atan2(x, y);
-  }
-
-  /** The angle of the point (x, y), by the arctangent that ONNX has. */
-  #atan2(y: Value, x: Value): Value {
-    const { element } = x;
-    const c = (value: number) => this.constant(value, element);
-    const [ax, ay] = [this.unary('abs', x), this.unary('abs', y)];
-    const isZero = this.compare('EQ', this.binary('maximum', ax, ay), c(0));
-    const ratio = this.select(isZero, c(0), this.binary('divide', ay, ax));
-    const angle = this.op('Atan', [ratio], element, ratio.shape);
-    const left = this.compare('LT', x, c(0));
-    const upper = this.select(left, this.binary('subtract', c(Math.PI), angle), angle);
-    return this.select(this.compare('LT', y, c(0)), this.unary('negate', upper), upper);
+    return atan2(this, x, y);
   }
 
   compare(direction: Direction, x: Value, y: Value): Value {
@@ -336,6 +317,18 @@ export class Emitter implements ArithmeticTarget<Value> {
     return this.op('Slice', inputs, x.element, shape);
   }
 
+  sliceFrom(x: Value, dim: number, start: Value, size: Dim): Value {
+    const first = this.reshape(start, [1]);
+    return this.slice(x, dim, first, this.binary('add', first, this.dim(size)), size);
+  }
+
+  padZeros(x: Value, low: Dims, high: Dims): Value {
+    const element = isNarrow(x.element) ? 'i32' : x.element;
+    const shape = x.shape.map((size, d) => addDims(addDims(low[d]!, size), high[d]!));
+    const inputs = [this.convert(x, element), this.dims([...low, ...high])];
+    return this.convert(this.op('Pad', inputs, element, shape), x.element);
+  }
+
   concatenate(parts: readonly Value[], dim: number, size: Dim): Value {
     const first = parts[0]!;
     const shape = first.shape.map((own, d) => (d === dim ? size : own));
@@ -343,23 +336,36 @@ export class Emitter implements ArithmeticTarget<Value> {
   }
 
   /** Reduces dimensions, dropping them or keeping size 1. */
-  reduce(
-    name: 'Sum' | 'Prod' | 'Max' | 'Min' | 'Mean',
-    x: Value,
-    dims: readonly number[],
-    keepDims = false,
-  ): Value {
+  reduce(name: Reduction, x: Value, dims: readonly number[], keepDims = false): Value {
     if (dims.length === 0) return x;
     const shape = x.shape.flatMap((own, d) => (!dims.includes(d) ? [own] : keepDims ? [1] : []));
     const attributes = { keepdims: keepDims ? 1 : 0 };
-    return this.op(`Reduce${name}`, [x, this.ints(dims)], x.element, shape, attributes);
+    return this.op(reductions[name], [x, this.ints(dims)], x.element, shape, attributes);
   }
 
-  /** 0 to size − 1, int64 [size]. */
-  iota(size: Dim): Value {
+  iota(size: Dim, element: Element): Value {
     const scalar = this.reshape(this.dim(size), []);
     const inputs = [this.constant(0, 'i64'), scalar, this.constant(1, 'i64')];
-    return this.op('Range', inputs, 'i64', [size]);
+    return this.convert(this.op('Range', inputs, 'i64', [size]), element);
+  }
+
+  entriesAt(x: Value, dim: number, places: Int32Array): Value {
+    const shape = x.shape.map((size, d) => (d === dim ? places.length : size));
+    const index = this.literal(places, 'i64', [places.length]);
+    return this.op('Gather', [x, index], x.element, shape, { axis: dim });
+  }
+
+  withElementsAt(x: Value, places: Int32Array, source: Value): Value {
+    const size = sizeOfDims(x.shape);
+    const index = this.literal(places, 'i64', [places.length]);
+    const inputs = [this.reshape(x, [size]), index, this.reshape(source, [places.length])];
+    const written = this.op('ScatterElements', inputs, x.element, [size], { axis: 0 });
+    return this.reshape(written, x.shape);
+  }
+
+  matmul(a: Value, b: Value): Value {
+    const batch = broadcastDims(a.shape.slice(0, -2), b.shape.slice(0, -2));
+    return this.op('MatMul', [a, b], a.element, [...batch, a.shape.at(-2)!, b.shape.at(-1)!]);
   }
 
   zeros(element: Element, shape: Dims): Value {

@@ -7,8 +7,8 @@ import {
   type OnnxTensor,
   type OnnxValueInfo,
 } from '../../../../runtime/onnx/format/proto.ts';
-import type { Element } from '../../lowering/target.ts';
-import { type Dims, isFixed } from './dims.ts';
+import { type Dims, isFixed } from '../../target/dims.ts';
+import type { Element } from '../../target/target.ts';
 
 const dataTypeOf: { readonly [E in Element]: number } = {
   i1: dataType.bool,

@@ -1,5 +1,6 @@
+import { numberAttr } from '../../target/attributes.ts';
 import type { Value } from '../emit/emitter.ts';
-import { numberAttr, type OpCall } from '../emit/op-mapping.ts';
+import type { OpCall } from '../emit/op-mapping.ts';
 
 type Activation = (call: OpCall) => Value;
 

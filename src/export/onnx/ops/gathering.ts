@@ -1,31 +1,8 @@
-import { type Dims, sizeOfDims } from '../emit/dims.ts';
+import { gatheringOps, prefix } from '../../ops/gathering.ts';
+import type { Dims } from '../../target/dims.ts';
 import type { Emitter, Value } from '../emit/emitter.ts';
-import { fixedAttr, type OpCall, type OpMapping } from '../emit/op-mapping.ts';
 
 const range = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i);
-
-/** Elements of a row-major tensor at constant positions. */
-export function gatherFlat(
-  to: Emitter,
-  x: Value,
-  places: Int32Array,
-  shape: readonly number[],
-): Value {
-  const flat = to.reshape(x, [sizeOfDims(x.shape)]);
-  const index = to.literal(places, 'i64', shape);
-  return to.op('Gather', [flat, index], x.element, shape, { axis: 0 });
-}
-
-/** `target` with these elements replaced. */
-export function writtenFlat(to: Emitter, target: Value, source: Value, places: Int32Array): Value {
-  const size = sizeOfDims(target.shape);
-  const flat = to.reshape(target, [size]);
-  const index = to.literal(places, 'i64', [places.length]);
-  const values = to.reshape(source, [places.length]);
-  const inputs = [flat, index, values];
-  const written = to.op('ScatterElements', inputs, target.element, [size], { axis: 0 });
-  return to.reshape(written, target.shape);
-}
 
 interface Layout {
   /** Dimensions that the index selects come first. */
@@ -56,118 +33,54 @@ function chosenOrder(dim: number, chosen: number, rank: number): readonly number
 
 const inverse = (order: readonly number[]) => order.map((_, d) => order.indexOf(d));
 
-function gatherFrom(to: Emitter, x: Value, index: Value, dim: number): Value {
-  const { order, chosen, count } = layoutOf(x, index, dim);
-  if (count === 1) {
-    const shape = [...x.shape.slice(0, dim), ...chosen, ...x.shape.slice(dim + 1)];
-    return to.op('Gather', [x, to.reshape(index, chosen)], x.element, shape, { axis: dim });
-  }
-  const source = to.transpose(x, order);
-  const rest = source.shape.slice(count);
-  const own = to.op('GatherND', [source, lastDim(to, index)], x.element, [...chosen, ...rest]);
-  return to.transpose(own, chosenOrder(dim, chosen.length, own.shape.length));
-}
-
-function scatterInto(
-  to: Emitter,
-  x: Value,
-  index: Value,
-  source: Value,
-  dim: number,
-  reduction: 'add' | 'none',
-): Value {
-  const { order, chosen } = layoutOf(x, index, dim);
-  const target = to.transpose(x, order);
-  const back = inverse(chosenOrder(dim, chosen.length, source.shape.length));
-  const updates = to.transpose(source, back);
-  const inputs = [target, lastDim(to, index), updates];
-  const written = to.op('ScatterND', inputs, x.element, target.shape, { reduction });
-  return to.transpose(written, inverse(order));
-}
-
 /** Integers and booleans are summed by scattering in a type that runtimes support. */
-function added(call: OpCall, zeros: Value, run: (zeros: Value) => Value): Value {
-  const { to } = call;
-  if (zeros.element !== 'i1' && zeros.element !== 'ui8') return run(zeros);
-  return to.convert(run(to.convert(zeros, 'i32')), zeros.element);
+function widely(to: Emitter, values: readonly [Value, Value], how: How, run: Write): Value {
+  const [x, source] = values;
+  if (how === 'replace' || (x.element !== 'i1' && x.element !== 'ui8')) return run(x, source);
+  return to.convert(run(to.convert(x, 'i32'), to.convert(source, 'i32')), x.element);
 }
 
-const like = (to: Emitter, x: Value, other: Value) => to.convert(x, other.element);
+type How = 'add' | 'replace';
+type Write = (x: Value, source: Value) => Value;
 
-function alongDim(
-  call: OpCall,
-  x: Value,
-  index: Value,
-  source: Value,
-  reduction: 'add' | 'none',
-): Value {
-  const { to } = call;
-  const axis = fixedAttr(call, 'dim');
-  const isScalar = x.shape.length === 0;
-  const [own, places, values] = [x, index, prefix(call, source, index)].map((each) =>
-    isScalar ? to.reshape(each, [1]) : each,
-  ) as [Value, Value, Value];
-  const written = to.op('ScatterElements', [own, places, values], x.element, own.shape, {
-    axis,
-    reduction,
-  });
-  return to.reshape(written, x.shape);
-}
+const reductionOf = (how: How) => ({ reduction: how === 'add' ? 'add' : 'none' });
 
-/** Elements of the source that the index has positions for. */
-function prefix({ to }: OpCall, source: Value, index: Value): Value {
-  return source.shape.reduce<Value>((part, size, d) => {
-    const wanted = index.shape[d]!;
-    return JSON.stringify(size) === JSON.stringify(wanted)
-      ? part
-      : to.slice(part, d, 0, wanted, wanted);
-  }, source);
-}
+/** ONNX has no 0-d operands here. */
+const withDim = (to: Emitter, x: Value) => (x.shape.length === 0 ? to.reshape(x, [1]) : x);
 
-export const gatheringOps: Readonly<Record<string, OpMapping>> = {
-  index: (call) => {
-    const [x, index] = call.inputs as [Value, Value];
-    return gatherFrom(call.to, x, index, fixedAttr(call, 'dim'));
+export const indexOps = gatheringOps<Value, Emitter>({
+  gather(to, x, index, dim) {
+    const { order, chosen, count } = layoutOf(x, index, dim);
+    if (count === 1) {
+      const shape = [...x.shape.slice(0, dim), ...chosen, ...x.shape.slice(dim + 1)];
+      return to.op('Gather', [x, to.reshape(index, chosen)], x.element, shape, { axis: dim });
+    }
+    const source = to.transpose(x, order);
+    const rest = source.shape.slice(count);
+    const own = to.op('GatherND', [source, lastDim(to, index)], x.element, [...chosen, ...rest]);
+    return to.transpose(own, chosenOrder(dim, chosen.length, own.shape.length));
   },
-  indexGrad: (call) => {
-    const [dy, index] = call.inputs as [Value, Value];
-    const zeros = call.to.zeros(dy.element, call.outputs[0]!.shape);
-    return scatterInto(call.to, zeros, index, dy, fixedAttr(call, 'dim'), 'add');
-  },
-  indexPut: (call) => {
-    const [x, index, source] = call.inputs as [Value, Value, Value];
-    return scatterInto(call.to, x, index, source, fixedAttr(call, 'dim'), 'none');
-  },
-  indexAdd: (call) => {
-    const [x, index, source] = call.inputs as [Value, Value, Value];
-    const dim = fixedAttr(call, 'dim');
-    return added(call, x, (own) =>
-      scatterInto(call.to, own, index, like(call.to, source, own), dim, 'add'),
-    );
-  },
-  gather: (call) => {
-    const { to } = call;
-    const [x, index] = call.inputs as [Value, Value];
-    const isScalar = x.shape.length === 0;
-    const [own, places] = [x, index].map((each) => (isScalar ? to.reshape(each, [1]) : each)) as [
-      Value,
-      Value,
-    ];
-    const axis = fixedAttr(call, 'dim');
+  scatter: (to, x, index, source, { dim, how }) =>
+    widely(to, [x, source], how, (own, values) => {
+      const { order, chosen } = layoutOf(own, index, dim);
+      const target = to.transpose(own, order);
+      const back = inverse(chosenOrder(dim, chosen.length, values.shape.length));
+      const inputs = [target, lastDim(to, index), to.transpose(values, back)];
+      const attributes = reductionOf(how);
+      const written = to.op('ScatterND', inputs, own.element, target.shape, attributes);
+      return to.transpose(written, inverse(order));
+    }),
+  gatherAlong(to, x, index, axis) {
+    const [own, places] = [withDim(to, x), withDim(to, index)];
     const found = to.op('GatherElements', [own, places], x.element, places.shape, { axis });
-    return to.reshape(found, call.outputs[0]!.shape);
+    return to.reshape(found, index.shape);
   },
-  gatherGrad: (call) => {
-    const [dy, index] = call.inputs as [Value, Value];
-    const zeros = call.to.zeros(dy.element, call.outputs[0]!.shape);
-    return alongDim(call, zeros, index, dy, 'add');
-  },
-  scatter: (call) => {
-    const [x, index, source] = call.inputs as [Value, Value, Value];
-    return alongDim(call, x, index, source, 'none');
-  },
-  scatterAdd: (call) => {
-    const [x, index, source] = call.inputs as [Value, Value, Value];
-    return added(call, x, (own) => alongDim(call, own, index, like(call.to, source, own), 'add'));
-  },
-};
+  scatterAlong: (to, x, index, source, { dim: axis, how }) =>
+    widely(to, [x, prefix(to, source, index)], how, (given, values) => {
+      const inputs = [given, index, values].map((each) => withDim(to, each));
+      const attributes = { axis, ...reductionOf(how) };
+      const { shape } = inputs[0]!;
+      const written = to.op('ScatterElements', inputs, given.element, shape, attributes);
+      return to.reshape(written, x.shape);
+    }),
+});

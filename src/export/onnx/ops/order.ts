@@ -1,5 +1,6 @@
+import { fixedAttr } from '../../target/attributes.ts';
 import type { Value } from '../emit/emitter.ts';
-import { fixedAttr, type OpMapping } from '../emit/op-mapping.ts';
+import type { OpMapping } from '../emit/op-mapping.ts';
 
 /** The largest or smallest entries of a dimension in order, with their positions. */
 const ordered: OpMapping = (call) => {

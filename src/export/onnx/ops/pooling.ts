@@ -1,9 +1,11 @@
-import { type Dim, type Dims, multiplyDims } from '../emit/dims.ts';
-import type { Value } from '../emit/emitter.ts';
-import { fixedList, type OpCall, type OpMapping } from '../emit/op-mapping.ts';
+import { poolingOps } from '../../ops/pooling.ts';
+import { fixedList } from '../../target/attributes.ts';
+import { type Dim, type Dims, multiplyDims } from '../../target/dims.ts';
+import type { Emitter, Value } from '../emit/emitter.ts';
+import type { OpCall } from '../emit/op-mapping.ts';
 
 /** The maximum of each window, and its position in the plane. */
-const maxPool2d: OpMapping = (call) => {
+function maxPool2d(call: OpCall): [Value, Value] {
   const { to, inputs, outputs } = call;
   const [x] = inputs as [Value];
   const [n, c, h, w] = x.shape as [Value['shape'][number], ...Value['shape']];
@@ -33,18 +35,18 @@ const maxPool2d: OpMapping = (call) => {
   }) as [Value, Value];
   // ONNX counts positions through the whole tensor.
   const plane = multiplyDims(h!, w!);
-  const planes = to.iota(multiplyDims(n, c!));
+  const planes = to.iota(multiplyDims(n, c!), 'i64');
   const starts = to.binary('multiply', planes, to.dim(plane));
   const inPlane = to.binary('subtract', places, to.reshape(starts, [n, c!, 1, 1]));
   return [to.convert(values, x.element), to.convert(inPlane, 'i32')];
-};
+}
 
 /** The start of each window in planes of that width, including padding: int32 [rows, columns]. */
-function startsOf(call: OpCall, [rows, columns]: Dims, width: Dim): Value {
+function startsOf(call: OpCall, [, , rows, columns]: Dims, width: Dim): Value {
   const { to } = call;
   const [stride, padding] = [fixedList(call, 'stride'), fixedList(call, 'padding')];
   const along = (d: 0 | 1, size: Dim): Value => {
-    const steps = to.binary('multiply', to.iota(size), to.ints([stride[d]!]));
+    const steps = to.binary('multiply', to.iota(size, 'i64'), to.ints([stride[d]!]));
     return to.binary('subtract', steps, to.ints([padding[d]!]));
   };
   const lines = to.binary('multiply', along(0, rows!), to.dim(width));
@@ -52,22 +54,7 @@ function startsOf(call: OpCall, [rows, columns]: Dims, width: Dim): Value {
   return to.convert(starts, 'i32');
 }
 
-const maxPool2dCoded: OpMapping = (call) => {
-  const { to, inputs, outputs } = call;
-  const [values, places] = maxPool2d(call) as [Value, Value];
-  const starts = startsOf(call, outputs[1]!.shape.slice(2), inputs[0]!.shape[3]!);
-  return [values, to.convert(to.binary('subtract', places, starts), 'ui8')];
-};
-
-const maxPool2dCodedGrad: OpMapping = (call) => {
-  const { to, inputs, outputs } = call;
-  const [dy, codes, ...others] = inputs as [Value, Value, ...Value[]];
-  const starts = startsOf(call, dy.shape.slice(2), outputs[0]!.shape[3]!);
-  const places = to.binary('add', to.convert(codes, 'i32'), starts);
-  return maxPool2dGrad({ ...call, inputs: [dy, places, ...others] });
-};
-
-const maxPool2dGrad: OpMapping = ({ to, inputs, outputs }) => {
+function maxPool2dGrad({ to, inputs, outputs }: OpCall): Value {
   const [dy, indices] = inputs as [Value, Value];
   const [n, c, h, w] = outputs[0]!.shape as [Value['shape'][number], ...Value['shape']];
   const windows = multiplyDims(dy.shape[2]!, dy.shape[3]!);
@@ -77,11 +64,10 @@ const maxPool2dGrad: OpMapping = ({ to, inputs, outputs }) => {
   const attributes = { axis: 2, reduction: 'add' };
   const sum = to.op('ScatterElements', [zeros, places, own], dy.element, zeros.shape, attributes);
   return to.reshape(sum, outputs[0]!.shape);
-};
+}
 
-export const poolingOps: Readonly<Record<string, OpMapping>> = {
-  maxPool2d,
-  maxPool2dCoded,
-  maxPool2dGrad,
-  maxPool2dCodedGrad,
-};
+export const poolOps = poolingOps<Value, Emitter>({
+  forward: maxPool2d,
+  backward: maxPool2dGrad,
+  starts: startsOf,
+});

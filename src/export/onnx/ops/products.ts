@@ -1,44 +1,12 @@
-import { wideElement } from '../../lowering/target.ts';
-import { type Dims, multiplyDims } from '../emit/dims.ts';
-import type { Value } from '../emit/emitter.ts';
-import {
-  fixedAttr,
-  fixedList,
-  fixedShape,
-  type OpCall,
-  type OpMapping,
-} from '../emit/op-mapping.ts';
+import { productOps, windowOf } from '../../ops/products.ts';
+import { fixedShape } from '../../target/attributes.ts';
+import { multiplyDims } from '../../target/dims.ts';
+import type { Emitter, Value } from '../emit/emitter.ts';
+import type { OpCall } from '../emit/op-mapping.ts';
 
-/** Halves are multiplied in float32 and rounded once. */
-function product({ to }: OpCall, a: Value, b: Value, shape: Dims): Value {
-  const [x, y] = [a, b].map((each) => to.convert(each, wideElement(each.element))) as [
-    Value,
-    Value,
-  ];
-  return to.op('MatMul', [x, y], x.element, shape);
-}
-
-const rounded = ({ to, inputs }: OpCall, y: Value) => to.convert(y, inputs[0]!.element);
-
-interface Window {
-  readonly strides: readonly number[];
-  readonly padding: readonly number[];
-  readonly dilations: readonly number[];
-  readonly group: number;
-}
-
-const windowOf = (call: OpCall): Window => ({
-  strides: fixedList(call, 'stride'),
-  padding: fixedList(call, 'padding'),
-  dilations: fixedList(call, 'dilation'),
-  group: fixedAttr(call, 'groups'),
-});
-
-const wideOf = ({ to }: OpCall, x: Value) => to.convert(x, wideElement(x.element));
-
-const conv2d: OpMapping = (call) => {
-  const { strides, padding, dilations, group } = windowOf(call);
-  const [x, w] = call.inputs.map((each) => wideOf(call, each)) as [Value, Value];
+function conv2d(call: OpCall): Value {
+  const { stride: strides, padding, dilation: dilations, groups: group } = windowOf(call);
+  const [x, w] = call.inputs as [Value, Value];
   const attributes = {
     kernel_shape: fixedShape(call, w.shape.slice(2), 'kernel'),
     strides,
@@ -47,14 +15,14 @@ const conv2d: OpMapping = (call) => {
     pads: [...padding, ...padding],
   };
   const { shape } = call.outputs[0]!;
-  return rounded(call, call.to.op('Conv', [x, w], x.element, shape, attributes));
-};
+  return call.to.op('Conv', [x, w], x.element, shape, attributes);
+}
 
 /** The gradient of the input, and the transposed convolution. */
-const inputGradient: OpMapping = (call) => {
+function inputGradient(call: OpCall): Value {
   const { to } = call;
-  const { strides, padding, dilations, group } = windowOf(call);
-  const [dy, w] = call.inputs.slice(0, 2).map((each) => wideOf(call, each)) as [Value, Value];
+  const { stride: strides, padding, dilation: dilations, groups: group } = windowOf(call);
+  const [dy, w] = call.inputs as [Value, Value];
   const { shape } = call.outputs[0]!;
   const kernel = fixedShape(call, w.shape.slice(2), 'kernel');
   const sizes = fixedShape(call, shape.slice(2), 'size');
@@ -75,16 +43,16 @@ const inputGradient: OpMapping = (call) => {
   };
   const covered = [...shape.slice(0, 2), ...sizes.map((size, i) => size - zeros[i]!)];
   const own = to.op('ConvTranspose', [dy, w], dy.element, covered, attributes);
-  if (zeros.every((size) => size === 0)) return rounded(call, own);
+  if (zeros.every((size) => size === 0)) return own;
   const pads = to.ints([0, 0, 0, 0, 0, 0, ...zeros]);
-  return rounded(call, to.op('Pad', [own, pads], own.element, shape));
-};
+  return to.op('Pad', [own, pads], own.element, shape);
+}
 
 /** The images become the features to be summed, and the channels a batch. */
-function weightGradient(call: OpCall, [given, images]: readonly [Value, Value]): Value {
+function weightGradient(call: OpCall): Value {
   const { to } = call;
-  const { strides, padding, dilations, group } = windowOf(call);
-  const [dy, x] = [wideOf(call, given), wideOf(call, images)];
+  const { stride: strides, padding, dilation: dilations, groups: group } = windowOf(call);
+  const [dy, x] = call.inputs as [Value, Value];
   const { shape } = call.outputs[0]!;
   const [o, c, kh, kw] = fixedShape(call, shape, 'kernel') as [number, number, number, number];
   const [n, , h, w] = x.shape as [Value['shape'][number], ...Value['shape']];
@@ -116,24 +84,8 @@ function weightGradient(call: OpCall, [given, images]: readonly [Value, Value]):
   return to.transpose(sums, [1, 0, 2, 3]);
 }
 
-export const productOps: Readonly<Record<string, OpMapping>> = {
-  matmul: (call) => {
-    const [a, b] = call.inputs as [Value, Value];
-    return rounded(call, product(call, a, b, call.outputs[0]!.shape));
-  },
-  addMatmul_: (call) => {
-    const [x, a, b] = call.inputs as [Value, Value, Value];
-    return call.to.binary('add', x, product(call, a, b, x.shape));
-  },
-  conv2d,
-  conv2dInputGrad: inputGradient,
-  conv2dWeightGrad: (call) => {
-    const [dy, x] = call.inputs as [Value, Value];
-    return rounded(call, weightGradient(call, [dy, x]));
-  },
-  convTranspose2d: inputGradient,
-  addConv2dWeightGrad_: (call) => {
-    const [dw, dy, x] = call.inputs as [Value, Value, Value];
-    return call.to.binary('add', dw, weightGradient(call, [dy, x]));
-  },
-};
+export const matrixOps = productOps<Value, Emitter>({
+  forward: conv2d,
+  toInput: inputGradient,
+  toWeight: weightGradient,
+});

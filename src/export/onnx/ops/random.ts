@@ -1,7 +1,7 @@
-import { drawn, type RandomWords } from '../../lowering/random-draws.ts';
-import { sizeOfDims } from '../emit/dims.ts';
+import { type RandomWords, randomOps } from '../../ops/random-draws.ts';
+import { numberAttr } from '../../target/attributes.ts';
+import { sizeOfDims } from '../../target/dims.ts';
 import type { Emitter, Value } from '../emit/emitter.ts';
-import { numberAttr, type OpMapping } from '../emit/op-mapping.ts';
 
 /** Philox4x32-10 as in `runtime/random/philox.ts`: the same numbers of the same stream. */
 const multipliers = [0xd2511f53, 0xcd9e8d57] as const;
@@ -66,20 +66,13 @@ function wordsAt(to: Emitter, seed: Value, place: Value): RandomWords<Value> {
   return { words: [c0, c1, c2, c3], lane: on.lane(place) };
 }
 
-const draw =
-  (distribution: 'uniform' | 'normal'): OpMapping =>
-  (call) => {
-    const { to } = call;
-    const seed = numberAttr(call, 'seed', 'i64');
-    return drawn(distribution, call, {
-      index: to.iota(sizeOfDims(call.outputs[0]!.shape)),
-      offset: numberAttr(call, 'offset', 'i64'),
-      wordsAt: (place) => wordsAt(to, seed, place),
-      shifted: (x, bits) => new WordArithmetic(to).shifted(x, bits),
-    });
+export const drawOps = randomOps<Value, Emitter>((call) => {
+  const { to } = call;
+  const seed = numberAttr(call, 'seed', 'i64');
+  return {
+    index: to.iota(sizeOfDims(call.outputs[0]!.shape), 'i64'),
+    offset: numberAttr(call, 'offset', 'i64'),
+    wordsAt: (place) => wordsAt(to, seed, place),
+    shifted: (x, bits) => new WordArithmetic(to).shifted(x, bits),
   };
-
-export const randomOps: Readonly<Record<string, OpMapping>> = {
-  uniform: draw('uniform'),
-  normal: draw('normal'),
-};
+});

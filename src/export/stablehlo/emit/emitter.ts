@@ -1,11 +1,13 @@
-import { type Shape, sizeOf } from '../../../../runtime/spec/shape.ts';
-import type {
-  ArithmeticTarget,
-  BinaryName,
-  Direction,
-  Element,
-  UnaryName,
-} from '../../lowering/target.ts';
+import { type Shape, sameShape, sizeOf } from '../../../../runtime/spec/shape.ts';
+import {
+  type BinaryName,
+  type Direction,
+  type Element,
+  isFloat,
+  type Reduction,
+  type TensorTarget,
+  type UnaryName,
+} from '../../target/target.ts';
 
 /** A value in the text, with its type. */
 export interface Value {
@@ -19,10 +21,34 @@ export const typeOf = ({ element, shape }: Pick<Value, 'element' | 'shape'>): st
 
 const list = (numbers: readonly number[]): string => `[${numbers.join(', ')}]`;
 
+/** An attribute of MLIR's generic form. */
+export const array = (numbers: readonly number[]): string =>
+  numbers.length > 0 ? `array<i64: ${numbers.join(', ')}>` : 'array<i64>';
+
+const range = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i);
+
+const reductions = {
+  sum: { op: 'add', neutral: () => 0 },
+  prod: { op: 'multiply', neutral: () => 1 },
+  max: {
+    op: 'maximum',
+    neutral: (element: Element) =>
+      isFloat(element) ? Number.NEGATIVE_INFINITY : element === 'i32' ? -(2 ** 31) : 0,
+  },
+  min: {
+    op: 'minimum',
+    neutral: (element: Element) =>
+      isFloat(element)
+        ? Number.POSITIVE_INFINITY
+        : (({ i32: 2 ** 31 - 1, ui8: 255 } as Partial<Record<Element, number>>)[element] ?? 1),
+  },
+} as const satisfies Record<Exclude<Reduction, 'mean'>, object>;
+
 type Binary = BinaryName | 'and' | 'or' | 'xor' | 'shift_right_logical' | 'shift_left';
 
 /** Emits StableHLO ops, one per line; every method returns the value that its line defines. */
-export class Emitter implements ArithmeticTarget<Value> {
+export class Emitter implements TensorTarget<Value> {
+  readonly form = 'StableHLO';
   readonly lines: string[] = [];
   #count = 0;
   #indent = '    ';
@@ -101,7 +127,7 @@ export class Emitter implements ArithmeticTarget<Value> {
   }
 
   reshape(x: Value, shape: Shape): Value {
-    if (x.shape.join() === shape.join() && x.shape.length === shape.length) return x;
+    if (sameShape(x.shape, shape)) return x;
     return this.#reshaping('reshape', x, '', x.element, shape);
   }
 
@@ -110,9 +136,8 @@ export class Emitter implements ArithmeticTarget<Value> {
     return this.#reshaping('broadcast_in_dim', x, `, dims = ${list(dims)}`, x.element, shape);
   }
 
-  /** Dimensions are matched from the last one on, as everywhere in the tensor API. */
-  broadcast(x: Value, shape: Shape): Value {
-    if (x.shape.join() === shape.join() && x.shape.length === shape.length) return x;
+  expand(x: Value, shape: Shape): Value {
+    if (sameShape(x.shape, shape)) return x;
     const lead = shape.length - x.shape.length;
     return this.broadcastIn(
       x,
@@ -122,7 +147,7 @@ export class Emitter implements ArithmeticTarget<Value> {
   }
 
   spread(x: Value, shape: Shape): Value {
-    return this.broadcast(x, shape);
+    return this.expand(x, shape);
   }
 
   transpose(x: Value, dims: readonly number[]): Value {
@@ -131,10 +156,19 @@ export class Emitter implements ArithmeticTarget<Value> {
     return this.#reshaping('transpose', x, `, dims = ${list(dims)}`, x.element, shape);
   }
 
-  slice(x: Value, starts: readonly number[], limits: readonly number[]): Value {
-    const ranges = starts.map((start, d) => `${start}:${limits[d]}`).join(', ');
-    const shape = starts.map((start, d) => limits[d]! - start);
+  slice(x: Value, dim: number, start: number, end: number): Value {
+    const bounds = x.shape.map((size, d) => (d === dim ? [start, end] : [0, size]));
+    const ranges = bounds.map(([from, until]) => `${from}:${until}`).join(', ');
+    const shape = x.shape.map((size, d) => (d === dim ? end - start : size));
     return this.#reshaping('slice', x, ` [${ranges}]`, x.element, shape);
+  }
+
+  sliceFrom(x: Value, dim: number, start: Value, size: number): Value {
+    const zero = this.constant(0, start.element);
+    const starts = x.shape.map((_, d) => (d === dim ? start : zero));
+    const shape = x.shape.map((own, d) => (d === dim ? size : own));
+    const attributes = `slice_sizes = ${array(shape)}`;
+    return this.generic('dynamic_slice', [x, ...starts], attributes, x.element, shape);
   }
 
   reverse(x: Value, dims: readonly number[]): Value {
@@ -168,7 +202,25 @@ export class Emitter implements ArithmeticTarget<Value> {
     return this.define(`${text} : ${types}`, x.element, shape);
   }
 
-  iota(element: Element, shape: Shape, dim: number): Value {
+  padZeros(x: Value, low: readonly number[], high: readonly number[]): Value {
+    return this.pad(x, this.constant(0, x.element), low, high);
+  }
+
+  iota(size: number, element: Element): Value {
+    return this.iotaIn(element, [size], 0);
+  }
+
+  zeros(element: Element, shape: Shape): Value {
+    return this.constant(0, element, shape);
+  }
+
+  /** Sizes are numbers here. */
+  sizeNumber(size: number): Value {
+    return this.constant(size, 'f64');
+  }
+
+  /** Each element's position along one dimension. */
+  iotaIn(element: Element, shape: Shape, dim: number): Value {
     return this.define(
       `stablehlo.iota dim = ${dim} : ${typeOf({ element, shape })}`,
       element,
@@ -176,28 +228,83 @@ export class Emitter implements ArithmeticTarget<Value> {
     );
   }
 
-  /** Reduces and drops dimensions; `init` is the neutral element. */
-  reduce(name: Binary, x: Value, init: number, dims: readonly number[]): Value {
+  reduce(name: Reduction, x: Value, dims: readonly number[], keepDims = false): Value {
     if (dims.length === 0) return x;
-    const start = this.constant(init, x.element);
+    if (name === 'mean') {
+      const sum = this.reduce('sum', x, dims, keepDims);
+      const count = dims.reduce((product, d) => product * x.shape[d]!, 1);
+      return this.binary('divide', sum, this.constant(count, x.element, sum.shape));
+    }
+    const { op, neutral } = reductions[name];
+    const start = this.constant(neutral(x.element), x.element);
     const shape = x.shape.filter((_, d) => !dims.includes(d));
     const types = `(${typeOf(x)}, ${typeOf(start)}) -> ${typeOf({ element: x.element, shape })}`;
-    return this.define(
-      `stablehlo.reduce(${x.id} init: ${start.id}) applies stablehlo.${name} across dimensions = ${list(dims)} : ${types}`,
+    const reduced = this.define(
+      `stablehlo.reduce(${x.id} init: ${start.id}) applies stablehlo.${op} across dimensions = ${list(dims)} : ${types}`,
       x.element,
       shape,
     );
+    if (!keepDims) return reduced;
+    return this.reshape(
+      reduced,
+      x.shape.map((size, d) => (dims.includes(d) ? 1 : size)),
+    );
   }
 
-  /** Products of matrices: [batch…, m, k] and [batch…, k, n]. */
   matmul(a: Value, b: Value): Value {
-    const batch = a.shape.slice(0, -2).map((_, d) => d);
+    const batch = b.shape.slice(0, -2).map((_, d) => d);
     const [ra, rb] = [a.shape.length, b.shape.length];
     const shape = [...a.shape.slice(0, -1), b.shape[rb - 1]!];
     const batching = batch.length > 0 ? `batching_dims = ${list(batch)} x ${list(batch)}, ` : '';
     const types = `(${typeOf(a)}, ${typeOf(b)}) -> ${typeOf({ element: a.element, shape })}`;
     const text = `stablehlo.dot_general ${a.id}, ${b.id}, ${batching}contracting_dims = [${ra - 1}] x [${rb - 2}], precision = [HIGHEST, HIGHEST]`;
     return this.define(`${text} : ${types}`, a.element, shape);
+  }
+
+  /** `index` [count, …chosen] selects entries of dimensions `dim` to `dim + count`; the others are kept whole. */
+  gather(x: Value, index: Value, dim: number): Value {
+    const count = index.shape[0]!;
+    const chosen = index.shape.slice(1);
+    const rank = x.shape.length;
+    const named = range(dim, dim + count);
+    const shape = [...x.shape.slice(0, dim), ...chosen, ...x.shape.slice(dim + count)];
+    const offsets = [...range(0, dim), ...range(dim + chosen.length, rank - count + chosen.length)];
+    const sizes = x.shape.map((size, d) => (named.includes(d) ? 1 : size));
+    const numbers = `offset_dims = [${offsets}], collapsed_slice_dims = [${named}], start_index_map = [${named}], index_vector_dim = 0`;
+    const attributes = `dimension_numbers = #stablehlo.gather<${numbers}>, indices_are_sorted = false, slice_sizes = ${array(sizes)}`;
+    return this.generic('gather', [x, index], attributes, x.element, shape);
+  }
+
+  /** A copy of `x` whose entries at `index` are replaced by those of `source`, or summed with them. */
+  scatter(
+    x: Value,
+    index: Value,
+    source: Value,
+    { dim, how }: { readonly dim: number; readonly how: 'add' | 'replace' },
+  ): Value {
+    const count = index.shape[0]!;
+    const chosen = index.shape.length - 1;
+    const rank = x.shape.length;
+    const named = range(dim, dim + count);
+    const windows = [...range(0, dim), ...range(dim + chosen, rank - count + chosen)];
+    const numbers = `update_window_dims = [${windows}], inserted_window_dims = [${named}], scatter_dims_to_operand_dims = [${named}], index_vector_dim = 0`;
+    const attributes = `scatter_dimension_numbers = #stablehlo.scatter<${numbers}>, indices_are_sorted = false, unique_indices = false`;
+    const type = `tensor<${x.element}>`;
+    const sum = `%z = stablehlo.${x.element === 'i1' ? 'or' : 'add'} %x, %y : ${type} `;
+    const [line, result] = how === 'add' ? [sum, '%z'] : ['', '%y'];
+    const region = ` ^bb0(%x: ${type}, %y: ${type}): ${line}stablehlo.return ${result} : ${type} `;
+    return this.generic('scatter', [x, index, source], attributes, x.element, x.shape, region);
+  }
+
+  entriesAt(x: Value, dim: number, places: Int32Array): Value {
+    return this.gather(x, this.literal(places, 'i32', [1, places.length]), dim);
+  }
+
+  withElementsAt(x: Value, places: Int32Array, source: Value): Value {
+    const flat = this.reshape(x, [sizeOf(x.shape)]);
+    const index = this.literal(places, 'i32', [1, places.length]);
+    const values = this.reshape(source, [places.length]);
+    return this.reshape(this.scatter(flat, index, values, { dim: 0, how: 'replace' }), x.shape);
   }
 
   /** An op in MLIR's generic form. */

@@ -1,9 +1,10 @@
-import type { Value } from '../emit/emitter.ts';
-import { type OpCall, type OpMapping, sizesAttr } from '../emit/op-mapping.ts';
-import { gatherFrom, scatterInto } from './gathering.ts';
+import { poolingOps } from '../../ops/pooling.ts';
+import { fixedList } from '../../target/attributes.ts';
+import type { Emitter, Value } from '../emit/emitter.ts';
+import type { OpCall } from '../emit/op-mapping.ts';
 
 /** The first maximum of each window, and its position in the plane; NaN is the largest. */
-const maxPool2d: OpMapping = (call) => {
+function maxPool2d(call: OpCall): [Value, Value] {
   const { to, inputs, outputs } = call;
   const x = inputs[0]!;
   const [n, c, h, w] = x.shape as [number, number, number, number];
@@ -13,7 +14,7 @@ const maxPool2d: OpMapping = (call) => {
     'padding',
     'dilation',
     'size',
-  ].map((name) => sizesAttr(call, name)) as (readonly number[])[];
+  ].map((name) => fixedList(call, name)) as (readonly number[])[];
   const [rows, columns] = size as [number, number];
   const [kh, kw] = kernel as [number, number];
   const windows = rows * columns;
@@ -33,8 +34,8 @@ const maxPool2d: OpMapping = (call) => {
   const outside = to.constant(Number.NEGATIVE_INFINITY, x.element);
   const padded = to.pad(plane, outside, [0, 0, 0], [0, 0, 1]);
   const index = to.literal(places, 'i32', [windows, kh * kw]);
-  const entries = gatherFrom(to, padded, to.reshape(index, [1, windows, kh * kw]), 2);
-  const values = to.reduce('maximum', entries, Number.NEGATIVE_INFINITY, [3]);
+  const entries = to.gather(padded, to.reshape(index, [1, windows, kh * kw]), 2);
+  const values = to.reduce('max', entries, [3]);
   const wide = to.broadcastIn(values, [0, 1, 2], entries.shape);
   const allPlaces = to.broadcastIn(index, [2, 3], entries.shape);
   const inside = to.compare('LT', allPlaces, to.constant(h * w, 'i32', entries.shape));
@@ -45,14 +46,14 @@ const maxPool2d: OpMapping = (call) => {
   );
   const none = to.constant(2 ** 31 - 1, 'i32', entries.shape);
   const hits = to.select(to.binary('and', largest, inside), allPlaces, none);
-  const first = to.reduce('minimum', hits, 2 ** 31 - 1, [3]);
+  const first = to.reduce('min', hits, [3]);
   const { shape } = outputs[0]!;
   return [to.reshape(values, shape), to.reshape(first, shape)];
-};
+}
 
 /** The start of each window in planes of that width, including padding: int32 [n, c, rows, columns]. */
 function startsOf(call: OpCall, shape: Value['shape'], width: number): Value {
-  const [stride, padding] = [sizesAttr(call, 'stride'), sizesAttr(call, 'padding')];
+  const [stride, padding] = [fixedList(call, 'stride'), fixedList(call, 'padding')];
   const [rows, columns] = [shape[2]!, shape[3]!];
   const starts = Int32Array.from({ length: rows * columns }, (_, i) => {
     const [row, column] = [Math.floor(i / columns), i % columns];
@@ -62,36 +63,20 @@ function startsOf(call: OpCall, shape: Value['shape'], width: number): Value {
   return to.broadcastIn(to.literal(starts, 'i32', [rows, columns]), [2, 3], shape);
 }
 
-const maxPool2dCoded: OpMapping = (call) => {
-  const { to, inputs, outputs } = call;
-  const [values, places] = maxPool2d(call) as [Value, Value];
-  const starts = startsOf(call, outputs[1]!.shape, inputs[0]!.shape[3]!);
-  return [values, to.convert(to.binary('subtract', places, starts), 'ui8')];
-};
-
-const maxPool2dCodedGrad: OpMapping = (call) => {
-  const { to, inputs, outputs } = call;
-  const [dy, codes, ...others] = inputs as [Value, Value, ...Value[]];
-  const starts = startsOf(call, dy.shape, outputs[0]!.shape[3]!);
-  const places = to.binary('add', to.convert(codes, 'i32'), starts);
-  return maxPool2dGrad({ ...call, inputs: [dy, places, ...others] });
-};
-
-const maxPool2dGrad: OpMapping = ({ to, inputs, outputs }) => {
+function maxPool2dGrad({ to, inputs, outputs }: OpCall): Value {
   const [dy, indices] = inputs as [Value, Value];
   const [n, c, h, w] = outputs[0]!.shape as [number, number, number, number];
   const windows = dy.shape[2]! * dy.shape[3]!;
   const shape = [n * c, windows];
-  const planes = to.iota('i32', [1, ...shape], 1);
+  const planes = to.iotaIn('i32', [1, ...shape], 1);
   const places = to.concatenate([planes, to.reshape(indices, [1, ...shape])], 0);
-  const zeros = to.constant(0, dy.element, [n * c, h * w]);
-  const sum = scatterInto(to, zeros, places, to.reshape(dy, shape), 0, 'add');
+  const zeros = to.zeros(dy.element, [n * c, h * w]);
+  const sum = to.scatter(zeros, places, to.reshape(dy, shape), { dim: 0, how: 'add' });
   return to.reshape(sum, outputs[0]!.shape);
-};
+}
 
-export const poolingOps: Readonly<Record<string, OpMapping>> = {
-  maxPool2d,
-  maxPool2dCoded,
-  maxPool2dGrad,
-  maxPool2dCodedGrad,
-};
+export const poolOps = poolingOps<Value, Emitter>({
+  forward: maxPool2d,
+  backward: maxPool2dGrad,
+  starts: startsOf,
+});

@@ -1,7 +1,7 @@
 import { sizeOf } from '../../../../runtime/spec/shape.ts';
-import { drawn, type RandomWords } from '../../lowering/random-draws.ts';
+import { type RandomWords, randomOps } from '../../ops/random-draws.ts';
+import { numberAttr } from '../../target/attributes.ts';
 import type { Emitter, Value } from '../emit/emitter.ts';
-import { numberAttr, type OpMapping } from '../emit/op-mapping.ts';
 
 /** Philox4x32-10 as in `runtime/random/philox.ts`: the same numbers of the same stream. */
 const multipliers = [0xd2511f53, 0xcd9e8d57] as const;
@@ -34,23 +34,16 @@ function wordsAt(to: Emitter, seed: Value, place: Value): RandomWords<Value> {
   return { words: [c0, c1, c2, c3], lane: to.binary('and', place, c64(3)) };
 }
 
-const draw =
-  (distribution: 'uniform' | 'normal'): OpMapping =>
-  (call) => {
-    const { to } = call;
-    const shape = [sizeOf(call.outputs[0]!.shape)];
-    const wide = (name: string) => to.broadcast(numberAttr(call, name, 'ui64'), shape);
-    const seed = wide('seed');
-    return drawn(distribution, call, {
-      index: to.iota('ui64', shape, 0),
-      offset: wide('offset'),
-      wordsAt: (place) => wordsAt(to, seed, place),
-      shifted: (x, bits) =>
-        to.binary('shift_right_logical', x, to.constant(bits, x.element, x.shape)),
-    });
+export const drawOps = randomOps<Value, Emitter>((call) => {
+  const { to } = call;
+  const shape = [sizeOf(call.outputs[0]!.shape)];
+  const wide = (name: string) => to.expand(numberAttr(call, name, 'ui64'), shape);
+  const seed = wide('seed');
+  return {
+    index: to.iota(shape[0]!, 'ui64'),
+    offset: wide('offset'),
+    wordsAt: (place) => wordsAt(to, seed, place),
+    shifted: (x, bits) =>
+      to.binary('shift_right_logical', x, to.constant(bits, x.element, x.shape)),
   };
-
-export const randomOps: Readonly<Record<string, OpMapping>> = {
-  uniform: draw('uniform'),
-  normal: draw('normal'),
-};
+});

@@ -1,5 +1,5 @@
 import type { DoubleFn } from '../../../runtime/ops/expr/expr.ts';
-import type { ArithmeticTarget, TargetValue } from './target.ts';
+import type { ArithmeticTarget, TargetValue } from '../target/target.ts';
 
 /** Functions that JavaScript computes in float64, expressed by primitives that engines have. */
 export function doubleFunction<V extends TargetValue>(

@@ -1,4 +1,4 @@
-import type { SizeExpr } from '../../../../runtime/save/size-expr.ts';
+import type { SizeExpr } from '../../../runtime/save/size-expr.ts';
 
 /** A size of a tensor: a number, or an expression of the sizes of a call. */
 export type Dim = SizeExpr;
@@ -12,7 +12,7 @@ export function fixedDims(dims: Dims): readonly number[] | null {
   return dims.every(isFixed) ? dims : null;
 }
 
-const sameDim = (a: Dim, b: Dim): boolean =>
+export const sameDim = (a: Dim, b: Dim): boolean =>
   a === b || (typeof a === 'object' && JSON.stringify(a) === JSON.stringify(b));
 
 export function sameDims(a: Dims, b: Dims): boolean {

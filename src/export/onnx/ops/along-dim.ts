@@ -1,17 +1,7 @@
-import { elementOf, isFloat, wideElement } from '../../lowering/target.ts';
+import { fixedAttr } from '../../target/attributes.ts';
+import { isFloat, wideElement } from '../../target/target.ts';
 import type { Emitter, Value } from '../emit/emitter.ts';
-import { fixedAttr, fixedList, type OpMapping } from '../emit/op-mapping.ts';
-
-function reduction(name: 'Sum' | 'Prod' | 'Max' | 'Min'): OpMapping {
-  return (call) => {
-    const { to, inputs, outputs, attrs } = call;
-    const [x] = inputs as [Value];
-    const dims = attrs.dims === undefined ? [fixedAttr(call, 'dim')] : fixedList(call, 'dims');
-    const reduced = to.reduce(name, to.convert(x, wideElement(x.element)), dims);
-    const { shape, dtype } = outputs[0]!;
-    return to.reshape(to.convert(reduced, elementOf[dtype]), shape);
-  };
-}
+import type { OpMapping } from '../emit/op-mapping.ts';
 
 /** The index of the first largest or smallest entry. */
 function place(opType: 'ArgMax' | 'ArgMin'): OpMapping {
@@ -40,7 +30,7 @@ function placeOf(
   if (!isFloat(x.element)) return plain;
   const missing = to.convert(to.compare('NE', x, x), 'f32');
   const first = to.op('ArgMax', [missing], 'i64', shape, attributes);
-  const any = to.compare('GT', to.reduce('Max', missing, [axis]), to.constant(0, 'f32'));
+  const any = to.compare('GT', to.reduce('max', missing, [axis]), to.constant(0, 'f32'));
   return to.select(any, first, plain);
 }
 
@@ -55,18 +45,19 @@ const cumsum: OpMapping = (call) => {
   return to.convert(sums, given.element);
 };
 
-export const reductionOps: Readonly<Record<string, OpMapping>> = {
-  sum: reduction('Sum'),
-  prod: reduction('Prod'),
-  max: reduction('Max'),
-  min: reduction('Min'),
+/** Softmax along the last dimension; halves are computed in float32. */
+function rowwise(opType: 'Softmax' | 'LogSoftmax'): OpMapping {
+  return ({ to, inputs }) => {
+    const [x] = inputs as [Value];
+    const wide = to.convert(x, wideElement(x.element));
+    return to.convert(to.op(opType, [wide], wide.element, x.shape, { axis: -1 }), x.element);
+  };
+}
+
+export const alongDimOps: Readonly<Record<string, OpMapping>> = {
   argmax: place('ArgMax'),
   argmin: place('ArgMin'),
   cumsum,
-  addSum_: (call) => {
-    const { to, inputs } = call;
-    const [out, x] = inputs as [Value, Value];
-    const added = reduction('Sum')({ ...call, inputs: [x] }) as Value;
-    return to.binary('add', out, added);
-  },
+  softmax: rowwise('Softmax'),
+  logSoftmax: rowwise('LogSoftmax'),
 };

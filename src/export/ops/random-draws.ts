@@ -1,8 +1,5 @@
-import type { ArithmeticTarget, OpCall, TargetValue } from './target.ts';
-
-interface Target<V extends TargetValue> extends ArithmeticTarget<V> {
-  reshape(x: V, shape: V['shape']): V;
-}
+import type { TargetCall } from '../target/op-mapping.ts';
+import type { TargetValue, TensorTarget } from '../target/target.ts';
 
 /** The random words of the block that contains each position, and the position's lane in it. */
 export interface RandomWords<V> {
@@ -23,23 +20,24 @@ export interface RandomStream<V> {
 
 type Distribution = 'uniform' | 'normal';
 
-/** Draws the call's random numbers: its distribution, computed from uniform numbers. */
-export function drawn<V extends TargetValue>(
-  distribution: Distribution,
-  { to, outputs }: Pick<OpCall<V, unknown>, 'outputs'> & { readonly to: Target<V> },
-  stream: RandomStream<V>,
-): V {
-  const { shape, dtype } = outputs[0]!;
-  const draws = new Draws(to, stream);
-  const numbers = dtype === 'float64' ? draws.doubles(distribution) : draws.singles(distribution);
-  return to.reshape(numbers, shape);
+/** The ops that draw random numbers: their distributions, computed from uniform numbers. */
+export function randomOps<V extends TargetValue, T extends TensorTarget<V>>(
+  streamOf: (call: TargetCall<V, T>) => RandomStream<V>,
+): Readonly<Record<Distribution, (call: TargetCall<V, T>) => V>> {
+  const drawing = (distribution: Distribution) => (call: TargetCall<V, T>) => {
+    const { shape, dtype } = call.outputs[0]!;
+    const draws = new Draws(call.to, streamOf(call));
+    const numbers = dtype === 'float64' ? draws.doubles(distribution) : draws.singles(distribution);
+    return call.to.reshape(numbers, shape);
+  };
+  return { uniform: drawing('uniform'), normal: drawing('normal') };
 }
 
 class Draws<V extends TargetValue> {
-  readonly #to: Target<V>;
+  readonly #to: TensorTarget<V>;
   readonly #stream: RandomStream<V>;
 
-  constructor(to: Target<V>, stream: RandomStream<V>) {
+  constructor(to: TensorTarget<V>, stream: RandomStream<V>) {
     this.#to = to;
     this.#stream = stream;
   }
@@ -101,7 +99,7 @@ class Draws<V extends TargetValue> {
 }
 
 /** Two normal numbers from two uniform ones, computed in float64 as in the kernels. */
-function boxMuller<V extends TargetValue>(to: Target<V>, u: V, v: V): [V, V] {
+function boxMuller<V extends TargetValue>(to: TensorTarget<V>, u: V, v: V): [V, V] {
   const c = (value: number) => to.constant(value, 'f64', u.shape);
   const log = to.unary('log', to.binary('subtract', c(1), u));
   const radius = to.unary('sqrt', to.binary('multiply', c(-2), log));

@@ -1,11 +1,15 @@
-import { ArgumentError } from '../../../../runtime/errors/errors.ts';
-import type { Value } from '../emit/emitter.ts';
-import { fixedList, type OpCall } from '../emit/op-mapping.ts';
-import { writtenFlat } from './gathering.ts';
-import { viewPlaces } from './movement.ts';
+import { ArgumentError } from '../../../runtime/errors/errors.ts';
+import { fixedList } from '../target/attributes.ts';
+import type { TargetCall } from '../target/op-mapping.ts';
+import type { TargetValue } from '../target/target.ts';
+import { viewPlaces } from './view-positions.ts';
 
 /** Returns the operand of a view after a write to the view's result. */
-export function writtenThrough(view: OpCall, operand: Value, written: Value): Value {
+export function writtenThrough<V extends TargetValue>(
+  view: TargetCall<V>,
+  operand: V,
+  written: V,
+): V {
   const { to, op } = view;
   switch (op.name) {
     case 'alias':
@@ -24,7 +28,7 @@ export function writtenThrough(view: OpCall, operand: Value, written: Value): Va
     case 'diagonal':
     case 'asStrided': {
       const own = viewPlaces(view);
-      if (own) return writtenFlat(to, operand, written, own.places);
+      if (own) return to.withElementsAt(operand, own.places, written);
     }
   }
   throw new ArgumentError({

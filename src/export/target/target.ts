@@ -4,6 +4,8 @@ import type { SymbolicNumber } from '../../../runtime/ops/numbers/symbolic-numbe
 import type { OpRecord } from '../../../runtime/ops/record/define-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import type { DType } from '../../../runtime/spec/dtype.ts';
+import type { Dim, Dims } from './dims.ts';
+import type { SizeAttr } from './symbolic-sizes.ts';
 
 /**
  * Element types of other engines that programs need; unsigned and 64-bit integers are used for random counters and
@@ -35,7 +37,7 @@ export const elementOf: { readonly [D in DType]: Element } = {
 export interface TargetValue {
   readonly id: string;
   readonly element: Element;
-  readonly shape: readonly unknown[];
+  readonly shape: Dims;
 }
 
 export type UnaryName =
@@ -70,44 +72,76 @@ export type Direction = 'EQ' | 'NE' | 'LT' | 'LE' | 'GT' | 'GE';
 
 /** Arithmetic of an engine on whole tensors; each call emits ops that compute its result. */
 export interface ArithmeticTarget<V extends TargetValue> {
-  constant(value: number, element: Element, shape?: V['shape']): V;
+  constant(value: number, element: Element, shape?: Dims): V;
   convert(x: V, element: Element): V;
   /** Expands an operand to the shape of its reader; engines that broadcast return it unchanged. */
-  spread(x: V, shape: V['shape']): V;
+  spread(x: V, shape: Dims): V;
   unary(name: UnaryName, x: V): V;
   binary(name: BinaryName, x: V, y: V): V;
   compare(direction: Direction, x: V, y: V): V;
   select(test: V, then: V, otherwise: V): V;
 }
 
-/** One op of a program that is lowered for another engine. `A`: how attributes are represented. */
-export interface OpCall<V extends TargetValue, A = AttrValue> {
+export type Reduction = 'sum' | 'prod' | 'max' | 'min' | 'mean';
+
+/** Changes of shape, reductions and products, which make the ops that all engines lower alike. */
+export interface TensorTarget<V extends TargetValue> extends ArithmeticTarget<V> {
+  /** The name of the target format. */
+  readonly form: string;
+  /** A constant, given element by element in row-major order. */
+  literal(values: ArrayLike<number>, element: Element, shape: readonly number[]): V;
+  /** 0 to size − 1. */
+  iota(size: Dim, element: Element): V;
+  zeros(element: Element, shape: Dims): V;
+  /** A number computed from sizes, float64 []. */
+  sizeNumber(size: Dim): V;
+  reshape(x: V, shape: Dims): V;
+  /** Expands the operand; dimensions are matched from the last one on. */
+  expand(x: V, shape: Dims): V;
+  transpose(x: V, dims: readonly number[]): V;
+  /** Entries `start` to `end` of one dimension, `size` of them. */
+  slice(x: V, dim: number, start: Dim, end: Dim, size: Dim): V;
+  /** Entries of one dimension from a computed position on. */
+  sliceFrom(x: V, dim: number, start: V, size: Dim): V;
+  padZeros(x: V, low: Dims, high: Dims): V;
+  concatenate(parts: readonly V[], dim: number, size: Dim): V;
+  /** Reduces dimensions, dropping them or keeping size 1. */
+  reduce(name: Reduction, x: V, dims: readonly number[], keepDims?: boolean): V;
+  /** Entries of one dimension at constant positions. */
+  entriesAt(x: V, dim: number, places: Int32Array): V;
+  /** The row-major tensor with the elements at constant positions replaced by those of `source`. */
+  withElementsAt(x: V, places: Int32Array, source: V): V;
+  /** Products of matrices, [batch…, m, k] and [batch…, k, n] or [k, n]. */
+  matmul(a: V, b: V): V;
+}
+
+/** A known attribute, or one that depends on sizes of the call. */
+export type OpAttr = AttrValue | SizeAttr;
+
+/** One op of a program that is lowered for another engine. */
+export interface OpCall<V extends TargetValue> {
   readonly op: OpRecord;
   /** Values of the operands, including those read only for their shapes. */
   readonly inputs: readonly V[];
   /** Row-major from the first element on: positions in memory are irrelevant here. */
   readonly metas: readonly TensorMeta[];
   readonly outputs: readonly { readonly dtype: DType; readonly shape: V['shape'] }[];
-  readonly attrs: Readonly<Record<string, A>>;
+  readonly attrs: Readonly<Record<string, OpAttr>>;
   /** Attributes that the program computes itself, float64 [], replacing those of `attrs`. */
   readonly computed?: Readonly<Record<string, V>>;
   readonly number: (symbol: SymbolicNumber) => V;
 }
 
 /** An engine that programs are lowered to. */
-export interface Engine<V extends TargetValue, A = AttrValue> extends ArithmeticTarget<V> {
-  /** The name of the target format. */
-  readonly form: string;
+export interface Engine<V extends TargetValue> extends TensorTarget<V> {
   /** Input number `index` of the whole program. */
   argument(index: number, name: string, element: Element, shape: V['shape']): V;
   shapeOf(program: Pick<Program, 'values'>, id: ValueId): V['shape'];
   /** How many random numbers a run draws, float64 []. */
   randomCount(count: number): V;
-  attrsOf(op: ProgramOp): Readonly<Record<string, A>>;
+  attrsOf(op: ProgramOp): Readonly<Record<string, OpAttr>>;
   /** Emits an op and returns its results. Throws ArgumentError that names an unsupported op. */
-  emit(call: OpCall<V, A>): readonly V[];
-  /** Returns the operand of a view after a write to the view's result. */
-  writeThrough(view: OpCall<V, A>, operand: V, written: V): V;
+  emit(call: OpCall<V>): readonly V[];
   /** `branches`: emitted for true and for false; they see the surrounding values. */
   branch(condition: V, branches: readonly (() => readonly V[])[]): readonly V[];
   /** Runs the body while the condition holds for the loop-carried values. */

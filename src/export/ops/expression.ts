@@ -7,14 +7,14 @@ import type {
 } from '../../../runtime/ops/expr/expr.ts';
 import { type Arithmetic, arithmetics, comparedIn } from '../../../runtime/ops/expr/expr-type.ts';
 import type { DType } from '../../../runtime/spec/dtype.ts';
-import { doubleFunction } from './double-functions.ts';
 import {
   type ArithmeticTarget,
   type Direction,
   type Element,
   elementOf,
   type TargetValue,
-} from './target.ts';
+} from '../target/target.ts';
+import { doubleFunction } from './double-functions.ts';
 
 /** The element types in which nodes are computed. */
 type Computed = 'i32' | 'f32' | 'f64';
