@@ -3,7 +3,14 @@ import { indexOf, type Key, keyOf, type Place, placeOf } from '../autograd/place
 import { share } from '../autograd/share.ts';
 import { withoutMoves } from '../ops/core/guarded-op.ts';
 import { type SpanStart, spans } from '../profiler/spans.ts';
-import type { GradEdge, GradNode, PassOutput, TakeSum, Target } from '../tensor/grad-node.ts';
+import {
+  type GradEdge,
+  type GradNode,
+  hasHooks,
+  type PassOutput,
+  type TakeSum,
+  type Target,
+} from '../tensor/grad-node.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { passOutput, throughHooks } from './hooks.ts';
 import type { Inboxes, Names } from './names.ts';
@@ -146,8 +153,10 @@ class BackwardPass implements Inboxes {
 
   #sumsFor(node: GradNode, summed: Set<number>): TakeSum {
     return (target) => {
+      const place = this.#targetsOf(node)[target];
+      if (!place) return null;
       summed.add(target);
-      return this.#takeSum(node, node.targets[target]!);
+      return this.#takeSum(node, place);
     };
   }
 
@@ -332,14 +341,6 @@ class BackwardPass implements Inboxes {
     while (i > 0 && this.#ready[i - 1]!.sequence > node.sequence) i--;
     this.#ready.splice(i, 0, node);
   }
-}
-
-/** Whether a hook observes the completion of a leaf's gradient. */
-function hasHooks(targets: readonly Target[]): boolean {
-  for (const target of targets) {
-    if (target && 'leaf' in target && target.leaf.hooks?.length) return true;
-  }
-  return false;
 }
 
 function spanOf({ name }: GradNode): SpanStart {

@@ -3,7 +3,7 @@
 import type { AutogradError } from '../errors/errors.ts';
 import type { GivenOperand } from './dynamic-call.ts';
 import type { PlannedSubgraph } from './plan.ts';
-import type { ValueId, ValueTable } from './program.ts';
+import type { Arrival, ValueId, ValueTable } from './program.ts';
 
 /** One execution of a region. */
 export interface TakenRegion {
@@ -133,4 +133,6 @@ export interface HigherOrderGradients {
   at(request: GradientRequest): GradientProgram;
   /** Returns the error that eager backward throws in the same situation, naming the op; null if it throws none. */
   eagerRefusal(backward: RejectedBackward): AutogradError | null;
+  /** Returns all arrivals of gradients on the path of a run. */
+  arrivals(path: TakenPath): readonly Arrival[];
 }

@@ -5,9 +5,10 @@ import type { AutogradError } from '../errors/errors.ts';
 import { synchronous } from '../program/backend.ts';
 import { optionalGradientsOf } from '../program/optional-gradients.ts';
 import type { BackwardPart, Plan } from '../program/plan.ts';
-import type { ValueId } from '../program/program.ts';
+import type { Arrival, ValueId } from '../program/program.ts';
 import {
   GradNode,
+  hasHooks,
   type PassOutput,
   secondBackward,
   type TakeSum,
@@ -60,6 +61,7 @@ export class RunProgramNode extends GradNode {
   /** The number of distinct values in such a backward. */
   tappedValues = 0;
   #path: RunPath | null | undefined;
+  #pathOrder: readonly number[] | null = null;
   readonly #versions: readonly number[];
   /** Inputs saved as copies: writing to an original is an error, as if it were saved itself. */
   #watched: readonly WatchedInput[] = [];
@@ -91,6 +93,8 @@ export class RunProgramNode extends GradNode {
   ): (Tensor | null)[] {
     const given = this.subgraph.partials!.of(gradOutputs, only, this.#expected);
     this.#expected = null;
+    const arrivals = this.#observedArrivals();
+    this.#pathOrder = arrivals && given.orderOf(arrivals);
     const isOther = gradOutputs.length > this.backward.gradOutputs.length;
     if (gradEnabled() || isOther || (passInner && this.isPathObserved(only))) {
       return applyRecorded(this, given, { gradOutputs, retainGraph, takeSum, passInner });
@@ -166,8 +170,12 @@ export class RunProgramNode extends GradNode {
     this.results.expectOpen(expected, outputs);
     for (const index of outputs) if (index >= this.backward.gradOutputs.length) return null;
     this.#expected = expected;
-    if (expected.isWhole) return null;
-    return expected.freeing.gradInputs.map((id) => id !== null);
+    const arrivals = this.#observedArrivals();
+    if (expected.isWhole && !arrivals) return null;
+    const reaches = (i: number) =>
+      !arrivals ||
+      arrivals.some((each) => each.target === i && each.outputs.some((k) => outputs.has(k)));
+    return expected.freeing.gradInputs.map((id, i) => id !== null && reaches(i));
   }
 
   override leadingOutputs(wanted: Wanted): ReadonlySet<number> {
@@ -291,7 +299,17 @@ export class RunProgramNode extends GradNode {
   override targetOrder(
     gradOutputs: readonly (Tensor | null | undefined)[],
   ): readonly number[] | null {
-    return this.subgraph.partials!.of(gradOutputs).targetOrder;
+    return this.#pathOrder ?? this.subgraph.partials!.of(gradOutputs).targetOrder;
+  }
+
+  /**
+   * Returns the arrivals of gradients on the path of a program with branches or loops, if a hook on a leaf observes
+   * their order; otherwise null.
+   */
+  #observedArrivals(): readonly Arrival[] | null {
+    const { recorded } = this.subgraph;
+    const path = recorded && hasHooks(this.targets) ? this.path : null;
+    return path && recorded!.arrivals(path.taken, this.subgraph.numbersOf(this.scope));
   }
 
   /** Returns the plan that continues from the targets' earlier gradient sums, and puts those into the scope. */

@@ -8,9 +8,10 @@ import type {
   GradientRequest,
   HigherOrderGradients,
   RejectedBackward,
+  TakenPath,
 } from '../program/higher-order-gradients.ts';
 import type { PlannedSubgraph } from '../program/plan.ts';
-import type { ValueId, ValueTable } from '../program/program.ts';
+import type { Arrival, ValueId, ValueTable } from '../program/program.ts';
 import { RecentlyUsed } from '../program/recently-used.ts';
 import { attach, type PassOutput, type Target } from '../tensor/grad-node.ts';
 import { Tensor } from '../tensor/tensor.ts';
@@ -52,6 +53,7 @@ export class RecordedBackwards {
   readonly #bind: Bind;
   readonly #table: ScalarTable | undefined;
   readonly #known = new RecentlyUsed<string, Made[]>(mostRequests);
+  readonly #arrivals = new RecentlyUsed<string, readonly Arrival[]>(mostRequests);
 
   constructor(makes: HigherOrderGradients, bind: Bind, table: ScalarTable | undefined) {
     this.#makes = makes;
@@ -72,6 +74,14 @@ export class RecordedBackwards {
       known.push(made);
     }
     return made.backward;
+  }
+
+  /** Returns the gradient arrivals on the path of a run. */
+  arrivals(path: TakenPath, numbers: readonly number[]): readonly Arrival[] {
+    return this.#arrivals.get(JSON.stringify(path), () => {
+      const make = () => noGrad(() => this.#makes.arrivals(path));
+      return this.#table ? this.#table.withInputs(numbers, make).result : make();
+    });
   }
 
   /** `numbers` is null if those of the run are gone. */

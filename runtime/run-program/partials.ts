@@ -1,5 +1,5 @@
 import type { BackwardPart } from '../program/plan.ts';
-import type { ValueId, ValueTable } from '../program/program.ts';
+import type { Arrival, ValueId, ValueTable } from '../program/program.ts';
 import type { Wanted } from '../tensor/grad-node.ts';
 import { leadingOutputs, type PartialBackward, partialBackward } from './partial-backward.ts';
 
@@ -52,10 +52,15 @@ export class Partial {
   /** Null for index order. */
   get targetOrder(): readonly number[] | null {
     if (this.#targetOrder === undefined) {
-      const isInOrder = this.#backward.arrivals.length === 0;
-      this.#targetOrder = isInOrder ? null : orderOfTargets(this.#backward, this.outputs);
+      const { arrivals } = this.#backward;
+      this.#targetOrder = arrivals.length === 0 ? null : this.orderOf(arrivals);
     }
     return this.#targetOrder;
+  }
+
+  /** Returns the order of the targets that follows from these arrivals. */
+  orderOf(arrivals: readonly Arrival[]): readonly number[] {
+    return orderOfTargets(arrivals, this.#backward.gradInputs, this.outputs);
   }
 }
 
@@ -64,7 +69,8 @@ export class Partial {
  * come first, so they can't delay a hook.
  */
 function orderOfTargets(
-  { arrivals, gradInputs }: BackwardPart,
+  arrivals: readonly Arrival[],
+  gradInputs: BackwardPart['gradInputs'],
   given: readonly number[],
 ): readonly number[] {
   const last = gradInputs.map(() => -1);

@@ -167,6 +167,14 @@ export function targetOf(tensor: Tensor): Target {
   return tensor.gradEdge ?? { leaf: tensor.leaf };
 }
 
+/** Whether a hook observes the completion of a leaf's gradient. */
+export function hasHooks(targets: readonly Target[]): boolean {
+  for (const target of targets) {
+    if (target && 'leaf' in target && target.leaf.hooks?.length) return true;
+  }
+  return false;
+}
+
 /** Attaches a new handle to the graph at `target`. */
 export function attach(tensor: Tensor, target: Target): Tensor {
   if (!target) return tensor;

@@ -14,11 +14,20 @@ export function arrivalsAt(
   leaves: readonly Tensor[],
   outputs: readonly (Tensor | null)[],
 ): readonly Arrival[] {
+  const found = allArrivals(leaves, outputs);
+  const isInOrder = found.every(({ target }, i) => i === 0 || found[i - 1]!.target < target);
+  return isInOrder ? [] : found;
+}
+
+/** Returns the arrivals as `arrivalsAt` does, in any order: a leaf without one gets no gradient. */
+export function allArrivals(
+  leaves: readonly Tensor[],
+  outputs: readonly (Tensor | null)[],
+): readonly Arrival[] {
   const numbers = new Map<Tensor, number>();
   leaves.forEach((leaf, i) => {
     if (leaf.requiresGrad && !numbers.has(leaf)) numbers.set(leaf, i);
   });
-  if (numbers.size < 2) return [];
   const { nodes, from } = nodesBehind(outputs);
   const found: Arrival[] = [];
   /** By leaf: the outputs that lead to later contributions. */
@@ -35,9 +44,7 @@ export function arrivalsAt(
       found.push({ target, outputs: own });
     }
   }
-  found.reverse();
-  const isInOrder = found.every(({ target }, i) => i === 0 || found[i - 1]!.target < target);
-  return isInOrder ? [] : found;
+  return found.reverse();
 }
 
 /** Nodes from oldest to youngest, each with the outputs that depend on it as a bit set. */

@@ -21,6 +21,7 @@ import {
   type RecordedJoint,
 } from '../4-differentiate/differentiate-again.ts';
 import { eagerRefusal } from '../4-differentiate/eager-refusal.ts';
+import { replayedArrivals } from '../4-differentiate/replayed-arrivals.ts';
 import { eliminateDeadCode } from '../5-optimize/cleanup/dead-code.ts';
 import { inputsFromCopies } from '../5-optimize/copy-inputs.ts';
 import { valuesFromStores } from '../5-optimize/offload.ts';
@@ -110,6 +111,7 @@ export function withHigherOrderGradients(
       const own = makingOn(path);
       return eagerRefusal(own, { ...refused, changed: changed.map(own.numberOf) });
     },
+    arrivals: (path) => replayedArrivals(makingOn(path)),
   };
   return { ...stages, planned: { ...planned, backward: { ...backward, again } } };
 }

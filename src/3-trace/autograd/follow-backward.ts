@@ -2,9 +2,10 @@
 
 import type { gradWith } from '../../../runtime/backward/grad.ts';
 import type { ProgramBuilder } from '../../../runtime/program/builder.ts';
+import { condOp } from '../../../runtime/program/control-ops.ts';
 import type { GradNode } from '../../../runtime/tensor/grad-node.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
-import { refusedAt } from '../../regions/control-node.ts';
+import { ControlNode, refusedAt } from '../../regions/control-node.ts';
 import { fillGradients } from '../../regions/fill-gradients.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { isLeaf, mayBeFreedBelow, placesBelow } from '../state/recorded-graph.ts';
@@ -80,6 +81,7 @@ export function follow(
     const hooks = outerHooks(t, variable);
     return hooks.length > 0 ? [{ tensor, hooks }] : [];
   });
+  keepHookOrder(t, roots, new Set(hooked.map(({ tensor }) => tensor)));
   if (hooked.length === 0 && !t.autograd.callsUser) {
     return throughRegions(t, () => asEagerly(() => t.perform(operands, run)));
   }
@@ -90,6 +92,21 @@ export function follow(
     );
   } finally {
     for (const { tensor } of hooked) tensor.hooks = null;
+  }
+}
+
+/**
+ * A branch delivers the gradients of its operands together, where eager execution calls hooks in the order of the
+ * ops on the path. If several leaves with hooks are among them, restarts the trace without the branch, if possible.
+ */
+function keepHookOrder(t: Tracer, roots: readonly Tensor[], hooked: ReadonlySet<Tensor>): void {
+  if (hooked.size < 2 || t.control.isInLoop) return;
+  for (const root of roots) {
+    for (const place of placesBelow(root)) {
+      if (!(place instanceof ControlNode) || place.name !== condOp.name) continue;
+      const own = place.targets.filter((to) => to && 'leaf' in to && hooked.has(to.leaf));
+      if (own.length > 1) t.control.avoid(place);
+    }
   }
 }
 
