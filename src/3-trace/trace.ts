@@ -220,7 +220,7 @@ function traceOnce(
     kept: plans.kept,
     truthyTensors: control.tensorConditions.comparisons,
     called: tracer.called.sources,
-    randomNumbers: tracer.random.reseeded ? 0 : tracer.random.count,
+    randomNumbers: tracer.random.reseeded || tracer.random.seedValue ? 0 : tracer.random.count,
     outcome,
     reads: outputs.reads(),
     optional: optionalOutputs({ outcome, effects, makes }),

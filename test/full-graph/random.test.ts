@@ -7,6 +7,7 @@ import {
   nn,
   rand,
   randn,
+  randomState,
   seed,
   type Tensor,
   tensor,
@@ -133,4 +134,58 @@ it('after a reseeding the same program draws other numbers', () => {
   });
   expect(graph.stats().translations).toBe(1);
   expect(memory.stats('cpu').allocated).toBe(before);
+});
+
+describe('seed() on some paths only', () => {
+  const functions: Record<string, (x: Tensor, n: Tensor) => Tensor> = {
+    'in a branch': (x, n) => {
+      if (n.itemSync() > 1) seed(5);
+      return x.add(rand([3]));
+    },
+    'in both branches, between draws': (x, n) => {
+      let y = x.add(rand([3]));
+      if (n.itemSync() > 1) {
+        seed(5);
+        y = y.add(rand([3]));
+      } else {
+        y = y.mul(randn([3])).add(rand([3]));
+        seed(7);
+      }
+      return y.add(randn([3]));
+    },
+    'in each iteration': (x, n) => {
+      let y = x;
+      for (let i = 0; i < n.itemSync(); i++) {
+        y = y.add(rand([3]));
+        seed(i + 0.5);
+        y = dropout(y, 0.5, true).mul(rand([3]));
+      }
+      return y.add(rand([3]));
+    },
+    'after another one, behind an early return': (x, n) => {
+      seed(9);
+      const y = x.add(rand([3]));
+      if (n.itemSync() > 1) return y.add(rand([3]));
+      seed(-4);
+      return y;
+    },
+  };
+
+  it.each(Object.entries(functions))('%s', (_, fn) => {
+    const drawn = (run: typeof fn) =>
+      tidy(() => {
+        seed(42);
+        return [0, 1, 2, 3, 1].map((n) => {
+          const x = tensor([1, 2, 3]).requiresGrad_();
+          const y = run(x, tensor(n));
+          y.sum().backward();
+          const all = [y, x.grad!, rand([2])].map((each) => each.toArraySync());
+          x.grad!.dispose();
+          return [all, randomState()];
+        });
+      });
+    const captured = toStatic(fn, { fullGraph: true });
+    expect(drawn(captured)).toEqual(drawn(fn));
+    expect(captured.stats()).toMatchObject({ graphs: 1, breaks: [], fallbacks: [] });
+  });
 });

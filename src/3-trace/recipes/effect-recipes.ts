@@ -61,7 +61,12 @@ function fillCollection(recipes: Reconstruction, { source, content }: TakenColle
   return { kind: 'fillCollection', collection: source, entries, order };
 }
 
-function draws(recipes: Reconstruction, { position, reseeded, count }: RandomStream): Effect[] {
+function draws(recipes: Reconstruction, random: RandomStream): Effect[] {
+  const { position, reseeded, seedValue, count } = random;
+  if (seedValue) {
+    const drawn: Effect = { kind: 'drawNumbers', count: recipes.recipe(position) };
+    return [{ kind: 'seed', value: recipes.recipe(seedValue) }, drawn];
+  }
   const isCounted = position.kind === 'scalar';
   const drawn: Effect = {
     kind: 'drawNumbers',

@@ -4,7 +4,7 @@ import type { Reg } from '../../../vm/bytecode/instructions.ts';
 import type { Location } from '../../state/location.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import type { TraceFrame } from '../../variables/trace-frame.ts';
-import { undefinedVariable, type Variable } from '../../variables/variable.ts';
+import { type DeviceScalar, undefinedVariable, type Variable } from '../../variables/variable.ts';
 import { addDisposals, addEffects } from './effect-locations.ts';
 import { freezer } from './freeze.ts';
 import { addParts } from './object-locations.ts';
@@ -39,6 +39,7 @@ export function stateOf(
   for (const variable of made) addParts(t, variable, add);
   addEffects(t.effects, add);
   add(randomLocation, t.random.position);
+  if (t.random.seedValue) add(seedLocation, t.random.seedValue);
   addDisposals(t, add);
   return state;
 }
@@ -50,6 +51,15 @@ const randomLocation: Location = {
   register: null,
   set: (t, value) => {
     t.random.position = value;
+  },
+};
+
+const seedLocation: Location = {
+  key: 'seed',
+  name: 'the seed of random numbers',
+  register: null,
+  set: (t, value) => {
+    t.random.seedValue = value as DeviceScalar;
   },
 };
 

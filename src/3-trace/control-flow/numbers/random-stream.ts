@@ -1,3 +1,4 @@
+import { invariant } from '../../../../runtime/errors/invariant.ts';
 import {
   PlacedOffset,
   type RandomSource,
@@ -13,9 +14,10 @@ import { asNumber, numberTensor, scalarBinary } from './scalars.ts';
 
 /**
  * A position in the stream, relative to `origin`: `base` numbers drawn by the program, plus `drawn` known while
- * tracing.
+ * tracing. If a branch or loop calls `seed()`, it is relative to the start of the stream of `seed`.
  */
 interface StreamPosition {
+  readonly seed: DeviceScalar | null;
   readonly origin: StreamOrigin;
   readonly base: DeviceScalar | null;
   readonly drawn: number;
@@ -31,7 +33,7 @@ interface StreamPosition {
  */
 export class RelativeStream implements RandomSource {
   readonly #tracer: Tracer;
-  #at: StreamPosition = { origin: runBegins, base: null, drawn: 0 };
+  #own: StreamPosition = { seed: null, origin: runBegins, base: null, drawn: 0 };
   /** The furthest position so far, if it is known while tracing: the stream's position after a run. */
   count = 0;
   /** The seed that the code has set, from which `count` counts; null for the run's own stream. */
@@ -43,6 +45,15 @@ export class RelativeStream implements RandomSource {
     this.#tracer = tracer;
   }
 
+  /** Where a branch or loop calls `seed()`, seed and position are graph values from the start of the program on. */
+  get #at(): StreamPosition {
+    const t = this.#tracer;
+    if (this.#own.seed || !t.control.plans.seedsInside) return this.#own;
+    const [seed, base] = this.#startOf(runBegins).map((tensor) => scalarOf(tensor));
+    this.#moveTo({ seed: seed!, origin: runBegins, base: base!, drawn: 0 });
+    return this.#own;
+  }
+
   take(count: number): RandomState {
     const state = this.state();
     const { drawn } = this.#at;
@@ -51,10 +62,10 @@ export class RelativeStream implements RandomSource {
   }
 
   state(): RandomState {
-    const { origin, base, drawn } = this.#at;
+    const { seed, origin, base, drawn } = this.#at;
     const t = this.#tracer;
     const state =
-      base || t.isInRegion
+      seed || base || t.isInRegion
         ? ({ seed: 0, offset: this.placed } as unknown as RandomState)
         : placeBehind(t.numbers, origin, drawn);
     positions.set(state, this.#at);
@@ -76,29 +87,38 @@ export class RelativeStream implements RandomSource {
   }
 
   set position(position: Variable) {
-    const { origin } = this.#at;
+    const at = this.#at;
     this.#moveTo(
       position.kind === 'scalar'
-        ? { origin, base: position, drawn: 0 }
-        : { origin, base: null, drawn: (position as { readonly value: number }).value },
+        ? { ...at, base: position, drawn: 0 }
+        : { ...at, base: null, drawn: (position as { readonly value: number }).value },
     );
+  }
+
+  /** The seed, if a branch or loop may set it. */
+  get seedValue(): DeviceScalar | null {
+    return this.#at.seed;
+  }
+
+  set seedValue(seed: DeviceScalar | null) {
+    this.#moveTo({ ...this.#at, seed });
   }
 
   /** The current position, as graph values. */
   get placed(): PlacedOffset {
-    const { base, drawn } = this.#at;
+    const { seed, origin, base, drawn } = this.#at;
     const t = this.#tracer;
     // The distance that the stream moves depends on sizes.
     t.sizes.fixed = true;
     const numbers = withRandomSource(null, () => [
-      ...this.#startOf(),
+      ...(seed ? [asNumber(t, seed)] : this.#startOf(origin)),
       ...(base ? [asNumber(t, base)] : []),
     ]);
     return new PlacedOffset(numbers, drawn);
   }
 
   /** `seed(value)`: positions are now relative to the start of another stream. */
-  seed(value: NumberExpr): void {
+  seed(value: NumberExpr | DeviceScalar): void {
     const t = this.#tracer;
     const { reseeded } = this;
     const start = this.#start;
@@ -108,38 +128,51 @@ export class RelativeStream implements RandomSource {
     });
     // Replays for other sizes count from the run's start.
     t.sizes.fixed = true;
+    if (this.#at.seed) {
+      const seed =
+        value.kind === 'scalar'
+          ? value
+          : withRandomSource(null, () => scalarOf(numberTensor(t, value, t.device)));
+      this.#moveTo({ seed, origin: runBegins, base: null, drawn: 0 });
+      return;
+    }
+    invariant(value.kind !== 'scalar', 'a seed that is read is a graph value');
     this.reseeded = value;
     this.#start = null;
-    this.#moveTo({ origin: [value, { kind: 'constant', value: 0 }], base: null, drawn: 0 });
+    const origin: StreamOrigin = [value, { kind: 'constant', value: 0 }];
+    this.#moveTo({ seed: null, origin, base: null, drawn: 0 });
     this.count = 0;
   }
 
   /** Records that an op has drawn a data-dependent count of numbers. */
   moveBy(count: Tensor): void {
-    const drawn: DeviceScalar = { kind: 'scalar', type: 'number', tensor: count };
-    this.position = scalarBinary(this.#tracer, '+', drawn, this.position)!;
+    this.position = scalarBinary(this.#tracer, '+', scalarOf(count), this.position)!;
   }
 
-  #startOf(): readonly Tensor[] {
+  #startOf(origin: StreamOrigin): readonly Tensor[] {
     const t = this.#tracer;
     if (!this.#start) {
       t.journal.note(() => {
         this.#start = null;
       });
-      this.#start = t.inRoot(() => this.#at.origin.map((expr) => numberTensor(t, expr, t.device)));
+      this.#start = withRandomSource(null, () =>
+        t.inRoot(() => origin.map((expr) => numberTensor(t, expr, t.device))),
+      );
     }
     return this.#start;
   }
 
   #moveTo(to: StreamPosition): void {
-    const [before, { count }] = [this.#at, this];
+    const [before, { count }] = [this.#own, this];
     this.#tracer.journal.note(() => {
-      this.#at = before;
+      this.#own = before;
       this.count = count;
     });
-    this.#at = to;
+    this.#own = to;
     this.count = to.base ? 0 : Math.max(count, to.drawn);
   }
 }
+
+const scalarOf = (tensor: Tensor): DeviceScalar => ({ kind: 'scalar', type: 'number', tensor });
 
 const positions = new WeakMap<RandomState, StreamPosition>();

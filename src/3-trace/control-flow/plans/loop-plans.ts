@@ -114,6 +114,15 @@ export class LoopPlans {
     throw new RestartTrace();
   }
 
+  /** True if a branch or loop calls `seed()`, so that the seed is a graph value. */
+  seedsInside = false;
+
+  /** Restarts the trace with the seed as a graph value. */
+  seedInside(): never {
+    this.seedsInside = true;
+    throw new RestartTrace();
+  }
+
   /** True if the program tracks whether tensors require gradients where that is data-dependent. */
   tracksGradients = false;
 

@@ -10,6 +10,7 @@ import type { Device } from '../../../../runtime/device/device.ts';
 import { formatSpec } from '../../../../runtime/device/tensor-meta.ts';
 import { absentMethods } from '../../../../runtime/errors/absent-names.ts';
 import { thrownBy } from '../../../../runtime/nn/thrown-by.ts';
+import { isfinite } from '../../../../runtime/ops/arithmetic/logic.ts';
 import {
   convKinds,
   convTransposeKinds,
@@ -44,6 +45,7 @@ import {
   traceRetainGrad,
 } from '../../autograd/hooks.ts';
 import { traceDetach, traceRequiresGrad } from '../../autograd/leaves.ts';
+import { check } from '../../control-flow/numbers/check.ts';
 import { constantOf } from '../../state/facts.ts';
 import { guardNumbers, guardValue } from '../../state/symbolic-guards.ts';
 import type { Tracer } from '../../state/tracer.ts';
@@ -204,8 +206,19 @@ function traceSeed(
   _receiver: Variable,
   [given = undefinedVariable]: readonly Variable[],
 ): Variable {
-  if (t.isInRegion) throw new GraphBreak('branch-effect', 'seed() in a branch or loop');
+  const { plans } = t.control;
   const value = specialized(given);
+  const isRead = value.kind === 'scalar' && value.type === 'number';
+  if ((t.isInRegion || isRead) && !plans.seedsInside) plans.seedInside();
+  if (isRead) {
+    check(
+      t,
+      t.runApi<Tensor>(() => isfinite(value.tensor)),
+      true,
+    );
+    t.random.seed(value);
+    return undefinedVariable;
+  }
   if (value.kind === 'symbolic' && typeof value.value === 'number') {
     const expr: NumberExpr = { kind: 'apply', fn: 'Number.isFinite', args: [value.expr] };
     guardNumbers(t, value);
