@@ -4,6 +4,7 @@
  */
 
 import { textOfDataUrl } from './data-url.ts';
+import { fileUrl } from './file-name.ts';
 import { readSourceMap, type SourceMap } from './source-map.ts';
 import type { CodePlace } from './stack-lines.ts';
 
@@ -23,7 +24,7 @@ export function originalPlace(place: CodePlace): CodePlace {
 
 function openMap(file: string): SourceMap | null {
   try {
-    const url = /^[a-z][a-z0-9+.-]+:/i.test(file) ? file : `file://${file}`;
+    const url = fileUrl(file);
     const named = mapComment(readText(url));
     if (named === undefined) return null;
     const inline = textOfDataUrl(named);

@@ -4,6 +4,7 @@
  * position (`globalThis[Symbol.for('tostatic.code')]`, inserted by the build).
  */
 
+import { filePath } from './file-name.ts';
 import { type CodePlace, placeInStackLine } from './stack-lines.ts';
 
 /** Parts of the package: the runner of captured code and the tensor library. */
@@ -15,17 +16,15 @@ export const publishedScheme = 'tostatic:';
 const here = import.meta.url; // webpack takes `new URL` with it for the name of an asset
 /** The folder of the sources, with or without types; null in published files. */
 const sourceRoot =
-  here && /\/runtime\/errors\/own-code\.[jt]s$/.test(here)
-    ? new URL('../../', here).pathname
-    : null;
+  here && /\/runtime\/errors\/own-code\.[jt]s$/.test(here) ? new URL('../../', here).href : null;
 
 /** The path of the folder with `runtime/` and `src/` when the package runs from sources. */
-export const sourceFolder: string | null = sourceRoot && decodeURIComponent(sourceRoot);
+export const sourceFolder: string | null = sourceRoot && filePath(sourceRoot);
 
 /** Returns the part of the package that a file of the sources, or of a published module, belongs to. */
 export function ownPartOfFile(file: string): OwnPart | null {
   if (file.startsWith(publishedScheme)) return partUnder(file.slice(publishedScheme.length));
-  const path = withoutProtocol(file);
+  const path = filePath(file);
   if (sourceFolder === null || !path.startsWith(sourceFolder)) return null;
   return partUnder(path.slice(sourceFolder.length));
 }
@@ -37,9 +36,6 @@ function partUnder(path: string): OwnPart | null {
   if (path.startsWith('src/')) return 'runner';
   return path.startsWith('runtime/') ? 'runtime' : null;
 }
-
-const withoutProtocol = (file: string): string =>
-  file.startsWith('file://') ? decodeURIComponent(file.slice('file://'.length)) : file;
 
 /**
  * One end of a published file: its first function and statement, or its last ones (`part` is null). Bundlers may
@@ -95,12 +91,12 @@ function functionAndStatement({ stack }: Error): readonly CodePlace[] {
   return lines
     .flatMap((line) => placeInStackLine(line) ?? [])
     .slice(0, 2)
-    .map((place) => ({ ...place, file: withoutProtocol(place.file) })); // source maps name files by paths
+    .map((place) => ({ ...place, file: filePath(place.file) })); // source maps name files by paths
 }
 
 /** Returns the part of the package that the code at a position belongs to. */
 export function ownPartAt(place: CodePlace): OwnPart | null {
-  const file = withoutProtocol(place.file);
+  const file = filePath(place.file);
   for (const { part, from, to } of publishedStretches()) {
     if (from.file !== file || isBefore(place, from)) continue;
     if (!to || isBefore(place, to)) return part;

@@ -3,6 +3,7 @@
  * from the current instruction's span); for native code it comes from the call stack.
  */
 
+import { filePath } from './file-name.ts';
 import { originalPlace } from './original-place.ts';
 import { isPublishedFile, type OwnPart, ownPartAt } from './own-code.ts';
 import { ownerInStackLine, placeInStackLine } from './stack-lines.ts';
@@ -47,7 +48,7 @@ function positionFromStack(lines: readonly string[], orInstalled = true): UserPo
     const { file, line, column } = originalPlace(place);
     if (isPublishedFile(file)) continue;
     const position = { file: shownFile(file), line, column };
-    if (!file.includes('/node_modules/')) return position;
+    if (!/[\\/]node_modules[\\/]/.test(file)) return position;
     installed ??= position;
   }
   return orInstalled ? installed : undefined;
@@ -61,9 +62,8 @@ export function ownFrameOf(text: string): OwnPart | null {
 
 /** Returns a path for files, and for files from the page's own server, relative to its root like the build plugin's. */
 function shownFile(file: string): string {
-  if (file.startsWith('file://')) return decodeURIComponent(file.slice('file://'.length));
   const origin = globalThis.location?.origin;
-  if (!origin || !file.startsWith(`${origin}/`)) return file;
+  if (!origin || !file.startsWith(`${origin}/`)) return filePath(file);
   return decodeURIComponent(new URL(file).pathname.slice(1));
 }
 

@@ -1,5 +1,6 @@
 /** Source maps: from a position in running code to the user's file. */
 
+import { fileUrl } from './file-name.ts';
 import type { CodePlace } from './stack-lines.ts';
 
 interface SourceMapJson {
@@ -64,7 +65,9 @@ function lastUntil(segments: readonly Segment[], column: number): Segment | unde
 
 function resolved(source: string, base: string): string {
   try {
-    return base ? new URL(source, base).href : source;
+    // Loaders name files by plain paths: `C:/` is no scheme, and a folder may be called `c#`.
+    const isPath = base.startsWith('file:') && /^(\w:)?[\\/]/.test(source);
+    return base ? new URL(isPath ? fileUrl(source) : source, base).href : source;
   } catch {
     return source;
   }

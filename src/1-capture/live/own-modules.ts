@@ -1,3 +1,4 @@
+import { fileUrl } from '../../../runtime/errors/file-name.ts';
 import { ownPartOfFile, publishedScheme } from '../../../runtime/errors/own-code.ts';
 
 /**
@@ -9,5 +10,7 @@ export function isOwnModule(from: string, importer: string): boolean {
   if (!from.startsWith('.')) return false;
   // A relative import of a published module refers to a published module.
   if (importer.startsWith(publishedScheme)) return true;
-  return ownPartOfFile(new URL(from, `file://${importer}`).href) !== null;
+  // Evaluated modules have names that lead nowhere, such as `vm:module(0)`.
+  const base = fileUrl(importer);
+  return URL.canParse(from, base) && ownPartOfFile(new URL(from, base).href) !== null;
 }

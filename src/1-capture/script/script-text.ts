@@ -1,4 +1,5 @@
 import { textOfDataUrl } from '../../../runtime/errors/data-url.ts';
+import { filePath, fileUrl } from '../../../runtime/errors/file-name.ts';
 import { readSourceMap, type SourceMap } from '../../../runtime/errors/source-map.ts';
 import type { SourcePosition, SourceText } from '../../vm/bytecode/code.ts';
 import { builtinModule } from './builtin-module.ts';
@@ -25,7 +26,7 @@ export interface ScriptText extends SourceText {
 export function makeScriptText(input: ScriptTextInput): ScriptText {
   const { text, url, startLine = 0, startColumn = 0 } = input;
   const starts = lineStarts(text);
-  const scriptFile = url === '' ? '<anonymous>' : pathOf(url);
+  const scriptFile = url === '' ? '<anonymous>' : filePath(url);
   const lines = new Map<string, readonly string[] | undefined>();
   let loaded: OriginalFiles | undefined;
   const originals = () => {
@@ -95,8 +96,7 @@ function openOriginals(input: ScriptTextInput, scriptFile: string): OriginalFile
 function openMap({ map, sourceMapURL, url }: ScriptTextInput): SourceMap | undefined {
   if (map !== undefined) return readSourceMap(map, '');
   if (sourceMapURL === undefined || sourceMapURL === '') return undefined;
-  const base = url === '' || /^[a-z]+:/.test(url) ? url : `file://${url}`;
-  const found = findSourceMap(sourceMapURL, base);
+  const found = findSourceMap(sourceMapURL, url && fileUrl(url));
   return found && readSourceMap(found.json, found.base);
 }
 
@@ -104,12 +104,12 @@ function originalsOf(
   { contents, originalOf, ...map }: SourceMap,
   scriptFile: string,
 ): OriginalFiles {
-  const files = map.files.map((file) => file && pathOf(file));
+  const files = map.files.map((file) => file && filePath(file));
   return {
     only: files.length === 1 ? (files[0] ?? scriptFile) : undefined,
     position(line, column) {
       const found = originalOf(line, column + 1);
-      return found && { ...found, file: pathOf(found.file) };
+      return found && { ...found, file: filePath(found.file) };
     },
     content: (file) => contents[files.indexOf(file)] ?? undefined,
   };
@@ -119,7 +119,7 @@ function findSourceMap(mapUrl: string, base: string): { json: string; base: stri
   const inline = textOfDataUrl(mapUrl);
   if (inline !== undefined) return { json: inline, base };
   const file = new URL(mapUrl, base);
-  const json = file.protocol === 'file:' ? readText(pathOf(file.href)) : undefined;
+  const json = file.protocol === 'file:' ? readText(filePath(file.href)) : undefined;
   return json === undefined ? undefined : { json, base: file.href };
 }
 
@@ -128,15 +128,6 @@ function readText(path: string): string | undefined {
     return builtinModule('node:fs')?.readFileSync(path, 'utf8');
   } catch {
     return undefined;
-  }
-}
-
-function pathOf(url: string): string {
-  if (!url.startsWith('file://')) return url;
-  try {
-    return builtinModule('node:url')?.fileURLToPath(url) ?? new URL(url).pathname;
-  } catch {
-    return url;
   }
 }
 

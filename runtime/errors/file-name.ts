@@ -1,0 +1,16 @@
+/** Files by path and by URL, those of Windows included: stacks and source maps name them in both ways. */
+
+/** Returns the path of a file URL, and any other name as it is. */
+export function filePath(name: string): string {
+  if (!name.startsWith('file://')) return name;
+  try {
+    const path = decodeURIComponent(name.slice(7));
+    return /^\/\w:/.test(path) ? path.slice(1).replaceAll('/', '\\') : path;
+  } catch {
+    return name; // not a URL's escapes
+  }
+}
+
+/** Returns the URL of a file that is named by URL or by an absolute path. */
+export const fileUrl = (name: string): string =>
+  /^\w[\w+.-]+:/.test(name) ? name : `file://${name.replace(/[%#?]/g, encodeURIComponent)}`;
