@@ -13,7 +13,8 @@ describe.skipIf(skipGpu)('user-kernels/on the GPU', () => {
   describe.each(Object.entries(samples))('%s', (_name, { run, operands, expected }) => {
     it.each(['eagerly', 'captured'])('is what the CPU computes, %s', async (how) => {
       const { compiled, wgsl } = gpu().kernelStats;
-      const fn = how === 'captured' ? toStatic(run, { fullGraph: true }) : run;
+      const captured = toStatic(run, { fullGraph: true });
+      const fn = how === 'captured' ? captured : run;
       const given = operands();
       const onGpu = given.map((each) => each.to(gpu()));
       const result = fn(...onGpu);
@@ -25,6 +26,7 @@ describe.skipIf(skipGpu)('user-kernels/on the GPU', () => {
       const byGpuJs = after.compiled - after.wgsl - (compiled - wgsl);
       if (how === 'eagerly') expect(byGpuJs).toBe(data.length === 0 ? 0 : 1);
       for (const each of [...given, ...onGpu, result]) each.dispose();
+      await captured.checked();
     });
   });
 
@@ -50,6 +52,7 @@ describe.skipIf(skipGpu)('user-kernels/on the GPU', () => {
       const found = (await other!.grad!.data()) as Float32Array;
       expectClose(found, own!.grad!.dataSync() as Float32Array, { absolute: 1e-4 });
     }
+    await fn.checked();
   });
 
   it('takes the bytes that were planned, and one submit with the ops around it', async () => {
