@@ -16,11 +16,9 @@ import {
   asArray,
   changeElements,
   elementsWithHoles,
-  hasElement,
   isArray,
   solid,
 } from '../values/arrays.ts';
-import { sameValueZero, strictlyEqual } from '../values/equality.ts';
 import { expand, iteratorOver } from '../values/iterators.ts';
 import { grownElement } from '../values/lists.ts';
 import { isOfArrayClass, makesArrays } from '../values/makes-arrays.ts';
@@ -39,7 +37,11 @@ import type { Builtin, BuiltinTable } from './builtin.ts';
 import { concat } from './concat.ts';
 import { newElements } from './construct.ts';
 
-type Body = (t: Tracer, array: ArrayVariable, args: readonly Variable[]) => Variable | undefined;
+export type Body = (
+  t: Tracer,
+  array: ArrayVariable,
+  args: readonly Variable[],
+) => Variable | undefined;
 
 /** Restricts a builtin to arrays. */
 function onArray(body: Body): Builtin {
@@ -53,7 +55,7 @@ function onArray(body: Body): Builtin {
 }
 
 /** Excludes arrays of data-dependent length, which `polyfills/lists.ts` handles. */
-function onKnownArray(body: Body): Builtin {
+export function onKnownArray(body: Body): Builtin {
   return onArray((t, array, args) => (isGrown(array) ? undefined : body(t, array, args)));
 }
 
@@ -63,32 +65,14 @@ const makingPlain =
   (t, receiver, args) =>
     [receiver, ...args].some(isOfArrayClass) ? undefined : builtin(t, receiver, args);
 
-/** Excludes comparisons that only the program can make, which `polyfills/array-likes.ts` handles. */
-function onNumbersKnown(body: Body): Builtin {
-  return (t, receiver, args) =>
-    comparesScalars(t, receiver, args) ? undefined : onKnownArray(body)(t, receiver, args);
-}
-
-/** Returns whether an element of the array, or the item searched for, is a device scalar. */
-export function comparesScalars(
-  t: Tracer,
-  receiver: Variable,
-  [item]: readonly Variable[],
-): boolean {
-  const array = asArray(t, receiver);
-  if (!array || isGrown(array)) return false;
-  if (item?.kind === 'scalar') return true;
-  return array.kind === 'newArray' && array.elements.some(({ kind }) => kind === 'scalar');
-}
-
-function integer(t: Tracer, variable: Variable | undefined, otherwise: number): number {
+export function integer(t: Tracer, variable: Variable | undefined, otherwise: number): number {
   if (!variable) return otherwise;
   const value = constantOf(t, variable);
   return value === undefined ? otherwise : Math.trunc(Number(value)) || 0;
 }
 
 /** Returns a position, which is counted from the end if negative. */
-function place(
+export function place(
   t: Tracer,
   variable: Variable | undefined,
   otherwise: number,
@@ -96,28 +80,6 @@ function place(
 ): number {
   const index = integer(t, variable, otherwise);
   return index < 0 ? Math.max(length + index, 0) : Math.min(index, length);
-}
-
-/** Searches from `first` in steps of `step`. A hole is never found, although it reads as undefined. */
-function search(
-  t: Tracer,
-  array: ArrayVariable,
-  item: Variable,
-  first: number,
-  step: 1 | -1,
-): number {
-  const length = arrayLength(t, array);
-  for (let i = first; i >= 0 && i < length; i += step) {
-    if (hasElement(t, array, i) && strictlyEqual(t, arrayElement(t, array, i), item)) return i;
-  }
-  return -1;
-}
-
-/** Returns the start of a backward search, counted from the end if negative. An explicit undefined counts as 0. */
-function lastPlace(t: Tracer, args: readonly Variable[], length: number): number {
-  if (args.length < 2) return length - 1;
-  const index = integer(t, args[1], 0);
-  return index < 0 ? length + index : Math.min(index, length - 1);
 }
 
 /** Arrays that are being joined: an array nested in itself contributes no text. */
@@ -371,26 +333,6 @@ export const arrayBuiltins: BuiltinTable = [
     elementwise('toString', (t, array) =>
       isPristine(t, 'joined') ? join(t, array, []) : undefined,
     ),
-  ],
-  [
-    Array.prototype.indexOf,
-    onNumbersKnown((t, array, [item = known(undefined), start]) =>
-      known(search(t, array, item, place(t, start, 0, arrayLength(t, array)), 1)),
-    ),
-  ],
-  [
-    Array.prototype.lastIndexOf,
-    onNumbersKnown((t, array, args) => {
-      const [item = known(undefined)] = args;
-      return known(search(t, array, item, lastPlace(t, args, arrayLength(t, array)), -1));
-    }),
-  ],
-  [
-    Array.prototype.includes,
-    onNumbersKnown((t, array, [item = known(undefined), start]) => {
-      const elements = arrayElements(t, array).slice(place(t, start, 0, arrayLength(t, array)));
-      return known(elements.some((each) => sameValueZero(t, each, item)));
-    }),
   ],
   [
     Array.prototype.flat,

@@ -10,6 +10,7 @@ import { typedArrayMade } from '../values/typed-arrays.ts';
 import { numberNeeded } from '../variables/number-needed.ts';
 import { textBreak } from '../variables/text.ts';
 import { known, newArray, type Variable } from '../variables/variable.ts';
+import { arraySearchBuiltins } from './array-search.ts';
 import { arrayBuiltins } from './arrays.ts';
 import { bufferBuiltins } from './buffers.ts';
 import type { Builtin, HostFunction } from './builtin.ts';
@@ -31,6 +32,7 @@ import { typedArrayBuiltins } from './typed-arrays.ts';
 /** Functions performed on variables. They take precedence over running a pure function on constants. */
 const performed: ReadonlyMap<HostFunction, Builtin> = new Map<HostFunction, Builtin>([
   ...arrayBuiltins,
+  ...arraySearchBuiltins,
   ...collectionBuiltins,
   ...objectBuiltins,
   ...regularExpressionBuiltins,
