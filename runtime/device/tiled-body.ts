@@ -71,7 +71,7 @@ function nodesReadBy(node: TileNode): readonly number[] {
 }
 
 /** Returns the operands that some nodes are computed from, without duplicates. */
-export function operandsBefore(body: TiledBody, wanted: Iterable<number>): readonly number[] {
+function operandsBefore(body: TiledBody, wanted: Iterable<number>): readonly number[] {
   const read = nodesBefore(body, wanted).flatMap((index) => {
     const node = body.nodes[index]!;
     if (node.kind === 'product') return [node.left, node.right];

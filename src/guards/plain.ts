@@ -68,7 +68,7 @@ export function readsPlainly(object: object, key: PropertyKey): boolean {
 }
 
 /** Whether assigning the property runs no user code and changes nothing else. */
-export function writesPlainly(object: object, key: PropertyKey): boolean {
+function writesPlainly(object: object, key: PropertyKey): boolean {
   if (isProxy(object) || ArrayBuffer.isView(object)) return false;
   const own = Object.getOwnPropertyDescriptor(object, key);
   if (own) return own.writable === true && !(Array.isArray(object) && key === 'length');
@@ -81,7 +81,7 @@ export function writesPlainly(object: object, key: PropertyKey): boolean {
  * Whether assigning the property to an object with this prototype, and without an own property of the name, adds it
  * there.
  */
-export function inheritsPlainly(prototype: object | null, key: PropertyKey): boolean {
+function inheritsPlainly(prototype: object | null, key: PropertyKey): boolean {
   let holder = prototype;
   for (; holder; holder = Object.getPrototypeOf(holder) as object | null) {
     if (isProxy(holder)) return false;

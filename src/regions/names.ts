@@ -102,7 +102,7 @@ export function gradientNames(
   return names.connect(leaves) ? names : undefined;
 }
 
-export class NameTable implements Names {
+class NameTable implements Names {
   readonly #names = new Map<GradNode | Tensor, Map<number, Name>>();
   readonly #all: Name[] = [];
   readonly #places = new Map<Name, readonly Place[]>();

@@ -172,7 +172,7 @@ export function iterated(what: IteratorVariable['what']): Builtin {
  * The maximum length of arrays whose elements are guarded one by one; longer arrays are left to the native
  * function.
  */
-export const maxGuarded = 256;
+const maxGuarded = 256;
 
 const typedLength = accessorOf(Uint8Array.prototype, 'length')!.get;
 
