@@ -12,6 +12,8 @@ export interface Suspect {
   readonly name: string;
   /** The option that switches it off: `passes: { slices: false }`. */
   readonly option: string;
+  /** Returns the options with it enabled, as it is in the compilation that differs. */
+  readonly enable: (options: CompileOptions) => CompileOptions;
 }
 
 /** Memory switches that may be on, in an order in which each needs only earlier ones. */
@@ -26,17 +28,8 @@ const switches = [
   'reuse',
   'order',
   'arena',
+  'compactViews',
 ] as const satisfies readonly (keyof MemoryOptions)[];
-
-/** Passes that have no effect while the memory switches before them are off. */
-const needOrder: readonly PassName[] = [
-  'recomputeScores',
-  'tileAttention',
-  'fusePointwise',
-  'fuseRows',
-  'fuseUpdates',
-  'slices',
-];
 
 /** Everything off: ops in program order, every value kept until the end, no pass. */
 const allOff: MemoryOptions = {
@@ -73,57 +66,68 @@ export const referenceOptions: CompileOptions = {
   tier: 'final',
 };
 
-/** Returns the passes and switches of a compilation, in the order in which they are enabled to find the culprit. */
+/**
+ * Returns the passes and switches of a compilation, in the order in which they are enabled to find the culprit. A pass
+ * may need a switch or the budget to run, or to have its program chosen, so these come first: they would be named
+ * for the fault of the pass.
+ */
 function suspectsOf({ options, donated }: CompiledFrom): Suspect[] {
-  const { memory, without } = options;
-  const pass = (name: string): Suspect => ({
+  const { memory, without, compact, rate } = options;
+  return [
+    ...switches
+      .filter((name) => memory[name])
+      .map((name) => memorySwitch(name, name === 'compactViews' && compact ? { compact } : {})),
+    ...(donated.length > 0 ? [memorySwitch('donate')] : []),
+    ...(memory.budget === null ? [] : [budgetSuspect(memory.budget, rate)]),
+    ...passNames.filter((name) => !without.has(name)).map(passSuspect),
+  ];
+}
+
+function passSuspect(name: PassName): Suspect {
+  return {
     name: `the pass '${name}'`,
     option: `passes: { ${name}: false }`,
-  });
-  const memorySwitch = (name: string): Suspect => ({
+    enable: (options) => ({
+      ...options,
+      without: new Set([...options.without].filter((each) => each !== name)),
+    }),
+  };
+}
+
+/** `more`: other options that the switch decides. */
+function memorySwitch(name: keyof MemoryOptions, more: Partial<CompileOptions> = {}): Suspect {
+  return {
     name: `the memory switch '${name}'`,
     option: `memory: { ${name}: false }`,
-  });
-  const on = passNames.filter((name) => !without.has(name));
-  return [
-    ...on.filter((name) => !needOrder.includes(name)).map(pass),
-    ...switches.filter((name) => memory[name]).map(memorySwitch),
-    ...(donated.length > 0 ? [memorySwitch('donate')] : []),
-    ...needOrder
-      .filter((name) => on.includes(name) && (name !== 'slices' || memory.slices))
-      .map(pass),
-    ...(memory.budget === null ? [] : [{ name: 'the budget', option: 'memory: { budget: null }' }]),
-  ];
+    enable: (options) => ({ ...options, ...more, memory: { ...options.memory, [name]: true } }),
+  };
+}
+
+function budgetSuspect(budget: number, rate: number | undefined): Suspect {
+  return {
+    name: 'the budget',
+    option: 'memory: { budget: null }',
+    enable: (options) => ({
+      ...options,
+      memory: { ...options.memory, budget },
+      ...(rate !== undefined && { rate }),
+    }),
+  };
 }
 
 /** Options with the first `count` suspects enabled. */
 export function optionsWith(source: CompiledFrom, count: number): CompileOptions {
-  const { options } = source;
-  const on = new Set(
-    suspectsOf(source)
-      .slice(0, count)
-      .map(({ option }) => option),
-  );
-  const isOn = (name: string) => on.has(`memory: { ${name}: false }`);
-  const memory: MemoryOptions = {
-    ...allOff,
-    ...Object.fromEntries(switches.map((name) => [name, isOn(name)])),
-    minimizeSaved: options.memory.minimizeSaved,
-    savedMasks: options.memory.savedMasks,
-    savedPlaces: options.memory.savedPlaces,
-    recomputeScores: options.memory.recomputeScores,
-    simplify: options.memory.simplify,
-    compactViews: options.memory.compactViews,
-    stridedInputs: options.memory.stridedInputs,
-    slices: options.memory.slices,
-    donate: isOn('donate'),
-    prefer: options.memory.prefer,
-    savedDtype: null,
-    offload: null,
-    budget: on.has('memory: { budget: null }') ? options.memory.budget : null,
-  };
-  const without = new Set(passNames.filter((name) => !on.has(`passes: { ${name}: false }`)));
-  return { ...options, memory, without };
+  const { compact, rate, ...options } = source.options;
+  const off = Object.fromEntries(switches.map((name) => [name, false]));
+  // Other options have an effect through a pass alone.
+  const memory = { ...options.memory, ...off, donate: false, budget: null, savedDtype: null };
+  return suspectsOf(source)
+    .slice(0, count)
+    .reduce<CompileOptions>((some, { enable }) => enable(some), {
+      ...options,
+      memory,
+      without: new Set(passNames),
+    });
 }
 
 /** Repeats the scenario under some plan, with a backward call if one is given. */
