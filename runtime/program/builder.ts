@@ -17,7 +17,8 @@ import { sizeOf } from '../spec/shape.ts';
 import { attach, targetOf } from '../tensor/grad-node.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import { aliasOp } from './alias-op.ts';
-import { hasEffect, placedDraw } from './control-ops.ts';
+import { isChecked } from './checks.ts';
+import { placedDraw } from './control-ops.ts';
 import { FreedNodes, type OutsideNodes } from './freed-nodes.ts';
 import { isListSum, listAdd } from './list-ops.ts';
 import { sharedBy } from './memory-groups.ts';
@@ -48,6 +49,8 @@ export class ProgramBuilder implements Interceptor {
   readonly #values: TensorMeta[] = [];
   readonly #inputs: ValueId[] = [];
   readonly #ops: ProgramOp[] = [];
+  /** The index of the first check: searching all ops for each gradient takes quadratic time. */
+  #firstCheck = Number.POSITIVE_INFINITY;
   /** Leaves created in the program. */
   readonly #ownLeaves = new Set<ValueId>();
   /** Optional gradients. */
@@ -295,18 +298,14 @@ export class ProgramBuilder implements Interceptor {
     return outputs;
   }
 
-  /** Whether any op since then has an effect, so that it runs even if its results are unused. */
-  hasEffect(since = 0): boolean {
-    return this.#ops.some((op, i) => i >= since && hasEffect(op));
-  }
-
+  /** Whether any op since then passes the test. */
   some(test: (op: ProgramOp) => boolean, since = 0): boolean {
-    return this.#ops.slice(since).some(test);
+    return this.opsFrom(since).some(test);
   }
 
-  /** Whether any op since then does more than make a view. */
-  computes(since = 0): boolean {
-    return this.#ops.some(({ op }, i) => i >= since && op.kernel.kind !== 'view');
+  /** Whether any op is a check of a decision, or contains one. */
+  get hasChecks(): boolean {
+    return this.#firstCheck < this.#ops.length;
   }
 
   metaOf(id: ValueId): TensorMeta {
@@ -348,6 +347,7 @@ export class ProgramBuilder implements Interceptor {
       for (const id of ids) if (id >= to.values) ids.delete(id);
     }
     this.#ops.length = to.ops;
+    if (this.#firstCheck >= to.ops) this.#firstCheck = Number.POSITIVE_INFINITY;
     this.#inputs.length = to.inputs;
     this.freedNodes.rollback(to.freedNodes);
   }
@@ -358,8 +358,7 @@ export class ProgramBuilder implements Interceptor {
   }
 
   finish(outputs: readonly ValueId[]): Program {
-    const { values, inputs, ops } = { values: this.#values, inputs: this.#inputs, ops: this.#ops };
-    return { values: [...values], inputs: [...inputs], ops: [...ops], outputs };
+    return { values: [...this.#values], inputs: [...this.#inputs], ops: [...this.#ops], outputs };
   }
 
   #append(
@@ -375,6 +374,7 @@ export class ProgramBuilder implements Interceptor {
     }
     const call = checkpoint === undefined ? {} : { checkpoint };
     const backward = this.differentiates ? ({ backward: true } as const) : {};
+    if (!this.hasChecks && isChecked({ op, ...more })) this.#firstCheck = this.#ops.length;
     this.#ops.push({
       op,
       inputs,

@@ -56,7 +56,7 @@ function isCheck({ name }: OpRecord): boolean {
 }
 
 /** Whether the op is a check of a decision, or contains one: where it fails, the code takes another path. */
-export function isChecked({ op, regions = [] }: ProgramOp): boolean {
+export function isChecked({ op, regions = [] }: Pick<ProgramOp, 'op' | 'regions'>): boolean {
   return op.name === 'assert' || regions.some(({ program }) => hasChecked(program));
 }
 

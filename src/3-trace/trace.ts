@@ -3,6 +3,7 @@ import type { TensorMeta } from '../../runtime/device/tensor-meta.ts';
 import { AutogradError } from '../../runtime/errors/errors.ts';
 import type { OpRecord } from '../../runtime/ops/record/define-op.ts';
 import type { ProgramBuilder } from '../../runtime/program/builder.ts';
+import { hasEffect } from '../../runtime/program/control-ops.ts';
 import type { GivenOperand } from '../../runtime/program/dynamic-call.ts';
 import type { Program, ProgramOp } from '../../runtime/program/program.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
@@ -250,7 +251,7 @@ function traceOnce(
 }
 
 function hasEffects({ builder, effects }: Tracer): boolean {
-  return builder.hasEffect() || effects.changes > 0;
+  return builder.some(hasEffect) || effects.changes > 0;
 }
 
 /**

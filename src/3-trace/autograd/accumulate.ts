@@ -6,7 +6,6 @@ import { bind1 } from '../../../runtime/ops/core/bind.ts';
 import { copy } from '../../../runtime/ops/core/copy.ts';
 import { add_ } from '../../../runtime/ops/in-place/in-place.ts';
 import { add } from '../../../runtime/ops/pointwise/pointwise.ts';
-import { isChecked } from '../../../runtime/program/checks.ts';
 import type { ValueId } from '../../../runtime/program/program.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
@@ -59,7 +58,7 @@ export function accumulate(
   const sum = t.perform<Tensor>([target, gradient], ([before, part]) =>
     enableGrad(() => add(before as Tensor, part as Tensor)),
   );
-  t.effects.dispose(earlier, t.catchesRejection || t.builder.some(isChecked));
+  t.effects.dispose(earlier, t.catchesRejection || t.builder.hasChecks);
   t.gradients.add(t.builder.rootOf(sum));
   writeTensorGrad(t, leaf, t.result(sum));
 }

@@ -10,6 +10,7 @@ import { reshape, select } from '../../../runtime/ops/movement/movement.ts';
 import { arange } from '../../../runtime/ops/movement/ranges.ts';
 import { add, eq, mul, sub } from '../../../runtime/ops/pointwise/pointwise.ts';
 import { sum } from '../../../runtime/ops/reduce/reduce.ts';
+import { hasEffect } from '../../../runtime/program/control-ops.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import type { Code } from '../../vm/bytecode/code.ts';
@@ -130,8 +131,8 @@ function compareOnly(t: Tracer, compare: Variable, later: Variable, earlier: Var
   const { ops } = t.builder.checkpoint();
   try {
     const order = t.execution.callInside(compare, undefinedVariable, [later, earlier]);
-    const hasEffect = t.builder.hasEffect(ops);
-    if (!hasEffect && isUnchanged(t, before, stateOf(t, t.top, made))) return order;
+    const isPure = !t.builder.some(hasEffect, ops);
+    if (isPure && isUnchanged(t, before, stateOf(t, t.top, made))) return order;
   } catch (error) {
     if (!(error instanceof GraphBreak || error instanceof Raised)) throw error;
   }

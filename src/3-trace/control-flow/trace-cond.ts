@@ -1,4 +1,4 @@
-import { condOp } from '../../../runtime/program/control-ops.ts';
+import { condOp, hasEffect } from '../../../runtime/program/control-ops.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { protectionAt } from '../../vm/bytecode/protection.ts';
@@ -256,7 +256,8 @@ function appendCond(
   paths: readonly TracedBranch[],
   leaves: readonly Leaf[],
 ): Tensor[] {
-  if (leaves.length === 0 && paths.every(({ region }) => !region.builder.hasEffect())) return [];
+  if (leaves.length === 0 && paths.every(({ region }) => !region.builder.some(hasEffect)))
+    return [];
   const outputs = paths.map(({ region, disposed }, path) =>
     t.inRegion(region, () =>
       leaves.map((leaf) => leafTensor(t, leaf, path, truth.device, disposed)),

@@ -2,6 +2,7 @@
 
 import type { NumberCall } from '../../../runtime/ops/numbers/number-calls.ts';
 import type { ProgramBuilder } from '../../../runtime/program/builder.ts';
+import type { ProgramOp } from '../../../runtime/program/program.ts';
 import { type CalledNumber, sampleNumbers } from '../../guards/called-numbers.ts';
 import { neededNumbers } from '../../guards/needed-numbers.ts';
 import { type NumberExpr, numberSources } from '../../guards/number-expr.ts';
@@ -17,6 +18,9 @@ interface MadeCall {
   readonly opCount: number;
 }
 
+/** Whether the op does more than make a view. */
+const computes = ({ op }: ProgramOp): boolean => op.kernel.kind !== 'view';
+
 /**
  * The number calls of a trace. A run makes clock calls before all ops or after all ops, as in the trace; calls of
  * `Math.random()` must only keep their order.
@@ -31,7 +35,7 @@ export class CalledNumbers {
   /** Records a call and returns its result. */
   add(fn: NumberCall, site: CallSite, builder: ProgramBuilder, journal: Journal): SymbolicVariable {
     const index = this.#calls.filter(({ source }) => source.fn === fn).length;
-    const after = fn !== 'Math.random' && builder.computes();
+    const after = fn !== 'Math.random' && builder.some(computes);
     const source: CalledNumber = { kind: 'called', fn, index, after };
     journal.keepList(this.#calls);
     this.#calls.push({ source, site, opCount: builder.opCount });
@@ -46,7 +50,7 @@ export class CalledNumbers {
   misplaced(builder: ProgramBuilder, { scalars, sources }: ProgramNumbers): CallSite | undefined {
     if (this.#calls.length === 0) return undefined;
     const between = this.#calls.find(
-      ({ source, opCount }) => source.after && builder.computes(opCount),
+      ({ source, opCount }) => source.after && builder.some(computes, opCount),
     );
     if (between) return between.site;
     for (const guard of neededNumbers({ scalars, numbers: sources })) {

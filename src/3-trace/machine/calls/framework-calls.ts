@@ -22,7 +22,6 @@ import {
   unknownOption,
 } from '../../../../runtime/options/expect-options.ts';
 import { span } from '../../../../runtime/profiler/profiler.ts';
-import { isChecked } from '../../../../runtime/program/checks.ts';
 import { seed } from '../../../../runtime/random/seed.ts';
 import { type Shape, sameShape, sizeOf } from '../../../../runtime/spec/shape.ts';
 import { keep, tidy } from '../../../../runtime/tensor/lifetime.ts';
@@ -261,6 +260,6 @@ function traceDispose(t: Tracer, receiver: Variable): Variable {
     const what = 'a tensor is disposed of in a branch or loop that may be a pre-existing one';
     throw new GraphBreak('branch-effect', what);
   }
-  t.effects.dispose(receiver, t.catchesRejection || t.builder.some(isChecked));
+  t.effects.dispose(receiver, t.catchesRejection || t.builder.hasChecks);
   return undefinedVariable;
 }
