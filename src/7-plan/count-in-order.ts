@@ -52,8 +52,8 @@ export function countInOrder(
     const { bytes, exclusive } = bringing(id);
     count.enter(id, bytes, exclusive);
   }
-  ops.forEach((op, index) => {
-    const use = uses[index]!;
+  for (let index = 0; index < ops.length; index++) {
+    const [op, use] = [ops[index]!, uses[index]!];
     const dying = freeAtLastUse ? dyingAt(op, use, index) : none;
     let reuses: readonly (ValueId | null)[];
     if (op.op.kernel.kind === 'control') {
@@ -67,19 +67,30 @@ export function countInOrder(
     }
     for (const id of dying) count.free(id);
     each?.(op, dying, reuses, isRead);
-  });
+  }
   return { count, isRead };
 
   /** Values without a use after this op, including its unused outputs. */
-  function dyingAt({ outputs }: ProgramOp, { reads }: OpMemory, index: number): ValueId[] {
-    const dying: ValueId[] = [];
-    for (const id of reads) if (lastUse[id] === index && !staying[id]) dying.push(id);
-    for (const id of outputs) if (!isRead(id)) dying.push(id);
-    return dying;
+  function dyingAt({ outputs }: ProgramOp, { reads }: OpMemory, index: number): readonly ValueId[] {
+    let dying: ValueId[] | undefined;
+    for (const id of reads) {
+      if (lastUse[id] === index && staying[id] === 0) {
+        dying ??= [];
+        dying.push(id);
+      }
+    }
+    for (const id of outputs) {
+      if (lastUse[id]! < 0 && staying[id] === 0) {
+        dying ??= [];
+        dying.push(id);
+      }
+    }
+    return dying ?? none;
   }
 }
 
 const none: readonly ValueId[] = [];
+const nothingTaken = [null];
 
 /** Index of the last op that reads each value's data; −1 if none does. */
 function lastUses(uses: readonly OpMemory[], values: number): Int32Array {
@@ -99,15 +110,28 @@ function allocateOutputs(
 ): readonly (ValueId | null)[] {
   if (op.kernel.kind === 'view') {
     count.share(outputs[0]!, inputs[0]!);
-    return [null];
+    return nothingTaken;
   }
-  return outputs.map((output, result) => {
+  const reuses: (ValueId | null)[] = [];
+  for (let result = 0; result < outputs.length; result++) {
     const needed = bytes[result]!;
-    const taken = takes[result]!.find((id) => dying.includes(id) && isFree(id, needed, count));
-    if (taken === undefined) count.allocate(output, needed);
-    else count.share(output, taken);
-    return taken ?? null;
-  });
+    const taken = takenOf(takes[result]!, dying, needed, count);
+    if (taken === null) count.allocate(outputs[result]!, needed);
+    else count.share(outputs[result]!, taken);
+    reuses.push(taken);
+  }
+  return reuses;
+}
+
+/** The first of these operands that dies and whose memory nothing else holds. */
+function takenOf(
+  takes: readonly ValueId[],
+  dying: readonly ValueId[],
+  needed: number,
+  count: StorageCount,
+): ValueId | null {
+  for (const id of takes) if (dying.includes(id) && isFree(id, needed, count)) return id;
+  return null;
 }
 
 /** Whether nothing else holds a dying operand's memory, and the output fits it exactly. */

@@ -23,8 +23,10 @@ export class FlowNetwork {
   /** Returns the value of a maximum flow, or stops at `limit`. */
   maxFlow(): number {
     let flow = 0;
-    for (let level = this.#levels(); level[FlowNetwork.sink]! >= 0; level = this.#levels()) {
-      const arc = Int32Array.from(this.#first);
+    const level = new Int32Array(this.#first.length);
+    const arc = new Int32Array(this.#first.length);
+    for (this.#find(level); level[FlowNetwork.sink]! >= 0; this.#find(level)) {
+      arc.set(this.#first);
       for (let sent = this.#augment(level, arc); sent > 0; sent = this.#augment(level, arc)) {
         flow += sent;
       }
@@ -34,7 +36,8 @@ export class FlowNetwork {
 
   /** After `maxFlow`: returns whether a node is on the source's side of the minimum cut. */
   sourceSide(): (node: number) => boolean {
-    const level = this.#levels();
+    const level = new Int32Array(this.#first.length);
+    this.#find(level);
     return (node) => level[node]! >= 0;
   }
 
@@ -44,9 +47,11 @@ export class FlowNetwork {
     this.#capacity.push(capacity);
   }
 
-  /** Distance of each node from the source over arcs with residual capacity; −1 if unreachable. */
-  #levels(): Int32Array {
-    const level = new Int32Array(this.#first.length).fill(-1);
+  /**
+   * Finds the level of each node: its distance from the source over arcs with residual capacity; −1 if unreachable.
+   */
+  #find(level: Int32Array): void {
+    level.fill(-1);
     level[FlowNetwork.source] = 0;
     const queue = [FlowNetwork.source];
     for (const node of queue) {
@@ -57,7 +62,6 @@ export class FlowNetwork {
         queue.push(to);
       }
     }
-    return level;
   }
 
   /** Augments the flow along one shortest path. Iterative, since paths are as long as programs. */

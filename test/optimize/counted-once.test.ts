@@ -1,9 +1,17 @@
 /** What planning a step takes grows with its ops alone: bytes of a program are counted once, inputs are walked once. */
 
 import { expect, it } from 'vitest';
-import type { Program, ValueId } from '../../runtime/program/program.ts';
+import { contiguousMeta } from '../../runtime/device/tensor-meta.ts';
+import { bind, withInterceptor } from '../../runtime/ops/core/bind.ts';
+import { ProgramBuilder } from '../../runtime/program/builder.ts';
+import { assertOp } from '../../runtime/program/control-ops.ts';
+import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
+import { ForwardFacts } from '../../src/5-optimize/recompute/forward-facts.ts';
+import { MemoryUses } from '../../src/5-optimize/recompute/memory-uses.ts';
+import { Pressure } from '../../src/5-optimize/recompute/pressure.ts';
 import { runPasses } from '../../src/5-optimize/run-passes.ts';
 import { enteringWith } from '../../src/7-plan/entering.ts';
+import { OpMemories } from '../../src/7-plan/op-memory.ts';
 import { crossEntropy, nn, optim, randn, type Tensor, tensor, toStatic } from '../../src/index.ts';
 import { memoryOptions } from '../../src/programs/memory-options.ts';
 import { type PassRun, passObservers } from '../../src/programs/pass-record.ts';
@@ -92,4 +100,55 @@ it('what the inputs of a program bring is found in one walk over them', () => {
   for (const id of ids) bringing(id);
   expect(asked).toEqual(ids);
   expect(reads).toBe(count);
+});
+
+it('the arithmetic of each op is found once, however often a search asks for it', () => {
+  const program = orderedStep();
+  let found = 0;
+  const counting = (op: ProgramOp): ProgramOp => {
+    const work = () => ++found;
+    return { ...op, op: { ...op.op, work } };
+  };
+  const ops = program.ops.filter(({ op }) => op.kernel.kind !== 'view').map(counting);
+  const facts = new ForwardFacts({ ...program, ops }, () => true);
+  const { forwardWork } = facts;
+  expect(found).toBe(ops.length);
+  expect(facts.forwardWork).toBe(forwardWork);
+  for (const index of ops.keys()) facts.workOfOp(index);
+  expect(found).toBe(ops.length);
+});
+
+it('a walk that keeps everything looks for nothing to rerun and for nothing to evict', () => {
+  const program = orderedStep();
+  const facts = new ForwardFacts(program, () => true);
+  const memories = new OpMemories(program.values);
+  const uses = new MemoryUses(facts, (op) => memories.of(op));
+  const pressure = new Pressure(uses, { bytes: Number.POSITIVE_INFINITY, patience: 0, seeds: [] });
+  const missing = new Set<readonly number[]>();
+  for (const index of program.ops.keys()) {
+    if (uses.isView[index] === 1) continue;
+    pressure.advance();
+    missing.add(pressure.missingFor(uses.reads[index]!));
+    pressure.run(index, index, () => false);
+    pressure.freeDead(uses.readsAndMakes[index]!, index);
+  }
+  expect([...missing]).toEqual([[]]);
+  expect(pressure.priced).toBe(0);
+});
+
+it('a program knows whether it has checks, also after a rollback, without reading its ops', () => {
+  const builder = new ProgramBuilder(() => {
+    throw new Error('no data here');
+  });
+  const x = builder.input(contiguousMeta({ dtype: 'bool', shape: [] }, randn([1]).device));
+  const check = () => withInterceptor(builder, () => bind(assertOp, [x]));
+  expect(builder.hasChecks).toBe(false);
+  builder.trial(() => {
+    check();
+    expect(builder.hasChecks).toBe(true);
+  });
+  expect(builder.hasChecks).toBe(false);
+  check();
+  builder.trial(check);
+  expect(builder.hasChecks).toBe(true);
 });

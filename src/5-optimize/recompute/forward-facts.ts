@@ -16,6 +16,9 @@ export class ForwardFacts {
   readonly #handedOut: ReadonlySet<ValueId>;
   /** The indices of the ops that write each memory. */
   readonly #writes = new Map<ValueId, number[]>();
+  /** Cached arithmetic: of all of forward, and by op; searches ask for it again and again. */
+  #forwardWork: number | undefined;
+  readonly #work: (number | undefined)[] = [];
   /** By op, cached operands. */
   readonly #operands: (readonly ValueId[] | undefined)[] = [];
   readonly #read: (readonly ValueId[] | undefined)[] = [];
@@ -105,11 +108,13 @@ export class ForwardFacts {
 
   /** Arithmetic of all of forward. */
   get forwardWork(): number {
-    return this.forward.reduce((sum, index) => sum + this.workOfOp(index), 0);
+    this.#forwardWork ??= this.forward.reduce((sum, index) => sum + this.workOfOp(index), 0);
+    return this.#forwardWork;
   }
 
   workOfOp(index: number): number {
-    return opWork(this.program.ops[index]!, this.program.values);
+    this.#work[index] ??= opWork(this.program.ops[index]!, this.program.values);
+    return this.#work[index];
   }
 }
 

@@ -77,6 +77,7 @@ export class Pressure {
 
   /** The ops to rerun for these memories, in order. */
   missingFor(ids: readonly ValueId[]): readonly number[] {
+    if (ids.every((id) => this.isThere(id))) return none;
     const { maker, reads, evictableAfter } = this.#uses;
     const found = new Set<number>();
     const pending = [...ids];
@@ -97,24 +98,23 @@ export class Pressure {
     const { makes, takes, bytes, scratch } = this.#uses;
     const outputs = makes[index]!;
     for (const id of outputs) this.#meet(id);
-    const taken: ValueId[] = [];
     let needed = scratch[index]!;
-    outputs.forEach((id, i) => {
-      const own = takes[index]![i]!.find(
-        (each) =>
-          this.#isLive[each] === 1 &&
-          bytes[each] === bytes[id] &&
-          !taken.includes(each) &&
-          !isHeld(each) &&
-          this.isDead(each, time),
-      );
-      needed += bytes[id]!;
-      if (own !== undefined) taken.push(own);
-    });
-    // Before others are evicted: none of them can be recomputed from memory that is now overwritten.
-    for (const id of taken) this.#remove(id);
-    const reads = this.#uses.reads[index]!;
-    this.#evict(this.#policy.bytes - needed, time, (id) => isHeld(id) || reads.includes(id));
+    for (let i = 0; i < outputs.length; i++) {
+      const size = bytes[outputs[i]!]!;
+      needed += size;
+      for (const id of takes[index]![i]!) {
+        if (this.#isLive[id] === 0 || bytes[id] !== size) continue;
+        if (isHeld(id) || !this.isDead(id, time)) continue;
+        // Before others are evicted: none of them can be recomputed from memory that is now overwritten.
+        this.#remove(id);
+        break;
+      }
+    }
+    const limit = this.#policy.bytes - needed;
+    if (this.#bytes > limit) {
+      const reads = this.#uses.reads[index]!;
+      this.#evict(limit, time, (id) => isHeld(id) || reads.includes(id));
+    }
     this.peak = Math.max(this.peak, this.#bytes + needed);
     for (const id of outputs) this.#add(id);
   }
@@ -167,7 +167,6 @@ export class Pressure {
   }
 
   #evict(limit: number, time: number, isHeld: (id: ValueId) => boolean): void {
-    if (this.#bytes <= limit) return;
     const { evictableAfter } = this.#uses;
     const ids: ValueId[] = [];
     for (const id of this.#live) if (evictableAfter[id]! < time && !isHeld(id)) ids.push(id);

@@ -18,7 +18,7 @@ export interface CutAt {
 export function cutAt(graph: MemoryGraph, op: OpIndex, earlier?: undefined): CutAt;
 export function cutAt(graph: MemoryGraph, op: OpIndex, earlier: readonly OpIndex[]): CutAt | null;
 export function cutAt(graph: MemoryGraph, op: OpIndex, ran: readonly OpIndex[] = []): CutAt | null {
-  const { bytes, maker, pinned, touchers } = graph;
+  const { before: predecessors, bytes, maker, pinned, touchers } = graph;
   const side = sidesOf(graph, op, ran);
   if (!side) return null;
   const earlier = new Uint8Array(graph.size);
@@ -30,7 +30,8 @@ export function cutAt(graph: MemoryGraph, op: OpIndex, ran: readonly OpIndex[] =
   }
   for (let other = 0; other < graph.size; other++) {
     if (side[other] !== open) continue;
-    for (const needed of graph.before.of(other)) {
+    for (let at = predecessors.starts[other]!; at < predecessors.starts[other + 1]!; at++) {
+      const needed = predecessors.items[at]!;
       if (side[needed] === open) network.addEdge(nodes[other]!, nodes[needed]!, unlimited);
     }
   }
@@ -40,14 +41,19 @@ export function cutAt(graph: MemoryGraph, op: OpIndex, ran: readonly OpIndex[] =
     const made = maker[storage]!;
     const madeBy = made < 0 ? before : side[made]!;
     if (madeBy === after || made === op) continue;
-    const users = touchers.of(storage);
-    const staying = pinned[storage] || users.some((user) => side[user] === after);
-    const openUsers = staying ? noUsers : users.filter((user) => side[user] === open);
+    const [start, end] = [touchers.starts[storage]!, touchers.starts[storage + 1]!];
+    let staying = pinned[storage] === 1;
+    let hasOpenUsers = false;
+    for (let at = start; at < end; at++) {
+      const user = side[touchers.items[at]!];
+      if (user === after) staying = true;
+      else if (user === open) hasOpenUsers = true;
+    }
     if (madeBy === before && staying) {
       fixed += bytes[storage]!;
       continue;
     }
-    if (!staying && openUsers.length === 0) continue;
+    if (!staying && !hasOpenUsers) continue;
     const from = made < 0 ? FlowNetwork.source : nodes[made]!;
     if (staying) {
       network.addEdge(from, FlowNetwork.sink, bytes[storage]!);
@@ -55,7 +61,10 @@ export function cutAt(graph: MemoryGraph, op: OpIndex, ran: readonly OpIndex[] =
     }
     const held = network.addNode();
     network.addEdge(from, held, bytes[storage]!);
-    for (const user of openUsers) network.addEdge(held, nodes[user]!, unlimited);
+    for (let at = start; at < end; at++) {
+      const user = touchers.items[at]!;
+      if (side[user] === open) network.addEdge(held, nodes[user]!, unlimited);
+    }
   }
   const flow = network.maxFlow();
   const isSource = network.sourceSide();
@@ -85,7 +94,6 @@ const nodeOfSide: { readonly [S in Closed]: number } = {
   [before]: FlowNetwork.source,
   [after]: FlowNetwork.sink,
 };
-const noUsers = new Int32Array();
 const unlimited = Number.POSITIVE_INFINITY;
 
 /**
@@ -98,7 +106,8 @@ function sidesOf(graph: MemoryGraph, op: OpIndex, ran: readonly OpIndex[]): Uint
   const spread = (edges: MemoryGraph['before'], mark: Closed) => {
     const reached = mark === before ? [op, ...ran] : [op];
     for (const from of reached) {
-      for (const to of edges.of(from)) {
+      for (let at = edges.starts[from]!; at < edges.starts[from + 1]!; at++) {
+        const to = edges.items[at]!;
         if (side[to] === mark) continue;
         side[to] = mark;
         reached.push(to);
