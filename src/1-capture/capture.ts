@@ -1,4 +1,5 @@
 import { publishedScheme } from '../../runtime/errors/own-code.ts';
+import type { Code } from '../vm/bytecode/code.ts';
 import { captureGiven, capturePrinted } from './live/capture-printed.ts';
 import { captureInSession } from './live/capture-session.ts';
 import { captureMarked } from './marked/capture-marked.ts';
@@ -77,9 +78,11 @@ function captureWith(
   scope: Readonly<Record<string, unknown>>,
 ): CapturedFunction | CaptureRefusal {
   const marked = readMarker(fn);
-  return marked
-    ? captureGiven(fn, marked.facts, marked.script.text, scope)
-    : capturePrinted(fn, scope);
+  if (!marked) return capturePrinted(fn, scope);
+  // The module's code of a function with private names reaches them through its scope.
+  const stored = marked.privateNames.size === 0 ? marked.code : undefined;
+  const code = stored && ((lower: () => Code) => stored(fn.name, lower));
+  return captureGiven(fn, { ...marked, code }, marked.source, scope);
 }
 
 const captureNew = (fn: AnyFunction): CapturedFunction | CaptureRefusal =>

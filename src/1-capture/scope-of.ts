@@ -51,10 +51,10 @@ export function scopeOf(
     const why = `${detail} ${explanation}`;
     return { route: 'co-execution', names, why, remedy: remedyOf(captured) };
   }
-  const { route, scope, freeNames, source, node, thisValue } = captured;
+  const { route, scope, freeNames, source, start, thisValue } = captured;
   return {
     route,
-    at: source.position(node.start),
+    at: source.position(start),
     names: freeNames,
     get: (name) => scope.get(name),
     set: (name, value) => scope.set(name, value),

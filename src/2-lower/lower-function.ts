@@ -1,6 +1,7 @@
 import type { Class, Expression, Pattern, Statement } from 'acorn';
 import { invariant } from '../../runtime/errors/invariant.ts';
 import type { Code, SourceText } from '../vm/bytecode/code.ts';
+import { nextCodeId } from '../vm/bytecode/code-id.ts';
 import type { Reg, Span } from '../vm/bytecode/instructions.ts';
 import { usesSuper } from '../vm/bytecode/uses-super.ts';
 import { lowerClass } from './classes.ts';
@@ -22,8 +23,6 @@ import {
 } from './syntax/nodes.ts';
 import { Variables } from './variables.ts';
 
-let nextId = 0;
-
 /** Fields of their own, since a page may put one of these names on `Object.prototype`. */
 const plainFunction = {
   nameFrom: undefined,
@@ -38,7 +37,7 @@ const plainFunction = {
 export function lowerAnalysed(given: InnerFunction, source: SourceText, analysis: Analysis): Code {
   const fn = { ...plainFunction, ...given };
   const { node, kind, name } = fn;
-  const id = nextId++;
+  const id = nextCodeId();
   const scope = analysis.functions.get(node);
   invariant(scope, 'the function was analysed');
   const code = new CodeBuilder();

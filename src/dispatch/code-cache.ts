@@ -1,6 +1,7 @@
 /** Phases 1 and 2 for any function: captured and lowered once. */
 
 import type { MethodDefinition } from 'acorn';
+import { invariant } from '../../runtime/errors/invariant.ts';
 import { formatPosition } from '../../runtime/errors/position.ts';
 import {
   type AnyFunction,
@@ -114,14 +115,16 @@ function findPrivateMember(
   kind: PrivateMemberKind,
 ): AnyFunction | undefined {
   const capture = captureFunction(type, {});
-  if (isRefusal(capture) || !capture.classNode || capture.bound) return undefined;
-  const member = capture.classNode.body.body.find(
-    (each) =>
-      each.type === 'MethodDefinition' &&
-      each.kind === kind &&
-      each.key.type === 'PrivateIdentifier' &&
-      each.key.name === name,
-  ) as MethodDefinition | undefined;
+  if (isRefusal(capture) || capture.kind !== 'constructor' || capture.bound) return undefined;
+  const member = capture
+    .syntax()
+    .classNode!.body.body.find(
+      (each) =>
+        each.type === 'MethodDefinition' &&
+        each.kind === kind &&
+        each.key.type === 'PrivateIdentifier' &&
+        each.key.name === name,
+    ) as MethodDefinition | undefined;
   if (!member) return undefined;
   const scope = scopeOf(capture);
   const { source } = capture;
@@ -144,8 +147,8 @@ function homeObjectOf(method: AnyFunction, receiver: object): object | undefined
   if (typeof type !== 'function' || closureOf(type)) return undefined;
   const [own, around] = [captureFunction(method, {}), captureFunction(type, {})];
   if (isRefusal(own) || isRefusal(around)) return undefined;
-  const members = around.classNode?.body.body ?? [];
-  return members.some((member) => 'value' in member && member.value === own.node)
+  const members = around.kind === 'constructor' ? around.syntax().classNode!.body.body : [];
+  return members.some((member) => 'value' in member && member.value === own.syntax().node)
     ? holder
     : undefined;
 }
@@ -155,10 +158,12 @@ function findConstruction(type: AnyFunction): CapturedCode | RejectedCode {
   if (closureOf(type)) return refused('Another run of the code makes another class.');
   const capture = captureFunction(type, {});
   if (isRefusal(capture)) return refused(printRefusal(capture), capture.reason === 'native');
-  const { classNode, name, source } = capture;
+  const { name, source } = capture;
   // A bound function has a different prototype than its target.
-  if (!classNode || capture.bound) return refused('A function without `class` is constructed.');
+  if (capture.kind !== 'constructor' || capture.bound)
+    return refused('A function without `class` is constructed.');
   const scope = scopeOf(capture);
+  const classNode = capture.syntax().classNode!;
   let lowered = loweredClasses.get(classNode);
   if (!lowered) {
     lowered = lowerConstruction(classNode, source, name, scope.privateName !== undefined);
@@ -201,13 +206,9 @@ function codeFrom(capture: CapturedFunction | CaptureRefusal): CapturedCode | Re
   if (isRefusal(capture)) {
     return { refused: true, native: capture.reason === 'native', why: printRefusal(capture) };
   }
-  const { node, name, source, kind, strict, homeObject, thisValue, bound } = capture;
+  const { source, homeObject, thisValue, bound } = capture;
   const scope = scopeOf(capture);
-  let code = lowered.get(node);
-  if (!code) {
-    code = lowerFunction(node, source, kind, strict, name, scope.privateName !== undefined);
-    lowered.set(node, code);
-  }
+  const code = capture.code?.(() => loweredAgain(capture)) ?? loweredCode(capture);
   if (isLowerRefusal(code)) {
     const at = formatPosition(source.position(code.span.start));
     return { refused: true, native: false, why: `${code.explanation} (${code.reason}, at ${at})` };
@@ -226,6 +227,24 @@ function codeFrom(capture: CapturedFunction | CaptureRefusal): CapturedCode | Re
     boundThis: bound && { value: bound.thisValue },
     boundArgs: bound?.args ?? [],
   };
+}
+
+/** Lowers the function, once for each position. */
+function loweredCode(capture: CapturedFunction): Code | LowerRefusal {
+  const { name, source, kind, strict, privateName } = capture;
+  const { node } = capture.syntax();
+  let code = lowered.get(node);
+  if (!code) {
+    code = lowerFunction(node, source, kind, strict, name, privateName !== undefined);
+    lowered.set(node, code);
+  }
+  return code;
+}
+
+function loweredAgain(capture: CapturedFunction): Code {
+  const code = loweredCode(capture);
+  invariant(!isLowerRefusal(code), `${capture.name} was lowered before`);
+  return code;
 }
 
 /** The function's scope, including private names if the capture reaches them. */

@@ -3,6 +3,7 @@ import { markerProperty } from '../1-capture/marked/entry-marker.ts';
 import type { ScriptFacts } from '../1-capture/script/analyze-script.ts';
 import type { Binding, FunctionFacts } from '../1-capture/script/binding.ts';
 import type { ClassNode } from '../1-capture/script/captured-function.ts';
+import { classNameAround } from '../1-capture/script/class-name.ts';
 import { isFunctionNode } from '../1-capture/script/hoist.ts';
 import { privateDeclaration } from '../1-capture/script/private-declaration.ts';
 import { standardGlobals } from '../1-capture/script/standard-globals.ts';
@@ -84,8 +85,8 @@ function privateNamesOf({ privateNames, node }: FunctionFacts, { classes }: Scri
 /** The names of classes whose private names the function uses, if they are in scope. */
 function privateOwnersOf(facts: FunctionFacts, { classes }: ScriptFacts): string[] {
   return [...facts.privateNames].flatMap((name) => {
-    const id = privateDeclaration(classes.keys(), facts.node, name)?.owner.id;
-    return id && !facts.declared.has(id.name) ? [id.name] : [];
+    const owner = privateDeclaration(classes.keys(), facts.node, name)?.owner;
+    return owner !== undefined && !facts.declared.has(owner) ? [owner] : [];
   });
 }
 
@@ -100,11 +101,8 @@ const isPrivate = (member: Member, name: string): boolean =>
 /** The name of the class whose method uses `super`, to find the method's home object. */
 function homeClassOf(facts: FunctionFacts, { classes }: ScriptFacts): string | undefined {
   if (!facts.usesSuper || facts.kind !== 'method') return undefined;
-  for (const { id, body } of classes.keys()) {
-    const isMember = body.body.some((member) => 'value' in member && member.value === facts.node);
-    if (isMember) return id && !facts.declared.has(id.name) ? id.name : undefined;
-  }
-  return undefined;
+  const name = classNameAround(facts.node, classes.keys());
+  return name === undefined || facts.declared.has(name) ? undefined : name;
 }
 
 const initializesFields = ({ body }: ClassNode): boolean =>

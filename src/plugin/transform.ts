@@ -10,6 +10,12 @@ import { excludedRanges } from './excluded.ts';
 import { type PluginOptions, pathOf, shownFile } from './options.ts';
 import { canBeProbed, type ProbeText, probeText } from './probe-text.ts';
 import type { PrintableSourceMap, SourceMapData } from './source-map.ts';
+import { storedFunctions } from './stored-functions.ts';
+
+export interface TransformOptions extends PluginOptions {
+  /** Whether the module carries its functions in lowered form, too. For this package's own modules. */
+  readonly lowered?: boolean;
+}
 
 export interface Transformed {
   readonly code: string;
@@ -28,7 +34,7 @@ export interface Transformed {
 export function transform(
   code: string,
   id: string,
-  options: PluginOptions = {},
+  options: TransformOptions = {},
   incoming?: SourceMapData | string,
 ): Transformed | undefined {
   if (code.includes(`.${markerProperty}`)) return undefined;
@@ -54,7 +60,10 @@ export function transform(
   text.appendLeft(at, separator + found);
   const file = shownFile(path, options.root);
   const content = { withContent: options.sourceText ?? true, commonJs };
-  const source = embeddedSource(code, file, incoming, content);
+  const source = {
+    ...embeddedSource(code, file, incoming, content),
+    ...(options.lowered && { functions: storedFunctions(functions, ast, script, code) }),
+  };
   // Hoisted, so that it exists for functions that run before the module does (import cycles).
   text.append(`\nfunction ${added.source}(){return${JSON.stringify(source)}}\n`);
 

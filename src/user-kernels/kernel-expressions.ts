@@ -55,7 +55,7 @@ export class KernelExpressions {
   constructor(captured: CapturedFunction, constants: Readonly<Record<string, number>>) {
     this.#captured = captured;
     this.#constants = constants;
-    this.inputs = captured.node.params.map((param) => {
+    this.inputs = captured.syntax().node.params.map((param) => {
       if (param.type === 'Identifier') return param.name;
       throw this.rejected(param, 'a parameter that is not a plain name', 'name each tensor');
     });

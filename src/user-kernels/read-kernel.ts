@@ -6,7 +6,7 @@ import type {
   KernelStatement,
   KernelTest,
 } from '../../runtime/device/kernel-code.ts';
-import type { CapturedFunction } from '../1-capture/capture.ts';
+import type { CapturedFunction, FunctionNode } from '../1-capture/capture.ts';
 import { arithmetic, KernelExpressions, literal } from './kernel-expressions.ts';
 
 export interface ReadKernel {
@@ -19,7 +19,7 @@ export function readKernel(
   captured: CapturedFunction,
   constants: Readonly<Record<string, number>>,
 ): ReadKernel {
-  return new KernelReader(captured, constants).read(captured.node);
+  return new KernelReader(captured, constants).read(captured.syntax().node);
 }
 
 /** gpu.js binds an array per operand, and WebGPU guarantees eight, including the result. */
@@ -27,7 +27,7 @@ const mostInputs = 7;
 
 /** Reads the statements of a kernel. */
 class KernelReader extends KernelExpressions {
-  read(node: CapturedFunction['node']): ReadKernel {
+  read(node: FunctionNode): ReadKernel {
     const { inputs, ranks } = this;
     const { body } = node;
     if (node.type === 'ArrowFunctionExpression' || body.type !== 'BlockStatement') {

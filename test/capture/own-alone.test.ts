@@ -18,7 +18,7 @@ describe.each(readdirSync(folder).filter((file) => file !== 'codes.ts'))('%s', a
     if (isRefusal(captured)) throw new Error(captured.detail);
     expect(captured).toMatchObject({ name, route: 'globals', strict: true });
     expect(isFrameworkFile(captured.source.file)).toBe(true);
-    const { start, end } = captured.node;
+    const { start, end } = captured.syntax().node;
     expect(captured.source.text.slice(start, end)).toBe(String(fn));
   });
 });

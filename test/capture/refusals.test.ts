@@ -69,9 +69,9 @@ describe('the scope option', () => {
     const getter = Object.getOwnPropertyDescriptor(A.prototype, 'g')?.get as () => unknown;
     expect(captured(A.s, { scope }).kind).toBe('method');
     expect(captured(getter, { scope }).kind).toBe('method');
-    expect(captured(A.prototype.computed, { scope }).node.generator).toBe(true);
+    expect(captured(A.prototype.computed, { scope }).syntax().node.generator).toBe(true);
     expect(captured(A, { scope })).toMatchObject({ kind: 'constructor', strict: true });
-    expect(captured(o.n, { scope }).node.async).toBe(true);
+    expect(captured(o.n, { scope }).syntax().node.async).toBe(true);
     expect(captured(o.gen, { scope }).kind).toBe('method');
     expect(captured(o.m, { scope }).kind).toBe('arrow');
   });
@@ -89,7 +89,8 @@ describe('without the inspector', () => {
     function f(this: { k: number }, x: number) {
       return Math.sqrt(x) * this.k;
     }
-    const { scope, node, source } = captured(f);
+    const { scope, syntax, source } = captured(f);
+    const { node } = syntax();
     expect(scope.get('Math')).toBe(Math);
     expect(source.text.slice(node.start, node.end)).toBe(f.toString());
   });

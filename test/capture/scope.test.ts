@@ -99,7 +99,7 @@ describe('scope', () => {
   test('closures of one place share the node and not the scope', () => {
     const make = (value: number) => () => value;
     const [one, two] = [captured(make(1)), captured(make(2))];
-    expect(one.node).toBe(two.node);
+    expect(one.syntax().node).toBe(two.syntax().node);
     expect(one.source).toBe(two.source);
     expect([one.scope.get('value'), two.scope.get('value')]).toEqual([1, 2]);
     const f = make(3);
@@ -214,8 +214,8 @@ describe('this, super, private names', () => {
     class Empty extends A {}
     expect(captured(A)).toMatchObject({ kind: 'constructor', strict: true });
     const empty = captured(Empty);
-    expect(empty.node.params).toHaveLength(1);
-    expect(empty.classNode?.id?.name).toBe('Empty');
+    expect(empty.syntax().node.params).toHaveLength(1);
+    expect(empty.syntax().classNode?.id?.name).toBe('Empty');
     expect(captured(() => 1).kind).toBe('arrow');
     expect(captured(A.prototype.m).kind).toBe('method');
     expect(captured(helper).kind).toBe('function');
@@ -264,13 +264,13 @@ test('scope/functions without a file', () => {
   const made = new Function('a', 'b = counterGlobal', 'return a + b + Math.PI');
   expect(captured(made).strict).toBe(false);
   expect(captured(made).scope.has('counterGlobal')).toBe(false);
-  expect(captured(made).node.params).toHaveLength(2);
+  expect(captured(made).syntax().node.params).toHaveLength(2);
   // biome-ignore lint/security/noGlobalEval: functions made by eval are under test
   const evaluated = globalThis.eval(
     '\n let secret = 8; var shared = 9; (function (x) { return [x, secret, shared] })',
   );
-  const { scope, node } = captured(evaluated as () => void);
-  expect(node.params).toHaveLength(1);
+  const { scope, syntax } = captured(evaluated as () => void);
+  expect(syntax().node.params).toHaveLength(1);
   expect([scope.get('secret'), scope.get('shared')]).toEqual([8, 9]);
   expect(scope.isConstant('shared')).toBe(false);
   Reflect.deleteProperty(globalThis, 'shared');

@@ -18,7 +18,8 @@ function marked(input: Typed): string {
 }
 
 test('source/positions are those of the TypeScript file', () => {
-  const { source, node } = captured(marked);
+  const { source, syntax } = captured(marked);
+  const { node } = syntax();
   expect(source.file).toBe(file);
   const { start } = node.body;
   expect(source.position(start)).toMatchObject({ file, line: lineOf('function marked') });

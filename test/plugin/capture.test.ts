@@ -18,7 +18,8 @@ import { programs } from './programs.ts';
 afterEach(() => void vi.restoreAllMocks());
 
 /** Everything that two captures of one function have in common, as text. */
-function describeCapture({ fn, node, source, scope, ...rest }: CapturedFunction) {
+function describeCapture({ fn, syntax, source, scope, ...rest }: CapturedFunction) {
+  const { node } = syntax();
   const { kind, strict, freeNames, thisValue, homeObject } = rest;
   const code = lowerFunction(node, source, kind, strict, fn.name);
   return {
@@ -118,7 +119,7 @@ describe('the scope behind a marker', () => {
   test('closures of one place share the node and not the scope', async () => {
     const { make } = await marked('export const make = (v) => () => v;');
     const [one, two] = [captured(make!(1)), captured(make!(2))];
-    expect(one.node).toBe(two.node);
+    expect(one.syntax().node).toBe(two.syntax().node);
     expect(one.source).toBe(two.source);
     expect([one.scope.get('v'), two.scope.get('v')]).toEqual([1, 2]);
   });
@@ -201,7 +202,8 @@ test('refusals name the variables, the plugin and the option', async () => {
 
 test('an explicit scope comes before the marker, and its source is the original', async () => {
   const { f } = await marked('let x = 1; export const f = (y) => x + y;');
-  const { scope, source, node } = captured(f!, { scope: { x: 7 } });
+  const { scope, source, syntax } = captured(f!, { scope: { x: 7 } });
+  const { node } = syntax();
   expect(scope.get('x')).toBe(7);
   expect(source.text.slice(node.start, node.end)).toBe('(y) => x + y');
 });

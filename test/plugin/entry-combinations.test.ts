@@ -76,7 +76,8 @@ for (const [name, minify] of Object.entries(minifiers)) {
     const count = module['count'] as () => number;
     const failures: string[] = [];
     for (const [key, fn] of Object.entries(module['all'] as Record<string, AnyFunction>)) {
-      const { scope, source, node } = captured(fn);
+      const { scope, source, syntax } = captured(fn);
+      const { node } = syntax();
       const text = source.text.slice(node.start, node.end);
       if (count() !== 0 || scope.get('n') !== 0) failures.push(`${key}: ${text}`);
       expect(code).toContain(text);

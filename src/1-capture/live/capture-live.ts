@@ -1,6 +1,7 @@
 import type { Scope } from '../../vm/bytecode/frame.ts';
 import { type FunctionFacts, isNeverReassigned } from '../script/binding.ts';
 import type { AnyFunction, CapturedFunction } from '../script/captured-function.ts';
+import { classNameAround } from '../script/class-name.ts';
 import { givenScope } from '../script/given-scope.ts';
 import { declaredAccess, privateDeclaration } from '../script/private-declaration.ts';
 import { type CaptureRefusal, isRefusal, refuse } from '../script/refusal.ts';
@@ -95,9 +96,9 @@ export function captureLive(
     fn,
     route: 'inspector',
     name: fn.name,
-    node: facts.node,
     kind: facts.kind,
-    classNode: facts.classNode,
+    start: facts.node.start,
+    syntax: () => facts,
     source: sourceOf(script, facts),
     scope: evaluate ? liveScope(evaluate, script, facts, hidden) : givenScope({}),
     freeNames: [...facts.free.keys()],
@@ -156,7 +157,10 @@ function homeObjectOf(
   evaluate: Evaluate | undefined,
 ): object | undefined {
   if (facts.kind === 'constructor') return fn.prototype as object;
-  return evaluate && homeObjectInClass(fn, facts.node, script.facts.classes.keys(), evaluate);
+  return (
+    evaluate &&
+    homeObjectInClass(fn, classNameAround(facts.node, script.facts.classes.keys()), evaluate)
+  );
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { SourceText } from '../../vm/bytecode/code.ts';
 import { analyzeScript } from '../script/analyze-script.ts';
-import type { FunctionFacts } from '../script/binding.ts';
+import type { FunctionFacts, OuterNames } from '../script/binding.ts';
 import type { AnyFunction, CapturedFunction } from '../script/captured-function.ts';
 import { givenScope } from '../script/given-scope.ts';
 import { parseScript } from '../script/parse-script.ts';
@@ -28,13 +28,19 @@ export function capturePrinted(
   if ('refused' in parsed) return parsed;
   const { facts, text, before } = parsed;
   const source = makeScriptText({ text, url: '', startColumn: -before });
-  return captureGiven(fn, { ...facts, strict: facts.strict || !isSloppy(fn) }, source, scope);
+  const { start } = facts.node;
+  const strict = facts.strict || !isSloppy(fn);
+  return captureGiven(fn, { ...facts, strict, start, syntax: () => facts }, source, scope);
 }
+
+export type GivenFacts = OuterNames &
+  Pick<FunctionFacts, 'usesThis'> &
+  Pick<CapturedFunction, 'kind' | 'strict' | 'start' | 'syntax' | 'code'>;
 
 /** Captures a function of known source, with outer variables from the `scope` option. */
 export function captureGiven(
   fn: AnyFunction,
-  facts: FunctionFacts,
+  facts: GivenFacts,
   source: SourceText,
   scope: Readonly<Record<string, unknown>> | undefined,
 ): CapturedFunction | CaptureRefusal {
@@ -54,10 +60,11 @@ export function captureGiven(
     fn,
     route: scope ? 'option' : 'globals',
     name: fn.name,
-    node: facts.node,
     kind: facts.kind,
-    classNode: facts.classNode,
     source,
+    start: facts.start,
+    syntax: facts.syntax,
+    code: facts.code,
     scope: givenScope(scope ?? {}),
     freeNames: [...facts.free.keys()],
     ...(facts.kind === 'arrow' &&

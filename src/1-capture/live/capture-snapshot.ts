@@ -43,9 +43,9 @@ export function captureSnapshot(
     fn,
     route: 'snapshot',
     name: fn.name,
-    node: facts.node,
     kind: facts.kind,
-    classNode: facts.classNode,
+    start: facts.node.start,
+    syntax: () => facts,
     source: sourceOf(script, facts),
     scope: { ...scope, isConstant, place: () => undefined },
     freeNames: [...facts.free.keys()],
@@ -81,7 +81,7 @@ function isOfThisRealm(fn: object): boolean {
 /** The engine doesn't list the inner name of a function expression or class. */
 const isCopied = (binding: Binding | undefined, script: Script): boolean =>
   binding === undefined ||
-  isOwnImport(binding, script) ||
+  isOwnImport(binding, script.text) ||
   (binding.kind !== 'self' && isNeverReassigned(binding));
 
 /** Functions and namespaces that this package exports never change. */

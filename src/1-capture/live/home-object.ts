@@ -1,4 +1,4 @@
-import type { AnyFunction, ClassNode, FunctionNode } from '../script/captured-function.ts';
+import type { AnyFunction } from '../script/captured-function.ts';
 import type { Evaluate } from './entry-probe.ts';
 
 /**
@@ -11,27 +11,20 @@ export function findHomeObject(fn: AnyFunction, receiver: unknown): object | und
   return undefined;
 }
 
-/** Returns the home object of a method of a named class, found by the class's name. */
+/** Returns the home object of a method of the class that `evaluate` finds by its name. */
 export function homeObjectInClass(
   fn: AnyFunction,
-  node: FunctionNode,
-  classes: Iterable<ClassNode>,
+  className: string | undefined,
   evaluate: Evaluate,
 ): object | undefined {
-  for (const classNode of classes) {
-    const isMember = classNode.body.body.some(
-      (member) => 'value' in member && member.value === node,
-    );
-    if (!isMember || !classNode.id) continue;
-    try {
-      const owner = evaluate(classNode.id.name);
-      if (typeof owner !== 'function') return undefined;
-      return [owner.prototype, owner].find((object) => object && owns(object, fn));
-    } catch {
-      return undefined; // the engine dropped the variable, since nothing in the class reads it
-    }
+  if (className === undefined) return undefined;
+  try {
+    const owner = evaluate(className);
+    if (typeof owner !== 'function') return undefined;
+    return [owner.prototype, owner].find((object) => object && owns(object, fn));
+  } catch {
+    return undefined; // the engine dropped the variable, since nothing in the class reads it
   }
-  return undefined;
 }
 
 const owns = (object: object, fn: AnyFunction): boolean =>

@@ -72,7 +72,7 @@ export function liveScope(
     isConstant(name) {
       const binding = facts.free.get(name);
       if (binding === undefined) return frozenGlobals.has(name);
-      if (isOwnFunction(binding, script, reader)) return true;
+      if (isOwnFunction(binding, script.text, reader)) return true;
       if (!isNeverReassigned(binding) || isExposed(binding, script)) return false;
       // An uninitialized variable is still going to change.
       return isReadable(name) && (binding.kind !== 'var' || reader(name)() !== undefined);

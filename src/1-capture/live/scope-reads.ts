@@ -1,8 +1,8 @@
+import type { SourceText } from '../../vm/bytecode/code.ts';
 import type { Scope, VariablePlace } from '../../vm/bytecode/frame.ts';
-import type { Binding, FunctionFacts } from '../script/binding.ts';
+import type { OuterBinding, OuterNames } from '../script/binding.ts';
 import { knownVariable, writtenVariable } from '../script/outer-variables.ts';
 import { isOwnModule } from './own-modules.ts';
-import type { Script } from './script.ts';
 
 interface ScopeReads extends Pick<Scope, 'has' | 'get' | 'reader'> {
   /** Returns false if the variable is uninitialized or doesn't exist. */
@@ -10,7 +10,7 @@ interface ScopeReads extends Pick<Scope, 'has' | 'get' | 'reader'> {
 }
 
 /** The part of a live scope that doesn't depend on how variables are accessed. */
-export function scopeReads(reader: Scope['reader'], { free }: FunctionFacts): ScopeReads {
+export function scopeReads(reader: Scope['reader'], { free }: OuterNames): ScopeReads {
   const isReadable = (name: string): boolean => {
     try {
       reader(name)();
@@ -31,7 +31,7 @@ export function scopeReads(reader: Scope['reader'], { free }: FunctionFacts): Sc
 export function guardUninitialized(
   name: string,
   read: () => unknown,
-  binding: Binding | undefined,
+  binding: OuterBinding | undefined,
 ): () => unknown {
   if (binding === undefined || ['var', 'parameter', 'function'].includes(binding.kind)) return read;
   let initialized = false;
@@ -48,17 +48,20 @@ export function guardUninitialized(
 }
 
 /** Returns whether the binding imports a function of this package. (Other modules may assign what they export.) */
-export const isOwnFunction = (binding: Binding, script: Script, reader: Scope['reader']): boolean =>
-  isOwnImport(binding, script) && typeof reader(binding.name)() === 'function';
+export const isOwnFunction = (
+  binding: OuterBinding,
+  source: SourceText,
+  reader: Scope['reader'],
+): boolean => isOwnImport(binding, source) && typeof reader(binding.name)() === 'function';
 
-export const isOwnImport = ({ kind, from }: Binding, { text }: Script): boolean =>
-  kind === 'import' && from !== undefined && isOwnModule(from, text.file);
+export const isOwnImport = ({ kind, from }: OuterBinding, source: SourceText): boolean =>
+  kind === 'import' && from !== undefined && isOwnModule(from, source.file);
 
 /** `Scope.place` of live scopes. `isExposed`: the variable is also a property of the global object. */
-export function placesOf(
+export function placesOf<B extends OuterBinding>(
   { reader, set }: Pick<Scope, 'reader' | 'set'>,
-  { free }: FunctionFacts,
-  isExposed: (binding: Binding) => boolean,
+  { free }: OuterNames<B>,
+  isExposed: (binding: B) => boolean,
 ): NonNullable<Scope['place']> {
   // Places live as long as a scope that refers to them.
   const places = new Map<string, VariablePlace>();

@@ -20,8 +20,6 @@ import type { DebuggerSession, Location, RemoteProperty, ScriptInfo } from './de
 export interface Script {
   readonly text: ScriptText;
   readonly facts: ScriptFacts;
-  /** Set only if the engine may know functions by other names. */
-  readonly names?: ReadonlyMap<FunctionNode, string>;
   /** True for evaluated text, which has no file: its top-level names may be those of another script. */
   readonly evaluated: boolean;
   readonly isModule: boolean;

@@ -1,31 +1,33 @@
 import { homeObjectInClass } from '../live/home-object.ts';
 import type { AnyFunction, CapturedFunction } from '../script/captured-function.ts';
-import { declaredAccess, privateDeclaration } from '../script/private-declaration.ts';
+import { declaredAccess } from '../script/private-declaration.ts';
 import { markedScope } from './marked-scope.ts';
 import type { PrivateFunctions, ScopeTable } from './probe.ts';
 import type { Marked } from './read-marker.ts';
 
 /** The route through the build plugin: the module's original source, with a scope of getters and setters. */
 export function captureMarked(fn: AnyFunction, marked: Marked): CapturedFunction {
-  const { script, facts, self } = marked;
-  const homeObject = facts.usesSuper ? homeObjectOf(fn, marked) : undefined;
+  const { kind, source, start, strict, syntax, code, free, self } = marked;
+  const name = marked.name ?? fn.name;
+  const homeObject = marked.usesSuper ? homeObjectOf(fn, marked) : undefined;
   return {
     fn,
     route: 'plugin',
-    name: script.names?.get(facts.node) ?? fn.name,
-    node: facts.node,
-    kind: facts.kind,
-    classNode: facts.classNode,
-    source: script.text,
+    name,
+    kind,
+    source,
+    start,
+    syntax,
+    code: code && ((lower) => code(name, lower)),
     scope: markedScope(marked.table, marked),
-    freeNames: [...facts.free.keys()],
+    freeNames: [...free.keys()],
     ...(self && { thisValue: thisOf(self) }),
     ...(homeObject && { homeObject }),
-    strict: facts.strict,
+    strict,
     privateName: (name: string) =>
       declaredAccess(
         privateAccess(marked.table, name),
-        privateDeclaration(script.facts.classes.keys(), facts.node, name),
+        marked.privateNames.get(name),
         (owner) => (marked.table as Record<string, unknown>)[owner],
       ),
   };
@@ -50,9 +52,9 @@ function privateAccess(table: ScopeTable, name: string) {
   return { get, has, set };
 }
 
-function homeObjectOf(fn: AnyFunction, { facts, script, table }: Marked): object | undefined {
-  if (facts.kind === 'constructor') return fn.prototype as object;
+function homeObjectOf(fn: AnyFunction, { kind, className, table }: Marked): object | undefined {
+  if (kind === 'constructor') return fn.prototype as object;
   // The plugin adds the class name to the getters of methods that use `super`.
   const read = (name: string): unknown => (table as Record<string, unknown>)[name];
-  return homeObjectInClass(fn, facts.node, script.facts.classes.keys(), read);
+  return homeObjectInClass(fn, className, read);
 }

@@ -1,25 +1,39 @@
+import { invariant } from '../../../runtime/errors/invariant.ts';
 import { publishedScheme } from '../../../runtime/errors/own-code.ts';
-import { type LazyProgram, parseLazily } from '../../vm/syntax/parse-lazily.ts';
-import type { Script } from '../live/script.ts';
+import type { Code, SourceText } from '../../vm/bytecode/code.ts';
+import { readCode } from '../../vm/stored/read-code.ts';
+import { StoredReader } from '../../vm/stored/stored-reader.ts';
 import { analyzeScript, type ScriptFacts } from '../script/analyze-script.ts';
-import type { FunctionFacts } from '../script/binding.ts';
+import type { FunctionNode, FunctionSyntax } from '../script/captured-function.ts';
 import { functionNames } from '../script/function-names.ts';
-import { parseScript, scriptSyntax } from '../script/parse-script.ts';
+import { parseScript } from '../script/parse-script.ts';
 import { isRefusal } from '../script/refusal.ts';
-import { makeScriptText, type ScriptText } from '../script/script-text.ts';
+import { makeScriptText } from '../script/script-text.ts';
+import { type FunctionOutline, outlineOf } from '../stored/function-outline.ts';
+import { readOutline } from '../stored/read-outline.ts';
 import type { EmbeddedSource, ModuleText } from './probe.ts';
-import { unpack } from './unpack.ts';
+import { storedIn, unpack } from './unpack.ts';
 
-/** A function of an instrumented module, and the module as far as it is known. */
-export interface EmbeddedFunction {
-  readonly script: Script;
-  readonly facts: FunctionFacts;
+/** A function of an instrumented module. */
+export interface EmbeddedFunction extends FunctionOutline {
+  /** The function's offset in the source. */
+  readonly start: number;
+  readonly source: SourceText;
+  syntax(): FunctionSyntax;
+  /**
+   * Returns the function's bytecode if the module carries it. `name`: for a function without a name; `lower`: lowers
+   * the syntax.
+   */
+  readonly code?: (name: string, lower: () => Code) => Code;
 }
 
-/** Texts of instrumented modules, by the plugin's function that returns them. */
 const modules = new WeakMap<() => EmbeddedSource, EmbeddedModule>();
 
-/** Returns the function that begins at `start`; undefined if there is none, or if the text can't be parsed. */
+/**
+ * Returns the function that begins at `start`; undefined if there is none, or if the text can't be parsed.
+ *
+ * @param source the plugin's function that returns the module.
+ */
 export function embeddedFunction(
   source: () => EmbeddedSource,
   start: number,
@@ -32,78 +46,100 @@ export function embeddedFunction(
   return module.functionAt(start);
 }
 
+interface ParsedModule {
+  readonly facts: ScriptFacts;
+  readonly names: ReadonlyMap<FunctionNode, string>;
+}
+
 class EmbeddedModule {
-  readonly #content: ModuleText;
-  readonly #text: ScriptText;
-  #lazy: LazyProgram | undefined;
-  /** With empty bodies if they are parsed lazily. */
-  #script: Script | undefined;
-  readonly #functions = new Map<number, FunctionFacts>();
+  readonly #embedded: EmbeddedSource;
+  readonly #source: SourceText;
+  readonly #functions = new Map<number, EmbeddedFunction>();
+  #content: ModuleText | undefined;
+  /** Null if the text can't be parsed. */
+  #parsed: ParsedModule | null | undefined;
 
   constructor(embedded: EmbeddedSource) {
-    this.#content = unpack(embedded);
-    const { code: text, map } = this.#content;
-    this.#text = makeScriptText({ text, url: embedded.file, map });
-    if (!embedded.file.startsWith(publishedScheme)) return;
-    try {
-      this.#openLazily(parseLazily(text, scriptSyntax('module')));
-    } catch {
-      // Then the whole text is parsed, and reports why.
-    }
+    this.#embedded = embedded;
+    this.#source = lazySource(embedded.file, () => this.#text());
   }
 
   functionAt(start: number): EmbeddedFunction | undefined {
-    let facts = this.#functions.get(start);
-    if (facts === undefined && this.#lazy) facts = this.#parsed(start, this.#lazy);
-    this.#script ??= this.#parseAll();
-    const script = this.#script;
-    facts ??= script?.facts.functions.find(({ node }) => node.start === start);
-    if (!script || !facts) return undefined;
-    this.#functions.set(start, facts);
-    return { script, facts };
-  }
-
-  /**
-   * Functions of this package's modules are parsed one by one, since a program uses few of them. Assignments in
-   * other functions are then unknown, so the module must have no variable that a function could assign.
-   */
-  #openLazily(lazy: LazyProgram): void {
-    const facts = analyzeScript(lazy.ast);
-    const kinds = [...facts.program.bindings.values()].map(({ kind }) => kind);
-    if (kinds.includes('let') || kinds.includes('var')) return;
-    this.#lazy = lazy;
-    this.#script = this.#scriptOf(facts, lazy);
-  }
-
-  /**
-   * Returns the function that begins at `start`. Nested functions and constructors require the whole module to be
-   * parsed.
-   */
-  #parsed(start: number, lazy: LazyProgram): FunctionFacts | undefined {
-    const { facts } = this.#script!;
-    const found = facts.functions.find(({ node }) => node.start === start);
-    try {
-      if (found && found.kind !== 'constructor') {
-        const { node } = found;
-        return lazy.fill(node.start, node.end) ? facts.withBody(found) : found;
-      }
-    } catch {
-      // As above.
+    let found = this.#functions.get(start);
+    if (!found) {
+      const stored = storedIn(this.#embedded)?.[start];
+      found = stored === undefined ? this.#fromText(start) : this.#fromStored(start, stored);
+      if (found) this.#functions.set(start, found);
     }
-    this.#lazy = undefined;
-    this.#script = undefined;
-    this.#functions.clear();
-    return undefined;
+    return found;
   }
 
-  #parseAll(): Script | undefined {
-    const { code, commonJs = false } = this.#content;
-    const ast = parseScript(code, !commonJs);
-    return isRefusal(ast) ? undefined : this.#scriptOf(analyzeScript(ast), { ast });
+  #fromStored(start: number, stored: string): EmbeddedFunction {
+    const from = StoredReader.open(stored);
+    const outline = readOutline(from);
+    const source = this.#source;
+    let code: Code | undefined;
+    return {
+      ...outline,
+      start,
+      source,
+      syntax: () => this.#syntaxAt(start),
+      code(name, lower) {
+        code ??= readCode(from, outline.name ?? name, source, lower);
+        return code;
+      },
+    };
   }
 
-  #scriptOf(facts: ScriptFacts, { ast }: Pick<LazyProgram, 'ast'>): Script {
-    const names = functionNames(ast);
-    return { text: this.#text, facts, names, evaluated: false, isModule: true };
+  #fromText(start: number): EmbeddedFunction | undefined {
+    const parsed = this.#parse();
+    const found = parsed?.facts.functions.find(({ node }) => node.start === start);
+    if (!parsed || !found) return undefined;
+    const outline = outlineOf(found, parsed.facts, parsed.names);
+    return { ...outline, start, source: this.#source, syntax: () => found };
   }
+
+  #syntaxAt(start: number): FunctionSyntax {
+    const found = this.#parse()?.facts.functions.find(({ node }) => node.start === start);
+    invariant(found, `no function begins at ${start} of ${this.#source.file}`);
+    return found;
+  }
+
+  #parse(): ParsedModule | null {
+    if (this.#parsed === undefined) {
+      const { code, commonJs = false } = this.#text();
+      const ast = parseScript(code, !commonJs);
+      this.#parsed = isRefusal(ast)
+        ? null
+        : { facts: analyzeScript(ast), names: functionNames(ast) };
+    }
+    return this.#parsed;
+  }
+
+  #text(): ModuleText {
+    this.#content ??= unpack(this.#embedded);
+    return this.#content;
+  }
+}
+
+/** A source whose text is unpacked on first use. The name of a file of this package is known before. */
+function lazySource(url: string, unpacked: () => ModuleText): SourceText {
+  let made: SourceText | undefined;
+  const open = (): SourceText => {
+    if (!made) {
+      const { code, map } = unpacked();
+      made = makeScriptText({ text: code, url, map });
+    }
+    return made;
+  };
+  return {
+    get file() {
+      return url.startsWith(publishedScheme) ? url : open().file;
+    },
+    get text() {
+      return open().text;
+    },
+    position: (offset) => open().position(offset),
+    line: (file, line) => open().line(file, line),
+  };
 }

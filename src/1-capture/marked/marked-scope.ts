@@ -11,7 +11,7 @@ import type { Marked } from './read-marker.ts';
  */
 export function markedScope(
   table: ScopeTable,
-  { facts, script }: Pick<Marked, 'facts' | 'script'>,
+  { free, source }: Pick<Marked, 'free' | 'source'>,
 ): Scope {
   const globals = globalThis as unknown as Record<string, unknown>;
   const readers = new Map<string, () => unknown>();
@@ -20,34 +20,32 @@ export function markedScope(
     let read = readers.get(name);
     if (read === undefined) {
       const own = Object.getOwnPropertyDescriptor(table, name)?.get as (() => unknown) | undefined;
-      read = own
-        ? guardUninitialized(name, own, facts.free.get(name))
-        : () => readGlobal(globals, name);
+      read = own ? guardUninitialized(name, own, free.get(name)) : () => readGlobal(globals, name);
       readers.set(name, read);
     }
     return read;
   };
 
-  const { isReadable, ...reads } = scopeReads(reader, facts);
+  const { isReadable, ...reads } = scopeReads(reader, { free });
   const scope: Scope = {
     ...reads,
     set(name, value) {
       const write = Object.getOwnPropertyDescriptor(table, name)?.set;
       if (write) write(value);
-      else if (facts.free.get(name)) throw new TypeError('Assignment to constant variable.');
+      else if (free.get(name)) throw new TypeError('Assignment to constant variable.');
       else if (name in globals) globals[name] = value;
       else throw new ReferenceError(`${name} is not defined`);
     },
     isConstant(name) {
-      const binding = facts.free.get(name);
+      const binding = free.get(name);
       if (binding === undefined) return frozenGlobals.has(name);
-      if (isOwnFunction(binding, script, reader)) return true;
+      if (isOwnFunction(binding, source, reader)) return true;
       if (!isNeverReassigned(binding)) return false;
       // An uninitialized variable will still change. Bundlers turn `const` into `var`.
       return isReadable(name) && reader(name)() !== undefined;
     },
   };
-  return { ...scope, place: placesOf(scope, facts, () => false) };
+  return { ...scope, place: placesOf(scope, { free }, () => false) };
 }
 
 function readGlobal(globals: Record<string, unknown>, name: string): unknown {

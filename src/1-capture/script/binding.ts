@@ -27,6 +27,17 @@ export interface Binding {
   assignments: number;
 }
 
+/** A variable outside a captured function, without its scope's other names. */
+export interface OuterBinding
+  extends Readonly<Pick<Binding, 'name' | 'kind' | 'from' | 'initializations' | 'assignments'>> {
+  readonly scope: Pick<LexicalScope, 'kind' | 'seesEval' | 'aliasesArguments'>;
+}
+
+export interface OuterNames<B extends OuterBinding = OuterBinding> {
+  /** The outer names that a function uses; undefined for names that no scope of the script declares. */
+  readonly free: ReadonlyMap<string, B | undefined>;
+}
+
 export class LexicalScope {
   readonly bindings = new Map<string, Binding>();
   /** True if the scope is visible to a direct `eval`, which may assign any of its variables. */
@@ -80,7 +91,7 @@ export interface FunctionFacts {
  * Returns true if no code of the script can change the variable after its initialization. Doesn't cover whether it
  * has been initialized yet, or whether other scripts see it (`exposed` scopes).
  */
-export function isNeverReassigned(binding: Binding): boolean {
+export function isNeverReassigned(binding: OuterBinding): boolean {
   const { kind, scope } = binding;
   if (kind === 'import') return false;
   if (kind === 'namespace' || kind === 'const' || kind === 'self') return true;

@@ -1,5 +1,5 @@
 import type { AnonymousClassDeclaration, ClassDeclaration, ClassExpression } from 'acorn';
-import type { SourceText } from '../../vm/bytecode/code.ts';
+import type { Code, SourceText } from '../../vm/bytecode/code.ts';
 import type { PrivateAccess, Scope } from '../../vm/bytecode/frame.ts';
 import type { FunctionNode } from '../../vm/syntax/function-node.ts';
 import type { AnyFunction, CaptureRoute } from './route.ts';
@@ -9,6 +9,16 @@ export type { AnyFunction, CaptureRoute } from './route.ts';
 
 export type ClassNode = ClassDeclaration | AnonymousClassDeclaration | ClassExpression;
 
+export interface FunctionSyntax {
+  /**
+   * For methods, getters and setters, the FunctionExpression that is the definition's value. A class without a
+   * constructor has a synthetic node that equals the language's implicit constructor.
+   */
+  readonly node: FunctionNode;
+  /** For constructors: the class itself (fields, superclass). */
+  readonly classNode: ClassNode | undefined;
+}
+
 /** A function as the compiler sees it: its source, and its live outer variables. */
 export interface CapturedFunction {
   /** Never a bound function, but the target of all `bind` calls. */
@@ -16,15 +26,17 @@ export interface CapturedFunction {
   readonly route: CaptureRoute;
   /** The name in the user's source; a minifier may have changed `fn.name`. */
   readonly name: string;
-  /**
-   * For methods, getters and setters, the FunctionExpression that is the definition's value. A class without a
-   * constructor has a synthetic node that equals the language's implicit constructor.
-   */
-  readonly node: FunctionNode;
   readonly kind: 'function' | 'arrow' | 'method' | 'constructor';
-  /** For constructors: the class itself (fields, superclass). */
-  readonly classNode: ClassNode | undefined;
   readonly source: SourceText;
+  /** The function's offset in the source. */
+  readonly start: number;
+  /** Returns the function's syntax, always the same object for one position; parses it if it is unknown. */
+  syntax(): FunctionSyntax;
+  /**
+   * Returns the function's bytecode if its module carries it, always the same object for one position. `lower` lowers
+   * the syntax, for what the module doesn't carry.
+   */
+  readonly code?: ((lower: () => Code) => Code) | undefined;
   readonly scope: Scope;
   /** All free names of the function and its inner functions. */
   readonly freeNames: readonly string[];

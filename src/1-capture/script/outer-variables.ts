@@ -1,5 +1,5 @@
 import type { VariablePlace } from '../../vm/bytecode/frame.ts';
-import type { Binding } from './binding.ts';
+import type { OuterBinding } from './binding.ts';
 
 /**
  * A variable outside of captured functions. Every scope has its own view of a variable, and effects must know
@@ -60,7 +60,7 @@ export function knownVariable(read: () => unknown): VariablePlace | undefined {
 
 /** Returns the variable behind a view that is about to be written; undefined if writing it would throw. */
 export function writtenVariable(
-  binding: Binding,
+  binding: OuterBinding,
   read: () => unknown,
   write: (value: unknown) => void,
 ): VariablePlace | undefined {
@@ -79,5 +79,5 @@ export function writtenVariable(
 }
 
 /** Excludes parameters that alias elements of sloppy `arguments`, which are two places for one value. */
-const isAssignable = ({ kind, scope }: Binding): boolean =>
+const isAssignable = ({ kind, scope }: OuterBinding): boolean =>
   !['const', 'import', 'namespace', 'self'].includes(kind) && !scope.aliasesArguments;

@@ -3,7 +3,8 @@ import type { ClassNode, FunctionNode } from './captured-function.ts';
 
 /** The declaration of a private name. */
 export interface PrivateDeclaration {
-  readonly owner: ClassNode;
+  /** The name of the class that declares it. */
+  readonly owner: string | undefined;
   readonly kind: 'field' | 'method' | 'accessor';
   readonly isStatic: boolean;
 }
@@ -15,15 +16,17 @@ export function privateDeclaration(
   name: string,
 ): PrivateDeclaration | undefined {
   let found: PrivateDeclaration | undefined;
+  let innermost = -1;
   for (const node of classes) {
     if (node.start > fn.start || node.end < fn.end) continue;
-    if (found && node.start < found.owner.start) continue;
+    if (node.start < innermost) continue;
     for (const member of node.body.body) {
       if (!('key' in member) || member.key.type !== 'PrivateIdentifier') continue;
       if (member.key.name !== name) continue;
       const isMethod = member.type === 'MethodDefinition';
       const kind = !isMethod ? 'field' : member.kind === 'method' ? 'method' : 'accessor';
-      found = { owner: node, kind, isStatic: member.static };
+      innermost = node.start;
+      found = { owner: node.id?.name, kind, isStatic: member.static };
     }
   }
   return found;
@@ -45,9 +48,9 @@ export function declaredAccess(
     kind,
     isStatic,
     owner() {
-      if (!owner.id) return undefined;
+      if (owner === undefined) return undefined;
       try {
-        return read(owner.id.name);
+        return read(owner);
       } catch {
         return undefined; // the class doesn't exist yet
       }

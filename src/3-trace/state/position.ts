@@ -50,7 +50,7 @@ function placeIn(
     const { code } = closure;
     // A caller's pc is already past its call.
     const at = i === frames.length - 1 ? pc : pc - 1;
-    if (code.spans[at] && !isPolyfill(code) && !isFrameworkFile(code.source.file)) {
+    if (code.instructions[at] && !isPolyfill(code) && !isFrameworkFile(code.source.file)) {
       return position(code, at);
     }
   }

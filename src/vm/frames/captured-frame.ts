@@ -11,7 +11,7 @@ const offsets = new WeakMap<Code, Map<Pc, number>>();
 
 /** Returns undefined for code of this package, and for code without a file. */
 export function capturedFrame(code: Code, pc: Pc, thisValue: unknown): CapturedFrame | undefined {
-  if (!code.spans[pc] || ownPartOfFile(code.source.file) !== null) return undefined;
+  if (!code.instructions[pc] || ownPartOfFile(code.source.file) !== null) return undefined;
   const place = raisingPosition(code, pc);
   if (place.file === '<anonymous>') return undefined;
   const name = nameOf(code, thisValue);

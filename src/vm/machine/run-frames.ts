@@ -163,7 +163,7 @@ export function positionOf(frames: readonly Frame[]): SourcePosition | undefined
     const { code } = closure;
     // A caller's pc is already past its call.
     const at = i === top ? pc : pc - 1;
-    if (code.spans[at] && ownPartOfFile(code.source.file) === null)
+    if (code.instructions[at] && ownPartOfFile(code.source.file) === null)
       return raisingPosition(code, at);
   }
   return undefined;

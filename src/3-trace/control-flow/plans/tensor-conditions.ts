@@ -27,8 +27,9 @@ export class TensorConditions {
 
   noteComparison({ closure: { code }, pc }: TraceFrame, { source, traced }: TensorVariable): void {
     const isOne = traced?.dtype === 'bool' && sizeOf(traced.shape) === 1;
+    if (source || !isOne) return;
     const span = code.spans[pc];
-    if (source || !isOne || !span) return;
+    if (!span) return;
     const at = code.source.position(span.start);
     this.#comparisons.set(formatPosition(at), at);
   }
