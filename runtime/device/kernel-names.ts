@@ -145,6 +145,10 @@ export type KernelName =
   | 'softmaxGrad'
   /** (logProbs [n,c], target int32 [n]) → [], the mean of −logProbs[i, target[i]]. */
   | 'nllLoss'
+  /** (logProbs [n,c], target int32 [n]) → [n], logProbs[i, target[i]]; 0 where the label is no class. */
+  | 'labelScores'
+  /** (scores [n], target int32 [n]) → [], −the mean over the labels that count; attr `classes`. */
+  | 'nllLossOfScores'
   /** (dy [], target, logProbs: shape) → [n,c] */
   | 'nllLossGrad'
   /** (dy [], target) → [], −dy over the number of counted labels. */

@@ -30,7 +30,7 @@ export const families: Readonly<Record<string, Family>> = {
   softmax: {
     ops:
       'softmaxGrad softmax logSoftmaxGrad logSoftmax nllLossGrad nllLoss nllLossShare ' +
-      'crossEntropyGrad',
+      'crossEntropyGrad labelScores nllLossOfScores',
     load: () => import('./families/softmax.ts'),
   },
   arranging: {

@@ -41,6 +41,7 @@ export const kernelNamed: { readonly [N in KernelName]: KernelFactory } = {
   ...elimination,
   ...filling,
   ...losses,
+  nllLossOfScores: losses.nllLoss,
   ...orders,
   ...gammas,
   ...quantization,

@@ -82,6 +82,8 @@ const furtherExamples: Readonly<Record<string, readonly Example[]>> = {
   ],
   nllLossShare: [{ inputs: [float([]), int([4], 0, 5)] }],
   crossEntropyGrad: [{ inputs: [float([]), int([4], 0, 5), float([4, 5])] }],
+  labelScores: [{ inputs: [float([4, 5]), int([4], 0, 5)] }],
+  nllLossOfScores: [{ inputs: [float([4]), int([4], 0, 5)], attrs: { classes: 5 } }],
   maxPool2d: [{ inputs: [float([1, 2, 4, 4])], attrs: pool }],
   quantize: [{ inputs: [float([3, 50])], attrs: { code: 'signed' } }],
   dequantize: [{ inputs: [int([3, 50], 0, 256), float([2])], attrs: { code: 'signed' } }],

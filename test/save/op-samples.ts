@@ -50,7 +50,7 @@ function watching(tell: (op: OpRecord) => Told, body: () => void): void {
   }
 }
 
-const isLoss = (name: string): boolean => /nll|crossEntropy/.test(name);
+const isLoss = (name: string): boolean => /nll|crossEntropy|label/.test(name);
 
 const windows = { stride: [1, 1], padding: [0, 0], dilation: [1, 1], groups: 1 };
 const pools = { kernel: [2, 2], stride: [2, 1], padding: [0, 0], dilation: [1, 1] };
@@ -64,6 +64,8 @@ const more: readonly (readonly [name: string, shapes: readonly Shape[], attrs: A
   ['addSum_', [[4], [3, 4]], { dims: [0] }],
   ['nllLossShare', [[], [3]], {}],
   ['crossEntropyGrad', [[], [3], [3, 4]], {}],
+  ['labelScores', [[3, 4], [3]], {}],
+  ['nllLossOfScores', [[3], [3]], { classes: 4 }],
   [
     'addMatmul_',
     [

@@ -2,8 +2,10 @@
 
 import {
   crossEntropyGradOp,
+  labelScoresOp,
   logSoftmaxOp,
   nllLossGradOp,
+  nllLossOfScoresOp,
   nllLossOp,
   nllLossShareOp,
   softmaxOp,
@@ -11,8 +13,10 @@ import {
 
 export const softmaxOps = [
   crossEntropyGradOp,
+  labelScoresOp,
   logSoftmaxOp,
   nllLossGradOp,
+  nllLossOfScoresOp,
   nllLossOp,
   nllLossShareOp,
   softmaxOp,

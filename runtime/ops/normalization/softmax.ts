@@ -4,7 +4,7 @@ import { type NamedKernel, named } from '../../device/kernel-op.ts';
 import { formatSpec, type TensorMeta } from '../../device/tensor-meta.ts';
 import { DTypeError, ShapeError } from '../../errors/errors.ts';
 import { dtypes } from '../../spec/dtype.ts';
-import { normalizeDim } from '../../spec/shape.ts';
+import { normalizeDim, sameShape } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { mul, neg, sub } from '../arithmetic/arithmetic.ts';
@@ -122,29 +122,33 @@ export const nllLossGradOp = defineOp({
   vjp: { dy: saving({ target: 'value' }, ({ target }, g) => meanOfLabels(g, target)) },
 });
 
+function expectLabelled(logProbs: TensorMeta, target: TensorMeta): void {
+  expectFloat('nllLoss', logProbs);
+  if (target.dtype !== 'int32') {
+    throw new DTypeError({
+      what: 'nllLoss: class labels must be integers',
+      given: formatSpec(target),
+      expected: 'int32[n]',
+      remedy: "cast the labels: target.to('int32')",
+    });
+  }
+  const [n] = target.shape;
+  if (logProbs.shape.length !== 2 || target.shape.length !== 1 || logProbs.shape[0] !== n) {
+    throw new ShapeError({
+      what: "nllLoss: scores and labels don't fit",
+      given: `${formatSpec(logProbs)} and ${formatSpec(target)}`,
+      expected: '[n, classes] and int32 [n]',
+      remedy: 'flatten the leading dimensions of both',
+    });
+  }
+}
+
 export const nllLossOp = defineOp({
   name: 'nllLoss',
   operands: { logProbs: 'data', target: 'data' },
   dtypes: { logProbs: 'floating', target: 'int32' },
   infer: ([logProbs, target]) => {
-    expectFloat('nllLoss', logProbs!);
-    if (target!.dtype !== 'int32') {
-      throw new DTypeError({
-        what: 'nllLoss: class labels must be integers',
-        given: formatSpec(target!),
-        expected: 'int32[n]',
-        remedy: "cast the labels: target.to('int32')",
-      });
-    }
-    const [n] = target!.shape;
-    if (logProbs!.shape.length !== 2 || target!.shape.length !== 1 || logProbs!.shape[0] !== n) {
-      throw new ShapeError({
-        what: "nllLoss: scores and labels don't fit",
-        given: `${formatSpec(logProbs!)} and ${formatSpec(target!)}`,
-        expected: '[n, classes] and int32 [n]',
-        remedy: 'flatten the leading dimensions of both',
-      });
-    }
+    expectLabelled(logProbs!, target!);
     return { dtype: logProbs!.dtype, shape: [] };
   },
   kernel: named('nllLoss', lossesKernels.nllLoss),
@@ -154,6 +158,34 @@ export const nllLossOp = defineOp({
       bind1(nllLossGradOp, [dy, target, logProbs as Tensor]),
     ),
   },
+});
+
+/**
+ * The log-probability of each row's label; 0 where that is no class, which `nllLossOfScores` refuses or ignores. Only
+ * the compiler emits both, for slices: only the second one needs all rows, and it may throw.
+ */
+export const labelScoresOp = defineOp({
+  name: 'labelScores',
+  operands: { logProbs: 'data', target: 'data' },
+  dtypes: { logProbs: 'floating', target: 'int32' },
+  infer: ([logProbs, target]) => {
+    expectLabelled(logProbs!, target!);
+    return { dtype: logProbs!.dtype, shape: target!.shape };
+  },
+  kernel: named('labelScores', lossesKernels.labelScores),
+  rows: perEntry(),
+});
+
+/** `nllLoss`, given the log-probabilities of the labels. */
+export const nllLossOfScoresOp = defineOp({
+  name: 'nllLossOfScores',
+  operands: { scores: 'data', target: 'data' },
+  dtypes: { scores: 'floating', target: 'int32' },
+  attrs: { classes: 'size' },
+  infer: ([scores]) => ({ dtype: scores!.dtype, shape: [] }),
+  fits: ([scores, target]) => sameShape(scores!.shape, target!.shape) || 'a score per label',
+  kernel: named('nllLossOfScores', lossesKernels.nllLoss),
+  mayRefuse: true,
 });
 
 /** The gradient of one counted log-probability: −dy over the number of counted ones. Only the compiler emits it. */

@@ -125,12 +125,11 @@ class RegionFinder {
 
   #slicingOf(op: ProgramOp): Slicing | null {
     const { values } = this.#program;
-    if (op.op.mayRefuse) return null;
     const leads = op.inputs.some((id, i) => {
       return operandUse(op.op, i) === 'data' && (this.#isCut(id) || this.#leading.has(id));
     });
     const slicing = leads ? this.#ruleOf(op) : null;
-    if (!slicing) return null;
+    if (!slicing || (op.op.mayRefuse && !this.#isInParts(op, slicing))) return null;
     const { parts } = this.#plan;
     const fits = slicing.operands.every((cut, i) => {
       const id = op.inputs[i]!;
@@ -139,6 +138,11 @@ class RegionFinder {
       return this.#isCut(id) ? this.#wishOf(id) === cut : true;
     });
     return fits && (!op.op.inPlace || this.#mayWrite(op, slicing)) ? slicing : null;
+  }
+
+  /** Whether an op that may throw can have its operand in parts: it throws once they are all there. */
+  #isInParts({ inputs, again }: ProgramOp, { kind }: Slicing): boolean {
+    return kind === 'labelScores' && this.#cutOf.has(inputs[0]!) && again === undefined;
   }
 
   #ruleOf(op: ProgramOp): Slicing | null {
@@ -172,6 +176,10 @@ class RegionFinder {
     if (op.op.inPlace && !this.#cutOf.has(op.inputs[0]!)) {
       if (this.#refusesAfter) return null;
       this.#written.set(op.inputs[0]!, slicing.operands[0]!);
+    }
+    if (slicing.kind === 'labelScores') {
+      const data = op.inputs.map((id) => this.#facts.rootOf(id));
+      return this.#after(op, data.slice(1));
     }
     if (slicing.kind !== 'map') return 'sliced';
     op.outputs.forEach((id, i) => {

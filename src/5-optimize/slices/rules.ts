@@ -46,7 +46,9 @@ export type Slicing =
       readonly operands: readonly Cut[];
       readonly rows: number;
       readonly columns: number;
-    };
+    }
+  /** The scores of the labels, part by part. The loss is computed from all of them, in its place among the later ops. */
+  | { readonly kind: 'labelScores'; readonly operands: readonly Cut[] };
 
 type Rule = (use: Use) => Slicing | null;
 
@@ -291,6 +293,9 @@ const crossEntropyGrad: Rule = ({ cuts: [share, target, out] }) => {
   return { kind: 'map', operands: [null, 0, 0], outputs: [0] };
 };
 
+const labelledLoss: Rule = ({ cuts: [scores, target] }) =>
+  scores === 0 && (target ?? 0) === 0 ? { kind: 'labelScores', operands: [0, 0] } : null;
+
 const rules: Readonly<Record<string, Rule>> = {
   reshape: reshaped,
   reshapeLike: reshaped,
@@ -306,6 +311,7 @@ const rules: Readonly<Record<string, Rule>> = {
   logSoftmax: alongLast,
   logSoftmaxGrad: alongLast,
   crossEntropyGrad,
+  nllLoss: labelledLoss,
   matmul: product,
   standardizeAffine: standardized,
   standardizeAffineGrad: standardizedGrad,

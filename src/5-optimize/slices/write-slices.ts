@@ -78,9 +78,14 @@ class SliceWriter {
   }
 
   #copyAll(stage: 'before' | 'after'): void {
+    const { stages, slicings } = this.#region;
     this.#program.ops.forEach((op, index) => {
-      if (this.#region.stages[index] !== stage) return;
+      if (stages[index] !== stage) return;
       this.#source = op;
+      if (slicings.get(index)?.kind === 'labelScores') {
+        this.#joinScores();
+        return;
+      }
       const inputs = op.inputs.map((id, i) => {
         return operandUse(op.op, i) === 'data' ? this.#whole(id) : this.#shapeOf(id, stage);
       });
@@ -153,6 +158,9 @@ class SliceWriter {
         return;
       case 'sumRows':
         this.#sumRows(operands[0]!, slicing, part);
+        return;
+      case 'labelScores':
+        this.#addPart(outputs[0]!, this.#emit(opNamed('labelScores'), operands, {})[0]!);
     }
   }
 
@@ -282,6 +290,18 @@ class SliceWriter {
     const source = this.#source;
     const reshaped = { ...source, op: opNamed('reshape'), inputs: [total!], attrs: { shape } };
     this.#ops.push({ ...reshaped, outputs: [result!] });
+  }
+
+  /** The loss of the scores of all labels. */
+  #joinScores(): void {
+    const { inputs, outputs } = this.#source;
+    const [logProbs, target] = inputs as readonly [ValueId, ValueId];
+    const parts = this.#partsOf.get(outputs[0]!)!;
+    const sizes = parts.map((part) => this.#values[part]!.shape[0]!);
+    const scores = this.#emit(opNamed('cat'), parts, { dim: 0, sizes })[0]!;
+    const attrs = { classes: this.#values[logProbs]!.shape[1]! };
+    const op = opNamed('nllLossOfScores');
+    this.#ops.push({ ...this.#source, op, inputs: [scores, this.#whole(target)], attrs });
   }
 
   #reshape(x: ValueId, shape: readonly number[]): ValueId {

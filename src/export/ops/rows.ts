@@ -92,6 +92,17 @@ export const rowOps: CommonMappings = {
     );
     return to.convert(to.unary('negate', mean), logProbs!.element);
   },
+  labelScores: ({ to, inputs: [logProbs, target] }) => {
+    const { element, shape } = logProbs!;
+    const own = to.select(chosenOf(to, target!, shape), logProbs!, to.constant(0, element, shape));
+    return to.reduce('sum', own, [1]);
+  },
+  nllLossOfScores: ({ to, inputs: [scores, target] }) => {
+    const wide = to.convert(scores!, wideElement(scores!.element));
+    const sum = to.reduce('sum', wide, [0]);
+    const mean = to.binary('divide', sum, countOf(to, target!, wide.element));
+    return to.convert(to.unary('negate', mean), scores!.element);
+  },
   nllLossGrad: (call) => {
     const { to, outputs } = call;
     const [dy, target] = call.inputs;

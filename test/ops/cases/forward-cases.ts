@@ -267,6 +267,22 @@ const outOfPlace: Readonly<Record<string, readonly ForwardCase[]>> = {
       ],
     },
   ],
+  labelScores: [
+    {
+      inputs: [float([4, 5]), int([4], -1, 7)],
+      reference: ([scores, labels]) =>
+        labels!.values.map((label, i) =>
+          label >= 0 && label < 5 ? scores!.values[i * 5 + label]! : 0,
+        ),
+    },
+  ],
+  nllLossOfScores: [
+    {
+      inputs: [float([4]), int([4], 0, 5)],
+      attrs: { classes: 5 },
+      reference: ([scores]) => [-scores!.values.reduce((sum, score) => sum + score, 0) / 4],
+    },
+  ],
   nllLossGrad: [
     {
       inputs: [float([]), int([4], 0, 5), float([4, 5])],

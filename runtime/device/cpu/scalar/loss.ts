@@ -31,9 +31,11 @@ export function eachLabel(
   }
 }
 
-export const nllLoss: KernelFactory = ([logProbs, target], [out]) => {
+/** Given [n, classes], or the scores of the labels alone, [n], and the number of classes. */
+export const nllLoss: KernelFactory = ([logProbs, target], [out], attrs) => {
   expectContiguous(logProbs!, target!, out!);
-  const [n, classes] = logProbs!.shape as [number, number];
+  const [n, columns] = logProbs!.shape as [number, number | undefined];
+  const classes = columns ?? (attrs.classes as number);
   const { dtype } = logProbs!;
   const round = roundingOf(dtype);
   return ([scores, labels], [loss]) => {
@@ -43,10 +45,25 @@ export const nllLoss: KernelFactory = ([logProbs, target], [out]) => {
     let count = 0;
     eachLabel(indexOf(labels!, 'int32'), n, classes, (i, label) => {
       if (label === null) return;
-      sum = round(sum - data[from + i * classes + label]!);
+      sum = round(sum - data[from + (columns ? i * columns + label : i)]!);
       count++;
     });
     data[indexOf(loss!, dtype)] = sum / count;
+  };
+};
+
+export const labelScores: KernelFactory = ([logProbs, target], [scores]) => {
+  expectContiguous(logProbs!, target!);
+  const [n, classes] = logProbs!.shape as [number, number];
+  const { dtype } = scores!;
+  return ([given, labels], [out]) => {
+    const data = heap.view(dtype);
+    const [from, to] = [indexOf(given!, dtype), indexOf(out!, dtype)];
+    const labelsAt = indexOf(labels!, 'int32');
+    for (let i = 0; i < n; i++) {
+      const label = heap.i32[labelsAt + i]!;
+      data[to + i] = label >= 0 && label < classes ? data[from + i * classes + label]! : 0;
+    }
   };
 };
 

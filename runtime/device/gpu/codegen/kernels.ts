@@ -110,6 +110,8 @@ export const gpuKernels: { readonly [K in Exclude<KernelName, HostKernel>]: Name
   softmax,
   softmaxGrad,
   nllLoss,
+  labelScores: null,
+  nllLossOfScores: null,
   nllLossGrad,
   nllLossShare,
   crossEntropyGrad,

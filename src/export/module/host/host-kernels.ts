@@ -28,11 +28,20 @@ import { type HostFactory, type HostLog, placesOf } from './host-factory.ts';
 import { poolKernels } from './pool-kernels.ts';
 import { rowKernels } from './row-kernels.ts';
 
-const nllLoss: HostFactory = (log, [scores, labels], [loss]) => {
-  const [n, classes] = scores!.shape as [number, number];
+const nllLoss: HostFactory = (log, [scores, labels], [loss], attrs) => {
+  const [n, columns = 0] = scores!.shape as [number, number?];
+  const classes = columns || (attrs.classes as number);
   return (sources, targets) => {
     const at = placesOf([...sources, ...targets], [scores!, labels!, loss!]);
-    log.host('nllLoss', [viewOf[loss!.dtype], ...at, n, classes]);
+    log.host('nllLoss', [viewOf[loss!.dtype], ...at, n, columns, classes]);
+  };
+};
+
+const labelScores: HostFactory = (log, [logProbs, labels], [scores]) => {
+  const [n, classes] = logProbs!.shape as [number, number];
+  return (sources, targets) => {
+    const at = placesOf([...sources, ...targets], [logProbs!, labels!, scores!]);
+    log.host('labelScores', [viewOf[scores!.dtype], ...at, n, classes]);
   };
 };
 
@@ -207,6 +216,8 @@ export const hostKernels: { readonly [N in KernelName]?: HostFactory } = {
   ...rowKernels,
   ...poolKernels,
   nllLoss,
+  labelScores,
+  nllLossOfScores: nllLoss,
   nllLossShare,
   nllLossGrad,
   crossEntropyGrad,

@@ -73,12 +73,14 @@ const hostMethods = {
     return label;
   },
 
+  /** `columns` is 0 if there are only the scores of the labels. */
   nllLoss(
     view: 'f32' | 'f64',
     scores: number,
     labels: number,
     loss: number,
     n: number,
+    columns: number,
     classes: number,
   ) {
     const data = this[view];
@@ -88,11 +90,26 @@ const hostMethods = {
     for (let i = 0; i < n; i++) {
       const label = this.label(labels + i, classes);
       if (label === null) continue;
-      sum -= data[scores + i * classes + label]!;
+      sum -= data[scores + (columns > 0 ? i * columns + label : i)]!;
       if (single) sum = Math.fround(sum);
       count++;
     }
     data[loss] = sum / count;
+  },
+
+  labelScores(
+    view: 'f32' | 'f64',
+    logProbs: number,
+    labels: number,
+    scores: number,
+    n: number,
+    classes: number,
+  ) {
+    const data = this[view];
+    for (let i = 0; i < n; i++) {
+      const label = this.i32[labels + i]!;
+      data[scores + i] = label >= 0 && label < classes ? data[logProbs + i * classes + label]! : 0;
+    }
   },
 
   /** The gradient's contribution to the score of each label that counts. */
