@@ -8,6 +8,9 @@ import {
 } from './cleanup/dead-code.ts';
 import { shapesApart } from './cleanup/shapes-apart.ts';
 import { shareSubexpressions } from './common-subexpressions.ts';
+import { dropReadCopies } from './copies/read-copies.ts';
+import { shareCopies } from './copies/share-copies.ts';
+import { shareParts } from './copies/share-parts.ts';
 import { copyStridedInputs } from './copy-inputs.ts';
 import type { Pass, PassContext, Staged } from './facts/pass.ts';
 import { foldConstants } from './fold-constants.ts';
@@ -20,15 +23,12 @@ import { joinedGradients } from './joined-gradients.ts';
 import { labelGradient } from './label-gradient.ts';
 import { offload } from './offload.ts';
 import { pooledRelu } from './pooled-relu.ts';
-import { dropReadCopies } from './read-copies.ts';
 import { recomputeCheckpoints } from './recompute/recompute-checkpoints.ts';
 import { recomputeScores } from './recompute-scores.ts';
 import { rematerialize } from './rematerialize.ts';
 import { savedDtype } from './saved-dtype.ts';
 import { savedMasks } from './saved-masks.ts';
 import { savedPlaces } from './saved-places.ts';
-import { shareCopies } from './share-copies.ts';
-import { shareParts } from './share-parts.ts';
 import { simplify } from './simplify.ts';
 import { chooseSlices, mostOpsPlannedOnce } from './slices/choose-slices.ts';
 

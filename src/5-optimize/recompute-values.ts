@@ -4,8 +4,8 @@ import { opNamed } from '../../runtime/ops/op-table.ts';
 import { hasEffect } from '../../runtime/program/control-ops.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import { sizeOf } from '../../runtime/spec/shape.ts';
+import { partsOf } from './copies/share-parts.ts';
 import { ProgramFacts } from './facts/program-facts.ts';
-import { partsOf } from './share-parts.ts';
 
 /**
  * In: a program, available values (`there`), and `wanted` values. Out: the ops that compute the wanted values from

@@ -1,8 +1,8 @@
 import { operandUse } from '../../runtime/device/kernel-op.ts';
 import type { TensorMeta } from '../../runtime/device/tensor-meta.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
+import { isCopy } from './copies/share-copies.ts';
 import { ProgramFacts } from './facts/program-facts.ts';
-import { isCopy } from './share-copies.ts';
 
 /** The boundary from which ops count as late: the first op of backward. */
 export interface Boundary {

@@ -1,7 +1,7 @@
 /** What each pass makes of small programs, held by files: UPDATE_FIXTURES=1 rewrites them. */
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { printProgram } from '../../runtime/program/print.ts';
 import { passNames } from '../../src/5-optimize/passes.ts';
@@ -10,6 +10,8 @@ import { type PassRecord, passObservers } from '../../src/programs/pass-record.t
 import type { PassCase, PassCases } from './pass-case.ts';
 
 const folder = join(import.meta.dirname, 'fixtures');
+/** Cases of a pass, in `fixtures` or in the folder of its kind. */
+const sources = readdirSync(folder, { recursive: true, encoding: 'utf8' });
 const kebab = (name: string): string => name.replace(/[A-Z]/g, (each) => `-${each.toLowerCase()}`);
 
 /** Results, what was written to the inputs, and gradients. */
@@ -54,11 +56,9 @@ let count = 0;
 
 describe.each(passNames)('the pass %s', async (pass) => {
   const name = kebab(pass);
-  const isFusion = name.startsWith('fuse-') || name === 'shapes-apart';
-  const { cases } = (await (isFusion
-    ? import(`./fixtures/fuse/${name}.ts`)
-    : import(`./fixtures/${name}.ts`))) as { cases: PassCases };
-  const own = isFusion ? join(folder, 'fuse', name) : join(folder, name);
+  const source = sources.find((path) => basename(path) === `${name}.ts`)!;
+  const { cases } = (await import(join(folder, source))) as { cases: PassCases };
+  const own = join(folder, dirname(source), name);
   const fileOf = (name: string): string => `${name.replace(/[^a-z0-9]+/gi, '-')}.txt`;
   count += Object.keys(cases).length;
 

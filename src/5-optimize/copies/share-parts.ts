@@ -1,9 +1,9 @@
-import { type Attrs, operandUse } from '../../runtime/device/kernel-op.ts';
-import { isContiguousMeta, type TensorMeta } from '../../runtime/device/tensor-meta.ts';
-import { opNamed } from '../../runtime/ops/op-table.ts';
-import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
-import { sizeOf } from '../../runtime/spec/shape.ts';
-import { ProgramFacts } from './facts/program-facts.ts';
+import { type Attrs, operandUse } from '../../../runtime/device/kernel-op.ts';
+import { isContiguousMeta, type TensorMeta } from '../../../runtime/device/tensor-meta.ts';
+import { opNamed } from '../../../runtime/ops/op-table.ts';
+import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
+import { sizeOf } from '../../../runtime/spec/shape.ts';
+import { ProgramFacts } from '../facts/program-facts.ts';
 
 /** Where the elements of a value are stored in another one. */
 interface Place {

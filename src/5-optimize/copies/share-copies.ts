@@ -1,8 +1,8 @@
-import { isContiguousMeta, type TensorMeta } from '../../runtime/device/tensor-meta.ts';
-import { opNamed } from '../../runtime/ops/op-table.ts';
-import type { OpRecord } from '../../runtime/ops/record/define-op.ts';
-import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
-import { ProgramFacts } from './facts/program-facts.ts';
+import { isContiguousMeta, type TensorMeta } from '../../../runtime/device/tensor-meta.ts';
+import { opNamed } from '../../../runtime/ops/op-table.ts';
+import type { OpRecord } from '../../../runtime/ops/record/define-op.ts';
+import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
+import { ProgramFacts } from '../facts/program-facts.ts';
 
 interface CopyOptions {
   /** Whether the same gradient must flow through both copies. */

@@ -1,6 +1,6 @@
-import { opNamed } from '../../runtime/ops/op-table.ts';
-import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
-import { ProgramFacts } from './facts/program-facts.ts';
+import { opNamed } from '../../../runtime/ops/op-table.ts';
+import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
+import { ProgramFacts } from '../facts/program-facts.ts';
 import { isCopy } from './share-copies.ts';
 
 /**
