@@ -30,7 +30,7 @@ export function missedBudget(recompute: Recompute | null, name: string): string 
   const { budget, bytes } = recompute;
   return (
     `${name || 'a function'} needs ${bytes} bytes beside its inputs, ${bytes - budget} more than its memory ` +
-    'budget, even where backward computes what it reads again'
+    'budget, even if backward recomputes whatever it can'
   );
 }
 

@@ -18,7 +18,9 @@ interface Explained {
 export const breakReasons = {
   'data-read': {
     explanation: 'The values of a tensor are read, so everything before it must have run.',
-    hint: 'Keep the computation in tensor ops, or read the value after the captured function.',
+    hint: "Keep the computation in tensor ops, or read the value after the captured function. With fullGraph or capture: 'auto', itemSync() stays in the program.",
+    forOneProgram:
+      'Use itemSync(), which stays in the program, where() in place of a selection, or read the value after the captured function.',
   },
   'native-call': {
     explanation: 'A function without source is called, and it may have effects.',
