@@ -1,7 +1,7 @@
 import type { TensorMeta } from '../../runtime/device/tensor-meta.ts';
 import { isSymbolic, type SymbolicNumber } from '../../runtime/ops/numbers/symbolic-number.ts';
 import { unfusedOps } from '../../runtime/program/fused/unfused.ts';
-import type { Plan } from '../../runtime/program/plan.ts';
+import type { Plan, Step } from '../../runtime/program/plan.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import { isContiguous, isDense, memoryOrder } from '../../runtime/spec/shape.ts';
 import { Frame } from '../export/lowering/frame.ts';
@@ -49,34 +49,19 @@ export class NotMapped extends Error {
 
 /** Returns the steps of a segment as a model. Throws NotMapped. */
 export function segmentGraph(program: Program, plan: Plan, segment: Segment): SegmentGraph {
-  const engine = new OnnxEngine({ sizes: null }, new Map(), () => {
-    throw new Error('a size that each call decides');
-  });
+  const engine = new OnnxEngine({ sizes: null }, new Map(), noSize);
   const { inputs, stores } = valuesOf(plan, segment);
-  const numbers = new Map<SymbolicNumber['id'], NumberInput & { readonly value: Value }>();
-  const number = (symbol: SymbolicNumber): Value => numbers.get(symbol.id)!.value;
-  for (const [attr, symbol] of Object.entries(plan.steps[segment.first]!.op.attrs)) {
-    if (!isSymbolic(symbol) || numbers.has(symbol.id)) continue;
-    const name = `number.${numbers.size}`;
-    numbers.set(symbol.id, { name, attr, value: engine.argument(0, name, 'f64', []) });
-  }
-  const lowering = new ProgramLowering(engine, { read: number });
+  const numbers = numbersOf(engine, plan.steps[segment.first]!);
+  const lowering = new ProgramLowering(engine, { read: ({ id }) => numbers.get(id)!.value });
   const frame = new Frame<Value>();
   const views = viewsAmong(program, plan, segment, inputs);
   const viewed = new Set(views.flatMap(({ outputs }) => outputs));
-  const ports = inputs.filter((id) => !viewed.has(id));
-  const values = ports.map((id) => {
-    const meta = program.values[id]!;
-    const order = orderInMemory(meta);
-    const { dtype, shape } = layoutOf(meta, order);
-    const value = engine.argument(0, `input.${id}`, elementOf[dtype], shape);
-    const places = order.map((_, dim) => order.indexOf(dim));
-    frame.slots.set(id, Slot.of(engine, engine.transpose(value, places)));
-    return value;
-  });
+  const ports = inputs
+    .filter((id) => !viewed.has(id))
+    .map((id) => inputPort(program, id, engine, frame));
   for (const op of views) lowering.emit(program, op, frame);
   const firstNodes: number[] = [];
-  const outputs: (Store & PortValue & { readonly value: Value })[] = [];
+  const outputs: (Store & GraphPort)[] = [];
   for (let i = segment.first; i <= segment.last; i++) {
     const step = plan.steps[i]!;
     firstNodes.push(engine.nodes.length);
@@ -94,31 +79,8 @@ export function segmentGraph(program: Program, plan: Plan, segment: Segment): Se
       outputs.push({ step: i, id, name, layout: layoutOf(meta, order), value });
     }
   }
-  const info = ({ id, element, shape }: Value) =>
-    valueInfo(id, element, shape, () => {
-      throw new Error('a size that each call decides');
-    });
-  const results = outputs.map(({ name }) => name);
-  const nodes = namedResults(liveNodes(engine.nodes, results), results);
-  const read = new Set(nodes.flatMap(({ input }) => input));
-  const own = [...numbers.values()].filter(({ name }) => read.has(name));
-  const taken = values.filter(({ id }) => read.has(id));
-  const model = modelBytes(
-    graphOf(
-      'segment',
-      nodes,
-      [...taken, ...own.map(({ value }) => value)].map(info),
-      outputs.map(({ value }) => info(value)),
-      [...engine.initializers],
-    ),
-  );
   return {
-    model,
-    inputs: ports.flatMap((id) => {
-      const [name, meta] = [`input.${id}`, program.values[id]!];
-      return read.has(name) ? [{ name, id, layout: layoutOf(meta, orderInMemory(meta)) }] : [];
-    }),
-    numbers: own.map(({ name, attr }) => ({ name, attr })),
+    ...modelOf(engine, ports, [...numbers.values()], outputs),
     outputs: outputs.map(({ step, id, name, layout }) => ({ step, id, name, layout })),
     stepOf: (node) =>
       segment.first +
@@ -127,6 +89,69 @@ export function segmentGraph(program: Program, plan: Plan, segment: Segment): Se
         firstNodes.findLastIndex((start) => start <= node),
       ),
   };
+}
+
+/** A port, and what the graph calls it. */
+interface GraphPort extends PortValue {
+  readonly value: Value;
+}
+
+type GivenNumber = NumberInput & { readonly value: Value };
+
+/** The numbers of the run that a segment takes; its first step has them all. */
+function numbersOf(engine: OnnxEngine, { op }: Step): Map<SymbolicNumber['id'], GivenNumber> {
+  const numbers = new Map<SymbolicNumber['id'], GivenNumber>();
+  for (const [attr, symbol] of Object.entries(op.attrs)) {
+    if (!isSymbolic(symbol) || numbers.has(symbol.id)) continue;
+    const name = `number.${numbers.size}`;
+    numbers.set(symbol.id, { name, attr, value: engine.argument(0, name, 'f64', []) });
+  }
+  return numbers;
+}
+
+/** Takes an operand in memory order; the graph reads it transposed back. */
+function inputPort(
+  program: Program,
+  id: ValueId,
+  engine: OnnxEngine,
+  frame: Frame<Value>,
+): GraphPort {
+  const meta = program.values[id]!;
+  const order = orderInMemory(meta);
+  const layout = layoutOf(meta, order);
+  const name = `input.${id}`;
+  const value = engine.argument(0, name, elementOf[layout.dtype], layout.shape);
+  const places = order.map((_, dim) => order.indexOf(dim));
+  frame.slots.set(id, Slot.of(engine, engine.transpose(value, places)));
+  return { id, name, layout, value };
+}
+
+/** The model of the nodes that the outputs need, and the inputs that these read. */
+function modelOf(
+  engine: OnnxEngine,
+  ports: readonly GraphPort[],
+  numbers: readonly GivenNumber[],
+  outputs: readonly GraphPort[],
+): Pick<SegmentGraph, 'model' | 'inputs' | 'numbers'> {
+  const results = outputs.map(({ name }) => name);
+  const nodes = namedResults(liveNodes(engine.nodes, results), results);
+  const read = new Set(nodes.flatMap(({ input }) => input));
+  const taken = ports.filter(({ name }) => read.has(name));
+  const own = numbers.filter(({ name }) => read.has(name));
+  const info = ({ value: { id, element, shape } }: { readonly value: Value }) =>
+    valueInfo(id, element, shape, noSize);
+  const graph = graphOf('segment', nodes, [...taken, ...own].map(info), outputs.map(info), [
+    ...engine.initializers,
+  ]);
+  return {
+    model: modelBytes(graph),
+    inputs: taken.map(({ name, id, layout }) => ({ name, id, layout })),
+    numbers: own.map(({ name, attr }) => ({ name, attr })),
+  };
+}
+
+function noSize(): never {
+  throw new Error('a size that each call decides');
 }
 
 /** Operands that are views of other operands, which the graph computes itself, so that each memory is passed once. */

@@ -69,72 +69,58 @@ export class ProgramLowering<V extends TargetValue> {
   /** Lowers one unfused op over the values so far. */
   emit(program: Pick<Program, 'values'>, op: ProgramOp, frame: Frame<V>): void {
     const { slots } = frame;
-    const define = (values: readonly V[], exists: V | null = null) =>
-      values.forEach((value, i) => {
-        if (i < op.outputs.length) slots.set(op.outputs[i]!, Slot.of(this.#engine, value, exists));
-      });
-    const { kernel } = op.op;
     if (op.op === condBackwardOp || op.op === whileBackwardOp) {
       this.#control.backward(op, frame).forEach((slot, i) => {
         slots.set(op.outputs[i]!, slot);
       });
       return;
     }
+    const { kernel } = op.op;
     const exists = this.#existence(op, frame);
-    if (kernel.kind === 'control' && kernel.form === 'draw') {
-      define(this.#engine.emit(this.#drawOf(program, op, frame)));
-      return;
-    }
     if (op.op === condOp || op.op === whileOp) {
-      const control =
-        op.op === condOp ? this.#control.cond(op, frame) : this.#control.while(op, frame);
-      for (const [memory, value] of control.written) {
-        memory.write(exists ? this.#engine.select(exists, value, memory.current) : value);
-      }
-      define(
-        control.values.map((value) => this.#orZeros(value, exists)),
-        exists,
-      );
-      control.values.forEach((_, i) => {
-        slots.get(op.outputs[i]!)?.memory.linkWith(control.shows[i]!);
-      });
-      return;
-    }
-    // In an exported program, contributions are summed per name: which names are one tensor is unknown there.
-    if (op.op === earlierSum || (op.op === nameGradientOp && !op.attrs.apart)) {
+      this.#emitRegions(op, frame, exists);
+    } else if (op.op === earlierSum || (op.op === nameGradientOp && !op.attrs.apart)) {
+      // In an exported program, contributions are summed per name: which names are one tensor is unknown there.
       const missing = this.#engine.constant(0, 'i1');
-      define([this.#orZeros(frame.slot(op.inputs[0]!).read(), missing)], missing);
-      return;
-    }
-    if (kernel.kind === 'control') {
-      const results = this.#controlled(op, frame, exists);
-      define(
-        results.map((value) => this.#orZeros(value, exists)),
-        exists,
-      );
-      return;
-    }
-    if (op.op === nameGradientOp) {
+      this.#define(op, frame, [frame.slot(op.inputs[0]!).read()], missing);
+    } else if (kernel.kind === 'control') {
+      if (kernel.form === 'draw') this.#define(op, frame, this.#drawn(program, op, frame), null);
+      else this.#define(op, frame, this.#controlled(op, frame), exists);
+    } else if (op.op === nameGradientOp) {
       slots.set(op.outputs[0]!, frame.slot(op.inputs[0]!));
-      return;
-    }
-    const call = this.#callOf(program, op, frame);
-    if (kernel.kind === 'view') {
+    } else if (kernel.kind === 'view') {
+      const call = this.#callOf(program, op, frame);
       slots.set(op.outputs[0]!, frame.slot(op.inputs[0]!).seenThrough(call));
-      return;
-    }
-    const values = this.#engine.emit(call);
-    if (op.op.inPlace) {
-      const target = frame.slot(op.inputs[0]!);
-      const written = this.#writeIf(exists, target, values[0]!);
+    } else if (op.op.inPlace) {
+      const [value] = this.#engine.emit(this.#callOf(program, op, frame));
+      const written = this.#writeIf(exists, frame.slot(op.inputs[0]!), value!);
       // A write whose result is unused has no output.
       if (op.outputs.length > 0) slots.set(op.outputs[0]!, written);
     } else {
-      define(
-        values.map((value) => this.#orZeros(value, exists)),
-        exists,
-      );
+      this.#define(op, frame, this.#engine.emit(this.#callOf(program, op, frame)), exists);
     }
+  }
+
+  /** A branch or loop, with its writes to values around it. */
+  #emitRegions(op: ProgramOp, frame: Frame<V>, exists: V | null): void {
+    const control =
+      op.op === condOp ? this.#control.cond(op, frame) : this.#control.while(op, frame);
+    for (const [memory, value] of control.written) {
+      memory.write(exists ? this.#engine.select(exists, value, memory.current) : value);
+    }
+    this.#define(op, frame, control.values, exists);
+    control.values.forEach((_, i) => {
+      frame.slots.get(op.outputs[i]!)?.memory.linkWith(control.shows[i]!);
+    });
+  }
+
+  /** Results of an op, which are zeros if they don't exist; those beyond its outputs are left out. */
+  #define(op: ProgramOp, frame: Frame<V>, values: readonly V[], exists: V | null): void {
+    const results = values.map((value) => this.#orZeros(value, exists));
+    op.outputs.forEach((id, i) => {
+      const value = results[i];
+      if (value) frame.slots.set(id, Slot.of(this.#engine, value, exists));
+    });
   }
 
   /** An op that lacks one of its operands is skipped, including its writes. */
@@ -182,20 +168,21 @@ export class ProgramLowering<V extends TargetValue> {
   }
 
   /** Random numbers from a position in the stream that the program knows. */
-  #drawOf(program: Pick<Program, 'values'>, op: ProgramOp, frame: Frame<V>): OpCall<V> {
+  #drawn(program: Pick<Program, 'values'>, op: ProgramOp, frame: Frame<V>): readonly V[] {
     const engine = this.#engine;
     const [seed, ...places] = op.inputs.map((id) => this.#numberOf(frame, id)) as [V, ...V[]];
     const first = engine.constant(op.attrs.offset as number, 'f64');
     const offset = places.reduce((sum, place) => engine.binary('add', sum, place), first);
     const call = this.#callOf(program, op, frame);
-    return { ...call, op: drawnBy(op.op), inputs: [], metas: [], computed: { seed, offset } };
+    const computed = { seed, offset };
+    return engine.emit({ ...call, op: drawnBy(op.op), inputs: [], metas: [], computed });
   }
 
   #numberOf(frame: Frame<V>, id: ValueId): V {
     return this.#engine.convert(frame.slot(id).read(), 'f64');
   }
 
-  #controlled(op: ProgramOp, frame: Frame<V>, exists: V | null): readonly V[] {
+  #controlled(op: ProgramOp, frame: Frame<V>): readonly V[] {
     const engine = this.#engine;
     switch (op.op.name) {
       case 'isThere':
