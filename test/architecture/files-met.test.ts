@@ -1,8 +1,9 @@
-/** What runs in a call that finds its entry can be read in few files, of the dispatch, the guards and run_program. */
+/** What runs in a call that finds its entry, and what adds an op to a program, can be read in few files. */
 
 import { Session } from 'node:inspector';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { sourceFolder } from '../../runtime/errors/own-code.ts';
+import { ProgramBuilder } from '../../runtime/program/builder.ts';
 import { endCaptureSession } from '../../src/1-capture/live/capture-session.ts';
 import { randn, type Tensor, toStatic } from '../../src/index.ts';
 
@@ -43,4 +44,23 @@ it('a guard hit meets 24 files, those of its kernel among them', () => {
   endCaptureSession();
   const met = filesMet(() => f(x).dispose());
   expect(met, met.join('\n')).toHaveLength(24);
+});
+
+it('an op that enters a program meets 11 files, of its record and the builder', () => {
+  const x = randn([5, 4]);
+  const once = () => toStatic((x: Tensor) => x.exp(), { check: 0 })(x).dispose();
+  once();
+  const { execute } = ProgramBuilder.prototype;
+  let met: string[] = [];
+  const spy = vi.spyOn(ProgramBuilder.prototype, 'execute');
+  spy.mockImplementation(function (this: ProgramBuilder, ...given) {
+    let outputs: ReturnType<typeof execute> = [];
+    met = filesMet(() => {
+      outputs = execute.apply(this, given);
+    });
+    return outputs;
+  });
+  once();
+  spy.mockRestore();
+  expect(met, met.join('\n')).toHaveLength(11);
 });
