@@ -3,12 +3,14 @@ import { join } from 'node:path';
 import { type InputOptions, type Plugin, rolldown } from 'rolldown';
 import { families } from '../runtime/ops/op-families.ts';
 import {
+  type OwnFunctions,
   type OwnTexts,
   ownEdges,
   ownNamespaces,
   ownProbes,
   ownTexts,
   ownUrls,
+  writeOwnFunctions,
 } from './own-code.ts';
 import { pureInitializers } from './pure-initializers.ts';
 import { smallParser } from './small-parser.ts';
@@ -208,6 +210,7 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
   const isMore = (id: string) => whole.has(id) && !runtime.has(id) && id !== index;
   const isOfRuntime = (id: string) => id.startsWith(join(compiled, 'runtime/'));
   const texts: OwnTexts = new Map();
+  const functions: OwnFunctions = new Map();
   const bundled = await rolldown({
     ...options(entries),
     plugins: [
@@ -215,7 +218,7 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
       plainImports,
       separateNamespaces(compiled),
       copiedLists,
-      ownProbes(compiled, undefined, texts),
+      ownProbes(compiled, undefined, texts, functions),
       ownTexts(compiled, texts),
       ownUrls(compiled),
       pureInitializers(compiled),
@@ -290,6 +293,7 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
     },
     comments: { legal: false, annotation: true, jsdoc: false },
   });
+  writeOwnFunctions(functions, dist);
   const modules = output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []));
   return modules.filter((id) => !id.startsWith('\0'));
 }

@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { deflateRawSync } from 'node:zlib';
 import type { AnyNode } from 'acorn';
@@ -7,6 +8,7 @@ import type { Plugin } from 'rolldown';
 import { publishedScheme } from '../runtime/errors/own-code.ts';
 import type { EmbeddedSource, ModuleText } from '../src/1-capture/marked/probe.ts';
 import { unpack } from '../src/1-capture/marked/unpack.ts';
+import type { StoredFunctions } from '../src/1-capture/stored/stored-functions.ts';
 import { transform } from '../src/plugin/transform.ts';
 import { childrenOf } from '../src/vm/syntax/children.ts';
 import { parse } from '../src/vm/syntax/parse.ts';
@@ -20,15 +22,19 @@ const always = /^runtime\/nn\/module\//;
 /** Texts of instrumented modules by file, for modules that don't carry them. */
 export type OwnTexts = Map<string, ModuleText>;
 
+/** Functions of instrumented modules in lowered form, by file. */
+export type OwnFunctions = Map<string, StoredFunctions>;
+
 /**
  * Inserts the build plugin's probes into the functions of this package that captures trace into, so that they can
  * be captured wherever they are bundled. Texts of the modules that every program contains go to `texts`, if given:
- * programs without the compiler need none.
+ * programs without the compiler need none. The functions in lowered form go to `functions`.
  */
 export function ownProbes(
   compiled: string,
   probeFile = 'src/1-capture/marked/probe.js',
   texts?: OwnTexts,
+  functions?: OwnFunctions,
 ): Plugin {
   return {
     name: 'own-probes',
@@ -42,8 +48,11 @@ export function ownProbes(
         target: 'es2022',
       });
       const probe = join(compiled, probeFile);
-      const made = transform(plain.code, publishedScheme + path, { probe })?.code ?? null;
-      return made && texts && always.test(path) ? movedText(made, texts) : made;
+      const file = publishedScheme + path;
+      const made = transform(plain.code, file, { probe });
+      if (!made) return null;
+      functions?.set(file, made.lowered());
+      return texts && always.test(path) ? movedText(made.code, texts) : made.code;
     },
   };
 }
@@ -75,6 +84,14 @@ export function ownTexts(compiled: string, texts: OwnTexts): Plugin {
       return code.replace(textsPlaceholder, deflateRawSync(json, { level: 9 }).toString('base64'));
     },
   };
+}
+
+/** Writes the functions for `src/node/own-functions.ts`. */
+export function writeOwnFunctions(functions: OwnFunctions, dist: string): void {
+  // Modules are instrumented in any order, but builds have to be reproducible.
+  const sorted = [...functions].sort(([a], [b]) => (a < b ? -1 : 1));
+  const json = JSON.stringify(Object.fromEntries(sorted));
+  writeFileSync(join(dist, 'src/node/own-functions.json'), json);
 }
 
 const placeholder = '__tostatic_url__';

@@ -1,9 +1,9 @@
 import type { Program } from 'acorn';
-import type { StoredFunctions } from '../1-capture/marked/probe.ts';
 import type { ScriptFacts } from '../1-capture/script/analyze-script.ts';
 import type { FunctionFacts } from '../1-capture/script/binding.ts';
 import { functionNames } from '../1-capture/script/function-names.ts';
 import { outlineOf } from '../1-capture/stored/function-outline.ts';
+import type { StoredFunctions } from '../1-capture/stored/stored-functions.ts';
 import { writeOutline } from '../1-capture/stored/write-outline.ts';
 import { isLowerRefusal, lowerFunction } from '../2-lower/lower.ts';
 import type { SourceText } from '../vm/bytecode/code.ts';

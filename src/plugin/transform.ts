@@ -4,6 +4,7 @@ import MagicString from 'magic-string';
 import { markerProperty } from '../1-capture/marked/entry-marker.ts';
 import { analyzeScript } from '../1-capture/script/analyze-script.ts';
 import type { FunctionFacts } from '../1-capture/script/binding.ts';
+import type { StoredFunctions } from '../1-capture/stored/stored-functions.ts';
 import { parse } from '../vm/syntax/parse.ts';
 import { embeddedSource } from './embedded-source.ts';
 import { excludedRanges } from './excluded.ts';
@@ -12,17 +13,14 @@ import { canBeProbed, type ProbeText, probeText } from './probe-text.ts';
 import type { PrintableSourceMap, SourceMapData } from './source-map.ts';
 import { storedFunctions } from './stored-functions.ts';
 
-export interface TransformOptions extends PluginOptions {
-  /** Whether the module carries its functions in lowered form, too. For this package's own modules. */
-  readonly lowered?: boolean;
-}
-
 export interface Transformed {
   readonly code: string;
   /** To the user's file, if the incoming map was given. */
   readonly map: PrintableSourceMap;
   /** The source map of this step alone, for bundlers that combine the maps of their plugins themselves. */
   readonly step: PrintableSourceMap;
+  /** Returns the functions with probes in lowered form. */
+  lowered(): StoredFunctions;
 }
 
 /**
@@ -34,7 +32,7 @@ export interface Transformed {
 export function transform(
   code: string,
   id: string,
-  options: TransformOptions = {},
+  options: PluginOptions = {},
   incoming?: SourceMapData | string,
 ): Transformed | undefined {
   if (code.includes(`.${markerProperty}`)) return undefined;
@@ -60,10 +58,7 @@ export function transform(
   text.appendLeft(at, separator + found);
   const file = shownFile(path, options.root);
   const content = { withContent: options.sourceText ?? true, commonJs };
-  const source = {
-    ...embeddedSource(code, file, incoming, content),
-    ...(options.lowered && { functions: storedFunctions(functions, ast, script, code) }),
-  };
+  const source = embeddedSource(code, file, incoming, content);
   // Hoisted, so that it exists for functions that run before the module does (import cycles).
   text.append(`\nfunction ${added.source}(){return${JSON.stringify(source)}}\n`);
 
@@ -76,6 +71,7 @@ export function transform(
     code: text.toString(),
     map: map as PrintableSourceMap,
     step: step as PrintableSourceMap,
+    lowered: () => storedFunctions(functions, ast, script, code),
   };
 }
 

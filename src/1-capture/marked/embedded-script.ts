@@ -1,18 +1,14 @@
 import { invariant } from '../../../runtime/errors/invariant.ts';
 import { publishedScheme } from '../../../runtime/errors/own-code.ts';
 import type { Code, SourceText } from '../../vm/bytecode/code.ts';
-import { readCode } from '../../vm/stored/read-code.ts';
-import { StoredReader } from '../../vm/stored/stored-reader.ts';
-import { analyzeScript, type ScriptFacts } from '../script/analyze-script.ts';
-import type { FunctionNode, FunctionSyntax } from '../script/captured-function.ts';
-import { functionNames } from '../script/function-names.ts';
-import { parseScript } from '../script/parse-script.ts';
-import { isRefusal } from '../script/refusal.ts';
+import type { FunctionSyntax } from '../script/captured-function.ts';
 import { makeScriptText } from '../script/script-text.ts';
 import { type FunctionOutline, outlineOf } from '../stored/function-outline.ts';
-import { readOutline } from '../stored/read-outline.ts';
+import type { StoredFunction } from '../stored/read-function.ts';
+import { ModuleSyntax } from './module-syntax.ts';
 import type { EmbeddedSource, ModuleText } from './probe.ts';
-import { storedIn, unpack } from './unpack.ts';
+import { findStored } from './stored-functions.ts';
+import { unpack } from './unpack.ts';
 
 /** A function of an instrumented module. */
 export interface EmbeddedFunction extends FunctionOutline {
@@ -21,8 +17,8 @@ export interface EmbeddedFunction extends FunctionOutline {
   readonly source: SourceText;
   syntax(): FunctionSyntax;
   /**
-   * Returns the function's bytecode if the module carries it. `name`: for a function without a name; `lower`: lowers
-   * the syntax.
+   * Returns the function's bytecode if it is stored. `name`: for a function without a name; `lower`: lowers the
+   * syntax.
    */
   readonly code?: (name: string, lower: () => Code) => Code;
 }
@@ -46,18 +42,12 @@ export function embeddedFunction(
   return module.functionAt(start);
 }
 
-interface ParsedModule {
-  readonly facts: ScriptFacts;
-  readonly names: ReadonlyMap<FunctionNode, string>;
-}
-
 class EmbeddedModule {
   readonly #embedded: EmbeddedSource;
   readonly #source: SourceText;
   readonly #functions = new Map<number, EmbeddedFunction>();
   #content: ModuleText | undefined;
-  /** Null if the text can't be parsed. */
-  #parsed: ParsedModule | null | undefined;
+  #syntax: ModuleSyntax | undefined;
 
   constructor(embedded: EmbeddedSource) {
     this.#embedded = embedded;
@@ -67,53 +57,44 @@ class EmbeddedModule {
   functionAt(start: number): EmbeddedFunction | undefined {
     let found = this.#functions.get(start);
     if (!found) {
-      const stored = storedIn(this.#embedded)?.[start];
-      found = stored === undefined ? this.#fromText(start) : this.#fromStored(start, stored);
+      const stored = findStored(this.#embedded.file, start);
+      found = stored ? this.#fromStored(start, stored) : this.#fromText(start);
       if (found) this.#functions.set(start, found);
     }
     return found;
   }
 
-  #fromStored(start: number, stored: string): EmbeddedFunction {
-    const from = StoredReader.open(stored);
-    const outline = readOutline(from);
+  #fromStored(start: number, stored: StoredFunction): EmbeddedFunction {
     const source = this.#source;
     let code: Code | undefined;
+    const syntax = () => {
+      const found = this.#parsed().functionAt(start);
+      invariant(found, `no function begins at ${start} of ${source.file}`);
+      return found.facts;
+    };
     return {
-      ...outline,
+      ...stored.outline,
       start,
       source,
-      syntax: () => this.#syntaxAt(start),
+      syntax,
       code(name, lower) {
-        code ??= readCode(from, outline.name ?? name, source, lower);
+        code ??= stored.code(name, source, lower);
         return code;
       },
     };
   }
 
   #fromText(start: number): EmbeddedFunction | undefined {
-    const parsed = this.#parse();
-    const found = parsed?.facts.functions.find(({ node }) => node.start === start);
-    if (!parsed || !found) return undefined;
-    const outline = outlineOf(found, parsed.facts, parsed.names);
-    return { ...outline, start, source: this.#source, syntax: () => found };
+    const found = this.#parsed().functionAt(start);
+    if (!found) return undefined;
+    const { facts, script, names } = found;
+    const outline = outlineOf(facts, script, names);
+    return { ...outline, start, source: this.#source, syntax: () => facts };
   }
 
-  #syntaxAt(start: number): FunctionSyntax {
-    const found = this.#parse()?.facts.functions.find(({ node }) => node.start === start);
-    invariant(found, `no function begins at ${start} of ${this.#source.file}`);
-    return found;
-  }
-
-  #parse(): ParsedModule | null {
-    if (this.#parsed === undefined) {
-      const { code, commonJs = false } = this.#text();
-      const ast = parseScript(code, !commonJs);
-      this.#parsed = isRefusal(ast)
-        ? null
-        : { facts: analyzeScript(ast), names: functionNames(ast) };
-    }
-    return this.#parsed;
+  #parsed(): ModuleSyntax {
+    this.#syntax ??= new ModuleSyntax(this.#text(), this.#embedded.file);
+    return this.#syntax;
   }
 
   #text(): ModuleText {
@@ -122,7 +103,7 @@ class EmbeddedModule {
   }
 }
 
-/** A source whose text is unpacked on first use. The name of a file of this package is known before. */
+/** Returns a source whose text is unpacked on first use. The name of a file of this package is known before. */
 function lazySource(url: string, unpacked: () => ModuleText): SourceText {
   let made: SourceText | undefined;
   const open = (): SourceText => {

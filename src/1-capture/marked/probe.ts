@@ -13,12 +13,7 @@ export interface EmbeddedSource {
    */
   readonly text?: ModuleText;
   readonly packed?: string;
-  /** Functions in lowered form; if missing, they may be in `own-texts.ts` or have to be lowered. */
-  readonly functions?: StoredFunctions;
 }
-
-/** Outlines and bytecode of functions by their offsets in the module's text (`../stored`). */
-export type StoredFunctions = Readonly<Record<number, string>>;
 
 export interface ModuleText {
   readonly code: string;

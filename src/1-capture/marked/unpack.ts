@@ -1,7 +1,7 @@
 import { inflateSync, strFromU8 } from 'fflate';
 import { invariant } from '../../../runtime/errors/invariant.ts';
-import { ownFunctions, ownTexts } from './own-texts.ts';
-import type { EmbeddedSource, ModuleText, StoredFunctions } from './probe.ts';
+import { ownTexts } from './own-texts.ts';
+import type { EmbeddedSource, ModuleText } from './probe.ts';
 
 let own: Readonly<Record<string, ModuleText>> | undefined;
 
@@ -14,10 +14,6 @@ export function unpack({ file, text, packed }: EmbeddedSource): ModuleText {
   invariant(found !== undefined, `the text of ${file} is missing`);
   return found;
 }
-
-/** Returns the lowered functions that an instrumented module carries. */
-export const storedIn = ({ file, functions }: EmbeddedSource): StoredFunctions | undefined =>
-  functions ?? ownFunctions[file];
 
 function inflated(packed: string): unknown {
   const bytes = Uint8Array.from(atob(packed), (char) => char.charCodeAt(0));

@@ -19,6 +19,8 @@ export interface ScriptFacts {
   readonly functions: readonly FunctionFacts[];
   /** All classes, with the outer names that their field initializers use. */
   readonly classes: ReadonlyMap<ClassNode, ReadonlyMap<string, Binding | undefined>>;
+  /** Analyzes a function again whose body was empty before (`parseLazily`). */
+  readonly withBody: (facts: FunctionFacts) => FunctionFacts;
 }
 
 /**
@@ -35,7 +37,14 @@ export function analyzeScript(ast: Program): ScriptFacts {
   const walk: ClassWalk = { functions, classes, visit, visitFunction };
   const top: Place = { scope: program, fn: undefined, ownThis: false, strict, inLoop: false };
   for (const statement of ast.body) visit(statement, top);
-  return { program, functions, classes };
+  return { program, functions, classes, withBody };
+
+  function withBody({ node, kind, around, enclosing, strict, classNode }: FunctionFacts) {
+    const outside = { scope: around, fn: enclosing, ownThis: false, strict, inLoop: false };
+    const at = functions.length;
+    visitFunction(node, kind, outside, classNode);
+    return functions[at]!;
+  }
 
   function visit(node: AnyNode | null | undefined, place: Place): void {
     if (!node) return;
