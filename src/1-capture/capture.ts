@@ -43,15 +43,23 @@ export function captureFunction(
   fn: AnyFunction,
   options: CaptureOptions = {},
 ): CapturedFunction | CaptureRefusal {
-  if (builtinModule('node:util')?.types.isProxy(fn)) {
-    return refuse('proxy', 'The function is a Proxy.');
-  }
   if (options.scope) return captureWith(fn, options.scope);
   const known = captures.get(fn);
   if (known) return known;
-  const marked = readMarker(fn);
-  const captured = marked ? captureMarked(fn, marked) : captureNew(fn);
+  const captured = captureNew(fn, false);
   captures.set(fn, captured);
+  return captured;
+}
+
+/**
+ * Captures a function that captured code calls. Unlike `captureFunction`, it refuses published functions of this
+ * package that aren't instrumented, whose scripts are large: such calls aren't traced.
+ */
+export function captureCalled(fn: AnyFunction): CapturedFunction | CaptureRefusal {
+  const known = captures.get(fn);
+  if (known) return known;
+  const captured = captureNew(fn, true);
+  if (!isRefusal(captured) || captured.reason !== 'opaque') captures.set(fn, captured);
   return captured;
 }
 
@@ -77,6 +85,7 @@ function captureWith(
   fn: AnyFunction,
   scope: Readonly<Record<string, unknown>>,
 ): CapturedFunction | CaptureRefusal {
+  if (isProxy(fn)) return refuse('proxy', 'The function is a Proxy.');
   const marked = readMarker(fn);
   if (!marked) return capturePrinted(fn, scope);
   // The module's code of a function with private names reaches them through its scope.
@@ -85,5 +94,12 @@ function captureWith(
   return captureGiven(fn, { ...marked, code }, marked.source, scope);
 }
 
-const captureNew = (fn: AnyFunction): CapturedFunction | CaptureRefusal =>
-  captureInSession(fn) ?? capturePrinted(fn, undefined);
+function captureNew(fn: AnyFunction, users: boolean): CapturedFunction | CaptureRefusal {
+  if (isProxy(fn)) return refuse('proxy', 'The function is a Proxy.');
+  const marked = readMarker(fn);
+  if (marked) return captureMarked(fn, marked);
+  return captureInSession(fn, users) ?? capturePrinted(fn, undefined);
+}
+
+const isProxy = (fn: AnyFunction): boolean =>
+  builtinModule('node:util')?.types.isProxy(fn) ?? false;

@@ -10,9 +10,9 @@ import { type CaptureRefusal, isRefusal, refuse } from './script/refusal.ts';
 
 provideInspector({
   open: () => DebuggerSession.open(),
-  capture(session, fn) {
+  capture(session, fn, users) {
     const native = isNativeText(Function.prototype.toString.call(fn));
-    return native ? captureBound(session, fn) : captureLive(session, fn);
+    return native ? captureBound(session, fn) : captureLive(session, fn, users ? 'users' : 'any');
   },
 });
 

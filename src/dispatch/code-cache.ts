@@ -6,6 +6,7 @@ import { formatPosition } from '../../runtime/errors/position.ts';
 import {
   type AnyFunction,
   type CaptureRefusal,
+  captureCalled,
   captureFunction,
   captureOwnAlone,
   isRefusal,
@@ -55,6 +56,16 @@ export function codeOf(fn: AnyFunction, options: CodeOptions = {}): CapturedCode
   return found;
 }
 
+/** Opaque functions are not cached: other callers get their code. */
+function called(fn: AnyFunction): CapturedCode | RejectedCode {
+  const known = captured.get(fn);
+  if (known) return known;
+  const isMade = closureOf(fn) !== undefined || capturedRecord(fn) !== undefined;
+  const capture = isMade ? undefined : captureCalled(fn);
+  if (!capture || !isRefusal(capture) || capture.reason !== 'opaque') return codeOf(fn);
+  return { refused: true, native: false, opaque: true, why: printRefusal(capture) };
+}
+
 function ownAlone(fn: AnyFunction): CapturedCode | RejectedCode {
   let found = captured.get(fn);
   if (!found) {
@@ -89,6 +100,7 @@ provideClosures((fn) => {
   return isWhole ? found.closure : undefined;
 });
 
+codeOf.called = called;
 codeOf.ownAlone = ownAlone;
 codeOf.construction = constructionOf;
 codeOf.homeObject = homeObjectOf;

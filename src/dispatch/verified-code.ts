@@ -31,6 +31,7 @@ function verified(found: CapturedCode | RejectedCode): CapturedCode | RejectedCo
 export const verifiedCodeOf: CodeOf = Object.assign(
   ((fn) => verified(codeOf(fn))) satisfies (...given: Parameters<CodeOf>) => ReturnType<CodeOf>,
   {
+    called: ((fn) => verified(codeOf.called(fn))) satisfies CodeOf['called'],
     ownAlone: ((fn) => verified(codeOf.ownAlone(fn))) satisfies CodeOf['ownAlone'],
     construction: ((type) => verified(codeOf.construction(type))) satisfies CodeOf['construction'],
     privateMember: codeOf.privateMember,

@@ -34,6 +34,7 @@ export function notingCode(codeOf: CodeOf, asked: RequestedCode[]): CodeOf {
     return found;
   };
   return Object.assign(noted('call', codeOf), {
+    called: noted('call', (fn) => codeOf.called(fn)),
     ownAlone: noted('alone', (fn) => codeOf.ownAlone(fn)),
     construction: noted('new', (fn) => codeOf.construction(fn)),
     privateMember: codeOf.privateMember,

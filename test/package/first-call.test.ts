@@ -14,10 +14,11 @@ beforeAll(async () => {
 /** Counts what the rest of a file does between `start` and `counts`. */
 const counting = `
 import { Session } from 'node:inspector';
-const counted = { debugger: 0, wasmModules: 0, functionsMade: 0 };
+const counted = { debugger: 0, scriptsRead: 0, wasmModules: 0, functionsMade: 0 };
 const { post } = Session.prototype;
 Session.prototype.post = function (method, ...rest) {
   if (method === 'Debugger.enable') counted.debugger++;
+  if (method === 'Debugger.getScriptSource') counted.scriptsRead++;
   return post.call(this, method, ...rest);
 };
 const counts = (target, name) =>
@@ -54,6 +55,7 @@ const calls = () => {
 
 interface Counted {
   readonly debugger: number;
+  readonly scriptsRead: number;
   readonly wasmModules: number;
   readonly functionsMade: number;
   readonly calls: Readonly<Record<string, number>>;
@@ -113,6 +115,24 @@ for (let i = 0; i < 5; i++) await step(x, y).item();\n${report}`;
   expect(later).toMatchObject({ debugger: 0, functionsMade: 0, wasmModules: 0 });
   const { traceOnce, planInOrder, parseScript } = later.calls;
   expect({ traceOnce, planInOrder, parseScript }).toEqual({});
+});
+
+test('a function of this package that is not traced/its script is neither read nor parsed', () => {
+  const code = `${counting}
+import { memory, tensor, toStatic } from 'tostatic';
+const f = toStatic((x) => {
+  const y = x.mul(2);
+  return memory.stats('cpu').allocated > 0 ? y.add(1) : y;
+});
+const x = tensor([1]);
+${start}
+f(x).itemSync();
+const { breaks } = f.stats();
+console.log(JSON.stringify({ ...counted, breaks, calls: calls() }));`;
+  const found = run('opaque.mjs', code) as Counted & { readonly breaks: unknown };
+  expect(found).toMatchObject({ scriptsRead: 0 });
+  expect(found.breaks).toMatchObject([{ reason: 'framework-call' }]);
+  expect(found.calls.parseScript).toBe(1);
 });
 
 /** The scope of a function of the file that runs: from the file where the engine's text is the same. */

@@ -1,3 +1,4 @@
+import { ownPartAt, ownPartOfFile } from '../../../runtime/errors/own-code.ts';
 import type { Scope } from '../../vm/bytecode/frame.ts';
 import { type FunctionFacts, isNeverReassigned } from '../script/binding.ts';
 import type { AnyFunction, CapturedFunction } from '../script/captured-function.ts';
@@ -7,7 +8,7 @@ import { declaredAccess, privateDeclaration } from '../script/private-declaratio
 import { type CaptureRefusal, isRefusal, refuse } from '../script/refusal.ts';
 import { currentSession, withCaptureSession } from './capture-session.ts';
 import { assignedLater, captureSnapshot, findInScopes, isUnchanging } from './capture-snapshot.ts';
-import type { DebuggerSession, Location, RemoteProperty } from './debugger-session.ts';
+import type { DebuggerSession, Location, RemoteProperty, ScriptInfo } from './debugger-session.ts';
 import { type Evaluate, probeEntry } from './entry-probe.ts';
 import { homeObjectInClass } from './home-object.ts';
 import { liveScope, privateAccess } from './live-scope.ts';
@@ -45,18 +46,19 @@ const valueNamed = (properties: readonly RemoteProperty[], name: string) =>
 
 /**
  * The route through the inspector: whole script, exact location, live scope. `fn` is not bound. `probe`: a call is
- * started even if no outer variable changes.
+ * started even if no outer variable changes. `users`: a published function of this package is refused before its
+ * script, a large one, is loaded.
  */
 export function captureLive(
   session: DebuggerSession,
   fn: AnyFunction,
-  route: 'any' | 'probe' = 'any',
+  route: 'any' | 'probe' | 'users' = 'any',
 ): CapturedFunction | CaptureRefusal {
   const objectId = session.remote(fn);
   const { internal } = session.properties(objectId);
   const at = valueNamed(internal, '[[FunctionLocation]]')?.value as Location | undefined;
   if (!at) return refuse('native', `${fn.name || 'The function'} has no location in a script.`);
-  const script = knownScript(at.scriptId) ?? newScript(session, fn, at.scriptId, internal);
+  const script = knownScript(at.scriptId) ?? newScript(session, fn, at, internal, route);
   if (isRefusal(script)) return script;
   const facts = findFunction(script, at, isClass(fn));
   if (!facts) {
@@ -128,17 +130,27 @@ function probed(fn: AnyFunction): Scope {
 function newScript(
   session: DebuggerSession,
   fn: AnyFunction,
-  scriptId: string,
+  at: Location,
   internal: readonly RemoteProperty[],
+  route: 'any' | 'probe' | 'users',
 ): Script | CaptureRefusal {
+  const { scriptId } = at;
   const file = findScriptFile(session, scriptId, internal);
   const info = file ?? session.script(scriptId);
   if (!info) return refuse('no-source', `Script ${scriptId} is not known to the debugger.`);
   if (info.url.startsWith('node:')) {
     return refuse('native', `${fn.name || 'The function'} belongs to ${info.url}.`);
   }
+  if (route === 'users' && isPublished(info, at)) {
+    return refuse('opaque', `${fn.name || 'The function'} is part of tostatic.`);
+  }
   return loadScript(session, info, file?.text);
 }
+
+/** Returns whether the function belongs to published files of this package, which are bundles, or bundled again. */
+const isPublished = ({ url }: ScriptInfo, { lineNumber, columnNumber }: Location): boolean =>
+  ownPartOfFile(url) === null &&
+  ownPartAt({ file: url, line: lineNumber + 1, column: columnNumber + 1 }) !== null;
 
 const isClass = (fn: AnyFunction): boolean => /^class\b/.test(Function.prototype.toString.call(fn));
 

@@ -6,7 +6,12 @@ import type { DebuggerSession } from './debugger-session.ts';
 export interface Inspector {
   /** Returns undefined if there is no inspector. */
   open(): DebuggerSession | undefined;
-  capture(session: DebuggerSession, fn: AnyFunction): CapturedFunction | CaptureRefusal;
+  /** `users`: published functions of this package are refused. */
+  capture(
+    session: DebuggerSession,
+    fn: AnyFunction,
+    users: boolean,
+  ): CapturedFunction | CaptureRefusal;
 }
 
 let inspector: Inspector | undefined;
@@ -99,14 +104,17 @@ export function currentSession(): DebuggerSession | undefined {
 }
 
 /** Captures a function through the inspector; returns undefined if there is none. */
-export function captureInSession(fn: AnyFunction): CapturedFunction | CaptureRefusal | undefined {
+export function captureInSession(
+  fn: AnyFunction,
+  users: boolean,
+): CapturedFunction | CaptureRefusal | undefined {
   if (!inspector) return undefined;
   const { capture } = inspector;
   return withCaptureSession(() => {
     const session = currentSession();
     if (!session) return undefined;
     try {
-      return capture(session, fn);
+      return capture(session, fn, users);
     } finally {
       session.release();
     }

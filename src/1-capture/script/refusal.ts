@@ -6,6 +6,10 @@ export const captureRefusals = {
     explanation: 'The function is implemented by the engine or by Node, so it has no user source.',
     remedy: 'Call it from a function of your own, or keep it outside the captured function.',
   },
+  opaque: {
+    explanation: 'The function is part of tostatic, and is not traced.',
+    remedy: 'Call it outside the captured function.',
+  },
   proxy: {
     explanation: 'The function is wrapped in a Proxy, whose traps would be skipped by a capture.',
     remedy: 'Pass the function that the Proxy wraps.',

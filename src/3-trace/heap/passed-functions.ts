@@ -29,7 +29,7 @@ export function passedFunction(
 ): Closure | undefined {
   if (!source || !isPassed(t, source) || t.control.plans.isByIdentity(sourceKey(source))) return;
   if (closureOf(value) || isNotToStatic(value)) return undefined;
-  const found = t.codeOf(value);
+  const found = t.codeOf.called(value);
   if (isRefused(found) || found.boundThis || found.boundArgs.length > 0) return undefined;
   const { code, homeObject } = found.closure;
   const { file } = code.source;

@@ -11,6 +11,8 @@ export interface RejectedCode {
   readonly refused: true;
   /** True for native functions of the engine or Node, which can't be traced. */
   readonly native: boolean;
+  /** True for published functions of this package that aren't traced. */
+  readonly opaque?: boolean;
   readonly why: string;
 }
 
@@ -18,6 +20,9 @@ export interface RejectedCode {
 export interface CodeOf {
   // biome-ignore lint/complexity/noBannedTypes: any function.
   (fn: Function): CapturedCode | RejectedCode;
+  /** Returns the code of a function that is called; rejects opaque ones of this package without reading them. */
+  // biome-ignore lint/complexity/noBannedTypes: any function.
+  called(fn: Function): CapturedCode | RejectedCode;
   /** Returns the code of a package function that uses nothing but its arguments and built-in globals. */
   // biome-ignore lint/complexity/noBannedTypes: any function.
   ownAlone(fn: Function): CapturedCode | RejectedCode;

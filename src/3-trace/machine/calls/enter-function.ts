@@ -61,16 +61,19 @@ export function enterFunction(
   if (replacesBuiltin(callee.value)) {
     throw new GraphBreak('native-call', `${name()} replaces a built-in function`);
   }
-  const found = t.codeOf(callee.value);
+  // A polyfill's helper functions count as part of it, wherever they are.
+  const isHelper = isPolyfill(t.top.closure.code);
+  const found = isHelper ? t.codeOf(callee.value) : t.codeOf.called(callee.value);
   if (isRefused(found)) {
+    if (found.opaque) throw new GraphBreak('framework-call', `${name()} is part of tostatic`);
     if (found.native) throw new GraphBreak('native-call', `${name()} is native code`);
     throw new GraphBreak('not-captured', `${name()} is not captured: ${found.why}`);
   }
   const { closure, boundThis, boundArgs } = found;
   const { file } = closure.code.source;
   if (isFrameworkFile(file) && !isInlinedFrameworkFile(file)) {
-    // A compiler's helper for naming inner functions may be called by a polyfill, and counts as part of it.
-    if (!isPolyfill(t.top.closure.code)) {
+    // A compiler's helper for naming inner functions may be called by a polyfill.
+    if (!isHelper) {
       throw new GraphBreak('framework-call', `${name()} is part of tostatic`);
     }
     notePolyfill(closure.code);
