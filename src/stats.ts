@@ -21,6 +21,8 @@ export interface BreakGroup {
 /** Statistics of one captured function: plain data that survives a round trip through JSON. */
 export interface CapturedStats {
   readonly calls: number;
+  /** With `compile: 'hot'`: those before the function was compiled. Their kernels are not counted. */
+  readonly coldCalls?: number;
   /** The number of traces; a call whose guards hold needs none. */
   readonly translations: number;
   /** Subgraphs with at least one op. */
@@ -57,6 +59,7 @@ export interface CapturedStats {
 /** The counters behind `stats()`. */
 export class StatsCounter {
   calls = 0;
+  coldCalls = 0;
   translations = 0;
   graphs = 0;
   graphRuns = 0;
@@ -104,10 +107,11 @@ export class StatsCounter {
     const checks = { runs: this.checks.runs, backwards: this.checks.backwards };
     const programs = { translations, graphs, graphRuns, ops, sizes, plans };
     const counts = { calls, ...programs, kernels, checks };
-    const { knownPlans, knownTraces } = this;
+    const { coldCalls, knownPlans, knownTraces } = this;
     const coExecution = this.callTrace?.counts();
     return {
       ...counts,
+      ...(coldCalls > 0 && { coldCalls }),
       ...(knownPlans > 0 && { knownPlans }),
       ...(knownTraces > 0 && { knownTraces }),
       ...(this.#unkept.size > 0 && { unkeptTraces: [...this.#unkept] }),

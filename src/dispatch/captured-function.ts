@@ -25,6 +25,7 @@ import { usesSuper } from '../vm/bytecode/uses-super.ts';
 import { activate } from '../vm/frames/function-of.ts';
 import { generate, runAsync, runToReturn } from './call-protocols.ts';
 import { codeOf } from './code-cache.ts';
+import { ColdCalls } from './cold-calls.ts';
 import { EntryDispatcher } from './entry-dispatcher.ts';
 import { FrameCompiler } from './frame-compiler.ts';
 import { type ResumePoint, ResumePoints } from './resume-point.ts';
@@ -50,6 +51,8 @@ export class Captured {
   readonly #settings: StaticSettings;
   readonly #stats = new StatsCounter();
   readonly #dispatcher: EntryDispatcher;
+  /** Null once the function is compiled at its next call. */
+  #cold: ColdCalls | null;
   /** Found at the first call: when a function is wrapped, its scope may not be initialized yet. */
   #code: CapturedCode | null | undefined;
   /** The code, once nothing more has to be looked up, and the point of its first instruction. */
@@ -59,6 +62,7 @@ export class Captured {
     this.fn = fn;
     this.options = options;
     this.#settings = settingsOf(options);
+    this.#cold = options.compile === 'hot' && returnsAtEnd(fn) ? new ColdCalls() : null;
     const { budget } = this.#settings.compile.memory;
     this.#dispatcher = new EntryDispatcher(
       fn.name,
@@ -89,6 +93,11 @@ export class Captured {
     const { inputSpec } = this.options;
     if (inputSpec) checkInputs(inputSpec, args);
     if (this.#runsAsItIs) return Reflect.apply(this.fn, thisValue, args);
+    if (this.#cold?.areEnough) this.#cold = null;
+    if (this.#cold) {
+      this.#stats.coldCalls++;
+      return this.#cold.run(() => Reflect.apply(this.fn, thisValue, args));
+    }
     this.#dispatcher.begin();
     const at = this.startOf(thisValue, args);
     if (!at) return this.#coExecute(thisValue, args);
@@ -167,6 +176,7 @@ export class Captured {
   async warmUp(thisValue: unknown, args: readonly unknown[]): Promise<void> {
     const { inputSpec } = this.options;
     if (inputSpec) checkInputs(inputSpec, args);
+    this.#cold = null;
     const at = this.#runsAsItIs ? null : this.startOf(thisValue, args);
     if (!at) return;
     const { point, frames } = at;
@@ -257,6 +267,11 @@ export class Captured {
     this.#stats.addFallback({ why, at });
     logFallback(this.fn.name, why, at);
   }
+}
+
+/** Whether a call has done its work when it returns: async functions and generators do it later. */
+function returnsAtEnd(fn: AnyFunction): boolean {
+  return Object.getPrototypeOf(fn) === Function.prototype;
 }
 
 function generatorNotWarmedUp(name: string): ArgumentError {

@@ -41,12 +41,13 @@ function explainText(
   withGuards: boolean,
 ): string {
   const { calls, translations, graphs, ops, breaks, fallbacks, kernels } = stats;
-  const { knownTraces = 0, unkeptTraces = [] } = stats;
+  const { coldCalls = 0, knownTraces = 0, unkeptTraces = [] } = stats;
   const all = kernels.static + kernels.eager;
   const share = Math.round((kernels.static / Math.max(all, 1)) * 100);
   const lines = [
     `${name || 'function'}: ${plural(calls, 'call')}, ${plural(translations, 'trace')}, ` +
       `${plural(graphs, 'subgraph')} with ${plural(ops, 'op')}, ${plural(breaks.length, 'graph break')}`,
+    ...(coldCalls > 0 ? [`${plural(coldCalls, 'call')} before it was compiled`] : []),
     ...(all > 0 ? [`kernels: ${kernels.static} of ${all} in subgraphs (${share} %)`] : []),
     ...(knownTraces > 0 ? [`${plural(knownTraces, 'trace')} of earlier processes`] : []),
     ...unkeptTraces.map((why) => `not left to later processes: ${why}`),

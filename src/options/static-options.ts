@@ -65,6 +65,12 @@ export interface ToStaticOptions {
    * completely.
    */
   readonly traceLimit?: number;
+  /**
+   * When the function is compiled. `first`, the default: at its first call; `hot`, for short scripts: once it has
+   * run eagerly for so long that compiling is expected to take a tenth of that. Generators and async functions are
+   * compiled at the first call.
+   */
+  readonly compile?: 'first' | 'hot';
   /** Graphs with fewer ops are not compiled but run eagerly. 0 by default. */
   readonly minGraphSize?: number;
   /**
@@ -199,6 +205,7 @@ export const choices: {
   unrollLimit: null,
   pathLimit: null,
   traceLimit: null,
+  compile: ['first', 'hot'],
   minGraphSize: null,
   strict: [true, false],
   memory: null,

@@ -20,6 +20,7 @@ const train = ([images]: (typeof loader)[number]) => step(images);`,
   ],
   'architecture 0': ['const w = randn([3, 4]).requiresGrad_(), x = randn([2, 3]);'],
   'backends 0': ['const fn = (x: Tensor) => x.mul(2).sum();', 'f(ones([2]));'],
+  'cache 0': ['const train = (x: Tensor) => x.mul(2).sum();', 'step(ones([2]));'],
   'check-mode 0': ['const train = (x: Tensor) => x.mul(2).sum();', 'step(ones([2]));'],
   'export 0': [
     'const trainingStep = (x: Tensor) => x.mul(2).sum(), batch = (i: number) => [ones([3]).mul(i)] as const;',
