@@ -159,7 +159,10 @@ function traceOnce(
   const given = { numbersAreVolatile, history, control, traceLimit, randomStream };
   const tracer = new Tracer(entryFrames, codeOf, given);
   tracer.execution = executionOf(tracer, {
-    appendControl: (op, inputs, programs) => appendRegions(tracer, regions, op, inputs, programs),
+    appendControl: (op, inputs, programs) => {
+      tracer.control.copied.noteShared(inputs);
+      return appendRegions(tracer, regions, op, inputs, programs);
+    },
     appendCall: (...given) => appendTraced(tracer, regions, ...given),
   });
   tracer.onInstruction = options.onInstruction;

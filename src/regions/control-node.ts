@@ -48,6 +48,7 @@ export class ControlNode extends GradNode {
     super(record.targets, record.owners);
     this.name = record.name;
     this.#record = record;
+    for (const tensor of record.read) readByGradients.add(tensor);
     this.#read = record.read.map((tensor) => [tensor, tensor.traced!.version()]);
   }
 
@@ -126,6 +127,13 @@ export class ControlNode extends GradNode {
   }
 
   protected override releaseSaved(): void {}
+}
+
+const readByGradients = new WeakSet<Tensor>();
+
+/** Whether the backward of a branch, loop or call reads the tensor's data. */
+export function isReadByGradient(tensor: Tensor): boolean {
+  return readByGradients.has(tensor);
 }
 
 const refused = new WeakMap<Error, GradNode>();

@@ -9,6 +9,7 @@ import {
   dropout,
   memory,
   nn,
+  noGrad,
   ones,
   rand,
   randn,
@@ -292,9 +293,101 @@ describe('random numbers of such a shape', () => {
   });
 });
 
+describe('a write in place to a tensor of such a shape', () => {
+  const rows = (x: Tensor) => {
+    const all = [x];
+    for (let y = x; y.sum().itemSync() < 100; all.push(y)) y = y.mul(2);
+    return stack(all);
+  };
+  const functions: Record<string, (x: Tensor) => unknown> = {
+    'that has no other name': (x) => {
+      const all = rows(x);
+      const same = all;
+      same.mul_(2).add_(x).maskedFill_(all.gt(30), 0.5);
+      return [all.tanh(), same === all];
+    },
+    'by a tensor that needs a gradient': (x) => rows(x).mul_(x),
+    'that an object and a function hold': (x) => {
+      const held = { all: rows(x) };
+      const twice = () => held.all.mul_(2);
+      held.all.add_(1);
+      twice();
+      const { all } = held;
+      all.sub_(x);
+      return [all, held.all.sum()];
+    },
+    'on the path that made it': (x) => {
+      let all = rows(x);
+      if (x.sum().itemSync() > 5) {
+        const other = all.add(1);
+        other.mul_(3);
+        all = other;
+      }
+      return all.mul(x);
+    },
+    'in the iteration that made it': (x) => {
+      let total = x;
+      while (total.sum().itemSync() < 150) {
+        const all = rows(total);
+        all.add_(1);
+        total = all.sum(0);
+      }
+      return total;
+    },
+  };
+
+  it.each(Object.entries(functions))('%s', (_, f) => {
+    const given = (...values: number[]) => [tensor(values).requiresGrad_()];
+    sameAsEager(f, [
+      () => given(1, 2),
+      () => given(30, 25),
+      () => given(60, 50),
+      () => given(80, 90),
+    ]);
+  });
+});
+
 describe('what a tensor of such a shape refuses', () => {
   it.each([
-    ['writes in place', (all: Tensor) => all.add_(1), /add_ of data-dependent shape writes/],
+    ['writes of what has no other form', (all: Tensor) => all.zero_(), /zero_ .* writes in place/],
+    [
+      'writes under one of two names',
+      (all: Tensor) => {
+        const other = all.sum().itemSync() > 0 ? all : all.mul(2);
+        return all.add_(1).add(other);
+      },
+      /add_ .* may have views or other names/,
+    ],
+    [
+      'writes on one path',
+      (all: Tensor) => {
+        if (all.sum().itemSync() > 0) all.add_(1);
+        return all;
+      },
+      /add_ .* may have views or other names/,
+    ],
+    [
+      'writes to what has a view',
+      (all: Tensor) => {
+        const view = all.t();
+        all.add_(1);
+        return view;
+      },
+      /add_ .* may have views or other names/,
+    ],
+    [
+      'writes without gradients to what has one',
+      (all: Tensor) => noGrad(() => all.add_(1)),
+      /a value that a gradient needs/,
+    ],
+    [
+      'writes to what a gradient reads',
+      (all: Tensor) => {
+        const exp = all.mul(0.01).exp();
+        return exp.add_(1);
+      },
+      /a value that a gradient needs/,
+    ],
     [
       'tensors of several shapes',
       (all: Tensor) => all.split(2, 0)[0]!,
@@ -319,7 +412,7 @@ describe('what a tensor of such a shape refuses', () => {
       return use(stack(all));
     };
     const graph = toStatic(f, { fullGraph: true });
-    expect(() => tidy(() => graph(tensor([1, 2])))).toThrow(reason);
+    expect(() => tidy(() => graph(tensor([1, 2]).requiresGrad_()))).toThrow(reason);
   });
 
   it('a file, which has no compiler', async () => {

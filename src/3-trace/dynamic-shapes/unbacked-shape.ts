@@ -43,6 +43,7 @@ export function unbackedShape(
 ): Tensor {
   const isOpen = variable.kind === 'dynamic';
   if (isOpen && variable.sizes.join() === sizes.join()) return variable.tensor;
+  if (isOpen) t.control.copied.noteShared([variable.tensor]);
   const tensor = isOpen
     ? variable.tensor
     : t.perform<Tensor>([t.use(variable)], ([x]) => contiguous(x as Tensor));

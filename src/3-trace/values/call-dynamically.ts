@@ -17,6 +17,8 @@ import {
 import { listSpec } from '../../../runtime/program/list-ops.ts';
 import type { Shape } from '../../../runtime/spec/shape.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { tensorMethods } from '../../../runtime/tensor-methods/methods.ts';
+import { isReadByGradient } from '../../regions/control-node.ts';
 import type { CallSite } from '../../regions/site-call.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { grownIn, isGrown } from '../control-flow/lists/growable-array.ts';
@@ -34,9 +36,16 @@ import {
   type TracedCall,
 } from '../dynamic-shapes/traced-call.ts';
 import { constantOf } from '../state/facts.ts';
+import { isMadeInside } from '../state/region-builder.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { resolved, specialized } from '../variables/unions.ts';
-import { type DeviceScalar, newArray, prototypeOf, type Variable } from '../variables/variable.ts';
+import {
+  type DeviceScalar,
+  newArray,
+  prototypeOf,
+  type UnbackedTensor,
+  type Variable,
+} from '../variables/variable.ts';
 import { arrayElements, asArray } from './arrays.ts';
 
 type Callable = (...args: never[]) => unknown;
@@ -103,12 +112,7 @@ class Call {
 
   answer(receiver: Variable, args: readonly Variable[]): Variable {
     const t = this.#t;
-    if (this.#fn.name.endsWith('_')) {
-      const instead = this.#fn.name.slice(0, -1);
-      throw this.#refused(
-        `writes in place to a tensor (assign the result of ${instead}() instead)`,
-      );
-    }
+    const written = this.#written(receiver);
     const given = [receiver, ...args].map(resolved);
     const like = given.find((each) => each.kind === 'tensor' || each.kind === 'dynamic');
     this.#like =
@@ -117,7 +121,7 @@ class Call {
     const isMethod = receiver.kind === 'tensor' || receiver.kind === 'dynamic';
     const self = isMethod ? this.#value(receiver) : undefined;
     const values = args.map((arg) => this.#value(arg));
-    const call = this.#fn as (...args: unknown[]) => unknown;
+    const call = (written?.instead ?? this.#fn) as (...args: unknown[]) => unknown;
     const traced: TracedCall = {
       name: this.#fn.name,
       forms: this.#forms,
@@ -134,11 +138,52 @@ class Call {
       at: t.position(),
     };
     try {
-      return this.#append(traced);
+      return written ? this.#overwrite(written.target, traced) : this.#append(traced);
     } catch (error) {
       if (!(error instanceof DrawsNumbers)) throw error;
       return this.#append(this.#drawing(traced));
     }
+  }
+
+  /** Makes the tensor represent the result of the call from here on. */
+  #overwrite(target: UnbackedTensor, traced: TracedCall): Variable {
+    const t = this.#t;
+    const { tensor: before, isWritten } = target;
+    const answer = this.#append(traced);
+    const isLike = answer.kind === 'dynamic' && answer.tensor.dtype === before.dtype;
+    if (!isLike || answer.sizes.join() !== target.sizes.join()) {
+      throw this.#refused('writes in place a result of another shape or dtype');
+    }
+    t.journal.note(() => {
+      Object.assign(target, { tensor: before, isWritten });
+    });
+    return Object.assign(target, { tensor: answer.tensor, isWritten: true });
+  }
+
+  /**
+   * If the function writes to a tensor of data-dependent shape, returns that, and the method that computes its new
+   * value. Breaks the graph if the memory may have another name, or if a gradient needs what is overwritten.
+   */
+  #written(receiver: Variable) {
+    const t = this.#t;
+    const { name } = this.#fn;
+    if (!name.endsWith('_')) return null;
+    const target = resolved(receiver);
+    const instead = tensorMethods.traced.find((method) => method.name === name.slice(0, -1));
+    if (target.kind !== 'dynamic' || !instead) {
+      throw this.#refused('writes in place to a tensor (assign a new one instead)');
+    }
+    const { tensor } = target;
+    if ((t.isInRegion && !isMadeInside(t, tensor)) || !t.control.copied.isOnly(tensor)) {
+      throw this.#refused(
+        'writes in place to a tensor that may have views or other names (write to its clone())',
+      );
+    }
+    const records = t.top.gradMode ?? gradEnabled();
+    if (isReadByGradient(tensor) || (tensor.requiresGrad && !records)) {
+      throw this.#refused('overwrites a value that a gradient needs');
+    }
+    return { target, instead };
   }
 
   /** Adds the position in the random stream to the call's operands. */
@@ -179,10 +224,12 @@ class Call {
       perform: performing(traced, expected),
     };
     const tensors = t.execution.appendCall(site, first.given, this.#tensors, metas);
+    const { copied } = t.control;
     if (trials.some(({ tried }) => tried.isView)) {
       const fixed = this.#tensors.filter((_, i) => forms[i] === 'tensor');
-      t.control.copied.note(t.builder, [...fixed, ...tensors]);
-    }
+      copied.note(t.builder, [...fixed, ...tensors]);
+      copied.noteShared(this.#tensors);
+    } else for (const tensor of tensors) copied.noteOnly(tensor);
     if (traced.stream) t.random.moveBy(tensors.at(-1)!);
     const variables = tensors.map((tensor, i): Variable => {
       if (isLeaf[i]) toBeLeaf(tensor);
@@ -236,7 +283,10 @@ class Call {
     );
     const isView = trials.some(({ tried }) => tried.isView);
     const fixed = this.#tensors.filter((_, i) => forms[i] === 'tensor');
-    if (isView) t.control.copied.noteElements(t.builder, fixed);
+    if (isView) {
+      t.control.copied.noteElements(t.builder, fixed);
+      t.control.copied.noteShared(this.#tensors);
+    }
     t.control.plans.usesLists = true;
     return grownArray({
       form: { kind: 'leaf', of: 'tensor', spec, at: t.position() },

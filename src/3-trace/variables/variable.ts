@@ -131,8 +131,10 @@ export interface UnionVariable {
  */
 export interface UnbackedTensor {
   readonly kind: 'dynamic';
-  /** The graph value. Its spec has no bytes, since sizes are unknown. */
-  readonly tensor: Tensor;
+  /** The graph value; another one after an in-place write. Its spec has no bytes, since sizes are unknown. */
+  tensor: Tensor;
+  /** Whether it was written in place. */
+  isWritten?: boolean;
   /** Null for data-dependent sizes. */
   readonly sizes: readonly (number | null)[];
   /** Its shape in each sample run (`dynamic-shapes/samples.ts`); null if the run doesn't get that far. */

@@ -80,6 +80,13 @@ export function freezer(made: ReadonlySet<Variable>): (variable: Variable) => Va
         copies.set(variable, copy);
         return copy;
       }
+      case 'dynamic': {
+        // Another path undoes the write.
+        if (!variable.isWritten) return variable;
+        const copy = { ...variable };
+        copies.set(variable, copy);
+        return copy;
+      }
       case 'union':
         return { ...variable, options: variable.options.map(freeze) };
       case 'closure': {

@@ -27,6 +27,22 @@ export class CopiedViews {
     this.#hasElements = true;
   }
 
+  readonly #only = new WeakSet<Tensor>();
+
+  /** Notes that a tensor of data-dependent shape is the only one on its memory. */
+  noteOnly(tensor: Tensor): void {
+    this.#only.add(tensor);
+  }
+
+  /** Notes that a view, branch or loop may have given these tensors' memory another name. */
+  noteShared(tensors: readonly Tensor[]): void {
+    for (const tensor of tensors) this.#only.delete(tensor);
+  }
+
+  isOnly(tensor: Tensor): boolean {
+    return this.#only.has(tensor);
+  }
+
   /** Throws a graph break for a tensor that may be such a view. */
   expectNoElement({ mayBeKnown }: TensorVariable): void {
     if (this.#hasElements && mayBeKnown) throw isCopied();
