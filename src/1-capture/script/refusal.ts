@@ -16,7 +16,7 @@ export const captureRefusals = {
   },
   bound: {
     explanation: 'The function was made by bind(), and only the inspector can look inside it.',
-    remedy: 'Pass the function before bind() and give `this` and the arguments at the call.',
+    remedy: 'Pass an arrow that makes the call in place of the bound function: (x) => trainer.step(x).',
   },
   'no-source': {
     explanation: 'The script that the function came from, or its place there, was not found.',
