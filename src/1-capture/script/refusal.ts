@@ -16,7 +16,8 @@ export const captureRefusals = {
   },
   bound: {
     explanation: 'The function was made by bind(), and only the inspector can look inside it.',
-    remedy: 'Pass an arrow that makes the call in place of the bound function: (x) => trainer.step(x).',
+    remedy:
+      'Pass an arrow that makes the call in place of the bound function: (x) => trainer.step(x).',
   },
   'no-source': {
     explanation: 'The script that the function came from, or its place there, was not found.',
