@@ -132,17 +132,87 @@ describe('scope', () => {
     expect(captured(f).scope.get('hidden')).toBe(hidden);
   });
 
-  test('a changing outer name that a block hides is refused', () => {
-    let hidden = 0;
-    function f() {
-      {
-        const hidden = Math.random();
-        if (hidden > 2) return hidden;
-      }
-      return hidden;
+  test('a changing outer name that a block hides after the entry', () => {
+    let count = 1;
+    const functions = [
+      function later(x: number) {
+        const outer = count;
+        for (let count = 0; count < 2; count++) x += count;
+        return outer + x;
+      },
+      function inCases(x: number) {
+        switch (Math.abs(count)) {
+          case 1: {
+            const count = x;
+            return count;
+          }
+          default:
+            return x;
+        }
+      },
+      function inBranch(x: number) {
+        if (Math.abs(count) > 5) {
+          const count = x;
+          return count;
+        }
+        return count;
+      },
+      function withDefault(x = count) {
+        while (x > Math.abs(count)) {
+          const count = 1;
+          x -= count;
+        }
+        return x;
+      },
+      function caught() {
+        count;
+        try {
+          return count;
+        } catch (count) {
+          return count;
+        }
+      },
+    ];
+    count++;
+    const scopes = functions.map((each) => captured(each).scope);
+    for (const scope of scopes) {
+      expect(scope.get('count')).toBe(count);
+      scope.set('count', count + 1);
+      expect(scope.get('count')).toBe(count);
     }
+    expect(count).toBe(2 + functions.length);
+  });
+
+  test('a changing outer name that a block hides at the entry is refused', () => {
+    let hidden = 0;
+    const functions = [
+      function block() {
+        {
+          const hidden = Math.random();
+          if (hidden > 2) return hidden;
+        }
+        return hidden;
+      },
+      function loop() {
+        for (let hidden = 0; hidden < 1; hidden++) Math.random();
+        return hidden;
+      },
+      function each() {
+        for (const hidden of [1]) Math.abs(hidden);
+        return hidden;
+      },
+      function repeated() {
+        do {
+          const hidden = Math.random();
+          if (hidden > 2) return hidden;
+        } while (Math.random() > 2);
+        return hidden;
+      },
+    ];
     hidden++;
-    expect(refused(f)).toMatchObject({ reason: 'shadowed-name', names: ['hidden'] });
+    for (const each of functions) {
+      expect(refused(each)).toMatchObject({ reason: 'shadowed-name', names: ['hidden'] });
+    }
   });
 });
 

@@ -9,7 +9,7 @@ import { type CaptureRefusal, isRefusal, refuse } from '../script/refusal.ts';
 import { currentSession, withCaptureSession } from './capture-session.ts';
 import { assignedLater, captureSnapshot, findInScopes, isUnchanging } from './capture-snapshot.ts';
 import type { DebuggerSession, Location, RemoteProperty, ScriptInfo } from './debugger-session.ts';
-import { type Evaluate, probeEntry } from './entry-probe.ts';
+import { type Evaluate, hiddenAtEntry, probeEntry } from './entry-probe.ts';
 import { homeObjectInClass } from './home-object.ts';
 import { liveScope, privateAccess } from './live-scope.ts';
 import {
@@ -65,7 +65,8 @@ export function captureLive(
     return refuse('no-source', `No function begins at ${script.text.file}:${at.lineNumber + 1}.`);
   }
 
-  const hidden = takeHidden(session, internal, facts);
+  const hiddenNames = hiddenAtEntry(session, at, script, facts);
+  const hidden = takeHidden(session, internal, facts, hiddenNames);
   if (isRefusal(hidden)) return hidden;
 
   // It uses no outer variables, so no call needs to be started.
@@ -176,18 +177,16 @@ function homeObjectOf(
 }
 
 /**
- * Finds free names that the function also declares somewhere, as in `f() { { let x = 1 } return x }`: the
- * evaluator may be where the local variable hides the outer one. Constant variables are read from `[[Scopes]]`,
- * which is a copy; variables that change are rejected.
+ * Returns the values of outer names that are hidden at the entry. Constant variables are read from `[[Scopes]]`, which
+ * is a copy; variables that change are rejected.
  */
 function takeHidden(
   session: DebuggerSession,
   internal: readonly RemoteProperty[],
   facts: FunctionFacts,
+  names: readonly string[],
 ): Map<string, unknown> | CaptureRefusal {
   const values = new Map<string, unknown>();
-  const names = [...facts.free.keys()].filter((name) => facts.declared.has(name));
-  if (names.length === 0) return values;
   for (const name of names) {
     const binding = facts.free.get(name);
     const fixed = binding && isNeverReassigned(binding);

@@ -1,6 +1,12 @@
-import type { FunctionFacts } from '../script/binding.ts';
+import type { Extent, FunctionFacts } from '../script/binding.ts';
 import type { AnyFunction } from '../script/captured-function.ts';
-import { entryRanges, firstStop, isImplicit, type OffsetRange } from '../script/entry-positions.ts';
+import {
+  type EntryRanges,
+  entryRanges,
+  firstStop,
+  isImplicit,
+  type OffsetRange,
+} from '../script/entry-positions.ts';
 import { type CaptureRefusal, refuse } from '../script/refusal.ts';
 import { type DebuggerSession, handoverName, type Location, realmOf } from './debugger-session.ts';
 import type { Script } from './script.ts';
@@ -26,26 +32,8 @@ export function probeEntry(
   facts: FunctionFacts,
 ): Evaluate | CaptureRefusal {
   session.debug();
-  const { classNode, node } = facts;
-  const last = classNode && isImplicit(classNode) ? classNode.end : node.end;
-  const first = classNode ? Math.min(classNode.start, node.start) : node.start;
-  // A long function has hundreds of possible breakpoints, so only those up to the end of the entry are requested.
-  const possible = (to: number, restrictToFunction: boolean): readonly Place[] => {
-    const start = restrictToFunction ? at : locate(script, at.scriptId, first);
-    const end = locate(script, at.scriptId, Math.min(to, last) + 1);
-    const found = session.post('Debugger.getPossibleBreakpoints', {
-      start,
-      end,
-      restrictToFunction,
-    });
-    return placesOf(script, found.locations);
-  };
-  // The engine searches all functions of the script for a position, which takes milliseconds if there are many.
-  const reached = firstStop(facts);
-  const { ranges, unsafe } =
-    reached === undefined
-      ? entryRanges(facts, (range) => possible(range.to, true).some(isIn(range)))
-      : { ranges: [], unsafe: undefined };
+  const { classNode } = facts;
+  const { reached, ranges, unsafe, possible } = entryOf(session, at, script, facts);
   if (unsafe) {
     const { file, line } = script.text.position(unsafe.start);
     return refuse('unsafe-entry', `A computed key in ${file}:${line} would run at the entry.`);
@@ -113,6 +101,60 @@ export function probeEntry(
     const names = [...facts.free.keys()];
     return refuse('no-scope', 'The process forbids code generation from strings.', names);
   }
+}
+
+interface Entry extends EntryRanges {
+  /** The first stop, if the text shows it: `ranges` is empty then. */
+  readonly reached: ReturnType<typeof firstStop>;
+  /** Where the engine can stop, up to an offset. */
+  readonly possible: (to: number, restrictToFunction: boolean) => readonly Place[];
+}
+
+function entryOf(
+  session: DebuggerSession,
+  at: Location,
+  script: Script,
+  facts: FunctionFacts,
+): Entry {
+  const { classNode, node } = facts;
+  const last = classNode && isImplicit(classNode) ? classNode.end : node.end;
+  const first = classNode ? Math.min(classNode.start, node.start) : node.start;
+  // A long function has hundreds of possible breakpoints, so only those up to the end of the entry are requested.
+  const possible: Entry['possible'] = (to, restrictToFunction) => {
+    const start = restrictToFunction ? at : locate(script, at.scriptId, first);
+    const end = locate(script, at.scriptId, Math.min(to, last) + 1);
+    const found = session.post('Debugger.getPossibleBreakpoints', {
+      start,
+      end,
+      restrictToFunction,
+    });
+    return placesOf(script, found.locations);
+  };
+  // The engine searches all functions of the script for a position, which takes milliseconds if there are many.
+  const reached = firstStop(facts);
+  if (reached !== undefined) return { reached, ranges: [], possible };
+  const breaks = (range: OffsetRange) => possible(range.to, true).some(isIn(range));
+  return { reached, possible, ...entryRanges(facts, breaks) };
+}
+
+/**
+ * Returns the outer names that `probeEntry` may find hidden by local ones, as in `f() { { let x = 1 } return x }`: a
+ * call stops outside of most blocks.
+ */
+export function hiddenAtEntry(
+  session: DebuggerSession,
+  at: Location,
+  script: Script,
+  facts: FunctionFacts,
+): string[] {
+  const { free, declared, bodyNames } = facts;
+  const names = [...free.keys()].filter((name) => declared.has(name));
+  if (names.every((name) => bodyNames.has(name))) return names;
+  session.debug();
+  const { ranges } = entryOf(session, at, script, facts);
+  const isReached = ({ start, end }: Extent) =>
+    ranges.some(({ from, to }) => start <= to && from <= end);
+  return names.filter((name) => bodyNames.has(name) || declared.get(name)!.some(isReached));
 }
 
 interface Place {

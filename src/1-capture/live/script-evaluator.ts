@@ -42,7 +42,7 @@ export function scriptEvaluator(
 /** Remembers the evaluator, if only classes are between its function and the top level of the script. */
 export function rememberEvaluator(script: Script, facts: FunctionFacts, evaluate: Evaluate): void {
   if (inside.has(script) || facts.kind === 'constructor') return;
-  const hidden = new Set([...facts.declared, ...facts.bodyNames]);
+  const hidden = new Set([...facts.declared.keys(), ...facts.bodyNames]);
   const { node } = facts;
   if (node.type === 'FunctionExpression' && node.id) hidden.add(node.id.name);
   let scope: LexicalScope | undefined = facts.around;

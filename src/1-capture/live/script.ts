@@ -143,7 +143,7 @@ function implicitConstructor(
     ...synthetic,
     classNode,
     free: new Map(fieldNames),
-    declared: new Set<string>(),
+    declared: new Map(),
     privateNames: new Set(privateElements(classNode)),
   };
   implicitConstructors.set(classNode, facts);

@@ -20,7 +20,7 @@ export interface ClassWalk {
 export function analyzeClass(walk: ClassWalk, node: ClassNode, place: Place): void {
   const { functions, classes, visit } = walk;
   const scope = new LexicalScope('class', place.scope);
-  if (node.id) declareLocal(scope, node.id.name, 'self', place);
+  if (node.id) declareLocal(scope, node.id.name, 'self', place, node);
   const inner: Place = { ...place, scope, strict: true };
   visit(node.superClass, inner);
   const free = new Map<string, Binding | undefined>();

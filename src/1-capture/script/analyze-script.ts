@@ -1,4 +1,4 @@
-import type { AnyNode, Pattern, Program, VariableDeclaration } from 'acorn';
+import type { AnyNode, ForStatement, Pattern, Program, VariableDeclaration } from 'acorn';
 import { childrenOf } from '../../vm/syntax/children.ts';
 import { analyzeClass, type ClassWalk } from './analyze-class.ts';
 import { type Binding, type FunctionFacts, LexicalScope } from './binding.ts';
@@ -7,6 +7,7 @@ import { declareVariables, hoistLexical, hoistVars, patternNames } from './hoist
 import {
   childScope,
   declareLocal,
+  extentOf,
   markThis,
   type Place,
   recordDeclared,
@@ -131,14 +132,15 @@ export function analyzeScript(ast: Program): ScriptFacts {
       case 'CatchClause': {
         const scope = childScope(place);
         if (node.param) {
-          for (const name of patternNames(node.param)) declareLocal(scope, name, 'catch', place);
+          for (const name of patternNames(node.param))
+            declareLocal(scope, name, 'catch', place, node);
           write(node.param, { ...place, scope }, 'bind');
         }
         visitBlock(node.body.body, { ...place, scope });
         return;
       }
       case 'ForStatement':
-        visitLoop(node.init, [node.init], [node.test, node.update, node.body], place);
+        visitLoop(node, place);
         return;
       case 'ForInStatement':
       case 'ForOfStatement':
@@ -161,7 +163,7 @@ export function analyzeScript(ast: Program): ScriptFacts {
   function visitBlock(body: readonly AnyNode[], place: Place, declarations = body): void {
     const scope = childScope(place);
     hoistLexical(declarations, scope);
-    recordDeclared(scope, place);
+    recordDeclared(scope, place, extentOf(body));
     for (const statement of body) visit(statement, { ...place, scope });
   }
 
@@ -169,7 +171,7 @@ export function analyzeScript(ast: Program): ScriptFacts {
     const scope = childScope(place);
     hoistVars(body, scope);
     visitBlock(body, { ...place, scope, ownThis: true, inLoop: false });
-    recordDeclared(scope, place);
+    recordDeclared(scope, place, extentOf(body));
   }
 
   function visitVariables(node: VariableDeclaration, place: Place, init: 'own' | 'loop'): void {
@@ -183,19 +185,15 @@ export function analyzeScript(ast: Program): ScriptFacts {
     }
   }
 
-  function visitLoop(
-    head: AnyNode | null | undefined,
-    once: readonly (AnyNode | null | undefined)[],
-    repeated: readonly (AnyNode | null | undefined)[],
-    place: Place,
-  ): void {
+  function visitLoop(node: ForStatement, place: Place): void {
+    const { init, test, update, body } = node;
     const scope = childScope(place);
-    if (head?.type === 'VariableDeclaration' && head.kind !== 'var') {
-      declareVariables(head.kind, head.declarations, scope);
-      recordDeclared(scope, place);
+    if (init?.type === 'VariableDeclaration' && init.kind !== 'var') {
+      declareVariables(init.kind, init.declarations, scope);
+      recordDeclared(scope, place, node);
     }
-    for (const node of once) visit(node, { ...place, scope });
-    for (const node of repeated) visit(node, { ...place, scope, inLoop: true });
+    visit(init, { ...place, scope });
+    for (const part of [test, update, body]) visit(part, { ...place, scope, inLoop: true });
   }
 
   function visitForEach(
@@ -208,7 +206,7 @@ export function analyzeScript(ast: Program): ScriptFacts {
     if (left.type !== 'VariableDeclaration') write(left, inner, 'assign');
     else {
       if (left.kind !== 'var') declareVariables(left.kind, left.declarations, scope);
-      recordDeclared(scope, place);
+      recordDeclared(scope, place, node);
       visitVariables(left, inner, 'loop');
     }
     visit(right, inner);
@@ -239,7 +237,7 @@ export function analyzeScript(ast: Program): ScriptFacts {
       free: new Map(),
       written: new Set(),
       bodyNames: new Set(),
-      declared: new Set(),
+      declared: new Map(),
       privateNames: new Set(),
       usesThis: false,
       usesSuper: false,
@@ -251,15 +249,15 @@ export function analyzeScript(ast: Program): ScriptFacts {
     const inner: Place = { scope, fn: facts, ownThis: false, strict, inLoop: false };
     for (const param of node.params) write(param, inner, 'bind');
     if (block === undefined) {
-      recordDeclared(scope, inner);
+      recordDeclared(scope, inner, node);
       visit(node.body, inner);
       return;
     }
     const body = new LexicalScope('body', scope);
     hoistVars(block, body);
     hoistLexical(block, body);
-    recordDeclared(scope, inner);
-    recordDeclared(body, inner);
+    recordDeclared(scope, inner, node);
+    recordDeclared(body, inner, node);
     for (const name of body.bindings.keys()) facts.bodyNames.add(name);
     for (const statement of block) visit(statement, { ...inner, scope: body });
   }

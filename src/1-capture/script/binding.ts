@@ -63,6 +63,12 @@ export class LexicalScope {
 }
 
 /** Facts about the names in a function of a script. */
+/** A part of the text of a script, as offsets. */
+export interface Extent {
+  readonly start: number;
+  readonly end: number;
+}
+
 export interface FunctionFacts {
   readonly node: FunctionNode;
   readonly kind: 'function' | 'arrow' | 'method' | 'constructor';
@@ -80,8 +86,8 @@ export interface FunctionFacts {
   readonly written: Set<string>;
   /** Names declared for the whole body, which hide outer ones at the entry. */
   readonly bodyNames: Set<string>;
-  /** Names declared in it, outside inner functions. A free name among them is hidden somewhere. */
-  readonly declared: Set<string>;
+  /** Names declared in it, outside inner functions, and where. A free name among them is hidden there. */
+  readonly declared: Map<string, Extent[]>;
   readonly privateNames: Set<string>;
   usesThis: boolean;
   usesSuper: boolean;

@@ -1,4 +1,4 @@
-import { type FunctionFacts, LexicalScope } from './binding.ts';
+import { type Extent, type FunctionFacts, LexicalScope } from './binding.ts';
 
 /** The location of a name: its scope, and what determines the meaning of `this` and `var`. */
 export interface Place {
@@ -51,11 +51,23 @@ export function declareLocal(
   name: string,
   kind: 'catch' | 'self',
   place: Place,
+  extent: Extent,
 ): void {
   scope.declare(name, kind);
-  recordDeclared(scope, place);
+  recordDeclared(scope, place, extent);
 }
 
-export function recordDeclared(scope: LexicalScope, place: Place): void {
-  for (const name of scope.bindings.keys()) place.fn?.declared.add(name);
+/** Notes where in the text the names of a scope hide outer ones. */
+export function recordDeclared(scope: LexicalScope, place: Place, { start, end }: Extent): void {
+  const declared = place.fn?.declared;
+  if (!declared) return;
+  for (const name of scope.bindings.keys()) {
+    declared.set(name, [...(declared.get(name) ?? []), { start, end }]);
+  }
 }
+
+/** The extent of a list of nodes. */
+export const extentOf = (nodes: readonly Extent[]): Extent => ({
+  start: nodes[0]?.start ?? 0,
+  end: nodes.at(-1)?.end ?? 0,
+});

@@ -35,7 +35,7 @@ export const captureRefusals = {
   },
   'shadowed-name': {
     explanation:
-      'An outer variable that changes has the name of a local one, so it is hidden at the entry.',
+      'An outer variable that changes has the name of a local one where a call begins, so it is hidden at the entry.',
     remedy: 'Rename one of the two variables.',
   },
   'unsafe-entry': {
