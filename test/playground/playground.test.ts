@@ -133,6 +133,33 @@ describe.skipIf(skipped)('the page in Chromium', () => {
     expect(await results.getAttribute('class')).toBe('read');
   });
 
+  test('an edited example can be chosen again, and shows nothing of a text before', async () => {
+    const example = page.getByLabel('Example');
+    const editor = page.getByLabel('The function to capture');
+    const status = () => page.locator('#status').innerText();
+    expect(await example.inputValue()).toBe('');
+    await editor.fill(
+      `export const inputs = () => [];\nexport const f = () => console.log('printed');`,
+    );
+    await expect.poll(status, seconds(20)).toBe('f is captured');
+    expect(await page.locator('#printed').innerText()).toContain('printed');
+    await editor.fill('export const x = ;');
+    await expect.poll(status, seconds(20)).toBe('not captured');
+    expect(await page.locator('#printed').isVisible()).toBe(false);
+    // A loop that never ends is told from what failed before it.
+    await page.clock.install();
+    await editor.fill(`export const inputs = () => [];\nexport const f = () => { while (true); };`);
+    await expect.poll(status, seconds(20)).toBe('Capturing …');
+    await page.clock.fastForward(5000);
+    expect(await status()).toContain('a loop that never ends? Edit it.');
+    expect(await page.locator('#problem').isVisible()).toBe(false);
+    expect(await page.locator('.cm-lint-marker').count()).toBe(0);
+    await example.selectOption('mlp');
+    await page.clock.resume();
+    await expect.poll(status, seconds(20)).toBe('step is captured');
+    expect(await example.inputValue()).toBe('mlp');
+  });
+
   test('trains on digits without freezing', async () => {
     await page.locator('input[name=steps]').fill('40');
     await page.evaluate(() => {

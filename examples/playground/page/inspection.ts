@@ -57,7 +57,7 @@ export function tabsOf(result: Inspection): Tab[] {
     { name: 'Memory', content: () => memoryPanel(result) },
     { name: 'Breaks', count: result.breaks.length, content: () => breaksPanel(result.breaks) },
     ...[...stages].map(([name, nodes]) => ({ name, content: () => element('div', {}, ...nodes) })),
-    { name: 'Explain', content: () => element('pre', {}, result.explanation) },
+    { name: 'Explain', content: () => element('pre', { class: 'prose' }, result.explanation) },
   ];
 }
 

@@ -28,8 +28,13 @@ let timer = 0;
 let turn = 0;
 
 const editor = new Editor(byId('editor', HTMLDivElement), samples.mlp.text, () => later());
+const results = shownFigures.parentElement!;
+
+/** Shown for a text that is no example: each example can be chosen then, also the one it was made from. */
+const own = element('option', { value: '', hidden: '' }, 'Your own');
 
 function later(): void {
+  if (editor.text !== samples[sample.value as SampleName]?.text) own.selected = true;
   clearTimeout(timer);
   timer = window.setTimeout(inspect, quietTime);
 }
@@ -39,7 +44,11 @@ async function inspect(): Promise<void> {
   const mine = ++turn;
   status.textContent = 'Capturing …';
   const slow = window.setTimeout(() => {
-    if (mine === turn) status.textContent = 'Capturing … (a loop that never ends? Edit it.)';
+    if (mine !== turn) return;
+    status.textContent = 'Capturing … (large tensors, or a loop that never ends? Edit it.)';
+    problem.hidden = true;
+    editor.show([], []);
+    outdate(true);
   }, hintTime);
   const share = Number(budget.value) / 100;
   const answer = await compute.request({
@@ -52,12 +61,11 @@ async function inspect(): Promise<void> {
   if (mine !== turn || answer === null) return;
   const failed = answer.kind === 'failed';
   problem.hidden = !failed;
-  // What is still shown belongs to the previous text.
-  shownFigures.parentElement!.classList.toggle('stale', failed);
-  readTitle.textContent = failed ? 'Results of the last captured function' : 'Results';
+  outdate(failed);
   if (answer.kind === 'failed') {
     const { line, message } = answer.problem;
     status.textContent = 'not captured';
+    printed.hidden = true;
     problem.textContent = `line ${line}: ${message}`;
     editor.show([{ ...answer.problem, severity: 'error' }], []);
   } else if (answer.kind === 'inspected') {
@@ -74,6 +82,13 @@ async function inspect(): Promise<void> {
   }
 }
 
+/** Says whether the results that are shown belong to a previous text. */
+function outdate(isOutdated: boolean): void {
+  results.classList.toggle('stale', isOutdated);
+  readTitle.textContent = isOutdated ? 'Results of the last captured function' : 'Results';
+}
+
+sample.append(own);
 for (const [name, { title }] of Object.entries(samples)) {
   sample.append(element('option', { value: name }, title));
 }
@@ -83,6 +98,7 @@ sample.addEventListener('change', () => {
   fullGraph.checked = sample.value === 'loop';
   editor.text = samples[sample.value as SampleName].text;
 });
+sample.value = 'mlp';
 fullGraph.addEventListener('change', () => inspect());
 budget.addEventListener('input', showBudget);
 budget.addEventListener('change', () => inspect());
