@@ -186,6 +186,7 @@ class GroupWriter {
    */
   #withoutOuterViews(group: Group): Group {
     const { ops } = this.#program;
+    if (!group.some((index) => ops[index]!.op.kernel.kind === 'view')) return group;
     const made = new Set<ValueId>();
     const own = group.filter((index) => {
       const { op, inputs, outputs } = ops[index]!;

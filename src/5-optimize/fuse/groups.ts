@@ -173,8 +173,10 @@ class GroupFinder<Kind> {
 
   /** Open groups that write what the op touches, or touch what it writes, in order. */
   #conflicting(op: ProgramOp, isView: boolean): readonly OpenGroup<Kind>[] {
-    const found: OpenGroup<Kind>[] = [];
+    // Most ops meet no open group.
+    let found: OpenGroup<Kind>[] | undefined;
     const add = (group: OpenGroup<Kind>): void => {
+      found ??= [];
       if (!found.includes(group)) found.push(group);
     };
     const read = op.before === undefined ? op.inputs : [...op.inputs, op.before];
@@ -188,7 +190,7 @@ class GroupFinder<Kind> {
     for (const i of writtenOperands(op)) {
       for (const group of this.#touching.get(this.#memory[op.inputs[i]!]!) ?? none) add(group);
     }
-    return found.length > 1 ? found.sort((a, b) => a.ops[0]! - b.ops[0]!) : found;
+    return found?.sort((a, b) => a.ops[0]! - b.ops[0]!) ?? none;
   }
 
   #named(id: ValueId): ValueId {

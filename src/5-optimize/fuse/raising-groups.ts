@@ -98,8 +98,8 @@ interface LiveRange {
   /** The last op that reads it; past the last op if it outlives the program. */
   last: number;
   readonly bytes: number;
-  /** Indices of the ops that read it. */
-  readonly readers: Set<number>;
+  /** Indices of the ops that read it, in order. */
+  readonly readers: number[];
 }
 
 /** Live ranges by value; views share that of their memory. */
@@ -113,7 +113,7 @@ function liveRanges(
 ): LiveRanges {
   const ranges = new Map<ValueId, LiveRange>();
   const begin = (id: ValueId, made: number) =>
-    ranges.set(id, { made, last: made, bytes: bytesOf(values, id), readers: new Set() });
+    ranges.set(id, { made, last: made, bytes: bytesOf(values, id), readers: [] });
   for (const id of inputs) if (freed.has(id)) begin(id, -1);
   ops.forEach(({ op, inputs: operands, outputs }, index) => {
     if (op.kernel.kind === 'view') {
@@ -124,8 +124,8 @@ function liveRanges(
     operands.forEach((id, i) => {
       const range = operandUse(op, i) === 'data' ? ranges.get(id) : undefined;
       if (!range) return;
+      if (range.last !== index) range.readers.push(index);
       range.last = index;
-      range.readers.add(index);
     });
     for (const id of outputs) begin(id, index);
   });
@@ -154,7 +154,7 @@ function changesBy({ ops }: Program, group: Group, ranges: LiveRanges): Change[]
     if (op.kernel.kind === 'view') continue;
     for (const id of outputs) {
       const range = ranges.get(id)!;
-      const isInner = range.last < ops.length && [...range.readers].every((i) => own.has(i));
+      const isInner = range.last < ops.length && range.readers.every((i) => own.has(i));
       const to = isInner ? range.last - 1 : end - 1;
       if (to >= index) changes.push({ from: index, to, bytes: -range.bytes });
     }
