@@ -162,7 +162,11 @@ export class Entry {
     donated: number,
     frames: readonly Frame[],
   ): Tensor[] {
-    if (!this.#early) return this.#runMeasured(subgraph, inputs, donated);
+    if (!this.#early || this.#early.isRejected(inputs)) {
+      const outputs = this.#runMeasured(subgraph, inputs, donated);
+      this.#early?.dispose(frames);
+      return outputs;
+    }
     this.#disposeEarly(subgraph, this.#early, frames);
     try {
       return this.#runMeasured(subgraph, inputs, donated);

@@ -235,6 +235,47 @@ describe('run-program/old-gradients', () => {
     });
   }
 
+  const indexed: Readonly<Record<string, (scores: Tensor, y: Tensor) => Tensor>> = {
+    'a label': (scores, y) => crossEntropy(scores, y),
+    'a label of a view': (scores, y) => crossEntropy(scores, y.reshape([3, 1]).reshape([3])),
+    'an index': (scores, y) => scores.indexSelect(1, y).square().sum(),
+    'an index of a gather': (scores, y) => scores.gather(1, y.unsqueeze(1)).square().sum(),
+  };
+  it.each(Object.entries(indexed))('are kept where %s is rejected before', (_, lossOf) => {
+    const outcome = (options: ToStaticOptions | null) => {
+      seed(3);
+      const { model, dispose } = training(8, optimizers['SGD']!);
+      const optimizer = new optim.SGD([...model.parameters()], { lr: 0.1 });
+      const step: Step = (x, y) => {
+        const loss = lossOf(model.forward(x), y);
+        optimizer.zeroGrad();
+        loss.backward();
+        optimizer.step();
+        return loss;
+      };
+      const captured = options ? toStatic(step, options) : step;
+      const [x, y, wrong] = [randn([3, 8]), randint(2, 5, [3]), randint(5, 9, [3])];
+      const run = (labels: Tensor) => tidy(() => captured(x, labels)).dispose();
+      for (let i = 0; i < 3; i++) run(y);
+      const released = options ? lastRun(captured as StaticFunction<Step>).releasedBytes : null;
+      expect(() => run(wrong)).toThrow();
+      const gradients = [...model.parameters()].map(({ grad }) => grad?.toArraySync() ?? null);
+      run(y);
+      const weights = [...model.parameters()].map((each) => each.toArraySync());
+      for (const each of [x, y, wrong]) each.dispose();
+      optimizer.zeroGrad();
+      dispose();
+      return { gradients, weights, released };
+    };
+    const eager = outcome(null);
+    expect(eager.gradients.every((gradient) => gradient)).toBe(true);
+    for (const options of [{}, { fullGraph: true }]) {
+      const found = outcome(options);
+      expect(found.released).toBeGreaterThan(0);
+      expect({ ...found, released: null }).toEqual(eager);
+    }
+  });
+
   /** Steps in which a decision on values stands before or after what frees the gradients. */
   const deciding: Readonly<Record<string, (step: Step, free: () => void) => Step>> = {
     'a path without a step': (step, free) => (x, y) => {

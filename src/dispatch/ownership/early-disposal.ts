@@ -1,4 +1,5 @@
 import type { PlannedSubgraph } from '../../../runtime/program/plan.ts';
+import type { Program } from '../../../runtime/program/program.ts';
 import { isRefused } from '../../../runtime/run-program/refused.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { Guard } from '../../guards/guard.ts';
@@ -6,6 +7,7 @@ import { compileReader, type Reader } from '../../guards/source.ts';
 import { sourceKey } from '../../guards/source-key.ts';
 import type { Effect, TraceResult } from '../../traces/trace-result.ts';
 import type { Frame } from '../../vm/bytecode/frame.ts';
+import { rejectedIndices } from './rejected-indices.ts';
 
 /**
  * Gradients of earlier steps that the code frees and no op reads, as `zeroGrad()` at the start of a step does: they
@@ -15,10 +17,12 @@ import type { Frame } from '../../vm/bytecode/frame.ts';
 export class EarlyDisposal {
   readonly #tensors: readonly Reader[];
   readonly #owners: readonly Reader[];
+  readonly #rejects: ((inputs: readonly Tensor[]) => boolean) | null;
   /** The owners of gradients that were freed for a rejected run. */
   #ofRejected: readonly Tensor[] = [];
 
-  private constructor(effects: readonly GradientDisposal[]) {
+  private constructor(effects: readonly GradientDisposal[], program: Program) {
+    this.#rejects = rejectedIndices(program);
     this.#tensors = effects.map(({ tensor }) => compileReader(tensor));
     this.#owners = effects.map(({ tensor }) => compileReader(tensor.base));
   }
@@ -28,7 +32,7 @@ export class EarlyDisposal {
    * guards that hold when it runs.
    */
   static of(
-    { effects, inputs }: TraceResult,
+    { effects, inputs, program }: TraceResult,
     { forward }: PlannedSubgraph,
     guards: readonly Guard[],
   ): { readonly early: EarlyDisposal | null; readonly late: readonly Effect[] } {
@@ -50,9 +54,14 @@ export class EarlyDisposal {
       !read.has(sourceKey(effect.tensor));
     const early = effects.filter(isEarly);
     return {
-      early: early.length > 0 ? new EarlyDisposal(early) : null,
+      early: early.length > 0 ? new EarlyDisposal(early, program) : null,
       late: effects.filter((effect) => !isEarly(effect)),
     };
+  }
+
+  /** Whether a label or index among the inputs will be rejected, perhaps before the code frees anything. */
+  isRejected(inputs: readonly Tensor[]): boolean {
+    return this.#rejects?.(inputs) ?? false;
   }
 
   dispose(frames: readonly Frame[]): void {

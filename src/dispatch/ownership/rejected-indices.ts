@@ -1,0 +1,60 @@
+/** Labels and indices out of range, found before a run: its kernels will reject them. */
+
+import type { TensorMeta } from '../../../runtime/device/tensor-meta.ts';
+import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
+import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+
+/** The label of samples that are not counted. */
+const ignored = -100;
+
+interface Range {
+  /** The index of the input that holds the indices, or that they are a view of. */
+  readonly input: number;
+  readonly first: number;
+  readonly end: number;
+  /** The value below `first` that is accepted, too. */
+  readonly other: number | null;
+}
+
+/**
+ * Returns a test of whether a run's inputs hold indices that a kernel would reject; null if no input is used as
+ * indices. It doesn't look at inputs that can't be read where they lie.
+ */
+export function rejectedIndices({
+  inputs,
+  ops,
+  values,
+}: Program): ((tensors: readonly Tensor[]) => boolean) | null {
+  const roots = new Map<ValueId, number>(inputs.map((id, i) => [id, i]));
+  const ranges: Range[] = [];
+  for (const op of ops) {
+    if (op.op.kernel.kind === 'view') {
+      const root = roots.get(op.inputs[0]!);
+      if (root !== undefined) roots.set(op.outputs[0]!, root);
+      continue;
+    }
+    const place = op.op.mayRefuse ? op.op.operands.findIndex(({ name }) => names.has(name)) : -1;
+    const input = place < 0 ? undefined : roots.get(op.inputs[place]!);
+    if (input !== undefined) ranges.push({ input, ...rangeOf(op, values[op.inputs[0]!]!) });
+  }
+  if (ranges.length === 0) return null;
+  return (tensors) => ranges.some((range) => isOutside(range, tensors[range.input]!));
+}
+
+/** The operands that hold indices. */
+const names: ReadonlySet<string> = new Set(['index', 'target']);
+
+function rangeOf({ op, attrs }: ProgramOp, { shape }: TensorMeta): Omit<Range, 'input'> {
+  if (op.name === 'nllLoss') return { first: 0, end: shape[1]!, other: ignored };
+  const end = shape[attrs.dim as number] ?? Number.POSITIVE_INFINITY;
+  return { first: attrs.wraps ? -end : 0, end, other: null };
+}
+
+function isOutside({ first, end, other }: Range, tensor: Tensor): boolean {
+  if (tensor.device.kind !== 'cpu' || tensor.dtype !== 'int32' || !tensor.isContiguous)
+    return false;
+  for (const index of tensor.dataSync() as Int32Array) {
+    if ((index < first || index >= end) && index !== other) return true;
+  }
+  return false;
+}
