@@ -53,7 +53,6 @@ export class RecordedBackwards {
   readonly #bind: Bind;
   readonly #table: ScalarTable | undefined;
   readonly #known = new RecentlyUsed<string, Made[]>(mostRequests);
-  readonly #arrivals = new RecentlyUsed<string, readonly Arrival[]>(mostRequests);
 
   constructor(makes: HigherOrderGradients, bind: Bind, table: ScalarTable | undefined) {
     this.#makes = makes;
@@ -78,10 +77,7 @@ export class RecordedBackwards {
 
   /** Returns the gradient arrivals on the path of a run. */
   arrivals(path: TakenPath, numbers: readonly number[]): readonly Arrival[] {
-    return this.#arrivals.get(JSON.stringify(path), () => {
-      const make = () => noGrad(() => this.#makes.arrivals(path));
-      return this.#table ? this.#table.withInputs(numbers, make).result : make();
-    });
+    return this.#ofRun(numbers, () => this.#makes.arrivals(path));
   }
 
   /** `numbers` is null if those of the run are gone. */
@@ -89,7 +85,11 @@ export class RecordedBackwards {
     backward: RejectedBackward,
     numbers: readonly number[] | null,
   ): AutogradError | null {
-    const make = () => noGrad(() => this.#makes.eagerRefusal(backward));
+    return this.#ofRun(numbers, () => this.#makes.eagerRefusal(backward));
+  }
+
+  #ofRun<T>(numbers: readonly number[] | null, body: () => T): T {
+    const make = () => noGrad(body);
     return this.#table && numbers ? this.#table.withInputs(numbers, make).result : make();
   }
 

@@ -13,7 +13,14 @@ import type {
 } from '../../runtime/program/higher-order-gradients.ts';
 import { outputGradientOp } from '../../runtime/program/output-gradient-op.ts';
 import type { PlannedSubgraph } from '../../runtime/program/plan.ts';
-import type { Program, ProgramOp, ValueId, ValueTable } from '../../runtime/program/program.ts';
+import type {
+  Arrival,
+  Program,
+  ProgramOp,
+  ValueId,
+  ValueTable,
+} from '../../runtime/program/program.ts';
+import { RecentlyUsed } from '../../runtime/program/recently-used.ts';
 import { dtypes } from '../../runtime/spec/dtype.ts';
 import {
   type Differentiated,
@@ -34,6 +41,9 @@ import { Compilation, type CompileOptions } from './compilation.ts';
 import { copiesOfEqual } from './copies-of-equal.ts';
 import { besideMasks, type KeptMasks, keptMasks, readingMasks } from './kept-masks.ts';
 import { onlyOn } from './only-on-path.ts';
+
+/** The number of paths whose arrivals are cached. */
+const mostPaths = 64;
 
 export interface Making extends Differentiated {
   /** Whether each input gets a gradient. */
@@ -105,13 +115,16 @@ export function withHigherOrderGradients(
       compile(program, { needsGrad: needs, differentiable: asked }, own).planned,
   };
   const makingOn = (path: TakenPath | null) => (path ? onlyOn(making, stages, path) : making);
+  const arrivals = new RecentlyUsed<string, readonly Arrival[]>(mostPaths);
   const again: HigherOrderGradients = {
     at: (request) => gradientProgram(makingOn(request.path), request),
     eagerRefusal: ({ path, changed, ...refused }) => {
       const own = makingOn(path);
       return eagerRefusal(own, { ...refused, changed: changed.map(own.numberOf) });
     },
-    arrivals: (path) => replayedArrivals(makingOn(path)),
+    arrivals: (path) => {
+      return arrivals.get(JSON.stringify(path), () => replayedArrivals(makingOn(path)));
+    },
   };
   return { ...stages, planned: { ...planned, backward: { ...backward, again } } };
 }
