@@ -31,40 +31,8 @@ export interface CompareOptions extends SweepOptions {
  * leaks).
  */
 export async function compareFile(file: string, options: CompareOptions): Promise<void> {
-  const steps = positive('--steps', options.steps);
-  const size = sizeOf(options.size);
-  const batch = options.batch === undefined ? undefined : positive('--batch', options.batch);
-  // A module that can't be compared is one error, not one per process.
-  const { isPlainStep } = await loadSubject(file, options.function);
-  if (isPlainStep) expectForStep(file, options);
-  const { device, function: chosen } = options;
-  const common = { file, function: chosen, device, steps, size, batch };
-  const requests = chosenVariants(options, isPlainStep).map(
-    (variant): VariantRequest => ({ ...common, variant }),
-  );
-  const results: VariantResult[] = [];
-  const failures: { readonly name: string; readonly message: string }[] = [];
-  const measured = async (request: VariantRequest): Promise<VariantResult | null> => {
-    const name = typeof request.variant === 'string' ? request.variant : request.variant.title;
-    process.stderr.write(`${name} … `);
-    const answer = await measureInOwnProcess(request);
-    process.stderr.write(answer.kind === 'done' ? 'done\n' : 'failed\n');
-    if (answer.kind === 'done') return answer.result;
-    failures.push({ name, message: answer.message });
-    return null;
-  };
-  for (const request of requests) {
-    const result = await measured(request);
-    if (result) results.push(result);
-  }
-  const count = options.curve === undefined ? 0 : positive('--curve', options.curve);
-  const within = async (budget: number | null) => {
-    const variant = budgetSetting(budget);
-    return measured({ ...common, variant });
-  };
-  const swept = count === 0 ? [] : await sweepBudgets(count, within);
-  results.push(...swept);
-  const curve = curveOf(swept);
+  const found = await measureModes(file, options);
+  const { failures, results } = found;
   if (results.length === 0) {
     throw new DataError({
       what: 'compare: every mode failed',
@@ -77,6 +45,61 @@ export async function compareFile(file: string, options: CompareOptions): Promis
     ...problemsOf(results),
     ...failures.map(({ name, message }) => `${name}: ${message}`),
   ];
+  const comparison = { ...found, problems, curve: curveOf(found.swept) };
+  printComparison(comparison);
+  writeComparison(file, options, comparison);
+  if (problems.length > 0) process.exitCode = 1;
+}
+
+interface Failure {
+  readonly name: string;
+  readonly message: string;
+}
+
+interface Measured {
+  readonly results: readonly VariantResult[];
+  /** The results under budgets, which `--curve` asks for. */
+  readonly swept: readonly VariantResult[];
+  readonly failures: readonly Failure[];
+}
+
+interface Comparison extends Measured {
+  readonly problems: readonly string[];
+  readonly curve: ReturnType<typeof curveOf>;
+}
+
+/** Runs the step in each mode. */
+async function measureModes(file: string, options: CompareOptions): Promise<Measured> {
+  const steps = positive('--steps', options.steps);
+  const size = sizeOf(options.size);
+  const batch = options.batch === undefined ? undefined : positive('--batch', options.batch);
+  // A module that can't be compared is one error, not one per process.
+  const { isPlainStep } = await loadSubject(file, options.function);
+  if (isPlainStep) expectForStep(file, options);
+  const { device, function: chosen } = options;
+  const common = { file, function: chosen, device, steps, size, batch };
+  const failures: Failure[] = [];
+  const measured = async (request: VariantRequest): Promise<VariantResult | null> => {
+    const name = typeof request.variant === 'string' ? request.variant : request.variant.title;
+    process.stderr.write(`${name} … `);
+    const answer = await measureInOwnProcess(request);
+    process.stderr.write(answer.kind === 'done' ? 'done\n' : 'failed\n');
+    if (answer.kind === 'done') return answer.result;
+    failures.push({ name, message: answer.message });
+    return null;
+  };
+  const results: VariantResult[] = [];
+  for (const variant of chosenVariants(options, isPlainStep)) {
+    const result = await measured({ ...common, variant });
+    if (result) results.push(result);
+  }
+  const count = options.curve === undefined ? 0 : positive('--curve', options.curve);
+  const within = (budget: number | null) => measured({ ...common, variant: budgetSetting(budget) });
+  const swept = count === 0 ? [] : await sweepBudgets(count, within);
+  return { results: [...results, ...swept], swept, failures };
+}
+
+function printComparison({ results, curve, problems }: Comparison): void {
   const columns = process.stdout.columns ?? 132;
   const baseline = results.find(({ name }) => name === 'eager');
   for (const group of new Set(results.map((variant) => variant.group))) {
@@ -85,23 +108,26 @@ export async function compareFile(file: string, options: CompareOptions): Promis
   }
   if (curve.length > 0) process.stdout.write(`curve\n${printTable(curveTable(curve))}\n\n`);
   for (const problem of problems) process.stdout.write(`failed: ${problem}\n`);
-  if (options.json)
-    writeOutput(options.json, `${JSON.stringify({ file, results, curve, problems })}\n`);
-  if (options.html) {
-    const facts = [
-      ['workload', basename(file)],
-      ['device', options.device],
-      ['size', options.size],
-      ['Node', process.version],
-      ['CPU numerics', describeNumerics()],
-    ] as const;
-    const title = basename(file).replace(/\.[^.]*$/, '');
-    writeOutput(
-      options.html,
-      renderComparison({ title, facts, results, problems, hasCurve: curve.length > 0 }),
-    );
-  }
-  if (problems.length > 0) process.exitCode = 1;
+}
+
+/** Writes the files that `--json` and `--html` name. */
+function writeComparison(
+  file: string,
+  { json, html, device, size }: CompareOptions,
+  { results, curve, problems }: Comparison,
+): void {
+  if (json) writeOutput(json, `${JSON.stringify({ file, results, curve, problems })}\n`);
+  if (!html) return;
+  const facts = [
+    ['workload', basename(file)],
+    ['device', device],
+    ['size', size],
+    ['Node', process.version],
+    ['CPU numerics', describeNumerics()],
+  ] as const;
+  const title = basename(file).replace(/\.[^.]*$/, '');
+  const hasCurve = curve.length > 0;
+  writeOutput(html, renderComparison({ title, facts, results, problems, hasCurve }));
 }
 
 /** A step that throws does so in every mode: its error is printed once, without the modes. */

@@ -98,18 +98,11 @@ export function measureVariant(
     const count = samples === undefined ? {} : { batch: samples };
     return given.build({ device: device.name, size, breaks, ...count });
   });
-  const { workload, step, captured } = prepared;
+  const { workload, captured } = prepared;
   const batch = workload.inputs(0);
   const losses: number[] = [];
   const read = readsOf(workload, device);
-  const run = () => {
-    const result = read(() => step(...batch));
-    if (result instanceof Promise) throw asynchronousStep();
-    const results = [...tensorsOf(result)];
-    const loss = results.find((tensor) => sizeOf(tensor.shape) === 1);
-    if (loss && device.kind !== 'meta') losses.push(loss.itemSync());
-    for (const tensor of results) tensor.dispose();
-  };
+  const run = () => runOnce(prepared, batch, read, losses);
   const firstStep = timed(run);
   // The second step compiles again where numbers turned out to change.
   run();
@@ -125,10 +118,6 @@ export function measureVariant(
   const free = freeAtPeak(device, peakAllocated, run);
   const { attribution } = recordPeak(device, run);
   const keptAfterForward = prepared.forward && read(() => keptBy(prepared.forward!, batch, device));
-  // Graphs that are too small run eagerly: their plans describe no run.
-  const parts = captured?.parts.filter(({ tooSmall }) => !tooSmall) ?? [];
-  const whole = wholeStep(prepared, parts);
-  const stats = captured?.stats();
   const result = {
     name: variant.name,
     title: variant.title,
@@ -139,27 +128,54 @@ export function measureVariant(
     freeAtPeak: free?.free ?? 0,
     fragmentation: free?.free ? 1 - free.largest / free.free : 0,
     keptAfterForward,
-    predictedPeak: whole?.peak == null ? null : held + whole.peak,
-    lowerBound: whole && held + whole.lowerBound,
-    recomputed: whole?.recompute ?? null,
     allocations,
     frees,
     firstStep,
     step: fastest,
-    graphs: stats?.graphs ?? 0,
+    ...programFacts(prepared, held),
     graphRuns,
+    losses,
+    timeline,
+    peakByLine: byLine(attribution),
+  };
+  return { ...result, leaked: leftAfter(workload, batch, counter, { atFirst, held }) };
+}
+
+/** One step, which frees its results; its loss is noted, except on a device that computes nothing. */
+function runOnce(
+  { step }: Prepared,
+  batch: readonly unknown[],
+  read: ReturnType<typeof readsOf>,
+  losses: number[],
+): void {
+  const result = read(() => step(...batch));
+  if (result instanceof Promise) throw asynchronousStep();
+  const results = [...tensorsOf(result)];
+  const loss = results.find((tensor) => sizeOf(tensor.shape) === 1);
+  if (loss && loss.device.kind !== 'meta') losses.push(loss.itemSync());
+  for (const tensor of results) tensor.dispose();
+}
+
+/** What the captured function says of its programs. */
+function programFacts(prepared: Prepared, held: number) {
+  const { captured } = prepared;
+  // Graphs that are too small run eagerly: their plans describe no run.
+  const parts = captured?.parts.filter(({ tooSmall }) => !tooSmall) ?? [];
+  const whole = wholeStep(prepared, parts);
+  const stats = captured?.stats();
+  return {
+    predictedPeak: whole?.peak == null ? null : held + whole.peak,
+    lowerBound: whole && held + whole.lowerBound,
+    recomputed: whole?.recompute ?? null,
+    graphs: stats?.graphs ?? 0,
     breaks: stats?.breaks.length ?? 0,
     translations: stats?.translations ?? 0,
     staticKernels: stats?.kernels.static ?? 0,
     eagerKernels: stats?.kernels.eager ?? 0,
     fallbacks: stats?.fallbacks.map(({ why }) => why) ?? [],
-    losses,
     subgraphs: parts.flatMap(subgraphResult),
-    timeline,
-    peakByLine: byLine(attribution),
     saved: savedBySource(parts),
   };
-  return { ...result, leaked: leftAfter(workload, batch, counter, { atFirst, held }) };
 }
 
 function asynchronousStep(): ArgumentError {
