@@ -12,7 +12,8 @@ import {
 import { describeValues } from '../../trace/snapshot.ts';
 import { Choices } from '../../training-steps/choices.ts';
 import { optimizers } from '../../training-steps/optimizers.ts';
-import { type Net, nets } from './nets.ts';
+import type { Net } from './net.ts';
+import { nets } from './nets.ts';
 import type { EventName, Session, Step } from './session.ts';
 
 type StepFunction = (x: Tensor, y: Tensor) => readonly unknown[];
@@ -61,7 +62,7 @@ class World {
 
   constructor(session: Session) {
     this.session = session;
-    this.net = nets[session.net]();
+    this.net = nets[session.net](session.seed);
     this.averages = this.net.parameters().map((each) => each.detach().clone());
     this.optimizer = this.newOptimizer(this.net);
   }
