@@ -2,13 +2,11 @@
 
 import { eq } from '../../../runtime/ops/pointwise/pointwise.ts';
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
-import { single } from '../../../runtime/tensor-methods/read.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import type { Pc } from '../../vm/bytecode/instructions.ts';
 import { type Structure, structureOf } from '../../vm/bytecode/structure.ts';
 import { OwnMap } from '../../vm/language/primordials.ts';
 import { isControlFlowFile } from '../state/framework-files.ts';
-import { asOp } from '../state/op-error.ts';
 import type { Tracer } from '../state/tracer.ts';
 import type { TraceFrame } from '../variables/trace-frame.ts';
 import type { UnionMet } from '../variables/unions.ts';
@@ -40,27 +38,15 @@ const readers = new OwnMap<unknown, (t: Tracer, x: TensorVariable) => Variable |
   [Tensor.prototype.tolist, readArray],
 ]);
 
-/**
- * `x.itemSync()` or `x.toArraySync()` as part of the program; undefined if the read is not captured. A device that
- * can't be read now rejects it as eager execution does.
- */
+/** `x.itemSync()` or `x.toArraySync()` as part of the program; undefined if the read is not captured. */
 export function readInGraph(t: Tracer, fn: unknown, receiver: Variable): Variable | undefined {
   const read = readers.get(fn);
   if (!read || receiver.kind !== 'tensor') return undefined;
   const { file } = t.top.closure.code.source;
   if (t.control.policy === 'functions' && !isControlFlowFile(file)) return undefined;
-  const x = t.use(receiver);
-  if (x.device.kind === 'gpu') asOp(t, () => refuse(x, fn === Tensor.prototype.itemSync));
   const found = read(t, receiver);
   if (found) t.control.hasRead = true;
   return found;
-}
-
-/** Throws what eager execution throws for a read of a tensor on a GPU. */
-function refuse(x: Tensor, isItem: boolean): void {
-  const use = isItem ? 'itemSync' : 'toArraySync';
-  if (isItem) single(x, use);
-  x.device.downloadSync(x, { holder: null, offset: 0 }, use);
 }
 
 /** Captures a jump on a data-dependent condition. Returns where the trace continues. */

@@ -1,9 +1,10 @@
 import { noGrad } from '../../../../runtime/autograd/grad-mode.ts';
 import { reshape, select } from '../../../../runtime/ops/movement/movement.ts';
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
+import { asOp } from '../../state/op-error.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { newArray, type TensorVariable, type Variable } from '../../variables/variable.ts';
-import { readScalar } from './scalars.ts';
+import { expectReadable, readScalar } from './scalars.ts';
 
 /** The maximum number of values read: each becomes a device scalar, with its own ops. */
 const mostRead = 256;
@@ -12,6 +13,7 @@ const mostRead = 256;
 export function readArray(t: Tracer, variable: TensorVariable): Variable | undefined {
   const x = t.use(variable);
   if (x.numel() > mostRead) return undefined;
+  asOp(t, () => expectReadable(x, 'toArraySync'));
   const shape = [...x.shape];
   const elements = t.perform<Tensor[]>([x], ([given]) => noGrad(() => elementsOf(given as Tensor)));
   let next = 0;

@@ -38,10 +38,15 @@ import { asInteger, isWholeTensor, noteComputed, noteWhole } from './whole-numbe
 /** `x.itemSync()`: the value stays in the program, but is a number to the code. */
 export function readScalar(t: Tracer, variable: TensorVariable): DeviceScalar {
   const x = t.use(variable);
-  asOp(t, () => single(x, 'itemSync'));
+  asOp(t, () => expectReadable(single(x, 'itemSync'), 'itemSync'));
   // A copy, since later writes to the tensor must not change the number.
   const tensor = run(t, () => clone(reshape(x, [])));
   return { kind: 'scalar', type: 'number', tensor, at: t.position() };
+}
+
+/** A GPU rejects a synchronous read, with the error of eager execution. */
+export function expectReadable(x: Tensor, use: string): void {
+  if (x.device.kind === 'gpu') x.device.downloadSync(x, x, use);
 }
 
 function run(t: Tracer, body: () => Tensor): Tensor {
