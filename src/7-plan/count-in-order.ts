@@ -53,7 +53,8 @@ export function countInOrder(
     count.enter(id, bytes, exclusive);
   }
   for (let index = 0; index < ops.length; index++) {
-    const [op, use] = [ops[index]!, uses[index]!];
+    const op = ops[index]!;
+    const use = uses[index]!;
     const dying = freeAtLastUse ? dyingAt(op, use, index) : none;
     let reuses: readonly (ValueId | null)[];
     if (op.op.kernel.kind === 'control') {

@@ -41,7 +41,8 @@ export function cutAt(graph: MemoryGraph, op: OpIndex, ran: readonly OpIndex[] =
     const made = maker[storage]!;
     const madeBy = made < 0 ? before : side[made]!;
     if (madeBy === after || made === op) continue;
-    const [start, end] = [touchers.starts[storage]!, touchers.starts[storage + 1]!];
+    const start = touchers.starts[storage]!;
+    const end = touchers.starts[storage + 1]!;
     let staying = pinned[storage] === 1;
     let hasOpenUsers = false;
     for (let at = start; at < end; at++) {
