@@ -14,7 +14,9 @@ export interface Tolerance {
   readonly absolute?: number;
 }
 
-/** NaN equals NaN, infinities equal themselves, finite numbers lie within the tolerance. */
+const shown = (value: number) => (Object.is(value, -0) ? '-0' : String(value));
+
+/** NaN equals NaN, infinities and zeros equal themselves, sign included, finite numbers lie within the tolerance. */
 export function expectClose(
   actual: ArrayLike<number>,
   expected: ArrayLike<number>,
@@ -23,9 +25,9 @@ export function expectClose(
   expect(actual.length).toBe(expected.length);
   for (let i = 0; i < expected.length; i++) {
     const [a, e] = [actual[i]!, expected[i]!];
-    if (Object.is(a, e) || a === e) continue;
-    const close = Math.abs(a - e) <= absolute + relative * Math.abs(e);
-    if (!close) expect.fail(`element ${i}: ${a} on the GPU, ${e} expected`);
+    if (Object.is(a, e)) continue;
+    const close = a !== e && Math.abs(a - e) <= absolute + relative * Math.abs(e);
+    if (!close) expect.fail(`element ${i}: ${shown(a)} on the GPU, ${shown(e)} expected`);
   }
 }
 

@@ -24,6 +24,13 @@ const variants: readonly (Tolerance & { readonly from: DType; readonly to: DType
   { from: 'float32', to: 'bfloat16', relative: 2 ** -7, absolute: 1e-5 },
 ];
 
+/** Ops with sums that cancel: what rounding leaves of them has no certain sign. */
+const cancelling: ReadonlySet<string> = new Set(['resampleGrad']);
+
+/** The numbers, those of such ops without the sign of zeros. */
+const compared = (name: string, numbers: ArrayLike<number>): ArrayLike<number> =>
+  cancelling.has(name) ? Array.from(numbers, (x) => x + 0) : numbers;
+
 /** Dtypes that a GPU has not: ops that make them are refused by name. */
 const unstored: readonly DType[] = ['float64'];
 
@@ -76,7 +83,7 @@ describe.skipIf(skipGpu)('gpu/dtypes/op-table', () => {
           expect({ dtype, shape }).toEqual({ dtype: wanted.dtype, shape: wanted.shape });
           const isExact = !dtypes[dtype].floating;
           const own = isExact ? { relative: 0, absolute: 0 } : tolerance;
-          expectClose(numbers, wanted.numbers, own);
+          expectClose(compared(name, numbers), compared(name, wanted.numbers), own);
         });
       }
     });

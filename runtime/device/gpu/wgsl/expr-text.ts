@@ -139,7 +139,15 @@ class ExprWriter {
     if (exponent !== null) {
       return powerText(this.write(x, 'f32'), exponent, (text) => this.#w.let(text));
     }
-    return binaryText[fn](this.write(x, 'f32'), this.write(y, 'f32'));
+    return binaryText[fn](this.#operand(x), this.#operand(y));
+  }
+
+  /** Drivers fold `x * 0` to 0 and `x + 0` to x, which is wrong for NaN and infinities, or for -0. */
+  #operand(node: Expr): string {
+    const isZero = node.kind === 'const' && node.value === 0;
+    if (!isZero) return this.write(node, 'f32');
+    const zero = this.#w.uniform('zero', { kind: 'number', value: 0 });
+    return Object.is(node.value, -0) ? `(-${zero})` : zero;
   }
 
   /** Returns a known exponent for which the power is a product, or null. */

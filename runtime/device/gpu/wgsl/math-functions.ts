@@ -86,14 +86,18 @@ export const mathFunctions: ReadonlyMap<string, string> = new Map(
   Object.entries({
     // By bits: drivers fold `x == x` to true and assume comparisons to be of numbers.
     f_is_number: '(x : f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) <= 0x7f800000u; }',
-    f_trunc: '(x : f32) -> f32 { return select(floor(x), -floor(-x), x < 0.0f); }',
+    // A number of this size with the sign of another, zeros included: comparisons don't see the sign of -0.
+    f_with_sign: `(size : f32, sign : f32) -> f32 {
+  return bitcast<f32>((bitcast<u32>(size) & 0x7fffffffu) | (bitcast<u32>(sign) & 0x80000000u));
+}`,
+    f_trunc: '(x : f32) -> f32 { return f_with_sign(floor(abs(x)), x); }',
     f_round: `(x : f32) -> f32 {
   let low = floor(x);
   let rest = x - low;
   let half = low * 0.5f;
   let even = select(low + 1.0f, low, floor(half) == half);
   let up = select(low, low + 1.0f, rest > 0.5f);
-  return select(up, even, rest == 0.5f);
+  return f_with_sign(select(up, even, rest == 0.5f), x);
 }`,
     // Beyond the bounds float32 gives 0 and Infinity, but drivers saturate at the largest finite number.
     f_exp: `(x : f32) -> f32 {
@@ -130,66 +134,106 @@ export const mathFunctions: ReadonlyMap<string, string> = new Map(
   let atZero = select(u.nan, x, x == 0.0f);
   return select(atZero, y, x > 0.0f);
 }`,
-    // Drivers overflow beyond about 44; in float32 the result is 1 from 9.01 on.
+    // Drivers overflow beyond about 44; in float32 the result is 1 from 9.01 on. Near 0 they compute it from e^x, which
+    // leaves no digits of small numbers, and no sign of -0: there it is a polynomial (Cephes).
     f_tanh: `(x : f32) -> f32 {
   let upper = select(x, 15.0f, x > 15.0f);
   let clamped = select(upper, -15.0f, upper < -15.0f);
-  return select(x, tanh(clamped), f_is_number(x));
+  let z = x * x;
+  let rest = (((${numberText(-5.70498872745e-3)} * z + ${numberText(2.06390887954e-2)}) * z - ${numberText(5.37397155531e-2)}) * z + ${numberText(1.33314422036e-1)}) * z - ${numberText(3.33332819422e-1)};
+  let y = select(tanh(clamped), x * (1.0f + z * rest), abs(x) < 0.625f);
+  return select(x, y, f_is_number(x));
 }`,
-    // The larger or smaller operand; NaN if either is NaN.
-    f_max:
-      '(x : f32, y : f32) -> f32 { return select(x + y, select(y, x, x >= y), f_are_numbers(x, y)); }',
-    f_min:
-      '(x : f32, y : f32) -> f32 { return select(x + y, select(y, x, x <= y), f_are_numbers(x, y)); }',
+    // The larger or smaller operand; NaN if either is NaN. Of equal operands only zeros differ: -0 is less than 0.
+    f_max: `(x : f32, y : f32) -> f32 {
+  let zero = bitcast<f32>(bitcast<u32>(x) & bitcast<u32>(y));
+  return select(x + y, select(select(y, x, x > y), zero, x == y), f_are_numbers(x, y));
+}`,
+    f_min: `(x : f32, y : f32) -> f32 {
+  let zero = bitcast<f32>(bitcast<u32>(x) | bitcast<u32>(y));
+  return select(x + y, select(select(y, x, x < y), zero, x == y), f_are_numbers(x, y));
+}`,
     f_are_numbers: '(x : f32, y : f32) -> bool { return f_is_number(x) && f_is_number(y); }',
     // Drivers multiply by the reciprocal, which is 0 for y beyond 2^126, so both are scaled down.
     f_div: `(x : f32, y : f32) -> f32 {
   let scale = select(1.0f, ${numberText(2 ** -32)}, abs(y) > ${numberText(2 ** 126)});
   return (x * scale) / (y * scale);
 }`,
+    // Drivers compute 2^(y log2 |x|), which is inexact for 1 and undefined for 0.
     f_pow: `(x : f32, y : f32) -> f32 {
   let size = abs(x);
-  let power = pow(size, y);
+  let atZero = select(0.0f, u.inf, y < 0.0f);
+  let unsigned = select(select(pow(size, y), 1.0f, size == 1.0f), atZero, size == 0.0f);
   let half = y * 0.5f;
-  let signed = select(-power, power, floor(half) == half);
-  let root = select(u.nan, power, size >= u.inf);
-  let negative = select(root, signed, floor(y) == y);
-  let zero = select(0.0f, u.inf, y < 0.0f);
-  let nonPositive = select(zero, negative, x < 0.0f);
-  let result = select(nonPositive, power, x > 0.0f);
+  let isWhole = floor(y) == y;
+  let whole = select(f_with_sign(unsigned, x), unsigned, floor(half) == half);
+  let root = select(unsigned, u.nan, x < 0.0f && size < u.inf);
+  let result = select(root, whole, isWhole);
   let known = select(y, result, f_is_number(y));
   let checked = select(x, known, f_is_number(x));
   let unit = select(checked, 1.0f, x == 1.0f);
   return select(unit, 1.0f, y == 0.0f);
 }`,
-    // Integer quotient and remainder of magnitudes, corrected by one step, because a driver's division may be off
-    // by one.
-    f_division: `(x : f32, y : f32) -> vec2<f32> {
-  var whole = floor(f_div(x, y));
-  var rest = x - whole * y;
-  if (rest < 0.0f) { whole = whole - 1.0f; rest = rest + y; }
-  if (rest >= y) { whole = whole + 1.0f; rest = rest - y; }
-  return vec2<f32>(whole, rest);
-}`,
+    // By long division of the digits, eight bits at a time: exact, as JavaScript's `%` is.
     f_rem: `(x : f32, y : f32) -> f32 {
-  let rest = f_division(abs(x), abs(y)).y;
-  let signed = select(rest, -rest, x < 0.0f);
-  let byInfinity = select(u.nan, x, abs(x) < u.inf);
-  let defined = select(signed, byInfinity, abs(y) >= u.inf);
-  return select(defined, u.nan, y == 0.0f);
+  let dividend = bitcast<u32>(x) & 0x7fffffffu;
+  let divisor = bitcast<u32>(y) & 0x7fffffffu;
+  if (divisor == 0u || divisor > 0x7f800000u || dividend >= 0x7f800000u) { return u.nan; }
+  if (dividend < divisor) { return x; }
+  let power = max(divisor >> 23u, 1u);
+  let digits = f_digits(divisor);
+  var rest = f_digits(dividend) % digits;
+  var left = (dividend >> 23u) - min(power, dividend >> 23u);
+  while (left > 0u) {
+    let bits = min(left, 8u);
+    rest = (rest << bits) % digits;
+    left = left - bits;
+  }
+  if (rest == 0u) { return f_with_sign(0.0f, x); }
+  let shift = min(countLeadingZeros(rest) - 8u, power - 1u);
+  let shifted = rest << shift;
+  let exponent = select(0u, power - shift, shifted >= 0x800000u);
+  return f_with_sign(bitcast<f32>((exponent << 23u) | (shifted & 0x7fffffu)), x);
 }`,
-    f_quotient: `(x : f32, y : f32) -> f32 {
-  let whole = f_division(abs(x), abs(y)).x;
-  let signed = select(whole, -whole, x * y < 0.0f);
-  return select(signed, 0.0f, y == 0.0f);
+    // The digits of a float32 that isn't negative as a whole number, given its bits.
+    f_digits: `(bits : u32) -> u32 {
+  return select((bits & 0x7fffffu) | 0x800000u, bits, bits < 0x800000u);
 }`,
+    f_quotient: '(x : f32, y : f32) -> f32 { return f_trunc(f_div(x, y)); }',
     // As on the CPU (wasm/sine.ts); WGSL only guarantees an absolute error of 2^-11.
     f_sine: `(x : f32, shift : f32) -> f32 {
+  if (x == 0.0f && shift == 0.0f) { return x; }
+  if (!(abs(x) < u.inf)) { return u.nan; }
+  if (abs(x) > 12000.0f) { return f_far_sine(x, shift); }
   let turns = floor(x * ${numberText(2 / Math.PI)} + 0.5f);
   let first = x - turns * 1.5703125f;
   let second = first - turns * ${numberText(4.837512969970703e-4)};
   let r = second - turns * ${numberText(7.549533620476723e-8)};
-  return select(u.nan, f_quarter_sine(r, turns + shift), abs(x) < u.inf);
+  return f_quarter_sine(r, turns + shift);
+}`,
+    // For larger x, quarter turns are the product of its digits and of those 96 bits of 2/π that neither count whole
+    // turns nor are below the last digit (Payne and Hanek).
+    f_far_sine: `(x : f32, shift : f32) -> f32 {
+  var bits = array<u32, 8>(0u, 0xa2f9836eu, 0x4e441529u, 0xfc2757d1u, 0xf534ddc0u, 0xdb629599u, 0x3c439041u, 0xfe5163abu);
+  let size = bitcast<u32>(x) & 0x7fffffffu;
+  let digits = f_digits(size);
+  let start = (size >> 23u) - 120u;
+  let at = start >> 5u;
+  let skipped = start & 31u;
+  let high = (bits[at] << skipped) | ((bits[at + 1u] >> 1u) >> (31u - skipped));
+  let middle = (bits[at + 1u] << skipped) | ((bits[at + 2u] >> 1u) >> (31u - skipped));
+  let low = (bits[at + 2u] << skipped) | ((bits[at + 3u] >> 1u) >> (31u - skipped));
+  let carried = f_high_product(digits, low);
+  let second = digits * middle + carried;
+  let first = digits * high + f_high_product(digits, middle) + select(0u, 1u, second < carried);
+  // The first two bits are the quarter; the others are rounded to the nearest one.
+  let part = (first << 2u) | (second >> 30u);
+  let rest = second << 2u;
+  let isUpper = (part & 0x80000000u) != 0u;
+  let distance = f32(select(part, ~part, isUpper)) * ${numberText(2 ** -32)} + f32(select(rest, ~rest, isUpper)) * ${numberText(2 ** -64)};
+  let r = select(distance, -distance, isUpper) * ${numberText(Math.PI / 2)};
+  let turns = f32(first >> 30u) + select(0.0f, 1.0f, isUpper);
+  return f_quarter_sine(select(r, -r, x < 0.0f), select(turns, -turns, x < 0.0f) + shift);
 }`,
     // The sine of r plus this many quarter turns; r up to π/4.
     f_quarter_sine: `(r : f32, quarters : f32) -> f32 {
