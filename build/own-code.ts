@@ -165,8 +165,9 @@ export function ownEdges(compiled: string): Plugin {
       if (onlyImports.test(code) || moduleIds.every((id) => id.startsWith(lists))) return null;
       const part = moduleIds.some((id) => id.startsWith(sources)) ? 'runner' : 'runtime';
       const edge = (name: string) => `function ${name}(){return new Error}`;
-      const first = `${edge('__tostaticFirst')}const __tostaticCode=${registry}??=[];__tostaticCode.push({part:"${part}",at:__tostaticFirst()});`;
-      const last = `__tostaticCode.push({part:null,at:__tostaticLast()});${edge('__tostaticLast')}`;
+      const functions = 'ends:[__tostaticFirst,__tostaticLast]';
+      const first = `${edge('__tostaticFirst')}const __tostaticCode=${registry}??=[];__tostaticCode.push({part:"${part}",at:new Error,${functions}});`;
+      const last = `__tostaticCode.push({part:null,at:new Error,${functions}});${edge('__tostaticLast')}`;
       return `${afterHashbang(code, first)}\n${last}\n`;
     },
   };

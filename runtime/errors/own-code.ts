@@ -5,6 +5,7 @@
  */
 
 import { filePath } from './file-name.ts';
+import { originalPlace } from './original-place.ts';
 import { type CodePlace, placeInStackLine } from './stack-lines.ts';
 
 /** Parts of the package: the runner of captured code and the tensor library. */
@@ -29,22 +30,22 @@ export function ownPartOfFile(file: string): OwnPart | null {
   return partUnder(path.slice(sourceFolder.length));
 }
 
-/** Whether a source map leads into a published file, for bundles that move its functions elsewhere. */
-export const isPublishedFile = (file: string): boolean => file.includes('/tostatic/dist/');
-
 function partUnder(path: string): OwnPart | null {
   if (path.startsWith('src/')) return 'runner';
   return path.startsWith('runtime/') ? 'runtime' : null;
 }
 
 /**
- * One end of a published file: its first function and statement, or its last ones (`part` is null). Bundlers may
- * hoist functions out of a wrapper, so functions and statements have separate ends.
+ * The first statement of a published file, or its last one (`part` is null). Bundlers may hoist functions out of a
+ * wrapper, so functions and statements have separate ends. Both statements contain the functions as values, which
+ * no minifier can inline: they have to be the same objects.
  */
 interface Edge {
   readonly part: OwnPart | null;
-  /** Created in the function, which the statement calls. */
+  /** Created in the statement. */
   readonly at: Error;
+  /** The file's first and last function. */
+  readonly ends: readonly [() => Error, () => Error];
 }
 
 /** The code between both ends of a published file, which may share its current file with other code. */
@@ -65,33 +66,26 @@ function publishedStretches(): readonly Stretch[] {
   const edges = (globalThis as { [edgesKey]?: readonly Edge[] })[edgesKey];
   if (!edges || edges.length === edgesRead) return stretches;
   edgesRead = edges.length;
-  const found: Stretch[] = [];
-  const open: { readonly part: OwnPart; readonly at: Error }[] = []; // files may load others while they run
-  const add = (part: OwnPart, first: Error, last: Error | undefined) => {
-    const ends = last && functionAndStatement(last);
-    functionAndStatement(first).forEach((from, i) => {
-      found.push({ part, from, to: ends?.[i] });
-    });
-  };
-  for (const { part, at } of edges) {
-    if (part !== null) open.push({ part, at });
-    else {
-      const first = open.pop();
-      if (first) add(first.part, first.at, at);
-    }
-  }
-  for (const { part, at } of open) add(part, at, undefined);
-  stretches = found;
+  const lastStatements = new Map<() => Error, Error>();
+  for (const { part, at, ends } of edges) if (part === null) lastStatements.set(ends[0], at);
+  stretches = edges.flatMap(({ part, at, ends: [first, last] }) =>
+    part === null
+      ? []
+      : [...stretch(part, first(), last()), ...stretch(part, at, lastStatements.get(first))],
+  );
   return stretches;
 }
 
-/** If a minifier has inlined the function, the second position is the same at both ends and nothing is in between. */
-function functionAndStatement({ stack }: Error): readonly CodePlace[] {
+function stretch(part: OwnPart, first: Error, last: Error | undefined): Stretch[] {
+  const from = placeOf(first);
+  return from ? [{ part, from, to: last && placeOf(last) }] : [];
+}
+
+/** Returns where an error was created. */
+function placeOf({ stack }: Error): CodePlace | undefined {
   const lines = typeof stack === 'string' ? stack.split('\n') : [];
-  return lines
-    .flatMap((line) => placeInStackLine(line) ?? [])
-    .slice(0, 2)
-    .map((place) => ({ ...place, file: filePath(place.file) })); // source maps name files by paths
+  const place = lines.flatMap((line) => placeInStackLine(line) ?? [])[0];
+  return place && { ...place, file: filePath(place.file) }; // source maps name files by paths
 }
 
 /** Returns the part of the package that the code at a position belongs to. */
@@ -102,6 +96,18 @@ export function ownPartAt(place: CodePlace): OwnPart | null {
     if (!to || isBefore(place, to)) return part;
   }
   return ownPartOfFile(place.file);
+}
+
+/**
+ * Whether a bundle's source map leads from a position into a published file, for bundles that move its functions out
+ * of its stretches. The map names each published file by its first statement.
+ */
+export function isPublishedOriginal(place: CodePlace, original: string): boolean {
+  const [bundle, file] = [filePath(place.file), filePath(original)];
+  if (file === bundle) return false; // without a map
+  return publishedStretches().some(
+    ({ from }) => from.file === bundle && filePath(originalPlace(from).file) === file,
+  );
 }
 
 const isBefore = (a: CodePlace, b: CodePlace): boolean =>

@@ -5,7 +5,7 @@
 
 import { filePath } from './file-name.ts';
 import { originalPlace } from './original-place.ts';
-import { isPublishedFile, type OwnPart, ownPartAt } from './own-code.ts';
+import { isPublishedOriginal, type OwnPart, ownPartAt } from './own-code.ts';
 import { ownerInStackLine, placeInStackLine } from './stack-lines.ts';
 
 export interface UserPosition {
@@ -46,7 +46,7 @@ function positionFromStack(lines: readonly string[], orInstalled = true): UserPo
     const place = placeInStackLine(text);
     if (!place || ownPartAt(place)) continue;
     const { file, line, column } = originalPlace(place);
-    if (isPublishedFile(file)) continue;
+    if (isPublishedOriginal(place, file)) continue;
     const position = { file: shownFile(file), line, column };
     if (!/[\\/]node_modules[\\/]/.test(file)) return position;
     installed ??= position;
