@@ -156,7 +156,7 @@ function runOnce(
   for (const tensor of results) tensor.dispose();
 }
 
-/** What the captured function says of its programs. */
+/** Counts and bytes of the captured function's programs, as the comparison shows them. */
 function programFacts(prepared: Prepared, held: number) {
   const { captured } = prepared;
   // Graphs that are too small run eagerly: their plans describe no run.
