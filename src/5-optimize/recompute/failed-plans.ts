@@ -24,12 +24,11 @@ export class FailedPlans {
     this.#step = isExact ? null : Math.log(step);
   }
 
-  /** The most bytes, up to these, that end a size: a search looks at all candidates of a size, or at none. */
+  /** The bytes up to which a search has to look: all of a size. */
   limitOf(bytes: number): number {
     if (this.#step === null) return bytes;
-    const size = this.#sizeOf(bytes);
-    const begin = Math.floor(this.#beside + Math.exp(size * this.#step));
-    return this.#sizeOf(begin) < size ? begin : begin - 1;
+    const next = Math.ceil(this.#beside + Math.exp((this.#sizeOf(bytes) + 1) * this.#step));
+    return this.#sizeOf(next) > this.#sizeOf(bytes) ? next - 1 : next;
   }
 
   add(candidate: Candidate): void {
