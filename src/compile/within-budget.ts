@@ -4,7 +4,6 @@ import { fusedValues } from '../5-optimize/fuse/fused-form.ts';
 import { Candidates } from '../5-optimize/recompute/candidates.ts';
 import { cheapestKept, leastRecompute } from '../5-optimize/recompute/cheapest-kept.ts';
 import type { Candidate, Cost, How } from '../5-optimize/recompute/choice.ts';
-import { FailedPlans } from '../5-optimize/recompute/failed-plans.ts';
 import type { ForwardFacts } from '../5-optimize/recompute/forward-facts.ts';
 import { type MemoryUses, never } from '../5-optimize/recompute/memory-uses.ts';
 import { readPolicy } from '../5-optimize/recompute/pressure.ts';
@@ -191,13 +190,9 @@ function searched(
   let least = null as Searched | null;
   const isPlanned = new Set<Candidate>();
   const candidates = new Candidates(facts, planning.usesOf(isFused), costOf);
-  const failed = new FailedPlans(beside, slack === 0);
-  const limit = failed.limitOf(measured);
-  for (const candidate of candidates.within(limit, (below ?? never) * all)) {
-    if (failed.excludes(candidate)) continue;
+  for (const candidate of candidates.within(measured, (below ?? never) * all)) {
     const found = planFor(candidate);
     if (found) return found;
-    failed.add(candidate);
   }
   if (below !== undefined) return null;
   for (const candidate of candidates.floor()) {
