@@ -6,6 +6,8 @@ import { expectInParts } from './in-parts.ts';
 
 const pair = () => [values([3]), weights([3], 1)];
 
+class Box {}
+
 describe('trace/hooks', () => {
   it('hooks of results are followed, in order, and removed', () =>
     expectInParts(() => {
@@ -73,6 +75,43 @@ describe('trace/hooks', () => {
       },
       { graphs: 2 },
     ));
+
+  it.each<[string, (a: Tensor, b: Tensor) => unknown]>([
+    ['a tensor', (a) => a],
+    ['a list with a tensor twice', (a, b) => [a, b, a]],
+    ['tensors in objects and lists', (a, b) => ({ a, deeper: [{ b }], text: 'none', none: null })],
+    ['an object without prototype', (a) => Object.assign(Object.create(null), { a })],
+    ['an object of a class, which is not searched', (a) => Object.assign(new Box(), { a })],
+    ['no tensor', () => 'text'],
+  ])('backward hooks of a module whose output is %s', (_name, outputOf) =>
+    expectInParts(
+      () => {
+        class Output extends nn.Module {
+          override forward(a: Tensor, b: Tensor): unknown {
+            return outputOf(a, b);
+          }
+        }
+        const [first, second, output] = [weights([3], 1), weights([3], 2), new Output()];
+        const log: string[] = [];
+        output.registerBackwardHook((_module, gradient) => {
+          log.push('hook');
+          return gradient.mul(2);
+        });
+        return {
+          fn: (x: Tensor) => {
+            const [a, b] = [x.mul(first), x.mul(second)];
+            output.forward(a, b);
+            a.mul(b).sum().backward();
+            return [first.grad, second.grad];
+          },
+          args: () => [values([3])],
+          state: () => [first, second, log],
+        };
+      },
+      // The first call finds no gradients, later ones add to them.
+      { graphs: 2 },
+    ),
+  );
 
   it('a hook that a later backward calls ends the graph', () =>
     expectInParts(

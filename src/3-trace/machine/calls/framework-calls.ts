@@ -24,7 +24,7 @@ import {
 import { span } from '../../../../runtime/profiler/profiler.ts';
 import { seed } from '../../../../runtime/random/seed.ts';
 import { type Shape, sameShape, sizeOf } from '../../../../runtime/spec/shape.ts';
-import { keep, tidy } from '../../../../runtime/tensor/lifetime.ts';
+import { keep, tensorsIn, tidy } from '../../../../runtime/tensor/lifetime.ts';
 import { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import type { NumberExpr } from '../../../guards/number-expr.ts';
 import { sourceKey } from '../../../guards/source-key.ts';
@@ -60,6 +60,7 @@ import {
   traceExpectArguments,
   traceExpectOptions,
 } from './option-checks.ts';
+import { traceTensorsIn } from './tensors-in.ts';
 
 type Callable = (...args: never[]) => unknown;
 
@@ -154,6 +155,7 @@ const performed = new Map<unknown, Performed>([
   // Every trace guards the mode around the call.
   [gradEnabled, (t) => known(t.top.gradMode ?? gradEnabled())],
   [keep, traceKeep],
+  [tensorsIn, traceTensorsIn],
   [Tensor.prototype.backward, (t, receiver, args) => traceBackward(t, receiver, args)],
   [backward, (t, _receiver, [loss, ...rest]) => traceBackward(t, loss, rest)],
   [grad, (t, _receiver, args) => traceGrad(t, args)],
