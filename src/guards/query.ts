@@ -1,4 +1,4 @@
-/** Queries about an object that return a primitive and run no user code. */
+/** Queries about an object that run no user code. Apart from `target`, they return a primitive. */
 
 import { callNative } from './collection-slots.ts';
 import { dateFact, type HostTypeName, hostType } from './host-types.ts';
@@ -31,6 +31,8 @@ export function printRegExp(object: object): string | undefined {
   }
 }
 
+const { deref: derefTarget } = WeakRef.prototype;
+
 const queries = {
   isFrozen: Object.isFrozen,
   isSealed: Object.isSealed,
@@ -39,6 +41,8 @@ const queries = {
   attributes,
   isView: (object: object): boolean => ArrayBuffer.isView(object),
   tensors: listLayout,
+  /** What a WeakRef refers to. */
+  target: (object: object) => derefTarget.call(object as WeakRef<WeakKey>),
   /** The number of entries of a Map or Set. */
   entries: (object: object) => callNative(object, 'size') as number,
   /** The state of an instance of the built-in type `key`. */
@@ -52,11 +56,7 @@ const queries = {
 export type Query = keyof typeof queries;
 
 /** Throws for a Proxy, whose handler would run: a miss. */
-export function ask(
-  query: Query,
-  object: object,
-  key?: PropertyKey,
-): string | number | boolean | undefined {
+export function ask(query: Query, object: object, key?: PropertyKey): unknown {
   if (isProxy(object)) throw new TypeError('a Proxy is asked');
   return queries[query](object, key);
 }

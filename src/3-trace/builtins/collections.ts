@@ -1,5 +1,6 @@
 /** Methods of Map, Set, WeakMap and WeakSet, and of the built-in iterators. */
 
+import { ask } from '../../guards/query.ts';
 import {
   asCollection,
   type CollectionVariable,
@@ -69,8 +70,22 @@ const iterated =
   (t, collection) =>
     iteratorOver(t, collection, what);
 
-/** `ref.deref()`: the target is alive in the job that created the reference. */
-const deref: Builtin = (_t, receiver) => {
+function isWeakRef(value: object): boolean {
+  try {
+    ask('target', value);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** `ref.deref()`: the target is alive in the job that created the reference or asked for it. */
+const deref: Builtin = (t, receiver) => {
+  if (receiver.kind === 'object') {
+    const { source: base, value } = receiver;
+    const query = { kind: 'query', base, query: 'target', key: undefined } as const;
+    return isWeakRef(value) ? t.read(query, ask('target', value)) : undefined;
+  }
   if (receiver.kind !== 'newCollection' || receiver.type !== 'WeakRef') return undefined;
   const [target] = receiver.entries.values();
   return target?.value;

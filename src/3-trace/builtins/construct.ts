@@ -15,6 +15,7 @@ import { constantOf, guardIdentity, isNullish, isUndefined } from '../state/fact
 import { isFrameworkFile, isInlinedFrameworkFile } from '../state/framework-files.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { eachElement, expand } from '../values/iterators.ts';
+import { constructPlainly } from '../values/objects/plain-constructors.ts';
 import { newRegExp } from '../values/objects/regular-expressions.ts';
 import { readProperty } from '../values/properties.ts';
 import { hasProperty } from '../values/property-keys.ts';
@@ -166,6 +167,8 @@ export function enterConstructor(
   const refused = (why: string) =>
     new GraphBreak('constructor', `new ${type.value.name || 'a class'}(): ${why}`);
   if (isNotToStatic(type.value)) throw refused('it is excluded from capture');
+  const made = type === newTarget ? constructPlainly(t, type, args) : undefined;
+  if (made) return made;
   if (t.control.plans.isConstructedNatively(type.value)) {
     throw refused('its instance leaves the graph, and only the class can add private elements');
   }

@@ -1,7 +1,7 @@
 /** Functions of Object, Reflect and Function.prototype. */
 
 import { nameClass } from '../heap/made-classes.ts';
-import { newObject, setOwnProperty, setPrototype } from '../heap/made-objects.ts';
+import { type Key, newObject, setOwnProperty, setPrototype } from '../heap/made-objects.ts';
 import { typeError } from '../state/exceptions.ts';
 import {
   constantOf,
@@ -17,7 +17,7 @@ import { eachElement } from '../values/iterators.ts';
 import { isFixed } from '../values/objects/failed-writes.ts';
 import { byHost } from '../values/objects/host-objects.ts';
 import { isObjectVariable, prototypeVariable } from '../values/objects/prototype-variable.ts';
-import { readKey, readProperty } from '../values/properties.ts';
+import { readFor, readKey, readProperty } from '../values/properties.ts';
 import { copiedKeys, hasProperty, plainEntries, plainKeys } from '../values/property-keys.ts';
 import { isPrimitiveVariable, withPropertyKey } from '../values/to-primitive.ts';
 import { assignPrototype, deleteProperty, writeProperty } from '../values/write-property.ts';
@@ -159,6 +159,13 @@ const setPrototypeOf: Body = (t, object, [prototype = nothing]) => {
   return object;
 };
 
+/** `Reflect.get(object, key, receiver)`: a getter is called on the receiver. */
+function getFor(t: Tracer, object: Variable, receiver: Variable, key: Key): Variable | undefined {
+  const { kind } = object;
+  const isRead = kind === 'object' || kind === 'function' || kind === 'newObject';
+  return isRead || kind === 'class' ? readFor(t, object, receiver, key) : undefined;
+}
+
 const is: Builtin = (t, _receiver, [a = nothing, b = nothing]) => {
   if (a.kind !== 'constant' || b.kind !== 'constant') {
     const isSame = sameValueZero(t, a, b);
@@ -265,7 +272,9 @@ export const objectBuiltins: BuiltinTable = [
   [
     Reflect.get,
     onObjectOnly((t, object, [key = nothing, receiver]) =>
-      receiver ? undefined : withPropertyKey(t, key, (name) => readKey(t, object, name)),
+      withPropertyKey(t, key, (name) =>
+        receiver ? getFor(t, object, receiver, name) : readKey(t, object, name),
+      ),
     ),
   ],
   [
@@ -298,11 +307,12 @@ export const objectBuiltins: BuiltinTable = [
   ],
   [
     Function.prototype.bind,
-    (_t, target, [receiver = undefinedVariable, ...args]) => {
+    (t, target, [receiver = undefinedVariable, ...args]) => {
       if (target.kind !== 'function' && target.kind !== 'closure' && target.kind !== 'bound') {
         return undefined;
       }
-      return { kind: 'bound', target, receiver, args };
+      const name = target.kind === 'function' ? null : readProperty(t, target, 'name');
+      return { kind: 'bound', target, receiver, args, name };
     },
   ],
 ];

@@ -3,9 +3,6 @@
 import { unbind } from '../../../runtime/ops/arranging/splitting.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { entries } from '../../../runtime/tensor-methods/nested.ts';
-import { isProxy } from '../../guards/plain.ts';
-import type { Source } from '../../guards/source.ts';
-import { sourceKey } from '../../guards/source-key.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { OwnSet } from '../../vm/language/primordials.ts';
 import { type GrowableArray, isGrown } from '../control-flow/lists/growable-array.ts';
@@ -30,8 +27,6 @@ import { specialized } from '../variables/unions.ts';
 import {
   known,
   newArray,
-  type ObjectVariable,
-  prototypeOf,
   type TensorVariable,
   undefinedVariable,
   type Variable,
@@ -42,7 +37,7 @@ import { nextOf, returnOf } from './generators.ts';
 import { startOf, stepGrown } from './lists.ts';
 import { isOfArrayClass } from './makes-arrays.ts';
 import { readProperty, readSymbol } from './properties.ts';
-import { hasLost, plainKeys } from './property-keys.ts';
+import { hasLost, hasProperty } from './property-keys.ts';
 import { isPristine } from './protocols.ts';
 import { isCallable, isPrimitiveVariable } from './to-primitive.ts';
 
@@ -92,42 +87,6 @@ export function openIteration(t: Tracer, given: Variable): IteratorRecordVariabl
   return openUserIteration(t, iterable);
 }
 
-/** Begins `for (const key in object)`, for objects whose prototypes have no enumerable names. */
-export function openKeyIteration(t: Tracer, given: Variable): IteratorRecordVariable {
-  const object = specialized(given);
-  if (object.kind === 'constant') {
-    const names = isNullish(t, object) ? [] : plainKeys(t, object);
-    return record(iteratorOver(t, namesList(names), 'values'), null, true);
-  }
-  if (object.kind === 'object') {
-    expectNoNames(t, object);
-  } else if (object.kind !== 'newObject' || prototypeOf(object)) {
-    throw new GraphBreak('unsupported-iterable', `the names of a ${object.kind} are visited`);
-  } else expectNoNames(t, null);
-  const names = iteratorOver(t, namesList(plainKeys(t, object)), 'values');
-  return { ...record(names, null, true), namesOf: object };
-}
-
-/** Requires that the prototypes have no enumerable names, and guards that they get none. */
-function expectNoNames(t: Tracer, object: ObjectVariable | null): void {
-  if (object && isProxy(object.value)) throw inheritedNames();
-  const root: Source = { kind: 'held', value: Object.prototype, name: 'Object.prototype' };
-  let above = object ? (Object.getPrototypeOf(object.value) as object | null) : Object.prototype;
-  let source: Source = object ? { kind: 'prototypeOf', base: object.source } : root;
-  for (; above; above = Object.getPrototypeOf(above) as object | null) {
-    if (above === Object.prototype) source = root;
-    if (isProxy(above) || Object.keys(above).length > 0) {
-      throw inheritedNames();
-    }
-    t.guard(`keys ${sourceKey(source)}`, { kind: 'keys', source, keys: [] });
-    source = { kind: 'prototypeOf', base: source };
-  }
-}
-
-const inheritedNames = () => new GraphBreak('unsupported-iterable', 'inherited names are visited');
-
-const namesList = (names: readonly string[]) => newArray(names.map((name) => known(name)));
-
 /**
  * Iterates over the entries of the first dimension, which are all created at once as views of the tensor's memory.
  */
@@ -163,7 +122,7 @@ function leavesItself(t: Tracer, iterator: Variable): boolean {
   return iterator.kind === 'iterator' && isPristine(t, `${iteratedBy(iterator)} return`);
 }
 
-function record(
+export function record(
   iterator: Variable,
   next: Variable | null,
   direct: boolean,
@@ -180,7 +139,7 @@ export function advance(
   if (iteration.done) return null;
   const { iterator, next, namesOf } = iteration;
   let element = nextElement(t, iterator, next, read);
-  while (namesOf && element && hasLost(t, namesOf, constantOf(t, element) as string)) {
+  while (namesOf && element && isGone(t, iteration, constantOf(t, element) as string)) {
     element = nextElement(t, iterator, next, read);
   }
   // The end of a data-dependent list is decided by the program, possibly more than once.
@@ -192,6 +151,12 @@ export function advance(
     iteration.done = true;
   }
   return element;
+}
+
+/** Returns whether a name that was to be visited is no longer a property, own or inherited. */
+function isGone(t: Tracer, { namesOf, inherited }: IteratorRecordVariable, name: string): boolean {
+  if (!hasLost(t, namesOf!, name)) return false;
+  return !inherited?.has(name) || constantOf(t, hasProperty(t, namesOf!, name, false)) === false;
 }
 
 /** Like `advance`, for an elision in a pattern: `value` isn't read. */

@@ -33,6 +33,7 @@ import {
 import { arrayElement, asArray, lengthOf } from './arrays.ts';
 import { readDynamicProperty } from './dynamic-properties.ts';
 import { callGetter, heldFunction } from './getters.ts';
+import { boundLength, boundName } from './objects/bound-functions.ts';
 import { touchMemory, writtenElement } from './outer-typed-arrays.ts';
 import { noteFunctionRead, originalFunction } from './replaced-functions.ts';
 import { readTensorProperty, readTensorSymbol } from './tensor-properties.ts';
@@ -89,7 +90,8 @@ export function readProperty(t: Tracer, object: Variable, key: string): Variable
     case 'class':
       return readClass(t, base, base, key);
     case 'bound':
-      if (key === 'name' || key === 'length') break;
+      if (key === 'name') return boundName(t, base.name ?? readProperty(t, base.target, key));
+      if (key === 'length') return boundLength(t, base, readProperty(t, base.target, key));
       return inheritedByBuiltin(t, base, key);
     case 'constant': {
       const value = constantOf(t, base);

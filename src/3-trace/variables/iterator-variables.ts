@@ -43,6 +43,8 @@ export interface IteratorRecordVariable {
   readonly direct: boolean;
   /** The object of a `for … in` loop. Names deleted during the loop are not visited. */
   readonly namesOf?: Variable;
+  /** The enumerable names of the prototypes of `namesOf`. */
+  readonly inherited?: ReadonlySet<string>;
   done: boolean;
 }
 

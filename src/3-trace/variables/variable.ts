@@ -161,6 +161,8 @@ export interface BoundVariable {
   readonly target: Variable;
   readonly receiver: Variable;
   readonly args: readonly Variable[];
+  /** The target's name when it was bound; null for a pre-existing function, whose name can't change in the trace. */
+  readonly name: Variable | null;
 }
 
 export interface NewArrayVariable {

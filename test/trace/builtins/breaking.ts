@@ -18,9 +18,10 @@ export const breaking: Readonly<Record<string, readonly string[]>> = {
   'objects/reflectSetFails': ['object-write'],
   'json/stringifyCycle': ['native-call'],
   'typed/text': ['constructor', 'native-call'],
-  'functions/bind': ['unsupported-value'],
   'functions/functionText': ['native-call'],
   'functions/instanceofFunction': ['unsupported-value'],
-  'functions/newFunction': ['constructor', 'unsupported-value'],
+  'functions/newOuterFunctionThrows': ['throw'],
+  'functions/newOuterFunctionTarget': ['constructor'],
+  'functions/newFunction': ['unsupported-value'],
   'functions/proxy': ['constructor', 'getter'],
 };

@@ -4,6 +4,8 @@
 import { type Tensor } from '../../../../src/index.ts';
 import { type Cases } from '../world.ts';
 
+const referred = { n: 3 };
+const reference = new WeakRef(referred);
 const weakly = new WeakMap<object, number>();
 class Counter extends Map<string, number> {
   bump(k: string) {
@@ -60,6 +62,11 @@ export const collections: Cases = {
     return [m.get(w.object), m.has({}), s.has(w.object)];
   },
   weakRef: (_x, w) => new WeakRef(w.object).deref() === w.object,
+  weakRefOuter: (x, w) => [
+    reference.deref() === referred,
+    x.mul(reference.deref()!.n),
+    WeakRef.prototype.deref.call(reference) === w.object,
+  ],
   mapGroup: (_x, w) => {
     const m = new Map<number, number[]>();
     for (const v of w.numbers) {

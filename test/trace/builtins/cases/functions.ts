@@ -17,6 +17,35 @@ class Mine extends Error {
   }
 }
 
+type Old<T> = new (given: T) => { k: number; scale(): number };
+
+function twoArguments(a: number, b: number): number {
+  return a + b;
+}
+
+const OldPoint = function OldPoint(this: { k: number }, k: number) {
+  this.k = k;
+} as unknown as Old<number>;
+OldPoint.prototype.scale = function (this: { k: number }) {
+  return this.k * 2;
+};
+const ReturnsObject = function (this: { k: number }, k: number) {
+  this.k = 1;
+  return { other: k };
+} as unknown as Old<number>;
+const ReturnsNumber = function (this: { k: number }, k: number) {
+  this.k = 1;
+  return k;
+} as unknown as Old<number>;
+const Throws = function (w: { n: number; log: unknown[] }) {
+  w.log.push('constructed');
+  throw new RangeError(`n ${w.n}`);
+} as unknown as Old<unknown>;
+const SeesTarget = function (this: { k: number; isNew: boolean }, k: number) {
+  this.k = k;
+  this.isNew = new.target !== undefined;
+} as unknown as Old<number>;
+
 export const functions: Cases = {
   call: (x, w) => [
     function (this: { k: number }) {
@@ -28,6 +57,16 @@ export const functions: Cases = {
   bind: (x, w) => {
     const f = ((a: number, b: number) => x.mul(a + b)).bind(null, w.n);
     return [f(2), f.name, f.length];
+  },
+  bindNames: (_x, w) => {
+    const bound = (a: number, b: number) => a + b + w.n;
+    const twice = bound.bind(null, 1).bind(null, 2);
+    const outer = twoArguments.bind(null, 1);
+    const host = Math.max.bind(null);
+    const nameless = [(a: number) => a][0]!.bind(null);
+    const early = bound.bind(null);
+    Object.defineProperty(bound, 'name', { value: 'renamed', configurable: true });
+    return [twice, outer, host, nameless, early, bound.bind(null)].map((f) => [f.name, f.length]);
   },
   length: (_x, w) => [
     ((a: number, b: number) => a + b).length,
@@ -50,6 +89,26 @@ export const functions: Cases = {
     };
     return new (Old as never as new (k: number) => { m(): Tensor })(w.n).m();
   },
+  newOuterFunction: (x, w) => {
+    const made = new OldPoint(w.n);
+    const other = new OldPoint(w.n + 1);
+    return [
+      x.mul(made.scale()),
+      made instanceof OldPoint,
+      made.constructor === OldPoint,
+      Object.getPrototypeOf(made) === OldPoint.prototype,
+      made === other,
+      made,
+      { inside: other },
+    ];
+  },
+  newOuterFunctionReturns: (_x, w) => [
+    new ReturnsObject(w.n),
+    new ReturnsNumber(w.n),
+    new ReturnsNumber(w.n) instanceof ReturnsNumber,
+  ],
+  newOuterFunctionThrows: (_x, w) => caught(() => new Throws(w)),
+  newOuterFunctionTarget: (_x, w) => new SeesTarget(w.n),
   callbackThrows: (_x, w) =>
     caught(() =>
       [1, 2].forEach((v) => {

@@ -4,6 +4,11 @@
 import { gradEnabled, type Tensor, tensor } from '../../../../src/index.ts';
 import { type Cases, caught, Point, Stack } from '../world.ts';
 
+const inheriting: Record<string, unknown> = Object.assign(
+  Object.create(Object.create({ c: 3, a: 4 }, { b: { value: 1, enumerable: true } })),
+  { a: 1, z: 2 },
+);
+
 declare const notDeclared: unknown;
 
 class Plain {
@@ -308,6 +313,39 @@ export const language: Cases = {
     const r: string[] = [];
     for (const i in w.point) r.push(i);
     return r;
+  },
+  forInMade: (_x, w) => {
+    const above = Object.create(
+      { top: 1, shadowed: 2, hidden: 3, 7: 4 },
+      { middle: { value: w.n, enumerable: true, configurable: true }, secret: { value: 1 } },
+    );
+    const made = Object.create(above, {
+      own: { value: w.n, enumerable: true, writable: true, configurable: true },
+      shadowed: { value: 5, enumerable: true, configurable: true },
+      hidden: { value: 6 },
+    });
+    const r: unknown[] = [];
+    for (const key in made) {
+      r.push(key, made[key]);
+      if (key === 'own') {
+        delete made.shadowed;
+        delete above.middle;
+      }
+    }
+    for (const key in Object.create(null, { only: { value: 1, enumerable: true } })) r.push(key);
+    for (const key in new Point(w.n)) r.push(key);
+    for (const key in Object.create(w.object)) r.push(key);
+    return r;
+  },
+  forInInherited: (x, w) => {
+    const r: unknown[] = [];
+    for (const key in inheriting) {
+      r.push(key, inheriting[key]);
+      if (key === 'a') inheriting.late = w.n;
+    }
+    const before = inheriting.late;
+    delete inheriting.late;
+    return [r, before, x.mul(r.length)];
   },
   forInString: (_x, w) => {
     const r: string[] = [];

@@ -224,6 +224,25 @@ export const objects: Cases = {
     Reflect.getPrototypeOf(w.point) === Point.prototype,
     Reflect.get(w.accessor, 'g'),
   ],
+  reflectGetFor: (x, w) => {
+    const made = {
+      get own() {
+        return (this as unknown as { n: number }).n;
+      },
+      plain: 1,
+    };
+    const receiver = { n: w.n };
+    return [
+      x.mul(Reflect.get(made, 'own', receiver)),
+      Reflect.get(made, 'plain', receiver),
+      Reflect.get(Object.create(made), 'own', receiver),
+      Reflect.get(made, 'none', receiver),
+      Reflect.get(w.accessor, 'g', { plain: w.n }),
+      Reflect.get(w.point, 'double', { x: w.n }),
+      Reflect.get(w.object, 'a', receiver),
+      Reflect.get(made, 'plain', undefined),
+    ];
+  },
   reflectSet: (_x, w) => [
     Reflect.set(w.object, 'new', w.n),
     w.object,

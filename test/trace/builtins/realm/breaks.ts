@@ -6,7 +6,6 @@ const because = (reason: string, names: string): Record<string, string> =>
 export const breaks: Readonly<Record<string, string>> = {
   ...because('code from text', 'Function eval'),
   ...because('the text belongs to the engine', 'Function.prototype.toString'),
-  ...because('depends on the garbage collector', 'WeakRef.prototype.deref'),
   ...because(
     'memory that existed before: other objects may share it',
     `ArrayBuffer.prototype.byteLength ArrayBuffer.prototype.slice
