@@ -41,7 +41,7 @@ const queries = {
   attributes,
   isView: (object: object): boolean => ArrayBuffer.isView(object),
   tensors: listLayout,
-  /** What a WeakRef refers to. */
+  /** The object that a WeakRef refers to, if it is alive. */
   target: (object: object) => derefTarget.call(object as WeakRef<WeakKey>),
   /** The number of entries of a Map or Set. */
   entries: (object: object) => callNative(object, 'size') as number,

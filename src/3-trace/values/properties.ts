@@ -9,6 +9,7 @@ import { sharesParameters } from '../../vm/language/arguments-object.ts';
 import { functionPrototype } from '../../vm/language/function-prototypes.ts';
 import { isIndex } from '../../vm/language/index-key.ts';
 import { isPolyfill } from '../builtins/polyfills/codes.ts';
+import { boundLength, boundName } from '../heap/bound-functions.ts';
 import { asCollection, isWeak, sizeOf } from '../heap/collections.ts';
 import { readStatic } from '../heap/made-classes.ts';
 import { type Key, ownAttributes, ownContent } from '../heap/made-objects.ts';
@@ -33,7 +34,6 @@ import {
 import { arrayElement, asArray, lengthOf } from './arrays.ts';
 import { readDynamicProperty } from './dynamic-properties.ts';
 import { callGetter, heldFunction } from './getters.ts';
-import { boundLength, boundName } from './objects/bound-functions.ts';
 import { touchMemory, writtenElement } from './outer-typed-arrays.ts';
 import { noteFunctionRead, originalFunction } from './replaced-functions.ts';
 import { readTensorProperty, readTensorSymbol } from './tensor-properties.ts';

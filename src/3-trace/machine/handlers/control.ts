@@ -7,7 +7,7 @@ import { goToHandler } from '../../state/exceptions.ts';
 import { isFrameworkFile } from '../../state/framework-files.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { advance, closeIteration, openIteration, skip } from '../../values/iterators.ts';
-import { openKeyIteration } from '../../values/key-iteration.ts';
+import { openKeyIteration } from '../../values/objects/key-iteration.ts';
 import type { TraceFrame } from '../../variables/trace-frame.ts';
 import type { TensorVariable } from '../../variables/variable.ts';
 import { get, type Handlers, set } from './handler.ts';

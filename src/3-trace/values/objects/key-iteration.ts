@@ -1,13 +1,13 @@
 /** `for (const key in object)`, inherited names included. */
 
-import { isProxy } from '../../guards/plain.ts';
-import type { Source } from '../../guards/source.ts';
-import { sourceKey } from '../../guards/source-key.ts';
-import { GraphBreak } from '../../traces/graph-break.ts';
-import { constantOf, isNullish } from '../state/facts.ts';
-import type { Tracer } from '../state/tracer.ts';
-import type { IteratorRecordVariable } from '../variables/iterator-variables.ts';
-import { specialized } from '../variables/unions.ts';
+import { isProxy } from '../../../guards/plain.ts';
+import type { Source } from '../../../guards/source.ts';
+import { sourceKey } from '../../../guards/source-key.ts';
+import { GraphBreak } from '../../../traces/graph-break.ts';
+import { constantOf, isNullish } from '../../state/facts.ts';
+import type { Tracer } from '../../state/tracer.ts';
+import type { IteratorRecordVariable } from '../../variables/iterator-variables.ts';
+import { specialized } from '../../variables/unions.ts';
 import {
   known,
   type NewObjectVariable,
@@ -15,9 +15,9 @@ import {
   type ObjectVariable,
   prototypeOf,
   type Variable,
-} from '../variables/variable.ts';
-import { iteratorOver, record } from './iterators.ts';
-import { hasProperty, plainKeys } from './property-keys.ts';
+} from '../../variables/variable.ts';
+import { iteratorOver, record } from '../iterators.ts';
+import { hasProperty, plainKeys } from '../property-keys.ts';
 
 export function openKeyIteration(t: Tracer, given: Variable): IteratorRecordVariable {
   const object = specialized(given);

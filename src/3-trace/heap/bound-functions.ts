@@ -1,6 +1,6 @@
-import { constantOf } from '../../state/facts.ts';
-import type { Tracer } from '../../state/tracer.ts';
-import { type BoundVariable, known, type Variable } from '../../variables/variable.ts';
+import { constantOf } from '../state/facts.ts';
+import type { Tracer } from '../state/tracer.ts';
+import { type BoundVariable, known, type Variable } from '../variables/variable.ts';
 
 /** Returns the `name` of a bound function, given that of its target. */
 export function boundName(t: Tracer, ofTarget: Variable): Variable {
