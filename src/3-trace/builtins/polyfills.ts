@@ -9,7 +9,7 @@ import type { Closure } from '../../vm/bytecode/frame.ts';
 import { grownIn } from '../control-flow/lists/growable-array.ts';
 import { needsElements } from '../control-flow/lists/list-elements.ts';
 import { isRatherList, orderVariable } from '../control-flow/sort-order.ts';
-import { asCollection } from '../heap/collections.ts';
+import { asCollection, asPlainCollection } from '../heap/collections.ts';
 import { isUndefined } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { arrayLength, asArray, isArray } from '../values/arrays.ts';
@@ -32,9 +32,12 @@ import * as arrays from './polyfills/arrays.ts';
 import { notePolyfill } from './polyfills/codes.ts';
 import * as collections from './polyfills/collections.ts';
 import * as dates from './polyfills/dates.ts';
+import * as groups from './polyfills/groups.ts';
+import * as iterators from './polyfills/iterators.ts';
 import * as json from './polyfills/json.ts';
 import * as lists from './polyfills/lists.ts';
 import * as objects from './polyfills/objects.ts';
+import * as sets from './polyfills/sets.ts';
 import { insertionSort, sortByRank } from './polyfills/sort.ts';
 import * as clone from './polyfills/structured-clone.ts';
 import * as typedArrays from './polyfills/typed-arrays.ts';
@@ -174,6 +177,41 @@ const rows: readonly Row[] = [
   [JSON.parse, json.parse, (_t, _receiver, [, reviver]) => isCallable(reviver)],
 ];
 
+const onSet: Equivalent['fits'] = (t, receiver, [other]) =>
+  asPlainCollection(t, receiver, 'Set') !== undefined &&
+  other !== undefined &&
+  (asPlainCollection(t, other, 'Set') ?? asPlainCollection(t, other, 'Map')) !== undefined;
+
+const onIterator: Equivalent['fits'] = (_t, { kind }) =>
+  kind === 'iterator' || kind === 'generator';
+
+const groupsItems: Equivalent['fits'] = (t, receiver, [items = undefinedVariable, keyOf]) =>
+  isCallable(keyOf) &&
+  (onIterator(t, items, []) ||
+    (asArray(t, items) ?? asCollection(t, items, 'Map', 'Set')) !== undefined);
+
+const iteratorPrototype: object = Object.getPrototypeOf(Object.getPrototypeOf([].values()));
+
+/** Functions that some of the supported engines lack. */
+const newerRows: readonly Row[] = [
+  ...Object.entries(sets).map(
+    ([name, body]) => [Reflect.get(Set.prototype, name), body, onSet] as const,
+  ),
+  ...Object.entries(iterators).map(
+    ([name, body]) =>
+      [
+        Reflect.get(iteratorPrototype, name),
+        body,
+        body === iterators.toArray
+          ? onIterator
+          : (t: Tracer, receiver: Variable, args: readonly Variable[]) =>
+              isCallable(args[0]) && onIterator(t, receiver, args),
+      ] as const,
+  ),
+  [Reflect.get(Object, 'groupBy'), groups.objectGroupBy, groupsItems] as const,
+  [Reflect.get(Map, 'groupBy'), groups.mapGroupBy, groupsItems] as const,
+].flatMap(([host, ...row]) => (host ? [[host as AnyFunction, ...row] as const] : []));
+
 const typedPrototype = Object.getPrototypeOf(Int32Array.prototype) as Record<string, AnyFunction>;
 const typedBase = Object.getPrototypeOf(Int32Array) as { readonly from: AnyFunction };
 
@@ -228,7 +266,10 @@ const typedRows: readonly Row[] = [
 ];
 
 const table = new Map<unknown, Equivalent>(
-  [...rows, ...typedRows].map(([host, body, fits]) => [host, { body: body as AnyFunction, fits }]),
+  [...rows, ...typedRows, ...newerRows].map(([host, body, fits]) => [
+    host,
+    { body: body as AnyFunction, fits },
+  ]),
 );
 
 /** Polyfills for arrays of data-dependent length. */
@@ -313,6 +354,9 @@ const lookedUp = new Map<unknown, readonly Protocol[]>([
   [dates.toJSON, ['dated']],
   [clone.structured, ['entries', 'map', 'set', 'array', 'filledMap', 'filledSet', 'cloned']],
   [collections.forEach, ['callback', 'entries', 'map', 'set', 'array']],
+  ...Object.values(sets).map((body) => [body, ['members', 'map', 'set', 'iterator']] as const),
+  ...Object.values(iterators).map((body) => [body, ['iterator', 'generator']] as const),
+  ...Object.values(groups).map((body) => [body, ['list']] as const),
   ...Object.values(lists).map((body) => [body, ['callback', 'list', 'array', 'sorted']] as const),
 ]);
 

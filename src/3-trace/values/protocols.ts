@@ -45,6 +45,10 @@ const places = {
     [Set.prototype, 'entries'],
   ],
   list: [[Array.prototype, 'push']],
+  /** Also called by methods of Sets that take another Set or Map. */
+  members: [Map.prototype, Set.prototype].flatMap((type) =>
+    (['has', 'keys', 'size'] as const).map((key) => [type, key] as const),
+  ),
   filledMap: [[Map.prototype, 'set']],
   filledSet: [[Set.prototype, 'add']],
   filledWeakMap: [[WeakMap.prototype, 'set']],

@@ -13,7 +13,113 @@ class Counter extends Map<string, number> {
   }
 }
 
+/** What Node 20 lacks. */
+interface Newer extends Set<unknown> {
+  union(other: unknown): Newer;
+  intersection(other: unknown): Newer;
+  difference(other: unknown): Newer;
+  symmetricDifference(other: unknown): Newer;
+  isSubsetOf(other: unknown): boolean;
+  isSupersetOf(other: unknown): boolean;
+  isDisjointFrom(other: unknown): boolean;
+}
+const setOf = (...items: unknown[]): Newer => new Set(items) as Newer;
+const combined = (a: Newer, b: unknown): unknown[] => [
+  a.union(b),
+  a.intersection(b),
+  a.difference(b),
+  a.symmetricDifference(b),
+  a.isSubsetOf(b),
+  a.isSupersetOf(b),
+  a.isDisjointFrom(b),
+];
+const setMethods: Cases = {
+  setMethods: (_x, w) => [
+    ...combined(setOf(1, w.n, 5), setOf(5, 7, w.n)),
+    ...combined(setOf(1, 2), setOf(3, 2, 1, 0)),
+    ...combined(setOf(3, 2, 1, 0), setOf(1, 2)),
+    ...combined(setOf(), setOf(w.n)),
+    ...combined(setOf(-0, NaN), setOf(NaN, 0)),
+  ],
+  setMethodsOuter: (_x, w) => [
+    ...combined(w.set as Newer, setOf(2, w.n, 40)),
+    ...combined(setOf('a', 'b', 'k'), w.map),
+    ...combined(w.set as Newer, w.set),
+    combined(w.set as Newer, new Map([[2, 'two']])),
+  ],
+  setMethodsObjects: (x, w) => {
+    const [y, z] = [x.mul(2), x.mul(w.n)];
+    const both = setOf(y, z, w.object).intersection(setOf(w.object, z));
+    return [both.size, both.has(y), [...both].map((each) => each === z), z];
+  },
+};
+
+type Grouped = (items: unknown, keyOf: (item: never, index: number) => unknown) => unknown;
+const groupBy = Reflect.get(Object, 'groupBy') as Grouped;
+const groups: Cases = {
+  objectGroupBy: (_x, w) => [
+    groupBy(w.numbers, (n: number) => (n > 1 ? 'more' : 'less')),
+    groupBy(new Set(w.words), (word: string, i: number) => word.length + i),
+    groupBy(w.map.keys(), () => w.mark),
+    groupBy(w.numbers, (n: number) => ({ toString: () => (w.log.push(n), '__proto__') })),
+    groupBy([], () => 1),
+  ],
+  mapGroupBy: (x, w) => {
+    const made = (Reflect.get(Map, 'groupBy') as Grouped).call(
+      Map,
+      [x, x.mul(w.n), 0, -0, w.object],
+      (item: unknown) => (typeof item === 'number' ? item : typeof item),
+    ) as Map<unknown, Tensor[]>;
+    return [made, made.get('object')![1]!.add(1)];
+  },
+};
+
+interface Helped extends Iterator<unknown> {
+  toArray(): unknown[];
+  forEach(callback: (item: unknown, i: number) => void): void;
+  some(callback: (item: number, i: number) => unknown): boolean;
+  every(callback: (item: number, i: number) => unknown): boolean;
+  find(callback: (item: number, i: number) => unknown): unknown;
+  reduce(callback: (...given: number[]) => unknown, start?: unknown): unknown;
+}
+const iteratorMethods: Cases = {
+  iteratorMethods: (x, w) => {
+    const helped = (items: { values(): unknown }) => items.values() as Helped;
+    const counted = function* () {
+      try {
+        yield 1;
+        yield w.n;
+        yield 3;
+      } finally {
+        w.log.push('closed');
+      }
+    };
+    const each = () => counted() as unknown as Helped;
+    helped(w.set).forEach((item, i) => w.log.push(item, i));
+    const begun = helped(w.numbers);
+    begun.next();
+    return [
+      helped(w.map).toArray(),
+      begun.toArray(),
+      begun.toArray(),
+      each().toArray(),
+      each().some((item) => item === w.n),
+      each().every((item) => item < 2),
+      each().find((item, i) => i > 0 && item > 1),
+      each().find(() => false),
+      helped(w.numbers).reduce((a, b, i) => a! + b! * i!),
+      each().reduce((a, b) => a! * b!, 2),
+      helped([x, x.mul(w.n)]).toArray(),
+    ];
+  },
+};
+
+const has = (object: object, key: string): boolean => Reflect.has(object, key);
+
 export const collections: Cases = {
+  ...(has(Set.prototype, 'union') ? setMethods : {}),
+  ...(has(Object, 'groupBy') ? groups : {}),
+  ...(has([].values(), 'toArray') ? iteratorMethods : {}),
   map: (_x, w) => [
     w.map.get('a'),
     w.map.has('z'),
