@@ -1,6 +1,68 @@
+import type { Lists } from './lists.ts';
 import { LiveBytes, type Order } from './live-bytes.ts';
 import type { MemoryGraph, OpIndex, StorageIndex } from './memory-graph.ts';
 import { ReadyQueue } from './ready-queue.ts';
+
+/** A direction in which ops are scheduled one after another. */
+interface Scheduling {
+  /** The order to keep, in this direction. */
+  readonly given: Order;
+  /** The ops that each op comes after, and those that come after it. */
+  readonly before: Lists;
+  readonly after: Lists;
+  /** Whether the op, scheduled next, leaves no more bytes live. */
+  readonly shrinks: (op: OpIndex) => boolean;
+  /** Schedules the op. Calls `ask` with storages of which other ops may shrink the live bytes now. */
+  readonly schedule: (op: OpIndex, ask: (storage: StorageIndex) => void) => void;
+}
+
+/** List scheduling: the next op in the order, unless another one is ready that shrinks the live bytes. */
+function scheduled(graph: MemoryGraph, { given, before, after, ...effects }: Scheduling): Order {
+  const { size, touchers } = graph;
+  const waiting = before.lengths();
+  const ready = new ReadyQueue(rankOf(given));
+  const done = new Uint8Array(size);
+  /** Ready ops whose effect on the live bytes is worth computing. */
+  const candidates: OpIndex[] = [];
+  const admit = (op: OpIndex) => {
+    ready.push(op);
+    candidates.push(op);
+  };
+  for (const op of given) if (waiting[op] === 0) admit(op);
+  const result = new Int32Array(size);
+  for (let i = 0; i < size; i++) {
+    const op = nextShrinking() ?? nextInOrder();
+    result[i] = op;
+    done[op] = 1;
+    effects.schedule(op, ask);
+    for (let at = after.starts[op]!; at < after.starts[op + 1]!; at++) {
+      const next = after.items[at]!;
+      if (--waiting[next]! === 0) admit(next);
+    }
+  }
+  return result;
+
+  function ask(storage: StorageIndex): void {
+    for (let at = touchers.starts[storage]!; at < touchers.starts[storage + 1]!; at++) {
+      const other = touchers.items[at]!;
+      if (!done[other] && waiting[other] === 0) candidates.push(other);
+    }
+  }
+
+  function nextShrinking(): OpIndex | undefined {
+    for (let op = candidates.pop(); op !== undefined; op = candidates.pop()) {
+      if (!done[op] && effects.shrinks(op)) return op;
+    }
+    return undefined;
+  }
+
+  function nextInOrder(): OpIndex {
+    for (;;) {
+      const op = ready.pop()!;
+      if (!done[op]) return op;
+    }
+  }
+}
 
 function rankOf(order: Order): Int32Array {
   const rank = new Int32Array(order.length);
@@ -16,56 +78,21 @@ function rankOf(order: Order): Int32Array {
  * to `ceiling` while it runs.
  */
 export function hastened(graph: MemoryGraph, given: Order, ceiling: number): Order {
+  const { before, after, touches } = graph;
   const walk = new LiveBytes(graph);
-  const { after, touchers, touches } = graph;
-  const waiting = graph.before.lengths();
-  const ready = new ReadyQueue(rankOf(given));
-  const done = new Uint8Array(graph.size);
-  /** Ready ops whose effect on the live bytes is worth computing. */
-  const candidates: OpIndex[] = [];
-  const admit = (op: OpIndex) => {
-    ready.push(op);
-    candidates.push(op);
-  };
-  for (const op of given) if (waiting[op] === 0) admit(op);
-  const result = new Int32Array(graph.size);
-  for (let i = 0; i < graph.size; i++) {
-    const op = nextShrinking() ?? nextInOrder();
-    result[i] = op;
-    done[op] = 1;
-    walk.step(op);
-    for (let at = touches.starts[op]!; at < touches.starts[op + 1]!; at++) {
-      const storage = touches.items[at]!;
-      if (walk.remaining[storage] === 1) ask(storage);
-    }
-    for (let at = after.starts[op]!; at < after.starts[op + 1]!; at++) {
-      const later = after.items[at]!;
-      if (--waiting[later]! === 0) admit(later);
-    }
-  }
-  return result;
-
-  function ask(storage: StorageIndex): void {
-    for (let at = touchers.starts[storage]!; at < touchers.starts[storage + 1]!; at++) {
-      const other = touchers.items[at]!;
-      if (!done[other] && waiting[other] === 0) candidates.push(other);
-    }
-  }
-
-  function nextShrinking(): OpIndex | undefined {
-    for (let op = candidates.pop(); op !== undefined; op = candidates.pop()) {
-      if (done[op]) continue;
-      if (walk.change(op) <= 0 && walk.live + walk.growth(op) <= ceiling) return op;
-    }
-    return undefined;
-  }
-
-  function nextInOrder(): OpIndex {
-    for (;;) {
-      const op = ready.pop()!;
-      if (!done[op]) return op;
-    }
-  }
+  return scheduled(graph, {
+    given,
+    before,
+    after,
+    shrinks: (op) => walk.change(op) <= 0 && walk.live + walk.growth(op) <= ceiling,
+    schedule: (op, ask) => {
+      walk.step(op);
+      for (let at = touches.starts[op]!; at < touches.starts[op + 1]!; at++) {
+        const storage = touches.items[at]!;
+        if (walk.remaining[storage] === 1) ask(storage);
+      }
+    },
+  });
 }
 
 /**
@@ -73,58 +100,26 @@ export function hastened(graph: MemoryGraph, given: Order, ceiling: number): Ord
  * before it than after. Nothing is thus computed long before it is needed.
  */
 export function postponed(graph: MemoryGraph, given: Order): Order {
-  const { size, after, before, bytes, makes, maker, pinned, touchers, touches } = graph;
-  const reversed = given.slice().reverse();
-  const waiting = after.lengths();
-  const ready = new ReadyQueue(rankOf(reversed));
-  const done = new Uint8Array(size);
-  /** Live after the position that is filled next. */
+  const { after, before, bytes, makes, maker, pinned, touches } = graph;
+  /** Live after the ops that are scheduled next. */
   const alive = Uint8Array.from(pinned);
-  const candidates: OpIndex[] = [];
-  const admit = (op: OpIndex) => {
-    ready.push(op);
-    candidates.push(op);
-  };
-  for (const op of reversed) if (waiting[op] === 0) admit(op);
-  const result = new Int32Array(size);
-  for (let i = size - 1; i >= 0; i--) {
-    const op = nextShrinking() ?? nextInOrder();
-    result[i] = op;
-    done[op] = 1;
-    for (let at = touches.starts[op]!; at < touches.starts[op + 1]!; at++) {
-      const storage = touches.items[at]!;
-      if (alive[storage]) continue;
-      alive[storage] = 1;
-      ask(storage);
-    }
-    for (let at = makes.starts[op]!; at < makes.starts[op + 1]!; at++) alive[makes.items[at]!] = 0;
-    for (let at = before.starts[op]!; at < before.starts[op + 1]!; at++) {
-      const earlier = before.items[at]!;
-      if (--waiting[earlier]! === 0) admit(earlier);
-    }
-  }
-  return result;
-
-  function ask(storage: StorageIndex): void {
-    for (let at = touchers.starts[storage]!; at < touchers.starts[storage + 1]!; at++) {
-      const other = touchers.items[at]!;
-      if (!done[other] && waiting[other] === 0) candidates.push(other);
-    }
-  }
-
-  function nextShrinking(): OpIndex | undefined {
-    for (let op = candidates.pop(); op !== undefined; op = candidates.pop()) {
-      if (!done[op] && changeBackwards(op) <= 0) return op;
-    }
-    return undefined;
-  }
-
-  function nextInOrder(): OpIndex {
-    for (;;) {
-      const op = ready.pop()!;
-      if (!done[op]) return op;
-    }
-  }
+  const reversed = scheduled(graph, {
+    given: given.slice().reverse(),
+    before: after,
+    after: before,
+    shrinks: (op) => changeBackwards(op) <= 0,
+    schedule: (op, ask) => {
+      for (let at = touches.starts[op]!; at < touches.starts[op + 1]!; at++) {
+        const storage = touches.items[at]!;
+        if (alive[storage]) continue;
+        alive[storage] = 1;
+        ask(storage);
+      }
+      for (let at = makes.starts[op]!; at < makes.starts[op + 1]!; at++)
+        alive[makes.items[at]!] = 0;
+    },
+  });
+  return reversed.reverse();
 
   /** Live bytes before the op, minus those after it. */
   function changeBackwards(op: OpIndex): number {
