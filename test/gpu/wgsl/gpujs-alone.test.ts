@@ -14,13 +14,14 @@ import {
   optim,
   randn,
   seed,
+  softshrink,
   type Tensor,
   tensor,
   tidy,
 } from '../../../runtime/index.ts';
 import { toStatic } from '../../../src/to-static.ts';
 import { skipGpu, useSoftwareAdapter } from '../open-gpu.ts';
-import { expectClose } from '../parity.ts';
+import { expectClose, expectParity } from '../parity.ts';
 import { smallModels } from '../webgl/page/small-models.ts';
 
 async function losses(device: Device, name: keyof typeof smallModels, capture: boolean) {
@@ -70,6 +71,13 @@ describe.skipIf(skipGpu)("gpu/gpujs-alone: init('gpu', { kernels: 'gpu.js' })", 
     expect(device.kernelStats.compiled).toBeGreaterThan(10);
     expect(device.kernelStats.wgsl).toBe(0);
     expect(device.computedOnCpu.size).toBe(0);
+  });
+
+  it('tanh keeps small numbers and zeros, a product with 0 the sign and NaN', async () => {
+    const values = [0, -0, 1e-30, -1e-30, 1e-5, -0.3, 0.6, 0.7, 20, Infinity, NaN];
+    for (const body of [() => tensor(values).tanh(), () => softshrink(tensor(values))]) {
+      await expectParity(device, body, { relative: 5e-5, absolute: 0 });
+    }
   });
 
   it('integers that float32 cannot hold are refused at the upload', () => {

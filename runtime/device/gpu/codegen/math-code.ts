@@ -71,10 +71,15 @@ export const unaryCode: { readonly [F in UnaryFn]: (w: StageWriter, x: string) =
     return `(${x}>0.0?${y}:${atZero})`;
   },
   tanh: (w, x) => {
-    // Drivers overflow beyond about 44; in float32 the result is 1 from 9.01 on.
+    // Drivers overflow beyond about 44; in float32 the result is 1 from 9.01 on. Near 0 it is a polynomial (Cephes), as in
+    // wgsl/math-functions.ts: drivers leave no digits of small numbers, and no sign of -0.
     const upper = w.let(`(${x}>15.0?15.0:${x})`);
     const clamped = w.let(`(${upper}<-15.0?-15.0:${upper})`);
-    return `(${isNumber(x)}?Math.tanh(${clamped}):${x})`;
+    const z = w.let(`${x}*${x}`);
+    const high = `(-0.00570498872745*${z}+0.0206390887954)*${z}-0.0537397155531`;
+    const rest = w.let(`((${high})*${z}+0.133314422036)*${z}-0.333332819422`);
+    const y = w.let(`(Math.abs(${x})<0.625?${x}*(1.0+${z}*${rest}):Math.tanh(${clamped}))`);
+    return `(${isNumber(x)}?${y}:${x})`;
   },
   toInt: (w, x) => {
     const upper = w.let(`(${x}>2147483647.0?2147483647.0:${x})`);

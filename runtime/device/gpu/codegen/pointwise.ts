@@ -156,7 +156,7 @@ class ExprWriter {
           const exponent = this.#known(expr.y);
           if (exponent !== null) return powerCode(w, this.write(expr.x), exponent);
         }
-        return binaryCode[expr.fn](w, this.write(expr.x), this.write(expr.y));
+        return binaryCode[expr.fn](w, this.#operand(expr.x), this.#operand(expr.y));
       }
       case 'compare':
         return compareCode(expr.fn, this.write(expr.x), this.write(expr.y));
@@ -166,6 +166,13 @@ class ExprWriter {
       case 'double':
         throw new InvariantError('the GPU computes in float32');
     }
+  }
+
+  /** Drivers fold `x * 0` to 0 and `x + 0` to x, which is wrong for NaN and infinities, or for -0. */
+  #operand(expr: Expr): string {
+    const isZero = expr.kind === 'const' && expr.value === 0;
+    if (!isZero) return this.write(expr);
+    return Object.is(expr.value, -0) ? `(-${this.#writer.zero})` : this.#writer.zero;
   }
 
   #select(expr: Extract<Expr, { kind: 'select' }>): string {

@@ -43,6 +43,10 @@ export class StageWriter {
     return this.#scalar('inf', { kind: 'number', value: Infinity });
   }
 
+  get zero(): string {
+    return this.#scalar('zero', { kind: 'number', value: 0 });
+  }
+
   get nan(): string {
     return this.#scalar('nan', { kind: 'number', value: NaN });
   }
