@@ -164,10 +164,12 @@ export function ownEdges(compiled: string): Plugin {
       // Lists of ops have no code that could occur in a stack.
       if (onlyImports.test(code) || moduleIds.every((id) => id.startsWith(lists))) return null;
       const part = moduleIds.some((id) => id.startsWith(sources)) ? 'runner' : 'runtime';
-      const edge = (name: string) => `function ${name}(){return new Error}`;
-      const functions = 'ends:[__tostaticFirst,__tostaticLast]';
-      const first = `${edge('__tostaticFirst')}const __tostaticCode=${registry}??=[];__tostaticCode.push({part:"${part}",at:new Error,${functions}});`;
-      const last = `__tostaticCode.push({part:null,at:new Error,${functions}});${edge('__tostaticLast')}`;
+      // An array, since the frame of a call that is returned is missing in stacks of JavaScriptCore.
+      const edge = (name: string) => `function ${name}(){return[new Error]}`;
+      const ends = '__tostaticFirst,__tostaticLast';
+      // Twice: values that occur once may be moved into the statement by a minifier.
+      const first = `${edge('__tostaticFirst')}const __tostaticCode=${registry}??=[];__tostaticCode.push(["${part}",new Error,${ends},${ends}]);`;
+      const last = `__tostaticCode.push([null,new Error]);${edge('__tostaticLast')}`;
       return `${afterHashbang(code, first)}\n${last}\n`;
     },
   };

@@ -36,17 +36,15 @@ function partUnder(path: string): OwnPart | null {
 }
 
 /**
- * The first statement of a published file, or its last one (`part` is null). Bundlers may hoist functions out of a
- * wrapper, so functions and statements have separate ends. Both statements contain the functions as values, which
- * no minifier can inline: they have to be the same objects.
+ * What the first statement of a published file records, and the last one: an error that is created there. Bundlers may
+ * hoist functions out of a wrapper, so the first one also records the file's first and last function.
  */
-interface Edge {
-  readonly part: OwnPart | null;
-  /** Created in the statement. */
-  readonly at: Error;
-  /** The file's first and last function. */
-  readonly ends: readonly [() => Error, () => Error];
-}
+type Edge =
+  | readonly [OwnPart, Error, EndFunction, EndFunction, ...EndFunction[]]
+  | readonly [null, Error];
+
+/** Returns an error that it creates. */
+type EndFunction = () => readonly [Error];
 
 /** The code between both ends of a published file, which may share its current file with other code. */
 interface Stretch {
@@ -66,19 +64,25 @@ function publishedStretches(): readonly Stretch[] {
   const edges = (globalThis as { [edgesKey]?: readonly Edge[] })[edgesKey];
   if (!edges || edges.length === edgesRead) return stretches;
   edgesRead = edges.length;
-  const lastStatements = new Map<() => Error, Error>();
-  for (const { part, at, ends } of edges) if (part === null) lastStatements.set(ends[0], at);
-  stretches = edges.flatMap(({ part, at, ends: [first, last] }) =>
-    part === null
-      ? []
-      : [...stretch(part, first(), last()), ...stretch(part, at, lastStatements.get(first))],
-  );
+  const found: Stretch[] = [];
+  const open: { readonly part: OwnPart; readonly at: Error }[] = []; // files may load others while they run
+  const add = (part: OwnPart, first: Error, last: Error | undefined) => {
+    const from = placeOf(first);
+    if (from) found.push({ part, from, to: last && placeOf(last) });
+  };
+  for (const edge of edges) {
+    if (edge[0] === null) {
+      const first = open.pop();
+      if (first) add(first.part, first.at, edge[1]);
+    } else {
+      const [part, at, first, last] = edge;
+      open.push({ part, at });
+      add(part, first()[0], last()[0]);
+    }
+  }
+  for (const { part, at } of open) add(part, at, undefined);
+  stretches = found;
   return stretches;
-}
-
-function stretch(part: OwnPart, first: Error, last: Error | undefined): Stretch[] {
-  const from = placeOf(first);
-  return from ? [{ part, from, to: last && placeOf(last) }] : [];
 }
 
 /** Returns where an error was created. */
