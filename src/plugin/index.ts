@@ -3,6 +3,7 @@
 import { fileURLToPath } from 'node:url';
 import type { EncodedSourceMap } from '@jridgewell/remapping';
 import { createUnplugin, type UnpluginInstance } from 'unplugin';
+import { bunSetup } from './bun-setup.ts';
 import { esbuildSetup } from './esbuild-setup.ts';
 import { expectPluginOptions, isIncluded, type PluginOptions, pathOf } from './options.ts';
 import { probeFile } from './probe-file.ts';
@@ -23,7 +24,7 @@ interface BundlerContext {
 
 /**
  * One plugin for every bundler: `tostatic.vite()`, `.rollup()`, `.rolldown()`, `.esbuild()`,
- * `.webpack()`, `.rspack()`.
+ * `.webpack()`, `.rspack()`, `.bun()`.
  */
 export const tostatic: UnpluginInstance<PluginOptions | undefined> = createUnplugin(
   (given: PluginOptions | undefined, { framework }) => {
@@ -31,6 +32,7 @@ export const tostatic: UnpluginInstance<PluginOptions | undefined> = createUnplu
     expectPluginOptions(options);
     const name = 'tostatic';
     if (framework === 'esbuild') return { name, esbuild: { setup: esbuildSetup(options) } };
+    if (framework === 'bun') return { name, bun: { setup: bunSetup(options) } };
     return {
       name,
       // Runs last: the input is plain JavaScript, and the captured code is the code that would have run.

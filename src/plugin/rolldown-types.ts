@@ -20,18 +20,38 @@ export interface CompiledModule {
 const importNamed = (name: string): Promise<unknown> =>
   import(/* @vite-ignore */ /* webpackIgnore: true */ name);
 
+/** Whether a file needs compiling: TypeScript, or JSX. */
+export const isTyped = (path: string): boolean => /\.(?:[cm]?ts|[jt]sx)$/.test(path);
+
 /** Rolldown compiles TypeScript and JSX after all plugins, so its compiler is called early here. */
 export async function compileForRolldown(
   code: string,
   path: string,
   incoming: EncodedSourceMap | undefined,
 ): Promise<CompiledModule> {
-  if (!/\.(?:[cm]?ts|[jt]sx)$/.test(path)) return { code, map: incoming, step: undefined };
+  if (!isTyped(path)) return { code, map: incoming, step: undefined };
   const { transform } = (await importNamed('rolldown/utils')) as { transform: Compile };
   const done = await transform(path, code, { sourcemap: true });
   const [error] = done.errors;
   if (error) throw new SyntaxError(error.message);
   return { code: done.code, map: chain(done.map, incoming), step: done.map ?? undefined };
+}
+
+/** `compileForRolldown` where projects may lack Rolldown; the error says by whom it is needed and how to install it. */
+export async function compileWithRolldown(
+  code: string,
+  path: string,
+  incoming: EncodedSourceMap | undefined,
+  { user, install }: { readonly user: string; readonly install: string },
+): Promise<CompiledModule> {
+  try {
+    return await compileForRolldown(code, path, incoming);
+  } catch (cause) {
+    if ((cause as { readonly code?: unknown }).code !== 'ERR_MODULE_NOT_FOUND') throw cause;
+    throw new Error(`${user} compiles ${path} with Rolldown, which is not installed: ${install}`, {
+      cause,
+    });
+  }
 }
 
 /** Combines the maps of two steps, the later one first; returns one of them if the other is missing. */

@@ -5,7 +5,7 @@
 
 import type { EncodedSourceMap } from '@jridgewell/remapping';
 import { expectPluginOptions, isIncluded, type PluginOptions } from './options.ts';
-import { type CompiledModule, compileForRolldown } from './rolldown-types.ts';
+import { compileWithRolldown } from './rolldown-types.ts';
 import { transform } from './transform.ts';
 
 /** `this` of a loader in webpack and Turbopack. */
@@ -30,29 +30,16 @@ export default async function tostaticLoader(
     const options = this.getOptions();
     expectPluginOptions(options);
     if (!isIncluded(path, options)) return done(null, code, incoming);
-    const plain = await compiled(code, path, incoming);
+    // Next.js allows JSX in .js files.
+    const named = path.replace(/\.[cm]?js$/, '.jsx');
+    const plain = await compileWithRolldown(code, named, incoming, {
+      user: 'tostatic/plugin/loader',
+      install: 'npm install --save-dev rolldown, and remove .next',
+    });
     const found = transform(plain.code, path, options, plain.map);
     if (!found) return done(null, code, incoming);
     done(null, found.code, JSON.parse(found.map.toString()) as object);
   } catch (error) {
     done(error instanceof Error ? error : new Error(String(error)));
-  }
-}
-
-async function compiled(
-  code: string,
-  path: string,
-  incoming: EncodedSourceMap | undefined,
-): Promise<CompiledModule> {
-  // Next.js allows JSX in .js files.
-  const named = path.replace(/\.[cm]?js$/, '.jsx');
-  try {
-    return await compileForRolldown(code, named, incoming);
-  } catch (cause) {
-    if ((cause as { readonly code?: unknown }).code !== 'ERR_MODULE_NOT_FOUND') throw cause;
-    throw new Error(
-      `tostatic/plugin/loader compiles ${path} with Rolldown, which is not installed: npm install --save-dev rolldown, and remove .next`,
-      { cause },
-    );
   }
 }

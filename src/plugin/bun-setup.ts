@@ -1,0 +1,51 @@
+import { readFileSync } from 'node:fs';
+import { extname } from 'node:path';
+import { inlineMap } from './inline-map.ts';
+import { isIncluded, type PluginOptions } from './options.ts';
+import { type CompiledModule, compileWithRolldown, isTyped } from './rolldown-types.ts';
+import { transform } from './transform.ts';
+
+interface Loaded {
+  readonly contents: string;
+  readonly loader: 'js' | 'jsx' | 'ts' | 'tsx';
+}
+
+/** What this plugin needs of a `PluginBuilder`, of Bun's runtime and bundler. */
+interface BunBuild {
+  onLoad(
+    where: { readonly filter: RegExp },
+    load: (file: { readonly path: string }) => Loaded | Promise<Loaded>,
+  ): void;
+}
+
+const modules = /\.[cm]?[jt]sx?$/;
+const ownModules = /^(?!.*[\\/]node_modules[\\/]).*\.[cm]?[jt]sx?$/;
+
+/**
+ * Bun's runtime resolves synchronously, so there is no hook for resolving: the probe is an export of the package.
+ * A file that the hook receives must be returned, so installed packages are left out by the filter. JavaScript is
+ * returned synchronously, for `require`.
+ */
+export function bunSetup(options: PluginOptions): (build: BunBuild) => void {
+  return (build) => {
+    const filter = options.exclude === undefined ? ownModules : modules;
+    build.onLoad({ filter }, ({ path }) => {
+      const text = readFileSync(path, 'utf8');
+      const unchanged = { contents: text, loader: loaderOf(path) };
+      if (!isIncluded(path, options)) return unchanged;
+      const instrumented = ({ code, map }: CompiledModule): Loaded => {
+        const done = transform(code, path, options, map);
+        return done ? { contents: done.code + inlineMap(done.map), loader: 'js' } : unchanged;
+      };
+      if (!isTyped(path)) return instrumented({ code: text, map: undefined, step: undefined });
+      const compiled = compileWithRolldown(text, path, undefined, {
+        user: 'tostatic.bun()',
+        install: 'bun add --dev rolldown',
+      });
+      return compiled.then(instrumented);
+    });
+  };
+}
+
+const loaderOf = (path: string): Loaded['loader'] =>
+  extname(path).replace(/[.cm]/g, '') as Loaded['loader'];
