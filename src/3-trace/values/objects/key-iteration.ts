@@ -23,6 +23,7 @@ export function openKeyIteration(t: Tracer, given: Variable): IteratorRecordVari
   const object = specialized(given);
   if (object.kind === 'constant') return over(t, isNullish(t, object) ? [] : plainKeys(t, object));
   if (object.kind !== 'object' && object.kind !== 'newObject') throw visited(object.kind);
+  if (object.kind === 'object' && isProxy(object.value)) throw visited('Proxy');
   const names = plainKeys(t, object);
   const inherited = new Set<string>();
   const below: Listed[] = [object];
@@ -66,7 +67,6 @@ function aboveOf(object: Listed): Listed | null {
     if (above === null || above.kind === 'newObject' || above.kind === 'object') return above;
     throw visited(`child of a ${(above as Variable).kind}`);
   }
-  if (isProxy(object.value)) throw visited('Proxy');
   const value: unknown = Object.getPrototypeOf(object.value);
   if (value === null) return null;
   if (typeof value === 'function') throw visited('child of a function');
