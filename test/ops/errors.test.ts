@@ -59,7 +59,7 @@ const mistakes: Readonly<Record<string, Mistake>> = {
   'labels that are not integers': {
     make: () => crossEntropy(f(2, 3), f(2)),
     type: 'DTypeError',
-    what: 'nllLoss: class labels must be integers',
+    what: 'crossEntropy: class labels must be integers',
     given: 'f32[2]',
     remedy: "target.to('int32')",
   },
@@ -73,9 +73,9 @@ const mistakes: Readonly<Record<string, Mistake>> = {
   'scores and labels of different lengths': {
     make: () => crossEntropy(f(2, 3), i(3)),
     type: 'ShapeError',
-    what: "nllLoss: scores and labels don't fit",
+    what: "crossEntropy: scores and labels don't fit",
     given: 'f32[2,3] and i32[3]',
-    remedy: 'flatten',
+    remedy: 'check the order of the dimensions',
   },
   'channels of a convolution': {
     make: () => conv2d(f(1, 3, 8, 8), f(4, 2, 3, 3)),

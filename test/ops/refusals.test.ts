@@ -135,8 +135,19 @@ const mistakes: Readonly<Record<string, readonly [run: () => unknown, what: stri
     () => ours.crossEntropy(f(2, 3), labels(0, 3), { reduction: 'sum' }),
     'ArgumentError: gather: an index is out of range',
   ],
-  'crossEntropy shapes': [() => ours.crossEntropy(f(2, 3, 4), labels(0, 1)), 'ShapeError: nllLoss'],
-  'crossEntropy of floats': [() => ours.crossEntropy(f(2, 3), f(2)), 'DTypeError: nllLoss'],
+  'crossEntropy shapes': [
+    () => ours.crossEntropy(f(2, 3, 4), labels(0, 1)),
+    'ShapeError: crossEntropy',
+  ],
+  'crossEntropy of floats': [() => ours.crossEntropy(f(2, 3), f(2)), 'DTypeError: crossEntropy'],
+  'crossEntropy of whole scores': [
+    () => ours.crossEntropy(i(2, 3), labels(0, 1)),
+    'DTypeError: crossEntropy',
+  ],
+  'crossEntropy lengths': [
+    () => ours.crossEntropy(f(2, 3), labels(0, 1, 2)),
+    'ShapeError: crossEntropy',
+  ],
   'crossEntropy weights': [
     () => ours.crossEntropy(f(2, 3), labels(0, 1), { weight: f(2) }),
     'ShapeError: crossEntropy',

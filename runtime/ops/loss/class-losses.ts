@@ -15,7 +15,7 @@ import { gather } from '../indexing/gather.ts';
 import { indexSelect } from '../indexing/indexing.ts';
 import { reshape, unsqueeze } from '../movement/movement.ts';
 import { movedim } from '../movement/views.ts';
-import { logSoftmax, meanOfLabels } from '../normalization/softmax.ts';
+import { expectFloat, logSoftmax, meanOfLabels } from '../normalization/softmax.ts';
 import { equals, isAtMost, minus, quotient } from '../numbers/number-arithmetic.ts';
 import { dropWhere, eq, maskedFill, ne } from '../pointwise/comparison.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
@@ -105,22 +105,26 @@ function expectWeight(name: string, scores: Tensor, weight: Tensor | null): void
 export function nllLoss(logProbs: Tensor, target: Tensor, options: NllOptions = {}): Tensor {
   expectTensors('nllLoss', logProbs, target);
   expectOptions('nllLoss', options, nllKinds);
+  return ofLabels('nllLoss', logProbs, target, options);
+}
+
+/** `nllLoss` for the function that the user called, which errors name. */
+function ofLabels(name: string, logProbs: Tensor, target: Tensor, options: NllOptions): Tensor {
   const { weight = null, ignoreIndex = ignoredByKernel, reduction = 'mean' } = options;
-  expectReduction('nllLoss', reduction);
+  expectReduction(name, reduction);
   const simple = reduction === 'mean' && !weight && equals(ignoreIndex, ignoredByKernel);
-  if (simple && logProbs.rank === 2 && target.rank === 1 && target.dtype === 'int32') {
-    return meanOfLabels(logProbs, target);
-  }
-  expectWeight('nllLoss', logProbs, weight);
+  const fits = logProbs.rank === 2 && target.rank === 1 && logProbs.shape[0] === target.shape[0];
+  if (simple && fits && target.dtype === 'int32') return meanOfLabels(logProbs, target);
+  expectWeight(name, logProbs, weight);
   if (anyHalf(logProbs, weight)) {
     return roundedOnce(
       [logProbs, weight],
-      (own, w) => nllLoss(own, target, { ...options, weight: w }),
+      (own, w) => ofLabels(name, own, target, { ...options, weight: w }),
       logProbs.dtype,
     );
   }
   return tidy(() => {
-    const flat = flattened('nllLoss', logProbs, target);
+    const flat = flattened(name, logProbs, target);
     if (simple && target.numel() > 0) return meanOfLabels(flat.rows, flat.labels);
     const { losses, weights } = weighed(flat, weight, ignoreIndex);
     if (reduction === 'none') return reshape(losses, target.shape);
@@ -141,6 +145,7 @@ export function crossEntropy(
   expectOptions('crossEntropy', options, crossEntropyKinds);
   const { labelSmoothing = 0, weight = null } = options;
   expectReduction('crossEntropy', options.reduction ?? 'mean');
+  expectFloat('crossEntropy', scores);
   if (!(isAtMost(0, labelSmoothing) && isAtMost(labelSmoothing, 1))) {
     throw new ArgumentError({
       what: 'crossEntropy: labelSmoothing out of range',
@@ -163,7 +168,7 @@ export function crossEntropy(
     if (ofProbabilities) return ofDistributions(logProbs, target, options);
     if (equals(labelSmoothing, 0)) {
       const { labelSmoothing: _, ...own } = options;
-      return nllLoss(logProbs, target, own);
+      return ofLabels('crossEntropy', logProbs, target, own);
     }
     return smoothed(logProbs, target, options);
   });

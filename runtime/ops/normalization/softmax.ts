@@ -18,7 +18,8 @@ import { sum } from '../reduce/reduce.ts';
 
 const inferSame = ([x]: readonly TensorMeta[]) => ({ dtype: x!.dtype, shape: x!.shape });
 
-function expectFloat(name: string, x: TensorMeta): void {
+/** Throws DTypeError unless `x` is a floating-point tensor. */
+export function expectFloat(name: string, x: TensorMeta): void {
   if (dtypes[x.dtype].floating) return;
   throw new DTypeError({
     what: `${name}: not a floating-point tensor`,
