@@ -93,7 +93,10 @@ describe('trace/results that nobody reads', () => {
   });
 
   it('each op that may refuse its values is among them', () => {
-    const marked = [...opTable.values()].filter(({ mayRefuse }) => mayRefuse);
+    // The loss of scores is part of no traced program: slices make it of `nllLoss`, after everything was traced.
+    const marked = [...opTable.values()].filter(
+      ({ name, mayRefuse }) => mayRefuse && name !== 'nllLossOfScores',
+    );
     const tested = new Set(Object.values(refusals).flatMap(({ ops }) => ops));
     expect(marked.map(({ name }) => name).filter((name) => !tested.has(name))).toEqual([]);
   });
