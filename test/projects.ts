@@ -31,6 +31,7 @@ export const apart = [
   'test/gpu/browser.test.ts',
   'test/gpu/check-mode.test.ts',
   'test/gpu/computed-on-cpu.test.ts',
+  'test/gpu/dtypes/layouts.test.ts',
   'test/gpu/dtypes/offload.test.ts',
   'test/gpu/dtypes/saved-values.test.ts',
   'test/gpu/faults.test.ts',

@@ -36,8 +36,8 @@ function partUnder(path: string): OwnPart | null {
 }
 
 /**
- * What the first statement of a published file records, and the last one: an error that is created there. Bundlers may
- * hoist functions out of a wrapper, so the first one also records the file's first and last function.
+ * Record of a published file's first or last statement: an error that is created there. Bundlers may hoist functions
+ * out of a wrapper, so the first statement also records the file's first and last function.
  */
 type Edge =
   | readonly [OwnPart, Error, EndFunction, EndFunction, ...EndFunction[]]

@@ -10,7 +10,7 @@ interface Loaded {
   readonly loader: 'js' | 'jsx' | 'ts' | 'tsx';
 }
 
-/** What this plugin needs of a `PluginBuilder`, of Bun's runtime and bundler. */
+/** The part of Bun's `PluginBuilder` that this plugin uses, in the runtime and in the bundler. */
 interface BunBuild {
   onLoad(
     where: { readonly filter: RegExp },

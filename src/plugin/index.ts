@@ -10,6 +10,7 @@ import { probeFile } from './probe-file.ts';
 import { chain, compileForRolldown } from './rolldown-types.ts';
 import { transform } from './transform.ts';
 
+export type { StoredFunctions } from '../1-capture/stored/stored-functions.ts';
 export type { PathPattern, PluginOptions } from './options.ts';
 export type { PrintableSourceMap, SourceMapData } from './source-map.ts';
 export { type Transformed, transform } from './transform.ts';

@@ -140,6 +140,7 @@ export const checkedOnly: Readonly<Record<string, readonly [reason: string, befo
 const train = ([x]: readonly Tensor[]) => x;`,
   ],
   'plugin 0': ['configures a bundler: test/plugin, test/package'],
+  'plugin 1': ['needs Bun: test/plugin/bun.test.ts'],
   'works-with 1': ['fetches a file: test/package/sizes.test.ts', 'const pixels = [[0, 1]];'],
 };
 

@@ -1,5 +1,7 @@
 /** Labels and indices out of range, found before a run: its kernels will reject them. */
 
+import { heap } from '../../../runtime/device/cpu/core/heap.ts';
+import { indexOf } from '../../../runtime/device/cpu/core/kernel.ts';
 import type { TensorMeta } from '../../../runtime/device/tensor-meta.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
@@ -53,7 +55,11 @@ function rangeOf({ op, attrs }: ProgramOp, { shape }: TensorMeta): Omit<Range, '
 function isOutside({ first, end, other }: Range, tensor: Tensor): boolean {
   if (tensor.device.kind !== 'cpu' || tensor.dtype !== 'int32' || !tensor.isContiguous)
     return false;
-  for (const index of tensor.dataSync() as Int32Array) {
+  if (!tensor.holder || tensor.holder.elsewhere) return false;
+  const start = indexOf(tensor, 'int32');
+  const stop = start + tensor.numel();
+  for (let i = start; i < stop; i++) {
+    const index = heap.i32[i]!;
     if ((index < first || index >= end) && index !== other) return true;
   }
   return false;

@@ -45,7 +45,7 @@ const ramp = (dtype: DType, size = 23) =>
 describe.skipIf(skipGpu)('gpu/dtypes/layouts', () => {
   const gpu = gpuForTests();
 
-  // First, before other tests have compiled these kernels.
+  // First, before other tests have compiled these kernels (other files have devices of their own).
   it('threads own the words of whole tensors, and share those of views', async () => {
     const device = gpu();
     for (const dtype of packed) {
