@@ -108,7 +108,7 @@ class Late extends nn.Module {
   }
 }
 
-/** Takes turns. */
+/** Adds up its routes; each call then applies the next one of them. */
 export class Router extends nn.Module {
   #at = 0;
   readonly routes: nn.ModuleDict;
