@@ -97,7 +97,11 @@ it.each(passNames.filter((name) => !unchecked.includes(name)))(
 /** Lets every plan that is made with the switch on change a factor. */
 function breakPlans(isOn: (memory: MemoryOptions) => boolean): void {
   const { optimize } = Compilation.prototype;
-  vi.spyOn(Compilation.prototype, 'optimize').mockImplementation(function (given, context) {
+  vi.spyOn(Compilation.prototype, 'optimize').mockImplementation(function (
+    this: Compilation,
+    given,
+    context,
+  ) {
     const done = optimize.call(this, given, context);
     if (context.stage !== 'ordered' || !isOn(context.memory)) return done;
     return { ...done, program: { ...done.program, ops: done.program.ops.map(wronged) } };
