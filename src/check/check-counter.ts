@@ -31,6 +31,11 @@ export class CheckCounter {
     return null;
   }
 
+  /** Keeps a difference, the first of several, for `throwFound`. */
+  throwLater(found: CheckError): void {
+    this.#found ??= found;
+  }
+
   /** Throws a difference found since the last call, once. */
   throwFound(): void {
     const found = this.#found;

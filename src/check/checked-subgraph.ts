@@ -10,7 +10,6 @@ import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { CheckCounter } from './check-counter.ts';
 import { checkError } from './check-error.ts';
 import { referenceOptions } from './culprit.ts';
-import { Images } from './images.ts';
 import { compare, disposeOutcome, type Outcome, outcomeOf } from './outcome.ts';
 import { type Reading, readNow } from './reading.ts';
 import { runIsolated } from './run-isolated.ts';
@@ -31,6 +30,8 @@ class CheckedSubgraph extends Subgraph {
   readonly #counter: CheckCounter;
   readonly #reference: () => Subgraph;
   readonly #hasControl: boolean;
+  /** Whether it runs in calls of the captured function, which throw what is found. */
+  readonly #isCalled: boolean;
   /** Whether the device can't be read synchronously: a difference is thrown by a later call, or by `f.checked()`. */
   readonly #isAsync: boolean;
   /** The number of checked runs, by path. */
@@ -40,8 +41,14 @@ class CheckedSubgraph extends Subgraph {
   /** A backward of an unchecked kind has run: the next run is checked. */
   #owesBackward = false;
 
-  constructor(planned: PlannedSubgraph, source: CompiledFrom, counter: CheckCounter) {
+  constructor(
+    planned: PlannedSubgraph,
+    source: CompiledFrom,
+    counter: CheckCounter,
+    isCalled: boolean,
+  ) {
     super(planned);
+    this.#isCalled = isCalled;
     this.#source = source;
     this.#counter = counter;
     this.#isAsync = planned.values.some(({ device }) => device.kind === 'gpu');
@@ -70,8 +77,8 @@ class CheckedSubgraph extends Subgraph {
     const path = noted();
     // Running out of memory depends on what else is in it.
     const isChecked = !(failure instanceof OutOfMemoryError) && this.#takeRun(path);
-    if (isChecked) this.#checkRun(scenario, { inputs, outputs, failure });
-    else scenario.dispose();
+    if (isChecked) return this.#checkRun(scenario, { inputs, outputs, failure });
+    scenario.dispose();
     if (failure !== null) throw failure;
     return outputs;
   }
@@ -88,7 +95,9 @@ class CheckedSubgraph extends Subgraph {
     return true;
   }
 
-  #checkRun(scenario: Scenario, { inputs, outputs, failure }: Ran): void {
+  /** Returns the outputs; those of the reference if they differ. */
+  #checkRun(scenario: Scenario, { inputs, outputs, failure }: Ran): Tensor[] {
+    const release = scenario.retain();
     const error = runIsolated(() => {
       const shown = failure === null ? scenario.shown(inputs, outputs) : [];
       const actual = outcomeOf(shown, failure);
@@ -98,16 +107,44 @@ class CheckedSubgraph extends Subgraph {
       if (isKept) mine.check = { scenario, expected: node };
       else node?.release();
       const release = isKept ? scenario.retain() : () => {};
-      const work = this.#verdict(actual, expected, scenario, null, (found) => {
-        if (found && !this.#isAsync) restore(inputs, expected);
+      const work = this.#verdict(actual, expected, scenario, null, () => {
         if (isKept) release();
         else scenario.dispose();
       });
       return this.#isAsync ? this.#counter.checkLater(work) : readNow(work);
     });
     this.#counter.runs++;
-    if (!error) return;
+    try {
+      if (error) return this.#leaveToReference(scenario, inputs, outputs, error);
+    } finally {
+      release();
+    }
+    if (failure !== null) throw failure;
+    return outputs;
+  }
+
+  /**
+   * Lets the call go on with what the reference computes, so that tensors and everything else have the state that
+   * it leaves; the error is thrown then. Without a call around the run, or if the reference throws, it is thrown here.
+   */
+  #leaveToReference(
+    scenario: Scenario,
+    inputs: readonly Tensor[],
+    outputs: readonly Tensor[],
+    error: CheckError,
+  ): Tensor[] {
     for (const output of outputs) output.dispose();
+    let expected: Tensor[];
+    try {
+      expected = scenario.runForUser(this.#reference(), inputs);
+    } catch {
+      throw error;
+    }
+    if (this.#isCalled) {
+      this.#counter.throwLater(error);
+      return expected;
+    }
+    for (const output of expected) output.dispose();
     throw error;
   }
 
@@ -168,14 +205,14 @@ class CheckedSubgraph extends Subgraph {
   }
 
   protected override recordedPart(planned: PlannedSubgraph): Subgraph {
-    return checkedSubgraph(planned, this.#counter);
+    return checkedSubgraph(planned, this.#counter, false);
   }
 }
 
 /** A finished run, with its operands and results. */
 interface Ran {
   readonly inputs: readonly Tensor[];
-  readonly outputs: readonly Tensor[];
+  readonly outputs: Tensor[];
   readonly failure: unknown;
 }
 
@@ -259,11 +296,15 @@ class CheckedNode extends RunProgramNode {
  * Returns the subgraph with its runs checked; unchanged if its source is unknown, or on `meta`, which computes no
  * values.
  */
-export function checkedSubgraph(planned: PlannedSubgraph, counter: CheckCounter): Subgraph {
+export function checkedSubgraph(
+  planned: PlannedSubgraph,
+  counter: CheckCounter,
+  isCalled = true,
+): Subgraph {
   const source = sourceOf(planned);
   const computesNothing = planned.values.some(({ device }) => device.kind === 'meta');
   if (!source || counter.wanted === 0 || computesNothing) return new Subgraph(planned);
-  return new CheckedSubgraph(planned, source, counter);
+  return new CheckedSubgraph(planned, source, counter, isCalled);
 }
 
 function referenceOf({ program, wanted, compile }: CompiledFrom): Subgraph {
@@ -278,17 +319,6 @@ function ifMemoryAllows<T>(make: () => T): T | null {
     if (error instanceof OutOfMemoryError) return null;
     throw error;
   }
-}
-
-/** Writes the reference's inputs back into the user's tensors. */
-function restore(inputs: readonly Tensor[], { values }: Outcome): void {
-  inputs.forEach((input, i) => {
-    const value = values[i];
-    if (!value || !input.holder) return;
-    const images = new Images([value.tensor]);
-    images.writeTo([input]);
-    images.dispose();
-  });
 }
 
 function isOutOfMemory({ error }: Outcome): boolean {

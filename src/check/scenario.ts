@@ -1,8 +1,9 @@
 import { enableGrad, gradEnabled, noGrad, withGradMode } from '../../runtime/autograd/grad-mode.ts';
 import { notingCalls, repeatingCalls } from '../../runtime/run-program/control/called-numbers.ts';
+import { droppingLines } from '../../runtime/run-program/control/lines.ts';
 import type { RunProgramNode } from '../../runtime/run-program/grad-node.ts';
 import type { Subgraph } from '../../runtime/run-program/run-program.ts';
-import type { Wanted } from '../../runtime/tensor/grad-node.ts';
+import { attach, targetOf, type Wanted } from '../../runtime/tensor/grad-node.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { Images } from './images.ts';
 import { type NamedTensor, type Outcome, outcomeOf } from './outcome.ts';
@@ -54,6 +55,30 @@ export class Scenario {
       return { outcome: outcomeOf([], error), node: null };
     } finally {
       for (const tensor of [...outputs, ...inputs]) tensor.dispose();
+    }
+  }
+
+  /**
+   * Repeats the run on the user's own inputs, as they were before it, and on copies of those that it took over. The
+   * outputs are the user's.
+   */
+  runForUser(subgraph: Subgraph, inputs: readonly Tensor[]): Tensor[] {
+    const copies = this.#inputs.make();
+    const versions = inputs.map(({ holder }) => holder?.version);
+    this.#inputs.writeTo(inputs);
+    inputs.forEach(({ holder }, i) => {
+      // What neither run writes stays valid for the backwards that have saved it.
+      if (holder) holder.version = versions[i]!;
+    });
+    const given = inputs.map((input, i) =>
+      isDonated(this.donated, i) && copies[i] ? attach(copies[i], targetOf(input)) : input,
+    );
+    try {
+      return repeatingCalls(this.#called, () =>
+        droppingLines(() => subgraph.run(given, 0, this.#numbers)),
+      );
+    } finally {
+      for (const copy of copies) copy?.dispose();
     }
   }
 

@@ -109,6 +109,7 @@ export class EntryDispatcher {
     let outcome: EntryOutcome | string;
     try {
       outcome = entry.mayStop ? runOrFail(entry, frames, owned) : runPlain(entry, frames, owned);
+      this.#compiler.throwFound();
     } catch (error) {
       this.#compiler.addUserLines(error, entry.result, frames);
       throw error;
@@ -127,6 +128,7 @@ export class EntryDispatcher {
       let outcome: EntryOutcome | string;
       try {
         outcome = await runAwaited(entry, frames, owned);
+        this.#compiler.throwFound();
       } catch (error) {
         this.#compiler.addUserLines(error, entry.result, frames);
         throw error;

@@ -101,6 +101,11 @@ export class FrameCompiler {
     return !this.#settings.fullGraph;
   }
 
+  /** Throws what the checks of a run have found, once its effects are complete. */
+  throwFound(): void {
+    this.#checks.throwFound();
+  }
+
   /** Whether the backend is asynchronous. */
   get awaitsRuns(): boolean {
     return this.#settings.compile.backend?.isAsync === true;
