@@ -27,8 +27,15 @@ export function share(tally: Tally, name: keyof AppliedCounts, cases: number): n
   return (tally.get(name) ?? 0) / cases;
 }
 
-/** Throws, naming the case and how to run it again, unless all runs have the bits of eager execution. */
-export function checkCase(given: TrainingCase, round: number, tally: Tally): void {
+/**
+ * Throws, naming the case and how to run it again, unless all runs have the bits of eager execution. Returns the
+ * optimisations that were applied.
+ */
+export function checkCase(
+  given: TrainingCase,
+  round: number,
+  tally: Tally,
+): ReadonlySet<keyof AppliedCounts> {
   const eager = runSteps(given, null);
   const own = checkChoice(given, eager, {});
   const counts = own.parts.flatMap((part) => appliedTo(part) ?? []);
@@ -49,6 +56,7 @@ export function checkCase(given: TrainingCase, round: number, tally: Tally): voi
     }
   }
   for (const name of seen) tally.set(name, (tally.get(name) ?? 0) + 1);
+  return seen;
 }
 
 function checkChoice(given: TrainingCase, eager: Outcome, choice: MemoryChoice): Outcome {

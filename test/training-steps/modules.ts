@@ -1,7 +1,8 @@
-/** Every module with parameters or state, each with options and sizes that a seed chooses. */
+/** Every module, each alone or with others of its family, with options and sizes that a seed chooses. */
 
 import { nn, randn, relu, type Tensor, tensor } from '../../src/index.ts';
 import type { Choices } from './choices.ts';
+import { families } from './module-families.ts';
 
 /** A module, what goes into it, and what of its results a loss is computed from. */
 export interface Subject {
@@ -11,7 +12,7 @@ export interface Subject {
   readonly forward: (...input: Tensor[]) => Tensor;
 }
 
-type Make = (choices: Choices) => Subject;
+export type Make = (choices: Choices) => Subject;
 
 /** A module of one input and one output. */
 type Layer = nn.Module & { forward(x: Tensor): Tensor };
@@ -286,7 +287,7 @@ const bilinear: Make = (choices) => {
 const width = (choices: Choices) => choices.of([16, 36, 64]);
 const affine = (choices: Choices) => choices.chance(0.7);
 
-/** By the name of the module. */
+/** By the name of the module or family. */
 export const subjects: Readonly<Record<string, Make>> = {
   Linear: linear,
   Bilinear: bilinear,
@@ -347,4 +348,5 @@ export const subjects: Readonly<Record<string, Make>> = {
   TransformerDecoderLayer: transformer('decoder'),
   TransformerEncoder: transformer('stack'),
   Transformer: transformer('whole'),
+  ...families,
 };

@@ -7,8 +7,10 @@
 
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { withCaptureSession } from '../../src/1-capture/capture.ts';
+import { nn, optim, tidy } from '../../src/index.ts';
 import { shareOfDay } from '../share-of-day.ts';
 import { checkCase, share, type Tally } from './check-case.ts';
+import { Choices } from './choices.ts';
 import { subjects } from './modules.ts';
 import { optimizers } from './optimizers.ts';
 import type { TrainingCase } from './training-case.ts';
@@ -37,6 +39,9 @@ afterAll(() => {
   vi.restoreAllMocks();
 });
 
+const isSubclass = (value: unknown, of: object): boolean =>
+  typeof value === 'function' && Object.prototype.isPrototypeOf.call(of, value);
+
 describe.runIf(TRAINING_CASE === undefined)('training-steps', () => {
   const tally: Tally = new Map();
   let cases = 0;
@@ -45,16 +50,34 @@ describe.runIf(TRAINING_CASE === undefined)('training-steps', () => {
     '%s: as eagerly, to the bit',
     { timeout: 3_600_000 },
     (module, index) => {
+      const applied = new Set<string>();
       withCaptureSession(() => {
         for (let round = 0; round < rounds; round++) {
           const seed = 100 * (first + round) + index;
           const optimizer = optimizerNames[(first + round + index) % optimizerNames.length]!;
-          checkCase({ module, optimizer, seed }, first + round + index, tally);
+          const seen = checkCase({ module, optimizer, seed }, first + round + index, tally);
+          for (const name of seen) applied.add(name);
           cases++;
         }
       });
+      expect([...applied]).toEqual(expect.arrayContaining(['order', 'reuse', 'arena']));
     },
   );
+
+  it('every module and every optimizer of the package takes part', () => {
+    const made = Object.values(subjects).flatMap((make) =>
+      tidy(() => make(new Choices(1)).modules.flatMap((module) => [...module.modules()])),
+    );
+    const tried = new Set<unknown>(made.map((module) => module.constructor));
+    const missing = Object.entries(nn).filter(
+      ([, each]) => isSubclass(each, nn.Module) && !tried.has(each),
+    );
+    expect(missing.map(([name]) => name)).toEqual([]);
+    const classes = Object.entries(optim).filter(([, each]) => isSubclass(each, optim.Optimizer));
+    expect([...optimizerNames].sort()).toEqual(
+      classes.flatMap(([name]) => (name === 'Optimizer' ? [] : [name])).sort(),
+    );
+  });
 
   it.runIf(isOfOneDay)('every optimisation was applied', () => {
     const names = ['order', 'reuse', 'arena', 'minimizeSaved', 'slices', 'recompute'] as const;
@@ -77,7 +100,9 @@ describe.runIf(TRAINING_CASE === undefined)('training-steps', () => {
     'as eagerly where it once was not: $module $seed',
     { timeout: 600_000 },
     (given) => {
-      withCaptureSession(() => checkCase(given, given.seed, new Map()));
+      withCaptureSession(() => {
+        checkCase(given, given.seed, new Map());
+      });
     },
   );
 });
