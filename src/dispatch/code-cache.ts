@@ -13,7 +13,7 @@ import {
   printRefusal,
 } from '../1-capture/capture.ts';
 import { findHomeObject } from '../1-capture/live/home-object.ts';
-import type { CapturedFunction } from '../1-capture/script/captured-function.ts';
+import type { CapturedFunction, ClassNode } from '../1-capture/script/captured-function.ts';
 import {
   type Construction,
   isLowerRefusal,
@@ -105,6 +105,7 @@ codeOf.ownAlone = ownAlone;
 codeOf.construction = constructionOf;
 codeOf.homeObject = homeObjectOf;
 codeOf.privateMember = privateMemberOf;
+codeOf.privateOwner = privateOwnerOf;
 
 const privateMembers = new WeakMap<AnyFunction, Map<string, AnyFunction | undefined>>();
 
@@ -148,21 +149,50 @@ function findPrivateMember(
   return instantiate(code, scope, [], undefined, home) as AnyFunction;
 }
 
-/** Finds the home object by its owner; a method that was copied has another class in its source. */
+/**
+ * Finds the home object by its owner; a method that was copied has another class in its source, and a private one no
+ * property.
+ */
 function homeObjectOf(method: AnyFunction, receiver: object): object | undefined {
   const holder = findHomeObject(method, receiver);
-  if (!holder) return undefined;
+  const own = captureFunction(method, {});
+  if (isRefusal(own)) return undefined;
+  const { node } = own.syntax();
+  for (const object of holder ? [holder] : chainFrom(receiver)) {
+    const type = classOf(object);
+    const isMember = (each: ClassNode['body']['body'][number]) =>
+      'value' in each && each.value === node;
+    if (type && membersOf(type).some(isMember)) return object;
+  }
+  return undefined;
+}
+
+function* chainFrom(receiver: object): Generator<object> {
+  let object: object | null = receiver;
+  for (; object; object = Object.getPrototypeOf(object) as object | null) yield object;
+}
+
+/** Returns the class of a home object, if it is the one whose source declares the private name. */
+function privateOwnerOf(home: object, name: string): AnyFunction | undefined {
+  const type = classOf(home);
+  const declares = (type ? membersOf(type) : []).some(
+    (member) =>
+      'key' in member && member.key.type === 'PrivateIdentifier' && member.key.name === name,
+  );
+  return declares ? type : undefined;
+}
+
+/** Returns the class of a prototype, or the class itself as the home object of static members. */
+function classOf(home: object): AnyFunction | undefined {
   const type: unknown =
-    typeof holder === 'function'
-      ? holder
-      : Object.getOwnPropertyDescriptor(holder, 'constructor')?.value;
-  if (typeof type !== 'function' || closureOf(type)) return undefined;
-  const [own, around] = [captureFunction(method, {}), captureFunction(type, {})];
-  if (isRefusal(own) || isRefusal(around)) return undefined;
-  const members = around.kind === 'constructor' ? around.syntax().classNode!.body.body : [];
-  return members.some((member) => 'value' in member && member.value === own.syntax().node)
-    ? holder
-    : undefined;
+    typeof home === 'function' ? home : Object.getOwnPropertyDescriptor(home, 'constructor')?.value;
+  return typeof type === 'function' && !closureOf(type) ? (type as AnyFunction) : undefined;
+}
+
+function membersOf(type: AnyFunction): ClassNode['body']['body'] {
+  const capture = captureFunction(type, {});
+  if (isRefusal(capture) || capture.kind !== 'constructor') return [];
+  return capture.syntax().classNode!.body.body;
 }
 
 function findConstruction(type: AnyFunction): CapturedCode | RejectedCode {

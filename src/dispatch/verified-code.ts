@@ -36,5 +36,6 @@ export const verifiedCodeOf: CodeOf = Object.assign(
     construction: ((type) => verified(codeOf.construction(type))) satisfies CodeOf['construction'],
     privateMember: codeOf.privateMember,
     homeObject: codeOf.homeObject,
+    privateOwner: codeOf.privateOwner,
   },
 );

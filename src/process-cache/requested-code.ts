@@ -39,5 +39,6 @@ export function notingCode(codeOf: CodeOf, asked: RequestedCode[]): CodeOf {
     construction: noted('new', (fn) => codeOf.construction(fn)),
     privateMember: codeOf.privateMember,
     homeObject: codeOf.homeObject,
+    privateOwner: codeOf.privateOwner,
   });
 }

@@ -282,8 +282,11 @@ export const objectBuiltins: BuiltinTable = [
     onObjectOnly((t, object, [key = nothing, value = nothing, receiver]) => {
       // With a receiver, a failed assignment would have to return false instead of throwing.
       if (receiver) return undefined;
-      withPropertyKey(t, key, (name) => writeProperty(t, object, name, value));
-      return known(true);
+      return withPropertyKey(t, key, (name) => {
+        if (isFixed(t, object, name, 'write')) return known(false);
+        writeProperty(t, object, name, value);
+        return known(true);
+      });
     }),
   ],
   [

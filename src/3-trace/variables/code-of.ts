@@ -42,6 +42,9 @@ export interface CodeOf {
    */
   // biome-ignore lint/complexity/noBannedTypes: any function.
   homeObject(method: Function, receiver: object): object | undefined;
+  /** Returns the class of a home object, if its source declares the private name. */
+  // biome-ignore lint/complexity/noBannedTypes: a class.
+  privateOwner(home: object, name: string): Function | undefined;
 }
 
 export type PrivateMemberKind = 'method' | 'get' | 'set';

@@ -15,7 +15,6 @@ export const breaking: Readonly<Record<string, readonly string[]>> = {
   'objects/setPrototypeOfOuter': ['native-call'],
   'objects/freezeOuter': ['native-call'],
   'objects/definePropertyOuter': ['native-call'],
-  'objects/reflectSetFails': ['object-write'],
   'json/stringifyCycle': ['native-call'],
   'typed/text': ['constructor', 'native-call'],
   'functions/functionText': ['native-call'],

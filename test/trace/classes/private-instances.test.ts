@@ -136,6 +136,59 @@ const makeClass = (rate: number) =>
     }
   };
 
+/** Classes that no name leads to: without one, or with one that the engine drops, as nothing in the class reads it. */
+const Unnamed = class {
+  #scale = 2;
+  #last: Tensor | null = null;
+  get #factor(): number {
+    return this.#scale * 2;
+  }
+  set #factor(value: number) {
+    this.#scale = value / 2;
+  }
+  #apply(x: Tensor): Tensor {
+    this.#factor += 1;
+    return x.mul(this.#factor);
+  }
+  forward(x: Tensor): Tensor {
+    const apply = (y: Tensor) => this.#apply(y);
+    this.#last = apply(x);
+    return this.#last.tanh();
+  }
+  get scale(): number {
+    return this.#scale;
+  }
+  set scale(value: number) {
+    this.#scale = value;
+  }
+  static isOne(value: object): boolean {
+    return #scale in value;
+  }
+};
+
+class ParentAlone {
+  #shift = 1;
+  shift(): number {
+    return this.#shift;
+  }
+}
+
+class Child extends ParentAlone {
+  #shift = 3;
+  add(x: Tensor): Tensor {
+    return x.add(this.#shift * this.shift());
+  }
+}
+
+const withGate = (Parent: typeof Child) =>
+  class extends Parent {
+    #gate = 5;
+    gate(x: Tensor): Tensor {
+      return x.mul(this.#gate);
+    }
+  };
+const GatedChild = withGate(Child);
+
 const world = (fn: (x: Tensor, call: number) => unknown): (() => World) => {
   return () => ({
     fn,
@@ -169,6 +222,16 @@ const inside: Record<string, (x: Tensor, call: number) => unknown> = {
     let y = x;
     for (const layer of known.values()) y = layer.forward(y);
     return y;
+  },
+  'a class without a name': (x) => {
+    const layer = new Unnamed();
+    layer.scale += 3;
+    return [layer.forward(layer.forward(x)), layer.scale, Unnamed.isOne(layer), Unnamed.isOne({})];
+  },
+  'a class that is known as a parent alone': (x) => new Child().add(x),
+  'a class that a function makes': (x) => {
+    const layer = new GatedChild();
+    return layer.gate(layer.add(x));
   },
   'frozen ones, and none of their keys': (x) => [x.mul(2), new Affine(2).freeze()],
 };
@@ -244,6 +307,21 @@ describe('private elements of instances that captured code makes', () => {
           fn: (x: Tensor, own: Affine) => [own.forward(x), own.forward(x), own.calls > 0],
           args: (call) => [weights([2, 3], call), layer],
           state: () => [Affine.log.length % 2, layer.calls],
+        };
+      },
+      { calls: 4 },
+    );
+    expect(stats).toMatchObject({ breaks: [], fallbacks: [] });
+  });
+
+  it('an object of a class without a name that existed before', () => {
+    const { stats } = expectSameAsEager(
+      () => {
+        const layer = new Unnamed();
+        return {
+          fn: (x: Tensor, own: typeof layer) => [own.forward(x), own.scale, Unnamed.isOne(own)],
+          args: (call) => [weights([2, 3], call), layer],
+          state: () => [layer.scale],
         };
       },
       { calls: 4 },

@@ -15,6 +15,7 @@ import { nameAt } from '../../state/callee-name.ts';
 import { Raised } from '../../state/exceptions.ts';
 import { isFrameworkFile, isInlinedFrameworkFile } from '../../state/framework-files.ts';
 import type { Tracer } from '../../state/tracer.ts';
+import { needsHomeForPrivate } from '../../values/objects/private-names.ts';
 import { promiseOf } from '../../values/objects/promises.ts';
 import { replacesBuiltin } from '../../values/replaced-functions.ts';
 import { isRefused } from '../../variables/code-of.ts';
@@ -80,7 +81,7 @@ export function enterFunction(
   }
   if (isIgnoredFile(file)) throw new GraphBreak('ignored-module', `${name()} is in ${file}`);
   const { lexicalThis } = closure;
-  if (!closure.homeObject && usesSuper(closure.code)) {
+  if (!closure.homeObject && (usesSuper(closure.code) || needsHomeForPrivate(closure))) {
     const above = chainOf(receiver);
     closure.homeObject = above && t.codeOf.homeObject(callee.value, above);
   }

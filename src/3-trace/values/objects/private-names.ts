@@ -41,7 +41,7 @@ export function readPrivate(
   object: Variable,
   name: string,
 ): Variable {
-  const [base, access] = [specialized(object), accessTo(frame, name)];
+  const [base, access] = [specialized(object), accessTo(t, frame, name)];
   if (base.kind === 'newObject') return readMade(t, base, access, name);
   const place = placeOf(t, base, access, name);
   if (access.kind === 'accessor') return callMember(t, access, name, 'get', base, []);
@@ -60,7 +60,7 @@ export function writePrivate(
   name: string,
   value: Variable,
 ): void {
-  const [base, access] = [specialized(object), accessTo(frame, name)];
+  const [base, access] = [specialized(object), accessTo(t, frame, name)];
   if (access.kind === 'method') throw new GraphBreak('throw', `the method #${name} is assigned`);
   if (base.kind === 'newObject') {
     const key = keyIn(base, access, name);
@@ -85,7 +85,7 @@ export function writePrivate(
 
 /** `#name in object` */
 export function hasPrivate(t: Tracer, frame: TraceFrame, object: Variable, name: string): Variable {
-  const [base, access] = [specialized(object), accessTo(frame, name)];
+  const [base, access] = [specialized(object), accessTo(t, frame, name)];
   if (base.kind === 'newObject') {
     return known(
       ownContent(base, privateKey(ownerIn(access, name), nameIn(access, name))) !== undefined,
@@ -110,13 +110,13 @@ export function addPrivate(
   name: string,
   value: Variable,
 ): void {
-  const key = privateKey(ownerIn(accessTo(frame, name), name), name);
+  const key = privateKey(ownerIn(accessTo(t, frame, name), name), name);
   addKey(t, object, key, value);
 }
 
 /** Adds the private methods and accessors of the class that declares the name to a new instance. */
 export function brandPrivate(t: Tracer, frame: TraceFrame, object: Variable, name: string): void {
-  addKey(t, object, privateKey(ownerIn(accessTo(frame, name), name), ''), undefinedVariable);
+  addKey(t, object, privateKey(ownerIn(accessTo(t, frame, name), name), ''), undefinedVariable);
 }
 
 function addKey(t: Tracer, object: Variable, key: symbol, value: Variable): void {
@@ -208,16 +208,47 @@ function memberOf(
   return { kind: 'function', value: value as FunctionVariable['value'], source: null };
 }
 
-function accessTo({ closure }: TraceFrame, name: string): PrivateAccess {
+/**
+ * Returns the access to the name, with the class that declares it: by the name of the class, or where it has none or
+ * the engine has dropped it, by the home object of the running method.
+ */
+function accessTo(t: Tracer, { closure }: TraceFrame, name: string): PrivateAccess {
   const access = closure.scope.privateName?.(name);
   if (!access?.kind) throw new GraphBreak('unsupported-value', `#${name} is private`);
-  return access;
+  const { homeObject } = closure;
+  if (!homeObject || hasOwner(access)) return access;
+  return { ...access, owner: () => t.codeOf.privateOwner(homeObject, name) };
+}
+
+const hasOwner = (access: PrivateAccess | undefined): boolean =>
+  typeof access?.owner?.() === 'function';
+
+/** Returns whether only the home object of the method leads to the class of a private name that it uses. */
+export const needsHomeForPrivate = ({ code, scope }: Omit<Closure, 'cells'>): boolean =>
+  privateNamesIn(code).some((name) => !hasOwner(scope.privateName?.(name)));
+
+const namesIn = new WeakMap<Code, readonly string[]>();
+
+/** Returns the private names that the code uses, or an arrow in it. */
+function privateNamesIn(code: Code): readonly string[] {
+  let names = namesIn.get(code);
+  if (!names) {
+    const arrows = code.inner.filter(({ kind }) => kind === 'arrow');
+    const own = code.instructions.flatMap((each) =>
+      each.op === 'getPrivate' || each.op === 'setPrivate' || each.op === 'hasPrivate'
+        ? [each.name]
+        : [],
+    );
+    names = [...own, ...arrows.flatMap(privateNamesIn)];
+    namesIn.set(code, names);
+  }
+  return names;
 }
 
 function ownerIn(access: PrivateAccess, name: string): Class {
   const owner = access.owner?.();
   if (typeof owner === 'function') return owner;
-  throw new GraphBreak('unsupported-value', `the class of #${name} has no name of its own`);
+  throw new GraphBreak('unsupported-value', `the class of #${name} is not found`);
 }
 
 interface Place {

@@ -250,6 +250,26 @@ export const objects: Cases = {
     Reflect.set({ a: 1 }, 'a', 2),
   ],
   reflectSetFails: (_x, w) => Reflect.set(w.frozen, 'k', 2),
+  reflectSetFailsOnMade: (_x, w) => {
+    const [frozen, sealed] = [Object.freeze({ n: w.n }), Object.seal({ n: w.n })];
+    const list = Object.freeze([w.n]);
+    const own = {
+      get only() {
+        return w.n;
+      },
+    };
+    return [
+      Reflect.set(frozen, 'n', 2),
+      Reflect.set(frozen, Symbol.iterator, 2),
+      Reflect.set(sealed, 'n', 2),
+      Reflect.set(sealed, 'more', 2),
+      Reflect.set(list, 0, 2),
+      Reflect.set(list, 1, 2),
+      Reflect.set(own, 'only', 2),
+      Reflect.set(Object.preventExtensions({}), 'more', 2),
+      sealed,
+    ];
+  },
   reflectApply: (x, w) => [
     Reflect.apply((k: number) => x.mul(k), null, [w.n]),
     Reflect.apply(Math.max, null, w.numbers),
