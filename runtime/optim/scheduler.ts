@@ -120,7 +120,11 @@ export function cyclesMomentum(
   asked: boolean | undefined,
 ): boolean {
   const has = optimizer.groups.every((group) => momentumOf(group) !== null);
-  if (!asked || has) return asked ?? has;
+  if (!asked || has) {
+    const cycles = asked ?? has;
+    if (cycles) for (const group of optimizer.groups) noteChangingMomentum(group);
+    return cycles;
+  }
   throw new ArgumentError({
     what: `${name}: the optimizer has no momentum`,
     given: `cycleMomentum: true for ${optimizer.constructor.name}`,
@@ -132,13 +136,16 @@ export function cyclesMomentum(
 export function setMomentum(group: object, value: number): void {
   if ('betas' in group) {
     const [, second] = group.betas as readonly [number, number];
-    const betas = [value, second];
-    noteChanging(betas, '0');
-    Object.assign(group, { betas });
+    Object.assign(group, { betas: [value, second] });
   } else {
-    noteChanging(group, 'momentum');
     Object.assign(group, { momentum: value });
   }
+}
+
+// Where the schedule is made: a step that marked them itself could not be saved.
+function noteChangingMomentum(group: object): void {
+  if ('betas' in group) noteChanging(group, 'betas', '0');
+  else noteChanging(group, 'momentum');
 }
 
 /** Throws ArgumentError unless the value is an optimizer. */

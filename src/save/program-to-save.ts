@@ -15,6 +15,7 @@ import { compileSubgraph } from '../pipeline.ts';
 import { type MemoryOptions, portableMemory } from '../programs/memory-options.ts';
 import { changedBy } from '../traces/recipes.ts';
 import type { Resized, TraceResult } from '../traces/trace-result.ts';
+import { effectsOnElements } from './array-effects.ts';
 import type { CompiledFunction } from './compiled-function.ts';
 import { type DocumentAt, programsForEverySize } from './every-size.ts';
 import { expectKnownShapes } from './known-shapes.ts';
@@ -142,7 +143,7 @@ function planFor(
 /** Properties outside the arguments that some entry changes. */
 function writtenBy(entries: readonly GuardedEntry[], places: Places): ReadonlySet<string> {
   const written = entries.flatMap(({ entry }) =>
-    entry.result.effects.flatMap((effect) => {
+    effectsOnElements(entry.result, places).flatMap((effect) => {
       const object = changedBy(effect);
       if (!object) return [];
       if (effect.kind !== 'setProperty') return [places.keyOf(object)];

@@ -10,6 +10,7 @@ import type { SavedEffect, SavedEntry } from '../../runtime/save/saved-entry.ts'
 import type { SavedGuard } from '../../runtime/save/saved-guard.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Effect, Make, Recipe, TraceResult } from '../traces/trace-result.ts';
+import { effectsOnElements } from './array-effects.ts';
 import { notSavable } from './not-savable.ts';
 import type { Places } from './places.ts';
 import { savedNumber } from './save-guards.ts';
@@ -43,7 +44,6 @@ export class EntryWriter {
       needsGrad,
       numbers,
       makes,
-      effects,
       reads,
       randomNumbers,
       optional,
@@ -70,7 +70,7 @@ export class EntryWriter {
       numbers: takesNumbers ? numbers.map((source) => this.#places.of(source)) : [],
       graph: planned && graphs.add(planned),
       makes: makes.map((make) => this.#make(make)),
-      effects: effects.map((effect) => this.#effect(effect)),
+      effects: effectsOnElements(this.#trace, this.#places).map((effect) => this.#effect(effect)),
       result: this.#recipe(outcome.value),
       reads,
       randomNumbers,
