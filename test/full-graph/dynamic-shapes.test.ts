@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { alignedBytes } from '../../runtime/memory/allocator.ts';
+import { tensorMethods } from '../../runtime/tensor-methods/methods.ts';
 import { predictRun } from '../../src/7-plan/control/predict-run.ts';
 import {
   arange,
@@ -325,6 +326,14 @@ describe('a write in place to a tensor of such a shape', () => {
       }
       return all.mul(x);
     },
+    'with a broadcast operand, or of what has no other form': (x) => {
+      const [all, sums, same] = [rows(x), rows(x), rows(x).mul(2)];
+      all.add_(x.unsqueeze(0)).sub_(all.sum(1, true), { alpha: 0.5 });
+      sums.copy_(sums.sum(0)).mul_(x);
+      same.fill_(3);
+      const copied = rows(x).copy_(tensor(2));
+      return [all, sums, same.add(x), copied.add(x), rows(x).zero_().add(x)];
+    },
     'in the iteration that made it': (x) => {
       let total = x;
       while (total.sum().itemSync() < 150) {
@@ -347,9 +356,61 @@ describe('a write in place to a tensor of such a shape', () => {
   });
 });
 
+describe('every method that writes in place', () => {
+  const arguments_: readonly (() => unknown[])[] = [
+    () => [],
+    () => [0.5],
+    () => [tensor([1.5, 0.5])],
+    () => [tensor([1.5, 0.5]), tensor([2, 3])],
+    () => [tensor([1.5, 0.5]), 0.25],
+    () => [0.25, 0.75],
+    () => [0, 3],
+    () => [0],
+    () => [tensor([true, false]), 2],
+    () => [0, tensor([0], { dtype: 'int32' }), 2],
+    () => [0, tensor([0], { dtype: 'int32' }), tensor([[1, 2]])],
+    () => [0, tensor([[0, 0]], { dtype: 'int32' }), tensor([[1, 2]])],
+    () => [[tensor([0], { dtype: 'int32' })], tensor([[1, 2]])],
+  ];
+  const names = [...tensorMethods.traced, ...tensorMethods.draws]
+    .map(({ name }) => name)
+    .filter((name) => name.endsWith('_') && name !== 'requiresGrad_');
+  const call = (x: Tensor, name: string, given: readonly unknown[]): Tensor =>
+    Reflect.apply(Reflect.get(x, name), x, given);
+  /** The first arguments that the method accepts. */
+  const accepted = (name: string) =>
+    arguments_.find((given) => {
+      try {
+        tidy(() => call(ones([3, 2]), name, given()));
+        return true;
+      } catch {
+        return false;
+      }
+    });
+
+  it.each(Array.from({ length: 8 }, (_, i) => [names.filter((_name, k) => k % 8 === i)]))(
+    '%j',
+    (chunk) => {
+      const f = (x: Tensor, ...given: unknown[][]) => {
+        const all = [x];
+        for (let y = x; y.sum().itemSync() < 100; all.push(y)) y = y.mul(2);
+        return chunk.map((name, i) => call(stack(all), name, given[i]!));
+      };
+      const makers = chunk.map(accepted);
+      expect(chunk.filter((_, i) => !makers[i])).toEqual([]);
+      const given = (...values: number[]) => [tensor(values), ...makers.map((make) => make!())];
+      sameAsEager(f, [() => given(1, 2), () => given(30, 25), () => given(60, 50)]);
+    },
+  );
+});
+
 describe('what a tensor of such a shape refuses', () => {
   it.each([
-    ['writes of what has no other form', (all: Tensor) => all.zero_(), /zero_ .* writes in place/],
+    [
+      'writes to another tensor that change its shape',
+      (all: Tensor) => ones([2]).add_(all),
+      /add_ .* data-dependent shape writes in place/,
+    ],
     [
       'writes under one of two names',
       (all: Tensor) => {

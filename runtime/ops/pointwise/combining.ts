@@ -1,6 +1,5 @@
 /** Clamping and mixing of tensors. */
 
-import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError } from '../../errors/errors.ts';
 import { expectNames } from '../../options/expect-options.ts';
 import { type DType, dtypes, promote } from '../../spec/dtype.ts';
@@ -62,18 +61,32 @@ export type ClampBounds<B> =
   | null
   | { readonly min?: B | null | undefined; readonly max?: B | null | undefined };
 
-/** Returns the two bounds; throws ArgumentError for an object with unknown names. */
+type NamedBounds<B> = { readonly min?: B | null; readonly max?: B | null };
+
+function namedBounds<B>(op: string, named: NamedBounds<B>) {
+  expectNames(op, named, ['min', 'max']);
+  return [named.min ?? null, named.max ?? null] as const;
+}
+
+/** Returns the two bounds; throws ArgumentError for an object with unknown names, or if there is none. */
 export function clampBounds<B extends Operand>(
   op: string,
   least: ClampBounds<B>,
   most: B | null,
 ): readonly [min: B | null, max: B | null] {
-  if (least === null || isNumber(least) || least instanceof Tensor) {
-    return [least as B | null, most];
+  const bounds: readonly [B | null, B | null] =
+    least === null || isNumber(least) || least instanceof Tensor
+      ? [least as B | null, most]
+      : namedBounds<B>(op, least as NamedBounds<B>);
+  if (bounds.every((bound) => bound === null)) {
+    throw new ArgumentError({
+      what: `${op}: no bound`,
+      given: 'null and null',
+      expected: 'min, max or both',
+      remedy: 'x.clamp(0) bounds from below, x.clamp(null, 1) from above',
+    });
   }
-  const named = least as { readonly min?: B | null; readonly max?: B | null };
-  expectNames(op, named, ['min', 'max']);
-  return [named.min ?? null, named.max ?? null];
+  return bounds;
 }
 
 /**
@@ -83,14 +96,6 @@ export function clampBounds<B extends Operand>(
 export function clamp(a: Tensor, least: ClampBounds<Operand> = null, most: Bound = null): Tensor {
   expectTensors('clamp', a);
   const [min, max] = clampBounds('clamp', least, most);
-  if (min === null && max === null) {
-    throw new ArgumentError({
-      what: 'clamp: no bound',
-      given: formatSpec(a),
-      expected: 'min, max or both',
-      remedy: 'x.clamp(0) bounds from below, x.clamp(null, 1) from above',
-    });
-  }
   if (isBound(min) && isBound(max)) return clampByNumbers(a, min, max);
   return tidy(() => {
     const raised = min === null ? a : where(lt(a, min), min, a);

@@ -3,6 +3,7 @@
 import { gradEnabled, noGrad } from '../../../runtime/autograd/grad-mode.ts';
 import {
   contiguousMeta,
+  sameSpec,
   type TensorMeta,
   type TensorSpec,
 } from '../../../runtime/device/tensor-meta.ts';
@@ -161,7 +162,7 @@ class Call {
   }
 
   /**
-   * If the function writes to a tensor of data-dependent shape, returns that, and the method that computes its new
+   * If the function writes to a tensor of data-dependent shape, returns that, and a method that computes its new
    * value. Breaks the graph if the memory may have another name, or if a gradient needs what is overwritten.
    */
   #written(receiver: Variable) {
@@ -169,8 +170,7 @@ class Call {
     const { name } = this.#fn;
     if (!name.endsWith('_')) return null;
     const target = resolved(receiver);
-    const instead = tensorMethods.traced.find((method) => method.name === name.slice(0, -1));
-    if (target.kind !== 'dynamic' || !instead) {
+    if (target.kind !== 'dynamic') {
       throw this.#refused('writes in place to a tensor (assign a new one instead)');
     }
     const { tensor } = target;
@@ -183,7 +183,7 @@ class Call {
     if (isReadByGradient(tensor) || (tensor.requiresGrad && !records)) {
       throw this.#refused('overwrites a value that a gradient needs');
     }
-    return { target, instead };
+    return { target, instead: functionalForm(this.#fn) };
   }
 
   /** Adds the position in the random stream to the call's operands. */
@@ -374,6 +374,18 @@ class Call {
     const given = samplesOf(scalar.tensor).map((each) => (Number.isNaN(each) ? undefined : each));
     return this.#operand('number', number, given, scalar.type === 'boolean');
   }
+}
+
+/**
+ * Returns a method with the result of one that writes in place. It is the method without `_` where that exists and
+ * keeps the tensor's shape and dtype; otherwise a clone is written.
+ */
+function functionalForm(fn: Callable) {
+  const functional = tensorMethods.traced.find(({ name }) => name === fn.name.slice(0, -1));
+  return function written(this: Tensor, ...args: never[]): unknown {
+    const result = functional && (Reflect.apply(functional, this, args) as Tensor);
+    return result && sameSpec(result, this) ? result : Reflect.apply(fn, this.clone(), args);
+  };
 }
 
 function numberOf(value: number): Tensor {
