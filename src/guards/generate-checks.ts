@@ -15,6 +15,7 @@ import { type Check, compileCheck, compileTest, looksInside } from './check-guar
 import type { Guard, InheritedProperty } from './guard.ts';
 import { sourcesOf } from './guard-sources.ts';
 import { lookupGetter } from './inherited-property.ts';
+import { KnownCall } from './known-call.ts';
 import { isProxy, proxyTest } from './plain.ts';
 import { isHarmless, isReadThrough, PlainReads } from './plain-reads.ts';
 import { compileRead, type Reader, type Source } from './source.ts';
@@ -23,9 +24,16 @@ import { sourceKey } from './source-key.ts';
 /** Engines don't optimize much longer functions. */
 const mostStatements = 200;
 
-/** Checks `guards` in order. True if all hold; a read that throws is a miss. */
-export function generateChecks(guards: readonly Guard[], sizes: readonly number[]): Check {
-  const writer = new CheckWriter(guards, sizes);
+/**
+ * Checks `guards` in order. True if all hold; a read that throws is a miss. `frames`: a call in which all hold; methods
+ * that its objects inherit are found faster in objects with the same prototypes.
+ */
+export function generateChecks(
+  guards: readonly Guard[],
+  sizes: readonly number[],
+  frames: readonly Frame[],
+): Check {
+  const writer = new CheckWriter(guards, sizes, frames);
   const parts: Check[] = [];
   for (const guard of alongPaths(guards)) {
     writer.write(guard);
@@ -83,9 +91,13 @@ class CheckWriter {
   /** Reads for guards that are checked one by one. */
   #reads = new PlainReads();
   #seen: Set<unknown>[] = [];
+  readonly #known: KnownCall;
+  /** The variable of each prototype and key that says whether no getter is found there. */
+  readonly #plain = new Map<string, string>();
 
-  constructor(guards: readonly Guard[], sizes: readonly number[]) {
+  constructor(guards: readonly Guard[], sizes: readonly number[], frames: readonly Frame[]) {
     this.#sizes = sizes;
+    this.#known = new KnownCall(frames);
     this.#holders = holdersOf(guards);
     this.#identities = new Map(
       guards.flatMap((guard) => {
@@ -114,6 +126,7 @@ class CheckWriter {
     this.#constants.length = 0;
     this.#places.clear();
     this.#names.clear();
+    this.#plain.clear();
     this.#reads = new PlainReads();
     this.#seen = [];
     const make = new FunctionConstructor('C', 'end', text) as (
@@ -297,11 +310,38 @@ class CheckWriter {
     const object = this.#read(from);
     const key = fastKey(name);
     const text = typeof key === 'symbol' ? this.#constant(key) : JSON.stringify(key);
-    const getter = `${this.#constant(lookupGetter)}.call(${object}, ${text})`;
+    const lookup = this.#constant(lookupGetter);
+    const inherits = this.#inherits(from, key, text);
     this.#lines.push(
-      `if ((g = ${getter}) !== undefined && !${this.#constant(isHarmless)}(${object}, g)) return false;`,
+      `if (${inherits}(g = ${lookup}.call(${object}, ${text})) !== undefined && !${this.#constant(isHarmless)}(${object}, g)) return false;`,
     );
     return `${object}[${text}]`;
+  }
+
+  /**
+   * Returns a condition that is false for an object that inherits the property from where the object of the known call
+   * does, if no getter is found there. Looking for a getter takes most of the time of a read, so each prototype is
+   * searched once for all objects.
+   */
+  #inherits(from: Source, key: PropertyKey, text: string): string {
+    const prototype = this.#known.prototypeBehind(from, key);
+    if (!prototype) return '';
+    const constant = this.#constant(prototype);
+    const at = `${constant} ${text}`;
+    let plain = this.#plain.get(at);
+    if (!plain) {
+      plain = `p${this.#plain.size}`;
+      this.#plain.set(at, plain);
+      this.#lines.push(
+        `const ${plain} = ${this.#constant(lookupGetter)}.call(${constant}, ${text}) === undefined;`,
+      );
+    }
+    const [object, has, of] = [
+      this.#read(from),
+      this.#constant(hasOwn),
+      this.#constant(getPrototypeOf),
+    ];
+    return `(!${plain} || ${has}(${object}, ${text}) || ${of}(${object}) !== ${constant}) && `;
   }
 }
 

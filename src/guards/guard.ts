@@ -158,7 +158,7 @@ export class GuardSet {
     if (this.#generated) return this.#generated(frames);
     if (this.firstFailing(frames) !== undefined) return false;
     if (++this.#hits === hotAfter && this.guards.length >= fewest && mayGenerate()) {
-      const generate = (guards: readonly Guard[]) => generateChecks(guards, this.#sizes);
+      const generate = (guards: readonly Guard[]) => generateChecks(guards, this.#sizes, frames);
       const fixed = withoutFixed(this.guards, frames);
       this.#fixed = fixed ? generate(fixed) : undefined;
       this.#generated = generate(this.guards);

@@ -109,8 +109,9 @@ describe('generated checks', () => {
   for (const [name, guard] of Object.entries(guards)) {
     it(`hold for the same values as the checks one by one: ${name}`, () => {
       const set = new GuardSet([guard]);
-      const generated = generateChecks(set.guards, []);
       const calls = [...values.map(callsWith), ...watched()];
+      const known = calls.find(({ frames }) => set.firstFailing(frames) === undefined);
+      const generated = generateChecks(set.guards, [], known!.frames);
       const found = calls.map(({ frames }) => generated(frames));
       expect(found).toEqual(calls.map(({ frames }) => set.firstFailing(frames) === undefined));
       expect(found).toContain(true);
@@ -133,8 +134,8 @@ describe('generated checks', () => {
     const x = randn([2, 2]);
     for (let i = 0; i < 4; i++) step(x).dispose();
     const set = new GuardSet(step.programs().at(-1)!.trace.guards);
-    const generated = generateChecks(set.guards, []);
     const frames = calledWith(x);
+    const generated = generateChecks(set.guards, [], frames);
     const both = () => [generated(frames), set.firstFailing(frames) === undefined];
     expect(set.guards.length).toBeGreaterThan(300);
     expect(both()).toEqual([true, true]);
@@ -151,6 +152,91 @@ describe('generated checks', () => {
       Reflect.deleteProperty(layer, 'forward');
       expect(both()).toEqual([true, true]);
     }
+  });
+
+  describe('of inherited methods hold and fail as one by one, and run no getter,', () => {
+    let runs = 0;
+    const property = { get: () => ++runs, configurable: true };
+    class Below extends nn.Linear {
+      override forward(x: Tensor): Tensor {
+        return super.forward(x);
+      }
+    }
+    /** Changes one layer, and returns what undoes it. */
+    const changes: Record<string, (layer: nn.Linear, all: nn.Linear[]) => () => unknown> = {
+      'after nothing': () => () => {},
+      'with a getter of the object': (layer) => {
+        Object.defineProperty(layer, 'forward', property);
+        return () => Reflect.deleteProperty(layer, 'forward');
+      },
+      'with a getter in place of a parameter': (layer) => {
+        const { weight } = layer;
+        Object.defineProperty(layer, 'weight', { ...property, enumerable: true });
+        return () => Object.defineProperty(layer, 'weight', { value: weight, writable: true });
+      },
+      'with a getter of the class': () => {
+        const own = Object.getOwnPropertyDescriptor(nn.Linear.prototype, 'forward')!;
+        Object.defineProperty(nn.Linear.prototype, 'forward', property);
+        return () => Object.defineProperty(nn.Linear.prototype, 'forward', own);
+      },
+      'with another method of the class': () => {
+        const own = Object.getOwnPropertyDescriptor(nn.Linear.prototype, 'forward')!;
+        Object.assign(nn.Linear.prototype, { forward: (y: Tensor) => y });
+        return () => Object.defineProperty(nn.Linear.prototype, 'forward', own);
+      },
+      'with a prototype in between': (layer) => {
+        Object.setPrototypeOf(layer, Object.create(nn.Linear.prototype) as object);
+        return () => Object.setPrototypeOf(layer, nn.Linear.prototype);
+      },
+      'with a prototype that has a getter': (layer) => {
+        const getter = Object.create(nn.Linear.prototype, { forward: property }) as object;
+        Object.setPrototypeOf(layer, getter);
+        return () => Object.setPrototypeOf(layer, nn.Linear.prototype);
+      },
+      'with the method as an own property': (layer) => {
+        Object.assign(layer, { forward: nn.Linear.prototype.forward });
+        return () => Reflect.deleteProperty(layer, 'forward');
+      },
+      'with another layer': (layer, all) => {
+        const at = all.indexOf(layer);
+        all[at] = new nn.Linear(2, 2);
+        return () => all.splice(at, 1, layer);
+      },
+      'with a layer of a subclass': (layer, all) => {
+        const at = all.indexOf(layer);
+        all[at] = new Below(2, 2);
+        return () => all.splice(at, 1, layer);
+      },
+      'with a Proxy': (layer, all) => {
+        const at = all.indexOf(layer);
+        all[at] = new Proxy(layer, {
+          get: property.get,
+          getOwnPropertyDescriptor: () => void ++runs,
+        });
+        return () => all.splice(at, 1, layer);
+      },
+    };
+    const all = Array.from({ length: 24 }, () => new nn.Linear(2, 2));
+    const f = toStatic((x: Tensor) => all.reduce((sum, layer) => layer.forward(sum), x));
+    const x = randn([2, 2]);
+    f(x).dispose();
+    const set = new GuardSet(f.programs().at(-1)!.trace.guards);
+    const frames = calledWith(x);
+    const generated = generateChecks(set.guards, [], frames);
+
+    it.for(Object.entries(changes))('%s', ([, change]) => {
+      for (const at of [0, 7, 23]) {
+        const undo = change(all[at]!, all);
+        try {
+          expect(generated(frames)).toBe(set.firstFailing(frames) === undefined);
+          expect(runs).toBe(0);
+        } finally {
+          undo();
+        }
+        expect(generated(frames)).toBe(true);
+        expect(set.firstFailing(frames)).toBeUndefined();
+      }
+    });
   });
 
   it('take over after some hundred calls, and miss what the checks one by one miss', () => {
