@@ -2,7 +2,7 @@ import { oncePerProgram, type Program, type ValueId } from '../../runtime/progra
 import type { Field } from '../../runtime/save/file/field.ts';
 import { fusedValues } from '../5-optimize/fuse/fused-form.ts';
 import { Candidates } from '../5-optimize/recompute/candidates.ts';
-import { cheapestKept, leastRecompute } from '../5-optimize/recompute/cheapest-kept.ts';
+import { cheapestKept } from '../5-optimize/recompute/cheapest-kept.ts';
 import type { Candidate, Cost, How } from '../5-optimize/recompute/choice.ts';
 import type { ForwardFacts } from '../5-optimize/recompute/forward-facts.ts';
 import { type MemoryUses, never } from '../5-optimize/recompute/memory-uses.ts';
@@ -12,6 +12,7 @@ import {
   type Recomputed,
   recomputeInBackward,
 } from '../5-optimize/recompute/recompute-in-backward.ts';
+import { WorkBound } from '../5-optimize/recompute/work-bound.ts';
 import { readIndices } from '../programs/choices.ts';
 import { once } from '../programs/once.ts';
 import type { SubgraphStages } from '../programs/stages.ts';
@@ -30,9 +31,6 @@ interface Planning {
 
 /** The parts of a compilation that are compiled and that note its choices. */
 type Noted = Pick<Compilation, 'choices' | 'candidate' | 'options'>;
-
-/** Rates of exchange between bytes and arithmetic that bound what must be recomputed. */
-const boundRates = Array.from({ length: 16 }, (_, i) => 2 ** (i - 14));
 
 /**
  * Plans may need so much less than the cheap measure tells, of the budget, as ops are fused: for programs of up to so many
@@ -92,8 +90,12 @@ export function withinBudget(
   });
   if (known) return planned(known.bytesBefore, known.recomputed);
   const below = shareToBeat(compilation);
-  if (below !== undefined && takesMore(facts, budget + planning.donatedBytes, below)) return null;
-  const found = searched(facts, budget, planning, compilation);
+  const bound = new WorkBound(facts);
+  if (below !== undefined) {
+    const enough = below * Math.max(1, facts.forwardWork);
+    if (bound.least(budget + planning.donatedBytes, enough) >= enough) return null;
+  }
+  const found = searched(facts, bound, budget, planning, compilation);
   if (!found) return null;
   choices.note('recompute', found.chosen);
   found.take();
@@ -120,12 +122,6 @@ export function withinBudget(
 /** The share of forward's arithmetic that a plan within the budget recomputes: another one has to recompute less. */
 function shareToBeat({ options: { rival } }: Noted): number | undefined {
   return rival?.kind === 'fitting' ? rival.share : undefined;
-}
-
-/** Whether each plan within these bytes recomputes this share of forward's arithmetic, or more. */
-function takesMore(facts: ForwardFacts, bytes: number, share: number): boolean {
-  const enough = share * Math.max(1, facts.forwardWork);
-  return leastRecompute(facts, bytes, boundRates, enough) >= enough;
 }
 
 interface Chosen {
@@ -163,6 +159,7 @@ interface Searched {
  */
 function searched(
   facts: ForwardFacts,
+  bound: WorkBound,
   budget: number,
   planning: Planning,
   compilation: Noted,
@@ -189,7 +186,7 @@ function searched(
   }
   let least = null as Searched | null;
   const isPlanned = new Set<Candidate>();
-  const candidates = new Candidates(facts, planning.usesOf(isFused), costOf);
+  const candidates = new Candidates(facts, planning.usesOf(isFused), costOf, bound);
   for (const candidate of candidates.within(measured, (below ?? never) * all)) {
     const found = planFor(candidate);
     if (found) return found;

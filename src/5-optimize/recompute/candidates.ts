@@ -4,9 +4,12 @@ import { Evictions } from './evictions.ts';
 import type { ForwardFacts } from './forward-facts.ts';
 import { KeptChoices } from './kept-choices.ts';
 import type { MemoryUses } from './memory-uses.ts';
+import { WorkBound } from './work-bound.ts';
 
 /** With its ops in another order, a program may need this factor less than in a single walk. */
 const reordered = 1.1;
+/** Sums of arithmetic are rounded. */
+const slight = 1e-9;
 /** Choices by segments recompute at least this share of forward's arithmetic. */
 const leastOfSegments = 0.5;
 /**
@@ -34,19 +37,24 @@ export class Candidates {
   readonly #leastOfSegments: number;
   readonly #evictions: Evictions;
   readonly #kept: KeptChoices;
+  readonly #bound: WorkBound;
+  /** What is live beside the values that the ops compute, by the given measure. */
+  readonly #beside: number;
   /** A lower bound of what any candidate needs, by the given measure. */
   readonly #least: number;
   #cheapest: readonly Candidate[] | undefined;
   #inSegments: readonly Candidate[] | undefined;
 
-  constructor(facts: ForwardFacts, uses: MemoryUses, costOf: Cost) {
+  constructor(facts: ForwardFacts, uses: MemoryUses, costOf: Cost, bound = new WorkBound(facts)) {
     this.#size = facts.program.ops.length;
     this.#leastOfSegments = leastOfSegments * facts.forwardWork;
     this.#evictions = new Evictions(uses, costOf);
     this.#kept = new KeptChoices(facts, costOf);
     const { program } = facts;
     const donated = uses.donated.reduce((sum, id) => sum + bytesOf(program.values, id), 0);
-    this.#least = costOf({ ...program, ops: [] }) - donated + uses.atLeast;
+    this.#bound = bound;
+    this.#beside = costOf({ ...program, ops: [] }) - donated;
+    this.#least = this.#beside + uses.atLeast;
   }
 
   /** Candidates that need at most `bytes`, by the given measure, and less than `below` arithmetic, cheapest first. */
@@ -54,6 +62,9 @@ export class Candidates {
     // Choices by segments skip values that these keep.
     this.#cheapest ??= this.#kept.cheapest();
     if (bytes < this.#least) return;
+    // What surely needs more isn't measured.
+    const enough = (1 - slight) * this.#bound.least(bytes - this.#beside, below);
+    if (enough >= below) return;
     const evictions = this.#evictions;
     const limit = (bytes - evictions.above) * reordered;
     let level = limit > 0 ? Math.max(1, Math.ceil(evictions.levelOf(limit))) : evictions.count;
@@ -76,7 +87,7 @@ export class Candidates {
         hasMuch = true;
       } else if (least < below) {
         const next = queue.shift()!;
-        if (next.bytes <= bytes) yield next;
+        if (next.work >= enough && next.bytes <= bytes) yield next;
       } else return;
     }
   }

@@ -26,47 +26,7 @@ export function cheapestKept(
   return new Set(made.filter((id) => free.has(id) || !runsAgain(id)));
 }
 
-/**
- * Returns a lower bound of the arithmetic that backward must recompute if at most `bytes` of forward are kept until
- * it begins: kept bytes plus any rate times the arithmetic are at least the minimum cut at that rate. If a step has
- * forward several times, each is bounded separately. Returns the first bound of at least `enough`.
- */
-export function leastRecompute(
-  facts: ForwardFacts,
-  bytes: number,
-  rates: Iterable<number>,
-  enough = Number.POSITIVE_INFINITY,
-): number {
-  const parts = stretchesOf(facts.forward);
-  let most = 0;
-  for (const rate of rates) {
-    const each = parts.map((ops) => {
-      const cut = keptNetwork(facts, rate, none, ops).network.maxFlow();
-      return Math.max(0, cut - bytes) / rate;
-    });
-    most = Math.max(
-      most,
-      each.reduce((sum, work) => sum + work, 0),
-    );
-    if (most >= enough) break;
-  }
-  return most;
-}
-
-const none: ReadonlySet<ValueId> = new Set();
-
-/** Ranges of consecutive numbers. */
-function stretchesOf(numbers: readonly number[]): readonly (readonly number[])[] {
-  const stretches: number[][] = [];
-  for (const number of numbers) {
-    const last = stretches.at(-1);
-    if (last?.at(-1) === number - 1) last.push(number);
-    else stretches.push([number]);
-  }
-  return stretches;
-}
-
-interface KeptNetwork {
+export interface KeptNetwork {
   readonly network: FlowNetwork;
   /** The memories that the ops allocate. */
   readonly made: readonly ValueId[];
@@ -74,11 +34,16 @@ interface KeptNetwork {
   readonly again: ReadonlyMap<number, number>;
 }
 
-function keptNetwork(
+/**
+ * Returns the network whose minimum cut is the cheapest choice among what `ops` compute. `isRead` tells which memory
+ * backward reads.
+ */
+export function keptNetwork(
   facts: ForwardFacts,
   rate: number,
   free: ReadonlySet<ValueId>,
   ops: readonly number[],
+  isRead = (id: ValueId) => facts.isReadByBackward(id),
 ): KeptNetwork {
   const network = new FlowNetwork();
   const had = new Map<ValueId, number>();
@@ -103,7 +68,7 @@ function keptNetwork(
     const bytes = free.has(id) ? 0 : facts.bytesOf(id);
     const op = facts.canRecompute(id) ? again.get(facts.definitionIndex(id))! : FlowNetwork.sink;
     network.addEdge(node, op, bytes);
-    if (facts.isReadByBackward(id)) {
+    if (isRead(id)) {
       network.addEdge(FlowNetwork.source, node, Number.POSITIVE_INFINITY);
     }
   }

@@ -88,7 +88,12 @@ export class ForwardFacts {
   }
 
   isReadByBackward(root: ValueId): boolean {
-    return this.#facts.readersOfMemory(root).some((index) => !this.isForward(index));
+    return this.backwardReads(root).length > 0;
+  }
+
+  /** The ops of backward that read the memory. */
+  backwardReads(root: ValueId): readonly number[] {
+    return this.#facts.readersOfMemory(root).filter((index) => !this.isForward(index));
   }
 
   /** The ops of forward that read the memory. */

@@ -3,7 +3,7 @@ import { cheapestKept } from './cheapest-kept.ts';
 import { checkpoints } from './checkpoints.ts';
 import { Candidate, type Cost, type How, type Kept, mostWork } from './choice.ts';
 import type { ForwardFacts } from './forward-facts.ts';
-import { recomputeInBackward } from './recompute-in-backward.ts';
+import { recomputeAtMost, recomputeInBackward } from './recompute-in-backward.ts';
 
 /**
  * The numbers of segments into which forward is divided, keeping what crosses between them. Large programs try the
@@ -92,9 +92,10 @@ export class KeptChoices {
     const key = `${how.stays}|${how.brief}`;
     if (this.#known.has(key)) return [];
     this.#known.add(key);
-    const { work, ops, program } = this.#make(how);
-    this.#written += program.ops.length;
-    const isAbsurd = work > mostWork * this.#facts.forwardWork;
-    return ops === 0 || isAbsurd ? [] : [new Candidate(how, work, this.#make, this.#costOf)];
+    const most = mostWork * this.#facts.forwardWork;
+    const made = recomputeAtMost(most, this.#facts, new Set(stays), brief);
+    this.#written += made?.program.ops.length ?? this.#facts.program.ops.length;
+    if (!made || made.ops === 0) return [];
+    return [new Candidate(how, made.work, this.#make, this.#costOf)];
   }
 }

@@ -28,7 +28,17 @@ export function recomputeInBackward(
   stays: ReadonlySet<ValueId>,
   brief: ReadonlySet<ValueId> = new Set(),
 ): Recomputed {
-  return new Rewriter(facts, stays, brief).run();
+  return recomputeAtMost(Number.POSITIVE_INFINITY, facts, stays, brief)!;
+}
+
+/** The same; null as soon as that takes more than `most` arithmetic. */
+export function recomputeAtMost(
+  most: number,
+  facts: ForwardFacts,
+  stays: ReadonlySet<ValueId>,
+  brief: ReadonlySet<ValueId>,
+): Recomputed | null {
+  return new Rewriter(facts, stays, brief).run(most);
 }
 
 const nothing: readonly number[] = [];
@@ -55,17 +65,18 @@ class Rewriter {
     this.#until = validity(facts, stays);
   }
 
-  run(): Recomputed {
-    this.#program.ops.forEach((op, index) => {
+  run(most: number): Recomputed | null {
+    for (const [index, op] of this.#program.ops.entries()) {
+      if (this.#work > most) return null;
       if (this.#facts.isForward(index)) {
         this.#result.push(op);
-        return;
+        continue;
       }
       const read = this.#facts.readBy(index);
       if (!read.some((id) => this.#isMadeAgain(id, index))) {
         // Facts found for an op are shared by all programs that contain it.
         this.#result.push(op);
-        return;
+        continue;
       }
       const made = read.flatMap((id) => this.#makeMissing(id, index));
       const inputs = op.inputs.map((id, i) => {
@@ -74,7 +85,8 @@ class Rewriter {
       });
       this.#result.push({ ...op, inputs });
       this.#forget(made, read);
-    });
+    }
+    if (this.#work > most) return null;
     const program = { ...this.#program, values: this.#values, ops: this.#result };
     return { program, ops: this.#ops, work: this.#work, again: this.#madeAgain };
   }

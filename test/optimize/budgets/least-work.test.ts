@@ -1,12 +1,17 @@
 /** The arithmetic that a budget costs at least, by which candidates are passed over. */
 
 import { expect, it } from 'vitest';
-import { leastRecompute } from '../../../src/5-optimize/recompute/cheapest-kept.ts';
+import type { Program } from '../../../runtime/program/program.ts';
+import { fusedValues } from '../../../src/5-optimize/fuse/fused-form.ts';
+import type { Candidate, Cost } from '../../../src/5-optimize/recompute/choice.ts';
 import { ForwardFacts } from '../../../src/5-optimize/recompute/forward-facts.ts';
 import { forwardOfStep } from '../../../src/5-optimize/recompute/forward-of-step.ts';
+import { KeptChoices } from '../../../src/5-optimize/recompute/kept-choices.ts';
+import { WorkBound } from '../../../src/5-optimize/recompute/work-bound.ts';
+import { roughBytes } from '../../../src/7-plan/plan.ts';
 import { Compilation, type CompileOptions } from '../../../src/compile/compilation.ts';
 import { SubgraphPlanner } from '../../../src/compile/subgraph-planner.ts';
-import { crossEntropy, deviceGuard, gelu, nn, relu, zeros } from '../../../src/index.ts';
+import { crossEntropy, deviceGuard, gelu, maximum, nn, relu, zeros } from '../../../src/index.ts';
 import { Choices } from '../../../src/programs/choices.ts';
 import { finish } from '../../../src/programs/steps.ts';
 import { type Forward, stepPlans } from './step-plans.ts';
@@ -31,6 +36,16 @@ const steps = [
     const forward: Forward = (x) => layers.reduce((y, layer) => gelu(layer.forward(y)), x);
     return { name: `mlp of ${depth}`, ...stepOf(layers, forward, [256, 24]) };
   }),
+  ...[5].map((depth) => {
+    // Which of two values is larger, one byte per element, backward may find before the loss is known.
+    const layers = Array.from({ length: 2 * depth }, () => linear(24, 24));
+    const forward: Forward = (x) =>
+      layers.reduce(
+        (y, layer, i) => (i % 2 ? y : maximum(layer.forward(y), layers[i + 1]!.forward(y))),
+        x,
+      );
+    return { name: `${depth} layers of maxima`, ...stepOf(layers, forward, [256, 24]) };
+  }),
   ...[3, 6].map((depth) => {
     const [up, down] = [8, 8].map(() => Array.from({ length: depth }, () => linear(16, 16)));
     const forward: Forward = (x) =>
@@ -46,16 +61,41 @@ it.each(steps)('no plan of $name recomputes less than the bound', ({ plan }) => 
   const { planned, forward } = plan(null);
   const facts = new ForwardFacts(forward, forwardOfStep(forward));
   const most = planned.forward.predicted.peakBytes;
+  const bound = new WorkBound(facts);
   let bounded = 0;
   for (const share of [0.9, 0.7, 0.5, 0.4, 0.3]) {
     const budget = Math.floor(most * share);
     const { recompute } = plan(budget);
-    const least = leastRecompute(facts, budget, rates) / facts.forwardWork;
+    const least = bound.least(budget) / facts.forwardWork;
     if (recompute!.bytes > budget) continue;
     expect(least).toBeLessThanOrEqual(recompute!.share + 1e-9);
     if (least > 0.25 * recompute!.share) bounded++;
   }
   expect(bounded).toBeGreaterThan(0);
+});
+
+/** Every candidate that is measured, whatever the budget. */
+function* candidatesOf(facts: ForwardFacts, costOf: Cost): Generator<Candidate> {
+  const kept = new KeptChoices(facts, costOf);
+  yield* kept.cheapest();
+  yield* kept.inSegments();
+}
+
+it.each(steps)('no candidate of $name takes less than the bound of its own bytes', ({ plan }) => {
+  const { forward } = plan(null);
+  const facts = new ForwardFacts(forward, forwardOfStep(forward));
+  const bound = new WorkBound(facts);
+  for (const form of [(each: Program) => each, (each: Program) => fusedValues(each, new Set())]) {
+    const costOf: Cost = (program) => roughBytes(form(program));
+    const beside = costOf({ ...forward, ops: [] });
+    let bounded = 0;
+    for (const { bytes, work } of candidatesOf(facts, costOf)) {
+      const least = bound.least(bytes - beside);
+      expect(least).toBeLessThanOrEqual(work * (1 + 1e-9));
+      if (least > 0.25 * work) bounded++;
+    }
+    expect(bounded).toBeGreaterThan(0);
+  }
 });
 
 it('a bound that is enough ends the search for a higher one', () => {
@@ -70,13 +110,17 @@ it('a bound that is enough ends the search for a higher one', () => {
       yield rate;
     }
   }
-  const least = leastRecompute(facts, budget, counted());
+  const bound = new WorkBound(facts, counted());
+  const least = bound.least(budget);
   expect(asked).toEqual(rates);
   asked.length = 0;
-  const first = leastRecompute(facts, budget, counted(), least / 4);
+  const first = new WorkBound(facts, counted()).least(budget, least / 4);
   expect(first).toBeGreaterThanOrEqual(least / 4);
   expect(first).toBeLessThanOrEqual(least);
   expect(asked.length).toBeLessThan(rates.length);
+  // Cuts that were found are kept for other bytes.
+  expect(bound.least(budget / 2)).toBeGreaterThan(least);
+  expect(bound.least(budget)).toBe(least);
 });
 
 it('a candidate that cannot be cheaper than a known plan is not planned', () => {
