@@ -2,7 +2,7 @@
 
 import { cpu } from '../runtime/device/cpu/cpu-device.ts';
 import { opNamed } from '../runtime/ops/op-table.ts';
-import { capturedRecord } from '../src/dispatch/static-functions.ts';
+import { staticRecord } from '../src/dispatch/static-functions.ts';
 import { GuardSet } from '../src/guards/guard.ts';
 import { nn, randn, type StaticFunction, type Tensor, toStatic } from '../src/index.ts';
 import { activate } from '../src/vm/frames/function-of.ts';
@@ -47,7 +47,7 @@ function passOf<F extends (...args: never[]) => unknown>(
   args: readonly unknown[],
 ): { guards: number; microseconds: number } {
   const { guards } = f.programs()[0]!.trace;
-  const { closure } = capturedRecord(f)!.code!;
+  const { closure } = staticRecord(f)!.captured!.code!;
   const frames = [activate(closure, undefined, args)];
   const set = new GuardSet(guards);
   const microseconds = least(() => set.holds(frames), 2000);

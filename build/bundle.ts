@@ -35,6 +35,8 @@ const onDemand = 'library';
  */
 const programReader = 'runtime/save/parts-reader';
 const predictor = 'runtime/save/parts-predictor';
+/** What `toStatic` of `tostatic/deferred` loads when it compiles: a module that refers to chunks, too. */
+const lateCompiler = 'src/deferred/compiler';
 const familyModule = (name: string) => `runtime/ops/families/${name}`;
 
 /**
@@ -85,7 +87,9 @@ const entries = [
   'src/onnxruntime/web',
   'src/tensorboard/index',
   'src/page',
+  'src/deferred/index',
   'src/node/index',
+  'src/node/deferred',
   'src/1-capture/marked/probe',
   'src/plugin/index',
   'src/plugin/node-loader',
@@ -176,6 +180,7 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
       'runtime/functions',
       'runtime/load',
       'runtime/save/load-in-parts',
+      'src/deferred/index',
       'runtime/ops/op-families',
       'runtime/index',
     ].map((name) => join(compiled, `${name}.js`)),
@@ -183,7 +188,7 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
   // A device that is loaded later refers to this: in the library, bundlers would keep all of it.
   const tiledBody = join(compiled, 'runtime/device/tiled-body.js');
   const names = Object.keys(families);
-  const later = [programReader, predictor, ...names.map(familyModule)];
+  const later = [programReader, predictor, lateCompiler, ...names.map(familyModule)];
   const setups = ['runtime/base-setup', 'runtime/setup'];
   const loaded = await loadedBy(options([...entries, ...setups, familyModule('core'), ...later]));
   const methods = loaded('runtime/setup');
@@ -197,6 +202,7 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
     }
   };
   own('loading', loaded('runtime/load'));
+  own('deferring', loaded('src/deferred/index'));
   for (const name of names) own(`ops-${chunkOf[name]}`, loaded(familyModule(name)));
   own('running', loaded(programReader));
   own('simulating', loaded(predictor));
@@ -207,8 +213,8 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
   const beside = new Set(
     entries.filter((name) => !loaded(name).has(index)).flatMap((name) => [...loaded(name)]),
   );
-  const isMore = (id: string) => whole.has(id) && !runtime.has(id) && id !== index;
   const isOfRuntime = (id: string) => id.startsWith(join(compiled, 'runtime/'));
+  const isMore = (id: string) => whole.has(id) && !runtime.has(id) && id !== index;
   const texts: OwnTexts = new Map();
   const functions: OwnFunctions = new Map();
   const bundled = await rolldown({

@@ -16,6 +16,7 @@ const entries = [
   'src/onnxruntime/web',
   'src/tensorboard/index',
   'src/page',
+  'src/deferred/index',
   'src/1-capture/marked/probe',
   'src/plugin/index',
   'src/plugin/node-loader',

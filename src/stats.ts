@@ -1,6 +1,6 @@
 import type { UserPosition } from '../runtime/errors/position.ts';
 import type { CallTrace, CallTraceCounts } from '../runtime/ops/core/call-trace.ts';
-import { type CheckCounter, noChecks } from './check/check-counter.ts';
+import type { CheckCounter } from './check/check-counter.ts';
 import type { BreakReason, BreakRecord } from './traces/graph-break.ts';
 
 /** Records that the function, or a part of it, runs as ordinary JavaScript. */
@@ -70,7 +70,8 @@ export class StatsCounter {
   knownTraces = 0;
   staticKernels = 0;
   eagerKernels = 0;
-  checks: CheckCounter = noChecks;
+  /** Null before something is compiled. */
+  checks: CheckCounter | null = null;
   /** Statistics of a co-executed function. */
   callTrace: CallTrace | undefined;
   readonly #unkept = new Set<string>();
@@ -104,7 +105,7 @@ export class StatsCounter {
     const fallbacks = [...this.#fallbacks.values()].map(plain);
     const kernels = { static: this.staticKernels, eager: this.eagerKernels };
     const breakReasons = this.#groups(breaks);
-    const checks = { runs: this.checks.runs, backwards: this.checks.backwards };
+    const checks = { runs: this.checks?.runs ?? 0, backwards: this.checks?.backwards ?? 0 };
     const programs = { translations, graphs, graphRuns, ops, sizes, plans };
     const counts = { calls, ...programs, kernels, checks };
     const { coldCalls, knownPlans, knownTraces } = this;

@@ -25,13 +25,20 @@ import { usesSuper } from '../vm/bytecode/uses-super.ts';
 import { activate } from '../vm/frames/function-of.ts';
 import { generate, runAsync, runToReturn } from './call-protocols.ts';
 import { codeOf } from './code-cache.ts';
-import { ColdCalls } from './cold-calls.ts';
+import { type ColdCalls, coldCallsOf } from './cold-calls.ts';
 import { EntryDispatcher } from './entry-dispatcher.ts';
 import { FrameCompiler } from './frame-compiler.ts';
 import { type ResumePoint, ResumePoints } from './resume-point.ts';
+import type { StaticRecord } from './static-functions.ts';
 import { type BudgetMissed, StepBudget } from './step-budget.ts';
 
 export type { ToStaticOptions } from '../options/static-options.ts';
+
+/** The calls of a function before the compiler was loaded. */
+export interface EarlierCalls {
+  readonly stats: StatsCounter;
+  readonly cold: ColdCalls | null;
+}
 
 interface Start {
   readonly point: ResumePoint;
@@ -43,13 +50,13 @@ interface Start {
  * miss traces; after a break one instruction runs natively, and tracing continues from there with the whole stack
  * of frames.
  */
-export class Captured {
+export class Captured implements StaticRecord {
   readonly fn: AnyFunction;
   readonly options: ToStaticOptions;
-  /** The function that the user calls, or that a decorator installs in the class. */
   wrapper: AnyFunction | undefined;
+  readonly captured = this;
   readonly #settings: StaticSettings;
-  readonly #stats = new StatsCounter();
+  readonly #stats: StatsCounter;
   readonly #dispatcher: EntryDispatcher;
   /** Null once the function is compiled at its next call. */
   #cold: ColdCalls | null;
@@ -58,11 +65,12 @@ export class Captured {
   /** The code, once nothing more has to be looked up, and the point of its first instruction. */
   #start: { readonly code: CapturedCode; readonly point: ResumePoint } | undefined;
 
-  constructor(fn: AnyFunction, options: ToStaticOptions) {
+  constructor(fn: AnyFunction, options: ToStaticOptions, earlier?: EarlierCalls) {
     this.fn = fn;
     this.options = options;
     this.#settings = settingsOf(options);
-    this.#cold = options.compile === 'hot' && returnsAtEnd(fn) ? new ColdCalls() : null;
+    this.#stats = earlier?.stats ?? new StatsCounter();
+    this.#cold = earlier ? earlier.cold : coldCallsOf(fn, options, this.#settings);
     const { budget } = this.#settings.compile.memory;
     this.#dispatcher = new EntryDispatcher(
       fn.name,
@@ -160,8 +168,8 @@ export class Captured {
   }
 
   /** Resolves when all checks so far have compared their values; rejects with CheckError. */
-  checked(): Promise<void> {
-    return this.#stats.checks.settled();
+  async checked(): Promise<void> {
+    await this.#stats.checks?.settled();
   }
 
   /** Resolves when the final plan of everything compiled is in force. */
@@ -169,10 +177,6 @@ export class Captured {
     for (const point of this.#dispatcher.points) for (const entry of point.entries) entry.finish();
   }
 
-  /**
-   * Compiles what a call with these arguments would run, up to its first graph break, without running it. Throws
-   * what tracing throws, and ArgumentError for a generator function.
-   */
   async warmUp(thisValue: unknown, args: readonly unknown[]): Promise<void> {
     const { inputSpec } = this.options;
     if (inputSpec) checkInputs(inputSpec, args);
@@ -267,11 +271,6 @@ export class Captured {
     this.#stats.addFallback({ why, at });
     logFallback(this.fn.name, why, at);
   }
-}
-
-/** Whether a call has done its work when it returns: async functions and generators do it later. */
-function returnsAtEnd(fn: AnyFunction): boolean {
-  return Object.getPrototypeOf(fn) === Function.prototype;
 }
 
 function generatorNotWarmedUp(name: string): ArgumentError {

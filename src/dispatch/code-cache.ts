@@ -32,7 +32,7 @@ import type { Code } from '../vm/bytecode/code.ts';
 import { newClosure, type PrivateAccess, type Scope } from '../vm/bytecode/frame.ts';
 import { closureOf } from '../vm/frames/function-of.ts';
 import { instantiate } from '../vm/machine/run-frames.ts';
-import { capturedRecord } from './static-functions.ts';
+import { staticRecord } from './static-functions.ts';
 
 export interface CodeOptions {
   /** Values of the free variables, for functions whose scope is not available otherwise. */
@@ -60,7 +60,7 @@ export function codeOf(fn: AnyFunction, options: CodeOptions = {}): CapturedCode
 function called(fn: AnyFunction): CapturedCode | RejectedCode {
   const known = captured.get(fn);
   if (known) return known;
-  const isMade = closureOf(fn) !== undefined || capturedRecord(fn) !== undefined;
+  const isMade = closureOf(fn) !== undefined || staticRecord(fn) !== undefined;
   const capture = isMade ? undefined : captureCalled(fn);
   if (!capture || !isRefusal(capture) || capture.reason !== 'opaque') return codeOf(fn);
   return { refused: true, native: false, opaque: true, why: printRefusal(capture) };
@@ -80,7 +80,7 @@ function findCode(fn: AnyFunction, options: CodeOptions): CapturedCode | Rejecte
   if (made)
     return refuseDriven(made.code) ?? { closure: made, boundThis: undefined, boundArgs: [] };
   // A captured function inside another one becomes part of its graphs.
-  const inner = capturedRecord(fn);
+  const inner = staticRecord(fn);
   return inner ? codeOf(inner.fn, inner.options) : captureCode(fn, options);
 }
 

@@ -1,4 +1,7 @@
 import { events } from '../../runtime/memory/events.ts';
+import type { AnyFunction } from '../1-capture/script/route.ts';
+import type { CaptureSettings } from '../options/capture-settings.ts';
+import type { ToStaticOptions } from '../options/static-options.ts';
 
 /**
  * Rough milliseconds for compiling a function, once, and for each kernel that an eager call of it launches: what
@@ -34,4 +37,23 @@ export class ColdCalls {
       this.#kernels = Math.max(this.#kernels, events.kernels - kernels);
     }
   }
+}
+
+/** Returns the eager calls of a function with `compile: 'hot'`; null for a function that compiles at once. */
+export function coldCallsOf(
+  fn: AnyFunction,
+  { compile }: ToStaticOptions,
+  settings: CaptureSettings,
+): ColdCalls | null {
+  return compile === 'hot' && returnsAtEnd(fn) && !keepsBudget(settings) ? new ColdCalls() : null;
+}
+
+/** Whether every call must keep a budget or throw: an eager call plans no memory. */
+export function keepsBudget({ memory, fallback }: CaptureSettings): boolean {
+  return memory.budget !== null && fallback === 'error';
+}
+
+/** Whether a call has done its work when it returns: async functions and generators do it later. */
+function returnsAtEnd(fn: AnyFunction): boolean {
+  return Object.getPrototypeOf(fn) === Function.prototype;
 }

@@ -3,7 +3,7 @@ import { Module } from '../../runtime/nn/module/module.ts';
 import type { LoadedProgram } from '../../runtime/save/loaded-program.ts';
 import { saveProgram, save as saveValue } from '../../runtime/save/save.ts';
 import type { Savable } from '../../runtime/save/values.ts';
-import { capturedRecord } from '../dispatch/static-functions.ts';
+import { staticRecord } from '../dispatch/static-functions.ts';
 import { compiledFor } from './compiled-function.ts';
 import { programToSave } from './program-to-save.ts';
 
@@ -27,14 +27,25 @@ export async function save(
   path?: string | URL,
 ): Promise<Uint8Array> {
   const [fn, receiver] = value instanceof Module ? [value.forward, value] : [value, undefined];
-  const captured = typeof fn === 'function' ? capturedRecord(fn) : undefined;
-  if (captured) {
+  const record = typeof fn === 'function' ? staticRecord(fn) : undefined;
+  if (record) {
+    const { captured } = record;
+    if (!captured) throw notLoaded(record.fn.name);
     const compiled = compiledFor(captured, receiver);
     if (!compiled) throw notCaptured(captured.name);
     return saveProgram(programToSave(compiled), path);
   }
   if (value instanceof Module) throw notCaptured(value.constructor.name);
   return saveValue(value as Savable | LoadedProgram, path);
+}
+
+function notLoaded(name: string): CaptureError {
+  return new CaptureError({
+    what: `save: ${name || 'the function'} is not compiled yet`,
+    given: 'a function whose compiler is not loaded',
+    expected: 'a function that has been called since',
+    remedy: 'await ready() of the function, call it, and save it then',
+  });
 }
 
 function notCaptured(name: string): CaptureError {

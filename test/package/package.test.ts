@@ -26,6 +26,8 @@ const uses: Readonly<Record<string, string>> = {
     "m.sum(m.add(m.ones([2]), 1)).itemSync() === 4 && m.ones([2]).add === undefined && 'works'",
   'tostatic/load':
     "typeof m.load === 'function' && m.tensor([1, 2]).toArraySync()[1] === 2 && 'works'",
+  'tostatic/deferred':
+    "m.toStatic((x) => x + 1)(2) === 3 && (await m.toStatic.ready()) === undefined && 'works'",
   'tostatic/nn': "new m.Linear(2, 3).weight.shape[0] === 3 && 'works'",
   'tostatic/optim': "typeof m.SGD === 'function' && 'works'",
   'tostatic/plugin': "typeof m.tostatic.vite === 'function' && 'works'",

@@ -32,6 +32,8 @@ export interface CompareOptions extends ToStaticOptions {
   readonly calls?: number;
   /** Runs one call, for example under noGrad. */
   readonly around?: <T>(body: () => T, call: number) => T;
+  /** Makes the captured function: `toStatic` by default. */
+  readonly wrap?: typeof toStatic;
 }
 
 /** What static execution did: statistics after the last call, translations after each. */
@@ -59,9 +61,9 @@ export function weights(shape: number[], salt = 0): Tensor {
  * every call: the result or the exception, identities, arguments, state, and all gradients.
  */
 export function expectSameAsEager(make: () => World, options: CompareOptions = {}): Observed {
-  const { calls = 3, around = (body) => body(), ...staticOptions } = options;
+  const { calls = 3, around = (body) => body(), wrap = toStatic, ...staticOptions } = options;
   const [eager, world] = [make(), make()];
-  const captured = toStatic(world.fn, { strict: true, ...staticOptions });
+  const captured = wrap(world.fn, { strict: true, ...staticOptions });
   const [runEagerly, runCaptured] = [
     eager.install?.(eager.fn) ?? eager.fn,
     world.install?.(captured) ?? captured,

@@ -9,7 +9,8 @@ import {
   tensor,
   toStatic,
 } from '../../src/index.ts';
-import { choices, settingsOf } from '../../src/options/static-options.ts';
+import { choices } from '../../src/options/capture-settings.ts';
+import { settingsOf } from '../../src/options/static-options.ts';
 
 const fn = (x: Tensor) => x.mul(2);
 

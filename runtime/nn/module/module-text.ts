@@ -1,8 +1,8 @@
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { formatShape } from '../../spec/shape.ts';
 import { Tensor } from '../../tensor/tensor.ts';
+import { isModule } from './is-module.ts';
 import type { Module } from './module.ts';
-import { isModule } from './module-walk.ts';
 
 /**
  * A module and what is in it, a line each, as PyTorch prints it: tensors with dtype and shape, settings by

@@ -1,13 +1,9 @@
 /** Traversals of a module: the tensors and modules in it, with their names. */
 
 import { Tensor } from '../../tensor/tensor.ts';
+import { isModule } from './is-module.ts';
 import type { Module } from './module.ts';
 import { isState } from './parameter.ts';
-
-/** Whether the value is a module, judged by its members: importing the class `Module` would be a cycle. */
-export function isModule(value: unknown): value is Module {
-  return typeof value === 'object' && value !== null && 'ownEntries' in value;
-}
 
 /** Yields the tensors of this module and its descendants, each once, with their names. */
 export function* namedTensors(

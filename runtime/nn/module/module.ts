@@ -7,6 +7,7 @@ import { type DType, dtypes } from '../../spec/dtype.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import type { TransferTarget } from '../../tensor-methods/transfer.ts';
 import { absentModuleMethods } from './absent-methods.ts';
+import { isModule } from './is-module.ts';
 import {
   addHook,
   type BackwardHook,
@@ -15,7 +16,7 @@ import {
 } from './module-hooks.ts';
 import { type LoadOptions, type LoadResult, loadInto, type StateDict } from './module-state.ts';
 import { moduleText } from './module-text.ts';
-import { isModule, namedModules, namedTensors, replaceTensors, stateOf } from './module-walk.ts';
+import { namedModules, namedTensors, replaceTensors, stateOf } from './module-walk.ts';
 import { isBuffer, isParameter, type Parameter, sameRole } from './parameter.ts';
 
 export interface Module {
