@@ -1,23 +1,12 @@
-import type { AnyNode, Class } from 'acorn';
-import { type Binding, type FunctionFacts, LexicalScope } from './binding.ts';
-import type { ClassNode, FunctionNode } from './captured-function.ts';
+import type { Class } from 'acorn';
+import { analyzeFunction } from './analyze-function.ts';
+import { type Binding, LexicalScope } from './binding.ts';
+import type { ClassNode } from './captured-function.ts';
 import { declareLocal, type Place } from './place.ts';
-
-/** The parts of the script analysis that analyzing a class needs. */
-export interface ClassWalk {
-  readonly functions: readonly FunctionFacts[];
-  readonly classes: Map<ClassNode, ReadonlyMap<string, Binding | undefined>>;
-  visit(node: AnyNode | null | undefined, place: Place): void;
-  visitFunction(
-    node: FunctionNode,
-    kind: FunctionFacts['kind'],
-    place: Place,
-    classNode?: ClassNode,
-  ): void;
-}
+import type { ScriptWalk } from './script-walk.ts';
 
 /** Analyzes a class: its inner name, its members, and the outer names that its fields use. */
-export function analyzeClass(walk: ClassWalk, node: ClassNode, place: Place): void {
+export function analyzeClass(walk: ScriptWalk, node: ClassNode, place: Place): void {
   const { functions, classes, visit } = walk;
   const scope = new LexicalScope('class', place.scope);
   if (node.id) declareLocal(scope, node.id.name, 'self', place, node);
@@ -42,24 +31,24 @@ export function analyzeClass(walk: ClassWalk, node: ClassNode, place: Place): vo
 }
 
 function analyzeMember(
-  { visit, visitFunction }: ClassWalk,
+  walk: ScriptWalk,
   member: Class['body']['body'][number],
   owner: ClassNode,
   place: Place,
   fields: Place,
 ): void {
   if (member.type === 'StaticBlock') {
-    visit(member, place);
+    walk.visit(member, place);
     return;
   }
-  if (member.computed) visit(member.key, place);
-  if (member.type === 'PropertyDefinition') visit(member.value, fields);
+  if (member.computed) walk.visit(member.key, place);
+  if (member.type === 'PropertyDefinition') walk.visit(member.value, fields);
   else if (member.kind === 'constructor') {
-    visitFunction(member.value, 'constructor', place, owner);
+    analyzeFunction(walk, member.value, 'constructor', place, owner);
   } else {
     // Private methods are traced along with the constructor: their names are read in its scope.
     const isOwn = !member.static && member.key.type === 'PrivateIdentifier';
-    visitFunction(member.value, 'method', isOwn ? fields : place);
+    analyzeFunction(walk, member.value, 'method', isOwn ? fields : place);
   }
 }
 

@@ -1,18 +1,20 @@
-import type { AnyNode, ForStatement, Pattern, Program, VariableDeclaration } from 'acorn';
+import type { AnyNode, Program } from 'acorn';
 import { childrenOf } from '../../vm/syntax/children.ts';
-import { analyzeClass, type ClassWalk } from './analyze-class.ts';
+import { analyzeClass } from './analyze-class.ts';
+import { analyzeFunction } from './analyze-function.ts';
+import {
+  analyzeBlock,
+  analyzeFor,
+  analyzeForEach,
+  analyzeStaticBlock,
+  analyzeVariables,
+} from './analyze-statements.ts';
+import { analyzeTarget } from './analyze-target.ts';
 import { type Binding, type FunctionFacts, LexicalScope } from './binding.ts';
 import type { ClassNode, FunctionNode } from './captured-function.ts';
-import { declareVariables, hoistLexical, hoistVars, patternNames } from './hoist.ts';
-import {
-  childScope,
-  declareLocal,
-  extentOf,
-  markThis,
-  type Place,
-  recordDeclared,
-  reference,
-} from './place.ts';
+import { hoistLexical, hoistVars, patternNames } from './hoist.ts';
+import { childScope, declareLocal, markThis, type Place, reference } from './place.ts';
+import { hasUseStrict, type ScriptWalk } from './script-walk.ts';
 
 export interface ScriptFacts {
   readonly program: LexicalScope;
@@ -30,12 +32,12 @@ export interface ScriptFacts {
  */
 export function analyzeScript(ast: Program): ScriptFacts {
   const functions: FunctionFacts[] = [];
-  const classes: ClassWalk['classes'] = new Map();
+  const classes: ScriptWalk['classes'] = new Map();
   const program = new LexicalScope('program', undefined);
   hoistVars(ast.body, program);
   hoistLexical(ast.body, program);
   const strict = ast.sourceType === 'module' || hasUseStrict(ast.body);
-  const walk: ClassWalk = { functions, classes, visit, visitFunction };
+  const walk: ScriptWalk = { functions, classes, visit };
   const top: Place = { scope: program, fn: undefined, ownThis: false, strict, inLoop: false };
   for (const statement of ast.body) visit(statement, top);
   return { program, functions, classes, withBody };
@@ -43,7 +45,7 @@ export function analyzeScript(ast: Program): ScriptFacts {
   function withBody({ node, kind, around, enclosing, strict, classNode }: FunctionFacts) {
     const outside = { scope: around, fn: enclosing, ownThis: false, strict, inLoop: false };
     const at = functions.length;
-    visitFunction(node, kind, outside, classNode);
+    analyzeFunction(walk, node, kind, outside, classNode);
     return functions[at]!;
   }
 
@@ -83,17 +85,17 @@ export function analyzeScript(ast: Program): ScriptFacts {
       case 'Property':
         if (node.computed) visit(node.key, place);
         if (node.kind !== 'init' || node.method) {
-          visitFunction(node.value as FunctionNode, 'method', place);
+          analyzeFunction(walk, node.value as FunctionNode, 'method', place);
           return;
         }
         visit(node.value, place);
         return;
       case 'AssignmentExpression':
-        write(node.left, place, 'assign');
+        analyzeTarget(walk, node.left, place, 'assign');
         visit(node.right, place);
         return;
       case 'UpdateExpression':
-        write(node.argument, place, 'assign');
+        analyzeTarget(walk, node.argument, place, 'assign');
         return;
       case 'CallExpression':
         if (node.callee.type === 'Identifier' && node.callee.name === 'eval') {
@@ -102,28 +104,29 @@ export function analyzeScript(ast: Program): ScriptFacts {
         visitChildren(node, place);
         return;
       case 'VariableDeclaration':
-        visitVariables(node, place, 'own');
+        analyzeVariables(walk, node, place, 'own');
         return;
       case 'FunctionDeclaration':
       case 'FunctionExpression':
-        visitFunction(node, 'function', place);
+        analyzeFunction(walk, node, 'function', place);
         return;
       case 'ArrowFunctionExpression':
-        visitFunction(node, 'arrow', place);
+        analyzeFunction(walk, node, 'arrow', place);
         return;
       case 'ClassDeclaration':
       case 'ClassExpression':
         analyzeClass(walk, node, place);
         return;
       case 'BlockStatement':
-        visitBlock(node.body, place);
+        analyzeBlock(walk, node.body, place);
         return;
       case 'StaticBlock':
-        visitStaticBlock(node.body, place);
+        analyzeStaticBlock(walk, node.body, place);
         return;
       case 'SwitchStatement':
         visit(node.discriminant, place);
-        visitBlock(
+        analyzeBlock(
+          walk,
           node.cases,
           place,
           node.cases.flatMap((branch) => branch.consequent),
@@ -134,17 +137,17 @@ export function analyzeScript(ast: Program): ScriptFacts {
         if (node.param) {
           for (const name of patternNames(node.param))
             declareLocal(scope, name, 'catch', place, node);
-          write(node.param, { ...place, scope }, 'bind');
+          analyzeTarget(walk, node.param, { ...place, scope }, 'bind');
         }
-        visitBlock(node.body.body, { ...place, scope });
+        analyzeBlock(walk, node.body.body, { ...place, scope });
         return;
       }
       case 'ForStatement':
-        visitLoop(node, place);
+        analyzeFor(walk, node, place);
         return;
       case 'ForInStatement':
       case 'ForOfStatement':
-        visitForEach(node, place);
+        analyzeForEach(walk, node, place);
         return;
       case 'WhileStatement':
       case 'DoWhileStatement':
@@ -159,146 +162,4 @@ export function analyzeScript(ast: Program): ScriptFacts {
   function visitChildren(node: AnyNode, place: Place): void {
     for (const child of childrenOf(node)) visit(child, place);
   }
-
-  function visitBlock(body: readonly AnyNode[], place: Place, declarations = body): void {
-    const scope = childScope(place);
-    hoistLexical(declarations, scope);
-    recordDeclared(scope, place, extentOf(body));
-    for (const statement of body) visit(statement, { ...place, scope });
-  }
-
-  function visitStaticBlock(body: readonly AnyNode[], place: Place): void {
-    const scope = childScope(place);
-    hoistVars(body, scope);
-    visitBlock(body, { ...place, scope, ownThis: true, inLoop: false });
-    recordDeclared(scope, place, extentOf(body));
-  }
-
-  function visitVariables(node: VariableDeclaration, place: Place, init: 'own' | 'loop'): void {
-    for (const declarator of node.declarations) {
-      visit(declarator.init, place);
-      const initialized = declarator.init || init === 'loop';
-      // A `var` initialized in a loop is one variable with many values.
-      const repeated = node.kind === 'var' && (place.inLoop || init === 'loop');
-      const how = !initialized ? 'declare' : repeated ? 'assign' : 'bind';
-      write(declarator.id, place, how);
-    }
-  }
-
-  function visitLoop(node: ForStatement, place: Place): void {
-    const { init, test, update, body } = node;
-    const scope = childScope(place);
-    if (init?.type === 'VariableDeclaration' && init.kind !== 'var') {
-      declareVariables(init.kind, init.declarations, scope);
-      recordDeclared(scope, place, node);
-    }
-    visit(init, { ...place, scope });
-    for (const part of [test, update, body]) visit(part, { ...place, scope, inLoop: true });
-  }
-
-  function visitForEach(
-    node: Extract<AnyNode, { type: 'ForInStatement' | 'ForOfStatement' }>,
-    place: Place,
-  ): void {
-    const { left, right, body } = node;
-    const scope = childScope(place);
-    const inner: Place = { ...place, scope };
-    if (left.type !== 'VariableDeclaration') write(left, inner, 'assign');
-    else {
-      if (left.kind !== 'var') declareVariables(left.kind, left.declarations, scope);
-      recordDeclared(scope, place, node);
-      visitVariables(left, inner, 'loop');
-    }
-    visit(right, inner);
-    visit(body, { ...inner, inLoop: true });
-  }
-
-  function visitFunction(
-    node: FunctionNode,
-    kind: FunctionFacts['kind'],
-    outside: Place,
-    classNode?: ClassNode,
-  ): void {
-    const block = node.body.type === 'BlockStatement' ? node.body.body : undefined;
-    const strict = outside.strict || (block !== undefined && hasUseStrict(block));
-    let place = outside;
-    if (node.type === 'FunctionExpression' && node.id) {
-      const own = new LexicalScope('block', outside.scope);
-      own.declare(node.id.name, 'self');
-      place = { ...outside, scope: own };
-    }
-    const facts: FunctionFacts = {
-      node,
-      kind,
-      classNode,
-      strict,
-      enclosing: outside.fn,
-      around: outside.scope,
-      free: new Map(),
-      written: new Set(),
-      bodyNames: new Set(),
-      declared: new Map(),
-      privateNames: new Set(),
-      usesThis: false,
-      usesSuper: false,
-    };
-    functions.push(facts);
-    const scope = new LexicalScope('function', place.scope, facts);
-    const names = node.params.flatMap(patternNames);
-    for (const name of names) scope.declare(name, 'parameter');
-    const inner: Place = { scope, fn: facts, ownThis: false, strict, inLoop: false };
-    for (const param of node.params) write(param, inner, 'bind');
-    if (block === undefined) {
-      recordDeclared(scope, inner, node);
-      visit(node.body, inner);
-      return;
-    }
-    const body = new LexicalScope('body', scope);
-    hoistVars(block, body);
-    hoistLexical(block, body);
-    recordDeclared(scope, inner, node);
-    recordDeclared(body, inner, node);
-    for (const name of body.bindings.keys()) facts.bodyNames.add(name);
-    for (const statement of block) visit(statement, { ...inner, scope: body });
-  }
-
-  /** Visits the target of an assignment or declaration. Nested defaults and keys are ordinary reads. */
-  function write(
-    target: Pattern | AnyNode,
-    place: Place,
-    how: 'assign' | 'bind' | 'declare',
-  ): void {
-    switch (target.type) {
-      case 'Identifier':
-        reference(target.name, place, how);
-        return;
-      case 'ObjectPattern':
-        for (const property of target.properties) {
-          if (property.type === 'RestElement') write(property.argument, place, how);
-          else {
-            if (property.computed) visit(property.key, place);
-            write(property.value, place, how);
-          }
-        }
-        return;
-      case 'ArrayPattern':
-        for (const element of target.elements) if (element) write(element, place, how);
-        return;
-      case 'AssignmentPattern':
-        visit(target.right, place);
-        write(target.left, place, how);
-        return;
-      case 'RestElement':
-        write(target.argument, place, how);
-        return;
-      default:
-        visit(target, place);
-        return;
-    }
-  }
 }
-
-const hasUseStrict = (body: readonly AnyNode[]): boolean =>
-  body.some(
-    (statement) => statement.type === 'ExpressionStatement' && statement.directive === 'use strict',
-  );
