@@ -1,6 +1,7 @@
 import type { AnyNode, Class, PropertyDefinition } from 'acorn';
-import type { Walk } from './analyze.ts';
+import { analyzeBody, analyzeFunction } from './analyze-function.ts';
 import type { LexicalScope } from './bindings.ts';
+import type { Walk } from './walk.ts';
 
 /**
  * Analyzes a class. Its inner name and its private names are variables of the enclosing function, and so are
@@ -29,7 +30,7 @@ export function analyzeClass(walk: Walk, node: Class, around: LexicalScope): voi
     switch (element.type) {
       case 'StaticBlock': {
         const block = builder.openFunction(element, scope, node.end, true);
-        walk.visitBody(element.body, builder.openScope(element, block, scope));
+        analyzeBody(walk, element.body, builder.openScope(element, block, scope));
         break;
       }
       case 'MethodDefinition': {
@@ -37,7 +38,7 @@ export function analyzeClass(walk: Walk, node: Class, around: LexicalScope): voi
         const isConstructor = element.kind === 'constructor';
         if (isConstructor) hasConstructor = true;
         const derived = isConstructor && node.superClass !== null && node.superClass !== undefined;
-        walk.visitFunction(element.value, scope, { callableFrom: node.end, derived });
+        analyzeFunction(walk, element.value, scope, { callableFrom: node.end, derived });
         if (element.key.type === 'PrivateIdentifier' && !element.static) {
           builder.usePrivate(element.key, inFields);
         }
@@ -62,7 +63,7 @@ export function analyzeConstruction(walk: Walk, node: Class): void {
     } else if (element.type === 'MethodDefinition' && element.kind === 'constructor') {
       hasConstructor = true;
       const derived = node.superClass !== null && node.superClass !== undefined;
-      walk.visitFunction(element.value, undefined, { callableFrom: node.end, derived });
+      analyzeFunction(walk, element.value, undefined, { callableFrom: node.end, derived });
     }
   }
   if (!hasConstructor) builder.openFunction(node, undefined, node.end, true);
