@@ -4,7 +4,6 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { withSources } from '../source-process.ts';
 
 const folder = join(import.meta.dirname, 'fixtures');
 const names = readdirSync(folder)
@@ -12,7 +11,7 @@ const names = readdirSync(folder)
   .map((file) => file.slice(0, -3));
 
 const program = join(import.meta.dirname, 'print-fixtures.ts');
-const output = execFileSync(process.execPath, [...withSources, program, ...names], {
+const output = execFileSync(process.execPath, ['--import', 'tsx', program, ...names], {
   encoding: 'utf8',
 });
 const printed = JSON.parse(output) as Readonly<Record<string, string>>;
