@@ -7,7 +7,7 @@ const [wait, count] = [process.argv[2], Number(process.argv[3])];
 const warnings: string[] = [];
 console.warn = (text: string) => void warnings.push(text);
 
-const model = new nn.Sequential(new nn.Linear(64, 256), new nn.ReLU(), new nn.Linear(256, 8));
+const model = new nn.Sequential(new nn.Linear(8, 256), new nn.ReLU(), new nn.Linear(256, 8));
 const optimizer = new optim.SGD(model.parameters(), { lr: 0.01 });
 
 /** Makes more than 1 MiB that nothing gives back. */
@@ -19,10 +19,10 @@ function step(x: Tensor): Tensor {
   return loss;
 }
 
-const batch = () => randn([512, 64]);
+const batch = () => randn([512, 8]);
 
 if (wait === 'loader') {
-  const loader = new data.DataLoader({ length: count, get: () => randn([512, 64]) }, {});
+  const loader = new data.DataLoader({ length: count, get: () => randn([512, 8]) }, {});
   for await (const x of loader) step(x as Tensor);
 } else {
   for (let i = 0; i < count; i++) {
