@@ -10,12 +10,27 @@ import { opTable } from '../../runtime/ops/op-table.ts';
 
 const root = join(import.meta.dirname, '../..');
 
-const typesRemoved: Plugin = {
-  name: 'types-removed',
-  transform: (code, id) => ({
-    code: transformSync(code, { loader: 'ts', target: 'es2022', sourcefile: id }).code,
-    moduleType: 'js',
-  }),
+const marked = pureInitializers(root).transform as (
+  code: string,
+  id: string,
+) => { readonly code: string } | null;
+
+/** By the text of the module: the bundles of this file have most modules in common. */
+const published = new Map<string, string>();
+
+/** Makes of a module what is published. */
+const asPublished: Plugin = {
+  name: 'as-published',
+  transform(code, id) {
+    const key = `${id}\n${code}`;
+    let text = published.get(key);
+    if (text === undefined) {
+      const script = transformSync(code, { loader: 'ts', target: 'es2022', sourcefile: id }).code;
+      text = marked(script, id)?.code ?? script;
+      published.set(key, text);
+    }
+    return { code: text, moduleType: 'js' };
+  },
 };
 
 /** A file of the runtime with all that it refers to, as the published files leave out the rest. */
@@ -23,7 +38,7 @@ async function bundleOf(file: string, ...plugins: readonly Plugin[]): Promise<st
   const bundle = await rolldown({
     input: join(root, file),
     external: [/^node:/],
-    plugins: [...plugins, typesRemoved, pureInitializers(root)],
+    plugins: [...plugins, asPublished],
     logLevel: 'silent',
   });
   const { output } = await bundle.generate({ format: 'esm' });
