@@ -2,9 +2,7 @@ import { gradEnabled } from '../autograd/grad-mode.ts';
 import { changedInPlace } from '../autograd/saved-value.ts';
 import { formatSpec } from '../device/tensor-meta.ts';
 import type { AutogradError } from '../errors/errors.ts';
-import { synchronous } from '../program/backend.ts';
-import { optionalGradientsOf } from '../program/optional-gradients.ts';
-import type { BackwardPart, Plan } from '../program/plan.ts';
+import type { BackwardPart } from '../program/plan.ts';
 import type { Arrival, ValueId } from '../program/program.ts';
 import {
   GradNode,
@@ -16,14 +14,11 @@ import {
   type Wanted,
 } from '../tensor/grad-node.ts';
 import type { Tensor } from '../tensor/tensor.ts';
+import { awaitBackwardPlan, continuedPlan, runBackwardPlan } from './backward-plan.ts';
 import type { WatchedInput } from './compacted-inputs.ts';
-import { enterDynamic, isDynamic } from './dynamic-outputs.ts';
-import { enter } from './enter.ts';
-import { Executable, leavesGpu } from './executor.ts';
-import { continueSums } from './gradient-accumulators.ts';
-import { asPlanned, innerOutputsOf, partsAtOutputs } from './inner-outputs.ts';
+import { leavesGpu } from './executor.ts';
+import { innerOutputsOf } from './inner-outputs.ts';
 import { OpenResults } from './open-results.ts';
-import type { PartialBackward } from './partial-backward.ts';
 import type { Partial } from './partials.ts';
 import { applyRecorded, passComplete, passFirst } from './recorded-node.ts';
 import { pathOf, type RunPath } from './run-path.ts';
@@ -33,14 +28,8 @@ import type { Scope } from './scope/scope.ts';
 /** Hook orders, by the outputs of a program. */
 const hookOrders = new WeakMap<readonly ValueId[], readonly number[]>();
 
-/** The backward programs of subgraphs, each bound at its first backward. */
-const executables = new WeakMap<object, Executable>();
-
 /** The outputs with a gradient, and the requested gradients. */
 type Backward = Pick<Partial, 'outputs' | 'wanted'>;
-
-/** A backward plan and its gradients. */
-type RunningPart = Pick<PartialBackward, 'plan' | 'gradInputs'>;
 
 /**
  * The grad node of one run of a subgraph. It locks the scope, in which only values that backward reads still have
@@ -108,11 +97,11 @@ export class RunProgramNode extends GradNode {
     }
     const part = this.results.choose(given, retainGraph);
     try {
-      const plan = this.#continued(part, takeSum);
+      const plan = continuedPlan(this, part.plan, part.gradInputs, takeSum);
       const gradients = this.isTapped
         ? passFirst(this, gradOutputs, innerOutputsOf(plan), passInner)
         : gradOutputs;
-      return this.#run(plan, part.gradInputs, gradients, passInner);
+      return runBackwardPlan(this, plan, part.gradInputs, gradients, passInner);
     } catch (error) {
       this.#afterFailure(retainGraph);
       throw error;
@@ -143,10 +132,8 @@ export class RunProgramNode extends GradNode {
     this.expectUnchanged(given, given.isWhole ? null : given.freeing.reads);
     const part = this.results.choose(given, retainGraph);
     try {
-      const plan = this.#continued(part, takeSum);
-      this.#enterGradients(plan, gradOutputs);
-      await this.#executable(plan).runAwaiting(this.scope);
-      return this.#takeGradients(plan, part.gradInputs);
+      const plan = continuedPlan(this, part.plan, part.gradInputs, takeSum);
+      return await awaitBackwardPlan(this, plan, part.gradInputs, gradOutputs);
     } catch (error) {
       this.#afterFailure(retainGraph);
       throw error;
@@ -208,62 +195,6 @@ export class RunProgramNode extends GradNode {
     }
   }
 
-  #run(
-    plan: Plan,
-    gradInputs: BackwardPart['gradInputs'],
-    gradOutputs: readonly (Tensor | null | undefined)[],
-    passInner: PassOutput | null,
-  ): (Tensor | null)[] {
-    this.#enterGradients(plan, gradOutputs);
-    if (passInner) this.#runInParts(plan, passInner);
-    else this.#executable(plan).run(this.scope);
-    return this.#takeGradients(plan, gradInputs);
-  }
-
-  #enterGradients(plan: Plan, gradOutputs: readonly (Tensor | null | undefined)[]): void {
-    const { slots } = this.scope;
-    this.backward.gradOutputs.forEach((id, i) => {
-      const gradient = gradOutputs[i];
-      if (id === null || !gradient || plan.unusedInputs.includes(id)) return;
-      const meta = this.subgraph.planned.values[id]!;
-      if (isDynamic(meta, gradient)) enterDynamic(slots[id]!, gradient);
-      else enter(slots[id]!, gradient, meta);
-      // The scope is now the only owner, so the gradient dies at its last use in the program.
-      gradient.dispose();
-    });
-  }
-
-  #takeGradients(plan: Plan, gradInputs: BackwardPart['gradInputs']): (Tensor | null)[] {
-    const { slots } = this.scope;
-    // Also null if the path of the run produces none.
-    const results = gradInputs.map((id) =>
-      id === null || !slots[id]!.holder ? null : this.subgraph.take(slots, id),
-    );
-    for (const id of plan.freesAtEnd) slots[id]!.release();
-    return results;
-  }
-
-  /** Runs backward in parts; between two parts, an output's gradient passes through its hooks. */
-  #runInParts(plan: Plan, passInner: PassOutput): void {
-    const { slots } = this.scope;
-    for (const { part, output } of partsAtOutputs(plan)) {
-      this.#executable(part, plan).run(this.scope);
-      if (!output) continue;
-      const { id, numbers } = output;
-      if (!slots[id]!.holder) continue;
-      let gradient = this.subgraph.take(slots, id);
-      slots[id]!.release();
-      for (const index of numbers) gradient = passInner(index, gradient);
-      const meta = this.subgraph.planned.values[id]!;
-      if (isDynamic(meta, gradient)) enterDynamic(slots[id]!, gradient);
-      else {
-        gradient = asPlanned(gradient, meta);
-        slots[id]!.put(gradient.holder!.retain(), gradient.offset);
-      }
-      gradient.dispose();
-    }
-  }
-
   override get innerOutputs(): ReadonlySet<number> | null {
     if (this.isTapped) return new Set(this.backward.gradOutputs.keys());
     const inner = innerOutputsOf(this.backward.plan);
@@ -312,18 +243,6 @@ export class RunProgramNode extends GradNode {
     return path && recorded!.arrivals(path.taken, this.subgraph.numbersOf(this.scope));
   }
 
-  /** Returns the plan that continues from the targets' earlier gradient sums, and puts those into the scope. */
-  #continued({ plan, gradInputs }: RunningPart, takeSum: TakeSum): Plan {
-    const going = this.subgraph.continuedSums.filter(({ target, sum }) => {
-      const earlier = gradInputs[target] === null ? null : takeSum(target);
-      if (!earlier) return false;
-      enter(this.scope.slots[sum.earlier]!, earlier, this.subgraph.values[sum.earlier]!);
-      earlier.dispose();
-      return true;
-    });
-    return continueSums(plan, going);
-  }
-
   /** Cleans up. Without `retainGraph` saved values may be freed, so the node can't run again. */
   #afterFailure(retainGraph: boolean): void {
     if (!retainGraph) {
@@ -349,18 +268,6 @@ export class RunProgramNode extends GradNode {
 
   get backward(): BackwardPart {
     return this.subgraph.planned.backward!;
-  }
-
-  /** `whole` is the plan that this one is part of; gradients that enter the part may be missing. */
-  #executable(plan: Plan, whole = plan): Executable {
-    const existing = executables.get(plan);
-    if (existing) return existing;
-    const optional = whole === plan ? [] : optionalGradientsOf(whole.steps.map(({ op }) => op));
-    const { values, planned } = this.subgraph;
-    const backend = synchronous(planned.backend ?? null);
-    const executable = new Executable(plan, values, [...optional], { backend });
-    executables.set(plan, executable);
-    return executable;
   }
 
   /**
