@@ -1,0 +1,98 @@
+import { enableGrad, gradEnabled, noGrad } from '../../runtime/autograd/grad-mode.ts';
+import type { TensorMeta } from '../../runtime/device/tensor-meta.ts';
+import { AutogradError } from '../../runtime/errors/errors.ts';
+import type { OpRecord } from '../../runtime/ops/record/define-op.ts';
+import type { ProgramBuilder } from '../../runtime/program/builder.ts';
+import type { GivenOperand } from '../../runtime/program/dynamic-call.ts';
+import type { Program, ProgramOp } from '../../runtime/program/program.ts';
+import type { Tensor } from '../../runtime/tensor/tensor.ts';
+import { appendCall } from '../regions/append-call.ts';
+import { appendControl, type DifferentiateRegion } from '../regions/append-control.ts';
+import { type CallSite, SiteCall } from '../regions/site-call.ts';
+import { GraphBreak } from '../traces/graph-break.ts';
+import { replayRegions } from './control-flow/replay-regions.ts';
+import { finishedRegion } from './state/region-builder.ts';
+import type { Tracer } from './state/tracer.ts';
+
+/** The later phases that process the programs of branches and loop bodies. */
+export interface RegionPhases {
+  readonly normalize: (program: Program) => Program;
+  readonly differentiate: DifferentiateRegion;
+}
+
+/** Its shapes follow from the sizes of this trace; each new size is traced separately. */
+export function appendTraced(
+  tracer: Tracer,
+  { normalize, differentiate }: RegionPhases,
+  site: CallSite,
+  sample: readonly GivenOperand[],
+  inputs: readonly Tensor[],
+  results: readonly TensorMeta[],
+): Tensor[] {
+  const call = new SiteCall(site, sample, normalize);
+  const { builder } = tracer;
+  return tracer
+    .runOnce(() => appendCall(builder, call, inputs, results, differentiate))
+    .slice(0, -1);
+}
+
+export function appendRegions(
+  tracer: Tracer,
+  { normalize, differentiate }: RegionPhases,
+  op: OpRecord,
+  inputs: readonly Tensor[],
+  programs: readonly Program[],
+): Tensor[] {
+  const append = (
+    operands: readonly Tensor[],
+    given: readonly Program[],
+    builder: ProgramBuilder,
+  ): Tensor[] => {
+    const regions = given.map((program) => ({ program: normalize(program), joint: null }));
+    // The merge is not a user op: even inside `noGrad`, a result keeps the autograd history of the path that
+    // computed it.
+    const mode = gradEnabled() || leavesHistory(operands, given) ? enableGrad : noGrad;
+    return mode(() => appendControl(builder, op, operands, regions, differentiate)).slice(0, -1);
+  };
+  const { builder } = tracer;
+  const results = overwritingBreaks(() => tracer.append(() => append(inputs, programs, builder)));
+  const regions = programs.map(finishedRegion);
+  for (const { region } of regions) builder.freedNodes.notePossibly(region.builder.freedNodes.all);
+  const own = inputs.slice(0, inputs.length - regions[0]!.captured.length);
+  tracer.record(
+    own,
+    (operands, again, replay) => {
+      const { captured, programs } = replayRegions(op, regions, replay!);
+      return append([...(operands as Tensor[]), ...captured], programs, again);
+    },
+    results,
+  );
+  return results;
+}
+
+/** True if a path may return an operand that requires gradients, or a result with autograd history. */
+function leavesHistory(operands: readonly Tensor[], programs: readonly Program[]): boolean {
+  const records = ({ recordsGrad, regions = [] }: ProgramOp): boolean =>
+    recordsGrad || regions.some(({ program }) => program.ops.some(records));
+  return programs.some(({ inputs, outputs, ops }) => {
+    const own = operands.slice(operands.length - inputs.length);
+    if (!own.some(({ requiresGrad }) => requiresGrad)) return false;
+    return (
+      ops.some(records) || inputs.some((id, i) => own[i]!.requiresGrad && outputs.includes(id))
+    );
+  });
+}
+
+/**
+ * Turns the error for overwriting a saved value into a graph break: it is a user error only once that backward
+ * runs.
+ */
+function overwritingBreaks<T>(append: () => T): T {
+  try {
+    return append();
+  } catch (error) {
+    if (!(error instanceof AutogradError)) throw error;
+    const [what = ''] = error.message.split('\n');
+    throw new GraphBreak('in-place', `${what} (in a branch or loop)`);
+  }
+}

@@ -1,0 +1,178 @@
+import { hasEffect } from '../../runtime/program/control-ops.ts';
+import type { Guard } from '../guards/guard.ts';
+import { isDecision } from '../traces/graph-break.ts';
+import { optionalOutputs } from '../traces/optional-outputs.ts';
+import { sameOutputs } from '../traces/same-outputs.ts';
+import type { Outcome, TraceResult } from '../traces/trace-result.ts';
+import { expectKnown } from './autograd/hooks.ts';
+import type { LoopPlans } from './control-flow/plans/loop-plans.ts';
+import { disposedInputs, distinctElements, distinctInputs } from './inputs/distinct-inputs.ts';
+import { withoutImplied } from './inputs/implied-guards.ts';
+import { sizeIn } from './inputs/sizes.ts';
+import { unguardedReads } from './inputs/unguarded-reads.ts';
+import type { execute } from './machine/execute.ts';
+import { effectRecipes } from './recipes/effect-recipes.ts';
+import { Reconstruction } from './recipes/reconstruct.ts';
+import { resizedOf } from './resize.ts';
+import type { GraphControl } from './state/graph-control.ts';
+import type { RejectedEagerly } from './state/rejected-eagerly.ts';
+import type { Tracer } from './state/tracer.ts';
+
+/** How the execution of a trace ended. */
+export type TraceEnd = ReturnType<typeof execute>;
+
+export interface Traced {
+  readonly result: TraceResult;
+  /** True if numbers stayed in the program up to a graph break without deciding anything. */
+  readonly gainsNothing: boolean;
+}
+
+/** Returns the result of a trace that has ended: what a call does under its guards. */
+export function finishedTrace(tracer: Tracer, end: TraceEnd, plans: LoopPlans): Traced {
+  const { entryFrames } = tracer;
+  const reconstruction = new Reconstruction(tracer);
+  const outcome = outcomeOf(tracer, end, reconstruction);
+  const effects = effectRecipes(tracer, reconstruction);
+  const { outputs, makes } = reconstruction;
+  expectKnown(tracer, outputs.tensors, reconstruction.made);
+  const program = tracer.builder.finish(outputs.values);
+  const { inputs, numbers, tape, sizes } = tracer;
+  const ownGuards = [...distinctInputs(inputs, program), ...distinctElements(inputs)];
+  const guards = guardsOf(tracer, ownGuards);
+  const result: TraceResult = {
+    guards: [...guards, ...unguardedReads(tracer.variables.places, guards)],
+    inputs: inputs.map(({ source }) => source),
+    numbers: numbers.sources,
+    scalars: numbers.scalars,
+    sizes: sizes.reads.map(({ tensor, dim }) => sizeIn(tensor, dim)),
+    resized: null,
+    needsGrad: inputs.map(({ tensor }) => tensor.requiresGrad),
+    differentiable: outputs.differentiable(),
+    lost: outputs.lost(),
+    program,
+    makes,
+    effects,
+    unrolled: plans.unrolled,
+    kept: plans.kept,
+    truthyTensors: tracer.control.tensorConditions.comparisons,
+    called: tracer.called.sources,
+    randomNumbers: tracer.random.reseeded || tracer.random.seedValue ? 0 : tracer.random.count,
+    outcome,
+    reads: outputs.reads(),
+    optional: optionalOutputs({ outcome, effects, makes }),
+    same: sameOutputs(program, outputs.reads()),
+    places: tracer.variables.places,
+    sources: [...tracer.sources],
+    codes: entryFrames.map((frame) => frame.closure.code),
+    pcs: entryFrames.map((frame) => frame.pc),
+  };
+  // Leaves out the user's tensors: a trace must not keep them alive.
+  const places = inputs.map(({ source, tensor, list }) => ({ source, tensor, list }));
+  const recorded = {
+    result,
+    inputs: places,
+    lists: tracer.lists,
+    outputs: outputs.tensors,
+    tape,
+    sizes,
+    ownGuards,
+  };
+  const resized = resizedOf(recorded);
+  // Numeric keys get value guards if the trace can't be replayed for other sizes.
+  const own = resized
+    ? result
+    : { ...result, guards: [...result.guards, ...sizes.fixedNumbers(entryFrames)] };
+  return { result: { ...own, resized }, gainsNothing: gainsNothing(result, tracer.control) };
+}
+
+/** Returns the value that the function returns, or the frames to continue with. */
+function outcomeOf(tracer: Tracer, end: TraceEnd, reconstruction: Reconstruction): Outcome {
+  if (end.kind === 'return') return { kind: 'return', value: reconstruction.recipe(end.value) };
+  return {
+    kind: 'break',
+    record: end.record,
+    cause: end.cause,
+    afterEffects: hasEffects(tracer),
+    onlyThrows: end.onlyThrows,
+    frames: tracer.frames.map((frame, depth) =>
+      reconstruction.frame(frame, frame.pc, tracer.frames[depth + 1]?.returnTo),
+    ),
+  };
+}
+
+/** `own`: the guards that follow from the inputs alone. */
+function guardsOf({ guards, inherited, effects, inputs }: Tracer, own: readonly Guard[]): Guard[] {
+  return [
+    ...withoutImplied(guards),
+    ...inherited.guards(),
+    ...own,
+    ...effects.met.guards(),
+    ...disposedInputs(inputs, effects.disposed),
+    ...disposedInputs(inputs, effects.switched),
+  ];
+}
+
+/**
+ * True if data-dependent decisions were allowed in the graph but none was captured. The graph then ends at the
+ * first read, as without them, so that a loop that breaks later is cut at the same instruction in every iteration.
+ */
+function gainsNothing(
+  { outcome, program }: TraceResult,
+  { policy, hasRead }: GraphControl,
+): boolean {
+  if (policy !== 'possible' || !hasRead || outcome.kind !== 'break') return false;
+  return !isDecision(outcome.record.reason) && !program.ops.some(({ regions }) => regions);
+}
+
+function hasEffects({ builder, effects }: Tracer): boolean {
+  return builder.some(hasEffect) || effects.changes > 0;
+}
+
+/**
+ * Returns a result that runs no program: under these guards eager execution throws, and reports the error itself.
+ */
+export function refusedTrace(tracer: Tracer, { cause }: RejectedEagerly): TraceResult {
+  const { entryFrames } = tracer;
+  const at = tracer.position();
+  const [what = ''] = cause.message.split('\n');
+  const record = { reason: 'op-error', detail: what, at, line: at && tracer.lineAt(at) } as const;
+  const frames = new Reconstruction(tracer);
+  return {
+    guards: [
+      ...tracer.guards.values(),
+      ...tracer.inherited.guards(),
+      ...tracer.effects.met.guards(),
+    ],
+    inputs: [],
+    numbers: tracer.numbers.sources,
+    scalars: tracer.numbers.scalars,
+    sizes: tracer.sizes.reads.map(({ tensor, dim }) => sizeIn(tensor, dim)),
+    resized: null,
+    needsGrad: [],
+    differentiable: [],
+    optional: [],
+    same: [],
+    lost: [],
+    program: { values: [], inputs: [], ops: [], outputs: [] },
+    makes: [],
+    effects: [],
+    unrolled: [],
+    kept: [],
+    truthyTensors: tracer.control.tensorConditions.comparisons,
+    called: [],
+    randomNumbers: 0,
+    outcome: {
+      kind: 'break',
+      record,
+      cause,
+      frames: tracer.frames.map((frame) => frames.frame(frame, frame.pc, undefined)),
+      eagerly: true,
+      afterEffects: hasEffects(tracer),
+    },
+    reads: [],
+    places: tracer.variables.places,
+    sources: [...tracer.sources],
+    codes: entryFrames.map((frame) => frame.closure.code),
+    pcs: entryFrames.map((frame) => frame.pc),
+  };
+}
