@@ -47,26 +47,21 @@ export function differentiate(
     const { tensors, positions, leaves } = replay(forward, needsGrad, builder, differentiateRegion);
     const forwardOps = builder.opCount;
     const outputs = forward.outputs.map((id) => tensors[id]!);
+    const inputs = forward.inputs.map((id) => tensors[id]!);
     const gradients = outputs.map((output, i) => {
       // A region may return one of its operands; of a subgraph that is the caller's own tensor.
       const flows = output.gradEdge || (region && output.requiresGrad);
-      if (!flows || !differentiable[i]) return null;
-      const gradient = builder.input(contiguousMeta(output, output.device));
       // The surrounding program may request gradients of only some of the region's results.
-      if (region) builder.noteOptional(gradient, true);
-      return gradient;
+      return flows && differentiable[i] ? gradientInput(builder, output, region) : null;
     });
     // In the order of eager backward: contributions from ops after the region come before those from ops in it.
-    const earlier = forward.inputs.map((id) => {
-      const leaf = tensors[id]!;
-      if (!goesOn || !leaf.requiresGrad || mayBeList(leaf)) return null;
-      const sum = builder.input(contiguousMeta(leaf, leaf.device));
-      builder.noteOptional(sum, true);
-      return sum;
+    const earlier = inputs.map((leaf) => {
+      const isContinued = goesOn && leaf.requiresGrad && !mayBeList(leaf);
+      return isContinued ? gradientInput(builder, leaf, true) : null;
     });
-    const found = new Map<Tensor, ValueId>();
-    const roots = [...forward.inputs.map((id) => tensors[id]!), ...outputs].flatMap((tensor, i) => {
-      const gradient = [...earlier, ...gradients][i];
+    const rootGradients = [...earlier, ...gradients];
+    const roots = [...inputs, ...outputs].flatMap((tensor, i) => {
+      const gradient = rootGradients[i];
       return gradient ? [{ tensor, gradient }] : [];
     });
     // Only the surrounding program sees the results of a region.
@@ -75,31 +70,9 @@ export function differentiate(
       tensor,
       isSum: earlier.includes(gradient),
     }));
-    const sums = new Map<Tensor, readonly ValueId[]>();
     const sameLeaves = sameInputs.map((group) => idsOf(group).map((id) => tensors[id]!));
     const names = gradientNames(starts, sameLeaves, !region, sameElements(builder, tensors));
-    // What other nodes bring comes first, and may go to a region by another name.
-    const before = (region ? [] : (names?.otherLeaves ?? [])).map((tensor) => {
-      const gradient = bind1(earlierSum, [tensor]);
-      sums.set(tensor.leaf, [builder.valueOf(gradient)]);
-      return { tensor, gradient };
-    });
-    runBackward([...before, ...roots], {
-      retainGraph: false,
-      names,
-      sink: (place, gradient) => {
-        if (!('leaf' in place)) return;
-        const strided = region && !isContiguousMeta(gradient);
-        found.set(place.leaf, builder.valueOf(strided ? bind1(copy, [gradient]) : gradient));
-      },
-      onLeafSum: (leaf, sum) => {
-        sums.set(leaf, [...(sums.get(leaf) ?? []), builder.valueOf(sum)]);
-      },
-      onNode: (node, gradients) => {
-        builder.at = positions.get(node);
-        fillGradients(builder, node, gradients);
-      },
-    });
+    const { found, sums } = appendBackward(builder, roots, names, positions, region);
     const leafOf = (id: ValueId) => leaves.get(id) ?? tensors[id]!;
     // The program receives the gradients of leaves that it created itself.
     const leafOutputs = outputs.flatMap((output, i) =>
@@ -130,6 +103,54 @@ export function differentiate(
           ),
     };
   });
+}
+
+/** Adds an input for the gradient of a tensor. */
+function gradientInput(builder: ProgramBuilder, tensor: Tensor, isOptional: boolean): Tensor {
+  const gradient = builder.input(contiguousMeta(tensor, tensor.device));
+  if (isOptional) builder.noteOptional(gradient, true);
+  return gradient;
+}
+
+interface LeafGradients {
+  readonly found: ReadonlyMap<Tensor, ValueId>;
+  /** The partial sums of each leaf's gradient, in their order. */
+  readonly sums: ReadonlyMap<Tensor, readonly ValueId[]>;
+}
+
+/** Appends the backward ops: the eager engine runs backward over the tensors of the program. */
+function appendBackward(
+  builder: ProgramBuilder,
+  roots: Parameters<typeof runBackward>[0],
+  names: ReturnType<typeof gradientNames>,
+  positions: ReturnType<typeof replay>['positions'],
+  region: boolean,
+): LeafGradients {
+  const found = new Map<Tensor, ValueId>();
+  const sums = new Map<Tensor, readonly ValueId[]>();
+  // Contributions of other nodes come first; a region may know their leaf by another name.
+  const before = (region ? [] : (names?.otherLeaves ?? [])).map((tensor) => {
+    const gradient = bind1(earlierSum, [tensor]);
+    sums.set(tensor.leaf, [builder.valueOf(gradient)]);
+    return { tensor, gradient };
+  });
+  runBackward([...before, ...roots], {
+    retainGraph: false,
+    names,
+    sink: (place, gradient) => {
+      if (!('leaf' in place)) return;
+      const strided = region && !isContiguousMeta(gradient);
+      found.set(place.leaf, builder.valueOf(strided ? bind1(copy, [gradient]) : gradient));
+    },
+    onLeafSum: (leaf, sum) => {
+      sums.set(leaf, [...(sums.get(leaf) ?? []), builder.valueOf(sum)]);
+    },
+    onNode: (node, gradients) => {
+      builder.at = positions.get(node);
+      fillGradients(builder, node, gradients);
+    },
+  });
+  return { found, sums };
 }
 
 /** Returns the joint program of a branch, loop body or call, in which all gradients are contiguous. */
