@@ -92,7 +92,7 @@ export function differentiate(
       gradOutputs: [...gradients.map(idOf), ...(goesOn ? kept.earlier : [])],
       gradInputs: kept.gradInputs,
       leafOutputs,
-      // A region receives the sums so far as inputs, so they need not be searched for.
+      // A region receives the earlier sums as inputs, so they need not be searched for.
       sums: targets.map((leaf) => (region ? [] : (sums.get(leaf) ?? []))),
       // The surrounding program delivers all gradients of a region together.
       arrivals: region

@@ -194,7 +194,7 @@ export class Compilation {
       passObservers.tell({ pass, applied, ...rest, isFirst });
     };
     const settings = { without, verify, record };
-    // What is fused in one order is useless for another plan.
+    // Fused ops depend on the order: another plan can't reuse them.
     const isInOrder = context.stage === 'ordered' || context.stage === 'fused';
     const shared = isInOrder ? undefined : this.#shared;
     return runPasses(given, { ...context, isFirst, choices }, settings, shared);

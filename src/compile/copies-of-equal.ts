@@ -4,10 +4,7 @@ import { aliasOp } from '../../runtime/program/alias-op.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import { equalValues } from '../5-optimize/common-subexpressions.ts';
 
-/**
- * Where equal values were merged, the value that is kept may differ from the one that the history names: copies the
- * kept one.
- */
+/** Returns ops that copy the kept one of merged equal values to the others, which the history may name. */
 export function copiesOfEqual(traced: Program, kept: ReadonlySet<ValueId>): ProgramOp[] {
   const classes = new Map<ValueId, ValueId[]>();
   for (const [id, [first]] of equalValues(traced)) {

@@ -112,7 +112,7 @@ export class SubgraphPlanner {
       {
         costOf: (program) => roughBytes(program, owned.donated),
         usesOf: (isFused) => {
-          // What fused ops hold for a few rows takes no memory: only what a plan has as a whole is worth dropping.
+          // Values that a fused op computes a few rows at a time take no memory, so only whole values are worth dropping.
           const ordered = roughOrder(chosen, owned.donated);
           const facts = new ForwardFacts(ordered, forwardOfStep(ordered));
           return usesOf(facts, owned, isFused ? innerOf(facts) : undefined);
@@ -157,7 +157,7 @@ export class SubgraphPlanner {
 
   /** Phase 5 for a program that is planned as a whole. */
   *#optimized(stage: 'step' | 'region', traced: Program, { donated }: Ownership): Steps<Program> {
-    // What runs after the last recorded op can't be differentiated any more: backward and update.
+    // The ops after the last recorded one, backward and update, are not differentiated again.
     const firstLate = traced.ops.findLastIndex((op) => op.recordsGrad) + 1;
     const costOf = (program: Program) => roughBytes(program, donated);
     const context = { stage, memory: this.#memory, gradOutputs: 0, costOf };

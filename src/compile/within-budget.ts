@@ -60,15 +60,15 @@ function measureOf(program: Program, plain: Cost): Measure {
 }
 
 /**
- * Where no plan fits, so many are made at most to find one with as few bytes and less arithmetic: more where plans may
- * need much less than is measured, as most of those then don't.
+ * The number of plans that are made, if none fits, to find one with as few bytes and less arithmetic. More if ranks are
+ * rough, since most plans of few measured bytes then need more.
  */
 const mostRefined = (slack: number): number => (isRough(slack) ? 32 : 8);
 
-/** Whether plans may need much less than is measured, so that they rank differently. */
+/** Whether plans may need much less than is measured, so that measured bytes rank them only roughly. */
 const isRough = (slack: number): boolean => slack > 0.1;
 
-/** Where plans rank differently than measured, so many more of those with the fewest bytes are planned at most. */
+/** The number of further candidates with the fewest measured bytes that are planned if ranks are rough. */
 const mostLowered = 8;
 
 /**

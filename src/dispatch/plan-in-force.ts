@@ -36,7 +36,7 @@ export function firstOptions(wanted: TraceResult, options: CompileOptions): Comp
     ops.length <= (values[0]?.device.kind === 'gpu' ? smallOpsOnGpu : smallOps) ||
     prefer === 'bytes' ||
     budget !== null ||
-    // What is rounded may depend on the plan.
+    // The plan may decide which values are rounded.
     savedDtype !== null ||
     offload !== null ||
     !(order || simplify || slices) ||

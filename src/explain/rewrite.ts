@@ -205,7 +205,7 @@ function leaves(later: Statement, report: ExpressionStatement): boolean {
       changed.add(node.argument.name);
     }
     if (node.type === 'ReturnStatement' && node !== later) ends = true;
-    // What the call changes must not be needed before.
+    // A value that the call changes must not be used earlier.
     if (!prints && node.type === 'Identifier' && isReceiver(call, node.name)) ends = true;
   });
   return !ends && [...changed].every((name) => !used.has(name));

@@ -84,7 +84,7 @@ export interface ArithmeticTarget<V extends TargetValue> {
 
 export type Reduction = 'sum' | 'prod' | 'max' | 'min' | 'mean';
 
-/** Changes of shape, reductions and products, which make the ops that all engines lower alike. */
+/** Changes of shape, reductions and products: the ops that all engines lower in the same way. */
 export interface TensorTarget<V extends TargetValue> extends ArithmeticTarget<V> {
   /** The name of the target format. */
   readonly form: string;

@@ -3,7 +3,7 @@ import { successors } from './effects.ts';
 import type { Pc } from './instructions.ts';
 import { protectionAt } from './protection.ts';
 
-/** Whether the code may go on after an exception at this pc: its handler does more than clean up and throw it again. */
+/** Whether the code may continue after an exception at this pc: its handler does more than clean up and rethrow. */
 export function catches(code: Code, pc: Pc): boolean {
   const handler = protectionAt(code, pc);
   const pending = handler ? [handler.target] : [];
