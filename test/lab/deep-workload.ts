@@ -3,7 +3,7 @@
 import { optim, randn, type Tensor } from '../../src/index.ts';
 import type { Workload } from '../../src/lab/compare/workload.ts';
 
-const turns = 16;
+const depth = 8;
 
 export const workload: Workload = {
   build() {
@@ -11,7 +11,7 @@ export const workload: Workload = {
     const optimizer = new optim.SGD([weight], { lr: 1e-3 });
     const loss = (x?: Tensor) => {
       let y = x!;
-      for (let i = 0; i < turns; i++) y = y.mul(weight).tanh();
+      for (let i = 0; i < depth; i++) y = y.mul(weight).tanh();
       return y.mean();
     };
     return {
