@@ -7,6 +7,7 @@ import { copy } from '../../../runtime/ops/core/copy.ts';
 import { add_ } from '../../../runtime/ops/in-place/in-place.ts';
 import { add } from '../../../runtime/ops/pointwise/pointwise.ts';
 import type { ValueId } from '../../../runtime/program/program.ts';
+import { sizeOf } from '../../../runtime/spec/shape.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { constantOf } from '../state/facts.ts';
@@ -68,7 +69,7 @@ function ownMemory(t: Tracer, gradient: Tensor, { first, createGraph }: Accumula
   const root = t.builder.rootOf(gradient);
   const whole = t.perform<boolean>([gradient], ([part], builder) => {
     const tensor = part as Tensor;
-    const isAll = tensor.numel() === builder.sizeOf(builder.rootOf(tensor));
+    const isAll = sizeOf(tensor.shape) === builder.sizeOf(builder.rootOf(tensor));
     return isAll && isContiguousMeta(tensor) && !builder.isHandedThrough(tensor);
   });
   // Writing to the gradient must not overwrite values that a recorded backward has saved.

@@ -1,5 +1,6 @@
 import { scalarFunctions } from '../../../runtime/ops/numbers/scalar-functions.ts';
 import { ScalarTable, type SymbolicNumber } from '../../../runtime/ops/numbers/symbolic-number.ts';
+import { sizeOf } from '../../../runtime/spec/shape.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { sampleNumbers } from '../../guards/called-numbers.ts';
 import type { Guard } from '../../guards/guard.ts';
@@ -77,7 +78,8 @@ export class Sizes {
 }
 
 export function sizeIn(tensor: Tensor, dim: number | null): number {
-  return dim === null ? tensor.numel() : tensor.shape[dim]!;
+  // Methods may be the user's.
+  return dim === null ? sizeOf(tensor.shape) : tensor.shape[dim]!;
 }
 
 /** Returns the number as an operand of the tensor API: plain if the sizes determine it, else symbolic. */

@@ -4,6 +4,7 @@ import { heap } from '../../../runtime/device/cpu/core/heap.ts';
 import { indexOf } from '../../../runtime/device/cpu/core/kernel.ts';
 import type { TensorMeta } from '../../../runtime/device/tensor-meta.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
+import { sizeOf } from '../../../runtime/spec/shape.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 
 /** The label of samples that are not counted. */
@@ -57,7 +58,7 @@ function isOutside({ first, end, other }: Range, tensor: Tensor): boolean {
     return false;
   if (!tensor.holder || tensor.holder.elsewhere) return false;
   const start = indexOf(tensor, 'int32');
-  const stop = start + tensor.numel();
+  const stop = start + sizeOf(tensor.shape);
   for (let i = start; i < stop; i++) {
     const index = heap.i32[i]!;
     if ((index < first || index >= end) && index !== other) return true;

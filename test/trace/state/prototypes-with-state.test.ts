@@ -148,3 +148,35 @@ describe.each(Object.keys(cases))('%s', (name) => {
     expect(stats.graphs).toBeGreaterThan(0);
   });
 });
+
+it.each(['numel', 'nelement', 'dim', 'relu'] as const)(
+  'a function in place of %s is called as often as eagerly, and by the code that names it alone',
+  (name) => {
+    // biome-ignore lint/suspicious/noExplicitAny: methods of any type.
+    const methods = Tensor.prototype as any;
+    const own = methods[name];
+    const make = (): World => {
+      const seen = { calls: 0 };
+      return {
+        fn: (x: Tensor) => x.add(x.mul(2)[name]()),
+        args: (call) => [values([2 + (call >> 2)])],
+        state: () => seen,
+        install: (fn) =>
+          function (this: unknown, ...given: unknown[]) {
+            methods[name] = function (this: Tensor) {
+              seen.calls++;
+              const found = own.call(this);
+              return typeof found === 'number' ? found + 10 : found.neg();
+            };
+            try {
+              return fn.apply(this, given);
+            } finally {
+              methods[name] = own;
+            }
+          },
+      };
+    };
+    expectSameAsEager(make, { calls: 6 });
+    expectSameAsEager(make, { calls: 6, capture: 'auto', dynamic: true });
+  },
+);
