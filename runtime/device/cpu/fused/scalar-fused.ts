@@ -24,11 +24,12 @@ export function scalarFused(
   const made = parts.map(({ dtype }): ScalarCursor => {
     return { dtype, view: newTypedArray(dtype, 1), at: 0 };
   });
+  const attrsOf = attrsByPart(attrs);
   const elements = parts.map(({ expr, operands: read, dtype }, i) => {
     const cursors = read.map((each) =>
       'part' in each ? made[each.part]! : operands[each.operand]!,
     );
-    return elementOf(expr, cursors, dtype, attrsOf(attrs, i));
+    return elementOf(expr, cursors, dtype, attrsOf.get(i) ?? {});
   });
   const stores = [
     ...results.map((part, i) => [inputs.length + i, part] as const),
@@ -58,11 +59,15 @@ export function scalarFused(
   };
 }
 
-/** Returns the attributes of one part, by the names its expression uses. */
-function attrsOf(attrs: Attrs, part: number): Attrs {
-  const prefix = `${part}.`;
-  const own = Object.entries(attrs).filter(([name]) => name.startsWith(prefix));
-  return Object.fromEntries(
-    own.map(([name, value]): [string, AttrValue] => [name.slice(prefix.length), value]),
-  );
+/** Returns the attributes of each part that has any, by the names its expression uses. */
+function attrsByPart(attrs: Attrs): ReadonlyMap<number, Attrs> {
+  const entries = new Map<number, [string, AttrValue][]>();
+  for (const [name, value] of Object.entries(attrs)) {
+    const dot = name.indexOf('.');
+    const part = Number(name.slice(0, dot));
+    const own = entries.get(part) ?? [];
+    entries.set(part, own);
+    own.push([name.slice(dot + 1), value]);
+  }
+  return new Map([...entries].map(([part, own]) => [part, Object.fromEntries(own)]));
 }
