@@ -208,6 +208,8 @@ describe('Vite’s development server', () => {
       optimizeDeps: { noDiscovery: true },
     });
     try {
+      // Discovered later, it would be bundled while the page runs, which reloads the page.
+      expect(server.config.optimizeDeps.exclude).toContain('tostatic/probe');
       const served = await server.transformRequest('/model.ts');
       expect(served?.code).toMatch(/^import\{probe as __tostatic\}from"[^"]*\/probe\.[jt]s";/);
       const module = (await server.ssrLoadModule('/model.ts')) as { report(): object };

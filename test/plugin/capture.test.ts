@@ -207,3 +207,14 @@ test('an explicit scope comes before the marker, and its source is the original'
   expect(scope.get('x')).toBe(7);
   expect(source.text.slice(node.start, node.end)).toBe('(y) => x + y');
 });
+
+test('code that another step puts before the probe is named, not the missing plugin', async () => {
+  const probed = instrument('let scale = 2;\nexport const f = (x) => { return x * scale };');
+  const counted = probed.replace('=> {', '=> { globalThis.met++;');
+  expect(counted).not.toBe(probed);
+  const { f } = await loadModule(counted);
+  withoutInspector();
+  const text = printRefusal(refused(f as AnyFunction));
+  expect(text).toMatch(/code before its probe/);
+  expect(text).not.toMatch(/Add `tostatic/);
+});

@@ -49,6 +49,9 @@ export function captureGiven(
       ? Object.hasOwn(scope, name) || name in globalThis
       : standardGlobals.has(name) && name in globalThis;
   const names = [...facts.free.keys()].filter((name) => !isKnown(name));
+  if (names.includes('__tostatic')) {
+    return refuse('displaced-probe', 'The function begins with code of another build step.');
+  }
   if (names.length > 0) {
     return refuse('no-scope', `Outer variables that can't be read: ${names.join(', ')}.`, names);
   }
