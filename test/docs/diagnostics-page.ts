@@ -79,7 +79,7 @@ export const errorClasses: Readonly<
     remedy: 'Use the form without underscore.',
   },
   ShapeDependsOnData: {
-    when: 'The size of a result depends on values (`nonzero()`), while a program is built.',
+    when: 'The size of a result depends on values (`bincount()`), while a program is built.',
     remedy: 'Call it after the captured function, or use a mask.',
   },
   InvariantError: {

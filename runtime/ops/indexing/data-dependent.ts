@@ -10,7 +10,7 @@ import type { Tensor } from '../../tensor/tensor.ts';
 import { expand } from '../core/broadcast.ts';
 import { cast } from '../core/cast.ts';
 import { tensor } from '../core/create.ts';
-import { narrow, reshape } from '../movement/movement.ts';
+import { contiguous, narrow, permute, reshape } from '../movement/movement.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
 import { indexed } from './indexing.ts';
 
@@ -56,13 +56,36 @@ function coordinates(op: string, x: Tensor): { readonly data: Int32Array; readon
   return { data, count };
 }
 
+/** Returns the coordinates as `coordinateTensor` does, for a tensor of a program whose count a run knows. */
+type FindInProgram = (x: Tensor) => Tensor | null;
+
+let findInProgram: FindInProgram | null = null;
+
+/** Runs `body` with `find` for the tensors of the program under construction. */
+export function findingNonzero<T>(find: FindInProgram, body: () => T): T {
+  const outer = findInProgram;
+  findInProgram = find;
+  try {
+    return body();
+  } finally {
+    findInProgram = outer;
+  }
+}
+
+const tableInProgram = (x: Tensor): Tensor | null => (x.traced && findInProgram?.(x)) || null;
+
+/** Returns the coordinates of nonzero elements, one row per dimension. */
 function coordinateTensor(op: string, x: Tensor): Tensor {
+  const found = tableInProgram(x);
+  if (found) return found;
   const { data, count } = coordinates(op, x);
   return deviceGuard(x.device, () => tensor(data, { shape: [x.rank, count] }));
 }
 
 /** The indices of nonzero elements: int32 [count, dimensions], in row-major order. Reads the data. */
 export function nonzero(x: Tensor): Tensor {
+  const found = tableInProgram(x);
+  if (found) return contiguous(permute(found, [1, 0]));
   return tidy(() => {
     const { data, count } = coordinates('nonzero', x);
     const rows = new Int32Array(data.length);

@@ -26,7 +26,7 @@ export interface Trial {
 
 /**
  * Returns at least one trial; the call may reject the shapes of some sample runs. `given`: the operands' shapes in
- * the sample runs, by operand. Throws DrawsNumbers, or the break from `refused` if the call has no program.
+ * the sample runs, by operand. Throws DrawsNumbers, ShapeDependsOnData, or the break from `refused` if the call has no program.
  */
 export function trialsOf(
   traced: TracedCall,
@@ -50,9 +50,9 @@ export function trialsOf(
   if (!first) {
     const [refusal = new Error('numbers that it never gets'), ...more] = refusals;
     const isSame = (error: unknown) => (error as Error).message === (refusal as Error).message;
+    if (refusal instanceof ShapeDependsOnData) throw refusal;
     // The call fails with the same message for all sample sizes.
-    const isOwn = refusal instanceof TostaticError && !(refusal instanceof ShapeDependsOnData);
-    if (isOwn && more.length > 0 && more.every(isSame)) {
+    if (refusal instanceof TostaticError && more.length > 0 && more.every(isSame)) {
       throw new GraphBreak('op-error', refusal.message, refusal);
     }
     throw refused(`says: ${refusal instanceof Error ? refusal.message : String(refusal)}`);

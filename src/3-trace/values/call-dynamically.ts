@@ -3,22 +3,17 @@
 import { gradEnabled, noGrad } from '../../../runtime/autograd/grad-mode.ts';
 import {
   contiguousMeta,
-  sameSpec,
   type TensorMeta,
   type TensorSpec,
 } from '../../../runtime/device/tensor-meta.ts';
 import { beginsLeaf, toBeLeaf } from '../../../runtime/ops/core/creation-options.ts';
+import { ShapeDependsOnData } from '../../../runtime/ops/indexing/data-dependent.ts';
 import { full } from '../../../runtime/ops/movement/create.ts';
 import { contiguous } from '../../../runtime/ops/movement/movement.ts';
-import {
-  dynamicSpec,
-  type GivenOperand,
-  type OperandForm,
-} from '../../../runtime/program/dynamic-call.ts';
+import { dynamicSpec } from '../../../runtime/program/dynamic-call.ts';
 import { listSpec } from '../../../runtime/program/list-ops.ts';
 import type { Shape } from '../../../runtime/spec/shape.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
-import { tensorMethods } from '../../../runtime/tensor-methods/methods.ts';
 import { isReadByGradient } from '../../regions/control-node.ts';
 import type { CallSite } from '../../regions/site-call.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
@@ -27,11 +22,14 @@ import { grownArray, unknownLength } from '../control-flow/lists/list-elements.t
 import { numberAmong } from '../control-flow/numbers/keyword-numbers.ts';
 import { decidesShape, takesOperands } from '../control-flow/numbers/scalar-arguments.ts';
 import { asNumber, scalarOperand } from '../control-flow/numbers/scalars.ts';
+import { CallOperands } from '../dynamic-shapes/call-operands.ts';
 import { DrawsNumbers } from '../dynamic-shapes/call-stream.ts';
 import { elementOf, sizesOf, type Trial, trialsOf } from '../dynamic-shapes/call-trials.ts';
+import { functionalForm } from '../dynamic-shapes/functional-form.ts';
+import { countingNonzero, withNonzero } from '../dynamic-shapes/nonzero.ts';
 import { noteSamples, samples, samplesOf } from '../dynamic-shapes/samples.ts';
 import {
-  OperandPlace,
+  type OperandPlace,
   performing,
   placed,
   type TracedCall,
@@ -44,6 +42,7 @@ import {
   type DeviceScalar,
   newArray,
   prototypeOf,
+  type TensorVariable,
   type UnbackedTensor,
   type Variable,
 } from '../variables/variable.ts';
@@ -75,7 +74,38 @@ export function callDynamically(
   const isNumber = (given: Variable): boolean =>
     (!takes && resolved(given).kind === 'scalar') || numberAmong(given) !== undefined;
   if (![receiver, ...args].some(isOne) && !args.some(isNumber)) return undefined;
-  return new Call(t, fn, takes).answer(receiver, args.map(opened));
+  const given = args.map(opened);
+  try {
+    return new Call(t, fn, takes).answer(receiver, given);
+  } catch (error) {
+    if (!(error instanceof ShapeDependsOnData)) throw error;
+    return callWithNonzero(t, fn, receiver, given, error);
+  }
+}
+
+/**
+ * Appends a call whose results have a size for each nonzero element of a mask: the program counts these, and the
+ * counts are numbers that decide the shapes of a second call. `error`: thrown for the call by itself.
+ */
+export function callWithNonzero(
+  t: Tracer,
+  fn: Callable,
+  receiver: Variable,
+  args: readonly Variable[],
+  error: ShapeDependsOnData,
+): Variable {
+  try {
+    if (t.control.policy !== 'always') throw error;
+    const counted = new Call(t, countingNonzero(fn), false).answer(receiver, args);
+    const found = arrayElements(t, asArray(t, counted)!).map((each, i): Variable => {
+      if (i % 2 === 0) return each;
+      return { kind: 'scalar', type: 'number', tensor: t.use(each as TensorVariable) };
+    });
+    return new Call(t, withNonzero(fn), false).answer(receiver, [newArray(found), ...args]);
+  } catch (thrown) {
+    if (!(thrown instanceof ShapeDependsOnData)) throw thrown;
+    throw new GraphBreak('data-read', `the size of the result of ${error.op}() depends on data`);
+  }
 }
 
 /**
@@ -99,10 +129,7 @@ class Call {
   readonly #fn: Callable;
   /** True if numbers, apart from options, are operands like tensors and determine no shape. */
   readonly #takesNumbers: boolean;
-  readonly #forms: OperandForm[] = [];
-  readonly #tensors: Tensor[] = [];
-  /** The value of each operand in each sample run; undefined if the run doesn't get that far. */
-  readonly #given: (readonly (GivenOperand | undefined)[])[] = [];
+  readonly #operands = new CallOperands();
   #like: Tensor | undefined;
 
   constructor(t: Tracer, fn: Callable, takesNumbers: boolean) {
@@ -125,8 +152,8 @@ class Call {
     const call = (written?.instead ?? this.#fn) as (...args: unknown[]) => unknown;
     const traced: TracedCall = {
       name: this.#fn.name,
-      forms: this.#forms,
-      metas: this.#tensors.map((tensor) => metaOf(tensor)),
+      forms: this.#operands.forms,
+      metas: this.#operands.metas,
       call: (operands) =>
         Reflect.apply(
           call,
@@ -189,14 +216,13 @@ class Call {
   /** Adds the position in the random stream to the call's operands. */
   #drawing(traced: TracedCall): TracedCall {
     const { numbers, drawn } = this.#t.random.placed;
-    const operands = numbers.map((tensor) => this.#known(tensor).index);
-    const metas = this.#tensors.map((tensor) => metaOf(tensor));
-    return { ...traced, metas, stream: { operands, drawn } };
+    const operands = numbers.map((tensor) => this.#operands.addKnown(tensor).index);
+    return { ...traced, metas: this.#operands.metas, stream: { operands, drawn } };
   }
 
   #append(traced: TracedCall): Variable {
     const t = this.#t;
-    const trials = trialsOf(traced, this.#given, (why) => this.#refused(why));
+    const trials = trialsOf(traced, this.#operands.given, (why) => this.#refused(why));
     const [first] = trials;
     const element = elementOf(trials);
     if (element) return this.#appendList(traced, trials, element);
@@ -218,17 +244,17 @@ class Call {
       name,
       forms,
       metas: operands,
-      samples: this.#given,
+      samples: this.#operands.given,
       dynamic: isOpen,
       list: false,
       perform: performing(traced, expected),
     };
-    const tensors = t.execution.appendCall(site, first.given, this.#tensors, metas);
+    const tensors = t.execution.appendCall(site, first.given, this.#operands.tensors, metas);
     const { copied } = t.control;
     if (trials.some(({ tried }) => tried.isView)) {
-      const fixed = this.#tensors.filter((_, i) => forms[i] === 'tensor');
+      const fixed = this.#operands.tensors.filter((_, i) => forms[i] === 'tensor');
       copied.note(t.builder, [...fixed, ...tensors]);
-      copied.noteShared(this.#tensors);
+      copied.noteShared(this.#operands.tensors);
     } else for (const tensor of tensors) copied.noteOnly(tensor);
     if (traced.stream) t.random.moveBy(tensors.at(-1)!);
     const variables = tensors.map((tensor, i): Variable => {
@@ -257,12 +283,12 @@ class Call {
     const perform = performing(traced, { dtype, sizes: shape });
     const { name, forms, metas } = traced;
     const { given } = trials[0]!;
-    const site = { name, forms, metas, samples: this.#given, dynamic: [false] };
+    const site = { name, forms, metas, samples: this.#operands.given, dynamic: [false] };
     const spec: TensorSpec = { dtype, shape };
     const [tensor] = t.execution.appendCall(
       { ...site, list: true, perform },
       given,
-      this.#tensors,
+      this.#operands.tensors,
       [contiguousMeta(listSpec(spec), device)],
     );
     const counting: CallSite['perform'] = (operands, builder) => [
@@ -271,7 +297,7 @@ class Call {
     const [count] = t.execution.appendCall(
       { ...site, name: `length of ${name}`, list: false, perform: counting },
       given,
-      this.#tensors,
+      this.#operands.tensors,
       [contiguousMeta({ dtype: 'float64', shape: [] }, device)],
     );
     noteSamples(
@@ -282,10 +308,10 @@ class Call {
       }),
     );
     const isView = trials.some(({ tried }) => tried.isView);
-    const fixed = this.#tensors.filter((_, i) => forms[i] === 'tensor');
+    const fixed = this.#operands.tensors.filter((_, i) => forms[i] === 'tensor');
     if (isView) {
       t.control.copied.noteElements(t.builder, fixed);
-      t.control.copied.noteShared(this.#tensors);
+      t.control.copied.noteShared(this.#operands.tensors);
     }
     t.control.plans.usesLists = true;
     return grownArray({
@@ -302,17 +328,6 @@ class Call {
     );
   }
 
-  #operand(
-    form: OperandForm,
-    tensor: Tensor,
-    given: readonly (GivenOperand | undefined)[],
-    isBoolean = false,
-  ): OperandPlace {
-    this.#tensors.push(tensor);
-    this.#given.push(given);
-    return new OperandPlace(this.#forms.push(form) - 1, isBoolean);
-  }
-
   /** Returns the argument with its operands replaced by placeholders. */
   #value(given: Variable): unknown {
     const t = this.#t;
@@ -321,7 +336,7 @@ class Call {
       case 'tensor':
         return this.#tensor(t.use(variable));
       case 'dynamic':
-        return this.#operand(
+        return this.#operands.add(
           'dynamic',
           variable.tensor,
           variable.shapes.map((shape) => shape ?? undefined),
@@ -340,7 +355,7 @@ class Call {
     if (array && isGrown(array)) {
       const { form, lists, length } = array.grown;
       if (form.kind !== 'leaf' || form.of !== 'tensor') throw unknownLength();
-      return this.#operand('list', lists[0]!.tensor, samplesOf(length.tensor));
+      return this.#operands.add('list', lists[0]!.tensor, samplesOf(length.tensor));
     }
     if (array) return arrayElements(t, array).map((element) => this.#value(element));
     if (variable.kind === 'newObject' && !prototypeOf(variable) && !variable.traits) {
@@ -356,42 +371,17 @@ class Call {
   #tensor(tensor: Tensor): OperandPlace {
     const t = this.#t;
     const operand = t.perform<Tensor>([tensor], ([x]) => contiguous(x as Tensor));
-    return this.#known(operand);
-  }
-
-  /** Adds an operand whose shape is the same in all runs. */
-  #known(tensor: Tensor): OperandPlace {
-    return this.#operand(
-      'tensor',
-      tensor,
-      samples.map(() => null),
-    );
+    return this.#operands.addKnown(operand);
   }
 
   #number(scalar: DeviceScalar): OperandPlace {
     const t = this.#t;
     const number = asNumber(t, scalar);
     const given = samplesOf(scalar.tensor).map((each) => (Number.isNaN(each) ? undefined : each));
-    return this.#operand('number', number, given, scalar.type === 'boolean');
+    return this.#operands.add('number', number, given, scalar.type === 'boolean');
   }
-}
-
-/**
- * Returns a method with the result of one that writes in place. It is the method without `_` where that exists and
- * keeps the tensor's shape and dtype; otherwise a clone is written.
- */
-function functionalForm(fn: Callable) {
-  const functional = tensorMethods.traced.find(({ name }) => name === fn.name.slice(0, -1));
-  return function written(this: Tensor, ...args: never[]): unknown {
-    const result = functional && (Reflect.apply(functional, this, args) as Tensor);
-    return result && sameSpec(result, this) ? result : Reflect.apply(fn, this.clone(), args);
-  };
 }
 
 function numberOf(value: number): Tensor {
   return noGrad(() => full([], value, { dtype: 'float64' }));
-}
-
-function metaOf({ dtype, shape, device }: Tensor): TensorMeta {
-  return contiguousMeta({ dtype, shape }, device);
 }

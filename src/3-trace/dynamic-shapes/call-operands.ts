@@ -1,0 +1,37 @@
+import { contiguousMeta, type TensorMeta } from '../../../runtime/device/tensor-meta.ts';
+import type { GivenOperand, OperandForm } from '../../../runtime/program/dynamic-call.ts';
+import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { samples } from './samples.ts';
+import { OperandPlace } from './traced-call.ts';
+
+/** The operands of a call that is being appended to the program. */
+export class CallOperands {
+  readonly forms: OperandForm[] = [];
+  readonly tensors: Tensor[] = [];
+  /** The value of each operand in each sample run; undefined if the run doesn't get that far. */
+  readonly given: (readonly (GivenOperand | undefined)[])[] = [];
+
+  get metas(): TensorMeta[] {
+    return this.tensors.map(({ dtype, shape, device }) => contiguousMeta({ dtype, shape }, device));
+  }
+
+  add(
+    form: OperandForm,
+    tensor: Tensor,
+    given: readonly (GivenOperand | undefined)[],
+    isBoolean = false,
+  ): OperandPlace {
+    this.tensors.push(tensor);
+    this.given.push(given);
+    return new OperandPlace(this.forms.push(form) - 1, isBoolean);
+  }
+
+  /** Adds an operand whose shape is the same in all runs. */
+  addKnown(tensor: Tensor): OperandPlace {
+    return this.add(
+      'tensor',
+      tensor,
+      samples.map(() => null),
+    );
+  }
+}

@@ -1,0 +1,17 @@
+import { sameSpec } from '../../../runtime/device/tensor-meta.ts';
+import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { tensorMethods } from '../../../runtime/tensor-methods/methods.ts';
+
+type Callable = (...args: never[]) => unknown;
+
+/**
+ * Returns a method with the result of one that writes in place. It is the method without `_` where that exists and
+ * keeps the tensor's shape and dtype; otherwise a clone is written.
+ */
+export function functionalForm(fn: Callable) {
+  const functional = tensorMethods.traced.find(({ name }) => name === fn.name.slice(0, -1));
+  return function written(this: Tensor, ...args: never[]): unknown {
+    const result = functional && (Reflect.apply(functional, this, args) as Tensor);
+    return result && sameSpec(result, this) ? result : Reflect.apply(fn, this.clone(), args);
+  };
+}
