@@ -3,6 +3,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { predictedPeak } from '../../src/explain/predicted-peak.ts';
 import {
+  cond,
   crossEntropy,
   full,
   memory,
@@ -240,6 +241,13 @@ describe('run-program/old-gradients', () => {
     'a label of a view': (scores, y) => crossEntropy(scores, y.reshape([3, 1]).reshape([3])),
     'an index': (scores, y) => scores.indexSelect(1, y).square().sum(),
     'an index of a gather': (scores, y) => scores.gather(1, y.unsqueeze(1)).square().sum(),
+    'a label on one path': (scores, y) =>
+      cond(
+        scores.sum().isfinite(),
+        (given) => crossEntropy(given, y),
+        (given) => given.sum(),
+        [scores],
+      ),
   };
   it.each(Object.entries(indexed))('are kept where %s is rejected before', (_, lossOf) => {
     const outcome = (options: ToStaticOptions | null) => {
@@ -274,6 +282,26 @@ describe('run-program/old-gradients', () => {
       expect(found.released).toBeGreaterThan(0);
       expect({ ...found, released: null }).toEqual(eager);
     }
+  });
+
+  it('are freed before a run that overwrites its labels by ones in range', () => {
+    const { model, dispose } = training(8, optimizers['SGD']!);
+    const optimizer = new optim.SGD([...model.parameters()], { lr: 0.1 });
+    const f = toStatic((x: Tensor, y: Tensor) => {
+      optimizer.zeroGrad();
+      const loss = crossEntropy(model.forward(x), y.remainder_(5));
+      loss.backward();
+      optimizer.step();
+      return loss;
+    });
+    for (let i = 0; i < 4; i++) {
+      const [x, y] = [randn([3, 8]), randint(5, 9, [3])];
+      tidy(() => f(x, y)).dispose();
+      if (i > 1) expect(lastRun(f).releasedBytes).toBeGreaterThan(0);
+      for (const each of [x, y]) each.dispose();
+    }
+    optimizer.zeroGrad();
+    dispose();
   });
 
   /** Steps in which a decision on values stands before or after what frees the gradients. */

@@ -4,6 +4,7 @@ import { heap } from '../../../runtime/device/cpu/core/heap.ts';
 import { indexOf } from '../../../runtime/device/cpu/core/kernel.ts';
 import type { TensorMeta } from '../../../runtime/device/tensor-meta.ts';
 import type { Program, ProgramOp, ValueId } from '../../../runtime/program/program.ts';
+import { writtenOperands } from '../../../runtime/program/writes.ts';
 import { sizeOf } from '../../../runtime/spec/shape.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 
@@ -20,28 +21,53 @@ interface Range {
 }
 
 /**
- * Returns a test of whether a run's inputs hold indices that a kernel would reject; null if no input is used as
- * indices. It doesn't look at inputs that can't be read where they lie.
+ * Returns a test of whether a run's inputs hold indices that a kernel would reject, on any path; null if no input is
+ * used as indices. It doesn't look at inputs that can't be read where they lie, nor at what the program has written
+ * to them before.
  */
-export function rejectedIndices({
-  inputs,
-  ops,
-  values,
-}: Program): ((tensors: readonly Tensor[]) => boolean) | null {
-  const roots = new Map<ValueId, number>(inputs.map((id, i) => [id, i]));
+export function rejectedIndices(
+  program: Program,
+): ((tensors: readonly Tensor[]) => boolean) | null {
+  const roots = new Map<ValueId, number>(program.inputs.map((id, i) => [id, i]));
   const ranges: Range[] = [];
+  collect(program, roots, new Set(), ranges);
+  if (ranges.length === 0) return null;
+  return (tensors) => ranges.some((range) => isOutside(range, tensors[range.input]!));
+}
+
+/** Collects the ranges of the inputs that are read as indices. `roots`: the input that each value is or views. */
+function collect(
+  { ops, values }: Program,
+  roots: Map<ValueId, number>,
+  written: Set<number>,
+  ranges: Range[],
+): void {
   for (const op of ops) {
+    const inputs = op.inputs.map((id) => roots.get(id));
     if (op.op.kernel.kind === 'view') {
-      const root = roots.get(op.inputs[0]!);
-      if (root !== undefined) roots.set(op.outputs[0]!, root);
+      if (inputs[0] !== undefined) roots.set(op.outputs[0]!, inputs[0]);
       continue;
     }
     const place = op.op.mayRefuse ? op.op.operands.findIndex(({ name }) => names.has(name)) : -1;
-    const input = place < 0 ? undefined : roots.get(op.inputs[place]!);
-    if (input !== undefined) ranges.push({ input, ...rangeOf(op, values[op.inputs[0]!]!) });
+    const input = place < 0 ? undefined : inputs[place];
+    if (input !== undefined && !written.has(input)) {
+      ranges.push({ input, ...rangeOf(op, values[op.inputs[0]!]!) });
+    }
+    // What a loop carries may be another tensor in the second iteration.
+    const isLoop = op.op.name === 'while';
+    const known = inputs.map((root, i) => (isLoop && i < op.outputs.length - 1 ? undefined : root));
+    for (const { program } of op.regions ?? []) {
+      const operands = known.slice(known.length - program.inputs.length);
+      const inner = program.inputs.flatMap((id, i) => {
+        const root = operands[i];
+        return root === undefined ? [] : [[id, root] as const];
+      });
+      collect(program, new Map(inner), new Set(written), ranges);
+    }
+    for (const index of writtenOperands(op)) {
+      if (inputs[index] !== undefined) written.add(inputs[index]);
+    }
   }
-  if (ranges.length === 0) return null;
-  return (tensors) => ranges.some((range) => isOutside(range, tensors[range.input]!));
 }
 
 /** The operands that hold indices. */
