@@ -1,5 +1,6 @@
 import { operandUse } from '../../../runtime/device/kernel-op.ts';
 import { contiguousMeta, type TensorMeta } from '../../../runtime/device/tensor-meta.ts';
+import { withPositionProvider } from '../../../runtime/errors/position.ts';
 import type { SymbolicNumber } from '../../../runtime/ops/numbers/symbolic-number.ts';
 import {
   condBackwardOp,
@@ -63,7 +64,13 @@ export class ProgramLowering<V extends TargetValue> {
 
   #emitAll(program: Pick<Program, 'values'>, ops: readonly ProgramOp[], frame: Frame<V>): void {
     frame.prepare(ops);
-    for (const op of unfusedOps(ops)) this.emit(program, op, frame);
+    // An error names the line of the op, not that of the export.
+    for (const op of unfusedOps(ops)) {
+      withPositionProvider(
+        () => op.at,
+        () => this.emit(program, op, frame),
+      );
+    }
   }
 
   /** Lowers one unfused op over the values so far. */
