@@ -1,4 +1,5 @@
 import { gradEnabled } from '../../runtime/autograd/grad-mode.ts';
+import { ownPartOfFile } from '../../runtime/errors/own-code.ts';
 import { formatPosition, type UserPosition } from '../../runtime/errors/position.ts';
 import { events } from '../../runtime/memory/events.ts';
 import { isRefused } from '../../runtime/run-program/refused.ts';
@@ -355,8 +356,14 @@ function runPlain(
   }
 }
 
+/** The innermost position in the user's code: a builtin may be written in JavaScript of this package. */
 function positionOf(frames: readonly Frame[]): UserPosition | undefined {
-  const { closure, pc } = frames[frames.length - 1]!;
-  const span = closure.code.spans[pc];
+  const top = frames.length - 1;
+  const isOwn = ({ closure }: Frame) => ownPartOfFile(closure.code.source.file) !== null;
+  const depth = frames.findLastIndex((frame) => !isOwn(frame));
+  if (depth < 0) return undefined;
+  const { closure, pc } = frames[depth]!;
+  // A caller's pc is already past its call.
+  const span = closure.code.spans[depth === top ? pc : pc - 1];
   return span && closure.code.source.position(span.start);
 }
