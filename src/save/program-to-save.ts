@@ -58,14 +58,16 @@ export function programToSave(fn: CompiledFunction): ProgramToSave {
     const state = withGradients(places.state, saved);
     return { name, inputSpec, state, entries: saved, everySize, graphs };
   }
+  const isNew = entries.length === 0;
   throw new CaptureError({
     what: `save: nothing is compiled for ${name || 'the function'}`,
-    given:
-      entries.length === 0
-        ? 'a function that was not called yet'
-        : 'a function whose outer variables have changed since',
+    given: isNew
+      ? 'a function that was not called yet'
+      : 'a function whose outer variables have changed since',
     expected: 'a program for each kind of call that the file is to serve',
-    remedy: 'call it once with each kind of arguments, then save it',
+    remedy: isNew
+      ? 'call it once with each kind of arguments, then save it'
+      : 'call it until calls compile nothing new, then save it',
   });
 }
 

@@ -161,7 +161,34 @@ describe('what a file can not hold', () => {
     const f = toStatic((x: Tensor) => (box.mode === 'a' ? x.mul(2) : x), { fullGraph: true });
     tidy(() => void f(ones([2])));
     box.mode = 'b';
-    await expect(save(f)).rejects.toThrow(/nothing is compiled[\s\S]*outer variables have changed/);
+    await expect(save(f)).rejects.toThrow(
+      /nothing is compiled[\s\S]*outer variables have changed[\s\S]*compile nothing new/,
+    );
+    tidy(() => void f(ones([2])));
+    await save(f);
+  });
+
+  it('a counter that decides, until its calls compile nothing new', async () => {
+    let count = 0;
+    let scale = 1;
+    const f = toStatic(
+      (x: Tensor) => {
+        if (++count === 3) {
+          scale *= 2;
+          count = 0;
+        }
+        return x.mul(scale);
+      },
+      { fullGraph: true },
+    );
+    const call = () => tidy(() => void f(ones([2])));
+    call();
+    call();
+    await expect(save(f)).rejects.toThrow(/call it until calls compile nothing new/);
+    for (let i = 0; i < 8; i++) call();
+    const before = f.stats().translations;
+    for (let i = 0; i < 3; i++, call()) await save(f);
+    expect(f.stats().translations).toBe(before);
   });
 
   it('a method that is saved without its object', async () => {
