@@ -215,6 +215,6 @@ test('code that another step puts before the probe is named, not the missing plu
   const { f } = await loadModule(counted);
   withoutInspector();
   const text = printRefusal(refused(f as AnyFunction));
-  expect(text).toMatch(/code before its probe/);
+  expect(text).toMatch(/code before the probe/);
   expect(text).not.toMatch(/Add `tostatic/);
 });

@@ -33,11 +33,6 @@ export const captureRefusals = {
       "Add `tostatic.vite()` (or rollup, esbuild, webpack) of 'tostatic/plugin' to the bundler's " +
       'plugins, start Node with `--import tostatic/plugin/node`, or pass `scope: { name: value }`.',
   },
-  'displaced-probe': {
-    explanation:
-      "A step after tostatic's build plugin, such as a coverage tool, has put code before its probe.",
-    remedy: 'Let the plugin run last, or do without that step; the results are the same op by op.',
-  },
   'shadowed-name': {
     explanation:
       'An outer variable that changes has the name of a local one where a call begins, so it is hidden at the entry.',
