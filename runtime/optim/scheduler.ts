@@ -120,17 +120,21 @@ export function cyclesMomentum(
   asked: boolean | undefined,
 ): boolean {
   const has = optimizer.groups.every((group) => momentumOf(group) !== null);
-  if (!asked || has) {
-    const cycles = asked ?? has;
-    if (cycles) for (const group of optimizer.groups) noteChangingMomentum(group);
-    return cycles;
+  if (asked && !has) {
+    throw new ArgumentError({
+      what: `${name}: the optimizer has no momentum`,
+      given: `cycleMomentum: true for ${optimizer.constructor.name}`,
+      expected: 'an optimizer with momentum or betas',
+      remedy: 'leave cycleMomentum out',
+    });
   }
-  throw new ArgumentError({
-    what: `${name}: the optimizer has no momentum`,
-    given: `cycleMomentum: true for ${optimizer.constructor.name}`,
-    expected: 'an optimizer with momentum or betas',
-    remedy: 'leave cycleMomentum out',
-  });
+  if (!(asked ?? has)) return false;
+  // Where the schedule is made: a step that marked them itself could not be saved.
+  for (const group of optimizer.groups) {
+    if ('betas' in group) noteChanging(group, 'betas', '0');
+    else noteChanging(group, 'momentum');
+  }
+  return true;
 }
 
 export function setMomentum(group: object, value: number): void {
@@ -140,12 +144,6 @@ export function setMomentum(group: object, value: number): void {
   } else {
     Object.assign(group, { momentum: value });
   }
-}
-
-// Where the schedule is made: a step that marked them itself could not be saved.
-function noteChangingMomentum(group: object): void {
-  if ('betas' in group) noteChanging(group, 'betas', '0');
-  else noteChanging(group, 'momentum');
 }
 
 /** Throws ArgumentError unless the value is an optimizer. */

@@ -7,8 +7,6 @@ import { nn, optim, save, seed, type Tensor, tensor, toStatic } from '../../src/
 type Schedule = (optimizer: optim.Optimizer) => { step(): void };
 
 const schedules: Readonly<Record<string, Schedule>> = {
-  StepLR: (o) => new optim.StepLR(o, 3, 0.5),
-  CosineAnnealingLR: (o) => new optim.CosineAnnealingLR(o, 10),
   OneCycleLR: (o) => new optim.OneCycleLR(o, { maxLr: 0.1, totalSteps: 30 }),
   CyclicLR: (o) => new optim.CyclicLR(o, { baseLr: 0.01, maxLr: 0.1, stepSizeUp: 4 }),
 };
