@@ -358,12 +358,10 @@ function runPlain(
 
 /** The innermost position in the user's code: a builtin may be written in JavaScript of this package. */
 function positionOf(frames: readonly Frame[]): UserPosition | undefined {
-  const top = frames.length - 1;
-  const isOwn = ({ closure }: Frame) => ownPartOfFile(closure.code.source.file) !== null;
-  const depth = frames.findLastIndex((frame) => !isOwn(frame));
-  if (depth < 0) return undefined;
-  const { closure, pc } = frames[depth]!;
+  const frame = frames.findLast(({ closure }) => !ownPartOfFile(closure.code.source.file));
+  if (!frame) return undefined;
+  const { spans, source } = frame.closure.code;
   // A caller's pc is already past its call.
-  const span = closure.code.spans[depth === top ? pc : pc - 1];
-  return span && closure.code.source.position(span.start);
+  const span = spans[frame === frames.at(-1) ? frame.pc : frame.pc - 1];
+  return span && source.position(span.start);
 }

@@ -50,7 +50,7 @@ export function captureGiven(
       : standardGlobals.has(name) && name in globalThis;
   const names = [...facts.free.keys()].filter((name) => !isKnown(name));
   if (names.includes('__tostatic')) {
-    return refuse('unsafe-entry', 'Another build step puts code before the probe of the plugin.');
+    return refuse('unsafe-entry', 'Another build step puts code before the probe.');
   }
   if (names.length > 0) {
     return refuse('no-scope', `Outer variables that can't be read: ${names.join(', ')}.`, names);

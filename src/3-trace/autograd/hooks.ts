@@ -153,7 +153,7 @@ export function expectLeaf(t: Tracer, { source, actual }: TensorVariable): void 
   if (!actual!.isLeaf) {
     throw new GraphBreak(
       'framework-call',
-      'backward() into a graph that was recorded before the function or a graph break',
+      'backward() into a graph recorded before this part of the function',
     );
   }
   if (actual!.hooks?.length) {

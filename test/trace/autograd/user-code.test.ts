@@ -141,7 +141,7 @@ describe('trace/hooks', () => {
         graphs: 2,
         breaks: [
           'a hook is called after the graph has ended',
-          'backward() into a graph that was recorded before the function or a graph break',
+          'backward() into a graph recorded before this part of the function',
         ],
         garbage: true,
       },
