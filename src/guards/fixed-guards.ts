@@ -3,7 +3,7 @@ import type { Frame } from '../vm/bytecode/frame.ts';
 import { owns } from '../vm/language/primordials.ts';
 import type { Guard } from './guard.ts';
 import { sourcesOf } from './guard-sources.ts';
-import { KnownCall } from './known-call.ts';
+import { readerOfCall } from './known-call.ts';
 import { isProxy } from './plain.ts';
 import type { Source } from './source.ts';
 import { sourceKey } from './source-key.ts';
@@ -22,7 +22,7 @@ const ofValues = /^(value|truthy|defined|typeof|isArray|identity|number|data|pla
  * given ones.
  */
 export function withoutFixed(guards: readonly Guard[], frames: readonly Frame[]): Guard[] | null {
-  const known = new KnownCall(frames);
+  const now = readerOfCall(frames);
   const roots = new Map<string, Guard>();
   const places = new Map<string, { readonly value: unknown } | undefined>();
 
@@ -37,7 +37,7 @@ export function withoutFixed(guards: readonly Guard[], frames: readonly Frame[])
   const frozenBehind = (source: Source): object | undefined => {
     if (!owns(source, 'base')) return;
     const base = fixedAt(source.base);
-    const object = base ? base.value : known.at(source.base);
+    const object = base ? base.value : now(source.base);
     if (typeof object !== 'object' || !object || isProxy(object) || !Object.isFrozen(object))
       return;
     if (!base) {

@@ -15,7 +15,7 @@ import { type Check, compileCheck, compileTest, looksInside } from './check-guar
 import type { Guard, InheritedProperty } from './guard.ts';
 import { sourcesOf } from './guard-sources.ts';
 import { lookupGetter } from './inherited-property.ts';
-import { KnownCall } from './known-call.ts';
+import { readerOfCall } from './known-call.ts';
 import { isProxy, proxyTest } from './plain.ts';
 import { isHarmless, isReadThrough, PlainReads } from './plain-reads.ts';
 import { compileRead, type Reader, type Source } from './source.ts';
@@ -91,13 +91,14 @@ class CheckWriter {
   /** Reads for guards that are checked one by one. */
   #reads = new PlainReads();
   #seen: Set<unknown>[] = [];
-  readonly #known: KnownCall;
+  /** Reads a location in the known call. */
+  readonly #now: (source: Source) => unknown;
   /** The variable of each prototype and key that says whether no getter is found there. */
   readonly #plain = new Map<string, string>();
 
   constructor(guards: readonly Guard[], sizes: readonly number[], frames: readonly Frame[]) {
     this.#sizes = sizes;
-    this.#known = new KnownCall(frames);
+    this.#now = readerOfCall(frames);
     this.#holders = holdersOf(guards);
     this.#identities = new Map(
       guards.flatMap((guard) => {
@@ -324,8 +325,10 @@ class CheckWriter {
    * searched once for all objects.
    */
   #inherits(from: Source, key: PropertyKey, text: string): string {
-    const prototype = this.#known.prototypeBehind(from, key);
-    if (!prototype) return '';
+    const now = this.#now(from);
+    if (typeof now !== 'object' || !now || hasOwn(now, key)) return '';
+    const prototype: unknown = getPrototypeOf(now);
+    if (!prototype || isProxy(prototype)) return '';
     const constant = this.#constant(prototype);
     const at = `${constant} ${text}`;
     let plain = this.#plain.get(at);

@@ -1,31 +1,15 @@
 import type { Frame } from '../vm/bytecode/frame.ts';
-import { isProxy } from './plain.ts';
 import { PlainReads } from './plain-reads.ts';
 import type { Source } from './source.ts';
 
-/** Reads the objects of one call, without running user code. */
-export class KnownCall {
-  readonly #frames: readonly Frame[];
-  readonly #reads = new PlainReads();
-
-  constructor(frames: readonly Frame[]) {
-    this.#frames = frames;
-  }
-
-  /** The value at a location; undefined behind a getter or a Proxy. */
-  at(source: Source): unknown {
+/** Returns what reads a location in one call; undefined behind a getter or a Proxy, so that no user code runs. */
+export function readerOfCall(frames: readonly Frame[]): (source: Source) => unknown {
+  const reads = new PlainReads();
+  return (source) => {
     try {
-      return this.#reads.reader(source, true)(this.#frames);
+      return reads.reader(source, true)(frames);
     } catch {
       return undefined;
     }
-  }
-
-  /** The prototype of the object at a location, if the object has no own property `key`. */
-  prototypeBehind(source: Source, key: PropertyKey): object | null {
-    const object = this.at(source);
-    if (typeof object !== 'object' || !object || Object.hasOwn(object, key)) return null;
-    const prototype = Object.getPrototypeOf(object) as object | null;
-    return prototype && !isProxy(prototype) ? prototype : null;
-  }
+  };
 }
