@@ -16,6 +16,10 @@ import { sizeOf } from '../../runtime/spec/shape.ts';
 import { defaultCompileOptions } from '../../src/compile/compilation.ts';
 import {
   add,
+  amax,
+  argmin,
+  cummax,
+  cumsum,
   type DType,
   dropout,
   exp,
@@ -26,10 +30,12 @@ import {
   matmul,
   memory,
   mul,
+  prod,
   rand,
   randn,
   relu,
   softmax,
+  sub,
   type Tensor,
   tanh,
   tensor,
@@ -106,6 +112,11 @@ function program({ seed, size, shape }: Given): Program {
         () => layerNorm(single(), [width], row, row),
         () => add(single(), single().sum(-1, { keepDim: true })),
         () => mul(single(), single().mean(-1, { keepDim: true })),
+        () => sub(single(), amax(single(), -1, { keepDim: true })),
+        () => mul(single(), argmin(single(), -1, true)),
+        () => cumsum(pick(), -1).to('float32'),
+        () => cummax(single(), -1)[below(2)]!,
+        () => add(single(), prod(pick(), -1, true)),
         () => matmul(single(), factor),
         () => matmul(single(), factor),
         () => dropout(single(), 0.3),
@@ -243,7 +254,10 @@ describe.each([1, 2])('on %i threads', (threads) => {
 
 afterAll(() => {
   expect(staged).toBeGreaterThan(0.6 * tried);
-  for (const name of ['softmax', 'logSoftmax', 'standardizeAffine', 'sum', 'matmul', 'gelu']) {
+  for (const name of [
+    ...['softmax', 'logSoftmax', 'standardizeAffine', 'sum', 'matmul', 'gelu'],
+    ...['max', 'argmin', 'cumsum', 'cummax', 'prod'],
+  ]) {
     expect([name, acted.get(name) ?? 0]).toEqual([name, expect.toSatisfy((n) => n > tried / 20)]);
   }
 });

@@ -69,6 +69,18 @@ export const alongLastRows: RowRule = (inputs, outputs, attrs) => {
   return cutsUpTo(rank - 1, (lead) => cutBehind(lead, inputs, outputs, { attrs: () => attrs }));
 };
 
+/** For ops along attr `dim`, or over attr `dims`, of contiguous operands: rows of the dimensions before all of these. */
+export const rowsBeforeDims: RowRule = (inputs, outputs, attrs) => {
+  const dims = (attrs.dims ?? [attrs.dim]) as readonly number[];
+  if (!inputs.every(isContiguousMeta) || dims.length === 0) return [];
+  const within = (_rows: number, lead: number): Attrs => {
+    const own = dims.map((dim) => dim - lead + 1);
+    // Kernels read one of them.
+    return { ...attrs, dim: own[0]!, dims: own };
+  };
+  return cutsUpTo(Math.min(...dims), (lead) => cutBehind(lead, inputs, outputs, { attrs: within }));
+};
+
 /** One row per entry of the first dimension, such as images; operands in `whole` are read by every row. */
 export function perEntry(...whole: readonly number[]): RowRule {
   return (inputs, outputs, attrs) => {

@@ -17,6 +17,7 @@ import { eq } from '../pointwise/comparison.ts';
 import { defineOp, saving } from '../record/define-op.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
 import { expectFlag } from '../record/positional.ts';
+import { rowsBeforeDims } from '../record/row-cuts.ts';
 import {
   type DimOptions,
   type Dims,
@@ -43,6 +44,7 @@ function extreme(kernel: NamedKernel<'max' | 'min'>) {
     },
     kernel,
     layout: 'any',
+    rows: rowsBeforeDims,
     vjp: {
       // Split evenly among equal elements.
       x: saving({ x: 'value', out: 'value' }, ({ x, out }, dy, attrs) => {
@@ -87,6 +89,7 @@ function place(kernel: NamedKernel<'argmax' | 'argmin'>) {
     attrs: { dim: 'dim' },
     infer: inferPlace(name),
     kernel,
+    rows: rowsBeforeDims,
   });
   return (x: Tensor, dim: number | null = null, keepDim = false): Tensor =>
     tidy(() => {

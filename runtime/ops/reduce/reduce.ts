@@ -1,6 +1,6 @@
 import * as reductionsKernels from '../../device/cpu/reduce.ts';
 import { type Attrs, named } from '../../device/kernel-op.ts';
-import { formatSpec, isContiguousMeta, type TensorMeta } from '../../device/tensor-meta.ts';
+import { formatSpec, type TensorMeta } from '../../device/tensor-meta.ts';
 import { ArgumentError, DTypeError, ShapeError } from '../../errors/errors.ts';
 import { expectNames } from '../../options/expect-options.ts';
 import { dtypes } from '../../spec/dtype.ts';
@@ -16,7 +16,7 @@ import { isNumber } from '../numbers/symbolic-number.ts';
 import { defineOp, saving } from '../record/define-op.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
 import { expectFlag } from '../record/positional.ts';
-import { cutBehind, cutsUpTo, type RowRule, summedEntries } from '../record/row-cuts.ts';
+import { type RowRule, rowsBeforeDims, summedEntries } from '../record/row-cuts.ts';
 
 export function reducedShape(shape: Shape, dims: readonly number[], keepDim: boolean): Shape {
   if (keepDim) return shape.map((dim, i) => (dims.includes(i) ? 1 : dim));
@@ -83,17 +83,11 @@ export function isByChannel(shape: Shape, dims: readonly number[]): boolean {
 
 const summedByChannel = summedEntries(() => addSumOp);
 
-/** Rows of the dimensions before all reduced ones; for sums by channel, of the first dimension. */
-const reducedRows: RowRule = (inputs, outputs, attrs) => {
-  const dims = attrs.dims as readonly number[];
-  if (isByChannel(inputs[0]!.shape, dims)) return summedByChannel(inputs, outputs, attrs);
-  if (!isContiguousMeta(inputs[0]!) || dims.length === 0) return [];
-  const within = (_rows: number, lead: number): Attrs => ({
-    ...attrs,
-    dims: dims.map((dim) => dim - lead + 1),
-  });
-  return cutsUpTo(Math.min(...dims), (lead) => cutBehind(lead, inputs, outputs, { attrs: within }));
-};
+/** For sums by channel, rows of the first dimension. */
+const summedRows: RowRule = (inputs, outputs, attrs) =>
+  isByChannel(inputs[0]!.shape, attrs.dims as readonly number[])
+    ? summedByChannel(inputs, outputs, attrs)
+    : rowsBeforeDims(inputs, outputs, attrs);
 
 export const sumOp = defineOp({
   name: 'sum',
@@ -103,7 +97,7 @@ export const sumOp = defineOp({
   infer: inferReduced,
   kernel: named('sum', reductionsKernels.sum),
   layout: 'any',
-  rows: reducedRows,
+  rows: summedRows,
   vjp: { x: saving({ x: 'shape' }, ({ x }, dy, attrs) => unreduce(dy, x, attrs)) },
 });
 

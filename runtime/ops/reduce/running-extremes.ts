@@ -17,6 +17,7 @@ import { reshape } from '../movement/movement.ts';
 import { dropWhere } from '../pointwise/comparison.ts';
 import { defineOp, type OpRecord, saving } from '../record/define-op.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
+import { rowsBeforeDims } from '../record/row-cuts.ts';
 import { amax } from './extremes.ts';
 import { cumsumFromEnd } from './scans.ts';
 
@@ -33,6 +34,7 @@ function running(kernel: NamedKernel<'cummax' | 'cummin'>) {
       { dtype: 'int32', shape: x!.shape },
     ],
     kernel,
+    rows: rowsBeforeDims,
     vjp: {
       x: saving({ x: 'shape', out1: 'value' }, ({ x, out1 }, dy, { dim }) =>
         gatherFrom(dy, out1, x, dim as number),
@@ -62,6 +64,7 @@ export const logcumsumexpGradOp: OpRecord = defineOp({
   dtypes: { dy: 'floating' },
   infer: inferSame,
   kernel: named('logcumsumexpGrad', scansKernels.logcumsumexpGrad),
+  rows: rowsBeforeDims,
 });
 
 export const logcumsumexpOp: OpRecord = defineOp({
@@ -71,6 +74,7 @@ export const logcumsumexpOp: OpRecord = defineOp({
   dtypes: { x: 'floating' },
   infer: inferSame,
   kernel: named('logcumsumexp', scansKernels.logcumsumexp),
+  rows: rowsBeforeDims,
   vjp: {
     x: saving({ x: 'value', out: 'value' }, ({ x, out }, dy, attrs) =>
       gradEnabled()

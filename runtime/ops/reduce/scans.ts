@@ -16,6 +16,7 @@ import { narrowGradOp, reshape, unsqueeze } from '../movement/movement.ts';
 import { defineOp, type OpRecord, saving } from '../record/define-op.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
 import { expectFlag } from '../record/positional.ts';
+import { rowsBeforeDims } from '../record/row-cuts.ts';
 import { inferReduced } from './reduce.ts';
 
 export const cumsumOp: OpRecord = defineOp({
@@ -25,6 +26,7 @@ export const cumsumOp: OpRecord = defineOp({
   dtypes: { x: 'number' },
   infer: inferSame,
   kernel: named('cumsum', scansKernels.cumsum),
+  rows: rowsBeforeDims,
   vjp: {
     x: saving({}, (_saved, dy, { dim, reverse }) =>
       partialSums(dy, dim as number, !(reverse as boolean)),
@@ -46,6 +48,7 @@ export const cumprodOp: OpRecord = defineOp({
   dtypes: { x: 'number' },
   infer: inferSame,
   kernel: named('cumprod', scansKernels.cumprod),
+  rows: rowsBeforeDims,
   vjp: {
     x: saving({ x: 'value' }, ({ x }, dy, attrs) => bind1(cumprodGradOp, [dy, x], attrs)),
   },
@@ -59,6 +62,7 @@ export const cumprodGradOp: OpRecord = defineOp({
   dtypes: { dy: 'floating' },
   infer: inferSame,
   kernel: named('cumprodGrad', scansKernels.cumprodGrad),
+  rows: rowsBeforeDims,
   vjp: {
     dy: saving({ x: 'value' }, ({ x }, g, attrs) => {
       const products = bind1(cumprodOp, [x], attrs);
@@ -104,6 +108,7 @@ export const prodOp = defineOp({
   infer: inferReduced,
   kernel: named('prod', reductionsKernels.prod),
   layout: 'any',
+  rows: rowsBeforeDims,
   vjp: {
     // The product is the last of the partial products.
     x: saving({ x: 'value' }, ({ x }, dy, { dims, keepDim }) => {
