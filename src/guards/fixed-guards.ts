@@ -3,8 +3,8 @@ import type { Frame } from '../vm/bytecode/frame.ts';
 import { owns } from '../vm/language/primordials.ts';
 import type { Guard } from './guard.ts';
 import { sourcesOf } from './guard-sources.ts';
-import { readerOfCall } from './known-call.ts';
 import { isProxy } from './plain.ts';
+import { readerOfCall } from './plain-reads.ts';
 import type { Source } from './source.ts';
 import { sourceKey } from './source-key.ts';
 

@@ -15,9 +15,8 @@ import { type Check, compileCheck, compileTest, looksInside } from './check-guar
 import type { Guard, InheritedProperty } from './guard.ts';
 import { sourcesOf } from './guard-sources.ts';
 import { lookupGetter } from './inherited-property.ts';
-import { readerOfCall } from './known-call.ts';
 import { isProxy, proxyTest } from './plain.ts';
-import { isHarmless, isReadThrough, PlainReads } from './plain-reads.ts';
+import { isHarmless, isReadThrough, PlainReads, readerOfCall } from './plain-reads.ts';
 import { compileRead, type Reader, type Source } from './source.ts';
 import { sourceKey } from './source-key.ts';
 

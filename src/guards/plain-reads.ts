@@ -84,6 +84,18 @@ export function compilePlainReader(source: Source): Reader {
   };
 }
 
+/** Returns what reads a location in one call; undefined behind a getter or a Proxy, so that no user code runs. */
+export function readerOfCall(frames: readonly Frame[]): (source: Source) => unknown {
+  const reads = new PlainReads();
+  return (source) => {
+    try {
+      return reads.reader(source, true)(frames);
+    } catch {
+      return undefined;
+    }
+  };
+}
+
 function compilePlainRead(base: Reader, name: string | symbol): Reader {
   const key = fastKey(name);
   return (frames) => {
