@@ -97,10 +97,11 @@ export function staged(
       else stage.launch(inputs, outputs, isTold ? own : undefined);
     }
   };
+  const { rows } = body;
+  const [alone, shared] = [blockCount(body, false), blockCount(body, true)];
   return (sources, targets, now) => {
     const given = { inputs: sources, outputs: targets, now };
-    const { rows } = body;
-    const blocks = blockCount(body, pool.threads > 1);
+    const blocks = pool.threads > 1 ? shared : alone;
     const height = Math.floor(rows / blocks);
     const higher = rows % blocks;
     let row = 0;
