@@ -4,6 +4,7 @@ import { Evictions } from './evictions.ts';
 import type { ForwardFacts } from './forward-facts.ts';
 import { KeptChoices } from './kept-choices.ts';
 import type { MemoryUses } from './memory-uses.ts';
+import { SimilarChoices } from './similar-choices.ts';
 import { WorkBound } from './work-bound.ts';
 
 /** With its ops in another order, a program may need this factor less than in a single walk. */
@@ -43,6 +44,7 @@ export class Candidates {
   /** A lower bound of what any candidate needs, by the given measure. */
   readonly #least: number;
   #cheapest: readonly Candidate[] | undefined;
+  #similar: SimilarChoices | undefined;
   #inSegments: readonly Candidate[] | undefined;
 
   constructor(facts: ForwardFacts, uses: MemoryUses, costOf: Cost, bound = new WorkBound(facts)) {
@@ -61,6 +63,8 @@ export class Candidates {
   *within(bytes: number, below: number): Generator<Candidate> {
     // Choices by segments skip values that these keep.
     this.#cheapest ??= this.#kept.cheapest();
+    this.#similar ??= new SimilarChoices(this.#cheapest, this.#size);
+    const similar = this.#similar;
     if (bytes < this.#least) return;
     // What surely needs more isn't measured.
     const enough = (1 - slight) * this.#bound.least(bytes - this.#beside, below);
@@ -87,7 +91,8 @@ export class Candidates {
         hasMuch = true;
       } else if (least < below) {
         const next = queue.shift()!;
-        if (next.work >= enough && next.bytes <= bytes) yield next;
+        if (next.work < enough || !similar.mayFit(next, bytes, this.#beside)) continue;
+        if (next.bytes <= bytes) yield next;
       } else return;
     }
   }

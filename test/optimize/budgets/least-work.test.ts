@@ -3,10 +3,11 @@
 import { expect, it } from 'vitest';
 import type { Program } from '../../../runtime/program/program.ts';
 import { fusedValues } from '../../../src/5-optimize/fuse/fused-form.ts';
-import type { Candidate, Cost } from '../../../src/5-optimize/recompute/choice.ts';
+import { Candidate, type Cost } from '../../../src/5-optimize/recompute/choice.ts';
 import { ForwardFacts } from '../../../src/5-optimize/recompute/forward-facts.ts';
 import { forwardOfStep } from '../../../src/5-optimize/recompute/forward-of-step.ts';
 import { KeptChoices } from '../../../src/5-optimize/recompute/kept-choices.ts';
+import { SimilarChoices } from '../../../src/5-optimize/recompute/similar-choices.ts';
 import { WorkBound } from '../../../src/5-optimize/recompute/work-bound.ts';
 import { roughBytes } from '../../../src/7-plan/plan.ts';
 import { Compilation, type CompileOptions } from '../../../src/compile/compilation.ts';
@@ -14,6 +15,7 @@ import { SubgraphPlanner } from '../../../src/compile/subgraph-planner.ts';
 import { crossEntropy, deviceGuard, gelu, maximum, nn, relu, zeros } from '../../../src/index.ts';
 import { Choices } from '../../../src/programs/choices.ts';
 import { finish } from '../../../src/programs/steps.ts';
+import { randomInts } from '../../plan/random-program.ts';
 import { type Forward, stepPlans } from './step-plans.ts';
 
 const rates = Array.from({ length: 16 }, (_, i) => 2 ** (i - 14));
@@ -121,6 +123,53 @@ it('a bound that is enough ends the search for a higher one', () => {
   // Cuts that were found are kept for other bytes.
   expect(bound.least(budget / 2)).toBeGreaterThan(least);
   expect(bound.least(budget)).toBe(least);
+});
+
+it('of choices that need about the same bytes, none that may fit is passed over, and few are measured', () => {
+  const beside = 1e6;
+  for (let seed = 1; seed < 40; seed++) {
+    const below = randomInts(seed);
+    let level = 4000 + below(4000);
+    const bytes = Array.from({ length: 120 }, () => {
+      level = Math.max(1000, level + below(120) - 60);
+      // Some need a little less than those around them.
+      return Math.floor(level * (below(10) === 0 ? 0.95 : 1));
+    });
+    const measured = new Set<number>();
+    const choices = bytes.map((own, i) => {
+      const costOf: Cost = () => {
+        measured.add(i);
+        return beside + own;
+      };
+      return new Candidate(
+        { stays: [], brief: [] },
+        i,
+        () => ({
+          program: { values: [], inputs: [], ops: [], outputs: [] },
+          ops: 1,
+          work: i,
+          again: new Set(),
+        }),
+        costOf,
+      );
+    });
+    for (const [ops, most] of [
+      [2000, 18],
+      [1000, 0],
+    ] as const) {
+      measured.clear();
+      const far = beside + Math.min(...bytes) / 2;
+      const similar = new SimilarChoices(choices, ops);
+      const passed = choices.filter((each) => !similar.mayFit(each, far, beside));
+      expect(measured.size).toBeLessThanOrEqual(most);
+      expect(passed.length > 90).toBe(ops === 2000);
+      for (const limit of [0.9, 1, 1.1].map((share) => beside + share * bytes[60]!)) {
+        for (const [i, each] of choices.entries()) {
+          if (beside + bytes[i]! <= limit) expect(similar.mayFit(each, limit, beside)).toBe(true);
+        }
+      }
+    }
+  }
 });
 
 it('a candidate that cannot be cheaper than a known plan is not planned', () => {
