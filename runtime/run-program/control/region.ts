@@ -34,27 +34,30 @@ export class RegionRun {
   }
 
   /** Puts operand `index` into the scope, with a new reference to its holder. */
-  share({ slots }: Scope, index: number, from: Slot): void {
-    if (!this.#enters[index]) return;
-    nameValue(from);
-    const { holder, offset, identity, name } = from;
-    slots[this.planned.forward.inputs[index]!]!.put(holder!.retain(), offset, identity, name);
+  share(scope: Scope, index: number, from: Slot): void {
+    const { holder, offset, identity } = from;
+    const to = this.#named(scope, index, from);
+    if (this.#enters[index]) to.put(holder!.retain(), offset, identity, to.name);
   }
 
   /** Moves an operand into the scope, with the slot's reference. */
-  move({ slots }: Scope, index: number, from: Slot): void {
+  move(scope: Scope, index: number, from: Slot): void {
+    const { holder, offset, identity } = from;
+    const to = this.#named(scope, index, from);
     if (this.#enters[index]) {
-      nameValue(from);
-      slots[this.planned.forward.inputs[index]!]!.put(
-        from.holder!,
-        from.offset,
-        from.identity,
-        from.name,
-      );
+      to.put(holder!, offset, identity, to.name);
       from.holder = null;
     } else {
       from.release();
     }
+  }
+
+  /** Returns the slot of an operand with its name, which backward compares even if the region reads no element. */
+  #named({ slots }: Scope, index: number, from: Slot): Slot {
+    nameValue(from);
+    const slot = slots[this.planned.forward.inputs[index]!]!;
+    slot.name = from.name;
+    return slot;
   }
 
   /** Puts a holder into the scope, taking over one reference. */

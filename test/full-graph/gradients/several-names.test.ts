@@ -66,6 +66,21 @@ const functions: Record<string, Fn> = {
     const u = n.itemSync() > 1 ? t : x;
     return inTurn(t, a).add(inTurn(u, a)).add(inTurn(t, u)).add(inTurn(u, x));
   },
+  'a path of a branch in a branch hands on what the others read': (x, y, n) => {
+    const [b, a] = [x.mul(0.6), n.itemSync() === 0 ? x.mul(0.9) : x];
+    let [t, u] = [a, a];
+    if (n.itemSync() > 0) {
+      if (n.itemSync() < 3) {
+        t = x.mul(b).tanh();
+        u = x.mul(0.6);
+      } else {
+        u = x.mul(0.6);
+      }
+    } else {
+      u = x.mul(0.6);
+    }
+    return t.add(b).add(a).add(u).add(y);
+  },
   'a branch reads it by both names': (x, y, n) => {
     const a = x.mul(1.1);
     const t = n.itemSync() > 0 ? a : y;
