@@ -36,26 +36,6 @@ export function readNumbers(op: string, x: Tensor): ArrayLike<number> {
   return numbersOf(x.device.downloadSync(x, x, op), x.dtype);
 }
 
-/** Returns row-major coordinates of all nonzero elements: int32 [rank, count]. */
-function coordinates(op: string, x: Tensor): { readonly data: Int32Array; readonly count: number } {
-  const values = readNumbers(op, x);
-  let count = 0;
-  for (let i = 0; i < values.length; i++) if (values[i] !== 0) count++;
-  const data = new Int32Array(x.rank * count);
-  let found = 0;
-  for (let i = 0; i < values.length; i++) {
-    if (values[i] === 0) continue;
-    let rest = i;
-    for (let d = x.rank - 1; d >= 0; d--) {
-      const size = x.shape[d]!;
-      data[d * count + found] = rest % size;
-      rest = Math.floor(rest / size);
-    }
-    found++;
-  }
-  return { data, count };
-}
-
 /** Returns the coordinates as `coordinateTensor` does, for a tensor of a program whose count a run knows. */
 type FindInProgram = (x: Tensor) => Tensor | null;
 
@@ -72,28 +52,31 @@ export function findingNonzero<T>(find: FindInProgram, body: () => T): T {
   }
 }
 
-const tableInProgram = (x: Tensor): Tensor | null => (x.traced && findInProgram?.(x)) || null;
-
-/** Returns the coordinates of nonzero elements, one row per dimension. */
+/** Returns the row-major coordinates of all nonzero elements: int32 [rank, count]. */
 function coordinateTensor(op: string, x: Tensor): Tensor {
-  const found = tableInProgram(x);
+  const found = x.traced && findInProgram?.(x);
   if (found) return found;
-  const { data, count } = coordinates(op, x);
+  const values = readNumbers(op, x);
+  let count = 0;
+  for (let i = 0; i < values.length; i++) if (values[i] !== 0) count++;
+  const data = new Int32Array(x.rank * count);
+  let place = 0;
+  for (let i = 0; i < values.length; i++) {
+    if (values[i] === 0) continue;
+    let rest = i;
+    for (let d = x.rank - 1; d >= 0; d--) {
+      const size = x.shape[d]!;
+      data[d * count + place] = rest % size;
+      rest = Math.floor(rest / size);
+    }
+    place++;
+  }
   return deviceGuard(x.device, () => tensor(data, { shape: [x.rank, count] }));
 }
 
 /** The indices of nonzero elements: int32 [count, dimensions], in row-major order. Reads the data. */
 export function nonzero(x: Tensor): Tensor {
-  const found = tableInProgram(x);
-  if (found) return contiguous(permute(found, [1, 0]));
-  return tidy(() => {
-    const { data, count } = coordinates('nonzero', x);
-    const rows = new Int32Array(data.length);
-    for (let i = 0; i < count; i++) {
-      for (let d = 0; d < x.rank; d++) rows[i * x.rank + d] = data[d * count + i]!;
-    }
-    return deviceGuard(x.device, () => tensor(rows, { shape: [count, x.rank] }));
-  });
+  return tidy(() => contiguous(permute(coordinateTensor('nonzero', x), [1, 0])));
 }
 
 /** Returns the indices of `nonzero` as one int32 vector per dimension, as used for indexing with a mask. */

@@ -61,24 +61,19 @@ export type ClampBounds<B> =
   | null
   | { readonly min?: B | null | undefined; readonly max?: B | null | undefined };
 
-type NamedBounds<B> = { readonly min?: B | null; readonly max?: B | null };
-
-function namedBounds<B>(op: string, named: NamedBounds<B>) {
-  expectNames(op, named, ['min', 'max']);
-  return [named.min ?? null, named.max ?? null] as const;
-}
-
 /** Returns the two bounds; throws ArgumentError for an object with unknown names, or if there is none. */
 export function clampBounds<B extends Operand>(
   op: string,
   least: ClampBounds<B>,
   most: B | null,
 ): readonly [min: B | null, max: B | null] {
-  const bounds: readonly [B | null, B | null] =
-    least === null || isNumber(least) || least instanceof Tensor
-      ? [least as B | null, most]
-      : namedBounds<B>(op, least as NamedBounds<B>);
-  if (bounds.every((bound) => bound === null)) {
+  let [min, max]: [B | null, B | null] = [least as B | null, most];
+  if (least !== null && !isNumber(least) && !(least instanceof Tensor)) {
+    const named = least as { readonly min?: B | null; readonly max?: B | null };
+    expectNames(op, named, ['min', 'max']);
+    [min, max] = [named.min ?? null, named.max ?? null];
+  }
+  if (min === null && max === null) {
     throw new ArgumentError({
       what: `${op}: no bound`,
       given: 'null and null',
@@ -86,7 +81,7 @@ export function clampBounds<B extends Operand>(
       remedy: 'x.clamp(0) bounds from below, x.clamp(null, 1) from above',
     });
   }
-  return bounds;
+  return [min, max];
 }
 
 /**
