@@ -1,6 +1,6 @@
-import type { Expr } from '../../../ops/expr/expr.ts';
 import { nodesOf } from '../../../ops/expr/expr-nodes.ts';
-import { isHeavy, type KernelBody } from './split-parts.ts';
+import type { DType } from '../../../spec/dtype.ts';
+import { isHeavy, type KernelBody, type KernelPart } from './split-parts.ts';
 
 /** The number of vectors that a loop processes before the next one starts: values stay in the L1 cache. */
 export const stripVectors = 256;
@@ -11,32 +11,49 @@ export interface Segment {
   readonly end: number;
 }
 
-/** Longer chains exceed what the processor keeps in flight anyway. */
-const mostNodes = 64;
+/**
+ * Of longer chains the processor overlaps too few iterations. Passing one value to the next loop costs less, passing
+ * several does only for very long ones.
+ */
+const [mostInChain, mostNodes] = [16, 64];
+
+/** What rounds a result to a half, and widens it for the next part, in nodes. */
+const halfNodes: { readonly [D in DType]?: number } = { float16: 27, bfloat16: 9 };
 
 interface Weight {
   readonly nodes: number;
   readonly heavy: number;
 }
 
-function weightOf(expr: Expr): Weight {
+function weightOf({ expr, dtype }: KernelPart): Weight {
   const nodes = nodesOf(expr);
-  return { nodes: nodes.length, heavy: nodes.filter(isHeavy).length };
+  return {
+    nodes: nodes.length + (halfNodes[dtype] ?? 0),
+    heavy: nodes.filter(isHeavy).length,
+  };
 }
 
 /**
  * Splits the parts into the loops that run fastest. Exponentials and similar functions are limited by the latency
  * of their instruction chain, and the processor overlaps several iterations only if the loop is short. So each of
- * them gets a separate loop, with the cheap parts around it.
+ * them gets a separate loop, with the cheap parts around it. The parts of one op share a loop unless several are such
+ * functions: an expression that is long by itself gains nothing.
  */
-export function segmentsOf({ parts }: KernelBody): readonly Segment[] {
+export function segmentsOf({ parts, results }: KernelBody): readonly Segment[] {
+  const lastUse = parts.map((_, i) => (results.includes(i) ? parts.length : i));
+  parts.forEach(({ operands }, i) => {
+    for (const each of operands)
+      if ('part' in each) lastUse[each.part] = Math.max(lastUse[each.part]!, i);
+  });
   const segments: Segment[] = [];
   let first = 0;
   let sum: Weight = { nodes: 0, heavy: 0 };
-  parts.forEach(({ expr }, i) => {
-    const own = weightOf(expr);
-    const isFull = (own.heavy > 0 && sum.heavy > 0) || sum.nodes + own.nodes > mostNodes;
-    if (isFull && i > first) {
+  parts.forEach((part, i) => {
+    const own = weightOf(part);
+    const passed = lastUse.filter((last, at) => at < i && last >= i).length;
+    const most = passed > 1 ? mostNodes : mostInChain;
+    const isLong = sum.nodes + own.nodes > most && part.attrsOf !== parts[i - 1]?.attrsOf;
+    if (i > first && (isLong || (own.heavy > 0 && sum.heavy > 0))) {
       segments.push({ first, end: i });
       [first, sum] = [i, own];
       return;
