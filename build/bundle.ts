@@ -201,8 +201,12 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
       if (!isOwn) owner.set(id, chunk);
     }
   };
-  own('loading', loaded('runtime/load'));
-  own('deferring', loaded('src/deferred/index'));
+  const isOfRuntime = (id: string) => id.startsWith(join(compiled, 'runtime/'));
+  const deferring = loaded('src/deferred/index');
+  // Pages without a compiler use these, too. What checks arguments comes to them with a program.
+  const isShared = (id: string) => isOfRuntime(id) && !id.includes('/input-spec/');
+  own('loading', new Set([...loaded('runtime/load'), ...[...deferring].filter(isShared)]));
+  own('deferring', deferring);
   for (const name of names) own(`ops-${chunkOf[name]}`, loaded(familyModule(name)));
   own('running', loaded(programReader));
   own('simulating', loaded(predictor));
@@ -213,7 +217,6 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
   const beside = new Set(
     entries.filter((name) => !loaded(name).has(index)).flatMap((name) => [...loaded(name)]),
   );
-  const isOfRuntime = (id: string) => id.startsWith(join(compiled, 'runtime/'));
   const isMore = (id: string) => whole.has(id) && !runtime.has(id) && id !== index;
   const texts: OwnTexts = new Map();
   const functions: OwnFunctions = new Map();

@@ -9,7 +9,8 @@ import { parse } from '../src/vm/syntax/parse.ts';
  * Modules whose constants have no other effects. Any other effect of loading is a statement there, not an
  * initializer. Methods of tensors exist because they are on the prototype, whether or not something refers to them.
  */
-const declarative = /^runtime\/(?!tensor-methods\/)/;
+const declarative =
+  /^runtime\/(?!tensor-methods\/)|^src\/(?:deferred|dispatch\/(?:capture-targets|cold-calls)|options|programs)\b/;
 
 /**
  * Marks the initializers of such modules as pure, so that bundlers drop the constants that a page doesn't use: the

@@ -21,7 +21,7 @@ export interface BreakGroup {
 /** Statistics of one captured function: plain data that survives a round trip through JSON. */
 export interface CapturedStats {
   readonly calls: number;
-  /** With `compile: 'hot'`: those before the function was compiled. Their kernels are not counted. */
+  /** With `compile: 'hot'` or `tostatic/deferred`: the eager calls before compiling. Their kernels are not counted. */
   readonly coldCalls?: number;
   /** The number of traces; a call whose guards hold needs none. */
   readonly translations: number;

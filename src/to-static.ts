@@ -1,21 +1,23 @@
 import type { Module } from '../runtime/nn/module/module.ts';
 import type { AnyFunction } from './1-capture/capture.ts';
 import {
-  type Callable,
   captureTarget,
   classGiven,
   type StaticFunction,
   type StaticModule,
   warmUp,
   wrapperOf,
-} from './capture-targets.ts';
+} from './dispatch/capture-targets.ts';
 import { Captured, type ToStaticOptions } from './dispatch/captured-function.ts';
 import { registerStatic } from './dispatch/static-functions.ts';
 import { explain } from './explain/explain.ts';
 import type { ExplainOptions } from './explain/explain-options.ts';
 import { closureOf } from './vm/frames/function-of.ts';
 
-export type { StaticFunction, StaticModule, StaticReports } from './capture-targets.ts';
+export type { StaticFunction, StaticModule, StaticReports } from './dispatch/capture-targets.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: the constraint that every function type satisfies.
+type Callable = (this: any, ...args: any[]) => any;
 
 /**
  * Captures a function: its tensor ops run as planned programs, everything else as before. Takes a function, or a

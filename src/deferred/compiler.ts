@@ -1,4 +1,4 @@
-/** What a page downloads to compile: the compiler, and the methods of tensors, which captured code calls. */
+/** The part of `tostatic/deferred` that is downloaded later: the compiler, and the methods of tensors, which captured code calls. */
 
 import '../../runtime/setup.ts';
 

@@ -1,17 +1,19 @@
 import type { AnyFunction } from '../1-capture/script/route.ts';
 import {
-  type Callable,
   captureTarget,
   type StaticFunction,
   warmUp,
   wrapperOf,
-} from '../capture-targets.ts';
+} from '../dispatch/capture-targets.ts';
 import { registerStatic } from '../dispatch/static-functions.ts';
 import type { ExplainOptions } from '../explain/explain-options.ts';
 import type { ToStaticOptions } from '../options/static-options.ts';
 import type { toStatic as toStaticAtOnce } from '../to-static.ts';
 import { DeferredFunction } from './deferred-function.ts';
 import type { LateCompiler } from './late-compiler.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: the constraint that every function type satisfies.
+type Callable = (this: any, ...args: any[]) => any;
 
 /** Captures like `toStatic` of `tostatic`, once its compiler is loaded. Calls before that run eagerly. */
 export type DeferredToStatic = typeof toStaticAtOnce & {

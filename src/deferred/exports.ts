@@ -1,7 +1,7 @@
-/** What `tostatic/deferred` exports besides `toStatic`. */
+/** The exports of `tostatic/deferred` besides `toStatic`. */
 
 export type { AnyFunction } from '../1-capture/script/route.ts';
-export type { StaticFunction, StaticModule, StaticReports } from '../capture-targets.ts';
+export type { StaticFunction, StaticModule, StaticReports } from '../dispatch/capture-targets.ts';
 export type { ToStaticOptions } from '../options/static-options.ts';
 export type { CapturedStats } from '../stats.ts';
 export {

@@ -2,7 +2,7 @@ import type { AnyFunction } from '../1-capture/script/route.ts';
 import type { ToStaticOptions } from '../options/static-options.ts';
 import type { Captured } from './captured-function.ts';
 
-/** What is known of a function that `toStatic` has returned. */
+/** The record of a function that `toStatic` has returned. */
 export interface StaticRecord {
   /** The user's function. */
   readonly fn: AnyFunction;

@@ -53,8 +53,8 @@ export interface ToStaticOptions {
   readonly traceLimit?: number;
   /**
    * When the function is compiled. `first`, the default: at its first call; `hot`, for short scripts: once it has
-   * run eagerly for so long that compiling is expected to take a tenth of that. Generators and async functions are
-   * compiled at the first call.
+   * run eagerly for so long that compiling is expected to take a tenth of that. Generators, async functions and
+   * functions that must keep a memory budget are compiled at the first call.
    */
   readonly compile?: 'first' | 'hot';
   /** Graphs with fewer ops are not compiled but run eagerly. 0 by default. */

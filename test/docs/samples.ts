@@ -142,6 +142,7 @@ const train = ([x]: readonly Tensor[]) => x;`,
   'plugin 0': ['configures a bundler: test/plugin, test/package'],
   'plugin 1': ['needs Bun: test/plugin/bun.test.ts'],
   'works-with 1': ['fetches a file: test/package/sizes.test.ts', 'const pixels = [[0, 1]];'],
+  'works-with 2': ['captures in a page: test/package/deferred.test.ts'],
 };
 
 const pages = ['README.md', ...readdirSync(join(root, 'docs')).map((name) => `docs/${name}`)];

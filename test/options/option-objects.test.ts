@@ -123,6 +123,7 @@ const elsewhere = [
   'CodeOptions',
   'SweepOptions',
   'CompareOptions',
+  'CompileOptions',
   'RegionOptions',
   'BodyOptions',
   'GroupOptions',

@@ -1,17 +1,17 @@
-/** What `toStatic` takes: a function, a module, whose `forward` it captures, or the method of a decorator. */
+/** The arguments of `toStatic`: a function, a module, whose `forward` it captures, or the method of a decorator. */
 
-import { ArgumentError } from '../runtime/errors/errors.ts';
-import { isModule } from '../runtime/nn/module/is-module.ts';
-import type { Module } from '../runtime/nn/module/module.ts';
-import type { AnyFunction } from './1-capture/script/route.ts';
-import { staticRecord } from './dispatch/static-functions.ts';
-import type { ExplainOptions } from './explain/explain-options.ts';
-import type { ToStaticOptions } from './options/static-options.ts';
-import type { CompiledPart } from './programs/compiled-part.ts';
-import type { CapturedStats } from './stats.ts';
+import { ArgumentError } from '../../runtime/errors/errors.ts';
+import { isModule } from '../../runtime/nn/module/is-module.ts';
+import type { Module } from '../../runtime/nn/module/module.ts';
+import type { AnyFunction } from '../1-capture/script/route.ts';
+import type { ExplainOptions } from '../explain/explain-options.ts';
+import type { ToStaticOptions } from '../options/static-options.ts';
+import type { CompiledPart } from '../programs/compiled-part.ts';
+import type { CapturedStats } from '../stats.ts';
+import { staticRecord } from './static-functions.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: the constraint that every function type satisfies.
-export type Callable = (this: any, ...args: any[]) => any;
+type Callable = (this: any, ...args: any[]) => any;
 
 /** The reports of a captured function or module. */
 export interface StaticReports {
