@@ -359,7 +359,8 @@ export class GpuDevice<H extends CheckedHandle = CheckedHandle> implements Devic
 /** The asynchronous counterpart of each synchronous read. */
 const awaitable: Readonly<Record<string, string>> = {
   dataSync: 'await x.data(), or await x.item() for one element',
-  itemSync: 'await x.item()',
+  // A full graph has no await.
+  itemSync: 'await x.item(), in captured code without fullGraph',
   toArraySync: 'await x.toArray()',
   toString: 'await x.toStringAsync()',
   to: "await x.toAsync('cpu'); for gradients that cross devices: await loss.backwardAsync()",

@@ -56,7 +56,8 @@ export function compileWhile(step: Step, values: ValueTable, bind: BindPlan): Ac
     const scope = enter(carried, slots, scalars, test, false);
     try {
       test.forward(scope);
-      return Boolean(device.downloadSync(conditionMeta, scope.slots[condition]!)[0]);
+      const slot = scope.slots[condition]!;
+      return Boolean(conditionMeta.device.downloadSync(conditionMeta, slot, 'itemSync')[0]);
     } finally {
       test.giveBack(scope);
     }
