@@ -92,7 +92,10 @@ export function headedBody(
     }),
     slots: [...slots].map(() => 0),
     longestRow: 0,
-    writes: [...new Set(parts.flatMap(targets))].map((id) => operands.indexOf(id)),
+    // A write to what a part has made, such as a sum's result, is no effect of the op.
+    writes: [...new Set(parts.flatMap(targets))]
+      .map((id) => operands.indexOf(id))
+      .filter((index) => index >= 0),
     overwrites: [],
   };
 }

@@ -61,6 +61,20 @@ const cases: Readonly<Record<string, Case>> = {
     operands: () => [randn([50, 9]), randn([9])],
     dispatches: 2,
   },
+  'writes in place to a product and a sum': {
+    fn: (x) => [matmul(x!, x!).mul_(2), x!.sum(0).add_(1).relu_(), x!.sum().sub_(3)],
+    operands: () => [randn([12, 12])],
+    dispatches: 3,
+  },
+  'a write in place to a sum that was read before': {
+    fn: (x) => {
+      const sum = x!.sum(1);
+      const before = sum.mul(2);
+      return [before, sum.add_(1)];
+    },
+    operands: () => [randn([7, 30])],
+    dispatches: 1,
+  },
 };
 
 describe.skipIf(skipGpu)('gpu/wgsl/headed', () => {
