@@ -110,7 +110,7 @@ export class EntryDispatcher {
     let outcome: EntryOutcome | string;
     try {
       outcome = entry.mayStop ? runOrFail(entry, frames, owned) : runPlain(entry, frames, owned);
-      this.#compiler.throwFound();
+      this.#compiler.checks?.throwFound();
     } catch (error) {
       this.#compiler.addUserLines(error, entry.result, frames);
       throw error;
@@ -129,7 +129,7 @@ export class EntryDispatcher {
       let outcome: EntryOutcome | string;
       try {
         outcome = await runAwaited(entry, frames, owned);
-        this.#compiler.throwFound();
+        this.#compiler.checks?.throwFound();
       } catch (error) {
         this.#compiler.addUserLines(error, entry.result, frames);
         throw error;

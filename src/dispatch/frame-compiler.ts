@@ -76,6 +76,8 @@ export class FrameCompiler {
   readonly #settings: StaticSettings;
   readonly #stats: StatsCounter;
   readonly #checks: CheckCounter;
+  /** Null where no run is checked. */
+  readonly checks: CheckCounter | null;
   readonly #partOf = new WeakMap<Candidate, CompiledPart>();
   /** Limits attempts to trace the function as one program if it doesn't have to be one. */
   readonly #pathBudget: PathBudget;
@@ -85,6 +87,7 @@ export class FrameCompiler {
     this.#stats = stats;
     this.#pathBudget = new PathBudget(Math.ceil(settings.pathLimit / 8));
     this.#checks = settings.check === 0 ? noChecks : new CheckCounter(settings.check);
+    this.checks = settings.check === 0 ? null : this.#checks;
     stats.checks = this.#checks;
     if (settings.check > 0) poisoning.active = true;
   }
@@ -100,11 +103,6 @@ export class FrameCompiler {
   /** If false, calls that fit no entry are always translated, since nothing may run eagerly. */
   get mayFallBack(): boolean {
     return !this.#settings.fullGraph;
-  }
-
-  /** Throws what the checks of a run have found, once its effects are complete. */
-  throwFound(): void {
-    this.#checks.throwFound();
   }
 
   /** Whether the backend is asynchronous. */

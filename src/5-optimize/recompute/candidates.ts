@@ -39,7 +39,7 @@ export class Candidates {
   readonly #evictions: Evictions;
   readonly #kept: KeptChoices;
   readonly #bound: WorkBound;
-  /** What is live beside the values that the ops compute, by the given measure. */
+  /** The memory that is live beside the values that the ops compute, by the given measure. */
   readonly #beside: number;
   /** A lower bound of what any candidate needs, by the given measure. */
   readonly #least: number;

@@ -61,7 +61,7 @@ function stretchesOf(numbers: readonly number[]): readonly (readonly number[])[]
   return stretches;
 }
 
-/** What comes before and after some op in any order. */
+/** The facts about what comes before and after an op in every order. */
 interface Bottleneck {
   /** The ops that it depends on, in order, and the op itself. */
   readonly ops: readonly number[];

@@ -12,12 +12,12 @@ export interface Segment {
 }
 
 /**
- * Of longer chains the processor overlaps too few iterations. Passing one value to the next loop costs less, passing
- * several does only for very long ones.
+ * Limits of a chain, above which the processor overlaps too few iterations. Passing one value to the next loop costs
+ * less; passing several costs less only for very long chains.
  */
 const [mostInChain, mostNodes] = [16, 64];
 
-/** What rounds a result to a half, and widens it for the next part, in nodes. */
+/** The cost of rounding a result to a half and widening it for the next part, in nodes. */
 const halfNodes: { readonly [D in DType]?: number } = { float16: 27, bfloat16: 9 };
 
 interface Weight {
