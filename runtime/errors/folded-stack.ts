@@ -1,6 +1,18 @@
 import { type CapturedFrame, formatPosition, ownFrameOf } from './position.ts';
 import { isV8Line } from './stack-lines.ts';
 
+/** The part of a stack that belongs to one run of captured code. */
+export interface StackOfRun {
+  /** The current stack, whose lines the error's stack has below those of the run. */
+  readonly current: string;
+  /** Whether the stack below may belong to another run, which folds it. */
+  readonly isNested: boolean;
+  /** Whether generated code runs the innermost captured frame. */
+  readonly isGenerated: boolean;
+  /** Returns the user's frame that generated code represents. */
+  frameOf(line: string): CapturedFrame | undefined;
+}
+
 /**
  * Reduces an error's stack to the user's frames, in the engine's format. Frames of captured code, which no engine
  * has on its stack, are inserted where tostatic runs it; adjacent tostatic frames become one line. If no frame
@@ -8,42 +20,79 @@ import { isV8Line } from './stack-lines.ts';
  *
  * @param header the text that V8 puts above the frames; by default the existing one.
  */
-export function foldStack(error: Error, captured: readonly CapturedFrame[], header?: string): void {
+export function foldStack(
+  error: Error,
+  captured: readonly CapturedFrame[],
+  header?: string,
+  run?: StackOfRun,
+): void {
   const { stack } = error;
   if (typeof stack !== 'string') return;
-  const lines = stack.split('\n').filter((line) => line !== '');
+  const lines = linesOf(stack);
   const firstOfV8 = lines.findIndex(isV8Line);
   const isV8 = firstOfV8 >= 0;
-  const frames = lines.slice(isV8 ? firstOfV8 : 0).map((line) => [line, ownFrameOf(line)] as const);
-  const isCaptured = frames.some(([, part]) => part === 'runner');
+  const all = isV8 ? lines.slice(firstOfV8) : lines;
+  const end = run ? endOfRun(all, linesOf(run.current)) : all.length;
+  const frames = all.map((line, index) => ({
+    line,
+    part: ownFrameOf(line),
+    frame: index < end ? run?.frameOf(line) : undefined,
+  }));
+  const isRunner = ({ part, frame }: (typeof frames)[number]) => part === 'runner' && !frame;
+  if (run?.isGenerated) {
+    const last = frames.findLast(({ part, frame }, index) => index < end && (!part || frame));
+    if (last?.frame) {
+      captured = [last.frame, ...captured.slice(1)];
+      last.frame = undefined;
+    }
+  }
+  // Below everything that the run has called.
+  const inner = run
+    ? frames.findLastIndex(({ part, frame }, i) => i < end && (!part || frame))
+    : -1;
+  const at = frames.findIndex((each, index) => index > inner && index < end && isRunner(each));
+  const isCaptured = frames.slice(0, end).some(({ part }) => part === 'runner');
   if (!isCaptured && header === undefined) return;
 
+  const format = isV8 ? v8Frame : geckoFrame;
   const folded: string[] = [];
   let own = 0;
-  const endRun = () => {
-    const run = `(${own} ${own === 1 ? 'frame' : 'frames'} of tostatic)`;
-    if (own > 0) folded.push(isV8 ? `    at ${run}` : run);
+  const endOwn = () => {
+    const text = `(${own} ${own === 1 ? 'frame' : 'frames'} of tostatic)`;
+    if (own > 0) folded.push(isV8 ? `    at ${text}` : text);
     own = 0;
   };
-  const places = captured.map((frame) => (isV8 ? v8Frame(frame) : geckoFrame(frame)));
-  for (const [line, part] of frames) {
-    if (part === 'runner' && places.length > 0) {
-      endRun();
-      folded.push(...places.splice(0));
+  for (const [index, { line, part, frame }] of frames.entries()) {
+    if (index === at || frame) {
+      endOwn();
+      folded.push(...(frame ? [frame] : captured).map(format));
     }
-    if (part && isCaptured) own++;
+    if (frame) continue;
+    if (part && isCaptured && (index < end || !run?.isNested)) own++;
     else {
-      endRun();
+      endOwn();
       folded.push(line);
     }
   }
-  endRun();
+  endOwn();
   const head = isV8 ? [header ?? lines.slice(0, firstOfV8).join('\n')] : [];
   try {
     error.stack = [...head, ...folded].join('\n');
   } catch {
     // A frozen error keeps its stack.
   }
+}
+
+const linesOf = (stack: string): string[] => stack.split('\n').filter((line) => line !== '');
+
+/** Returns the first line that the current stack has as well, with everything below; all may have been cut off. */
+function endOfRun(lines: readonly string[], current: readonly string[]): number {
+  const end = lines.findIndex((line, index) => {
+    const start = current.indexOf(line);
+    if (start < 0) return false;
+    return lines.slice(index).every((each, i) => each === (current[start + i] ?? each));
+  });
+  return end < 0 ? lines.length : end;
 }
 
 function v8Frame(frame: CapturedFrame): string {

@@ -70,13 +70,17 @@ function shownFile(file: string): string {
 /** Reading a stack takes time for each of its frames, and the user's is nearly always among the first. */
 const [firstFrames, allFrames] = [20, 100];
 
-function stackOf(frames: number): Error {
+/** Returns an error with the current stack. */
+export function stackOf(frames: number): Error {
   const limit = Error.stackTraceLimit;
   Error.stackTraceLimit = frames;
   const here = new Error();
   Error.stackTraceLimit = limit;
   return here;
 }
+
+/** Whether captured code that runs has been called by other captured code, through native code. */
+export const isNestedRun = (): boolean => providers.length > 1;
 
 /** The position that a provider knows; null without any provider. */
 function providedPosition(): { readonly at: UserPosition | undefined } | null {

@@ -79,7 +79,7 @@ export function finishNatively(frames: readonly Frame[], owned: OwnedTensors): u
         try {
           return runToEnd(stack);
         } catch (error) {
-          showCapturedFrames(error, stack);
+          showCapturedFrames(error, stack, true);
           // The machine has already looked for a handler in its own frame.
           if (!unwindTo(stack, stack.length - 1, error)) throw error;
         }

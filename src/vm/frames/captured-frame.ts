@@ -10,17 +10,26 @@ import { parseExpressionAt } from '../syntax/parse.ts';
 const offsets = new WeakMap<Code, Map<Pc, number>>();
 
 /** Returns undefined for code of this package, and for code without a file. */
-export function capturedFrame(code: Code, pc: Pc, thisValue: unknown): CapturedFrame | undefined {
+export function capturedFrame(
+  code: Code,
+  pc: Pc,
+  thisValue: unknown,
+  engineName?: string,
+): CapturedFrame | undefined {
   if (!code.instructions[pc] || ownPartOfFile(code.source.file) !== null) return undefined;
   const place = raisingPosition(code, pc);
   if (place.file === '<anonymous>') return undefined;
-  const name = nameOf(code, thisValue);
+  const name = nameOf(code, thisValue, engineName);
   return name === '' ? place : { ...place, name };
 }
 
 /** The position that V8 reports for an instruction that calls or throws: `b` in `a.b()`. */
 export const raisingPosition = (code: Code, pc: Pc): SourcePosition =>
   code.source.position(raisingOffset(code, pc));
+
+/** Keywords before the expression or binding that V8 names. */
+const prefix = /^(?:(?:throw|const|let|var|(?:await\s+)?using)\b\s*)?/;
+const spread = /^\.\.\.\s*/;
 
 /** Like `raisingPosition`, as an offset in the running text. */
 function raisingOffset(code: Code, pc: Pc): number {
@@ -30,10 +39,11 @@ function raisingOffset(code: Code, pc: Pc): number {
   if (offset === undefined) {
     const { start, end } = code.spans[pc]!;
     const { text } = code.source;
-    const thrown = /^throw\b/.exec(text.slice(start, start + 6));
-    const from = thrown ? start + thrown[0].length : start;
+    const isSpread = code.instructions[pc]!.op === 'arraySpread';
+    const before = (isSpread ? spread : prefix).exec(text.slice(start, end));
+    const from = start + (before?.[0].length ?? 0);
     const node = expressionAt(text.slice(0, end), from);
-    offset = node ? placeIn(node, text) : start;
+    offset = node ? placeIn(node, text) : from;
     known.set(pc, offset);
   }
   return offset;
@@ -84,12 +94,25 @@ function following(text: string, offset: number, sign: string): number {
   return at < 0 ? offset : at;
 }
 
-function nameOf({ name, kind, isAsync }: Code, thisValue: unknown): string {
+/** `engineName`: what the engine calls the function in whose place it runs. */
+function nameOf(code: Code, thisValue: unknown, engineName?: string): string {
+  const { name, kind, isAsync } = code;
+  if (isFieldInitializer(code)) {
+    // The engine takes the class that stands for one made inside for nameless.
+    const type = engineName?.replace(/\.?eval$|^constructor\..*/, '') ?? typeName(thisValue);
+    return `${type ? `${type}.` : ''}<instance_members_initializer>`;
+  }
+  // It calls nameless functions `eval`.
+  if (engineName && !/(?:^|\.)eval$/.test(engineName)) return engineName;
   if (name === '' || kind === 'arrow') return name;
   if (kind === 'constructor' || kind === 'derivedConstructor') return `new ${name}`;
   const type = isAsync ? undefined : typeName(thisValue);
   return type === undefined ? name : `${type}.${name}`;
 }
+
+/** Its span is the body of the class; that of a method starts with its parameters. */
+const isFieldInitializer = ({ kind, name, source, span }: Code): boolean =>
+  kind === 'method' && name === '' && source.text[span.start] === '{';
 
 /** Returns the receiver's type name in stack traces. Runs no user code. */
 function typeName(value: unknown): string | undefined {

@@ -1,20 +1,32 @@
 import { foldStack } from '../../../runtime/errors/folded-stack.ts';
-import type { CapturedFrame } from '../../../runtime/errors/position.ts';
+import { type CapturedFrame, isNestedRun, stackOf } from '../../../runtime/errors/position.ts';
 import type { Frame } from '../bytecode/frame.ts';
 import { capturedFrame } from './captured-frame.ts';
-
-/** Errors whose stacks already show the user's frames: an error may leave several runs. */
-const shown = new WeakSet<Error>();
+import { generatedFrameOf } from './generated-scripts.ts';
 
 /**
  * Adds the positions of captured code to the stack of an error that the innermost frame throws, since bytecode has
  * no engine frames. Other thrown values are left unchanged.
  */
-export function showCapturedFrames(error: unknown, frames: readonly Frame[]): void {
-  if (!(error instanceof Error) || shown.has(error) || runsWhenPrinted(error)) return;
-  shown.add(error);
-  foldStack(error, frames.flatMap(placeOf(frames.length - 1)).reverse());
+export function showCapturedFrames(
+  error: unknown,
+  frames: readonly Frame[],
+  isGenerated = false,
+): void {
+  if (!(error instanceof Error) || runsWhenPrinted(error)) return;
+  foldStack(error, frames.flatMap(placeOf(frames.length - 1)).reverse(), undefined, {
+    current: stackOf(mostFrames).stack ?? '',
+    isNested: isNestedRun(),
+    isGenerated,
+    frameOf(line) {
+      const found = generatedFrameOf(line);
+      return found && capturedFrame(found.code, found.pc, undefined, found.name);
+    },
+  });
 }
+
+/** Errors rarely have more. */
+const mostFrames = 100;
 
 /** Engines create the text of a stack when it is first read, which calls these. */
 const runsWhenPrinted = (error: Error): boolean =>

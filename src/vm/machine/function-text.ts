@@ -44,12 +44,13 @@ export const runsWithoutFrame = ({ kind, isAsync, isGenerator }: Code): boolean 
  * Guarantees: a call costs as much as a call of the user's function, except for instructions that need a frame.
  * Names and parameters are the user's where possible.
  */
-export function functionText(code: Code): string {
+export function functionText(code: Code, marksPcs = false): string {
   const uses = (ops: ReadonlySet<Opcode>) => code.instructions.some(({ op }) => ops.has(op));
   const hasFrame = uses(needFrame);
   const hasList = uses(needList);
   const { variables, body } = bodyText(code, [0], {
     marksPlace: hasFrame,
+    marksPcs,
     start: literal(0),
     argument: (index) => (hasList ? argumentInList(index) : id(`a${index}`)),
     held: () => undefined,

@@ -3,6 +3,7 @@ import type { Block, ControlGraph } from '../bytecode/control-graph.ts';
 import { effectOf } from '../bytecode/effects.ts';
 import type { Pc } from '../bytecode/instructions.ts';
 import { liveBefore } from '../bytecode/liveness.ts';
+import { pcMark } from '../frames/generated-scripts.ts';
 import {
   array,
   assign,
@@ -17,6 +18,7 @@ import {
   returns,
   run,
   type Statement,
+  statement,
   switches,
   throws,
   tries,
@@ -24,7 +26,10 @@ import {
 import { type Place, saveFrame, statementsOf } from './machine-statements.ts';
 
 /** The context that all instructions of a body share. */
-export type Surroundings = Pick<Place, 'names' | 'marksPlace' | 'argument'>;
+export interface Surroundings extends Pick<Place, 'names' | 'marksPlace' | 'argument'> {
+  /** Whether the text has a mark before each instruction. */
+  readonly marksPcs: boolean;
+}
 
 /**
  * The body for any graph: `for (;;) switch (pc) { case 0: … case 7: if (!r3) { pc = 12; continue; } … }`, with a
@@ -112,9 +117,11 @@ export function blockStatements(
   fall = go,
 ): Statement[] {
   const statements: Statement[] = [];
-  const { names, marksPlace, argument } = around;
+  const { names, marksPlace, argument, marksPcs } = around;
   for (let pc = at.start; pc <= at.last; pc++) {
-    statements.push(...statementsOf({ names, marksPlace, argument, code, pc, go }));
+    const [first, ...others] = statementsOf({ names, marksPlace, argument, code, pc, go });
+    if (first === undefined) continue;
+    statements.push(marksPcs ? statement(`${pcMark(pc)}${first}`) : first, ...others);
   }
   const { flow } = effectOf(code.instructions[at.last]!);
   if (flow === 'next' || flow === 'branch') statements.push(...fall(at.last + 1));

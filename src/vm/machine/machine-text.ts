@@ -18,8 +18,8 @@ import {
   throws,
   tries,
 } from './code-text.ts';
-import { closeIterators, stopBody, switchBody } from './machine-bodies.ts';
-import { argumentInList, type FreeNames, type Place } from './machine-statements.ts';
+import { closeIterators, type Surroundings, stopBody, switchBody } from './machine-bodies.ts';
+import { argumentInList, type FreeNames } from './machine-statements.ts';
 import { entryName, regionName, structuredBody } from './structured-body.ts';
 
 /** `stops`: the machine stops after every instruction, with the frame as data. */
@@ -35,8 +35,14 @@ const maxNestedBlocks = 500;
  * Guarantees: registers that are live at the entry are read from the frame once; while other code is called,
  * `F.pc` is the calling instruction, so that positions are known; only an `await` writes more to the frame, namely
  * everything that is live after it. The shape is structured if the graph allows it, unless `shape` is given.
+ * `marksPcs`: with the pcs, to find the instruction of a position.
  */
-export function machineText(code: Code, at: readonly Pc[], shape?: MachineShape): string {
+export function machineText(
+  code: Code,
+  at: readonly Pc[],
+  shape?: MachineShape,
+  marksPcs = false,
+): string {
   // The list may come from a realm whose arrays have been modified.
   const entries: Pc[] = [];
   for (let i = 0; i < at.length; i++) entries.push(at[i]!);
@@ -47,6 +53,7 @@ export function machineText(code: Code, at: readonly Pc[], shape?: MachineShape)
   const { variables, body } = bodyText(code, entries, {
     shape,
     marksPlace: true,
+    marksPcs,
     start: property(frame, 'pc'),
     argument: argumentInList,
     held: (index) =>
@@ -75,7 +82,7 @@ export function programText(code: Code, made: Expression): string {
   return [...strict, apply, returns(made)].join('\n');
 }
 
-export interface BodyOptions extends Pick<Place, 'marksPlace' | 'argument'> {
+export interface BodyOptions extends Omit<Surroundings, 'names'> {
   readonly shape?: MachineShape | undefined;
   /** The pc at which the machine is entered. */
   readonly start: Expression;
@@ -87,7 +94,7 @@ export interface BodyOptions extends Pick<Place, 'marksPlace' | 'argument'> {
 export function bodyText(
   code: Code,
   entries: readonly Pc[],
-  { shape, start, held, marksPlace, argument }: BodyOptions,
+  { shape, start, held, marksPlace, marksPcs, argument }: BodyOptions,
 ): { readonly variables: Statement; readonly body: Statement[] } {
   const readers: string[] = [];
   const writers: string[] = [];
@@ -98,7 +105,7 @@ export function bodyText(
   const nested = nestedGraph(code, entries, shape);
   const graph = nested ?? controlGraph(code, entries);
   const write = shape === 'stops' ? stopBody : nested ? structuredBody : switchBody;
-  const body = write(code, graph, { names, marksPlace, argument });
+  const body = write(code, graph, { names, marksPlace, marksPcs, argument });
   const registers = code.registerNames.map(
     (_, index) => [register(reg(index)), held(reg(index))] as const,
   );

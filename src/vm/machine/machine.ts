@@ -3,6 +3,7 @@ import { type Cell, type Closure, type Frame, uninitialized } from '../bytecode/
 import type { Pc } from '../bytecode/instructions.ts';
 import { templateObject } from '../bytecode/template-object.ts';
 import { classOf, functionOf } from '../frames/function-of.ts';
+import { scriptText } from '../frames/generated-scripts.ts';
 import { innerClosure } from '../frames/inner-closure.ts';
 import type { FunctionMaker, Machine, MachineFor } from '../frames/machine.ts';
 import { stopped } from '../frames/stopped.ts';
@@ -68,7 +69,8 @@ function functionMakers(machineFor: MachineFor): (code: Code) => FunctionMaker |
     if (!runsWithoutFrame(code) || !mayGenerate()) return undefined;
     let make = weakGet(known, code);
     if (make === undefined) {
-      const program = new FunctionConstructor('C', 'H', functionText(code));
+      const text = scriptText(code, true, functionText);
+      const program = new FunctionConstructor('C', 'H', text);
       make = program(code, helpersFor(machineFor)) as FunctionMaker;
       weakSet(known, code, make);
     }
@@ -106,7 +108,10 @@ export function compile(
   shape?: MachineShape,
   machineForInner: MachineFor = machineFor,
 ): Machine {
-  const make = new FunctionConstructor('C', 'H', machineText(code, entries, shape));
+  const text = scriptText(code, false, (own, marksPcs) =>
+    machineText(own, entries, shape, marksPcs),
+  );
+  const make = new FunctionConstructor('C', 'H', text);
   return make(code, helpersFor(machineForInner)) as Machine;
 }
 
