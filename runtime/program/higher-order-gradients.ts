@@ -118,8 +118,8 @@ export interface BackwardByNumbers {
 export interface RejectedBackward extends BackwardByNumbers {
   /** Earlier backwards without `retainGraph`. */
   readonly earlier: readonly BackwardByNumbers[];
-  /** Values of the program written since forward. */
-  readonly changed: readonly ValueId[];
+  /** Values that the run has kept, written since forward. */
+  readonly changed: readonly KeptAt[];
   /** As in a `GradientRequest`; null if no backward was recorded. */
   readonly path: TakenPath | null;
 }

@@ -2,6 +2,7 @@ import { gradEnabled } from '../autograd/grad-mode.ts';
 import { changedInPlace } from '../autograd/saved-value.ts';
 import { formatSpec } from '../device/tensor-meta.ts';
 import type { AutogradError } from '../errors/errors.ts';
+import type { KeptAt } from '../program/higher-order-gradients.ts';
 import type { BackwardPart } from '../program/plan.ts';
 import type { Arrival, ValueId } from '../program/program.ts';
 import {
@@ -24,6 +25,7 @@ import { applyRecorded, passComplete, passFirst } from './recorded-node.ts';
 import { pathOf, type RunPath } from './run-path.ts';
 import type { Subgraph } from './run-program.ts';
 import type { Scope } from './scope/scope.ts';
+import { ValuesOnTapes } from './values-on-tapes.ts';
 
 /** Hook orders, by the outputs of a program. */
 const hookOrders = new WeakMap<readonly ValueId[], readonly number[]>();
@@ -52,6 +54,7 @@ export class RunProgramNode extends GradNode {
   #path: RunPath | null | undefined;
   #pathOrder: readonly number[] | null = null;
   readonly #versions: readonly number[];
+  readonly #onTapes: ValuesOnTapes;
   /** Inputs saved as copies: writing to an original is an error, as if it were saved itself. */
   #watched: readonly WatchedInput[] = [];
   /** The backward for the outputs that are expected to have a gradient. */
@@ -64,7 +67,9 @@ export class RunProgramNode extends GradNode {
     this.results = new OpenResults(this.backward, (part, isRepeatable) => {
       return isRepeatable ? this.#eagerRefusal(part, []) : this.secondBackward(part);
     });
-    this.#versions = this.backward.saved.withData.map((id) => scope.slots[id]!.holder!.version);
+    const { withData } = this.backward.saved;
+    this.#versions = withData.map((id) => scope.slots[id]!.holder!.version);
+    this.#onTapes = new ValuesOnTapes(scope.slots, withData);
   }
 
   /** Watches inputs that entered as copies. */
@@ -85,12 +90,14 @@ export class RunProgramNode extends GradNode {
     const arrivals = this.#observedArrivals();
     this.#pathOrder = arrivals && given.orderOf(arrivals);
     const isOther = gradOutputs.length > this.backward.gradOutputs.length;
-    if (gradEnabled() || isOther || (passInner && this.isPathObserved(only))) {
+    // Only the program of the path knows which values of an iteration this backward reads.
+    const isPathNeeded = this.subgraph.recorded !== null && this.#onTapes.changed().length > 0;
+    if (gradEnabled() || isOther || isPathNeeded || (passInner && this.isPathObserved(only))) {
       return applyRecorded(this, given, { gradOutputs, retainGraph, takeSum, passInner });
     }
     try {
       this.#expectLanded();
-      this.expectUnchanged(given, given.isWhole ? null : given.freeing.reads);
+      this.expectUnchanged(given, readsOf(given));
     } catch (error) {
       passComplete(this, gradOutputs, innerOutputsOf(this.backward.plan), passInner);
       throw error;
@@ -129,7 +136,7 @@ export class RunProgramNode extends GradNode {
   ): Promise<(Tensor | null)[]> {
     const given = this.subgraph.partials!.of(gradOutputs, only, this.#expected);
     this.#expected = null;
-    this.expectUnchanged(given, given.isWhole ? null : given.freeing.reads);
+    this.expectUnchanged(given, readsOf(given));
     const part = this.results.choose(given, retainGraph);
     try {
       const plan = continuedPlan(this, part.plan, part.gradInputs, takeSum);
@@ -271,25 +278,44 @@ export class RunProgramNode extends GradNode {
   }
 
   /**
-   * Throws AutogradError if a value that backward of these outputs reads (null: any value) was written since
-   * forward. Values that only other outputs need may have changed.
+   * Throws AutogradError if a value that backward of these outputs reads was written since forward. Values that only
+   * other outputs need may have changed.
    */
-  expectUnchanged(part: Backward, reads: ReadonlySet<ValueId> | null): void {
+  expectUnchanged(part: Backward, reads: (at: KeptAt) => boolean): void {
     const { slots } = this.scope;
-    const changed = this.backward.saved.withData.filter((id, i) => {
+    const own = this.backward.saved.withData.filter((id, i) => {
       const { holder } = slots[id]!;
       // A freed value is not needed any more.
-      return holder && (!reads || reads.has(id)) && holder.version !== this.#versions[i];
+      return holder && holder.version !== this.#versions[i];
     });
     for (const { saved, holder, version } of this.#watched) {
       if (holder.version === version) continue;
-      changed.push(...saved.filter((id) => slots[id]!.holder && (!reads || reads.has(id))));
+      own.push(...saved.filter((id) => slots[id]!.holder));
     }
-    if (changed.length === 0) return;
-    const meta = this.subgraph.planned.values[changed[0]!]!;
-    throw (
-      this.#eagerRefusal(part, changed) ??
-      changedInPlace(this.name, `a ${formatSpec(meta)} tensor, written since forward`)
+    const onTapes = this.#changedOnTapes();
+    const read = [...own.map((id) => ({ frame: 0, id })), ...onTapes].filter(reads);
+    if (read.length + onTapes.length === 0) return;
+    const ofProgram = read.filter(({ frame }) => frame === 0);
+    const refusal = this.#eagerRefusal(part, [...ofProgram, ...onTapes]);
+    if (refusal) throw refusal;
+    const [first] = read;
+    if (!first) return;
+    const { values } = first.frame === 0 ? this.subgraph : this.path!.frames[first.frame]!;
+    throw changedInPlace(
+      this.name,
+      `a ${formatSpec(values[first.id]!)} tensor, written since forward`,
+    );
+  }
+
+  #changedOnTapes(): KeptAt[] {
+    const changed = this.#onTapes.changed();
+    const frames = changed.length > 0 ? this.path?.frames : null;
+    return (frames ?? []).flatMap(({ slots }, frame) =>
+      frame === 0
+        ? []
+        : slots.flatMap(({ holder }, id) =>
+            holder && changed.includes(holder) ? [{ frame, id: id as ValueId }] : [],
+          ),
     );
   }
 
@@ -302,7 +328,7 @@ export class RunProgramNode extends GradNode {
     return this.#eagerRefusal(part, []) ?? secondBackward(this.name);
   }
 
-  #eagerRefusal(part: Backward, changed: readonly ValueId[]): AutogradError | null {
+  #eagerRefusal(part: Backward, changed: readonly KeptAt[]): AutogradError | null {
     const { recorded } = this.subgraph;
     if (!recorded) return null;
     const numbersOf = ({ outputs, wanted }: Backward) => ({
@@ -319,4 +345,11 @@ export class RunProgramNode extends GradNode {
     const numbers = this.consumed ? null : this.subgraph.numbersOf(this.scope);
     return recorded.eagerRefusal(refused, numbers);
   }
+}
+
+/** Whether a backward in the planned form reads a value. Of a tape, it may read everything. */
+function readsOf(given: Partial): (at: KeptAt) => boolean {
+  if (given.isWhole) return () => true;
+  const { reads } = given.freeing;
+  return ({ frame, id }) => frame > 0 || reads.has(id);
 }

@@ -2,7 +2,11 @@
 
 import { gradEnabled } from '../autograd/grad-mode.ts';
 import { AutogradError } from '../errors/errors.ts';
-import type { GradientProgram, GradientRequest } from '../program/higher-order-gradients.ts';
+import type {
+  GradientProgram,
+  GradientRequest,
+  KeptAt,
+} from '../program/higher-order-gradients.ts';
 import type { ValueId } from '../program/program.ts';
 import type { PassOutput, TakeSum, Target } from '../tensor/grad-node.ts';
 import type { Tensor } from '../tensor/tensor.ts';
@@ -166,10 +170,11 @@ function expectKept(
   { taken, onPath }: GradientProgram,
   slots: Frame['slots'],
 ): void {
-  const inProgram = onPath
-    ? [...taken].flatMap((id) => onPath.keptAt[id]!.flatMap((at) => (at.frame === 0 ? at.id : [])))
-    : taken;
-  node.expectUnchanged(given, new Set(inProgram));
+  const keyOf = ({ frame, id }: KeptAt) => `${frame} ${id}`;
+  const reads = new Set(
+    [...taken].flatMap((id) => (onPath ? onPath.keptAt[id]! : [{ frame: 0, id }]).map(keyOf)),
+  );
+  node.expectUnchanged(given, (at) => reads.has(keyOf(at)));
   for (const id of taken) if (!slots[id]!.holder) throw node.secondBackward(given);
 }
 

@@ -9,10 +9,16 @@ import type {
   BackwardByNumbers,
   RejectedBackward,
 } from '../../runtime/program/higher-order-gradients.ts';
+import type { ValueId } from '../../runtime/program/program.ts';
 import { fillGradients } from '../regions/fill-gradients.ts';
 import { differentiateRegion } from './differentiate.ts';
 import type { Differentiated } from './differentiate-again.ts';
 import { replay, targetsOf } from './replay.ts';
+
+/** A rejected backward, with the changed values in the numbering of the replayed program. */
+interface BackwardToRefuse extends BackwardByNumbers, Pick<RejectedBackward, 'earlier'> {
+  readonly changed: readonly ValueId[];
+}
 
 /**
  * Returns the error that eager backward would throw where the backward of a program is rejected; null if it would
@@ -23,7 +29,7 @@ import { replay, targetsOf } from './replay.ts';
  */
 export function eagerRefusal(
   { forward, needsGrad, differentiable, leafOutputs }: Differentiated,
-  { roots, wanted, earlier, changed }: Omit<RejectedBackward, 'path'>,
+  { roots, wanted, earlier, changed }: BackwardToRefuse,
 ): AutogradError | null {
   const builder = new ProgramBuilder(() => {
     throw new InvariantError('a tensor with data in a program that is being differentiated');

@@ -7,6 +7,7 @@ import type {
   GradientProgram,
   GradientRequest,
   HigherOrderGradients,
+  KeptAt,
   ReadValue,
   TakenPath,
   ValuesOnPath,
@@ -120,13 +121,21 @@ export function withHigherOrderGradients(
     at: (request) => gradientProgram(makingOn(request.path), request),
     eagerRefusal: ({ path, changed, ...refused }) => {
       const own = makingOn(path);
-      return eagerRefusal(own, { ...refused, changed: changed.map(own.numberOf) });
+      return eagerRefusal(own, { ...refused, changed: changed.flatMap((at) => valuesAt(own, at)) });
     },
     arrivals: (path) => {
       return arrivals.get(JSON.stringify(path), () => replayedArrivals(makingOn(path)));
     },
   };
   return { ...stages, planned: { ...planned, backward: { ...backward, again } } };
+}
+
+/** Returns the values in `forward` that a run has kept there. */
+function valuesAt({ onPath, numberOf }: Making, { frame, id }: KeptAt): ValueId[] {
+  if (frame === 0 || !onPath) return [numberOf(id)];
+  return onPath.keptAt.flatMap((places, value) =>
+    places.some((at) => at.frame === frame && at.id === id) ? [value as ValueId] : [],
+  );
 }
 
 /** Phases 4 to 7. */

@@ -17,6 +17,7 @@ import {
   where,
   zeros,
 } from '../../src/index.ts';
+import { shareOfDay } from '../share-of-day.ts';
 
 /** Returns a loss, and a tensor that is written before backward. */
 type Step = (w: Tensor, x: Tensor) => [loss: Tensor, written: Tensor];
@@ -144,6 +145,40 @@ describe.each(memories)('memory %j', (memory) => {
     vi.spyOn(console, 'warn').mockImplementation(() => {});
     const captured = toStatic(step, { memory });
     const expected = outcome(step);
+    expect([outcome(captured), outcome(captured)]).toEqual([expected, expected]);
+    vi.restoreAllMocks();
+  });
+});
+
+/** Branches and loops, whose tapes keep the values that backward reads. */
+const regions: Readonly<Record<string, (step: Step) => Step>> = {
+  'in a branch of a loop': (step) => (w, x) => {
+    let [loss, written] = [w.mul(0).sum(), x.mul(2)];
+    for (let i = 0; i < 2 * x.ceil().max().itemSync(); i++) {
+      if (x.sum().itemSync() < i) continue;
+      const [each, own] = step(w, x);
+      loss = loss.add(each);
+      written = own;
+    }
+    return [loss, written];
+  },
+  'in a branch, for another result': (step) => (w, x) => {
+    let [loss, other, written] = [w.mul(2).sum(), x, x.mul(2)];
+    if (x.sum().itemSync() > 0) {
+      const [each, own] = step(w, x);
+      other = each;
+      loss = w.exp().sum();
+      written = own;
+    }
+    return [loss.add(other.detach().sum()), written];
+  },
+};
+
+describe.each(Object.entries(regions))('%s', (_name, within) => {
+  it.each(shareOfDay(Object.entries(steps)))('%s', (_name, step) => {
+    vi.spyOn(console, 'warn').mockImplementation(() => {});
+    const captured = toStatic(within(step), { fullGraph: true });
+    const expected = outcome(within(step));
     expect([outcome(captured), outcome(captured)]).toEqual([expected, expected]);
     vi.restoreAllMocks();
   });
