@@ -4,6 +4,7 @@ import { eq } from '../../../runtime/ops/pointwise/pointwise.ts';
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import type { Pc } from '../../vm/bytecode/instructions.ts';
+import { liveBefore } from '../../vm/bytecode/liveness.ts';
 import { type Structure, structureOf } from '../../vm/bytecode/structure.ts';
 import { OwnMap } from '../../vm/language/primordials.ts';
 import { isControlFlowFile } from '../state/framework-files.ts';
@@ -198,7 +199,7 @@ function planLoops(
 export function followOptions(t: Tracer, frame: TraceFrame, { selector, options }: Met): Pc {
   const { pc } = frame;
   const structure = structureOf(frame.closure.code);
-  const merge = structure.merges[pc];
+  const merge = mergeOfOptions(frame, structure);
   planLoops(t, frame, structure, merge);
   expectFewPaths(t, frame);
   const stops = new Set(t.control.stopsIn(frame));
@@ -221,6 +222,22 @@ export function followOptions(t: Tracer, frame: TraceFrame, { selector, options 
 }
 
 type Met = UnionMet['union'];
+
+/**
+ * Returns the instruction at which the paths of an instruction's options merge. Paths that begin an iteration merge
+ * where it has ended, since iterators over several values can't be merged.
+ */
+function mergeOfOptions(
+  { closure: { code }, pc }: TraceFrame,
+  { merges }: Structure,
+): Pc | null | undefined {
+  const instruction = code.instructions[pc]!;
+  let merge = merges[pc];
+  if (instruction.op !== 'getIterator' && instruction.op !== 'getKeyIterator') return merge;
+  const live = liveBefore(code);
+  while (typeof merge === 'number' && live[merge]!.has(instruction.dst)) merge = merges[merge];
+  return merge;
+}
 
 /** Throws a graph break if the decision is nested too deeply or known to have too many paths. */
 function expectFewPaths(t: Tracer, frame: TraceFrame): void {

@@ -65,12 +65,6 @@ export const controlHandlers: Handlers<
     set(frame, dst, openKeyIteration(t, get(frame, object))),
   iteratorNext: (t, frame, { dst, iterator, done }) => {
     const iteration = get(frame, iterator);
-    if (iteration.kind === 'union') {
-      throw new GraphBreak(
-        'unbacked-list',
-        'a loop or a destructuring iterates over an array whose length depends on the path (read it by index instead: array[i] for i < array.length)',
-      );
-    }
     if (iteration.kind !== 'iteratorRecord') {
       // The iterator's position differs between iterations: it is stepped natively, so that no entry depends on
       // it.
