@@ -9,7 +9,7 @@ import { findHomeObject } from '../1-capture/capture.ts';
 import type { AnyFunction } from '../1-capture/script/route.ts';
 import { type CapturedCode, isRefused } from '../3-trace/variables/code-of.ts';
 import { logFallback } from '../explain/log-events.ts';
-import { warnOnce } from '../explain/warn-once.ts';
+import { warn, warnOnce } from '../explain/warn-once.ts';
 import { type ShapeBounds, shapeBounds } from '../guards/shape-bounds.ts';
 import {
   type StaticSettings,
@@ -236,18 +236,20 @@ export class Captured implements StaticRecord {
     });
   }
 
-  #missBudget({ needed, isFirst }: BudgetMissed): void {
+  #missBudget({ needed, count }: BudgetMissed): void {
     const budget = this.#settings.compile.memory.budget!;
     const name = this.name || 'a function';
     const step = `a step of ${name} needed ${needed} bytes beside its inputs, ${needed - budget} more than its memory budget`;
-    if (isFirst) {
+    if (count === 1) {
       warnOnce(
         `${step}: what its graphs keep for backward shows when they have run; later steps share the budget`,
       );
       return;
     }
     if (this.#settings.fallback === 'eager') {
-      warnOnce(step);
+      // A long run would repeat itself: each warning tells of twice as many steps as the one before.
+      if ((count & (count - 1)) === 0)
+        warn(count === 2 ? step : `${step}, as ${count} steps have so far`);
       return;
     }
     throw new ArgumentError({

@@ -24,8 +24,8 @@ export interface Recomputing {
 /** A step that exceeded its budget. */
 export interface BudgetMissed {
   readonly needed: number;
-  /** Whether the previous step was the first: plans didn't yet know what a step keeps in total. */
-  readonly isFirst: boolean;
+  /** The number of steps that have, with this one. The first shows what steps keep in total; later ones share that. */
+  readonly count: number;
 }
 
 /** A step ends where the next one begins. */
@@ -47,6 +47,7 @@ export class StepBudget {
   /** Bytes allocated at its start. */
   #start = 0;
   #missed: BudgetMissed | null = null;
+  #missedSteps = 0;
   /** The shares of the current step. */
   #shares = whole;
   /** The shares for steps of a new kind: those of the last step that missed the budget. Null if none has. */
@@ -102,7 +103,7 @@ export class StepBudget {
     const [start] = runs;
     if (!start || runs.length < 2) return;
     const isMissed = needed > this.#budget;
-    if (isMissed) this.#missed = { needed, isFirst: this.#usual === null };
+    if (isMissed) this.#missed = { needed, count: ++this.#missedSteps };
     // Shares found by earlier steps of this kind stay in force, unless one of them needs more.
     if (!isMissed && (this.#shares.level === 0 || this.#known.has(start))) return;
     this.#share(runs, needed);

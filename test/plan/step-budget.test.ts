@@ -102,6 +102,20 @@ describe('plan/step-budget', () => {
     expect(() => steps(strict)).toThrow('a step exceeds its memory budget');
   });
 
+  it('steps that miss it warn ever more rarely, whatever other functions have said', () => {
+    for (const f of [1, 2].map(() => toStatic(deep, { memory: { budget: 4096 } }))) {
+      warn.mockClear();
+      // The last step ends with the next call, which is none.
+      for (let round = 0; round < 3; round++) steps(f);
+      const told = warn.mock.calls.flat().map(String);
+      const later = told.filter((text) => !text.includes('later steps share the budget'));
+      expect(later).toHaveLength(3);
+      expect(later[0]).toMatch(/more than its memory budget$/);
+      expect(later[1]).toMatch(/as 4 steps have so far$/);
+      expect(later[2]).toMatch(/as 8 steps have so far$/);
+    }
+  });
+
   it('plans a subgraph without a backward once, whatever the step lacks', () => {
     const f = toStatic(deep, { memory: { budget: 0 } });
     const plans = [0, 1, 2].map(() => {
