@@ -121,6 +121,20 @@ export function defineByDescriptor(
   key: Key,
   descriptor: Variable,
 ): void {
+  const refusal = tryToDefine(t, target, key, descriptor);
+  if (refusal !== null) throw typeError(t, refusal);
+}
+
+/**
+ * `Reflect.defineProperty(object, key, descriptor)`: returns null, or the engine's message if the object refuses the
+ * definition.
+ */
+export function tryToDefine(
+  t: Tracer,
+  target: Variable,
+  key: Key,
+  descriptor: Variable,
+): string | null {
   const object = specialized(target);
   const given = fieldsOf(t, specialized(descriptor));
   const isData = !('get' in given) && !('set' in given);
@@ -128,14 +142,18 @@ export function defineByDescriptor(
     const isPlain = isData && given.writable && given.enumerable && given.configurable;
     if (!isPlain) throw new GraphBreak('native-call', 'a property of an object is defined');
     writeProperty(t, object, key, given.value ?? undefinedVariable);
-    return;
+    return null;
   }
   if (object.kind !== 'newObject' || object.errorType) {
     throw new GraphBreak('native-call', `a property of a ${object.kind} is defined`);
   }
   const before = ownAttributes(object, key);
   if (before ? !before.configurable : !isExtensible(object)) {
-    throw new GraphBreak('native-call', `the property ${String(key)} is fixed`);
+    if (before && !before.accessor && !before.writable && given.value) {
+      expectComparable(given.value, ownContent(object, key)!, key);
+    }
+    const refusal = refusalOf(before, ownContent(object, key), given, key);
+    if (refusal !== null) return refusal;
   }
   const { enumerable = before?.enumerable ?? false, configurable = before?.configurable ?? false } =
     given;
@@ -144,11 +162,58 @@ export function defineByDescriptor(
     const content = given.value ?? (before?.accessor ? undefined : ownContent(object, key));
     const attributes = { enumerable, configurable, writable, accessor: null };
     setOwnProperty(t, object, key, content ?? undefinedVariable, attributes);
-    return;
+    return null;
   }
   const { get = before?.accessor?.get ?? null, set = before?.accessor?.set ?? null } = given;
   const attributes = { enumerable, configurable, writable: false, accessor: { get, set } };
   setOwnProperty(t, object, key, undefinedVariable, attributes);
+  return null;
+}
+
+/** Throws a graph break unless it is known whether the values are the same. */
+function expectComparable(one: Variable, other: Variable, key: Key): void {
+  const areKnown = one.kind === 'constant' && other.kind === 'constant';
+  if (one === other || areKnown) return;
+  throw new GraphBreak('native-call', `the property ${String(key)} is fixed`);
+}
+
+/**
+ * Returns the engine's message if an object refuses to define a property that it has and that is not configurable, or
+ * a new one where it is not extensible; otherwise null. The engine decides, about an object with the same attributes.
+ */
+function refusalOf(
+  before: Attributes | undefined,
+  content: Variable | undefined,
+  { value, get, set, ...flags }: Fields,
+  key: Key,
+): string | null {
+  const standIns = new Map<unknown, () => void>();
+  const standIn = (accessor: unknown): (() => void) | undefined => {
+    if (!accessor) return undefined;
+    if (!standIns.has(accessor)) standIns.set(accessor, () => {});
+    return standIns.get(accessor);
+  };
+  const plain = (each: Variable): unknown => (each.kind === 'constant' ? each.value : each);
+  const sample: object = {};
+  if (before) {
+    const { accessor, writable, enumerable, configurable } = before;
+    const own = accessor
+      ? { get: standIn(accessor.get), set: standIn(accessor.set) }
+      : { value: plain(content!), writable };
+    Object.defineProperty(sample, key, { enumerable, configurable, ...own } as PropertyDescriptor);
+  }
+  Object.preventExtensions(sample);
+  try {
+    Object.defineProperty(sample, key, {
+      ...flags,
+      ...(value && { value: plain(value) }),
+      ...(get !== undefined && { get: standIn(get) }),
+      ...(set !== undefined && { set: standIn(set) }),
+    } as PropertyDescriptor);
+    return null;
+  } catch (error) {
+    return (error as Error).message;
+  }
 }
 
 interface Fields {

@@ -14,7 +14,7 @@ import {
 import type { Tracer } from '../state/tracer.ts';
 import { sameValueZero } from '../values/equality.ts';
 import { eachElement } from '../values/iterators.ts';
-import { isFixed } from '../values/objects/failed-writes.ts';
+import { expectWritable, isFixed } from '../values/objects/failed-writes.ts';
 import { byHost } from '../values/objects/host-objects.ts';
 import { isObjectVariable, prototypeVariable } from '../values/objects/prototype-variable.ts';
 import { readFor, readKey, readProperty } from '../values/properties.ts';
@@ -31,6 +31,7 @@ import {
   hasIntegrity,
   keysArray,
   ownKeys,
+  tryToDefine,
 } from './descriptors.ts';
 
 type Body = (t: Tracer, object: Variable, args: readonly Variable[]) => Variable | undefined;
@@ -91,6 +92,14 @@ const defineProperty: Body = (t, target, [key = nothing, descriptor = nothing]) 
   return target;
 };
 
+const triesToDefine: Body = (t, target, [key = nothing, descriptor = nothing]) => {
+  if (!isObjectVariable(specialized(descriptor))) return undefined;
+  if (nameByTool(t, target, key, descriptor)) return known(true);
+  return withPropertyKey(t, key, (name) =>
+    known(tryToDefine(t, target, name, descriptor) === null),
+  );
+};
+
 const defineProperties: Body = (t, target, [descriptors]) => {
   // Throws for undefined or null.
   if (!descriptors || !isObjectVariable(target) || isNullish(t, descriptors)) return undefined;
@@ -134,7 +143,9 @@ const assign: Body = (t, target, sources) => {
     const from = specialized(source);
     if (isPrimitiveVariable(from) && isNullish(t, from)) continue;
     copiedKeys(t, from).forEach((key) => {
-      writeProperty(t, target, key, readKey(t, from, key));
+      const value = readKey(t, from, key);
+      expectWritable(t, target, key);
+      writeProperty(t, target, key, value);
     });
   }
   return target;
@@ -301,7 +312,7 @@ export const objectBuiltins: BuiltinTable = [
   ],
   [Reflect.getPrototypeOf, onObjectOnly((t, object) => prototypeVariable(t, object))],
   [Reflect.setPrototypeOf, onObjectOnly(worked(setPrototypeOf))],
-  [Reflect.defineProperty, onObjectOnly(worked(defineProperty))],
+  [Reflect.defineProperty, onObjectOnly(triesToDefine)],
   [Reflect.getOwnPropertyDescriptor, onObjectOnly(descriptorOf)],
   [Reflect.isExtensible, onObjectOnly((t, object) => hasIntegrity(t, object, 'isExtensible'))],
   [

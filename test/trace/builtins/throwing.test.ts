@@ -90,6 +90,17 @@ Object.assign(null)
 Object.keys(null)
 Object.getOwnPropertyDescriptor(null, 'a')
 Object.defineProperty(Object.freeze({}), 'a', { value: 1 })
+Object.defineProperty(Object.freeze({ a: 1 }), 'a', { value: 2 })
+Object.defineProperty(Object.freeze({ a: 0 }), 'a', { value: -0 })
+Object.defineProperty(Object.freeze({ a: 1 }), 'a', { get() {} })
+Object.defineProperty(Object.freeze({ a: 1 }), 'a', { enumerable: false })
+Object.defineProperty(Object.freeze({ get a() { return 1; } }), 'a', { get() {} })
+Object.defineProperty(Object.seal({ a: 1 }), 'a', { configurable: true })
+Object.defineProperties(Object.preventExtensions({}), { a: { value: 1 } })
+Object.assign(Object.freeze({ a: 1 }), { a: 1 })
+Object.assign(Object.freeze([1]), { 0: 2 })
+Object.assign(Object.seal({ a: 1 }), { a: 2, b: 3 })
+Object.assign({ get a() { return 1; } }, { a: 2 })
 Object.setPrototypeOf(Object.preventExtensions({}), {})
 new Float32Array(-1)
 new Int8Array(new ArrayBuffer(3), 1, 9)
@@ -122,7 +133,6 @@ const refused: readonly string[] = [
   '(() => { const o = {}; date.o = o; o.f = date.f = Symbol.iterator; return structuredClone([date.o]); })()',
   "new TextDecoder('nope')",
   "atob('*')",
-  "Object.defineProperty(Object.freeze({}), 'a', { value: 1 })",
   '(() => { const c = 1; c = 2; })()',
   '(() => { class A extends 5 {} })()',
 ];

@@ -30,6 +30,12 @@ export function failsToChange(t: Tracer, target: Variable, key: Key, change: Cha
   return sample !== undefined;
 }
 
+/** Throws the engine's error if the write fails, for functions that throw in sloppy code too. */
+export function expectWritable(t: Tracer, target: Variable, key: Key): void {
+  const sample = fixedSample(t, target, key, 'write');
+  if (sample) orRaise(t, () => attempts.write(sample, key));
+}
+
 /** Returns whether the change fails, for functions that report failure instead of throwing. */
 export const isFixed = (t: Tracer, target: Variable, key: Key, change: Change): boolean =>
   fixedSample(t, target, key, change) !== undefined;

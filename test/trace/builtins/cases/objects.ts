@@ -101,6 +101,21 @@ export const objects: Cases = {
     const o = Object.freeze({ a: w.n });
     return [Object.isFrozen(o), o, Object.isFrozen(Object.freeze(1))];
   },
+  defineFixed: (x, w) => {
+    const o = Object.freeze({ a: 1, x });
+    Object.defineProperty(o, 'a', { value: 1, writable: false });
+    Object.defineProperty(o, 'x', { value: x });
+    const sealed = Object.seal({ a: w.n });
+    Object.defineProperty(sealed, 'a', { value: 7, writable: false });
+    return [
+      Reflect.defineProperty(o, 'a', { value: 1 }),
+      Reflect.defineProperty(o, 'a', { value: 2 }),
+      Reflect.defineProperty(o, 'b', { value: 2 }),
+      Object.getOwnPropertyDescriptor(sealed, 'a'),
+      o,
+      sealed,
+    ];
+  },
   freezeAgain: (_x, w) => [Object.freeze(w.frozen), Object.isFrozen(w.frozen)],
   freezeOuter: (_x, w) => Object.isFrozen(Object.freeze(w.map)),
   writeFrozen: (_x, w) => {
