@@ -15,7 +15,7 @@ export class LateCompiler {
     this.#import = load;
   }
 
-  /** Loads the compiler; after a failure, again. */
+  /** Loads the compiler; after a failure, again. A failure is warned about. */
   load(): Promise<Compiler> {
     this.#loading ??= this.#loaded();
     return this.#loading;
@@ -29,13 +29,13 @@ export class LateCompiler {
     } catch (error) {
       this.#loading = null;
       this.failure = `the compiler could not be loaded (${error})`;
+      warnOnce(`functions run as ordinary JavaScript: ${this.failure}`);
       throw error;
     }
   }
 
-  /** Begins to load it, unless that has failed before. A failure is warned about. */
+  /** Begins to load it, unless that has failed before. */
   request(): void {
-    if (this.#loading || this.failure) return;
-    this.load().catch(() => warnOnce(`functions run as ordinary JavaScript: ${this.failure}`));
+    if (!this.#loading && !this.failure) this.load().catch(() => {});
   }
 }

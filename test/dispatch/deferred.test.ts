@@ -221,6 +221,20 @@ it('a compiler that cannot be loaded is told once, counted, and requested again 
   expect(f.stats()).toMatchObject({ calls: 3, coldCalls: 2, translations: 1 });
 });
 
+it.each([
+  ['f()', () => void toStatic(twice)(tensor([1]))],
+  ['f.ready()', () => toStatic(twice).ready()],
+  ['toStatic.ready()', () => toStatic.ready()],
+  ['toStatic.warmup(f)', () => toStatic.warmup(toStatic(twice), tensor([1]))],
+] as const)('whatever has requested it, a failure is warned about: %s', async (name, request) => {
+  const warnings = vi.spyOn(console, 'warn').mockImplementation(() => {});
+  const requested = Promise.resolve(request()).catch(() => {});
+  downloads[0]!.fail(new TypeError(`offline: ${name}`));
+  await requested;
+  await new Promise((settled) => setTimeout(settled));
+  expect(warnings.mock.calls.flat().join()).toContain(`offline: ${name}`);
+});
+
 it('takes modules and methods, and becomes part of other graphs', async () => {
   class Scale extends nn.Module {
     readonly inner = toStatic((x: Tensor) => x.mul(2));
