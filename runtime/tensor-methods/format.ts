@@ -40,11 +40,10 @@ function formatOf(values: readonly number[], dtype: DType): NumberFormat {
   const smallest = sizes.reduce((a, b) => Math.min(a, b), Infinity);
   const whole = finite.every(Number.isInteger);
   const spread = finite.length > 0 && (largest / smallest > 1000 || largest > 1e8);
-  const plain = (value: number) =>
-    whole ? `${negativeZero(value)}${value.toFixed(0)}.` : value.toFixed(precision);
+  const plain = (value: number) => (whole ? `${value.toFixed(0)}.` : value.toFixed(precision));
   const isScientific = spread || (!whole && smallest < 1e-4);
   const write = (value: number) =>
-    special(value) ?? (isScientific ? scientific(value) : plain(value));
+    special(value) ?? negativeZero(value) + (isScientific ? scientific(value) : plain(value));
   return { write, width: widest(write, finite.length > 0 ? finite : []) };
 }
 

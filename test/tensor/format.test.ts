@@ -72,7 +72,16 @@ const printed: Readonly<Record<string, readonly [make: () => unknown, text: stri
   ],
 };
 
+const numbersIn = (text: string) => text.match(/-?\d+\.\d*(e[+-]\d+)?/g);
+
 describe('toString prints like PyTorch', () => {
+  it('the sign of zero in any notation', () => {
+    tidy(() => {
+      const last = (others: number[]) => numbersIn(String(tensor([...others, -0])))!.at(-1);
+      expect([[1], [0.5], [1, 2000]].map(last)).toEqual(['-0.', '-0.0000', '-0.0000e+00']);
+    });
+  });
+
   for (const [name, [make, text]] of Object.entries(printed)) {
     it(name, () => {
       tidy(() => {
