@@ -15,14 +15,28 @@ export function setCell(t: Tracer, cell: CellVariable, value: Variable): void {
   element.of.elements[element.index] = value;
 }
 
-/** Writes an existing element of `arguments`; returns false if there is no such element. */
+/**
+ * Writes an element of `arguments`. One that was not passed becomes a property, which no parameter shares and the
+ * length doesn't count; returns false where that isn't supported.
+ */
 export function setArgument(
   t: Tracer,
   args: NewArrayVariable,
   index: number,
   value: Variable,
 ): boolean {
-  if (index >= args.elements.length) return false;
+  if (index >= args.elements.length) {
+    if (t.isInRegion) return false;
+    const { named = new Map<string, Variable>() } = args;
+    const before = args.named;
+    t.journal.note(() => {
+      args.named = before;
+    });
+    const entries = [...named].filter(([key]) => key !== String(index));
+    entries.push([String(index), value]);
+    args.named = new Map(entries.sort(([a], [b]) => Number(a) - Number(b)));
+    return true;
+  }
   const parameter = args.parameters?.get(index);
   if (parameter) setCell(t, parameter, value);
   else {

@@ -206,9 +206,9 @@ function readArrayProperty(
   key: string,
 ): Variable {
   if (key === 'length') return lengthOf(t, base);
-  if (isIndex(key)) return arrayElement(t, base, Number(key));
   const named = base.named?.get(key);
   if (named) return named;
+  if (isIndex(key)) return arrayElement(t, base, Number(key));
   if (base.own) return readMade(t, base.own, base, key);
   if (base.isArguments && key === 'callee') {
     if (base.callee) return base.callee;

@@ -32,8 +32,8 @@ export function hasProperty(t: Tracer, object: Variable, key: Key, own: boolean)
     case 'newObject':
       return hasMade(t, base, key, own);
     case 'newArray':
-      if (isIndex(key)) return known(hasElement(t, base, Number(key)));
       if (key === 'length' || (typeof key === 'string' && base.named?.has(key))) return known(true);
+      if (isIndex(key)) return known(hasElement(t, base, Number(key)));
       if (base.own) return hasMade(t, base.own, key, own);
       if (own) return known(false);
       return hasInherited(t, base.isArguments ? Object.prototype : Array.prototype, key);

@@ -187,8 +187,11 @@ export interface NewArrayVariable {
   listed?: boolean;
   /** True if it is frozen. */
   fixed?: boolean;
-  /** Named properties, such as those of a regular expression match. */
-  readonly named?: ReadonlyMap<string, Variable>;
+  /**
+   * Named properties, such as those of a regular expression match. Of `arguments`, the elements behind those that
+   * were passed, in ascending order.
+   */
+  named?: ReadonlyMap<string, Variable> | undefined;
   readonly own?: OwnPart | undefined;
 }
 

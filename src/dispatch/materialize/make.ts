@@ -115,6 +115,7 @@ function compileMake(make: Make): CompiledMake {
     case 'arguments': {
       const append = compileItems(make.elements);
       const { elements, shared } = make;
+      const named = make.named.map(([key, recipe]) => [key, compileRecipe(recipe)] as const);
       const nothing = elements.map(() => undefined);
       return {
         empty: () =>
@@ -125,6 +126,7 @@ function compileMake(make: Make): CompiledMake {
           const items: unknown[] = [];
           append(items, values);
           Object.assign(made as object, items);
+          for (const [key, read] of named) (made as Record<string, unknown>)[key] = read(values);
         },
       };
     }

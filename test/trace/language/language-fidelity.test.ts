@@ -44,6 +44,18 @@ const sharing: Record<string, Program> = {
     'x, a, b, c',
     'c = 5; arguments[3] = 7; return [x.mul(c), arguments.length];',
   ),
+  'one that was not passed is a property': sloppy(
+    'x, a, b',
+    'arguments[4] = 3; arguments[2] = 10; arguments[2] += 1; b ??= 2; const all = arguments; return [x.mul(arguments[2]), arguments.length, b, 3 in all, 4 in all, Object.keys(all), [...all].length, arguments];',
+  ),
+  'one that was not passed, written before a break': sloppy(
+    'x, a, b',
+    `arguments[2] = 10; ${breaks} b = 4; return [x.mul(arguments[2]), arguments.length, b, value];`,
+  ),
+  'one that was not passed, in an inner function': sloppy(
+    'x, a',
+    'function g(y, b) { arguments[1] = 4; return [y.mul(arguments[1]), b]; } return g(x);',
+  ),
   'passed on': sloppy(
     'x, a',
     'a = 5; const f = (y, b) => y.mul(b); return f.apply(undefined, arguments);',
@@ -249,6 +261,11 @@ function same(make: () => World, options: CompareOptions = {}): void {
 describe('arguments of sloppy code', () => {
   it.each(Object.entries(sharing))('%s', (_, fn) => {
     same(() => ({ fn, args: (call) => [values([2]), call + 2] }));
+  });
+
+  const beyond = Object.entries(sharing).filter(([name]) => name.includes('not passed'));
+  it.each(beyond)('in a full graph: %s', (_, fn) => {
+    same(() => ({ fn, args: () => [values([2])] }), { fullGraph: true });
   });
 });
 
