@@ -34,8 +34,8 @@ import {
 import { arrayElement, asArray, lengthOf } from './arrays.ts';
 import { readDynamicProperty } from './dynamic-properties.ts';
 import { callGetter, heldFunction } from './getters.ts';
+import { originalFunction, ownOriginal } from './original-functions.ts';
 import { touchMemory, writtenElement } from './outer-typed-arrays.ts';
-import { noteFunctionRead, originalFunction } from './replaced-functions.ts';
 import { readTensorProperty, readTensorSymbol } from './tensor-properties.ts';
 import { readTypedArray } from './typed-array-elements.ts';
 
@@ -276,7 +276,6 @@ function inherited(
   }
   const value: unknown = (prototype as Record<string | symbol, unknown>)[key];
   if (typeof value === 'function') {
-    noteFunctionRead(key, value);
     // A polyfill represents a native function, which makes no lookups.
     const original = isPolyfill(t.top.closure.code) && originalFunction(prototype, key);
     if (typeof original === 'function') {
@@ -313,12 +312,23 @@ function nativeField(
   return known(Reflect.apply(get, of, []) as string | boolean);
 }
 
+/** Returns the original of what a polyfill calls by name, `Math.max` for example. */
+function namedByPolyfill(t: Tracer, object: object, key: PropertyKey): Variable | undefined {
+  const { closure, pc } = t.top;
+  if (!isPolyfill(closure.code) || closure.code.instructions[pc]?.op !== 'getProp')
+    return undefined;
+  const original = ownOriginal(object, key) as FunctionVariable['value'] | undefined;
+  return original && { kind: 'function', value: original, source: null };
+}
+
 function readOuterProperty(
   t: Tracer,
   base: ObjectVariable | FunctionVariable,
   key: string | symbol,
 ): Variable {
   const { value: object } = base;
+  const named = namedByPolyfill(t, object, key);
+  if (named) return named;
   const source = base.source ?? heldFunction(base);
   expectNoParameters(object, key);
   const special = typeof key === 'string' ? readContainerProperty(t, base, key) : undefined;
@@ -334,7 +344,6 @@ function readOuterProperty(
   if (accessor) return callGetter(t, base, base, key, accessor);
   if (!readsPlainly(object, key)) throw new GraphBreak('getter', `reading ${String(key)}`);
   const value: unknown = (object as unknown as Record<string | symbol, unknown>)[key];
-  if (typeof value === 'function') noteFunctionRead(key, value);
   return t.read({ kind: 'property', base: source, key }, value, isChangingRate(object, key));
 }
 

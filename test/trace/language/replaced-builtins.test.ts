@@ -94,6 +94,71 @@ for (const [name, { holder, make, args = [] }] of Object.entries(receivers)) {
   });
 }
 
+describe('in full graphs, functions in the place of built-in ones are followed', () => {
+  const cases: Record<string, [holder: object, use: (k: number) => unknown]> = {
+    ...Object.fromEntries(
+      Object.getOwnPropertyNames(Math)
+        .filter((key) => key !== 'random' && typeof Math[key as 'abs'] === 'function')
+        .map((key) => [key, [Math, (k: number) => Math[key as 'abs'](k)]]),
+    ),
+    stringify: [JSON, (k) => JSON.stringify(k)],
+    isInteger: [Number, (k) => Number.isInteger(k)],
+    toFixed: [Number.prototype, (k) => k.toFixed(2)],
+    keys: [Object, (k) => Object.keys(k)],
+  };
+  it('what is traced in place of built-in functions calls the original ones', () => {
+    const { max } = Math;
+    const fn = (x: Tensor) => [
+      x.mul(2),
+      Array.prototype.slice.call({ length: 7003, 7001: 'a', 7002: 'b' }, -2),
+      Math.max(7001, 0),
+    ];
+    const expected = fn(tensor([1]));
+    for (const options of [{}, { fullGraph: true }]) {
+      const captured = toStatic(fn, options);
+      for (const replaced of [
+        max,
+        (...args: number[]) => (args[0] === 7001 ? 7002 : max(...args)),
+      ]) {
+        Math.max = replaced;
+        try {
+          const [y, end] = expected;
+          const results = [y, end, replaced(7001, 0)];
+          expect(outcome(() => captured(tensor([1])))).toEqual(outcome(() => results));
+        } finally {
+          Math.max = max;
+        }
+      }
+    }
+  });
+
+  it.each(Object.entries(cases))('%s', (key, [holder, use]) => {
+    const calls = { count: 0 };
+    const original = (holder as Holder)[key] as Callable;
+    // Only the test's own number, since the package calls some of these functions, too.
+    const counting = function (this: unknown, ...args: unknown[]): unknown {
+      if (args[0] !== 0.4375 && this !== 0.4375) return apply(original, this, args);
+      calls.count++;
+      return 7;
+    };
+    const fn = (x: Tensor, k: number) => [x.mul(2), use(k), calls.count];
+    const captured = toStatic(fn, { fullGraph: true });
+    for (const replacement of [original, counting, counting, original]) {
+      const [eager, traced] = [fn, captured].map((f) => {
+        calls.count = 0;
+        (holder as Holder)[key] = replacement;
+        try {
+          return f(tensor([1, 2]), 0.4375);
+        } finally {
+          (holder as Holder)[key] = original;
+        }
+      });
+      expect(outcome(() => [traced, calls.count])).toEqual(outcome(() => [eager, calls.count]));
+    }
+    expect(captured.stats()).toMatchObject({ breaks: [] });
+  });
+});
+
 it.each([1, 'text', null, {}, [1], () => 1])('objects inherit %s under some name', (extra) => {
   const model = new nn.Sequential(new nn.Linear(3, 2), new nn.LayerNorm(2));
   const fn = (row: Tensor) => {

@@ -17,7 +17,6 @@ import { isFrameworkFile, isInlinedFrameworkFile } from '../../state/framework-f
 import type { Tracer } from '../../state/tracer.ts';
 import { needsHomeForPrivate } from '../../values/objects/private-names.ts';
 import { promiseOf } from '../../values/objects/promises.ts';
-import { replacesBuiltin } from '../../values/replaced-functions.ts';
 import { isRefused } from '../../variables/code-of.ts';
 import type { ClosureVariable } from '../../variables/function-variables.ts';
 import { type Callee, calledFrame } from '../../variables/trace-frame.ts';
@@ -59,9 +58,6 @@ export function enterFunction(
   const { receiver, args } = call;
   // Computed only for errors: the name is read from the user's source.
   const name = () => `${nameAt(t.top, callee)}()`;
-  if (replacesBuiltin(callee.value)) {
-    throw new GraphBreak('native-call', `${name()} replaces a built-in function`);
-  }
   // A polyfill's helper functions count as part of it, wherever they are.
   const isHelper = isPolyfill(t.top.closure.code);
   const found = isHelper ? t.codeOf(callee.value) : t.codeOf.called(callee.value);

@@ -1,10 +1,8 @@
 /**
- * User functions that have replaced built-in ones. This package calls them too while it traces, so they are never
- * captured and run natively, like the originals. Replaced clocks and random number generators are captured, since
- * this package's own calls of them don't affect the trace.
+ * The built-in functions as they were when this file was loaded. Users may replace them: captured code then calls
+ * theirs, like any other function, but what is traced in place of a native function keeps to the originals.
  */
 
-import { numberCalls } from '../../../runtime/ops/numbers/number-calls.ts';
 import { typedArrayTypes } from '../../guards/types/typed-array-types.ts';
 
 type Place = readonly [holder: object, original: unknown];
@@ -29,27 +27,14 @@ const others: readonly object[] = [
   ...iterators.map((iterator) => Object.getPrototypeOf(iterator) as object),
 ];
 
-const isNumberSource = (fn: unknown): boolean => Object.values<unknown>(numberCalls).includes(fn);
-
 const places = new Map<PropertyKey, Place[]>();
 for (const holder of [...holders, ...others]) {
   for (const key of Reflect.ownKeys(holder)) {
     const original: unknown = Object.getOwnPropertyDescriptor(holder, key)?.value;
-    if (typeof original !== 'function' || isNumberSource(original)) continue;
+    if (typeof original !== 'function') continue;
     const known = places.get(key);
     if (known) known.push([holder, original]);
     else places.set(key, [[holder, original]]);
-  }
-}
-
-const replacements = new WeakSet<object>();
-
-/** Called with each function that is read as a property. */
-export function noteFunctionRead(key: PropertyKey, fn: object): void {
-  for (const [holder, original] of places.get(key) ?? []) {
-    if (fn !== original && Object.getOwnPropertyDescriptor(holder, key)?.value === fn) {
-      replacements.add(fn);
-    }
   }
 }
 
@@ -62,13 +47,12 @@ export function originalFunction(object: object, key: PropertyKey): unknown {
     holder;
     holder = Object.getPrototypeOf(holder) as object | null
   ) {
-    const place = places.get(key)?.find(([each]) => each === holder);
-    if (place) return place[1];
+    const original = ownOriginal(holder, key);
+    if (original) return original;
     if (Object.hasOwn(holder, key)) return undefined;
   }
   return undefined;
 }
 
-export function replacesBuiltin(fn: object): boolean {
-  return replacements.has(fn);
-}
+export const ownOriginal = (holder: object, key: PropertyKey): unknown =>
+  places.get(key)?.find(([each]) => each === holder)?.[1];
