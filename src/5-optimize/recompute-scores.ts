@@ -3,6 +3,7 @@ import { tilePartKind } from '../../runtime/program/fused/tiled-parts.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import { sizeOf } from '../../runtime/spec/shape.ts';
 import { mayBeSlower } from '../programs/memory-options.ts';
+import { once } from '../programs/once.ts';
 import type { Steps } from '../programs/steps.ts';
 import type { PassContext, Staged } from './facts/pass.ts';
 import { fusedForm } from './fuse/fused-form.ts';
@@ -11,6 +12,7 @@ import { ForwardFacts } from './recompute/forward-facts.ts';
 import { forwardOfStep } from './recompute/forward-of-step.ts';
 import { recomputeInBackward } from './recompute/recompute-in-backward.ts';
 import { isNoSlower, type RoughTimes, roughTimes } from './slices/rough-time.ts';
+import type { Fusion } from './unless-larger.ts';
 import { whileNotLarger } from './while-not-larger.ts';
 
 /** The values of one attention call that are as large as its scores. */
@@ -41,19 +43,33 @@ export function* recomputeScores(given: Staged, context: PassContext): Steps<Sta
   // Tiles compute the scores three times.
   const isByTiles = program.values.some(({ device }) => device.mostTileColumns > 0);
   if (isByTiles && !isAllowed) return given;
+  const form = tiledAndFused();
+  const timesOf = ({ program, alsoRead }: Staged): RoughTimes =>
+    roughTimes(form(program, new Set([...alsoRead, ...program.outputs])));
+  const timesBefore = once(() => timesOf(given));
   return yield* whileNotLarger(given, context, candidates, rewritten, {
-    forms: [tiledAndFused],
-    isFastEnough: (staged) => isAllowed || isNoSlower(timesOf(staged), timesOf(given)),
+    forms: [form],
+    isFastEnough: (staged) => isAllowed || isNoSlower(timesOf(staged), timesBefore()),
   });
 }
 
-/** The form that runs if bytes are preferred; without tiles on devices that have none. */
-function tiledAndFused(program: Program, staying: ReadonlySet<ValueId>): Program {
-  return fusedForm(tiledForm(program, staying), staying);
+/**
+ * Returns what finds the form that runs if bytes are preferred; without tiles on devices that have none. Bytes and
+ * times of a whole step are those of one form, which takes longer to find than either.
+ */
+function tiledAndFused(): Fusion {
+  const known = new WeakMap<Program['ops'], { staying: ReadonlySet<ValueId>; form: Program }>();
+  return (program, staying) => {
+    const before = known.get(program.ops);
+    if (before && isSameSet(before.staying, staying)) return before.form;
+    const form = fusedForm(tiledForm(program, staying), staying);
+    known.set(program.ops, { staying, form });
+    return form;
+  };
 }
 
-function timesOf({ program, alsoRead }: Staged): RoughTimes {
-  return roughTimes(fusedForm(program, new Set([...program.outputs, ...alsoRead])));
+function isSameSet(one: ReadonlySet<ValueId>, other: ReadonlySet<ValueId>): boolean {
+  return one.size === other.size && [...one].every((id) => other.has(id));
 }
 
 /** Whether the op is a batched matrix product, which may compute attention scores. */
