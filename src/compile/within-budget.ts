@@ -186,8 +186,9 @@ function searched(
   }
   let least = null as Searched | null;
   const isPlanned = new Set<Candidate>();
-  const candidates = new Candidates(facts, planning.usesOf(isFused), costOf, bound);
-  for (const candidate of candidates.within(measured, (below ?? never) * all)) {
+  const most = (below ?? never) * all;
+  const candidates = new Candidates(facts, planning.usesOf(isFused), costOf, bound, most);
+  for (const candidate of candidates.within(measured, most)) {
     const found = planFor(candidate);
     if (found) return found;
   }

@@ -261,6 +261,29 @@ describe.each(shareOfDay(nets, 1))(
       expect(bounded).toBeGreaterThan(20);
     });
 
+    it('below some arithmetic are those of all, though walks end there', () => {
+      const all = new Evictions(uses, costOf);
+      const below = 0.3 * uses.facts.forwardWork;
+      const some = new Evictions(uses, costOf, below);
+      const counts = { kept: 0, dropped: 0 };
+      for (let level = 1; level < all.count; level++) {
+        const isBelow = all.leastWorkAt(level) < below;
+        expect(some.leastWorkAt(level) < below).toBe(isBelow);
+        if (!isBelow) continue;
+        expect(some.leastWorkAt(level)).toBe(all.leastWorkAt(level));
+        const found = all.at(level);
+        const kept = found.filter(({ work }) => work < below);
+        const those = some.at(level);
+        expect(those.map(({ how, work }) => [how, work])).toEqual(
+          kept.map(({ how, work }) => [how, work]),
+        );
+        counts.kept += kept.length;
+        counts.dropped += found.length - kept.length;
+      }
+      expect(counts.kept).toBeGreaterThan(10);
+      expect(counts.dropped).toBeGreaterThan(0);
+    });
+
     it('come in the order of their arithmetic, and all of a smaller budget are among those of a larger one', () => {
       const most = costOf(program);
       const free = costOf({ ...program, ops: [] });

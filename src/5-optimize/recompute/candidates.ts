@@ -47,10 +47,17 @@ export class Candidates {
   #similar: SimilarChoices | undefined;
   #inSegments: readonly Candidate[] | undefined;
 
-  constructor(facts: ForwardFacts, uses: MemoryUses, costOf: Cost, bound = new WorkBound(facts)) {
+  /** `below`: the arithmetic that a candidate stays below, whatever bytes are asked for. */
+  constructor(
+    facts: ForwardFacts,
+    uses: MemoryUses,
+    costOf: Cost,
+    bound = new WorkBound(facts),
+    below = Number.POSITIVE_INFINITY,
+  ) {
     this.#size = facts.program.ops.length;
     this.#leastOfSegments = leastOfSegments * facts.forwardWork;
-    this.#evictions = new Evictions(uses, costOf);
+    this.#evictions = new Evictions(uses, costOf, below);
     this.#kept = new KeptChoices(facts, costOf);
     const { program } = facts;
     const donated = uses.donated.reduce((sum, id) => sum + bytesOf(program.values, id), 0);

@@ -46,8 +46,14 @@ export class Evictions {
   readonly #known = new Map<string, Candidate>();
   /** The arithmetic at each bounding limit and all higher ones. */
   readonly #bounds: number[] = [0];
+  /** Walks by the first policy at bounding limits, which are candidates as well. */
+  readonly #bounding = new Map<number, EvictionCost | null>();
+  /** Walks end at this arithmetic. */
+  readonly #enough: number;
 
-  constructor(uses: MemoryUses, costOf: Cost) {
+  /** Candidates recompute less than `below` arithmetic. */
+  constructor(uses: MemoryUses, costOf: Cost, below = never) {
+    this.#enough = Math.min(below, mostWork * uses.facts.forwardWork);
     this.#uses = uses;
     this.#costOf = costOf;
     const { program } = uses.facts;
@@ -71,7 +77,9 @@ export class Evictions {
   leastWorkAt(level: number): number {
     const bound = Math.max(0, Math.floor(level / this.#stride) - 1);
     while (this.#bounds.length <= bound) {
-      const own = this.#walk(this.#policy(this.#bounds.length * this.#stride, 0));
+      const level = this.#bounds.length * this.#stride;
+      const own = this.#walk(this.#policy(level, 0));
+      this.#bounding.set(level, own);
       this.#bounds.push(Math.max(this.#bounds.at(-1)!, own?.work ?? never));
     }
     return this.#bounds[bound]!;
@@ -85,7 +93,8 @@ export class Evictions {
     const found: Candidate[] = [];
     for (let number = 0; number < this.#policies; number++) {
       const policy = this.#policy(level, number);
-      const cost = this.#walk(policy);
+      const known = number === 0 ? this.#bounding.get(level) : undefined;
+      const cost = known === undefined ? this.#walk(policy) : known;
       if (!cost || cost.ops === 0 || cost.work < least) continue;
       found.push(this.#candidate(policy, cost));
     }
@@ -123,6 +132,6 @@ export class Evictions {
   }
 
   #walk(policy: EvictionPolicy) {
-    return walkEvicting(this.#uses, policy, mostWork * this.#uses.facts.forwardWork);
+    return walkEvicting(this.#uses, policy, this.#enough);
   }
 }

@@ -49,6 +49,8 @@ export class Pressure {
   #state = 0;
   readonly #factor: Float64Array;
   readonly #seen: Int32Array;
+  /** Ops whose arithmetic is still to be added, empty between searches. */
+  readonly #pending: number[] = [];
   #search = 0;
   #bytes = 0;
   peak = 0;
@@ -216,7 +218,8 @@ export class Pressure {
   #workFor(id: ValueId): number {
     const { evictableAfter, maker, reads, work } = this.#uses;
     const search = ++this.#search;
-    const pending = [maker[id]!];
+    const pending = this.#pending;
+    pending.push(maker[id]!);
     this.#seen[maker[id]!] = search;
     let sum = 0;
     for (let index = pending.pop(); index !== undefined; index = pending.pop()) {
@@ -224,7 +227,10 @@ export class Pressure {
       for (const operand of reads[index]!) {
         const at = maker[operand]!;
         if (at === -1 || this.#isLive[operand] === 1 || this.#seen[at] === search) continue;
-        if (evictableAfter[operand] === never) return never;
+        if (evictableAfter[operand] === never) {
+          pending.length = 0;
+          return never;
+        }
         this.#seen[at] = search;
         pending.push(at);
       }
@@ -234,6 +240,7 @@ export class Pressure {
 
   /** The next op that reads the memory, or something that has to be recomputed from it. */
   #nextNeed(id: ValueId, time: number): number {
+    if (this.#needing[id] === 0) return this.#nextRead(id, time);
     const { dependents } = this.#uses;
     const pending = [id];
     for (let at = id; pending.length > 0; ) {
