@@ -221,12 +221,12 @@ it('a compiler that cannot be loaded is told once, counted, and requested again 
   expect(f.stats()).toMatchObject({ calls: 3, coldCalls: 2, translations: 1 });
 });
 
-it.each([
-  ['f()', () => void toStatic(twice)(tensor([1]))],
+it.each<[name: string, request: () => unknown]>([
+  ['f()', () => toStatic(twice)(tensor([1]))],
   ['f.ready()', () => toStatic(twice).ready()],
   ['toStatic.ready()', () => toStatic.ready()],
   ['toStatic.warmup(f)', () => toStatic.warmup(toStatic(twice), tensor([1]))],
-] as const)('whatever has requested it, a failure is warned about: %s', async (name, request) => {
+])('whatever has requested it, a failure is warned about: %s', async (name, request) => {
   const warnings = vi.spyOn(console, 'warn').mockImplementation(() => {});
   const requested = Promise.resolve(request()).catch(() => {});
   downloads[0]!.fail(new TypeError(`offline: ${name}`));
