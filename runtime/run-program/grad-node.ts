@@ -15,17 +15,17 @@ import {
   type Wanted,
 } from '../tensor/grad-node.ts';
 import type { Tensor } from '../tensor/tensor.ts';
+import type { Partial } from './backward/partials.ts';
+import { ValuesOnTapes } from './backward/values-on-tapes.ts';
 import { awaitBackwardPlan, continuedPlan, runBackwardPlan } from './backward-plan.ts';
 import type { WatchedInput } from './compacted-inputs.ts';
 import { leavesGpu } from './executor.ts';
 import { innerOutputsOf } from './inner-outputs.ts';
 import { OpenResults } from './open-results.ts';
-import type { Partial } from './partials.ts';
 import { applyRecorded, passComplete, passFirst } from './recorded-node.ts';
 import { pathOf, type RunPath } from './run-path.ts';
 import type { Subgraph } from './run-program.ts';
 import type { Scope } from './scope/scope.ts';
-import { ValuesOnTapes } from './values-on-tapes.ts';
 
 /** Hook orders, by the outputs of a program. */
 const hookOrders = new WeakMap<readonly ValueId[], readonly number[]>();

@@ -2,8 +2,8 @@ import { operandUse } from '../device/kernel-op.ts';
 import type { AutogradError } from '../errors/errors.ts';
 import type { BackwardPart, Plan } from '../program/plan.ts';
 import type { ValueId } from '../program/program.ts';
-import type { PartialBackward } from './partial-backward.ts';
-import type { Partial } from './partials.ts';
+import type { PartialBackward } from './backward/partial-backward.ts';
+import type { Partial } from './backward/partials.ts';
 
 /**
  * Tracks which results of a run have been differentiated, and for which gradients. Paths without a common op are

@@ -10,8 +10,8 @@ import type {
 import type { ValueId } from '../program/program.ts';
 import type { PassOutput, TakeSum, Target } from '../tensor/grad-node.ts';
 import type { Tensor } from '../tensor/tensor.ts';
+import type { Partial } from './backward/partials.ts';
 import type { RunProgramNode } from './grad-node.ts';
-import type { Partial } from './partials.ts';
 import { type Frame, slotOnPath } from './run-path.ts';
 import { Slot } from './scope/scope.ts';
 

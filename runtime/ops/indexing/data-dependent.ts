@@ -54,6 +54,7 @@ export function findingNonzero<T>(find: FindInProgram, body: () => T): T {
 
 /** Returns the row-major coordinates of all nonzero elements: int32 [rank, count]. */
 function coordinateTensor(op: string, x: Tensor): Tensor {
+  expectTensors(op, x);
   const found = x.traced && findInProgram?.(x);
   if (found) return found;
   const values = readNumbers(op, x);

@@ -1,6 +1,6 @@
-import type { BackwardPart } from '../program/plan.ts';
-import type { Arrival, ValueId, ValueTable } from '../program/program.ts';
-import type { Wanted } from '../tensor/grad-node.ts';
+import type { BackwardPart } from '../../program/plan.ts';
+import type { Arrival, ValueId, ValueTable } from '../../program/program.ts';
+import type { Wanted } from '../../tensor/grad-node.ts';
 import { leadingOutputs, type PartialBackward, partialBackward } from './partial-backward.ts';
 
 /** One item per output; null or undefined if the output has no gradient. */

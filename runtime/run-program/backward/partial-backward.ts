@@ -1,12 +1,12 @@
-import { operandUse } from '../device/kernel-op.ts';
-import { copy } from '../ops/core/copy.ts';
-import { fullOp } from '../ops/movement/create.ts';
-import { earlierSum, isGradientSum } from '../program/optional-gradients.ts';
-import { outputGradientOp } from '../program/output-gradient-op.ts';
-import type { BackwardPart, Plan, Step } from '../program/plan.ts';
-import type { ProgramOp, ValueId, ValueTable } from '../program/program.ts';
-import type { Wanted } from '../tensor/grad-node.ts';
-import { sumOperand } from './control/sum-operands.ts';
+import { operandUse } from '../../device/kernel-op.ts';
+import { copy } from '../../ops/core/copy.ts';
+import { fullOp } from '../../ops/movement/create.ts';
+import { earlierSum, isGradientSum } from '../../program/optional-gradients.ts';
+import { outputGradientOp } from '../../program/output-gradient-op.ts';
+import type { BackwardPart, Plan, Step } from '../../program/plan.ts';
+import type { ProgramOp, ValueId, ValueTable } from '../../program/program.ts';
+import type { Wanted } from '../../tensor/grad-node.ts';
+import { sumOperand } from '../control/sum-operands.ts';
 
 /** A backward in which some outputs have no gradient, or some gradients aren't requested. */
 export interface PartialBackward {

@@ -1,7 +1,7 @@
-import { gradEnabled, noGrad } from '../autograd/grad-mode.ts';
-import { share } from '../autograd/share.ts';
-import type { AutogradError } from '../errors/errors.ts';
-import type { ScalarDependencies, ScalarTable } from '../ops/numbers/symbolic-number.ts';
+import { gradEnabled, noGrad } from '../../autograd/grad-mode.ts';
+import { share } from '../../autograd/share.ts';
+import type { AutogradError } from '../../errors/errors.ts';
+import type { ScalarDependencies, ScalarTable } from '../../ops/numbers/symbolic-number.ts';
 import type {
   GradientPart,
   GradientProgram,
@@ -9,13 +9,13 @@ import type {
   HigherOrderGradients,
   RejectedBackward,
   TakenPath,
-} from '../program/higher-order-gradients.ts';
-import type { PlannedSubgraph } from '../program/plan.ts';
-import type { Arrival, ValueId, ValueTable } from '../program/program.ts';
-import { RecentlyUsed } from '../program/recently-used.ts';
-import { attach, type PassOutput, type Target } from '../tensor/grad-node.ts';
-import { Tensor } from '../tensor/tensor.ts';
-import type { Slot } from './scope/scope.ts';
+} from '../../program/higher-order-gradients.ts';
+import type { PlannedSubgraph } from '../../program/plan.ts';
+import type { Arrival, ValueId, ValueTable } from '../../program/program.ts';
+import { RecentlyUsed } from '../../program/recently-used.ts';
+import { attach, type PassOutput, type Target } from '../../tensor/grad-node.ts';
+import { Tensor } from '../../tensor/tensor.ts';
+import type { Slot } from '../scope/scope.ts';
 
 interface Runnable {
   run(inputs: readonly Tensor[], donated: number, numbers: readonly number[]): Tensor[];

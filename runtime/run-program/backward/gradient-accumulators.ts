@@ -1,11 +1,11 @@
-import { contiguousMeta, type TensorMeta } from '../device/tensor-meta.ts';
-import { addOp } from '../ops/arithmetic/arithmetic.ts';
-import type { OpRecord } from '../ops/record/define-op.ts';
-import { aliasOp } from '../program/alias-op.ts';
-import { earlierSum } from '../program/optional-gradients.ts';
-import type { BackwardPart, Plan, Step } from '../program/plan.ts';
-import type { ValueId, ValueTable } from '../program/program.ts';
-import { sumOperand } from './control/sum-operands.ts';
+import { contiguousMeta, type TensorMeta } from '../../device/tensor-meta.ts';
+import { addOp } from '../../ops/arithmetic/arithmetic.ts';
+import type { OpRecord } from '../../ops/record/define-op.ts';
+import { aliasOp } from '../../program/alias-op.ts';
+import { earlierSum } from '../../program/optional-gradients.ts';
+import type { BackwardPart, Plan, Step } from '../../program/plan.ts';
+import type { ValueId, ValueTable } from '../../program/program.ts';
+import { sumOperand } from '../control/sum-operands.ts';
 
 /** A gradient with several contributions that can continue from a sum by other nodes. */
 export interface GradientAccumulator {

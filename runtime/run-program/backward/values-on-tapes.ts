@@ -1,7 +1,7 @@
-import type { Holder } from '../device/holder.ts';
-import type { ValueId } from '../program/program.ts';
-import { Tape } from './control/tape.ts';
-import type { Slot } from './scope/scope.ts';
+import type { Holder } from '../../device/holder.ts';
+import type { ValueId } from '../../program/program.ts';
+import { Tape } from '../control/tape.ts';
+import type { Slot } from '../scope/scope.ts';
 
 /**
  * The values that the branches, loops and calls of a run keep for backward, with their versions at the end of
