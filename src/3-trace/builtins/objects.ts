@@ -1,7 +1,13 @@
 /** Functions of Object, Reflect and Function.prototype. */
 
 import { nameClass } from '../heap/made-classes.ts';
-import { type Key, newObject, setOwnProperty, setPrototype } from '../heap/made-objects.ts';
+import {
+  isExtensible,
+  type Key,
+  newObject,
+  setOwnProperty,
+  setPrototype,
+} from '../heap/made-objects.ts';
 import { typeError } from '../state/exceptions.ts';
 import {
   constantOf,
@@ -205,6 +211,16 @@ const worked =
   (t, object, args) =>
     body(t, object, args) && known(true);
 
+/** `Reflect.setPrototypeOf(object, prototype)`: a fixed object has its prototype or refuses another. */
+const triesToSetPrototype: Body = (t, object, args) => {
+  const above = specialized(args[0] ?? nothing);
+  const isPossible = isObjectVariable(above) || (above.kind === 'constant' && above.value === null);
+  if (object.kind === 'newObject' && !isExtensible(object) && isPossible) {
+    return known(sameValueZero(t, prototypeVariable(t, object), above));
+  }
+  return worked(setPrototypeOf)(t, object, args);
+};
+
 export const objectBuiltins: BuiltinTable = [
   [
     Boolean as unknown as HostFunction,
@@ -311,7 +327,7 @@ export const objectBuiltins: BuiltinTable = [
     ),
   ],
   [Reflect.getPrototypeOf, onObjectOnly((t, object) => prototypeVariable(t, object))],
-  [Reflect.setPrototypeOf, onObjectOnly(worked(setPrototypeOf))],
+  [Reflect.setPrototypeOf, onObjectOnly(triesToSetPrototype)],
   [Reflect.defineProperty, onObjectOnly(triesToDefine)],
   [Reflect.getOwnPropertyDescriptor, onObjectOnly(descriptorOf)],
   [Reflect.isExtensible, onObjectOnly((t, object) => hasIntegrity(t, object, 'isExtensible'))],

@@ -13,7 +13,10 @@ interface Script {
   readonly isFunction: boolean;
 }
 
-const scripts: Script[] = [];
+/** By number. Without a prototype, since scripts may define elements and methods of the prototypes of others. */
+const scripts: Record<number, Script> = Object.create(null);
+let count = 0;
+const Reference = WeakRef;
 const folder = `${publishedScheme}src/vm/generated/`;
 
 /** No generated text contains it, since literals escape the character. */
@@ -24,9 +27,9 @@ export const pcMark = (pc: Pc): string => `\0${pc}\0`;
  * the names of the user's functions.
  */
 export function scriptText(code: Code, isFunction: boolean, write: WriteText): string {
-  scripts.push({ code: new WeakRef(code), write, isFunction });
-  const name = `//# sourceURL=${folder}${scripts.length - 1}`;
-  return `${write(code, false)}\n${name}`;
+  const number = count++;
+  scripts[number] = { code: new Reference(code), write, isFunction };
+  return `${write(code, false)}\n//# sourceURL=${folder}${number}`;
 }
 
 /** An activation of generated code. */

@@ -83,6 +83,16 @@ export const objects: Cases = {
     Object.setPrototypeOf(o, { b: 2 });
     return [(o as never as { b: number }).b, o];
   },
+  setPrototypeOfFixed: (_x, w) => {
+    const above = { b: w.n };
+    const fixed = [
+      Object.freeze({ a: 1 }),
+      Object.seal(Object.create(null) as object),
+      Object.preventExtensions(Object.create(above) as object),
+    ];
+    const tried = [null, {}, above, Object.prototype, w.object];
+    return fixed.flatMap((each) => tried.map((other) => Reflect.setPrototypeOf(each, other)));
+  },
   setPrototypeOfOuter: (_x, w) => Object.setPrototypeOf(w.object, null) as unknown,
   isPrototype: (_x, w) => [
     Point.prototype.isPrototypeOf(w.point),
