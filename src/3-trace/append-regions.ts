@@ -84,7 +84,7 @@ function leavesHistory(operands: readonly Tensor[], programs: readonly Program[]
 }
 
 /**
- * Turns the error for overwriting a saved value into a graph break: it is a user error only once that backward
+ * Reports the error for overwriting a saved value as a graph break: it is a user error only once that backward
  * runs.
  */
 function overwritingBreaks<T>(append: () => T): T {
