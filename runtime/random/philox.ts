@@ -73,19 +73,12 @@ export function toUniforms(words: Int32Array, out: Float64Array): void {
   for (let lane = 0; lane < 4; lane++) out[lane] = toUniform(words[lane]!);
 }
 
-/** Box–Muller on lanes (0, 1) and (2, 3): the even lane gets the cosine, the odd one the sine. */
-export function toNormals(words: Int32Array, out: Float64Array): void {
-  toUniforms(words, out);
-  uniformsToNormals(out, 4);
-}
-
-/** Replaces the first `count` uniform numbers by normal ones; `count` is even. */
-export function uniformsToNormals(numbers: Float64Array | Float32Array, count: number): void {
-  for (let i = 0; i < count; i += 2) {
-    // 1 − u is never 0.
-    const radius = Math.sqrt(-2 * math.log(1 - numbers[i]!));
-    const angle = 2 * Math.PI * numbers[i + 1]!;
-    numbers[i] = radius * math.cos(angle);
-    numbers[i + 1] = radius * math.sin(angle);
-  }
+/** Replaces two uniform float64 numbers by normal ones. */
+export function doublesToNormals(numbers: Float64Array): void {
+  const [u, v] = [numbers[0]!, numbers[1]!];
+  // 1 − u is never 0.
+  const radius = Math.sqrt(-2 * math.log(1 - u));
+  const angle = 2 * Math.PI * v;
+  numbers[0] = radius * math.cos(angle);
+  numbers[1] = radius * math.sin(angle);
 }

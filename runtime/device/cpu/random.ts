@@ -1,4 +1,5 @@
-import { randomBlock, toNormals, toUniforms, twoWords } from '../../random/philox.ts';
+import { toNormals } from '../../random/box-muller.ts';
+import { randomBlock, toUniforms, twoWords } from '../../random/philox.ts';
 import { sizeOf } from '../../spec/shape.ts';
 import { heap } from './core/heap.ts';
 import { expectContiguous, indexOf, type KernelFactory } from './core/kernel.ts';
@@ -10,8 +11,8 @@ import { randomKernels } from './wasm/random-kernels.ts';
 interface Distribution {
   readonly fallback: KernelFactory;
   readonly fromWords: (words: Int32Array, numbers: Float64Array) => void;
-  /** The kernel that makes this distribution's numbers from pairs of uniform ones; null if they are uniform. */
-  readonly ofPairs: 'normal' | null;
+  /** The kernel that makes this distribution's numbers from uniform ones; null if they are uniform. */
+  readonly conversion: 'normal' | null;
   /** Nanoseconds per number. */
   readonly nanoseconds: number;
 }
@@ -40,18 +41,18 @@ function shareBlocks(
   pool.run(randomKernels().uniform, parts, 6);
 }
 
-function sharePairs(kernel: Kernel, at: number, pairs: number): void {
+function shareConversion(kernel: Kernel, at: number, blocks: number): void {
   const { numbers } = pool;
-  const length = partLength(pairs);
+  const length = partLength(blocks);
   let parts = 0;
-  for (let from = 0; from < pairs; from += length) {
-    numbers.set([at + from * 8, Math.min(length, pairs - from)], parts++ * 2);
+  for (let from = 0; from < blocks; from += length) {
+    numbers.set([at + from * 16, Math.min(length, blocks - from)], parts++ * 2);
   }
   pool.run(kernel, parts, 2);
 }
 
 /** Whole blocks of four in WebAssembly; the ends, where the offset cuts a block, in JavaScript. */
-function random({ fallback, fromWords, ofPairs, nanoseconds }: Distribution): KernelFactory {
+function random({ fallback, fromWords, conversion, nanoseconds }: Distribution): KernelFactory {
   if (!hasSimd) return fallback;
   return (inputs, [out], attrs) => {
     expectContiguous(out!);
@@ -92,10 +93,10 @@ function random({ fallback, fromWords, ofPairs, nanoseconds }: Distribution): Ke
       if (to > from) {
         if (pool.shares((to - from) * nanoseconds)) {
           shareBlocks(from * 4, (to - from) / 4, [low, high, key0, key1]);
-          if (ofPairs) sharePairs(kernels[ofPairs], from * 4, (to - from) / 2);
+          if (conversion) shareConversion(kernels[conversion], from * 4, (to - from) / 4);
         } else {
           kernels.uniform(from * 4, (to - from) / 4, low, high, key0, key1);
-          if (ofPairs) kernels[ofPairs](from * 4, (to - from) / 2);
+          if (conversion) kernels[conversion](from * 4, (to - from) / 4);
         }
       }
       writeSingly(seed, start, index, endWhole, end);
@@ -106,13 +107,13 @@ function random({ fallback, fromWords, ofPairs, nanoseconds }: Distribution): Ke
 export const uniform = random({
   fallback: scalar.uniform,
   fromWords: toUniforms,
-  ofPairs: null,
+  conversion: null,
   nanoseconds: 4,
 });
 
 export const normal = random({
   fallback: scalar.normal,
   fromWords: toNormals,
-  ofPairs: 'normal',
-  nanoseconds: 20,
+  conversion: 'normal',
+  nanoseconds: 8,
 });

@@ -1,4 +1,5 @@
-import { randomBlock, toNormals, toUniform } from '../../random/philox.ts';
+import { toNormals } from '../../random/box-muller.ts';
+import { randomBlock, toUniform } from '../../random/philox.ts';
 import type { Attrs } from '../kernel-op.ts';
 
 /** Returns numbers `offset`, `offset + 1`, … of the seed's stream, bitwise identical to the CPU device. */

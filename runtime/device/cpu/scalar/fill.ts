@@ -1,9 +1,9 @@
+import { toNormals } from '../../../random/box-muller.ts';
 import {
+  doublesToNormals,
   randomBlock,
   toDoubleUniform,
-  toNormals,
   toUniforms,
-  uniformsToNormals,
 } from '../../../random/philox.ts';
 import { type DType, dtypes } from '../../../spec/dtype.ts';
 import { halfFormats, isHalf } from '../../../spec/half.ts';
@@ -100,7 +100,7 @@ function randomDoubles(isNormal: boolean, out: TensorMeta, attrs: Attrs): Launch
         const at = offset + (i + k) * 2;
         pair[k] = toDoubleUniform(wordAt(at), wordAt(at + 1));
       }
-      if (isNormal) uniformsToNormals(pair, 2);
+      if (isNormal) doublesToNormals(pair);
       for (let k = 0; k < 2 && i + k < size; k++) heap.f64[start + i + k] = pair[k]!;
     }
   };

@@ -1,8 +1,14 @@
 import {
+  cosineSeries,
+  largestMantissa,
+  logarithmSeries,
+  sineSeries,
+} from '../../../random/box-muller.ts';
+import {
   type Code,
   f32,
   f32x4,
-  f64,
+  f64x2,
   i32,
   i32x4,
   i64,
@@ -13,7 +19,6 @@ import {
   store,
 } from './assembler/code.ts';
 import { type FunctionBuilder, get, type Local } from './assembler/function-builder.ts';
-import { callDouble } from './assembler/lanes.ts';
 import { compile, lazily } from './assembler/module-builder.ts';
 
 const multipliers = [0xd2511f53, 0xcd9e8d57] as const;
@@ -140,23 +145,103 @@ function singleBlocks(f: FunctionBuilder, { out, blocks, low, high, key0, key1 }
   });
 }
 
-/** (numbers, pairs): turns uniform float32 into normal ones in place, like `philox.ts`. */
+/** (numbers, blocks): turns four uniform float32 of each block into normal ones in place, like `box-muller.ts`. */
 function normal(f: FunctionBuilder): void {
-  const [at, pairs] = [f.param(), f.param()];
-  const [radius, angle] = [f.local('f64'), f.local('f64')];
-  const number = (offset: number): Code => op('f64.promote_f32', load('f32.load', get(at), offset));
-  const put = (fn: 'cos' | 'sin', offset: number): void => {
-    const value = op('f64.mul', get(radius), callDouble(f, fn, get(angle)));
-    f.emit(store('f32.store', get(at), op('f32.demote_f64', value), offset));
-  };
-  f.countDown(pairs, 1, () => {
-    const logarithm = callDouble(f, 'log', op('f64.sub', f64(1), number(0)));
-    f.set(radius, op('f64.sqrt', op('f64.mul', f64(-2), logarithm)));
-    f.set(angle, op('f64.mul', f64(2 * Math.PI), number(4)));
-    put('cos', 0);
-    put('sin', 4);
-    f.add(at, 8);
+  const [at, blocks] = [f.param(), f.param()];
+  const [pairs, along, across] = f.locals('v128', 3);
+  f.countDown(blocks, 1, () => {
+    f.set(pairs, load('v128.load', get(at)));
+    const radius = f.local('v128', radii(f, shuffle(get(pairs), get(pairs), [0, 2, 0, 2])));
+    const turns = shuffle(get(pairs), get(pairs), [1, 3, 1, 3]);
+    const circle = pointsOnCircle(f, op('f64x2.promote_low_f32x4', turns));
+    const rounded = (value: Code): Code =>
+      op('f32x4.demote_f64x2_zero', op('f64x2.mul', get(radius), value));
+    f.set(along, rounded(circle.along));
+    f.set(across, rounded(circle.across));
+    f.emit(store('v128.store', get(at), shuffle(get(along), get(across), [0, 4, 1, 5])));
+    f.add(at, 16);
   });
+}
+
+const double = (f: FunctionBuilder, value: number): Code => f.constant(f64x2(value));
+
+function horner(f: FunctionBuilder, coefficients: readonly number[], x: Local): Code {
+  return coefficients
+    .map((coefficient) => double(f, coefficient))
+    .reduce((sum, coefficient) => op('f64x2.add', op('f64x2.mul', sum, get(x)), coefficient));
+}
+
+/** √(−2 ln(1 − u)) for u in the lower two of four float32. */
+function radii(f: FunctionBuilder, uniforms: Code): Code {
+  const bits = f.local('v128', op('f32x4.sub', f.constant(f32x4(1)), uniforms));
+  const parts = op('v128.and', get(bits), f.constant(i32x4(0x7fffff)));
+  const fraction = f.local('v128', op('v128.or', parts, f.constant(i32x4(0x3f800000))));
+  const above = op('f32x4.gt', get(fraction), f.constant(f32x4(largestMantissa)));
+  // −1 where the fraction is halved.
+  const isLarge = f.local('v128', above);
+  const halves = op('f32x4.mul', get(fraction), f.constant(f32x4(0.5)));
+  const mantissa = op('v128.bitselect', halves, get(fraction), get(isLarge));
+  const biased = op('i32x4.sub', op('i32x4.shr_u', get(bits), i32(23)), get(isLarge));
+  const exponent = op('i32x4.sub', biased, f.constant(i32x4(127)));
+  const m = f.local('v128', op('f64x2.promote_low_f32x4', mantissa));
+  const one = double(f, 1);
+  const ratio = op('f64x2.div', op('f64x2.sub', get(m), one), op('f64x2.add', get(m), one));
+  const s = f.local('v128', ratio);
+  const square = f.local('v128', op('f64x2.mul', get(s), get(s)));
+  const rest = op(
+    'f64x2.mul',
+    op('f64x2.mul', get(s), get(square)),
+    horner(f, logarithmSeries, square),
+  );
+  const ofMantissa = op('f64x2.mul', double(f, 2), op('f64x2.add', get(s), rest));
+  const ofExponent = op(
+    'f64x2.mul',
+    op('f64x2.convert_low_i32x4_s', exponent),
+    double(f, Math.LN2),
+  );
+  const logarithm = op('f64x2.add', ofExponent, ofMantissa);
+  return op('f64x2.sqrt', op('f64x2.mul', double(f, -2), logarithm));
+}
+
+/** cos and sin of 2πv for two float64. */
+function pointsOnCircle(
+  f: FunctionBuilder,
+  turns: Code,
+): { readonly along: Code; readonly across: Code } {
+  const quarters = f.local('v128', op('f64x2.mul', turns, double(f, 4)));
+  const quarter = f.local(
+    'v128',
+    op('f64x2.floor', op('f64x2.add', get(quarters), double(f, 0.5))),
+  );
+  const remainder = op('f64x2.sub', get(quarters), get(quarter));
+  const angle = f.local('v128', op('f64x2.mul', remainder, double(f, Math.PI / 2)));
+  const square = f.local('v128', op('f64x2.mul', get(angle), get(angle)));
+  const ofSine = op(
+    'f64x2.mul',
+    op('f64x2.mul', get(angle), get(square)),
+    horner(f, sineSeries, square),
+  );
+  const sine = f.local('v128', op('f64x2.add', get(angle), ofSine));
+  const ofCosine = op(
+    'f64x2.mul',
+    op('f64x2.mul', get(square), get(square)),
+    horner(f, cosineSeries, square),
+  );
+  const start = op('f64x2.sub', double(f, 1), op('f64x2.mul', double(f, 0.5), get(square)));
+  const cosine = f.local('v128', op('f64x2.add', start, ofCosine));
+  const is = (number: number): Code => op('f64x2.eq', get(quarter), double(f, number));
+  const [first, second, third] = [1, 2, 3].map((number) => get(f.local('v128', is(number)))) as [
+    Code,
+    Code,
+    Code,
+  ];
+  const isOdd = f.local('v128', op('v128.or', first, third));
+  const signed = (value: Code, a: Code, b: Code): Code =>
+    op('v128.xor', value, op('v128.and', op('v128.or', a, b), double(f, -0)));
+  return {
+    along: signed(op('v128.bitselect', get(sine), get(cosine), get(isOdd)), first, second),
+    across: signed(op('v128.bitselect', get(cosine), get(sine), get(isOdd)), second, third),
+  };
 }
 
 export const randomKernels = lazily(() => compile({ uniform, normal }));
