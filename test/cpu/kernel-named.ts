@@ -28,6 +28,9 @@ import type { KernelFactory } from '../../runtime/device/kernel-op.ts';
 
 /** A name without a kernel fails to compile. */
 export const kernelNamed: { readonly [N in KernelName]: KernelFactory } = {
+  // Kernels in JavaScript that others replace come first.
+  ...filling,
+  ...losses,
   ...conv,
   ...product,
   ...copies,
@@ -39,8 +42,6 @@ export const kernelNamed: { readonly [N in KernelName]: KernelFactory } = {
   ...bits,
   ...cofactor,
   ...elimination,
-  ...filling,
-  ...losses,
   nllLossOfScores: losses.nllLoss,
   ...orders,
   ...gammas,
