@@ -215,9 +215,20 @@ describe('threads/small kernels', () => {
     }
   });
 
-  it('large products have as few parts as before: each packs both factors', () => {
-    const [a, b] = [randn([512, 512]), randn([512, 512])];
-    expect(on(2, () => noGrad(() => [matmul(a, b)])).parts).toEqual([64]);
+  it('large products have eight parts for each thread: each packs both factors', () => {
+    // Kernels are kept by size, with the parts for the threads that there were.
+    const parts = ([threads, size]: readonly [number, number]) => {
+      const [a, b] = [randn([size, size]), randn([size, size])];
+      return on(threads, () => noGrad(() => [matmul(a, b)])).parts;
+    };
+    expect(
+      (
+        [
+          [2, 512],
+          [4, 528],
+        ] as const
+      ).map(parts),
+    ).toEqual([[16], [32]]);
   });
 });
 

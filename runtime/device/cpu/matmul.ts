@@ -51,12 +51,17 @@ const leastOfFew = { nanoseconds: 15_000, side: 32 };
 const leastOfTwo = { nanoseconds: 6_000, side: 32 };
 const few = 4;
 
+/** Enough for threads to end at about the same time. More would pack more: each part packs both of its factors. */
+const partsPerThread = 8;
+
 /** Returns the rows and columns of a part; no sum depends on them. */
 function partSides({ m, n, k }: Sizes, perTerm: number): readonly [rows: number, columns: number] {
   let [rows, columns] = [m, n];
+  const enough = partsPerThread * pool.threads;
   const term = k * perTerm;
   const isWorthIt = (): boolean => {
     const parts = Math.ceil(m / rows) * Math.ceil(n / columns);
+    if (parts >= enough) return false;
     const { nanoseconds, side } = parts === 1 ? leastOfTwo : parts < few ? leastOfFew : least;
     return rows * columns * term >= 2 * nanoseconds && Math.max(rows, columns) >= 2 * side;
   };

@@ -17,7 +17,8 @@ const noNumbers = new Float64Array(0);
 
 /**
  * Decides what several threads compute. Kernels split their work into parts independently of the number of
- * threads, so results don't depend on the default, on `threads`, or on which threads are awake.
+ * threads, or where no sum depends on it, so results don't depend on the default, on `threads`, or on which threads
+ * are awake.
  */
 export class ThreadPool {
   readonly #options: TeamOptions;
