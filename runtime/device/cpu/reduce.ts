@@ -122,7 +122,7 @@ const leastPart = 15_000;
 const leastCall = 500;
 
 /** Adjacent rows that a kernel processes together. */
-const rowsAtOnce = 16;
+const rowsAtOnce = 32;
 
 /**
  * For few long rows: the kernel adds pieces of them, and then the totals in the order in which it would add them.

@@ -96,6 +96,7 @@ function reduceMatrix(reducer: Reducer) {
     );
     const outputsAdjacent = op('i32.eq', get(outStep), i32(reducer.bytes));
     f.if(op('i32.and', op('i32.eq', get(rowStep), i32(reducer.bytes)), outputsAdjacent), () => {
+      severalRows(f, reducer, params, 8);
       severalRows(f, reducer, params, 4);
       severalRows(f, reducer, params, 1);
     });

@@ -54,17 +54,29 @@ class RowWriter {
     return sum;
   }
 
+  /** The maximum of the row, in every lane. */
   max(): Local {
     const f = this.#f;
+    const larger = (a: Code, b: Code) => op('f32x4.max', a, b);
     const max = f.local('v128', f32x4(Number.NEGATIVE_INFINITY));
-    this.pass([this.first], ([x]) => {
-      f.set(max, op('f32x4.max', get(max), x!));
+    const from = f.local('i32', get(this.first));
+    const left = f.local('i32', get(this.#length));
+    // In long rows four vectors take turns, since each comparison waits for the one before.
+    f.if(op('i32.ge_u', get(left), i32(48)), () => {
+      const vectors = [max, ...[1, 2, 3].map(() => f.local('v128', get(max)))];
+      f.countDown(left, 16, () => {
+        vectors.forEach((vector, i) => {
+          f.set(vector, larger(get(vector), load('v128.load', get(from), i * 16)));
+        });
+        f.add(from, 64);
+      });
+      for (const vector of vectors.slice(1)) f.set(max, larger(get(max), get(vector)));
+    });
+    along(f, left, [from], null, ({ values: [x] }) => {
+      f.set(max, larger(get(max), x!));
       return null;
     });
-    f.set(
-      max,
-      acrossLanes((a, b) => op('f32x4.max', a, b), get(max)),
-    );
+    f.set(max, acrossLanes(larger, get(max)));
     return max;
   }
 }
