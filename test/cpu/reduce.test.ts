@@ -85,6 +85,28 @@ describe('sum and max', () => {
     release(x);
   });
 
+  it('int32: each kind is that of one element after the other', () => {
+    const kinds = ['sum', 'prod', 'max', 'min'] as const;
+    fc.assert(
+      fc.property(cases, fc.nat(), ({ shape, layout, dims }, seed) => {
+        const number = noise(seed);
+        const x = sample('int32', shape, (i) => Math.round(number(i) * 2 ** 31), layout);
+        const kept = shape.filter((_, d) => !dims.includes(d));
+        const target = out(
+          kept.reduce((size, each) => size * each, 1),
+          'int32',
+        );
+        const attrs = { dims, keepDim: false };
+        for (const kind of kinds) {
+          const expected = compute(oneByOne(kind), [x], target, attrs);
+          expect(compute(kind, [x], target, attrs), kind).toEqual(expected);
+        }
+        release(x);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
   it('max propagates NaN', () => {
     for (const length of [3, 20, 40]) {
       for (const shape of [

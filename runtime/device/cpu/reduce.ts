@@ -1,4 +1,4 @@
-import { dtypes } from '../../spec/dtype.ts';
+import { type DType, dtypes } from '../../spec/dtype.ts';
 import { sizeOf } from '../../spec/shape.ts';
 import type { Launch } from '../device.ts';
 import type { TensorMeta } from '../tensor-meta.ts';
@@ -19,7 +19,7 @@ import { mostParts } from './threads/control.ts';
 import { Parts } from './threads/parts.ts';
 import { pool } from './threads/pool.ts';
 import { hasSimd } from './wasm/assembler/module-builder.ts';
-import { inVectors, reduceKernels, rowPieces } from './wasm/reduce-kernels.ts';
+import { inVectors, type ReducedDType, reduceKernels, rowPieces } from './wasm/reduce-kernels.ts';
 
 function bindReduction(
   x: TensorMeta,
@@ -27,14 +27,14 @@ function bindReduction(
   kind: ReductionKind,
   goesOn = 0,
 ): Launch {
-  const dtype = x.dtype as 'float32' | 'float64';
+  const dtype = x.dtype as ReducedDType;
   const { kept, reduced } = reductionOver(x, dims);
   const kernel = reduceKernels[dtype]()[`${kind}s`];
   const { bytes } = dtypes[dtype];
   const rows = takeInner(kept, bytes, adjacentDim(kept));
   const [rowStep, outStep] = rows.strides as [number, number];
-  // Maxima and minima don't depend on the order.
-  const rounds = kind === 'sum' || kind === 'prod';
+  // Maxima and minima don't depend on the order, nor do sums and products that wrap.
+  const rounds = dtype !== 'int32' && (kind === 'sum' || kind === 'prod');
   const apart = rounds ? columnsApart(reduced, dtype) : 0;
   const innermost = rounds ? reduced.shape.length - 1 : adjacentDim(reduced);
   const columns = takeInner(reduced, bytes, innermost);
@@ -106,7 +106,7 @@ function bindReduction(
  * the kernel takes their elements as it would there. The order of a sum or product follows from the shape, so that
  * bits don't depend on strides.
  */
-function columnsApart({ shape, strides }: Loops, dtype: 'float32' | 'float64'): number {
+function columnsApart({ shape, strides }: Loops, dtype: ReducedDType): number {
   const [own, whole] = strides as [number[], number[]];
   const last = shape.length - 1;
   let first = last;
@@ -130,7 +130,7 @@ const rowsAtOnce = 32;
  */
 function inPieces(
   kind: ReductionKind,
-  dtype: 'float32' | 'float64',
+  dtype: ReducedDType,
   { size: height, strides: [rowStep, outStep] }: Inner,
   { size, strides: [columnStep] }: Inner,
 ): ((from: number, to: number, goesOn: number) => void) | null {
@@ -157,6 +157,8 @@ function inPieces(
   };
 }
 
+const isGenerated = (dtype: DType): dtype is ReducedDType => Object.hasOwn(reduceKernels, dtype);
+
 function reduction(
   kind: ReductionKind,
   dimsOf = (_inputs: readonly TensorMeta[], dims: readonly number[]) => dims,
@@ -165,8 +167,7 @@ function reduction(
     const x = inputs[0]!;
     const { dtype } = x;
     const dims = dimsOf(inputs, attrs.dims as readonly number[]);
-    const isFloat = dtype === 'float32' || dtype === 'float64';
-    return hasSimd && isFloat && sizeOf(x.shape) > 0
+    return hasSimd && isGenerated(dtype) && sizeOf(x.shape) > 0
       ? bindReduction(x, dims, kind)
       : oneByOne(x, out!, dims, kind);
   };

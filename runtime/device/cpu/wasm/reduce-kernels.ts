@@ -8,6 +8,7 @@ import {
   f64,
   f64x2,
   i32,
+  i32x4,
   lane,
   load,
   op,
@@ -16,9 +17,14 @@ import {
 import { type FunctionBuilder, get, type Local } from './assembler/function-builder.ts';
 import { compile, lazily, localIndex } from './assembler/module-builder.ts';
 
+type NumberType = 'f32' | 'f64' | 'i32';
+
+/** A dtype whose reductions are generated. */
+export type ReducedDType = 'float32' | 'float64' | 'int32';
+
 /** How one dtype is folded: its instructions and constants. */
 interface Reducer {
-  readonly type: 'f32' | 'f64';
+  readonly type: NumberType;
   readonly bytes: number;
   /** The elements of a vector. */
   readonly lanes: number;
@@ -34,7 +40,7 @@ interface Reducer {
 
 type FoldOp = 'add' | 'mul' | 'max' | 'min';
 
-/** WebAssembly's max and min propagate NaN, like PyTorch's. */
+/** WebAssembly's max and min propagate NaN, like PyTorch's. int32 sums and products wrap. */
 const folds = {
   sum: ['add', 0],
   prod: ['mul', 1],
@@ -42,7 +48,7 @@ const folds = {
   min: ['min', Number.POSITIVE_INFINITY],
 } as const satisfies Record<string, readonly [FoldOp, number]>;
 
-function reducerOf(type: Reducer['type'], [fold, identity]: readonly [FoldOp, number]): Reducer {
+function floatReducer(type: 'f32' | 'f64', [fold, identity]: readonly [FoldOp, number]): Reducer {
   const isSingle = type === 'f32';
   const vectorType = isSingle ? 'f32x4' : 'f64x2';
   const vector = (a: Code, b: Code) => op(`${vectorType}.${fold}`, a, b);
@@ -64,6 +70,29 @@ function reducerOf(type: Reducer['type'], [fold, identity]: readonly [FoldOp, nu
         : scalar(first(get(values)), lane('f64x2.extract_lane', 1, get(values))),
   };
 }
+
+function intReducer([fold, bound]: readonly [FoldOp, number]): Reducer {
+  const identity = Math.max(-(2 ** 31), Math.min(bound, 2 ** 31 - 1));
+  const isExtreme = fold === 'max' || fold === 'min';
+  const vector = (a: Code, b: Code) => op(isExtreme ? `i32x4.${fold}_s` : `i32x4.${fold}`, a, b);
+  const isWanted = fold === 'max' ? 'i32.gt_s' : 'i32.lt_s';
+  return {
+    type: 'i32',
+    bytes: 4,
+    lanes: 4,
+    vector,
+    scalar: (a, b) =>
+      isExtreme ? op('select', a, b, op(isWanted, a, b)) : op(`i32.${fold}`, a, b),
+    identity: i32(identity),
+    identities: i32x4(identity),
+    load: (address) => load('i32.load', address),
+    store: (address, value) => store('i32.store', address, value),
+    across: (values) => lane('i32x4.extract_lane', 0, acrossLanes(vector, get(values))),
+  };
+}
+
+const reducerOf = (type: NumberType, fold: readonly [FoldOp, number]): Reducer =>
+  type === 'i32' ? intReducer(fold) : floatReducer(type, fold);
 
 /**
  * Each accumulator takes this many elements; the same number of its results is summed separately before joining
@@ -278,7 +307,7 @@ function reduceMatrices(position: number) {
   };
 }
 
-function kernelsOf(type: Reducer['type']) {
+function kernelsOf(type: NumberType) {
   const names = ['sum', 'prod', 'max', 'min'] as const;
   const matrix = names.map((name) => [name, reduceMatrix(reducerOf(type, folds[name]))] as const);
   const several = names.map((name, i) => [`${name}s`, reduceMatrices(i)] as const);
@@ -291,16 +320,16 @@ type ReduceDefinitions = {
 };
 
 /** The number of adjacent elements processed in vectors; the remainder is added separately. */
-const vectorStep = { float32: 16, float64: 8 } as const;
+const vectorStep = { float32: 16, float64: 8, int32: 16 } as const;
 
 /** Whether the kernel processes a row's columns in vectors, whose partial sums differ from those one by one. */
-export function inVectors(dtype: 'float32' | 'float64', columns: number, step: number): boolean {
+export function inVectors(dtype: ReducedDType, columns: number, step: number): boolean {
   return step === 1 && columns >= vectorStep[dtype];
 }
 
 /** Returns the pieces of a row whose totals the kernel adds: each may be passed separately. */
 export function rowPieces(
-  dtype: 'float32' | 'float64',
+  dtype: ReducedDType,
   columns: number,
   isInVectors: boolean,
 ): readonly number[] {
@@ -316,4 +345,5 @@ export function rowPieces(
 export const reduceKernels = {
   float32: lazily(() => kernelsOf('f32')),
   float64: lazily(() => kernelsOf('f64')),
+  int32: lazily(() => kernelsOf('i32')),
 } as const;
