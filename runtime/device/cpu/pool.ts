@@ -18,7 +18,7 @@ const perTap = 0.6;
 const partTaps = 24_000;
 
 /** Calls a kernel for ranges of planes, with this many taps per plane. */
-function inPlanes(
+export function inPlanes(
   kernel: Kernel,
   planes: number,
   taps: number,

@@ -1,6 +1,6 @@
 /** Entries of a dimension as weighted sums of others: interpolation and average pooling, one dimension at a time. */
 
-import * as resamplingKernels from '../../device/cpu/scalar/resample.ts';
+import * as resamplingKernels from '../../device/cpu/resample.ts';
 import { type Attrs, named } from '../../device/kernel-op.ts';
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';

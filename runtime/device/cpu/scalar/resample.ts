@@ -12,7 +12,7 @@ interface Taps {
   readonly weights: Float64Array;
 }
 
-function allTaps(size: number, count: number, attrs: Attrs): Taps {
+export function allTaps(size: number, count: number, attrs: Attrs): Taps {
   const lists = Array.from({ length: count }, (_, i) => tapsOf(i, size, count, attrs));
   const starts = new Int32Array(count + 1);
   lists.forEach((list, i) => {

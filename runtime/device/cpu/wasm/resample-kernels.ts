@@ -1,0 +1,150 @@
+import { type Code, f64, f64x2, i32, load, op, shuffle, store } from './assembler/code.ts';
+import {
+  type FunctionBuilder,
+  get,
+  type Local,
+  type Locals,
+} from './assembler/function-builder.ts';
+import { compile, lazily } from './assembler/module-builder.ts';
+
+/** Bytes of a tap in the table: where its entry starts, and its weight as float64. */
+export const tapBytes = 16;
+const weightAt = 8;
+
+/**
+ * Along one dimension of float32 [outer, size, stride]: (from, to, outer, stepFrom, stepTo, count, stride, counts,
+ * taps), steps in bytes. `counts` has the number of taps of each of `count` entries, as int32; `taps` has all taps.
+ */
+interface Params {
+  readonly from: Local;
+  readonly to: Local;
+  readonly stride: Local;
+}
+
+/** Calls `entry` for each of the `count` entries with the number of its taps and the address of the first. */
+function alongDimension(
+  f: FunctionBuilder,
+  given: Locals<9>,
+  entry: (params: Params, taps: Local, first: Local) => void,
+): void {
+  const [from, to, outer, stepFrom, stepTo, count, stride, counts, taps] = given;
+  const [left, countAt, ofEntry, tapAt, at, into] = f.locals('i32', 6);
+  f.countDown(outer, 1, () => {
+    f.set(left, get(count));
+    f.set(countAt, get(counts));
+    f.set(tapAt, get(taps));
+    f.set(at, get(from));
+    f.set(into, get(to));
+    f.countDown(left, 1, () => {
+      f.set(ofEntry, load('i32.load', get(countAt)));
+      entry({ from: at, to: into, stride }, ofEntry, tapAt);
+      f.add(countAt, 4);
+      f.set(tapAt, op('i32.add', get(tapAt), op('i32.mul', get(ofEntry), i32(tapBytes))));
+    });
+    f.add(from, get(stepFrom));
+    f.add(to, get(stepTo));
+  });
+}
+
+const upper = (values: Code): Code => shuffle(values, values, [2, 3, 2, 3]);
+const promoted = (values: Code): Code => op('f64x2.promote_low_f32x4', values);
+
+/** Two pairs of float64 as four float32. */
+const demoted = (low: Code, high: Code): Code =>
+  shuffle(op('f32x4.demote_f64x2_zero', low), op('f32x4.demote_f64x2_zero', high), [0, 1, 4, 5]);
+
+/** Each entry of the result: the sum of its taps in float64, rounded once. */
+function resample(f: FunctionBuilder): void {
+  const given = f.params(9);
+  const [columns, column, taps, tap, at] = f.locals('i32', 5);
+  const [low, high, values, weight] = f.locals('v128', 4);
+  const total = f.local('f64');
+  alongDimension(f, given, ({ from, to, stride }, ofEntry, first) => {
+    const eachTap = (body: () => void): void => {
+      f.set(taps, get(ofEntry));
+      f.set(tap, get(first));
+      f.countDown(taps, 1, () => {
+        const entry = op('i32.add', get(from), load('i32.load', get(tap)));
+        f.set(at, op('i32.add', entry, get(column)));
+        body();
+        f.add(tap, tapBytes);
+      });
+    };
+    f.set(columns, get(stride));
+    f.set(column, i32(0));
+    f.countDown(columns, 4, () => {
+      f.set(low, f64x2(0));
+      f.set(high, f64x2(0));
+      eachTap(() => {
+        f.set(values, load('v128.load', get(at)));
+        f.set(weight, load('v128.load64_splat', get(tap), weightAt));
+        const plus = (sum: Local, half: Code): void =>
+          f.set(sum, op('f64x2.add', get(sum), op('f64x2.mul', get(weight), promoted(half))));
+        plus(low, get(values));
+        plus(high, upper(get(values)));
+      });
+      f.emit(store('v128.store', get(to), demoted(get(low), get(high))));
+      f.add(to, 16);
+      f.add(column, 16);
+    });
+    f.countDown(columns, 1, () => {
+      f.set(total, f64(0));
+      eachTap(() => {
+        const value = op('f64.promote_f32', load('f32.load', get(at)));
+        const term = op('f64.mul', load('f64.load', get(tap), weightAt), value);
+        f.set(total, op('f64.add', get(total), term));
+      });
+      f.emit(store('f32.store', get(to), op('f32.demote_f64', get(total))));
+      f.add(to, 4);
+      f.add(column, 4);
+    });
+  });
+}
+
+/** Adds each entry of the gradient at its taps, rounded to float32 each time. */
+function resampleGrad(f: FunctionBuilder): void {
+  const given = f.params(9);
+  const [columns, column, taps, tap, at] = f.locals('i32', 5);
+  const [values, sums, weight] = f.locals('v128', 3);
+  const gradient = f.local('f64');
+  alongDimension(f, given, ({ from, to, stride }, ofEntry, first) => {
+    const eachTap = (body: () => void): void => {
+      f.set(taps, get(ofEntry));
+      f.set(tap, get(first));
+      f.countDown(taps, 1, () => {
+        const entry = op('i32.add', get(to), load('i32.load', get(tap)));
+        f.set(at, op('i32.add', entry, get(column)));
+        body();
+        f.add(tap, tapBytes);
+      });
+    };
+    f.set(columns, get(stride));
+    f.set(column, i32(0));
+    f.countDown(columns, 4, () => {
+      f.set(values, load('v128.load', get(from)));
+      eachTap(() => {
+        f.set(weight, load('v128.load64_splat', get(tap), weightAt));
+        f.set(sums, load('v128.load', get(at)));
+        const plus = (sum: Code, half: Code): Code =>
+          op('f64x2.add', promoted(sum), op('f64x2.mul', get(weight), promoted(half)));
+        const low = plus(get(sums), get(values));
+        const high = plus(upper(get(sums)), upper(get(values)));
+        f.emit(store('v128.store', get(at), demoted(low, high)));
+      });
+      f.add(from, 16);
+      f.add(column, 16);
+    });
+    f.countDown(columns, 1, () => {
+      f.set(gradient, op('f64.promote_f32', load('f32.load', get(from))));
+      eachTap(() => {
+        const term = op('f64.mul', load('f64.load', get(tap), weightAt), get(gradient));
+        const sum = op('f64.add', op('f64.promote_f32', load('f32.load', get(at))), term);
+        f.emit(store('f32.store', get(at), op('f32.demote_f64', sum)));
+      });
+      f.add(from, 4);
+      f.add(column, 4);
+    });
+  });
+}
+
+export const resampleKernels = lazily(() => compile({ resample, resampleGrad }));
