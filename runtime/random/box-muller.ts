@@ -1,3 +1,9 @@
+import {
+  cosineSeries,
+  largestMantissa,
+  logarithmSeries,
+  sineSeries,
+} from '../numerics/double-series.ts';
 import { toUniforms } from './philox.ts';
 
 /**
@@ -5,24 +11,6 @@ import { toUniforms } from './philox.ts';
  * (1958). Computed in float64 from +, −, ·, / and √, which IEEE 754 rounds identically everywhere, by series that are
  * accurate to a few units in the last place. The generated kernels evaluate the same expressions in the same order.
  */
-
-/** 1/3, 1/5, … 1/21, the last one first: ln m = 2 · (s + s³/3 + s⁵/5 + …) for s = (m − 1)/(m + 1). */
-export const logarithmSeries = Array.from({ length: 10 }, (_, i) => 1 / (21 - 2 * i));
-
-/** The fraction of a float32 above which it is halved, so that ln m is small. */
-export const largestMantissa = Math.fround(Math.SQRT2);
-
-/** ±1/n!, the last one first, for n = 15, 13, … 3 of the sine and n = 16, 14, … 4 of the cosine. */
-export const sineSeries = inverseFactorials(15);
-export const cosineSeries = inverseFactorials(16);
-
-function inverseFactorials(last: number): readonly number[] {
-  return Array.from({ length: 7 }, (_, i) => {
-    let factorial = 1;
-    for (let n = 2; n <= last - 2 * i; n++) factorial *= n;
-    return (i % 2 === 0 ? -1 : 1) / factorial;
-  }).map((value) => (last % 2 === 0 ? -value : value));
-}
 
 const horner = (coefficients: readonly number[], x: number): number =>
   coefficients.reduce((sum, coefficient) => sum * x + coefficient);

@@ -1,6 +1,8 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { cpu } from '../../runtime/device/cpu/cpu-device.ts';
 import { scalarPointwise } from '../../runtime/device/cpu/scalar/pointwise.ts';
+import { math } from '../../runtime/numerics/math.ts';
 import { E, type Expr } from '../../runtime/ops/expr/expr.ts';
 import { F } from '../../runtime/ops/expr/expr-functions.ts';
 import { blank, release, run, sample } from './samples.ts';
@@ -242,6 +244,29 @@ describe('functions of two numbers', () => {
       Math.fround(1e20) % 3,
       Math.fround(Math.fround(5.9999995) % 1),
     ]);
+  });
+
+  it('rem of any numbers is exact, and pow is rounded like that of JavaScript', () => {
+    const floats = fc.array(
+      fc.oneof(
+        fc.float(),
+        fc.float({ min: -100, max: 100 }),
+        fc.constantFrom(0, -0, 1, 1.5, 3, 4, Infinity, -Infinity, NaN),
+        // Their cubes are in the middle between two float32.
+        fc.constantFrom(259, 261, 259 ** 2),
+      ),
+      { minLength: 9, maxLength: 9 },
+    );
+    const cube = (x: number, y: number) => (y === 3 ? x * x * x : math.pow(x, y));
+    fc.assert(
+      fc.property(floats, floats, (a, b) => {
+        const expected = (fn: (x: number, y: number) => number) =>
+          a.map((each, i) => Math.fround(fn(each, b[i]!)));
+        expect(apply(E.rem(x, y), a, b)).toEqual(expected((each, by) => each % by));
+        expect(apply(E.pow(x, y), a, b)).toEqual(expected(cube));
+      }),
+      { numRuns: 500 },
+    );
   });
 
   it('pow is that of C at 1 and at infinite exponents', () => {

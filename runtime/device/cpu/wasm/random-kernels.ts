@@ -1,14 +1,8 @@
-import {
-  cosineSeries,
-  largestMantissa,
-  logarithmSeries,
-  sineSeries,
-} from '../../../random/box-muller.ts';
+import { cosineSeries, sineSeries } from '../../../numerics/double-series.ts';
 import {
   type Code,
   f32,
   f32x4,
-  f64x2,
   i32,
   i32x4,
   i64,
@@ -18,6 +12,7 @@ import {
   shuffle,
   store,
 } from './assembler/code.ts';
+import { double, horner, logarithmParts } from './assembler/double-vectors.ts';
 import { type FunctionBuilder, get, type Local } from './assembler/function-builder.ts';
 import { compile, lazily } from './assembler/module-builder.ts';
 
@@ -163,43 +158,11 @@ function normal(f: FunctionBuilder): void {
   });
 }
 
-const double = (f: FunctionBuilder, value: number): Code => f.constant(f64x2(value));
-
-function horner(f: FunctionBuilder, coefficients: readonly number[], x: Local): Code {
-  return coefficients
-    .map((coefficient) => double(f, coefficient))
-    .reduce((sum, coefficient) => op('f64x2.add', op('f64x2.mul', sum, get(x)), coefficient));
-}
-
 /** √(−2 ln(1 − u)) for u in the lower two of four float32. */
 function radii(f: FunctionBuilder, uniforms: Code): Code {
-  const bits = f.local('v128', op('f32x4.sub', f.constant(f32x4(1)), uniforms));
-  const parts = op('v128.and', get(bits), f.constant(i32x4(0x7fffff)));
-  const fraction = f.local('v128', op('v128.or', parts, f.constant(i32x4(0x3f800000))));
-  const above = op('f32x4.gt', get(fraction), f.constant(f32x4(largestMantissa)));
-  // −1 where the fraction is halved.
-  const isLarge = f.local('v128', above);
-  const halves = op('f32x4.mul', get(fraction), f.constant(f32x4(0.5)));
-  const mantissa = op('v128.bitselect', halves, get(fraction), get(isLarge));
-  const biased = op('i32x4.sub', op('i32x4.shr_u', get(bits), i32(23)), get(isLarge));
-  const exponent = op('i32x4.sub', biased, f.constant(i32x4(127)));
-  const m = f.local('v128', op('f64x2.promote_low_f32x4', mantissa));
-  const one = double(f, 1);
-  const ratio = op('f64x2.div', op('f64x2.sub', get(m), one), op('f64x2.add', get(m), one));
-  const s = f.local('v128', ratio);
-  const square = f.local('v128', op('f64x2.mul', get(s), get(s)));
-  const rest = op(
-    'f64x2.mul',
-    op('f64x2.mul', get(s), get(square)),
-    horner(f, logarithmSeries, square),
-  );
-  const ofMantissa = op('f64x2.mul', double(f, 2), op('f64x2.add', get(s), rest));
-  const ofExponent = op(
-    'f64x2.mul',
-    op('f64x2.convert_low_i32x4_s', exponent),
-    double(f, Math.LN2),
-  );
-  const logarithm = op('f64x2.add', ofExponent, ofMantissa);
+  const rest = f.local('v128', op('f32x4.sub', f.constant(f32x4(1)), uniforms));
+  const { e, lnM } = logarithmParts(f, rest);
+  const logarithm = op('f64x2.add', op('f64x2.mul', e, double(f, Math.LN2)), lnM);
   return op('f64x2.sqrt', op('f64x2.mul', double(f, -2), logarithm));
 }
 

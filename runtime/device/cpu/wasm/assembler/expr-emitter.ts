@@ -6,6 +6,7 @@ import { toInt32 } from '../../scalar/pointwise.ts';
 import { type Code, f32x4, f64x2, i32x4, op, type PlainOp, shuffle } from './code.ts';
 import { type FunctionBuilder, get, type Local } from './function-builder.ts';
 import { byDoubleLane, byLane } from './lanes.ts';
+import { emitPower, emitRemainder } from './power.ts';
 import { emitSine } from './sine.ts';
 import { emitExp, emitLog, emitTanh } from './transcendental.ts';
 
@@ -252,7 +253,7 @@ export class ExprEmitter {
       case 'pow':
         return int ? byLane(this.#f, 'intPow', x, y) : this.#pow(x, y);
       case 'rem':
-        return byLane(this.#f, int ? 'intRem' : 'rem', x, y);
+        return int ? byLane(this.#f, 'intRem', x, y) : emitRemainder(this.#f, x, y);
       case 'quotient':
         if (int) return byLane(this.#f, 'intQuotient', x, y);
         return op('f32x4.trunc', op('f32x4.div', get(x), get(y)));
@@ -273,7 +274,7 @@ export class ExprEmitter {
     const choose = (index: number): void => {
       const power = usual[index];
       if (!power) {
-        f.set(result, byLane(f, 'pow', x, y));
+        f.set(result, emitPower(f, x, y));
         return;
       }
       f.if(
