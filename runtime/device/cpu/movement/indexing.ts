@@ -1,5 +1,5 @@
 import { ArgumentError } from '../../../errors/errors.ts';
-import { dtypes } from '../../../spec/dtype.ts';
+import { dtypes, type TypedArray } from '../../../spec/dtype.ts';
 import { contiguousStrides, sizeOf } from '../../../spec/shape.ts';
 import type { Launch, Operand } from '../../device.ts';
 import type { Attrs } from '../../kernel-op.ts';
@@ -23,18 +23,94 @@ function outOfRange(op: string, index: number, size: number, dim: number, from: 
 
 const without = (list: readonly number[], dim: number) => list.map((s, d) => (d === dim ? 0 : s));
 
+/** The innermost loop over elements of `index`: how many, and the steps of each operand. */
+interface Run {
+  readonly length: number;
+  /** The entries that an index may select, and the step from one to the next. */
+  readonly size: number;
+  readonly step: number;
+  readonly wholeStep: number;
+  readonly indexStep: number;
+  readonly partnerStep: number;
+}
+
 /**
- * Calls `body` with the positions, in elements, of each element of `index`, of its partner of the same shape, and
- * of the element of `whole` that it selects along `dim`.
+ * Handles a run that starts at the given positions of the three operands. Returns the position of an index that is
+ * out of range, or −1. Each op has a loop of its own: a call for every element would take several times as long.
+ */
+type Loop = (
+  run: Run,
+  places: Int32Array,
+  data: TypedArray,
+  whole: number,
+  index: number,
+  partner: number,
+) => number;
+
+const read: Loop = (run, places, data, whole, index, partner) => {
+  const { length, size, step, wholeStep, indexStep, partnerStep } = run;
+  for (let k = 0; k < length; k++) {
+    const place = places[index]!;
+    if (place < 0 || place >= size) return index;
+    data[partner] = data[whole + place * step]!;
+    whole += wholeStep;
+    index += indexStep;
+    partner += partnerStep;
+  }
+  return -1;
+};
+
+const write: Loop = (run, places, data, whole, index, partner) => {
+  const { length, size, step, wholeStep, indexStep, partnerStep } = run;
+  for (let k = 0; k < length; k++) {
+    const place = places[index]!;
+    if (place < 0 || place >= size) return index;
+    data[whole + place * step] = data[partner]!;
+    whole += wholeStep;
+    index += indexStep;
+    partner += partnerStep;
+  }
+  return -1;
+};
+
+const add: Loop = (run, places, data, whole, index, partner) => {
+  const { length, size, step, wholeStep, indexStep, partnerStep } = run;
+  for (let k = 0; k < length; k++) {
+    const place = places[index]!;
+    if (place < 0 || place >= size) return index;
+    data[whole + place * step]! += data[partner]!;
+    whole += wholeStep;
+    index += indexStep;
+    partner += partnerStep;
+  }
+  return -1;
+};
+
+/** A loop that calls `body` with the positions of each element that is selected, and of its partner. */
+const calling =
+  (body: (whole: number, partner: number) => void): Loop =>
+  (run, places, _data, whole, index, partner) => {
+    const { length, size, step, wholeStep, indexStep, partnerStep } = run;
+    for (let k = 0; k < length; k++) {
+      const place = places[index]!;
+      if (place < 0 || place >= size) return index;
+      body(whole + place * step, partner);
+      whole += wholeStep;
+      index += indexStep;
+      partner += partnerStep;
+    }
+    return -1;
+  };
+
+/**
+ * Takes a loop over the elements of `index`, their partners of the same shape, and the elements of `whole` that they
+ * select along `dim`; `whole` and the partner have the same dtype.
  */
 function perElement(
   op: string,
   [whole, index, partner]: readonly [TensorMeta, TensorMeta, TensorMeta],
   dim: number,
-): (
-  operands: readonly [Operand, Operand, Operand],
-  body: (whole: number, partner: number) => void,
-) => void {
+): (operands: readonly [Operand, Operand, Operand], loop: Loop) => void {
   const strides = [without(whole.strides, dim), index.strides, partner.strides];
   const loops = collapse(index.shape, strides);
   const outer = {
@@ -42,45 +118,27 @@ function perElement(
     strides: loops.strides.map((own) => own.slice(0, -1)),
   };
   const length = loops.shape.at(-1) ?? 1;
-  const [wholeStep, indexStep, partnerStep] = loops.strides.map((own) => own.at(-1) ?? 0);
+  const [wholeStep, indexStep, partnerStep] = loops.strides.map((own) => own.at(-1) ?? 0) as [
+    number,
+    number,
+    number,
+  ];
   const size = whole.shape[dim]!;
-  const step = whole.strides[dim]!;
-  return ([w, i, p], body) => {
+  const run = { length, size, step: whole.strides[dim]!, wholeStep, indexStep, partnerStep };
+  return ([w, i, p], loop) => {
     const at = [indexOf(w, whole.dtype), indexOf(i, 'int32'), indexOf(p, partner.dtype)];
-    const places = heap.i32;
+    const [places, data] = [heap.i32, heap.view(whole.dtype)];
     walk(outer, at, () => {
-      let [fromWhole, fromIndex, fromPartner] = at as [number, number, number];
-      for (let k = 0; k < length; k++) {
-        const place = places[fromIndex]!;
-        if (place < 0 || place >= size) outOfRange(op, place, size, dim, 0);
-        body(fromWhole + place * step, fromPartner);
-        fromWhole += wholeStep!;
-        fromIndex += indexStep!;
-        fromPartner += partnerStep!;
-      }
+      const wrong = loop(run, places, data, at[0]!, at[1]!, at[2]!);
+      if (wrong >= 0) outOfRange(op, places[wrong]!, size, dim, 0);
     });
   };
 }
 
 export const gather: KernelFactory = ([x, index], [out], { dim }) => {
   const each = perElement('gather', [x!, index!, out!], dim as number);
-  return ([source, places], [target]) => {
-    const from = heap.view(x!.dtype);
-    each([source!, places!, target!], (whole, partner) => {
-      from[partner] = from[whole]!;
-    });
-  };
+  return ([source, places], [target]) => each([source!, places!, target!], read);
 };
-
-function addInto(op: string, source: TensorMeta, index: TensorMeta, out: TensorMeta, dim: number) {
-  const each = perElement(op, [out, index, source], dim);
-  return (from: Operand, places: Operand, target: Operand): void => {
-    const data = heap.view(out.dtype);
-    each([target, places, from], (whole, partner) => {
-      data[whole] = data[whole]! + data[partner]!;
-    });
-  };
-}
 
 function clear(target: Operand, { shape, dtype }: TensorMeta): void {
   const from = addressOf(target, dtype);
@@ -88,33 +146,27 @@ function clear(target: Operand, { shape, dtype }: TensorMeta): void {
 }
 
 export const gatherGrad: KernelFactory = ([dy, index], [dx], { dim }) => {
-  const add = addInto('gather', dy!, index!, dx!, dim as number);
+  const each = perElement('gather', [dx!, index!, dy!], dim as number);
   return ([from, places], [target]) => {
     clear(target!, dx!);
-    add(from!, places!, target!);
+    each([target!, places!, from!], add);
   };
 };
 
-export const scatter: KernelFactory = ([x, index, source], [out], { dim }) => {
-  const start = copy([x!], [out!], {});
-  const each = perElement('scatter', [out!, index!, source!], dim as number);
-  return ([base, places, from], [target]) => {
-    start([base!], [target!]);
-    const data = heap.view(out!.dtype);
-    each([target!, places!, from!], (whole, partner) => {
-      data[whole] = data[partner]!;
-    });
+/** Writes to a copy of operand 0. */
+const intoCopy =
+  (op: string, loop: Loop): KernelFactory =>
+  ([x, index, source], [out], { dim }) => {
+    const start = copy([x!], [out!], {});
+    const each = perElement(op, [out!, index!, source!], dim as number);
+    return ([base, places, from], [target]) => {
+      start([base!], [target!]);
+      each([target!, places!, from!], loop);
+    };
   };
-};
 
-export const scatterAdd: KernelFactory = ([x, index, source], [out], { dim }) => {
-  const start = copy([x!], [out!], {});
-  const add = addInto('scatterAdd', source!, index!, out!, dim as number);
-  return ([base, places, from], [target]) => {
-    start([base!], [target!]);
-    add(from!, places!, target!);
-  };
-};
+export const scatter = intoCopy('scatter', write);
+export const scatterAdd = intoCopy('scatterAdd', add);
 
 type Combine = (a: number, b: number) => number;
 
@@ -136,12 +188,13 @@ export const scatterReduce: KernelFactory = ([x, index, source], [out], attrs) =
     const first = indexOf(target!, out!.dtype);
     // Without the tensor's own value, the first update is taken unchanged.
     const taken = attrs.includeSelf ? null : new Uint8Array(size);
-    each([target!, places!, from!], (whole, partner) => {
+    const combined = calling((whole, partner) => {
       if (taken && taken[whole - first] === 0) {
         taken[whole - first] = 1;
         data[whole] = data[partner]!;
       } else data[whole] = combine(data[whole]!, data[partner]!);
     });
+    each([target!, places!, from!], combined);
   };
 };
 
@@ -204,6 +257,22 @@ function eachRow(entries: Entries, index: Operand, whole: number, partner: numbe
   }
 }
 
+/** For rows of one element. */
+function readElements(
+  entries: Entries,
+  data: TypedArray,
+  index: Operand,
+  whole: number,
+  partner: number,
+): void {
+  const rows = entries.rows(index);
+  let to = partner;
+  for (let o = 0; o < entries.outer; o++) {
+    const start = whole + o * entries.outerStep;
+    for (let b = 0; b < entries.chosen; b++) data[to++] = data[start + rows[b]!]!;
+  }
+}
+
 function copyRow(data: { copyWithin(to: number, from: number, end: number): unknown }, n: number) {
   return (to: number, from: number) => data.copyWithin(to, from, from + n);
 }
@@ -215,22 +284,26 @@ export const index: KernelFactory = ([x, places], [out], attrs) => {
   return ([source, chosen], [target]) => {
     const data = heap.view(dtype);
     const copied = copyRow(data, inner);
-    const body: RowBody =
-      inner === 1
-        ? (row, partner) => {
-            data[partner] = data[row]!;
-          }
-        : (row, partner) => copied(partner, row);
-    eachRow(entries, chosen!, indexOf(source!, dtype), indexOf(target!, out!.dtype), body);
+    const [whole, partner] = [indexOf(source!, dtype), indexOf(target!, out!.dtype)];
+    if (inner === 1) readElements(entries, data, chosen!, whole, partner);
+    else eachRow(entries, chosen!, whole, partner, (row, to) => copied(to, row));
   };
 };
 
 function addRows(entries: Entries, { dtype }: TensorMeta) {
   return (places: Operand, target: Operand, from: Operand): void => {
     const data = heap.view(dtype);
-    eachRow(entries, places, indexOf(target, dtype), indexOf(from, dtype), (row, partner) => {
-      for (let i = 0; i < entries.inner; i++) data[row + i] = data[row + i]! + data[partner + i]!;
-    });
+    const [whole, first] = [indexOf(target, dtype), indexOf(from, dtype)];
+    const { outer, outerStep, inner, chosen } = entries;
+    const rows = entries.rows(places);
+    let partner = first;
+    for (let o = 0; o < outer; o++) {
+      for (let b = 0; b < chosen; b++) {
+        const row = whole + o * outerStep + rows[b]!;
+        for (let i = 0; i < inner; i++) data[row + i]! += data[partner + i]!;
+        partner += inner;
+      }
+    }
   };
 }
 
