@@ -36,6 +36,7 @@ export function sameAsEager(
   const graph = toStatic(fn, { fullGraph: true });
   const before = memory.stats('cpu').allocated;
   const taken = new PathsTaken();
+  let thrown = 0;
   // The first call traces; the second takes the entry.
   for (let round = 0; round < 2; round++) {
     for (const make of inputs) {
@@ -46,6 +47,7 @@ export function sameAsEager(
       const found = outcome(graph, full);
       expectPredicted(graph);
       taken.note(graph.programs());
+      if (expected.thrown) thrown++;
       expect(found.thrown).toEqual(expected.thrown);
       if (exact) expectSame(found, expected);
       else close(found, expected);
@@ -53,6 +55,7 @@ export function sameAsEager(
     }
   }
   expect(graph.stats()).toMatchObject({ translations, graphs: translations, breaks: [] });
+  if (thrown === 0) expect(graph.stats().fallbacks).toEqual([]);
   if (never.length > 0) tryOthers(graph, inputs, taken);
   taken.expectAll(never);
   if (auto) {

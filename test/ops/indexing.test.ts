@@ -334,6 +334,11 @@ describe('embedding and oneHot', () => {
       const hot = oneHot(int(2, 0), 3);
       expect([hot.dtype, hot.shape, list(hot)]).toEqual(['int32', [2, 3], [0, 0, 1, 1, 0, 0]]);
       expect(() => oneHot(int(3), 3)).toThrow('index 3 in dimension 1 of size 3');
+      expect(oneHot(int(1, 0)).toArraySync()).toEqual([
+        [0, 1],
+        [1, 0],
+      ]);
+      expect(() => oneHot(int())).toThrow('the number of classes is unknown');
     });
   });
 });

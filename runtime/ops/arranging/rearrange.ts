@@ -158,8 +158,7 @@ export function repeatInterleave(x: Tensor, repeats: number | Tensor, dim?: numb
   if (repeats instanceof Tensor) return repeatedByCounts(x, repeats, dim);
   expectCounts('repeatInterleave', [repeats]);
   return tidy(() => {
-    const source = dim === undefined || x.rank === 0 ? reshape(x, [x.numel()]) : x;
-    const at = dim === undefined ? 0 : normalizeDim(dim, source.rank, 'repeatInterleave');
+    const { source, at } = entriesOf(x, dim);
     const { shape } = source;
     const insert = (count: number): Shape => [
       ...shape.slice(0, at + 1),
@@ -174,22 +173,33 @@ export function repeatInterleave(x: Tensor, repeats: number | Tensor, dim?: numb
   });
 }
 
+/** Returns the tensor whose entries `repeatInterleave` repeats, and their dimension. */
+export function entriesOf(x: Tensor, dim: number | undefined) {
+  const source = dim === undefined || x.rank === 0 ? reshape(x, [x.numel()]) : x;
+  const at = dim === undefined ? 0 : normalizeDim(dim, source.rank, 'repeatInterleave');
+  return { source, at };
+}
+
+/** Requires one count, or one per entry of the dimension. */
+export function expectCountPerEntry(counts: number, source: Tensor, at: number): void {
+  const size = source.shape[at]!;
+  if (counts === 1 || counts === size) return;
+  throw new ArgumentError({
+    what: 'repeatInterleave: not one count per entry',
+    given: `${counts} counts for ${size} entries of ${formatSpec(source)}`,
+    expected: 'one count, or one per entry of the dimension',
+    remedy: 'check the dimension',
+  });
+}
+
 function repeatedByCounts(x: Tensor, repeats: Tensor, dim: number | undefined): Tensor {
   const given = Array.from(readNumbers('repeatInterleave', repeats));
   expectCounts('repeatInterleave', given);
   return tidy(() => {
-    const source = dim === undefined || x.rank === 0 ? reshape(x, [x.numel()]) : x;
-    const at = dim === undefined ? 0 : normalizeDim(dim, source.rank, 'repeatInterleave');
+    const { source, at } = entriesOf(x, dim);
+    expectCountPerEntry(given.length, source, at);
     const size = source.shape[at]!;
     const counts = given.length === 1 ? new Array<number>(size).fill(given[0]!) : given;
-    if (counts.length !== size) {
-      throw new ArgumentError({
-        what: 'repeatInterleave: not one count per entry',
-        given: `${counts.length} counts for ${size} entries of ${formatSpec(source)}`,
-        expected: 'one count, or one per entry of the dimension',
-        remedy: 'check the dimension',
-      });
-    }
     const places = Int32Array.from(counts.flatMap((count, i) => new Array<number>(count).fill(i)));
     return indexSelect(
       source,

@@ -79,11 +79,13 @@ export function bincount(x: Tensor, weights: Tensor | null = null, minLength = 0
   if (x.dtype !== 'uint8') expectIndices('bincount', x);
   const values = readAll('bincount', x);
   const largest = values.reduce((most, own) => Math.max(most, own), -1);
-  if (
-    x.rank !== 1 ||
-    values.some((own) => own < 0) ||
-    (weights && !sameShape(x.shape, weights.shape))
-  ) {
+  const bins = values.some((own) => own < 0) ? -1 : Math.max(minLength, largest + 1);
+  return countedInBins(x, weights, bins);
+}
+
+/** Returns the count of each integer below `bins`, or the sum of its weights; `bins`: negative if one is negative. */
+export function countedInBins(x: Tensor, weights: Tensor | null, bins: number): Tensor {
+  if (x.rank !== 1 || bins < 0 || (weights && !sameShape(x.shape, weights.shape))) {
     throw new ArgumentError({
       what: 'bincount: nothing to count',
       given: `${formatSpec(x)}${weights ? ` with weights ${formatSpec(weights)}` : ''}`,
@@ -92,7 +94,6 @@ export function bincount(x: Tensor, weights: Tensor | null = null, minLength = 0
     });
   }
   return tidy(() => {
-    const bins = Math.max(minLength, largest + 1);
     const places = cast(x, 'int32');
     const source = weights ?? fullLike(places, 1);
     return indexAdd(fullLike(source, 0, { shape: [bins] }), 0, places, source);
@@ -127,15 +128,26 @@ export function histc(x: Tensor, bins = 100, min = 0, max = 0): Tensor {
       high = values.reduce((a, b) => Math.max(a, b));
     }
     if (ofData && equals(low, high)) [low, high] = [minus(low, 1), plus(high, 1)];
-    const outside = logicalOr(
-      logicalOr(gt(fullLike(flat, low), flat), gt(flat, high)),
-      isnan(flat),
-    );
-    const place = floor(mul(sub(flat, low), quotient(bins, minus(high, low))));
-    const bin = cast(clamp(where(outside, 0, place), 0, bins - 1), 'int32');
-    const counted = where(outside, 0, fullLike(flat, 1));
-    return indexAdd(fullLike(flat, 0, { shape: [bins] }), 0, bin, counted);
+    const perUnit = quotient(bins, minus(high, low));
+    return countedInIntervals(flat, bins, [fullLike(flat, low), low, high], perUnit);
   });
+}
+
+/**
+ * Returns the number of elements of a vector in each of `bins` intervals. `range`: the lower bound as a tensor and as
+ * an operand, and the upper bound; `perUnit`: the number of intervals per unit.
+ */
+export function countedInIntervals(
+  flat: Tensor,
+  bins: number,
+  [least, low, high]: readonly [Tensor, Tensor | number, Tensor | number],
+  perUnit: Tensor | number,
+): Tensor {
+  const outside = logicalOr(logicalOr(gt(least, flat), gt(flat, high)), isnan(flat));
+  const place = floor(mul(sub(flat, low), perUnit));
+  const bin = cast(clamp(where(outside, 0, place), 0, bins - 1), 'int32');
+  const counted = where(outside, 0, fullLike(flat, 1));
+  return indexAdd(fullLike(flat, 0, { shape: [bins] }), 0, bin, counted);
 }
 
 export interface UniqueOptions {

@@ -42,7 +42,7 @@ import {
 import { constantOf, guardPrimitive, sourceOf } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { arrayElements, asArray, isArray } from '../values/arrays.ts';
-import { callDynamically, callWithNonzero, callWithNumbers } from '../values/call-dynamically.ts';
+import { callDynamically, callWithDataSizes, callWithNumbers } from '../values/call-dynamically.ts';
 import { ChangingNumbers, type NumberUse } from '../values/changing-numbers.ts';
 import { plainEntries } from '../values/property-keys.ts';
 import { isPrimitiveVariable } from '../values/to-primitive.ts';
@@ -223,7 +223,7 @@ export function callApi(
       );
     }
     if (error instanceof ShapeDependsOnData) {
-      return begun(t, callWithNonzero(t, fn, receiver, args, error));
+      return begun(t, callWithDataSizes(t, fn, receiver, args, error));
     }
     const withNumbers = callWithNumbers(t, fn, receiver, args);
     if (withNumbers) return withNumbers;

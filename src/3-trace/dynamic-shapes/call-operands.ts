@@ -1,7 +1,7 @@
 import { contiguousMeta, type TensorMeta } from '../../../runtime/device/tensor-meta.ts';
 import type { GivenOperand, OperandForm } from '../../../runtime/program/dynamic-call.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
-import { samples } from './samples.ts';
+import { sampleRuns } from '../variables/sample-numbers.ts';
 import { OperandPlace } from './traced-call.ts';
 
 /** The operands of a call that is being appended to the program. */
@@ -31,7 +31,7 @@ export class CallOperands {
     return this.add(
       'tensor',
       tensor,
-      samples.map(() => null),
+      sampleRuns.map(() => null),
     );
   }
 }

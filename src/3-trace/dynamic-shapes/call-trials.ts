@@ -3,11 +3,11 @@
 import { sameSpec } from '../../../runtime/device/tensor-meta.ts';
 import { TostaticError } from '../../../runtime/errors/errors.ts';
 import { ShapeDependsOnData } from '../../../runtime/ops/indexing/data-dependent.ts';
-import type { GivenOperand } from '../../../runtime/program/dynamic-call.ts';
+import { type GivenOperand, keyOf } from '../../../runtime/program/dynamic-call.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
+import { sampleRuns } from '../variables/sample-numbers.ts';
 import { DrawsNumbers } from './call-stream.ts';
-import { samples } from './samples.ts';
 import {
   NotDynamic,
   type ResultSizes,
@@ -19,7 +19,7 @@ import {
 /** A sample run that the call accepts. */
 export interface Trial {
   /** The index of the sample run. */
-  readonly world: number;
+  readonly sample: number;
   readonly given: readonly GivenOperand[];
   readonly tried: TriedCall;
 }
@@ -35,12 +35,20 @@ export function trialsOf(
 ): readonly [Trial, ...Trial[]] {
   const trials: Trial[] = [];
   const refusals: unknown[] = [];
-  for (const world of samples.keys()) {
-    const run = given.map((each) => each[world]);
+  const made = new Map<string, TriedCall | null>();
+  for (const sample of sampleRuns) {
+    const run = given.map((each) => each[sample]);
     if (!run.every((each) => each !== undefined)) continue;
+    const key = keyOf(run);
+    const known = made.get(key);
+    if (known) trials.push({ sample, given: run, tried: known });
+    if (known !== undefined) continue;
     try {
-      trials.push({ world, given: run, tried: tryCall(traced, run) });
+      const tried = tryCall(traced, run);
+      made.set(key, tried);
+      trials.push({ sample, given: run, tried });
     } catch (error) {
+      made.set(key, null);
       if (error instanceof DrawsNumbers) throw error;
       if (error instanceof NotDynamic) throw refused(error.message);
       refusals.push(error);

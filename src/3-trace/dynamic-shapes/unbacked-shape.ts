@@ -5,8 +5,8 @@ import { contiguous } from '../../../runtime/ops/movement/movement.ts';
 import { dynamicSpec } from '../../../runtime/program/dynamic-call.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { Tracer } from '../state/tracer.ts';
+import { sampleRuns } from '../variables/sample-numbers.ts';
 import type { TensorVariable, UnbackedTensor, Variable } from '../variables/variable.ts';
-import { samples } from './samples.ts';
 import { performing } from './traced-call.ts';
 
 type Sizes = UnbackedTensor['sizes'];
@@ -64,7 +64,7 @@ export function unbackedShape(
   };
   const given = isOpen
     ? variable.shapes.map((shape) => shape ?? undefined)
-    : samples.map(() => null);
+    : sampleRuns.map(() => null);
   const sample = given.find((each) => each !== undefined) ?? null;
   const [opened] = t.execution.appendCall(
     {
@@ -82,7 +82,8 @@ export function unbackedShape(
 }
 
 /** Returns the variable for a value of data-dependent shape. */
-export function openVariable(tensor: Tensor, sizes: Sizes): UnbackedTensor {
-  const shapes = samples.map((sample) => sizes.map((size) => size ?? sample));
+export function openVariable(t: Tracer, tensor: Tensor, sizes: Sizes): UnbackedTensor {
+  const unknown = sizes.map((size) => (size === null ? t.control.samples.next() : null));
+  const shapes = sampleRuns.map((run) => sizes.map((size, dim) => size ?? unknown[dim]![run]!));
   return { kind: 'dynamic', tensor, sizes, shapes };
 }

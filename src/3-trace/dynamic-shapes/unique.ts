@@ -14,9 +14,8 @@ import { cumsum } from '../../../runtime/ops/reduce/scans.ts';
 import { dtypes } from '../../../runtime/spec/dtype.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 
-/** `unique` by ops: the first of each run of equal values in their order. A method if called on a tensor. */
-export function uniqueInOps(this: unknown, ...args: readonly unknown[]): Tensor[] {
-  const [x, options = {}] = (this ? [this, ...args] : args) as [Tensor, UniqueOptions?];
+/** `unique` by ops: the first of each run of equal values in their order. */
+export function uniqueInOps(x: Tensor, options: UniqueOptions = {}): Tensor[] {
   const { returnInverse = false, returnCounts = false } = options;
   return noGrad(() => {
     const length = x.numel();

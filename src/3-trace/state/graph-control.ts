@@ -9,6 +9,7 @@ import { CopiedViews } from '../control-flow/plans/copied-views.ts';
 import type { LoopPlans } from '../control-flow/plans/loop-plans.ts';
 import type { PathEnd } from '../control-flow/plans/path.ts';
 import { TensorConditions } from '../control-flow/plans/tensor-conditions.ts';
+import { SampleNumbers } from '../variables/sample-numbers.ts';
 import type { TraceFrame } from '../variables/trace-frame.ts';
 import type { Variable } from '../variables/variable.ts';
 import { type PathBudget, PathLimit } from './path-limit.ts';
@@ -47,6 +48,7 @@ export class GraphControl {
   readonly copied = new CopiedViews();
   readonly tensorConditions = new TensorConditions();
   readonly required = new RequiredGradients();
+  readonly samples = new SampleNumbers();
   readonly paths: PathLimit;
   /** Positions of the branches and loops whose result may be the tensor. */
   readonly mergedInto = new WeakMap<Tensor, UserPosition[]>();

@@ -25,9 +25,8 @@ import { asNumber, scalarOperand } from '../control-flow/numbers/scalars.ts';
 import { CallOperands } from '../dynamic-shapes/call-operands.ts';
 import { DrawsNumbers } from '../dynamic-shapes/call-stream.ts';
 import { elementOf, sizesOf, type Trial, trialsOf } from '../dynamic-shapes/call-trials.ts';
+import { computingSizes, hasKnownSizes, withSizes } from '../dynamic-shapes/data-sizes.ts';
 import { functionalForm } from '../dynamic-shapes/functional-form.ts';
-import { countingNonzero, withNonzero } from '../dynamic-shapes/nonzero.ts';
-import { noteSamples, samples, samplesOf } from '../dynamic-shapes/samples.ts';
 import {
   type OperandPlace,
   performing,
@@ -37,12 +36,12 @@ import {
 import { constantOf } from '../state/facts.ts';
 import { isMadeInside } from '../state/region-builder.ts';
 import type { Tracer } from '../state/tracer.ts';
+import { sampleRuns } from '../variables/sample-numbers.ts';
 import { resolved, specialized } from '../variables/unions.ts';
 import {
   type DeviceScalar,
   newArray,
   prototypeOf,
-  type TensorVariable,
   type UnbackedTensor,
   type Variable,
 } from '../variables/variable.ts';
@@ -79,15 +78,15 @@ export function callDynamically(
     return new Call(t, fn, takes).answer(receiver, given);
   } catch (error) {
     if (!(error instanceof ShapeDependsOnData)) throw error;
-    return callWithNonzero(t, fn, receiver, given, error);
+    return callWithDataSizes(t, fn, receiver, given, error);
   }
 }
 
 /**
- * Appends a call whose results have a size for each nonzero element of a mask: the program counts these, and the
- * counts are numbers that decide the shapes of a second call. `error`: thrown for the call by itself.
+ * Appends a call whose results have sizes that are read from tensors: the program computes these, and they are numbers
+ * that decide the shapes of a second call. `error`: thrown for the call by itself.
  */
-export function callWithNonzero(
+export function callWithDataSizes(
   t: Tracer,
   fn: Callable,
   receiver: Variable,
@@ -96,16 +95,27 @@ export function callWithNonzero(
 ): Variable {
   try {
     if (t.control.policy !== 'always') throw error;
-    const counted = new Call(t, countingNonzero(fn), false).answer(receiver, args);
-    const found = arrayElements(t, asArray(t, counted)!).map((each, i): Variable => {
-      if (i % 2 === 0) return each;
-      return { kind: 'scalar', type: 'number', tensor: t.use(each as TensorVariable) };
-    });
-    return new Call(t, withNonzero(fn), false).answer(receiver, [newArray(found), ...args]);
+    const found = hasKnownSizes(fn) ? [] : sizesFound(t, fn, receiver, args);
+    return new Call(t, withSizes(fn), false).answer(receiver, [newArray(found), ...args]);
   } catch (thrown) {
     if (!(thrown instanceof ShapeDependsOnData)) throw thrown;
     throw new GraphBreak('data-read', `the size of the result of ${error.op}() depends on data`);
   }
+}
+
+function sizesFound(
+  t: Tracer,
+  fn: Callable,
+  receiver: Variable,
+  args: readonly Variable[],
+): Variable[] {
+  const found = new Call(t, computingSizes(fn), false).answer(receiver, args);
+  return arrayElements(t, asArray(t, found)!).map((each): Variable => {
+    if (each.kind !== 'tensor') return each;
+    const tensor = t.use(each);
+    const isNumber = tensor.rank === 0 && tensor.dtype === 'float64';
+    return isNumber ? { kind: 'scalar', type: 'number', tensor } : each;
+  });
 }
 
 /**
@@ -260,8 +270,8 @@ class Call {
     const variables = tensors.map((tensor, i): Variable => {
       if (isLeaf[i]) toBeLeaf(tensor);
       if (!isOpen[i]) return t.result(tensor);
-      const shapes = samples.map((_, world) => {
-        const trial = trials.find((each) => each.world === world);
+      const shapes = sampleRuns.map((run) => {
+        const trial = trials.find((each) => each.sample === run);
         return trial ? trial.tried.results[i]!.shape : null;
       });
       return { kind: 'dynamic', tensor, shapes, sizes: expected[i]!.sizes };
@@ -300,10 +310,10 @@ class Call {
       this.#operands.tensors,
       [contiguousMeta({ dtype: 'float64', shape: [] }, device)],
     );
-    noteSamples(
+    t.control.samples.note(
       count!,
-      samples.map((_, world) => {
-        const trial = trials.find((each) => each.world === world);
+      sampleRuns.map((run) => {
+        const trial = trials.find((each) => each.sample === run);
         return trial ? trial.tried.results.length : Number.NaN;
       }),
     );
@@ -355,7 +365,7 @@ class Call {
     if (array && isGrown(array)) {
       const { form, lists, length } = array.grown;
       if (form.kind !== 'leaf' || form.of !== 'tensor') throw unknownLength();
-      return this.#operands.add('list', lists[0]!.tensor, samplesOf(length.tensor));
+      return this.#operands.add('list', lists[0]!.tensor, t.control.samples.of(length.tensor));
     }
     if (array) return arrayElements(t, array).map((element) => this.#value(element));
     if (variable.kind === 'newObject' && !prototypeOf(variable) && !variable.traits) {
@@ -377,7 +387,8 @@ class Call {
   #number(scalar: DeviceScalar): OperandPlace {
     const t = this.#t;
     const number = asNumber(t, scalar);
-    const given = samplesOf(scalar.tensor).map((each) => (Number.isNaN(each) ? undefined : each));
+    const values = t.control.samples.of(scalar.tensor);
+    const given = values.map((each) => (Number.isNaN(each) ? undefined : each));
     return this.#operands.add('number', number, given, scalar.type === 'boolean');
   }
 }

@@ -6,7 +6,6 @@ import { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { tensorMethods } from '../../../runtime/tensor-methods/methods.ts';
 import { isTensorGetter } from '../../guards/tensor-getters.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
-import { noteSamples } from '../dynamic-shapes/samples.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { known, newArray, type UnbackedTensor, type Variable } from '../variables/variable.ts';
 import { callDynamically } from './call-dynamically.ts';
@@ -65,7 +64,7 @@ export function dynamicElementCount(t: Tracer, variable: UnbackedTensor): Variab
 function dimension(t: Tracer, { tensor, shapes }: UnbackedTensor, dim: number): Variable {
   const number = t.runApi(() => noGrad(() => bind1(dimensionOp, [tensor], { dim })));
   const read = (shape: readonly number[]) => (dim < 0 ? sizeOf(shape) : shape[dim]!);
-  noteSamples(
+  t.control.samples.note(
     number,
     shapes.map((shape) => (shape ? read(shape) : Number.NaN)),
   );

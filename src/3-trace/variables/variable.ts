@@ -137,7 +137,7 @@ export interface UnbackedTensor {
   isWritten?: boolean;
   /** Null for data-dependent sizes. */
   readonly sizes: readonly (number | null)[];
-  /** Its shape in each sample run (`dynamic-shapes/samples.ts`); null if the run doesn't get that far. */
+  /** Its shape in each sample run (`variables/sample-numbers.ts`); null if the run doesn't get that far. */
   readonly shapes: readonly (Shape | null)[];
 }
 

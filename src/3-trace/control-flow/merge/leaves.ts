@@ -144,7 +144,7 @@ export function leafVariable(t: Tracer, leaf: Leaf, tensor: Tensor): Variable {
     const { keptOpen } = t.effects;
     if (leaf.values.some((each) => keptOpen.has((each as UnbackedTensor)?.tensor)))
       keptOpen.add(tensor);
-    return dynamicLike(leaf, tensor);
+    return dynamicLike(t, leaf, tensor);
   }
   if (kind !== 'tensor') return { kind: 'scalar', type: kind, tensor };
   const at = t.position();
@@ -202,9 +202,10 @@ export function knownSizes({ values }: Leaf): UnbackedTensor['sizes'] {
   throw new InvariantError('a leaf has a value on one path');
 }
 
-function dynamicLike(leaf: Leaf, tensor: Tensor): UnbackedTensor {
+function dynamicLike(t: Tracer, leaf: Leaf, tensor: Tensor): UnbackedTensor {
   const found = leaf.values.find((value) => value?.kind === 'dynamic');
-  return found ? { ...(found as UnbackedTensor), tensor } : openVariable(tensor, knownSizes(leaf));
+  if (found) return { ...(found as UnbackedTensor), tensor };
+  return openVariable(t, tensor, knownSizes(leaf));
 }
 
 /** Returns a placeholder for an unused value, which has no elements. */

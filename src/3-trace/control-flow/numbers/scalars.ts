@@ -19,13 +19,13 @@ import { single } from '../../../../runtime/tensor-methods/read.ts';
 import type { NumberExpr } from '../../../guards/number-expr.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import type { BinaryOperator, Primitive } from '../../../vm/bytecode/instructions.ts';
-import { noteSamples, samples, samplesOf } from '../../dynamic-shapes/samples.ts';
 import { constantOf } from '../../state/facts.ts';
 import { asOp } from '../../state/op-error.ts';
 import { guardNumbers } from '../../state/symbolic-guards.ts';
 import { DeferredNumber } from '../../state/tape.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { numberNeeded } from '../../variables/number-needed.ts';
+import { sampleRuns } from '../../variables/sample-numbers.ts';
 import {
   type DeviceScalar,
   known,
@@ -133,24 +133,30 @@ export function scalarBinary(
   if (scalar.kind !== 'scalar') return undefined;
   const result = combined(t, operator, a, b);
   if (result.kind === 'scalar') {
-    noteCombined(operator, result, [a, b]);
+    noteCombined(t, operator, result, [a, b]);
     noteComputed(operator, result.tensor, [a, b]);
   }
   return result.kind === 'scalar' ? { ...result, at: scalar.at } : result;
 }
 
 /** Notes the result's values in the sample runs, computed from the operands' values. */
-function noteCombined(operator: string, { tensor }: DeviceScalar, from: readonly Variable[]): void {
+function noteCombined(
+  t: Tracer,
+  operator: string,
+  { tensor }: DeviceScalar,
+  from: readonly Variable[],
+): void {
+  const { samples } = t.control;
   const fn = scalarFunctions.get(operator);
   if (!fn) return;
   const operands = from.map((each) => {
-    if (each.kind === 'scalar') return samplesOf(each.tensor);
+    if (each.kind === 'scalar') return samples.of(each.tensor);
     const { value } = each as { readonly value?: unknown };
-    return samples.map(() => (typeof value === 'number' ? value : Number.NaN));
+    return sampleRuns.map(() => (typeof value === 'number' ? value : Number.NaN));
   });
-  noteSamples(
+  samples.note(
     tensor,
-    samples.map((_, i) => Number(fn(...operands.map((each) => each[i]!)))),
+    sampleRuns.map((_, i) => Number(fn(...operands.map((each) => each[i]!)))),
   );
 }
 

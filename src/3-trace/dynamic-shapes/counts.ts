@@ -1,0 +1,53 @@
+/** Counting functions by ops, whose number of counts a program computes. */
+
+import { expectSomeIndices, oneHot } from '../../../runtime/ops/advanced-indexing/embedding.ts';
+import { expand } from '../../../runtime/ops/core/broadcast.ts';
+import { cast } from '../../../runtime/ops/core/cast.ts';
+import { anyHalf, roundedOnce } from '../../../runtime/ops/core/rounded-once.ts';
+import { full } from '../../../runtime/ops/movement/create.ts';
+import { reshape } from '../../../runtime/ops/movement/movement.ts';
+import { where } from '../../../runtime/ops/pointwise/comparison.ts';
+import { add, div, eq, lt, maximum, sub } from '../../../runtime/ops/pointwise/pointwise.ts';
+import { countedInBins, countedInIntervals, histc } from '../../../runtime/ops/reduce/counting.ts';
+import { amax, amin } from '../../../runtime/ops/reduce/extremes.ts';
+import { dtypes } from '../../../runtime/spec/dtype.ts';
+import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { sizeFrom } from './size-source.ts';
+
+export function bincountInOps(x: Tensor, weights: Tensor | null = null, minLength = 0): Tensor {
+  const bins = sizeFrom(() => {
+    if (x.numel() === 0) return number(Math.max(minLength, 0));
+    const values = cast(x, 'float64');
+    const needed = maximum(add(amax(values), 1), number(minLength));
+    return where(lt(amin(values), 0), -1, needed);
+  });
+  return countedInBins(x, weights, bins);
+}
+
+export function oneHotInOps(indices: Tensor): Tensor {
+  expectSomeIndices(indices);
+  return oneHot(
+    indices,
+    sizeFrom(() => add(amax(cast(indices, 'float64')), 1)),
+  );
+}
+
+/** `histc` over the range of the data, which for integers may be one that their dtype does not hold: they are read. */
+export function histcInOps(x: Tensor, bins = 100, min = 0, max = 0): Tensor {
+  const { dtype } = x;
+  if (!dtypes[dtype].floating) return histc(x, bins, min, max);
+  if (x.numel() === 0) return histc(x, bins, min - 1, max + 1);
+  if (anyHalf(x)) return roundedOnce([x], (own) => histcInOps(own, bins, min, max));
+  const flat = reshape(x, [x.numel()]);
+  const values = cast(flat, 'float64');
+  const [least, most] = [amin(values), amax(values)];
+  const isPoint = eq(least, most);
+  const low = where(isPoint, sub(least, 1), least);
+  const high = where(isPoint, add(most, 1), most);
+  const perUnit = cast(div(number(bins), sub(high, low)), dtype);
+  const lowest = cast(low, dtype);
+  const range = [expand(lowest, flat.shape), lowest, cast(high, dtype)] as const;
+  return countedInIntervals(flat, bins, range, perUnit);
+}
+
+const number = (value: number): Tensor => full([], value, { dtype: 'float64' });

@@ -1,0 +1,96 @@
+/**
+ * Functions whose results have sizes that they read from tensors, such as `nonzero` and `bincount`, as two calls of a
+ * program: the first computes the sizes, the second has them as numbers.
+ */
+
+import { noGrad } from '../../../runtime/autograd/grad-mode.ts';
+import { findingNonzero } from '../../../runtime/ops/indexing/data-dependent.ts';
+import { zeros } from '../../../runtime/ops/movement/create.ts';
+import { narrow } from '../../../runtime/ops/movement/movement.ts';
+import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { bincountInOps, histcInOps, oneHotInOps } from './counts.ts';
+import { coordinatesOf, nonzeroPlaces } from './nonzero.ts';
+import { repeatInterleaveInOps } from './repeats.ts';
+import { type SizeSource, SizesComputed, withSizeSource } from './size-source.ts';
+import { tensorSplitInOps } from './split-points.ts';
+import { uniqueInOps } from './unique.ts';
+
+type Callable = (...args: never[]) => unknown;
+
+/**
+ * Functions that read data otherwise than by the places of nonzero elements, by name. They take their tensor as an
+ * argument, also if they are methods.
+ */
+const inOps: ReadonlyMap<string, Callable> = new Map<string, Callable>([
+  ['bincount', bincountInOps],
+  ['histc', histcInOps],
+  ['oneHot', oneHotInOps],
+  ['repeatInterleave', repeatInterleaveInOps],
+  ['tensorSplit', tensorSplitInOps],
+  ['unique', uniqueInOps],
+]);
+
+/** Functions that read values for their results, but not for the sizes of these. */
+const sizesKnown: ReadonlySet<string> = new Set(['histc']);
+
+/** What a call has found about its sizes: numbers; for nonzero elements, their places and their number. */
+type Found = readonly (Tensor | number)[];
+
+/** Returns whether the function's sizes are known, so that `withSizes` needs nothing. */
+export function hasKnownSizes({ name }: Callable): boolean {
+  return sizesKnown.has(name);
+}
+
+/**
+ * Returns a function that computes what `withSizes` needs to know of the sizes. Its first call, which is a trial, shows
+ * how many sizes there are. Later ones end with the last: ops behind it would reject what stands for the places.
+ */
+export function computingSizes(fn: Callable): Callable {
+  const call = callOf(fn);
+  let last = Number.POSITIVE_INFINITY;
+  return named(fn, function computing(this: unknown, ...args: never[]) {
+    const found: Tensor[] = [];
+    const sizes: SizeSource = (compute) => {
+      found.push(...noGrad(compute));
+      throw new SizesComputed();
+    };
+    const find = (mask: Tensor): Tensor => {
+      const { places, count } = noGrad(() => nonzeroPlaces(mask));
+      found.push(places, count);
+      if (found.length >= last) throw new SizesComputed();
+      return zeros([mask.rank, 1], { dtype: 'int32' });
+    };
+    try {
+      withSizeSource(sizes, () => findingNonzero(find, () => call(this, args)));
+    } catch (error) {
+      // With one place of each mask it may fail where it doesn't with the right ones.
+      if (found.length === 0 && !(error instanceof SizesComputed)) throw error;
+    }
+    last = found.length;
+    return found;
+  });
+}
+
+/** Returns a function that takes what `computingSizes` has found, before the arguments of `fn`. */
+export function withSizes(fn: Callable): Callable {
+  const call = callOf(fn);
+  return named(fn, function computed(this: unknown, found: Found, ...args: never[]) {
+    const rest = [...found];
+    const sizes: SizeSource = () => rest.splice(0) as number[];
+    const find = (mask: Tensor): Tensor | null => {
+      const [places, count] = rest.splice(0, 2) as [Tensor?, number?];
+      return places ? noGrad(() => coordinatesOf(mask, narrow(places, 0, 0, count!))) : null;
+    };
+    return withSizeSource(sizes, () => findingNonzero(find, () => call(this, args)));
+  });
+}
+
+function callOf(fn: Callable): (self: unknown, args: readonly never[]) => unknown {
+  const body = inOps.get(fn.name);
+  if (!body) return (self, args) => Reflect.apply(fn, self, args);
+  return (self, args) => body(...(self === undefined ? args : [self as never, ...args]));
+}
+
+function named(fn: Callable, body: (...args: never[]) => unknown): Callable {
+  return Object.defineProperty(body, 'name', { value: fn.name });
+}

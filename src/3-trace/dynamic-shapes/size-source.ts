@@ -1,0 +1,33 @@
+import { invariant } from '../../../runtime/errors/invariant.ts';
+import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+
+/** Returns sizes, given how a program computes them; throws SizesComputed where they are only computed. */
+export type SizeSource = (compute: () => readonly Tensor[]) => readonly number[];
+
+/** Ends a call whose sizes have been computed. */
+export class SizesComputed extends Error {
+  override readonly name = 'SizesComputed';
+}
+
+let current: SizeSource | null = null;
+
+export function withSizeSource<T>(source: SizeSource, body: () => T): T {
+  const outer = current;
+  current = source;
+  try {
+    return body();
+  } finally {
+    current = outer;
+  }
+}
+
+/** Returns the sizes that `compute` returns as float64 scalars: numbers that the program has read from them. */
+export function sizesFrom(compute: () => readonly Tensor[]): readonly number[] {
+  invariant(current, 'sizes are read in a call that computes them');
+  return current(compute);
+}
+
+/** Returns one size. */
+export function sizeFrom(compute: () => Tensor): number {
+  return sizesFrom(() => [compute()])[0]!;
+}
