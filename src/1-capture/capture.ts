@@ -1,7 +1,7 @@
 import { publishedScheme } from '../../runtime/errors/own-code.ts';
 import type { Code } from '../vm/bytecode/code.ts';
-import { captureGiven, capturePrinted } from './live/capture-printed.ts';
-import { captureInSession } from './live/capture-session.ts';
+import { captureGiven, capturePrinted, isNativeText } from './live/capture-printed.ts';
+import { type BoundTarget, boundInSession, captureInSession } from './live/capture-session.ts';
 import { captureMarked } from './marked/capture-marked.ts';
 import { readMarker } from './marked/read-marker.ts';
 import { builtinModule } from './script/builtin-module.ts';
@@ -80,6 +80,22 @@ export function captureOwnAlone(fn: AnyFunction): CapturedFunction | CaptureRefu
 }
 
 const ownFile = `${publishedScheme}src/`;
+
+const bound = new WeakMap<AnyFunction, BoundTarget | null>();
+
+/**
+ * Returns what a bound function was made from, one `bind` at a time; undefined for other functions, and without an
+ * inspector.
+ */
+export function boundFrom(fn: AnyFunction): BoundTarget | undefined {
+  let found = bound.get(fn);
+  if (found === undefined) {
+    const isNative = !isProxy(fn) && isNativeText(Function.prototype.toString.call(fn));
+    found = (isNative && boundInSession(fn)) || null;
+    bound.set(fn, found);
+  }
+  return found ?? undefined;
+}
 
 function captureWith(
   fn: AnyFunction,

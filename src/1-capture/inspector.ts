@@ -14,6 +14,7 @@ provideInspector({
     const native = isNativeText(Function.prototype.toString.call(fn));
     return native ? captureBound(session, fn) : captureLive(session, fn, users ? 'users' : 'any');
   },
+  bound: boundTarget,
 });
 
 function captureBound(

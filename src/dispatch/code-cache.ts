@@ -5,6 +5,7 @@ import { invariant } from '../../runtime/errors/invariant.ts';
 import { formatPosition } from '../../runtime/errors/position.ts';
 import {
   type AnyFunction,
+  boundFrom,
   type CaptureRefusal,
   captureCalled,
   captureFunction,
@@ -27,7 +28,7 @@ import {
   type PrivateMemberKind,
   type RejectedCode,
 } from '../3-trace/variables/code-of.ts';
-import { provideClosures } from '../guards/code-behind.ts';
+import { provideBoundParts, provideClosures } from '../guards/code-behind.ts';
 import type { Code } from '../vm/bytecode/code.ts';
 import { newClosure, type PrivateAccess, type Scope } from '../vm/bytecode/frame.ts';
 import { closureOf } from '../vm/frames/function-of.ts';
@@ -99,6 +100,8 @@ provideClosures((fn) => {
   const isWhole = !isRefusedCode(found) && !found.boundThis && found.boundArgs.length === 0;
   return isWhole ? found.closure : undefined;
 });
+
+provideBoundParts((fn) => boundFrom(fn as AnyFunction));
 
 codeOf.called = called;
 codeOf.ownAlone = ownAlone;

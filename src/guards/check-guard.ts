@@ -6,7 +6,7 @@ import { type Shape, sameShape } from '../../runtime/spec/shape.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { type Frame, uninitialized } from '../vm/bytecode/frame.ts';
 import { closureOf } from '../vm/frames/function-of.ts';
-import { closureOfFunction } from './code-behind.ts';
+import { boundParts, closureOfFunction } from './code-behind.ts';
 import { callNative, collectionType, isPlainCollection } from './collection-slots.ts';
 import type { Guard, GuardedSize, GuardedStrides } from './guard.ts';
 import { isInherited } from './inherited-property.ts';
@@ -128,6 +128,10 @@ export function compileTest(guard: SourceGuard): (value: unknown) => boolean {
     case 'code': {
       const { code } = guard;
       return (value) => closureOf(value) === undefined && closureOfFunction(value)?.code === code;
+    }
+    case 'bound': {
+      const { args } = guard;
+      return (value) => boundParts(value)?.args.length === args;
     }
     case 'tensor': {
       const { dtype, shape, strides, device, requiresGrad } = guard;

@@ -2,13 +2,44 @@ import type { Closure } from '../vm/bytecode/frame.ts';
 import { closureOf } from '../vm/frames/function-of.ts';
 
 // biome-ignore lint/complexity/noBannedTypes: whatever is called.
-type FindClosure = (fn: Function) => Closure | undefined;
+type AnyFunction = Function;
+
+type FindClosure = (fn: AnyFunction) => Closure | undefined;
 
 let find: FindClosure | undefined;
 
 /** Registers the function that captures user functions. */
 export function provideClosures(provider: FindClosure): void {
   find = provider;
+}
+
+/** The target, `this` and arguments of one `bind`. */
+export interface BoundParts {
+  readonly target: AnyFunction;
+  readonly thisValue: unknown;
+  readonly args: readonly unknown[];
+}
+
+let findBound: ((fn: AnyFunction) => BoundParts | undefined) | undefined;
+
+/** Registers the function that looks into bound functions, if the engine allows it. */
+export function provideBoundParts(provider: (fn: AnyFunction) => BoundParts | undefined): void {
+  findBound = provider;
+}
+
+/** Bound functions that runs of captured code have made. */
+const made = new WeakMap<object, BoundParts>();
+
+export function noteBound(fn: AnyFunction, parts: BoundParts): void {
+  made.set(fn, parts);
+}
+
+export const isBoundByRun = (fn: AnyFunction): boolean => made.has(fn);
+
+/** Returns what a bound function was made from; undefined for other functions, and if the engine doesn't tell. */
+export function boundParts(fn: unknown): BoundParts | undefined {
+  if (typeof fn !== 'function') return undefined;
+  return made.get(fn) ?? findBound?.(fn as AnyFunction);
 }
 
 /** Returns the code and variables of a function: one that bytecode created, or an unbound user function. */

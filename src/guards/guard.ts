@@ -64,6 +64,8 @@ export type Guard =
     }
   /** An unbound user function: its code; its free variables are read through it. */
   | { readonly kind: 'code'; readonly source: Source; readonly code: Code }
+  /** A function that `bind` made, with that many arguments; its parts are read through it. */
+  | { readonly kind: 'bound'; readonly source: Source; readonly args: number }
   /** A built-in collection; `plain`: without user properties. */
   | {
       readonly kind: 'collection';
@@ -117,6 +119,7 @@ const cost: { readonly [K in Guard['kind']]: number } = {
   plainArray: 5,
   closure: 5,
   code: 5,
+  bound: 5,
   collection: 5,
   tensor: 6,
   bare: 6,

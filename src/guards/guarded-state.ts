@@ -1,6 +1,6 @@
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
-import { closureOfFunction } from './code-behind.ts';
+import { boundParts, closureOfFunction } from './code-behind.ts';
 import type { Guard } from './guard.ts';
 import { compileNumber, numberKey } from './number-expr.ts';
 import { compilePlainReader } from './plain-reads.ts';
@@ -31,7 +31,7 @@ export function stateKey(guard: Guard): string {
  */
 export function compileState(guard: Guard): ReadState {
   const read = readerOf(guard);
-  const spell = guard.kind === 'keys' ? keysOf : guard.kind === 'code' ? codeOf : spelled;
+  const spell = spellings[guard.kind] ?? spelled;
   return (frames) => {
     try {
       return spell(read(frames));
@@ -69,6 +69,17 @@ function codeOf(value: unknown): string {
   const closure = closureOfFunction(value);
   return closure ? `code ${closure.code.id}` : spelled(value);
 }
+
+function boundTo(value: unknown): string {
+  const parts = boundParts(value);
+  return parts ? `bound ${parts.args.length}` : spelled(value);
+}
+
+const spellings: { readonly [K in Guard['kind']]?: (value: unknown) => string } = {
+  keys: keysOf,
+  code: codeOf,
+  bound: boundTo,
+};
 
 function spelled(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value);

@@ -1,4 +1,5 @@
 import { assertNever } from '../../runtime/errors/invariant.ts';
+import { plural } from '../../runtime/errors/plural.ts';
 import { dtypes } from '../../runtime/spec/dtype.ts';
 import type { Primitive } from '../vm/bytecode/instructions.ts';
 import type { Guard } from './guard.ts';
@@ -72,6 +73,8 @@ function printAbout(
     case 'code':
     case 'closure':
       return `${source} is made by ${guard.code.name || 'the same function expression'}`;
+    case 'bound':
+      return `${source} is bound, with ${plural(guard.args, 'argument')}`;
     case 'leaf':
       return `${source} is a leaf without hooks`;
     case 'isArray':

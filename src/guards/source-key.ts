@@ -60,6 +60,8 @@ export function sourceKey(source: Source): string {
       return `${sourceKey(source.base)}/t`;
     case 'closureName':
       return `${sourceKey(source.base)}/v${keyText(source.name)}`;
+    case 'bound':
+      return `${sourceKey(source.base)}/b${source.part}`;
     case 'called':
       return `${source.fn} ${source.index}${source.after ? ' after' : ''}`;
     case 'held':

@@ -8,7 +8,7 @@ import { closureOf } from '../vm/frames/function-of.ts';
 import { fastKey } from '../vm/language/index-key.ts';
 import { PrivateSlot } from '../vm/language/private-slot.ts';
 import { type CalledNumber, calledNumber } from './called-numbers.ts';
-import { closureOfFunction } from './code-behind.ts';
+import { boundParts, closureOfFunction } from './code-behind.ts';
 import { callNative } from './collection-slots.ts';
 import { accessorOf } from './plain.ts';
 import { ask, type Query } from './query.ts';
@@ -70,6 +70,8 @@ type TraceSource =
   | { readonly kind: 'closureThis'; readonly base: Source }
   /** A free variable of a user function. */
   | { readonly kind: 'closureName'; readonly base: Source; readonly name: string }
+  /** A part of a bound function: its target, its `this`, or one of its arguments. */
+  | { readonly kind: 'bound'; readonly base: Source; readonly part: 'target' | 'this' | number }
   | CalledNumber
   /** An object that the trace itself found, and holds. */
   | { readonly kind: 'held'; readonly value: object; readonly name: string };
@@ -203,6 +205,14 @@ export function compileRead(source: Source, readerOf: (base: Source) => Reader):
       const { name } = source;
       return (frames) => closureOfFunction(base(frames))!.scope.get(name);
     }
+    case 'bound': {
+      const base = readerOf(source.base);
+      const { part } = source;
+      return (frames) => {
+        const { target, thisValue, args } = boundParts(base(frames))!;
+        return part === 'target' ? target : part === 'this' ? thisValue : args[part];
+      };
+    }
     case 'called':
       return (frames) => calledNumber(frames, source);
     case 'held': {
@@ -293,6 +303,10 @@ export function printSource(source: Source, names: SourceNames): string {
       return source.name;
     case 'closureThis':
       return `this of ${printSource(source.base, names)}`;
+    case 'bound': {
+      const part = typeof source.part === 'number' ? `argument ${source.part}` : source.part;
+      return `the bound ${part} of ${printSource(source.base, names)}`;
+    }
     case 'called':
       return `${source.fn}()`;
     case 'held':

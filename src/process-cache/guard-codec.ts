@@ -75,6 +75,7 @@ export const guard: Codec<Guard> = variants<Guard>(() => ({
   leaf: record({ source }),
   closure: never('it calls a function that captured code has made'),
   code: record({ source, code: codeAt }),
+  bound: record({ source, args: integer() }),
   collection: record({
     source,
     type: oneOf('Map', 'Set', 'WeakMap', 'WeakSet'),

@@ -127,6 +127,14 @@ const held: Codec<{ readonly value: object; readonly name: string }> = {
   },
 };
 
+const boundPart: Codec<'target' | 'this' | number> = {
+  write: (value) => value,
+  read: (field, live) =>
+    typeof field.value === 'number'
+      ? index.read(field, live)
+      : field.oneOf(['target', 'this'] as const),
+};
+
 /** A source as an item of the list. */
 export const sourceItem: Codec<Source> = variants<Source>(() => ({
   argument: record({ frame, index }),
@@ -148,6 +156,7 @@ export const sourceItem: Codec<Source> = variants<Source>(() => ({
   closureCell: never('it calls a function that captured code has made'),
   closureThis: record({ base: source }),
   closureName: record({ base: source, name: string }),
+  bound: record({ base: source, part: boundPart }),
   called: record({
     fn: oneOf(...(Object.keys(numberCalls) as (keyof typeof numberCalls)[])),
     index,

@@ -104,6 +104,7 @@ function savedGuard(guard: Guard, trace: GuardedTrace, places: Places): SavedGua
     }
     case 'closure':
     case 'code':
+    case 'bound':
     case 'collection':
     case 'members':
     case 'leaf':

@@ -6,7 +6,7 @@ import { classNameAround } from '../script/class-name.ts';
 import { givenScope } from '../script/given-scope.ts';
 import { declaredAccess, privateDeclaration } from '../script/private-declaration.ts';
 import { type CaptureRefusal, isRefusal, refuse } from '../script/refusal.ts';
-import { currentSession, withCaptureSession } from './capture-session.ts';
+import { type BoundTarget, currentSession, withCaptureSession } from './capture-session.ts';
 import { assignedLater, captureSnapshot, findInScopes, isUnchanging } from './capture-snapshot.ts';
 import type { DebuggerSession, Location, RemoteProperty, ScriptInfo } from './debugger-session.ts';
 import { type Evaluate, hiddenAtEntry, probeEntry } from './entry-probe.ts';
@@ -21,12 +21,6 @@ import {
   sourceOf,
 } from './script.ts';
 import { rememberEvaluator, scriptEvaluator } from './script-evaluator.ts';
-
-export interface BoundTarget {
-  readonly target: AnyFunction;
-  readonly thisValue: unknown;
-  readonly args: readonly unknown[];
-}
 
 /** Returns the function that `fn` was bound from, one `bind` at a time; undefined if it isn't a bound function. */
 export function boundTarget(session: DebuggerSession, fn: AnyFunction): BoundTarget | undefined {

@@ -12,6 +12,14 @@ export interface Inspector {
     fn: AnyFunction,
     users: boolean,
   ): CapturedFunction | CaptureRefusal;
+  /** Returns what one `bind` was called with; undefined for other functions. */
+  bound(session: DebuggerSession, fn: AnyFunction): BoundTarget | undefined;
+}
+
+export interface BoundTarget {
+  readonly target: AnyFunction;
+  readonly thisValue: unknown;
+  readonly args: readonly unknown[];
 }
 
 let inspector: Inspector | undefined;
@@ -108,13 +116,22 @@ export function captureInSession(
   fn: AnyFunction,
   users: boolean,
 ): CapturedFunction | CaptureRefusal | undefined {
+  return inspect((session, { capture }) => capture(session, fn, users));
+}
+
+/** Returns what one `bind` was called with; undefined for other functions, and without an inspector. */
+export function boundInSession(fn: AnyFunction): BoundTarget | undefined {
+  return inspect((session, { bound }) => bound(session, fn));
+}
+
+function inspect<T>(ask: (session: DebuggerSession, inspector: Inspector) => T): T | undefined {
   if (!inspector) return undefined;
-  const { capture } = inspector;
+  const provided = inspector;
   return withCaptureSession(() => {
     const session = currentSession();
     if (!session) return undefined;
     try {
-      return capture(session, fn, users);
+      return ask(session, provided);
     } finally {
       session.release();
     }

@@ -4,6 +4,7 @@
  * function object itself matters.
  */
 
+import { boundParts, isBoundByRun } from '../../guards/code-behind.ts';
 import { isPlainArray, isPlainObject, isProxy, readsPlainly } from '../../guards/plain.ts';
 import type { Source } from '../../guards/source.ts';
 import { sourceKey } from '../../guards/source-key.ts';
@@ -17,7 +18,7 @@ import { RestartTrace } from '../control-flow/plans/loop-plans.ts';
 import { isFrameworkFile } from '../state/framework-files.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { isRefused } from '../variables/code-of.ts';
-import type { FunctionVariable } from '../variables/variable.ts';
+import type { BoundVariable, FunctionVariable } from '../variables/variable.ts';
 
 /**
  * Guards the function's code and returns the closure to trace; undefined if the function must be guarded by
@@ -42,11 +43,43 @@ export function passedFunction(
 }
 
 /**
+ * Returns the target, `this` and arguments of a function that `bind` may have made anew, as places that are read
+ * through it; undefined if the function must be guarded by identity.
+ */
+export function passedBound(
+  t: Tracer,
+  { value, source }: FunctionVariable,
+): BoundVariable | undefined {
+  if (!source || t.control.plans.isByIdentity(sourceKey(source))) return undefined;
+  if (!isBoundByRun(value) && !(isPassed(t, source) && isBound(t, value))) return undefined;
+  const parts = boundParts(value);
+  if (!parts) return undefined;
+  const { target, thisValue, args } = parts;
+  t.guard(`bound ${sourceKey(source)}`, { kind: 'bound', source, args: args.length });
+  const read = (part: 'target' | 'this' | number, content: unknown) =>
+    t.read({ kind: 'bound', base: source, part }, content);
+  return {
+    kind: 'bound',
+    target: read('target', target),
+    receiver: read('this', thisValue),
+    args: args.map((arg, index) => read(index, arg)),
+    name: null,
+  };
+}
+
+/** Returns whether the function prints as native code, without asking the engine twice. */
+function isBound(t: Tracer, value: FunctionVariable['value']): boolean {
+  const found = t.codeOf.called(value);
+  return isRefused(found) ? found.native : found.boundThis !== undefined;
+}
+
+/**
  * True for an argument, for a value in plain objects or arrays among the arguments, and for a variable that such a
  * function captures.
  */
 function isPassed(t: Tracer, source: Source): boolean {
   if (source.kind === 'closureName') return true;
+  if (source.kind === 'bound') return isPassed(t, source.base);
   return source.kind === 'argument' || containerOf(t, source) !== undefined;
 }
 

@@ -2,6 +2,7 @@
 
 import { compileItems as compileItemsOf } from '../../../runtime/entry/make.ts';
 import { assertNever } from '../../../runtime/errors/invariant.ts';
+import { noteBound } from '../../guards/code-behind.ts';
 import { callNative, collectionType } from '../../guards/collection-slots.ts';
 import { hostType } from '../../guards/host-types.ts';
 import { contentsOf } from '../../traces/recipes.ts';
@@ -238,8 +239,11 @@ function compileMake(make: Make): CompiledMake {
         build: (values) => {
           const given = args.map((read) => read(values));
           // JavaScript can't inspect a bound function: its content is listed here.
-          values.made.push([receiver(values), ...given]);
-          return (target(values) as () => unknown).bind(receiver(values), ...given);
+          const [fn, thisValue] = [target(values) as () => unknown, receiver(values)];
+          values.made.push([thisValue, ...given]);
+          const bound = fn.bind(thisValue, ...given);
+          noteBound(bound, { target: fn, thisValue, args: given });
+          return bound;
         },
       };
     }

@@ -26,6 +26,29 @@ class Holder {
   }
 }
 
+class Layer {
+  constructor(readonly weight: Tensor) {}
+  forward(x: Tensor): Tensor {
+    return x.mul(this.weight);
+  }
+}
+
+class Scaled extends Layer {
+  readonly #rate = 3;
+  constructor() {
+    super(base);
+  }
+  override forward(x: Tensor): Tensor {
+    return super.forward(x).mul(this.#rate);
+  }
+}
+
+const weighed = (weight: Tensor, { rate }: { rate: number }, act: Unary, x: Tensor): Tensor =>
+  act(x.mul(weight)).mul(rate);
+const scaled = (rate: number, x: Tensor): Tensor => x.mul(rate);
+const boundOnce = scaled.bind(null, 3);
+const sum = (...all: Tensor[]): Tensor => all.reduce((one, other) => one.add(other));
+
 /** Program, what each call is given, and how many translations there may be. */
 const cases: Record<string, [() => World, number]> = {
   'an arrow of its own': [world(apply, () => (x: Tensor) => x.mul(2)), 1],
@@ -138,7 +161,88 @@ const cases: Record<string, [() => World, number]> = {
         return x.mul(2);
       }.bind(5),
     ),
-    12,
+    1,
+  ],
+  'a bound method, whose instance differs': [
+    world(apply, (call) => {
+      const layer = new Layer(values([3], call));
+      return layer.forward.bind(layer);
+    }),
+    1,
+  ],
+  'a bound method that uses super and private names': [
+    world(apply, () => {
+      const layer = new Scaled();
+      return layer.forward.bind(layer);
+    }),
+    1,
+  ],
+  'bound arguments: tensors, objects, functions': [
+    world(apply, (call) =>
+      weighed.bind(null, values([3], call), { rate: 2 }, (x: Tensor) => x.add(1)),
+    ),
+    1,
+  ],
+  'bound twice': [
+    world(apply, (call) =>
+      weighed
+        .bind(null, values([3], call))
+        .bind(null, { rate: 2 }, (x: Tensor) => relu(x))
+        .bind(null),
+    ),
+    1,
+  ],
+  'a bound number that differs': [world(apply, (call) => scaled.bind(null, call + 2)), 2],
+  'a bound built-in': [
+    world(
+      (x, max: (n: number) => number) => x.mul(max(3)),
+      () => Math.max.bind(null, 2),
+    ),
+    1,
+  ],
+  'a bound method of a tensor': [
+    world(
+      (x, add: Unary) => add(x),
+      (call) => {
+        const base = values([3], call);
+        return base.add.bind(base);
+      },
+    ),
+    1,
+  ],
+  'a bound method in an object of options': [
+    world(
+      (x, { norm }: { norm: Unary }) => norm(x).mul(2),
+      (call) => {
+        const layer = new Layer(values([3], call));
+        return { norm: layer.forward.bind(layer) };
+      },
+    ),
+    1,
+  ],
+  'a variable of a function: a bound one': [
+    world(apply, (call) => {
+      const inner = scaled.bind(null, 3);
+      return (x: Tensor) => inner(x).add(call > 20 ? 1 : 0);
+    }),
+    2,
+  ],
+  'a bound function, with another number of arguments': [
+    world(apply, (call) =>
+      call % 2 ? sum.bind(null, values([3])) : sum.bind(null, values([3]), values([3])),
+    ),
+    2,
+  ],
+  'bound inside, before the graph ends': [
+    world(
+      (x) => {
+        const f = scaled.bind(null, 3);
+        const total = x.sum().itemSync();
+        return f(x.add(total));
+      },
+      () => 0,
+    ),
+    2,
   ],
   'a variable that changes between calls': [
     world(apply, (call) => {
@@ -183,6 +287,24 @@ const seen: Record<string, () => World> = {
   'it is compared': world(
     (x, f: Unary) => [f(x), f === kept],
     (call) => (call % 2 ? kept : (x: Tensor) => x.mul(2)),
+  ),
+  'it is bound, and returned': world(
+    (x, f: Unary) => [f(x), f.name, f.length, f],
+    () => scaled.bind(null, 3),
+  ),
+  'it is bound, and compared': world(
+    (x, f: Unary) => [f(x), f === boundOnce],
+    (call) => (call % 2 ? boundOnce : scaled.bind(null, 3)),
+  ),
+  'it is bound to a function that throws': world(apply, (call) =>
+    ((limit: number, x: Tensor) => {
+      if (call % 2) throw new RangeError(`limit ${limit}`);
+      return x.mul(limit);
+    }).bind(null, 3),
+  ),
+  'it is bound, with properties': world(
+    (x, f: Unary & { rate: number }) => f(x).mul(f.rate),
+    (call) => Object.assign(scaled.bind(null, 3), { rate: call }),
   ),
   'it is a key': world(
     (x, f: Unary) => {

@@ -12,7 +12,7 @@ import { printInGraph } from '../../control-flow/numbers/print.ts';
 import { scalarCall, scalarMethod } from '../../control-flow/numbers/scalars.ts';
 import { textCall } from '../../control-flow/numbers/text.ts';
 import { orderOf, traceOrder } from '../../control-flow/sort-order.ts';
-import { passedFunction } from '../../heap/passed-functions.ts';
+import { passedBound, passedFunction } from '../../heap/passed-functions.ts';
 import { nameAt } from '../../state/callee-name.ts';
 import { guardIdentity, isNullish } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
@@ -50,6 +50,8 @@ export function invoke(t: Tracer, called: Variable, call: Call): Variable | unde
   if (made) return enterMadeClosure(t, callee, made, call);
   const passed = passedFunction(t, callee);
   if (passed) return enterPassed(t, callee, passed, call);
+  const bound = passedBound(t, callee);
+  if (bound) return invoke(t, bound, call);
   guardIdentity(t, callee);
   const gradMode = scopedMode(callee.value);
   const [body] = call.args;
