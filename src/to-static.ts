@@ -67,8 +67,7 @@ function capture(fn: AnyFunction, options: ToStaticOptions): StaticFunction<Call
   const run = wrapperOf(fn, captured);
   registerStatic(run, captured);
   return Object.assign(run, {
-    explain: (options?: ExplainOptions) =>
-      explain(captured.name, captured.stats(), captured.parts, options),
+    explain: (options?: ExplainOptions) => explain(captured, options),
     stats: () => captured.stats(),
     checked: () => captured.checked(),
     ready: () => captured.ready(),

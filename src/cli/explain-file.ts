@@ -31,8 +31,8 @@ export async function explainFile(file: string, options: ExplainOptions): Promis
   }
   await captured.ready();
   const { guards = false, html } = options;
-  process.stdout.write(explain(fn.name, captured.stats(), captured.parts, { guards }));
+  process.stdout.write(explain(captured, { guards }));
   if (html === undefined) return;
-  writeOutput(html, explain(fn.name, captured.stats(), captured.parts, { as: 'page' }));
+  writeOutput(html, explain(captured, { as: 'page' }));
   process.stderr.write(`page: ${html}\n`);
 }

@@ -117,7 +117,8 @@ export class DeferredFunction implements StaticRecord {
     const { captured } = this;
     if (captured) {
       const { explain } = this.#compiler.now!;
-      return explain(captured.name, this.stats(), captured.parts, options);
+      const { name, dynamic, parts } = captured;
+      return explain({ name, dynamic, parts, stats: () => this.stats() }, options);
     }
     const calls = `${this.#name}: ${plural(this.#stats.calls, 'call')}, all eager`;
     return `${calls}\n${this.#compiler.failure ?? 'the compiler is not loaded yet'}: await ready()\n`;

@@ -10,6 +10,7 @@ import type { AnyFunction } from '../1-capture/script/route.ts';
 import { type CapturedCode, isRefused } from '../3-trace/variables/code-of.ts';
 import { logFallback } from '../explain/log-events.ts';
 import { warn, warnOnce } from '../explain/warn-once.ts';
+import type { Dynamic } from '../guards/number-history.ts';
 import { type ShapeBounds, shapeBounds } from '../guards/shape-bounds.ts';
 import {
   type StaticSettings,
@@ -161,6 +162,10 @@ export class Captured implements StaticRecord {
 
   get parts(): readonly CompiledPart[] {
     return this.#dispatcher.parts;
+  }
+
+  get dynamic(): Dynamic {
+    return this.#settings.dynamic;
   }
 
   get memory(): MemoryOptions {

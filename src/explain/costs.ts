@@ -1,6 +1,8 @@
 /** Warnings of what costs time in a captured function, and how to avoid it. */
 
 import { plural } from '../../runtime/errors/plural.ts';
+import { formatPosition } from '../../runtime/errors/position.ts';
+import type { Dynamic } from '../guards/number-history.ts';
 import type { CompiledPart } from '../programs/compiled-part.ts';
 import type { CapturedStats } from '../stats.ts';
 import { appliedTo } from './applied.ts';
@@ -8,13 +10,22 @@ import { appliedTo } from './applied.ts';
 /** For graphs of fewer ops, entering and leaving costs more than their kernels. */
 const tinyOps = 4;
 
-/** A function with stable code needs one trace, and one with symbolic numbers and sizes. */
+/** Stable code needs one trace from each point where it begins, and one with symbolic numbers and sizes. */
 const usualTraces = 2;
 
+/** The facts about a captured function that `explain()` describes. */
+export interface Explained {
+  readonly name: string;
+  readonly stats: CapturedStats;
+  readonly parts: readonly CompiledPart[];
+  /** The option `dynamic`. */
+  readonly dynamic: Dynamic;
+}
+
 /** Returns a line for each thing that costs time, most expensive first; none if nothing is out of the ordinary. */
-export function costWarnings(stats: CapturedStats, parts: readonly CompiledPart[]): string[] {
+export function costWarnings({ stats, parts, dynamic }: Explained): string[] {
   return [
-    ...retraces(stats),
+    ...retraces(stats, parts, dynamic),
     ...replans(stats),
     ...eagerWork(stats),
     ...tiny(stats, parts),
@@ -22,13 +33,40 @@ export function costWarnings(stats: CapturedStats, parts: readonly CompiledPart[
   ];
 }
 
-function retraces({ calls, translations, breaks }: CapturedStats): string[] {
-  const expected = usualTraces * (breaks.length + 1);
-  if (translations <= expected || translations * 4 <= calls) return [];
+function retraces(
+  { calls }: CapturedStats,
+  parts: readonly CompiledPart[],
+  dynamic: Dynamic,
+): string[] {
+  const again = [...tracesByStart(parts).values()].reduce<readonly CompiledPart[]>(
+    (most, each) => (each.length > most.length ? each : most),
+    [],
+  );
+  if (again.length <= usualTraces || again.length * 4 <= calls) return [];
+  const { codes, pcs } = again[0]!.trace;
+  const [code, pc] = [codes.at(-1)!, pcs.at(-1)!];
+  const span = code.spans[pc];
+  const isResumed = pcs.some((each) => each > 0);
+  const from =
+    isResumed && span ? ` from ${formatPosition(code.source.position(span.start))} on` : '';
+  const advice = dynamic === true ? '' : ', or try dynamic: true';
   return [
-    `${plural(translations, 'trace')} in ${plural(calls, 'call')}: a guarded value changes from call to call. ` +
-      'TOSTATIC_LOG=2 names the guard that failed; pass what changes as a number or a tensor, or try dynamic: true',
+    `${plural(again.length, 'trace')}${from} in ${plural(calls, 'call')}: a guarded value changes from call to call. ` +
+      `TOSTATIC_LOG=2 names the guard that failed; pass what changes as a number or a tensor${advice}`,
   ];
+}
+
+/** The traces that begin at each point: at the call, and after each graph break. */
+function tracesByStart(parts: readonly CompiledPart[]): Map<string, CompiledPart[]> {
+  const starts = new Map<string, CompiledPart[]>();
+  for (const part of parts) {
+    const { codes, pcs } = part.trace;
+    const start = codes.map(({ id }, frame) => `${id}.${pcs[frame]}`).join();
+    const known = starts.get(start);
+    if (known) known.push(part);
+    else starts.set(start, [part]);
+  }
+  return starts;
 }
 
 function replans({ graphRuns, plans, translations, knownTraces = 0 }: CapturedStats): string[] {

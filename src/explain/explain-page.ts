@@ -10,7 +10,7 @@ import type { CompiledPart } from '../programs/compiled-part.ts';
 import type { CapturedStats } from '../stats.ts';
 import { type BreakRecord, breakReasons } from '../traces/graph-break.ts';
 import type { Code } from '../vm/bytecode/code.ts';
-import { costWarnings } from './costs.ts';
+import { costWarnings, type Explained } from './costs.ts';
 import { escapeHtml } from './html.ts';
 
 /** The ops and events of one source line. */
@@ -44,11 +44,8 @@ function factsAt(lines: Lines, at: UserPosition): LineFacts {
 }
 
 /** Returns the page as one HTML text without scripts or links. */
-export function explainPage(
-  name: string,
-  stats: CapturedStats,
-  parts: readonly CompiledPart[],
-): string {
+export function explainPage(explained: Explained): string {
+  const { name, stats, parts } = explained;
   const lines: Lines = new Map();
   parts.forEach((part, index) => {
     if (part.stages) noteOps(lines, part.stages.forward, part.stages.backward, index);
@@ -64,9 +61,7 @@ export function explainPage(
     `<title>${escapeHtml(title)}: explain</title><style>${style}</style>`,
     `<main><h1>${escapeHtml(title)}</h1>`,
     `<p>${escapeHtml(totals(stats))}</p>`,
-    ...costWarnings(stats, parts).map(
-      (text) => `<p class="cost">Costs time: ${escapeHtml(text)}</p>`,
-    ),
+    ...costWarnings(explained).map((text) => `<p class="cost">Costs time: ${escapeHtml(text)}</p>`),
     partsTable(parts),
     ...sources,
     elsewhere.length > 0 ? elsewhereTable(elsewhere) : '',

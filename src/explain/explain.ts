@@ -11,7 +11,7 @@ import type { SubgraphStages } from '../programs/stages.ts';
 import type { CapturedStats } from '../stats.ts';
 import { type BreakRecord, breakReasons, isLimitation } from '../traces/graph-break.ts';
 import type { TraceResult } from '../traces/trace-result.ts';
-import { costWarnings } from './costs.ts';
+import { costWarnings, type Explained } from './costs.ts';
 import { explainDecisions } from './decisions.ts';
 import type { ExplainOptions } from './explain-options.ts';
 import { explainPage } from './explain-page.ts';
@@ -22,24 +22,22 @@ import { rewriteOf } from './rewrite.ts';
 /** The number of subgraphs shown; further ones are only counted. */
 const mostParts = 12;
 
-/** Describes a captured function to its user: costs, subgraphs with memory, breaks, fallbacks. */
-export function explain(
-  name: string,
-  stats: CapturedStats,
-  parts: readonly CompiledPart[],
-  options: ExplainOptions = {},
-): string {
-  expectOptions('explain', options, { guards: flag, as: oneOf('text', 'page') });
-  if (options.as === 'page') return explainPage(name, stats, parts);
-  return explainText(name, stats, parts, options.guards ?? false);
+/** A captured function, as it is explained. */
+interface ExplainedFunction extends Omit<Explained, 'stats'> {
+  stats(): CapturedStats;
 }
 
-function explainText(
-  name: string,
-  stats: CapturedStats,
-  parts: readonly CompiledPart[],
-  withGuards: boolean,
-): string {
+/** Describes a captured function to its user: costs, subgraphs with memory, breaks, fallbacks. */
+export function explain(captured: ExplainedFunction, options: ExplainOptions = {}): string {
+  expectOptions('explain', options, { guards: flag, as: oneOf('text', 'page') });
+  const { name, dynamic, parts } = captured;
+  const explained = { name, dynamic, parts, stats: captured.stats() };
+  if (options.as === 'page') return explainPage(explained);
+  return explainText(explained, options.guards ?? false);
+}
+
+function explainText(explained: Explained, withGuards: boolean): string {
+  const { name, stats, parts } = explained;
   const { calls, translations, graphs, ops, breaks, fallbacks, kernels } = stats;
   const { coldCalls = 0, knownTraces = 0, unkeptTraces = [] } = stats;
   const all = kernels.static + kernels.eager;
@@ -51,7 +49,7 @@ function explainText(
     ...(all > 0 ? [`kernels: ${kernels.static} of ${all} in subgraphs (${share} %)`] : []),
     ...(knownTraces > 0 ? [`${plural(knownTraces, 'trace')} of earlier processes`] : []),
     ...unkeptTraces.map((why) => `not left to later processes: ${why}`),
-    ...costWarnings(stats, parts).map((warning) => `costs time: ${warning}`),
+    ...costWarnings(explained).map((warning) => `costs time: ${warning}`),
     ...explainParts(parts, withGuards),
     ...titled('decisions on graph values:', explainDecisions(parts, breaks)),
     ...breaks.flatMap((record) => explainBreak(record, parts)),

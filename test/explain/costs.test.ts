@@ -23,6 +23,41 @@ describe('explain warns', () => {
     expect(warnings(f)).toEqual([expect.stringContaining('traces in 6 calls')]);
   });
 
+  it('of traces again behind a graph break, not of one trace behind each of many', () => {
+    const step = (x: Tensor) => {
+      breakGraph();
+      return x.mul(2).add(1).exp().sum().mul(3);
+    };
+    const steady = toStatic((x: Tensor) => {
+      let y = x;
+      y = step(y).add(x);
+      y = step(y).add(x);
+      y = step(y).add(x);
+      return step(y).add(x);
+    });
+    for (let i = 0; i < 4; i++) steady(ones([4]));
+    expect(steady.stats().translations).toBeGreaterThan(4);
+    expect(warnings(steady).filter((line) => line.includes('trace'))).toEqual([]);
+
+    const changing = toStatic((x: Tensor, o: { mode: string }) => {
+      const y = x.mul(2).add(1).exp().sum();
+      breakGraph();
+      return y.mul(o.mode.length).add(1).exp().sum();
+    });
+    for (let i = 0; i < 6; i++) changing(ones([2]), { mode: 'm'.repeat(i + 2) });
+    const [first] = warnings(changing);
+    expect(first).toMatch(/: 6 traces from \S+costs\.test\.ts:\d+:\d+ on in 6 calls/);
+  });
+
+  it.each([true, false, 'auto'] as const)('of traces again, with dynamic: %s', (dynamic) => {
+    const f = toStatic((x: Tensor, o: { mode: string }) => x.mul(o.mode.length).exp().sum(), {
+      dynamic,
+    });
+    for (let i = 0; i < 6; i++) f(ones([2]), { mode: 'm'.repeat(i + 2) });
+    const advises = warnings(f)[0]!.includes('dynamic: true');
+    expect(advises).toBe(dynamic !== true);
+  });
+
   it('of memory plans again', () => {
     const f = toStatic((x: Tensor) => x.mul(2).add(1).exp().sum());
     for (let n = 2; n < 20; n++) f(ones([n]));

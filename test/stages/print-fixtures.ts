@@ -25,7 +25,7 @@ for (const name of process.argv.slice(2)) {
   const stages = printStages(captured.code!.closure.code, captured.parts).map(
     ({ title, text }) => `── ${title} ──\n${text.trimEnd()}\n`,
   );
-  const explanation = explain('run', captured.stats(), captured.parts).replaceAll(root, '');
+  const explanation = explain(captured).replaceAll(root, '');
   printed[name] = [...stages, `── explain ──\n${explanation}`].join('\n');
 }
 console.log(JSON.stringify(printed));

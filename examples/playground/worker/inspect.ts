@@ -117,7 +117,7 @@ function measureCaptured(text: string, options: Options): CapturedInspection {
     }),
     opsByLine: opsByLine(parts),
     stages: code ? printStages(code, parts) : [],
-    explanation: explain(fn.name, stats, parts),
+    explanation: explain({ name: fn.name, dynamic: captured.dynamic, parts, stats: () => stats }),
   };
 }
 
