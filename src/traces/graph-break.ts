@@ -234,6 +234,8 @@ export class GraphBreak extends Error {
   isCertain: boolean | null = null;
   /** Whether paths produced values that can't be merged: without a merge, each path could continue. */
   atMerge = false;
+  /** Whether an exception leaves the function that decides and is caught by a caller: no merge is reached. */
+  passesMerge = false;
 
   /** `cause`: the error that eager execution would throw here. */
   constructor(reason: BreakReason, detail: string, cause?: unknown) {

@@ -7,6 +7,7 @@ import type { Pc } from '../../vm/bytecode/instructions.ts';
 import { liveBefore } from '../../vm/bytecode/liveness.ts';
 import { type Structure, structureOf } from '../../vm/bytecode/structure.ts';
 import { OwnMap } from '../../vm/language/primordials.ts';
+import { isProtected } from '../state/exceptions.ts';
 import { isControlFlowFile } from '../state/framework-files.ts';
 import type { Tracer } from '../state/tracer.ts';
 import type { TraceFrame } from '../variables/trace-frame.ts';
@@ -19,7 +20,7 @@ import { asTruth, readScalar } from './numbers/scalars.ts';
 import { endAt, numberOf, type PathEnd, type Target } from './plans/path.ts';
 import { sortByRanks } from './sort-order.ts';
 import { type Start, startAt, startWith } from './trace-branch.ts';
-import { isProtected, traceCond } from './trace-cond.ts';
+import { traceCond } from './trace-cond.ts';
 
 /**
  * The maximum nesting of decisions: deeper nesting means that a loop is traced iteration by iteration and doesn't
@@ -90,8 +91,10 @@ export function decide(
       return settle(t, frame, end);
     });
   } catch (error) {
-    const isMerge = error instanceof GraphBreak && error.atMerge && typeof merge === 'number';
-    if (isMerge && !plans.isUnmerged(code, pc) && mayBeLeft(t)) plans.leaveUnmerged(code, pc);
+    const isUnmergeable =
+      error instanceof GraphBreak &&
+      (error.passesMerge || (error.atMerge && typeof merge === 'number'));
+    if (isUnmergeable && !plans.isUnmerged(code, pc) && mayBeLeft(t)) plans.leaveUnmerged(code, pc);
     throw error;
   }
 }
@@ -174,7 +177,7 @@ function checkInstead(
   whenFalse: Pc,
 ): Pc | undefined {
   const throws = [whenTrue, whenFalse].map((pc) => merges[pc] === undefined);
-  if (throws[0] === throws[1] || t.frames.some(isProtected)) return undefined;
+  if (throws[0] === throws[1] || isProtected(t)) return undefined;
   check(t, asTruth(t, test), !throws[0]);
   learn(t, test, !throws[0]);
   return throws[0] ? whenFalse : whenTrue;

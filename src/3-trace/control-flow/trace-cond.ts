@@ -1,7 +1,7 @@
 import { condOp, hasEffect } from '../../../runtime/program/control-ops.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
-import { protectionAt } from '../../vm/bytecode/protection.ts';
+import { isProtected } from '../state/exceptions.ts';
 import { isFixed, type Location } from '../state/location.ts';
 import { capturedByAny, RegionBuilder } from '../state/region-builder.ts';
 import { RejectedEagerly } from '../state/rejected-eagerly.ts';
@@ -89,18 +89,13 @@ function traceCondAs(
   };
 }
 
-/** Returns whether an exception would be caught. */
-export function isProtected({ closure, pc }: TraceFrame): boolean {
-  return protectionAt(closure.code, pc) !== undefined;
-}
-
 /**
  * Returns whether the code has a `catch` or `finally` around the decision. If an op rejects its operands,
  * everything becomes one program nevertheless: a run that gets there ends without effects, and the call runs
  * natively.
  */
 function mayBeCaught(t: Tracer, error: unknown): boolean {
-  if (!t.frames.some(isProtected)) return false;
+  if (!isProtected(t)) return false;
   const isThrown = error instanceof GraphBreak && error.reason === 'throw';
   return isThrown || t.control.policy !== 'always';
 }

@@ -1,13 +1,12 @@
 import type { UserPosition } from '../../../runtime/errors/position.ts';
 import { type BreakRecord, GraphBreak } from '../../traces/graph-break.ts';
 import type { Instruction, Opcode, Pc } from '../../vm/bytecode/instructions.ts';
-import { protectionAt } from '../../vm/bytecode/protection.ts';
 import type { Loop } from '../../vm/bytecode/structure.ts';
 import { followOptions, settle } from '../control-flow/decide.ts';
 import { Grows } from '../control-flow/lists/growable-array.ts';
 import { convertOrUnroll, loopToConvert } from '../control-flow/loops/loop.ts';
 import { endAt, endWith, type PathEnd } from '../control-flow/plans/path.ts';
-import { goToHandler, Raised } from '../state/exceptions.ts';
+import { goToHandler, isProtected, Raised } from '../state/exceptions.ts';
 import type { Execution } from '../state/execution.ts';
 import { isFrameworkFile } from '../state/framework-files.ts';
 import type { Tracer } from '../state/tracer.ts';
@@ -75,18 +74,9 @@ export function execute(tracer: Tracer): End {
     if (plans.withoutLists) {
       return { kind: 'break', record: plans.withoutLists, cause: undefined, onlyThrows: false };
     }
-    const onlyThrows = error.isCertain ?? (reason === 'throw' && !catches(tracer.frames));
+    const onlyThrows = error.isCertain ?? (reason === 'throw' && !isProtected(tracer));
     return { kind: 'break', record, cause: error.cause, onlyThrows };
   }
-}
-
-/** Returns whether an exception thrown here may be caught or pass a `finally`. */
-function catches(frames: readonly TraceFrame[]): boolean {
-  return frames.some(({ closure: { code }, pc }, depth) => {
-    // A caller's pc is already past its call.
-    const at = depth === frames.length - 1 ? pc : pc - 1;
-    return protectionAt(code, at as Pc) !== undefined;
-  });
 }
 
 /** Executes one instruction of the top frame. Returns a value if the instruction returns or yields. */

@@ -124,12 +124,30 @@ export function goToHandler(t: Tracer, error: Variable): Pc {
     const region = protectionAt(frame.closure.code, pc);
     if (closesForeignIterator(frame, pc, region)) break;
     if (!region) continue;
+    expectInPath(t, depth);
     t.frames.length = depth + 1;
     frame.registers[region.error] = error;
     frame.pc = region.target;
     return region.target;
   }
   throw new GraphBreak('throw', 'an exception is thrown');
+}
+
+/** A path ends in the frame in which it began, or at its return: a handler of a caller's lies beyond both. */
+function expectInPath({ control, frames }: Tracer, depth: number): void {
+  const path = control.innermost;
+  if (!path || frames.indexOf(path.frame) <= depth) return;
+  const what = 'an exception leaves a branch or loop, and a caller catches it';
+  throw Object.assign(new GraphBreak('throw', what), { passesMerge: true });
+}
+
+/** Returns whether a frame catches an exception at its current instruction, or in its call. */
+export function isProtected({ frames }: Tracer): boolean {
+  return frames.some(({ closure, pc }, depth) => {
+    // A caller's pc is already past its call.
+    const at = depth === frames.length - 1 ? pc : pc - 1;
+    return protectionAt(closure.code, at as Pc) !== undefined;
+  });
 }
 
 /** Built-in iterators have no `return` method; closing any other iterator runs user code. */
