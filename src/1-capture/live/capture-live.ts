@@ -55,6 +55,7 @@ export function captureLive(
   const script = knownScript(at.scriptId) ?? newScript(session, fn, at, internal, route);
   if (isRefusal(script)) return script;
   const facts = findFunction(script, at, isClass(fn));
+  if (facts && isRefusal(facts)) return facts;
   if (!facts) {
     return refuse('no-source', `No function begins at ${script.text.file}:${at.lineNumber + 1}.`);
   }
@@ -106,7 +107,7 @@ export function captureLive(
       privateName: (name: string) =>
         declaredAccess(
           privateAccess(evaluate, name),
-          privateDeclaration(script.facts.classes.keys(), facts.node, name),
+          privateDeclaration(script.syntax.classes.keys(), facts.node, name),
           evaluate,
         ),
     }),
@@ -166,7 +167,7 @@ function homeObjectOf(
   if (facts.kind === 'constructor') return fn.prototype as object;
   return (
     evaluate &&
-    homeObjectInClass(fn, classNameAround(facts.node, script.facts.classes.keys()), evaluate)
+    homeObjectInClass(fn, classNameAround(facts.node, script.syntax.classes.keys()), evaluate)
   );
 }
 

@@ -1,4 +1,6 @@
+import type { Program } from 'acorn';
 import { type FunctionFacts, isNeverReassigned, type LexicalScope } from '../script/binding.ts';
+import { isRefusal } from '../script/refusal.ts';
 import { findInScopes } from './capture-snapshot.ts';
 import type { DebuggerSession } from './debugger-session.ts';
 import type { Evaluate } from './entry-probe.ts';
@@ -55,13 +57,13 @@ export function rememberEvaluator(script: Script, facts: FunctionFacts, evaluate
 }
 
 function findWitness(
-  { facts, body = [] }: Script,
+  { syntax }: Script,
   evaluate: Evaluate,
   hidden: ReadonlySet<string>,
 ): Inside['witness'] {
-  for (const name of body.flatMap(definedBy)) {
-    const binding = facts.program.bindings.get(name);
-    if (!binding || !isNeverReassigned(binding) || hidden.has(name)) continue;
+  for (const name of syntax.ast.body.flatMap(definedBy)) {
+    const binding = syntax.variable(name);
+    if (!binding || isRefusal(binding) || !isNeverReassigned(binding) || hidden.has(name)) continue;
     try {
       const value = evaluate(name);
       if (Object(value) === value) return { name, value };
@@ -73,7 +75,7 @@ function findWitness(
 }
 
 /** Returns the variables that a statement initializes with newly created objects. */
-function definedBy(statement: NonNullable<Script['body']>[number]): string[] {
+function definedBy(statement: Program['body'][number]): string[] {
   if (statement.type === 'FunctionDeclaration' || statement.type === 'ClassDeclaration') {
     return [statement.id.name];
   }

@@ -1,4 +1,3 @@
-import type { Program } from 'acorn';
 import {
   ownPartAt,
   ownPartOfFile,
@@ -8,24 +7,22 @@ import {
 import type { SourceText } from '../../vm/bytecode/code.ts';
 import { parse } from '../../vm/syntax/parse.ts';
 import { privateElements } from '../script/analyze-class.ts';
-import { analyzeScript, type ScriptFacts } from '../script/analyze-script.ts';
+import { analyzeScript } from '../script/analyze-script.ts';
 import type { Binding, FunctionFacts } from '../script/binding.ts';
 import type { ClassNode, FunctionNode } from '../script/captured-function.ts';
-import { parseScript } from '../script/parse-script.ts';
-import type { CaptureRefusal } from '../script/refusal.ts';
+import { LazyScript } from '../script/lazy-script.ts';
+import { type CaptureRefusal, isRefusal } from '../script/refusal.ts';
 import { makeScriptText, type ScriptText } from '../script/script-text.ts';
 import type { DebuggerSession, Location, RemoteProperty, ScriptInfo } from './debugger-session.ts';
 
-/** A parsed and analyzed script, shared by all of its functions. */
+/** A script, shared by all of its functions. */
 export interface Script {
   readonly text: ScriptText;
-  readonly facts: ScriptFacts;
+  readonly syntax: LazyScript;
   /** True for evaluated text, which has no file: its top-level names may be those of another script. */
   readonly evaluated: boolean;
   readonly isModule: boolean;
-  /** Its statements and URL, if the engine reported the script. */
-  readonly body?: Program['body'];
-  readonly url?: string;
+  readonly url: string;
 }
 
 /** The engine's description of a function, and the function's script. */
@@ -67,11 +64,10 @@ export function loadScript(
   const scriptSource =
     source ?? session.post('Debugger.getScriptSource', { scriptId }).scriptSource;
   const text = makeScriptText({ text: scriptSource, ...info });
-  const ast = parseScript(scriptSource, isModule);
-  if ('refused' in ast) return ast;
-  const facts = analyzeScript(ast);
-  const { body } = ast;
-  const script: Script = { text, facts, evaluated: info.url === '', isModule, body, url: info.url };
+  const syntax = LazyScript.parse(scriptSource, isModule);
+  if (isRefusal(syntax)) return syntax;
+  const { url } = info;
+  const script: Script = { text, syntax, evaluated: url === '', isModule, url };
   scripts.set(scriptId, new WeakRef(script));
   forgotten.register(script, scriptId);
   return script;
@@ -82,7 +78,6 @@ export function loadScript(
  * own, the position tells who owns the function, and the file's name says so.
  */
 export function sourceOf({ text, url }: Script, { node }: FunctionFacts): SourceText {
-  if (url === undefined) return text;
   const { line, column } = text.lineAndColumnAt(node.start);
   const part =
     ownPartAt({ file: url, line: line + 1, column: column + 1 }) ??
@@ -103,23 +98,14 @@ export function sourceOf({ text, url }: Script, { node }: FunctionFacts): Source
  * (arrows), or the start of the class (classes without a constructor).
  */
 export function findFunction(
-  script: Script,
+  { syntax, text }: Script,
   at: Location,
   isClass: boolean,
-): FunctionFacts | undefined {
-  const offset = script.text.offsetAt(at.lineNumber, at.columnNumber);
-  if (isClass) {
-    for (const [node, fieldNames] of script.facts.classes) {
-      if (node.start === offset) return implicitConstructor(node, fieldNames);
-    }
-  }
-  let found: FunctionFacts | undefined;
-  for (const facts of script.facts.functions) {
-    const { node } = facts;
-    if (node.start > offset || offset > node.body.start) continue;
-    if (found === undefined || node.start >= found.node.start) found = facts;
-  }
-  return found;
+): FunctionFacts | CaptureRefusal | undefined {
+  const offset = text.offsetAt(at.lineNumber, at.columnNumber);
+  const found = isClass ? syntax.classAt(offset) : undefined;
+  if (!found) return syntax.functionAt(offset);
+  return 'refused' in found ? found : implicitConstructor(...found);
 }
 
 const implicitConstructors = new WeakMap<ClassNode, FunctionFacts>();

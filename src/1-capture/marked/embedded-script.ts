@@ -93,7 +93,7 @@ class EmbeddedModule {
   }
 
   #parsed(): ModuleSyntax {
-    this.#syntax ??= new ModuleSyntax(this.#text(), this.#embedded.file);
+    this.#syntax ??= new ModuleSyntax(this.#text());
     return this.#syntax;
   }
 

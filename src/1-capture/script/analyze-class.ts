@@ -24,7 +24,7 @@ export function analyzeClass(walk: ScriptWalk, node: ClassNode, place: Place): v
   };
   for (const member of node.body.body) analyzeMember(walk, member, node, inner, fields);
   // The constructor initializes the fields, so their names are read through its scope.
-  const explicit = functions.find((facts) => facts.classNode === node);
+  const explicit = functions.findLast((facts) => facts.classNode === node);
   for (const [name, binding] of free) explicit?.free.set(name, binding);
   for (const name of written) explicit?.written.add(name);
   for (const name of privateElements(node)) explicit?.privateNames.add(name);

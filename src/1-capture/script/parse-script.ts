@@ -13,12 +13,17 @@ export const scriptSyntax = (sourceType: 'module' | 'script'): Options => ({
   checkPrivateFields: false,
 });
 
-export function parseScript(text: string, isModule: boolean): Program | CaptureRefusal {
+/** Parses a text as what it should be, or else as the other kind. */
+export function parseScript<P extends object = Program>(
+  text: string,
+  isModule: boolean,
+  parser: (text: string, options: Options) => P = parse as never,
+): P | CaptureRefusal {
   const kinds = isModule ? (['module', 'script'] as const) : (['script', 'module'] as const);
   let message = '';
   for (const sourceType of kinds) {
     try {
-      return parse(text, scriptSyntax(sourceType));
+      return parser(text, scriptSyntax(sourceType));
     } catch (error) {
       message ||= error instanceof Error ? error.message : String(error);
     }

@@ -19,6 +19,8 @@ interface Reader {
   enterScope(flags: number): void;
   exitScope(): void;
   parseFunctionBody(node: FunctionNode, ...how: unknown[]): void;
+  parseClassMethod(method: acorn.MethodDefinition, ...how: unknown[]): void;
+  parseClassField(field: acorn.PropertyDefinition): void;
 }
 
 /** acorn's types allow only the parser itself to create one. */
@@ -31,50 +33,89 @@ const Base = Parser as unknown as new (
 /** A program in which bodies of functions are empty blocks until they are needed. */
 export interface LazyProgram {
   readonly ast: acorn.Program;
+  /** The text of each body that isn't parsed yet: offsets of its brace and of its end. */
+  readonly skipped: ReadonlyMap<number, number>;
   /**
-   * Parses all bodies in a range of the text; returns whether there were any. Throws the parser's SyntaxError, also
-   * if a body ends elsewhere than it seemed to.
+   * Parses the body at an offset of `skipped`, with the bodies inside if `whole`. Throws the parser's SyntaxError,
+   * also if the body ends elsewhere than it seemed to.
    */
-  fill(from: number, to: number): boolean;
+  fill(start: number, whole: boolean): void;
 }
 
 /**
- * Parses everything except the bodies of functions. Throws the parser's SyntaxError. Declarations outside functions
- * are complete; assignments in function bodies are not seen.
+ * Parses everything except the bodies of functions. Throws the parser's SyntaxError. Declarations outside skipped
+ * bodies are complete; assignments in skipped bodies are not seen, but only to names that their text spells out:
+ * bodies with `eval`, `arguments` or escapes are parsed. So are constructors, fields and private methods, whose names
+ * belong to their class.
  */
 export function parseLazily(text: string, options: acorn.Options): LazyProgram {
-  const parser = new LazyParser(options, text);
-  const { skipped } = parser;
+  const bodies: SkippedBodies = new Map();
+  const skipped = new Map<number, number>();
+  const parser = new LazyParser(options, text, undefined, { bodies, skipped, whole: false });
   const ast = parser.parse();
-  const fill = (from: number, to: number): boolean => {
-    const inside = [...skipped].filter(([start]) => from <= start && start < to);
-    for (const [start, parseBody] of inside) {
-      parseBody();
-      skipped.delete(start);
-    }
-    return inside.length > 0;
+  const fill = (start: number, whole: boolean): void => {
+    bodies.get(start)!(whole);
+    skipped.delete(start);
+    bodies.delete(start);
   };
-  return { ast, fill };
+  return { ast, skipped, fill };
 }
 
+/** For each offset of a skipped body, the function that parses it. */
+type SkippedBodies = Map<number, (whole: boolean) => void>;
+
+interface Skipping {
+  readonly bodies: SkippedBodies;
+  readonly skipped: Map<number, number>;
+  /** Set where nothing is skipped. */
+  whole: boolean;
+}
+
+const isParsedAlways = /\b(?:eval|arguments)\b|\\u/;
+
 class LazyParser extends Base {
-  /** For each offset of a skipped body, the function that parses it. */
-  readonly skipped = new Map<number, () => void>();
+  readonly #skipping: Skipping;
+
+  constructor(options: acorn.Options, text: string, from: number | undefined, skipping: Skipping) {
+    super(options, text, from);
+    this.#skipping = skipping;
+    // `endOfBlock` doesn't know these comments.
+    if (options.sourceType === 'script' && /<!--|-->/.test(text)) skipping.whole = true;
+  }
+
+  override parseClassMethod(method: acorn.MethodDefinition, ...how: unknown[]): void {
+    const isOfClass = method.kind === 'constructor' || method.key.type === 'PrivateIdentifier';
+    this.#parseWhole(isOfClass, () => super.parseClassMethod(method, ...how));
+  }
+
+  override parseClassField(field: acorn.PropertyDefinition): void {
+    this.#parseWhole(true, () => super.parseClassField(field));
+  }
+
+  #parseWhole(isWhole: boolean, parse: () => void): void {
+    const skipping = this.#skipping;
+    const { whole } = skipping;
+    skipping.whole ||= isWhole;
+    parse();
+    skipping.whole = whole;
+  }
 
   override parseFunctionBody(node: FunctionNode, ...how: unknown[]): void {
     const { input, start, strict, options } = this;
-    const end = input[start] === '{' ? endOfBlock(input, start) : undefined;
+    const end = this.#endOfSkipped();
     if (end === undefined) {
       super.parseFunctionBody(node, ...how);
       return;
     }
     const { flags } = this.scopeStack.at(-1)!;
-    this.skipped.set(start, () => {
-      const inside = new Base(options, input, start);
+    const { bodies, skipped } = this.#skipping;
+    skipped.set(start, end);
+    bodies.set(start, (whole) => {
+      const inside = new LazyParser(options, input, start, { bodies, skipped, whole });
       inside.strict = strict;
       inside.enterScope(flags);
       inside.nextToken();
-      inside.parseFunctionBody(node, ...how);
+      inside.#parseSkipped(node, how);
       if (node.body.end !== end) throw new SyntaxError(`the body at ${start} ends elsewhere`);
     });
     const body = Object.assign(this.startNode(), { body: [] });
@@ -85,5 +126,18 @@ class LazyParser extends Base {
     node.body = this.finishNode(body, 'BlockStatement');
     node.expression = false;
     this.exitScope();
+  }
+
+  #parseSkipped(node: FunctionNode, how: readonly unknown[]): void {
+    super.parseFunctionBody(node, ...how);
+  }
+
+  /** Returns the end of the body at the current token; undefined if it has to be parsed. */
+  #endOfSkipped(): number | undefined {
+    const { input, start } = this;
+    if (this.#skipping.whole || input[start] !== '{') return undefined;
+    const end = endOfBlock(input, start);
+    if (end === undefined || isParsedAlways.test(input.slice(start, end))) return undefined;
+    return end;
   }
 }

@@ -1,0 +1,143 @@
+import type { Program } from 'acorn';
+import { type LazyProgram, parseLazily } from '../../vm/syntax/parse-lazily.ts';
+import { analyzeScript, type ScriptFacts } from './analyze-script.ts';
+import type { Binding, FunctionFacts } from './binding.ts';
+import type { ClassNode, FunctionNode } from './captured-function.ts';
+import { parseScript } from './parse-script.ts';
+import { type CaptureRefusal, isRefusal } from './refusal.ts';
+
+/**
+ * The syntax of a script, of which captures use few functions: bodies are parsed and analyzed when a function is
+ * captured, its own with all inner functions, and those that mention an outer variable of it that can be assigned.
+ * What is known of these variables is then the same as if the whole script had been parsed.
+ */
+export class LazyScript {
+  readonly #text: string;
+  readonly #isModule: boolean;
+  #lazy: LazyProgram;
+  #facts: ScriptFacts;
+  /** Functions whose bodies are parsed, with all functions inside. */
+  readonly #complete = new Map<FunctionNode, FunctionFacts>();
+
+  private constructor(text: string, isModule: boolean, lazy: LazyProgram) {
+    this.#text = text;
+    this.#isModule = isModule;
+    this.#lazy = lazy;
+    this.#facts = analyzeScript(lazy.ast);
+  }
+
+  static parse(text: string, isModule: boolean): LazyScript | CaptureRefusal {
+    const lazy = parseScript(text, isModule, parseLazily);
+    return isRefusal(lazy) ? lazy : new LazyScript(text, isModule, lazy);
+  }
+
+  /** Bodies that no capture has needed are empty. */
+  get ast(): Program {
+    return this.#lazy.ast;
+  }
+
+  /** All classes outside of unparsed bodies, with the outer names that their field initializers use. */
+  get classes(): ScriptFacts['classes'] {
+    return this.#facts.classes;
+  }
+
+  /** The number of bodies that aren't parsed. */
+  get unparsed(): number {
+    return this.#lazy.skipped.size;
+  }
+
+  /** Returns a variable of the top level, as `functionAt`. */
+  variable(name: string): Binding | CaptureRefusal | undefined {
+    return this.#parsing(() => {
+      const binding = this.#facts.program.bindings.get(name);
+      if (binding) this.#findAssignments([binding]);
+      return binding;
+    });
+  }
+
+  /**
+   * Returns the innermost function whose head contains the offset; undefined if there is none; a refusal if a body
+   * that is needed can't be parsed.
+   */
+  functionAt(offset: number): FunctionFacts | CaptureRefusal | undefined {
+    return this.#parsing(() => {
+      this.#fillAround(offset);
+      let found: FunctionFacts | undefined;
+      for (const facts of this.#facts.functions) {
+        const { node } = facts;
+        if (node.start > offset || offset > node.body.start) continue;
+        if (found === undefined || node.start >= found.node.start) found = facts;
+      }
+      return found && this.#completed(found);
+    });
+  }
+
+  /** Returns the class that begins at the offset, and the outer names of its fields; as `functionAt`. */
+  classAt(
+    offset: number,
+  ): readonly [ClassNode, ReadonlyMap<string, Binding | undefined>] | CaptureRefusal | undefined {
+    return this.#parsing(() => {
+      this.#fillAround(offset);
+      const found = [...this.classes].find(([node]) => node.start === offset);
+      if (found) this.#findAssignments(found[1].values());
+      return found;
+    });
+  }
+
+  /** Parses the whole script if a body can't be parsed by itself. */
+  #parsing<T extends object>(find: () => T | undefined): T | CaptureRefusal | undefined {
+    try {
+      return find();
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error;
+      const ast = parseScript(this.#text, this.#isModule);
+      if (isRefusal(ast)) return ast;
+      this.#lazy = { ast, skipped: new Map(), fill: () => {} };
+      this.#facts = analyzeScript(ast);
+      this.#complete.clear();
+      return find();
+    }
+  }
+
+  /** Parses the bodies around an offset, without others inside them. */
+  #fillAround(offset: number): void {
+    for (const [start, end] of this.#lazy.skipped) {
+      if (start < offset && offset < end) this.#fill(start, false);
+    }
+  }
+
+  #fill(start: number, whole: boolean): void {
+    this.#lazy.fill(start, whole);
+    this.#facts.withBody(this.#facts.functions.findLast(({ node }) => node.body.start === start)!);
+  }
+
+  /** Parses what is inside a function, and the bodies that may assign its outer variables. */
+  #completed(facts: FunctionFacts): FunctionFacts {
+    const { node, kind } = facts;
+    let complete = this.#complete.get(node);
+    if (!complete) {
+      for (const [start] of this.#lazy.skipped) {
+        if (node.start < start && start < node.end) this.#lazy.fill(start, true);
+      }
+      // The names of a constructor's class were added to its own, and nothing in it was skipped.
+      complete = kind === 'constructor' ? facts : this.#facts.withBody(facts);
+      this.#complete.set(node, complete);
+    }
+    this.#findAssignments(complete.free.values());
+    return complete;
+  }
+
+  /** Parses the bodies that mention one of the variables. */
+  #findAssignments(variables: Iterable<Binding | undefined>): void {
+    const { skipped } = this.#lazy;
+    if (skipped.size === 0) return;
+    const names = [...variables].flatMap((each) => (each && isAssignable(each) ? [each.name] : []));
+    for (const [start, end] of skipped) {
+      const body = this.#text.slice(start, end);
+      if (names.some((name) => body.includes(name))) this.#fill(start, false);
+    }
+  }
+}
+
+const isAssignable = ({ kind }: Binding): boolean =>
+  kind !== 'const' && kind !== 'import' && kind !== 'namespace' && kind !== 'self';
