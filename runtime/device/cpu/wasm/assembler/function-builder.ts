@@ -1,4 +1,4 @@
-import { type Code, i32, op, unsigned } from './code.ts';
+import { append, type Code, i32, op, unsigned } from './code.ts';
 import { specialOpcodes, type ValueType, valueTypes } from './instructions.ts';
 
 /** A parameter or local variable. */
@@ -71,12 +71,12 @@ export class FunctionBuilder {
   }
 
   emit(code: Code): void {
-    for (const byte of code) this.#code.push(byte);
+    append(this.#code, code);
   }
 
   set(local: Local, value: Code): void {
     this.emit(value);
-    this.emit([specialOpcodes['local.set'], ...unsigned(local.index)]);
+    this.#code.push(specialOpcodes['local.set'], ...unsigned(local.index));
   }
 
   /** local += amount */
@@ -87,20 +87,21 @@ export class FunctionBuilder {
 
   if(condition: Code, then: () => void, otherwise?: () => void): void {
     this.emit(condition);
-    this.emit([specialOpcodes.if, emptyBlock]);
+    this.#code.push(specialOpcodes.if, emptyBlock);
     then();
     if (otherwise) {
-      this.emit([specialOpcodes.else]);
+      this.#code.push(specialOpcodes.else);
       otherwise();
     }
-    this.emit([specialOpcodes.end]);
+    this.#code.push(specialOpcodes.end);
   }
 
   while(condition: Code, body: () => void): void {
     this.if(condition, () => {
-      this.emit([specialOpcodes.loop, emptyBlock]);
+      this.#code.push(specialOpcodes.loop, emptyBlock);
       body();
-      this.emit([...condition, specialOpcodes.br_if, 0, specialOpcodes.end]);
+      this.emit(condition);
+      this.#code.push(specialOpcodes.br_if, 0, specialOpcodes.end);
     });
   }
 
