@@ -54,7 +54,11 @@ interface Stretch {
   readonly to: CodePlace | undefined;
 }
 
-const edgesKey = Symbol.for('tostatic.code');
+const edgesName = 'tostatic.code';
+const edgesKey = Symbol.for(edgesName);
+
+/** Returns whether a script may contain published code, which names its record of ends. */
+export const mayBePublished = (text: string): boolean => text.includes(edgesName);
 
 let stretches: readonly Stretch[] = [];
 let edgesRead = 0;

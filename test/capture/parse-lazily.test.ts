@@ -148,6 +148,7 @@ describe('a body is skipped up to its brace', () => {
     ['strings', `{ a("}", '}\\'}', "\\"}") }`],
     ['templates', `{ \`}\${{ b: \`}\${"}"}\` }}$}\\\`}\` }`],
     ['comments', '{ /* } */ a // }\n }'],
+    ['quotients', '{ a = b / c\n d /= e;\n // f / g\n g = (h) / 2 \n }'],
     ['blocks and objects', '{ if (a) { b({ c: {} }) } else { } }'],
   ])('%s', (_, block) => {
     expect(endOfBlock(`x${block}} after`, 1)).toBe(1 + block.length);
@@ -155,6 +156,7 @@ describe('a body is skipped up to its brace', () => {
 
   test.each([
     ['a slash, which may begin a regular expression', '{ a = /}/ }'],
+    ['two slashes', '{ a = b / c / d }'],
     ['a string that has no end', '{ " }'],
     ['a template that has no end', `{ \`\${ } }`],
     ['no brace', '{ a'],

@@ -1,4 +1,4 @@
-import { ownPartAt, ownPartOfFile } from '../../../runtime/errors/own-code.ts';
+import { mayBePublished, ownPartAt, ownPartOfFile } from '../../../runtime/errors/own-code.ts';
 import type { Scope } from '../../vm/bytecode/frame.ts';
 import { type FunctionFacts, isNeverReassigned } from '../script/binding.ts';
 import type { AnyFunction, CapturedFunction } from '../script/captured-function.ts';
@@ -137,7 +137,8 @@ function newScript(
   if (info.url.startsWith('node:')) {
     return refuse('native', `${fn.name || 'The function'} belongs to ${info.url}.`);
   }
-  if (route === 'users' && isPublished(info, at)) {
+  const mayBeOwn = file === undefined || mayBePublished(file.text);
+  if (route === 'users' && mayBeOwn && isPublished(info, at)) {
     return refuse('opaque', `${fn.name || 'The function'} is part of tostatic.`);
   }
   return loadScript(session, info, file?.text);

@@ -1,4 +1,5 @@
 import {
+  mayBePublished,
   ownPartAt,
   ownPartOfFile,
   publishedScheme,
@@ -78,6 +79,7 @@ export function loadScript(
  * own, the position tells who owns the function, and the file's name says so.
  */
 export function sourceOf({ text, url }: Script, { node }: FunctionFacts): SourceText {
+  if (!mayBePublished(text.text)) return text;
   const { line, column } = text.lineAndColumnAt(node.start);
   const part =
     ownPartAt({ file: url, line: line + 1, column: column + 1 }) ??

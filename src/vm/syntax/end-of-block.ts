@@ -1,6 +1,9 @@
-/** Text that neither opens nor closes a block: code, strings and comments. */
+/**
+ * Text that neither opens nor closes a block: code, strings and comments. A slash without another one in its line
+ * divides: a regular expression would end there.
+ */
 const others =
-  /(?:[^"'`/{}]+|"(?:[^"\\]|\\[\s\S])*"|'(?:[^'\\]|\\[\s\S])*'|\/\/.*|\/\*[\s\S]*?\*\/)*/y;
+  /(?:[^"'`/{}]+|"(?:[^"\\]|\\[\s\S])*"|'(?:[^'\\]|\\[\s\S])*'|\/\/.*|\/\*[\s\S]*?\*\/|\/(?=[^/\n\r\u2028\u2029]*(?:[\n\r\u2028\u2029]|$)))*/y;
 /** A template, or the text after a substitution, up to the next substitution or the end. */
 const template = /(?:[^`\\$]|\\[\s\S]|\$(?!\{))*(?:`|\$\{)/y;
 
