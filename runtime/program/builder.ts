@@ -369,12 +369,14 @@ export class ProgramBuilder implements Interceptor {
     more: Pick<ProgramOp, 'regions' | 'before' | 'call'> = {},
   ): void {
     const { at, checkpointed: checkpoint } = this;
-    if (hasOptionalResults({ op, inputs }, this.#optional)) {
+    const mayMiss = op.optional || this.#optional.size > 0;
+    if (mayMiss && hasOptionalResults({ op, inputs }, this.#optional)) {
       for (const id of outputs) this.#optional.add(id);
     }
     const call = checkpoint === undefined ? {} : { checkpoint };
     const backward = this.differentiates ? ({ backward: true } as const) : {};
-    if (!this.hasChecks && isChecked({ op, ...more })) this.#firstCheck = this.#ops.length;
+    const mayCheck = op.kernel.kind === 'control' && !this.hasChecks;
+    if (mayCheck && isChecked({ op, ...more })) this.#firstCheck = this.#ops.length;
     this.#ops.push({
       op,
       inputs,
@@ -391,7 +393,7 @@ export class ProgramBuilder implements Interceptor {
   /** Adds a value. A view whose offset is computed per run gets a symbolic offset; its meta has the current one. */
   #newValue(meta: TensorMeta): Tensor {
     const { offset } = meta;
-    const known = isSymbolic(offset) ? { ...meta, offset: offset.value } : meta;
+    const known = offset !== 0 && isSymbolic(offset) ? { ...meta, offset: offset.value } : meta;
     const value = (this.#values.push(known) - 1) as ValueId;
     const version = () => this.#memory.versionOf(value);
     const sharing = () => this.#memory.sharing(value);

@@ -13,7 +13,7 @@ import type { Region } from './program.ts';
  */
 function controlOp(
   name: 'cond' | 'while' | 'condBackward' | 'whileBackward' | 'call' | 'callBackward',
-  { mayRefuse = false } = {},
+  { mayRefuse = false, optional = false } = {},
 ): OpRecord {
   return {
     name,
@@ -27,6 +27,7 @@ function controlOp(
     inPlace: false,
     vjp: undefined,
     mayRefuse,
+    optional,
   };
 }
 
@@ -45,11 +46,11 @@ export const whileOp = controlOp('while');
 /**
  * (tape, ...gradients of the results in attr `of`) → gradients of the operands in attr `to`. Indices in `of`
  * beyond the results denote operands of the regions: their earlier gradient contributions, which the gradient
- * continues from.
+ * continues from. The gradients that the executed region doesn't produce are missing.
  */
-export const condBackwardOp = controlOp('condBackward');
+export const condBackwardOp = controlOp('condBackward', { optional: true });
 /** The backward of `while`; attr `carried` is the number of loop-carried operands. */
-export const whileBackwardOp = controlOp('whileBackward');
+export const whileBackwardOp = controlOp('whileBackward', { optional: true });
 
 /**
  * (...operands) → (...results, tape): a call of the tensor API with data-dependent shapes. Its program is built
@@ -57,7 +58,7 @@ export const whileBackwardOp = controlOp('whileBackward');
  */
 export const callOp = controlOp('call', { mayRefuse: true });
 /** (tape, ...gradients of the results in attr `of`) → gradients of the operands in attr `to`. */
-export const callBackwardOp = controlOp('callBackward');
+export const callBackwardOp = controlOp('callBackward', { optional: true });
 
 /** (tensor of data-dependent shape) → the size of dimension attr `dim`, or the number of elements for −1. */
 export const dimensionOp: OpRecord = {

@@ -18,9 +18,14 @@ interface ListOp {
   readonly variadic?: boolean;
   readonly infer: Infer;
   readonly vjp?: Readonly<Record<string, Gradient>>;
+  /** Whether the result is the gradient of an element, which is missing if no op has read the element. */
+  readonly optional?: boolean;
 }
 
-function listOp(name: string, { operands, variadic = false, infer, vjp }: ListOp): OpRecord {
+function listOp(
+  name: string,
+  { operands, variadic = false, infer, vjp, optional = false }: ListOp,
+): OpRecord {
   return {
     name,
     operands: operands.map((operand) => ({ name: operand, use: 'data' })),
@@ -31,6 +36,7 @@ function listOp(name: string, { operands, variadic = false, infer, vjp }: ListOp
     inPlace: false,
     vjp,
     flat: vjp === undefined,
+    optional,
   };
 }
 
@@ -49,7 +55,11 @@ const sameList: Infer = ([list]) => [list!];
 const element: Infer = ([list]) => [elementSpec(list!)];
 
 /** (gradient of a list) → the gradient of element attr `index`, counted from the end if negative. */
-const listGradientAt = listOp('listGradientAt', { operands: ['list'], infer: element });
+const listGradientAt = listOp('listGradientAt', {
+  operands: ['list'],
+  infer: element,
+  optional: true,
+});
 /** (gradient of a list) → the same without the last element. */
 const listDrop = listOp('listDrop', { operands: ['list'], infer: sameList });
 /** (gradient of a list) → the same with one more element, whose gradient is missing. */
@@ -62,7 +72,7 @@ const listPut = listOp('listPut', {
 /** (gradient of a list, mark) → the same without the gradient of that element. */
 const listClear = listOp('listClear', { operands: ['list', 'mark'], infer: sameList });
 /** (gradient of a list, mark) → the gradient of that element. */
-const listTake = listOp('listTake', { operands: ['list', 'mark'], infer: element });
+const listTake = listOp('listTake', { operands: ['list', 'mark'], infer: element, optional: true });
 /** (gradient of a list, mark) → the gradients of the elements before the mark. */
 const listHead = listOp('listHead', { operands: ['list', 'mark'], infer: sameList });
 /** (gradient of a list, mark) → the gradients of the elements from the mark on. */

@@ -35,6 +35,7 @@ export const fillMissing = missingOp('fillMissing', ([gradient]) => [gradient!],
 export const earlierSum: OpRecord = {
   ...missingOp('earlierSum', ([tensor]) => [tensor!], false),
   operands: [{ name: 'tensor', use: 'shape' }],
+  optional: true,
 };
 
 /**
@@ -48,24 +49,11 @@ export const nameGradientOp: OpRecord = {
     { name: 'name', use: 'shape' },
     { name: 'other', use: 'shape' },
   ],
+  optional: true,
 };
 
 /** (gradient) → whether it exists. */
 export const isThere = missingOp('isThere', () => [{ dtype: 'bool', shape: [] }], false);
-
-/**
- * Ops that may produce a missing gradient: no op has read the element, the region that ran produces none, or the
- * gradient belongs to another name.
- */
-const sources: ReadonlySet<string> = new Set([
-  'condBackward',
-  'whileBackward',
-  'callBackward',
-  'listGradientAt',
-  'listTake',
-  'nameGradient',
-  'earlierSum',
-]);
 
 /** Whether the op is a gradient sum, which exists if one of its operands does. */
 export function isGradientSum({ name }: OpRecord): boolean {
@@ -99,7 +87,7 @@ export function hasOptionalResults(
   optional: ReadonlySet<ValueId>,
 ): boolean {
   const { op, inputs } = given;
-  if (sources.has(op.name)) return true;
+  if (op.optional) return true;
   if (optional.size === 0 || op === isThere) return false;
   if (op === fillMissing && inputs.length === 1) return false;
   if (isGradientSum(op) || op === fillMissing) return inputs.every((id) => optional.has(id));

@@ -59,6 +59,8 @@ export interface OpRecord extends KernelOp {
   readonly effect?: boolean;
   /** Whether its kernel throws for some operand values, even if its results are unused. */
   readonly mayRefuse?: boolean;
+  /** Whether its result is an optional gradient, which may be missing at run time though no operand is. */
+  readonly optional?: boolean;
   /** The approximate number of arithmetic operations. By default one per element read or written. */
   readonly work?: Work;
   /** Rules for the attributes that a shape, a kernel or a view depends on. */
