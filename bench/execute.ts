@@ -6,8 +6,8 @@
 import { parse } from 'acorn';
 import { isLowerRefusal, lowerFunction, lowerScript } from '../src/2-lower/lower.ts';
 import type { Code, SourceText } from '../src/vm/bytecode/code.ts';
+import { activate } from '../src/vm/frames/activation.ts';
 import { machines } from '../src/vm/machine/machine.ts';
-import { activate } from '../src/vm/machine/run-frames.ts';
 
 const loops: Readonly<Record<string, readonly [text: string, count: number]>> = {
   'integer loop': [

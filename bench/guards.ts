@@ -5,7 +5,7 @@ import { opNamed } from '../runtime/ops/op-table.ts';
 import { staticRecord } from '../src/dispatch/static-functions.ts';
 import { GuardSet } from '../src/guards/guard.ts';
 import { nn, randn, type StaticFunction, type Tensor, toStatic } from '../src/index.ts';
-import { activate } from '../src/vm/frames/function-of.ts';
+import { activate } from '../src/vm/frames/activation.ts';
 
 /** Least microseconds of one call, over `rounds` of `calls`. */
 function least(body: () => void, calls: number, rounds = 30): number {

@@ -23,7 +23,7 @@ import { type CapturedStats, StatsCounter } from '../stats.ts';
 import { isNotToStatic, toStaticEnabled } from '../traces/policy.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
 import { usesSuper } from '../vm/bytecode/uses-super.ts';
-import { activate } from '../vm/frames/function-of.ts';
+import { activate } from '../vm/frames/activation.ts';
 import { generate, runAsync, runToReturn } from './call-protocols.ts';
 import { codeOf } from './code-cache.ts';
 import { type ColdCalls, coldCallsOf } from './cold-calls.ts';

@@ -12,9 +12,10 @@ import { isFrameworkFile, isInlinedFrameworkFile } from '../3-trace/state/framew
 import { isRefused } from '../3-trace/variables/code-of.ts';
 import { codeOf } from '../dispatch/code-cache.ts';
 import { reads, writes } from '../vm/bytecode/effects.ts';
-import { type Closure, type Frame, newFrame } from '../vm/bytecode/frame.ts';
+import type { Closure, Frame } from '../vm/bytecode/frame.ts';
 import type { Instruction, InstructionOf, Opcode, Reg } from '../vm/bytecode/instructions.ts';
 import { dyingBetween } from '../vm/bytecode/liveness.ts';
+import { newFrame } from '../vm/frames/activation.ts';
 import { mayRead } from '../vm/frames/held.ts';
 import { closureOf, runFrames } from '../vm/machine/run-frames.ts';
 import { MadeObjects } from './made-objects.ts';

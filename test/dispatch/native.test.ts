@@ -4,7 +4,7 @@ import { OwnedTensors } from '../../src/dispatch/ownership/owned-tensors.ts';
 import type { Code } from '../../src/vm/bytecode/code.ts';
 import type { Frame, Scope } from '../../src/vm/bytecode/frame.ts';
 import { reg } from '../../src/vm/bytecode/instructions.ts';
-import { activate } from '../../src/vm/machine/run-frames.ts';
+import { activate } from '../../src/vm/frames/activation.ts';
 import { lowerChecked } from '../lower/parse-function.ts';
 
 const scope: Scope = {

@@ -3,7 +3,8 @@ import { inspect } from 'node:util';
 import { describe, it } from 'vitest';
 import type { Scope } from '../../src/vm/bytecode/frame.ts';
 import { printCode } from '../../src/vm/bytecode/print.ts';
-import { activate, runFrames } from '../../src/vm/machine/run-frames.ts';
+import { activate } from '../../src/vm/frames/activation.ts';
+import { runFrames } from '../../src/vm/machine/run-frames.ts';
 import { checkFixture, readFixture } from './fixture-file.ts';
 import { lowerChecked } from './parse-function.ts';
 

@@ -1,5 +1,5 @@
 import type { Frame } from '../../src/vm/bytecode/frame.ts';
-import { activate } from '../../src/vm/machine/run-frames.ts';
+import { activate } from '../../src/vm/frames/activation.ts';
 import { lowerChecked } from '../lower/parse-function.ts';
 import { type Example, show, World } from './world.ts';
 

@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { userPosition } from '../../runtime/errors/position.ts';
 import { isLowerRefusal, lowerFunction } from '../../src/2-lower/lower.ts';
 import type { Closure, Frame, Scope } from '../../src/vm/bytecode/frame.ts';
+import { activate } from '../../src/vm/frames/activation.ts';
 import { executeFrame } from '../../src/vm/machine/machine.ts';
 import {
-  activate,
   arrayIteratorAt,
   closureOf,
   instantiate,

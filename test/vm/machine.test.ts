@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { controlGraph } from '../../src/vm/bytecode/control-graph.ts';
+import { activate } from '../../src/vm/frames/activation.ts';
 import { literal } from '../../src/vm/machine/code-text.ts';
 import { compile } from '../../src/vm/machine/machine.ts';
 import { machineText } from '../../src/vm/machine/machine-text.ts';
 import { resumePoints } from '../../src/vm/machine/resume-pcs.ts';
-import { activate } from '../../src/vm/machine/run-frames.ts';
 import { lowerChecked } from '../lower/parse-function.ts';
 import { bytecodeOutcome, type Example, nativeOutcome } from './world.ts';
 

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import type { Closure, Frame, Scope } from '../../src/vm/bytecode/frame.ts';
-import { activate } from '../../src/vm/machine/run-frames.ts';
+import { activate } from '../../src/vm/frames/activation.ts';
 import { lowerChecked } from '../lower/parse-function.ts';
 
 /** One small function, what surrounds it, and how it is called. */

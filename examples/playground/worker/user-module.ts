@@ -14,7 +14,8 @@ import {
   lowerFunction,
 } from '../../../src/2-lower/lower.ts';
 import type { SourcePosition, SourceText } from '../../../src/vm/bytecode/code.ts';
-import { activate, closureOf, instantiate, runFrames } from '../../../src/vm/machine/run-frames.ts';
+import { activate } from '../../../src/vm/frames/activation.ts';
+import { closureOf, instantiate, runFrames } from '../../../src/vm/machine/run-frames.ts';
 import { moduleBody } from './module-body.ts';
 import { offsetOf, originalPlace, parsed, placeOf, syntaxError, TextError } from './text-places.ts';
 

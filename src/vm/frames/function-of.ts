@@ -1,7 +1,8 @@
 import { assertNever } from '../../../runtime/errors/invariant.ts';
-import { type Closure, type Frame, newFrame } from '../bytecode/frame.ts';
+import type { Closure } from '../bytecode/frame.ts';
 import { type AnyFunction, Itself } from '../language/itself.ts';
-import { defineProperty, descriptionOf, descriptor, toObject } from '../language/primordials.ts';
+import { defineProperty, descriptionOf, descriptor } from '../language/primordials.ts';
+import { activate, thisSeenBy } from './activation.ts';
 import { asyncCallable } from './async-frame.ts';
 import { asyncGeneratorCallable, generatorCallable } from './generator-frame.ts';
 import type { MachineFor } from './machine.ts';
@@ -21,25 +22,6 @@ class Marked extends Itself {
 /** Returns the closure of a function that a `closure` instruction created. */
 export function closureOf(fn: unknown): Closure | undefined {
   return typeof fn === 'function' ? Marked.closureOf(fn) : undefined;
-}
-
-/** Returns the frame of a call, with the `this` that the function sees. */
-export function activate(
-  closure: Closure,
-  thisValue: unknown,
-  args: readonly unknown[],
-  newTarget?: unknown,
-): Frame {
-  const frame = newFrame(closure, thisSeenBy(closure, thisValue), args);
-  const target = closure.lexicalThis ? closure.lexicalThis.newTarget : newTarget;
-  return target === undefined ? frame : { ...frame, newTarget: target };
-}
-
-function thisSeenBy({ code, lexicalThis }: Closure, thisValue: unknown): unknown {
-  if (code.kind === 'arrow') return lexicalThis ? lexicalThis.value : thisValue;
-  if (code.strict) return thisValue;
-  // In sloppy mode, `this` is an object.
-  return thisValue === undefined || thisValue === null ? globalThis : toObject(thisValue);
 }
 
 /**

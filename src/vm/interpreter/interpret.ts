@@ -1,6 +1,7 @@
 import type { Code } from '../bytecode/code.ts';
-import { blankRegisters, type Frame } from '../bytecode/frame.ts';
+import type { Frame } from '../bytecode/frame.ts';
 import type { Instruction, Pc } from '../bytecode/instructions.ts';
+import { blankRegisters } from '../frames/activation.ts';
 import type { Machine, MachineFor } from '../frames/machine.ts';
 import { stopped } from '../frames/stopped.ts';
 import { Suspended } from '../frames/suspended.ts';

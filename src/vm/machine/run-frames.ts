@@ -5,15 +5,16 @@ import type { Code, SourcePosition } from '../bytecode/code.ts';
 import { writes } from '../bytecode/effects.ts';
 import { type Cell, type Closure, type Frame, newClosure, type Scope } from '../bytecode/frame.ts';
 import type { Instruction, Pc } from '../bytecode/instructions.ts';
+import { activate } from '../frames/activation.ts';
 import { raisingPosition } from '../frames/captured-frame.ts';
-import { activate, functionOf } from '../frames/function-of.ts';
+import { functionOf } from '../frames/function-of.ts';
 import { generatorAt } from '../frames/generator-frame.ts';
 import { showCapturedFrames } from '../frames/thrown.ts';
 import { catchIn, unwindTo } from '../frames/unwind.ts';
 import { type Performed, perform } from '../interpreter/handlers.ts';
 import { machineFor } from './machine.ts';
 
-export { activate, closureOf } from '../frames/function-of.ts';
+export { closureOf } from '../frames/function-of.ts';
 export { innerClosure } from '../frames/inner-closure.ts';
 export { arrayIteratorAt, IteratorRecord, nameIteratorAt } from '../language/iterator-record.ts';
 

@@ -1,7 +1,8 @@
 import type { Code } from '../bytecode/code.ts';
-import { blankRegisters, type Frame } from '../bytecode/frame.ts';
+import type { Frame } from '../bytecode/frame.ts';
 import type { Pc } from '../bytecode/instructions.ts';
 import { liveBefore } from '../bytecode/liveness.ts';
+import { blankRegisters } from '../frames/activation.ts';
 import { copyFrameState } from '../frames/copy-frame-state.ts';
 import type { Machine, MachineFor } from '../frames/machine.ts';
 import { stopped } from '../frames/stopped.ts';

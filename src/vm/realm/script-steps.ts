@@ -5,7 +5,8 @@
 
 import type { Code } from '../bytecode/code.ts';
 import { newClosure } from '../bytecode/frame.ts';
-import { activate, closureOf } from '../frames/function-of.ts';
+import { activate } from '../frames/activation.ts';
+import { closureOf } from '../frames/function-of.ts';
 import { Suspended } from '../frames/suspended.ts';
 import { apply, defineProperty, descriptor } from '../language/primordials.ts';
 import { type Execution, machines } from '../machine/machine.ts';

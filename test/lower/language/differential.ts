@@ -3,8 +3,8 @@ import { transformSync } from 'esbuild';
 import { describe, expect, it } from 'vitest';
 import { type Tensor, type ToStaticOptions, tensor, toStatic } from '../../../src/index.ts';
 import type { Scope } from '../../../src/vm/bytecode/frame.ts';
+import { activate } from '../../../src/vm/frames/activation.ts';
 import { type Execution, machines } from '../../../src/vm/machine/machine.ts';
-import { activate } from '../../../src/vm/machine/run-frames.ts';
 import { drive } from '../../vm/run-frame.ts';
 import { lowerChecked } from '../parse-function.ts';
 
