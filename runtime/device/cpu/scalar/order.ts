@@ -1,43 +1,128 @@
+import type { DType } from '../../../spec/dtype.ts';
 import { sizeOf } from '../../../spec/shape.ts';
 import { heap } from '../core/heap.ts';
 import { expectContiguous, indexOf, type KernelFactory } from '../core/kernel.ts';
 
-const bits = new Int32Array(1);
-const float = new Float32Array(bits.buffer);
+/** Writes unsigned 32-bit keys in the order of a row's elements, which are `step` apart. */
+type Keys = (keys: Uint32Array, first: number, step: number) => void;
 
-/** Maps values to integers below 2^32 in the same order. */
-function rankOfFloat(value: number): number {
-  // NaN counts as the largest.
-  if (Number.isNaN(value)) return 0xffffffff;
-  // −0 equals 0.
-  float[0] = value + 0;
-  return bits[0]! < 0 ? ~bits[0]! >>> 0 : bits[0]! + 2 ** 31;
+const exponentBits = 0x7f800000;
+
+function keysOfFloats(keys: Uint32Array, first: number, step: number): void {
+  const bits = heap.i32;
+  for (let k = 0; k < keys.length; k++) {
+    const own = bits[first + k * step]!;
+    const magnitude = own & 0x7fffffff;
+    // NaN counts as the largest, and −0 equals 0.
+    if (magnitude > exponentBits) keys[k] = 0xffffffff;
+    else keys[k] = own < 0 && magnitude !== 0 ? ~own : magnitude | 0x80000000;
+  }
 }
 
-const rankOfInteger = (value: number): number => value + 2 ** 31;
+const keysOfIntegers =
+  (dtype: DType): Keys =>
+  (keys, first, step) => {
+    const data = heap.view(dtype);
+    for (let k = 0; k < keys.length; k++) keys[k] = data[first + k * step]! ^ 0x80000000;
+  };
 
-/** A double contains a 32-bit rank and a 21-bit position. */
-const places = 2 ** 21;
+const digitBits = 8;
+const digits = 2 ** digitBits;
+const passes = 4;
+
+/** From this length on, clearing the counts of digits takes less time than comparing. */
+const leastByDigits = 64;
+
+/** Positions of keys in ascending order, equal ones in the order of their positions. */
+class Order {
+  /** To be written before each call, which overwrites them. */
+  readonly keys: Uint32Array;
+  readonly #positions: Int32Array;
+  readonly #otherKeys: Uint32Array;
+  readonly #otherPositions: Int32Array;
+  readonly #counts = new Int32Array(passes * digits);
+
+  constructor(length: number) {
+    this.keys = new Uint32Array(length);
+    this.#positions = new Int32Array(length);
+    this.#otherKeys = new Uint32Array(length);
+    this.#otherPositions = new Int32Array(length);
+  }
+
+  /** All positions, valid until the next call. */
+  all(): Int32Array {
+    return this.keys.length < leastByDigits ? this.#byInsertion() : this.#byDigits();
+  }
+
+  #byInsertion(): Int32Array {
+    return this.first(this.keys.length);
+  }
+
+  /** A radix sort, by the lowest digit first. */
+  #byDigits(): Int32Array {
+    let [keys, positions] = [this.keys, this.#positions];
+    let [otherKeys, otherPositions] = [this.#otherKeys, this.#otherPositions];
+    const { length } = keys;
+    const counts = this.#counts.fill(0);
+    for (let k = 0; k < length; k++) {
+      const key = keys[k]!;
+      positions[k] = k;
+      counts[key & 255]!++;
+      counts[256 + ((key >>> 8) & 255)]!++;
+      counts[512 + ((key >>> 16) & 255)]!++;
+      counts[768 + (key >>> 24)]!++;
+    }
+    for (let pass = 0; pass < passes; pass++) {
+      const shift = pass * digitBits;
+      const own = counts.subarray(pass * digits, (pass + 1) * digits);
+      // All keys may have the same digit.
+      if (own[(keys[0]! >>> shift) & (digits - 1)] === length) continue;
+      let start = 0;
+      for (let digit = 0; digit < digits; digit++) {
+        const count = own[digit]!;
+        own[digit] = start;
+        start += count;
+      }
+      for (let k = 0; k < length; k++) {
+        const key = keys[k]!;
+        const digit = (key >>> shift) & (digits - 1);
+        const to = own[digit]!;
+        own[digit] = to + 1;
+        otherKeys[to] = key;
+        otherPositions[to] = positions[k]!;
+      }
+      [keys, positions, otherKeys, otherPositions] = [otherKeys, otherPositions, keys, positions];
+    }
+    return positions;
+  }
+
+  /** The positions of the first `count` keys. */
+  first(count: number): Int32Array {
+    const { keys } = this;
+    const kept = new Uint32Array(count);
+    const positions = this.#positions;
+    let taken = 0;
+    for (let k = 0; k < keys.length; k++) {
+      const key = keys[k]!;
+      if (taken === count && key >= kept[count - 1]!) continue;
+      if (taken < count) taken++;
+      let at = taken - 1;
+      for (; at > 0 && kept[at - 1]! > key; at--) {
+        kept[at] = kept[at - 1]!;
+        positions[at] = positions[at - 1]!;
+      }
+      kept[at] = key;
+      positions[at] = k;
+    }
+    return positions;
+  }
+}
 
 /** From this count on, sorting everything is as fast as keeping the first ones. */
 const few = 32;
 
-/** Writes the positions of the smallest ranks to `order`, sorted stably. */
-function orderInto(order: Int32Array, ranks: Float64Array, count: number): void {
-  const { length } = ranks;
-  if (length > places) {
-    const all = Int32Array.from(ranks, (_, k) => k).sort((a, b) => ranks[a]! - ranks[b]!);
-    order.set(all.subarray(0, count));
-    return;
-  }
-  // Sorting numbers that contain rank and position is many times faster than sorting with a comparator.
-  for (let k = 0; k < length; k++) ranks[k] = ranks[k]! * places + k;
-  const first = count < few ? smallest(ranks, count) : ranks.sort();
-  for (let k = 0; k < count; k++) order[k] = first[k]! % places;
-}
-
-/** Sorts float64 values stably; their rank and position don't fit into one number. */
-function orderDoubles(order: Int32Array, values: Float64Array, sign: 1 | -1, count: number): void {
+/** The positions of float64 values in order, equal ones in the order of their positions. */
+function orderOfDoubles(values: Float64Array, sign: 1 | -1): Int32Array {
   // NaN counts as the largest.
   const compare = (a: number, b: number): number => {
     const [x, y] = [values[a]!, values[b]!];
@@ -45,21 +130,7 @@ function orderDoubles(order: Int32Array, values: Float64Array, sign: 1 | -1, cou
     if (x > y) return sign;
     return sign * (Number(Number.isNaN(x)) - Number(Number.isNaN(y)));
   };
-  const all = Int32Array.from(values, (_, k) => k).sort(compare);
-  order.set(all.subarray(0, count));
-}
-
-/** Returns the `count` smallest numbers in order. */
-function smallest(numbers: Float64Array, count: number): Float64Array {
-  const kept = new Float64Array(count).fill(Number.POSITIVE_INFINITY);
-  for (let i = 0; i < numbers.length; i++) {
-    const number = numbers[i]!;
-    let at = count - 1;
-    if (at < 0 || number >= kept[at]!) continue;
-    for (; at > 0 && kept[at - 1]! > number; at--) kept[at] = kept[at - 1]!;
-    kept[at] = number;
-  }
-  return kept;
+  return Int32Array.from(values, (_, k) => k).sort(compare);
 }
 
 /** Returns the first `count` entries of each sorted row along `dim`, and their positions. */
@@ -71,30 +142,34 @@ export const sort: KernelFactory = ([x], [out], attrs) => {
   const inner = sizeOf(x!.shape.slice(dim + 1));
   const outer = sizeOf(x!.shape.slice(0, dim));
   const isDouble = x!.dtype === 'float64';
-  const rankOf = x!.dtype === 'float32' ? rankOfFloat : rankOfInteger;
+  const keysOf = x!.dtype === 'float32' ? keysOfFloats : keysOfIntegers(x!.dtype);
   const sign = attrs.descending ? -1 : 1;
-  const start = attrs.descending ? 0xffffffff : 0;
   return ([source], [values, indices]) => {
     const data = heap.view(x!.dtype);
-    const ranks = new Float64Array(size);
-    const order = new Int32Array(count);
+    const order = isDouble ? null : new Order(size);
+    const doubles = isDouble ? new Float64Array(size) : null;
     const from = indexOf(source!, x!.dtype);
     const toValues = indexOf(values!, out!.dtype);
     const toIndices = indexOf(indices!, 'int32');
+    const sorted = (first: number): Int32Array => {
+      if (doubles) {
+        for (let k = 0; k < size; k++) doubles[k] = data[first + k * inner]!;
+        return orderOfDoubles(doubles, sign);
+      }
+      const { keys } = order!;
+      keysOf(keys, first, inner);
+      if (sign < 0) for (let k = 0; k < size; k++) keys[k] = ~keys[k]!;
+      return count < few ? order!.first(count) : order!.all();
+    };
     for (let o = 0; o < outer; o++) {
       for (let i = 0; i < inner; i++) {
         const first = from + o * size * inner + i;
-        if (isDouble) {
-          for (let k = 0; k < size; k++) ranks[k] = data[first + k * inner]!;
-          orderDoubles(order, ranks, sign, count);
-        } else {
-          for (let k = 0; k < size; k++) ranks[k] = start + sign * rankOf(data[first + k * inner]!);
-          orderInto(order, ranks, count);
-        }
+        const positions = sorted(first);
         const to = o * count * inner + i;
         for (let k = 0; k < count; k++) {
-          data[toValues + to + k * inner] = data[first + order[k]! * inner]!;
-          heap.i32[toIndices + to + k * inner] = order[k]!;
+          const position = positions[k]!;
+          data[toValues + to + k * inner] = data[first + position * inner]!;
+          heap.i32[toIndices + to + k * inner] = position;
         }
       }
     }
