@@ -15,6 +15,7 @@ import { isResultRead } from '../state/result-read.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { nextOf, returnOf, throwInto } from '../values/generators.ts';
 import { advanceIterator, iteratorOver } from '../values/iterators.ts';
+import { helperPrototype } from '../variables/helper-prototype.ts';
 import type { IteratorVariable } from '../variables/iterator-variables.ts';
 import {
   known,
@@ -121,6 +122,24 @@ const generatorPrototype = Object.getPrototypeOf(function* () {}.prototype) as {
   throw: HostFunction;
 };
 
+const helpers = helperPrototype as typeof generatorPrototype | undefined;
+
+/** `next` and `return` of iterator helpers, which ignore their arguments. */
+const helperBuiltins: BuiltinTable = helpers
+  ? (
+      [
+        [helpers.next, nextOf],
+        [helpers.return, returnOf],
+      ] as const
+    ).map(([fn, drive]) => [
+      fn,
+      (t, receiver) =>
+        receiver.kind === 'generator' && receiver.helper
+          ? driven(drive)(t, receiver, [])
+          : undefined,
+    ])
+  : [];
+
 const hostNext = (iterator: object): HostFunction =>
   (Object.getPrototypeOf(iterator) as { next: HostFunction }).next;
 
@@ -157,6 +176,7 @@ export const collectionBuiltins: BuiltinTable = [
   [generatorPrototype.next, driven(nextOf)],
   [generatorPrototype.return, driven(returnOf)],
   [generatorPrototype.throw, driven(throwInto)],
+  ...helperBuiltins,
   [
     iteratorPrototype[Symbol.iterator],
     (_t, receiver) =>

@@ -10,7 +10,7 @@ import { grownIn } from '../control-flow/lists/growable-array.ts';
 import { needsElements } from '../control-flow/lists/list-elements.ts';
 import { isRatherList, orderVariable } from '../control-flow/sort-order.ts';
 import { asCollection, asPlainCollection } from '../heap/collections.ts';
-import { isUndefined } from '../state/facts.ts';
+import { constantOf, isUndefined } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { arrayLength, asArray, isArray } from '../values/arrays.ts';
 import { isArrayClass, isOfArrayClass, makesArrays } from '../values/makes-arrays.ts';
@@ -33,6 +33,7 @@ import { notePolyfill } from './polyfills/codes.ts';
 import * as collections from './polyfills/collections.ts';
 import * as dates from './polyfills/dates.ts';
 import * as groups from './polyfills/groups.ts';
+import * as iteratorHelpers from './polyfills/iterator-helpers.ts';
 import * as iterators from './polyfills/iterators.ts';
 import * as json from './polyfills/json.ts';
 import * as lists from './polyfills/lists.ts';
@@ -185,6 +186,14 @@ const onSet: Equivalent['fits'] = (t, receiver, [other]) =>
 const onIterator: Equivalent['fits'] = (_t, { kind }) =>
   kind === 'iterator' || kind === 'generator';
 
+const calledOnIterator: Equivalent['fits'] = (t, receiver, args) =>
+  isCallable(args[0]) && onIterator(t, receiver, args);
+
+function isCount(t: Tracer, given: Variable | undefined, least: number): boolean {
+  const count = given && isPrimitiveVariable(given) ? constantOf(t, given) : undefined;
+  return typeof count === 'number' && Math.trunc(count) >= least;
+}
+
 const groupsItems: Equivalent['fits'] = (t, receiver, [items = undefinedVariable, keyOf]) =>
   isCallable(keyOf) &&
   (onIterator(t, items, []) ||
@@ -202,10 +211,18 @@ const newerRows: readonly Row[] = [
       [
         Reflect.get(iteratorPrototype, name),
         body,
-        body === iterators.toArray
-          ? onIterator
-          : (t: Tracer, receiver: Variable, args: readonly Variable[]) =>
-              isCallable(args[0]) && onIterator(t, receiver, args),
+        body === iterators.toArray ? onIterator : calledOnIterator,
+      ] as const,
+  ),
+  ...Object.entries(iteratorHelpers).map(
+    ([name, body]) =>
+      [
+        Reflect.get(iteratorPrototype, name),
+        body,
+        name === 'take' || name === 'drop'
+          ? (t: Tracer, receiver: Variable, args: readonly Variable[]) =>
+              isCount(t, args[0], name === 'take' ? 1 : 0) && onIterator(t, receiver, args)
+          : calledOnIterator,
       ] as const,
   ),
   [Reflect.get(Object, 'groupBy'), groups.objectGroupBy, groupsItems] as const,
@@ -356,6 +373,7 @@ const lookedUp = new Map<unknown, readonly Protocol[]>([
   [collections.forEach, ['callback', 'entries', 'map', 'set', 'array']],
   ...Object.values(sets).map((body) => [body, ['members', 'map', 'set', 'iterator']] as const),
   ...Object.values(iterators).map((body) => [body, ['iterator', 'generator']] as const),
+  ...Object.values(iteratorHelpers).map((body) => [body, ['iterator', 'generator']] as const),
   ...Object.values(groups).map((body) => [body, ['list']] as const),
   ...Object.values(lists).map((body) => [body, ['callback', 'list', 'array', 'sorted']] as const),
 ]);

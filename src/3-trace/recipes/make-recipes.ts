@@ -105,7 +105,8 @@ export function makeOf(to: Reconstruction, variable: Variable): Make {
       return { kind: 'fixedHost', build };
     }
     case 'generator': {
-      const { frame, state } = variable;
+      const { frame, state, helper } = variable;
+      if (helper) to.tracer.control.plans.breakAt(helper.code, helper.pc);
       // Recipes can't describe an iterator in progress, so the `yield*` becomes a graph break.
       if (frame.delegate) to.tracer.control.plans.breakAt(frame.closure.code, frame.pc);
       return { kind: 'generator', state, frame: to.frame(frame, frame.pc, undefined) };

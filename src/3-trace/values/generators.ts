@@ -38,6 +38,9 @@ export function nextOf(t: Tracer, generator: GeneratorVariable, sent: Variable):
 /** `generator.return(value)`. At a `yield`, enclosing `finally` blocks run first. */
 export function returnOf(t: Tracer, generator: GeneratorVariable, value: Variable): Step {
   const { state, frame } = generator;
+  if (state === 'start' && generator.helper) {
+    throw new GraphBreak('native-call', 'an iterator that has not begun closes another one');
+  }
   if (state !== 'yield') {
     setState(t, generator, 'done');
     return { value, done: true };

@@ -112,13 +112,17 @@ function openUserIteration(t: Tracer, iterable: Variable): IteratorRecordVariabl
 
 /** Returns whether `next` is the built-in one. */
 function advancesItself(t: Tracer, iterator: IteratorVariable | GeneratorVariable): boolean {
-  if (iterator.kind === 'generator') return isPristine(t, 'generator');
+  if (iterator.kind === 'generator') {
+    return isPristine(t, iterator.helper ? 'helper' : 'generator');
+  }
   return isPristine(t, iteratedBy(iterator));
 }
 
 /** Returns whether the iterator has no `return` method other than the built-in one. */
 function leavesItself(t: Tracer, iterator: Variable): boolean {
-  if (iterator.kind === 'generator') return isPristine(t, 'generator return');
+  if (iterator.kind === 'generator') {
+    return isPristine(t, iterator.helper ? 'helper return' : 'generator return');
+  }
   return iterator.kind === 'iterator' && isPristine(t, `${iteratedBy(iterator)} return`);
 }
 

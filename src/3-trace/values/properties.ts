@@ -19,6 +19,7 @@ import { constantOf, guardIdentity } from '../state/facts.ts';
 import { guardNumbers } from '../state/symbolic-guards.ts';
 import type { Tracer } from '../state/tracer.ts';
 import type { ClassVariable } from '../variables/function-variables.ts';
+import { helperPrototype } from '../variables/helper-prototype.ts';
 import { iteratedBy } from '../variables/iterated-by.ts';
 import { textBreak } from '../variables/text.ts';
 import { present, specialized } from '../variables/unions.ts';
@@ -184,7 +185,7 @@ function builtinPrototype(base: BuiltinVariable): object {
     case 'iterator':
       return iteratorPrototypes[iteratedBy(base)];
     case 'generator':
-      return generatorPrototype;
+      return base.helper ? helperPrototype! : generatorPrototype;
     case 'regexp':
       return RegExp.prototype;
     case 'newTypedArray':

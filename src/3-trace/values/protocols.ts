@@ -6,6 +6,7 @@
 import type { InheritedProperty } from '../../guards/guard.ts';
 import { inheritedProperty } from '../../guards/inherited-property.ts';
 import type { Tracer } from '../state/tracer.ts';
+import { helperPrototype } from '../variables/helper-prototype.ts';
 
 const prototypeOf = (value: object): object => Object.getPrototypeOf(value) as object;
 
@@ -19,6 +20,9 @@ const iteration = (prototype: object, iterator: object): readonly Place[] => [
   [prototypeOf(iterator), 'next'],
 ];
 
+const ofHelper = (key: string): readonly Place[] =>
+  helperPrototype ? [[helperPrototype, key]] : [];
+
 const places = {
   array: iteration(Array.prototype, [][Symbol.iterator]()),
   string: iteration(String.prototype, ''[Symbol.iterator]()),
@@ -30,11 +34,13 @@ const places = {
     [anyIterator, Symbol.iterator],
     [generator, 'next'],
   ],
+  helper: [[anyIterator, Symbol.iterator], ...ofHelper('next')],
   /** Called when a loop is left early. */
   'array return': [[prototypeOf([][Symbol.iterator]()), 'return']],
   'map return': [[prototypeOf(new Map()[Symbol.iterator]()), 'return']],
   'set return': [[prototypeOf(new Set()[Symbol.iterator]()), 'return']],
   'generator return': [[generator, 'return']],
+  'helper return': ofHelper('return'),
   /** Used by `polyfills/`, which represent native functions that make no lookups. */
   callback: [[Function.prototype, 'call']],
   sorted: [[Array.prototype, 'sort']],

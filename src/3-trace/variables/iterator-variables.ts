@@ -1,5 +1,6 @@
 /** Variables for iterations and generators. */
 
+import type { CallSite } from './growable-list.ts';
 import type { TraceFrame } from './trace-frame.ts';
 import type {
   DeviceScalar,
@@ -53,4 +54,6 @@ export interface GeneratorVariable {
   readonly kind: 'generator';
   readonly frame: TraceFrame;
   state: 'start' | 'yield' | 'running' | 'done';
+  /** For the result of `iterator.map(f)` and similar methods: the call that made it. */
+  readonly helper?: CallSite;
 }

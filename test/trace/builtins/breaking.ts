@@ -1,3 +1,5 @@
+import { hasHelpers } from './cases/collections.ts';
+
 /** Cases that break the graph, and the reasons of their breaks. */
 export const breaking: Readonly<Record<string, readonly string[]>> = {
   'language/privateInstance': ['constructor'],
@@ -23,4 +25,14 @@ export const breaking: Readonly<Record<string, readonly string[]>> = {
   'functions/newOuterFunctionTarget': ['constructor'],
   'functions/newFunction': ['unsupported-value'],
   'functions/proxy': ['constructor', 'getter'],
+  ...(hasHelpers && {
+    'collections/iteratorThrows': ['native-call'],
+    'collections/iteratorOfText': ['native-call'],
+    'collections/iteratorNone': ['native-call'],
+    'collections/iteratorOfNoCount': ['native-call'],
+    'collections/iteratorOfNoFunction': ['native-call'],
+    'collections/iteratorReturned': ['native-call'],
+    'collections/iteratorClosedEarly': ['native-call'],
+    'collections/iteratorBreaksInside': ['native-call'],
+  }),
 };

@@ -28,6 +28,7 @@ import {
   prototypeOf,
   type Variable,
 } from '../../variables/variable.ts';
+import { iteratorHelper } from './iterator-helper.ts';
 
 /** A call that has not been made yet. */
 export interface Call {
@@ -49,11 +50,10 @@ export function enterFunction(
 ): Variable | undefined {
   const equivalent = polyfillOf(t, callee.value, call.receiver, call.args);
   if (equivalent) {
-    return enterCall(t, call, {
-      ...equivalent,
-      cells: [],
-      thisVariable: call.receiver,
-    });
+    const called = { ...equivalent, cells: [], thisVariable: call.receiver };
+    const enter = () => enterCall(t, call, called);
+    if (!equivalent.closure.code.isGenerator) return enter();
+    return iteratorHelper(t, callee.value.name, enter);
   }
   const { receiver, args } = call;
   // Computed only for errors: the name is read from the user's source.

@@ -114,12 +114,134 @@ const iteratorMethods: Cases = {
   },
 };
 
+interface Lazy extends Helped, IterableIterator<unknown> {
+  map(callback: (item: never, i: number) => unknown): Lazy;
+  filter(callback: (item: never, i: number) => unknown): Lazy;
+  flatMap(callback: (item: never, i: number) => unknown): Lazy;
+  take(count: unknown): Lazy;
+  drop(count: unknown): Lazy;
+}
+
+/** Three items, which say when they are asked for and when the iteration is closed. */
+function* logged(log: unknown[], ...items: unknown[]) {
+  try {
+    for (const item of items) {
+      log.push('item', item);
+      yield item;
+    }
+  } finally {
+    log.push('closed');
+  }
+}
+const lazily = (items: Iterable<unknown>): Lazy => items[Symbol.iterator]() as Lazy;
+
+const iteratorHelpers: Cases = {
+  iteratorMap: (x, w) => [
+    lazily([x, x.add(w.n)])
+      .map((item: Tensor, i) => item.mul(i + 2))
+      .toArray(),
+    [...lazily(w.map.values()).map((item) => [item, w.n])],
+    Array.from(lazily(w.set).filter((_item, i) => i !== 1)),
+    new Set(lazily(w.numbers).flatMap((item: number) => [item, item + 1])),
+  ],
+  iteratorChain: (x, w) => {
+    let total = x;
+    const all = lazily(logged(w.log, 1, 2, 3, 4, w.n))
+      .map((item: number, i) => item * 10 + i)
+      .filter((item: number) => item !== 10)
+      .drop(1)
+      .take(2);
+    for (const item of all as Iterable<number>) {
+      w.log.push('seen', item);
+      total = total.mul(item);
+    }
+    return [total, all.next(), w.log.length];
+  },
+  iteratorSteps: (_x, w) => {
+    const lazy = lazily(logged(w.log, 1, w.n, 3)).map((item) => [item]);
+    return [lazy.next(), lazy.return!(5), lazy.return!(6), lazy.next(), w.log.length];
+  },
+  iteratorLeft: (_x, w) => {
+    const [first] = lazily(logged(w.log, 1, w.n, 3)).filter((item: number) => item > 0);
+    for (const item of lazily(logged(w.log, 4, w.n)).take(7)) {
+      w.log.push(item);
+      break;
+    }
+    return [
+      first,
+      lazily(logged(w.log, w.n, 8))
+        .take(1)
+        .toArray(),
+    ];
+  },
+  iteratorInner: (_x, w) => {
+    const inner = (item: unknown) =>
+      item === 1
+        ? logged(w.log, 'a', 'b')
+        : { next: () => ({ done: w.log.push('next') > 0, value: 0 }) };
+    return [...lazily([1, 2]).flatMap(inner)];
+  },
+  iteratorKinds: (_x, w) => {
+    const lazy = lazily([w.n]).map((item) => item);
+    const prototype = lazily([]) as { [Symbol.toStringTag]?: string };
+    return [
+      String(lazy),
+      typeof lazy.next,
+      lazy[Symbol.iterator]() === lazy,
+      prototype[Symbol.toStringTag],
+    ];
+  },
+  iteratorTaken: (_x, w) => [
+    [...lazily(w.numbers).take(Number.POSITIVE_INFINITY)],
+    [...lazily(w.numbers).take(1.9), ...lazily(w.numbers).drop(0.5)],
+    [...lazily(w.numbers).drop(99)],
+  ],
+  /** These run natively. */
+  iteratorThrows: (_x, w) => {
+    const failing = (item: number): number => {
+      if (item === w.n) throw new RangeError(`no ${item}`);
+      return item;
+    };
+    const lazy = lazily(logged(w.log, 1, w.n, 3)).map(failing);
+    try {
+      return [...lazy];
+    } catch (error) {
+      return [String(error), lazy.next(), w.log.length];
+    }
+  },
+  iteratorOfText: (_x, w) => {
+    try {
+      return [...lazily([w.text]).flatMap((item) => item)];
+    } catch (error) {
+      return String(error);
+    }
+  },
+  iteratorNone: (_x, w) => [...lazily(logged(w.log, 1, w.n)).take(0)],
+  iteratorOfNoCount: (_x, w) => [...lazily(w.numbers).take('x')],
+  iteratorOfNoFunction: (_x, w) => [...lazily(w.numbers).map(w.n as never)],
+  iteratorReturned: (x, w) => {
+    const lazy = lazily([x, x.add(w.n)]).map((item: Tensor) => item.mul(2));
+    return [lazy.next(), lazy];
+  },
+  iteratorClosedEarly: (_x, w) => {
+    const lazy = lazily(logged(w.log, w.n)).map((item) => item);
+    return [lazy.return!(), w.log.length];
+  },
+  iteratorBreaksInside: (x, w) =>
+    lazily([x, x.add(w.n)])
+      .map((item: Tensor) => item.mul(item.detach().sum().toArraySync() as number))
+      .toArray(),
+};
+
+export const hasHelpers = Reflect.has([].values(), 'map');
+
 const has = (object: object, key: string): boolean => Reflect.has(object, key);
 
 export const collections: Cases = {
   ...(has(Set.prototype, 'union') ? setMethods : {}),
   ...(has(Object, 'groupBy') ? groups : {}),
   ...(has([].values(), 'toArray') ? iteratorMethods : {}),
+  ...(hasHelpers ? iteratorHelpers : {}),
   map: (_x, w) => [
     w.map.get('a'),
     w.map.has('z'),
