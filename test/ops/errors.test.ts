@@ -66,7 +66,7 @@ const mistakes: Readonly<Record<string, Mistake>> = {
   'a label that is no class': {
     make: () => crossEntropy(f(1, 3), tensor(Int32Array.of(3))),
     type: 'ArgumentError',
-    what: 'nllLoss: a label is not a class',
+    what: 'crossEntropy, nllLoss: a label is not a class',
     given: 'label 3',
     remedy: 'check the labels',
   },

@@ -10,7 +10,7 @@ const ignored = -100;
 function checkLabel(label: number, classes: number): void {
   if (label >= 0 && label < classes) return;
   throw new ArgumentError({
-    what: 'nllLoss: a label is not a class',
+    what: 'crossEntropy, nllLoss: a label is not a class',
     given: `label ${label}`,
     expected: `0 to ${classes - 1}: the scores have ${classes} classes`,
     remedy: "check the labels, or widen the model's last layer",
