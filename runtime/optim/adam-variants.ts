@@ -11,6 +11,7 @@ import {
   nonNegative,
   Optimizer,
   type ParameterGroup,
+  type ParameterGroupOptions,
   type Parameters,
   type Rates,
   type Update,
@@ -80,8 +81,11 @@ export interface NAdamOptions extends RAdamOptions {
 export class NAdam extends Optimizer<NAdamGroup, NesterovRates> {
   readonly averages: readonly Tensor[];
   readonly squares: readonly Tensor[];
-  /** For each parameter that has missed steps, the product of the momenta of the steps it took. */
-  protected readonly products: number[] = [];
+  /**
+   * For each parameter that has missed steps, the product of the momenta of the steps it took. All exist from the
+   * start: in a program that decides which parameters miss a step, an element can't be a hole on one path only.
+   */
+  protected readonly products: number[] = this.missed.map(() => 1);
 
   constructor(parameters: Parameters<NAdamGroup>, options: NAdamOptions = {}) {
     expectOptions('NAdam', options, nadamKinds);
@@ -92,6 +96,11 @@ export class NAdam extends Optimizer<NAdamGroup, NesterovRates> {
     });
     this.averages = this.newState('averages');
     this.squares = this.newState('squares');
+  }
+
+  override addParamGroup(group: ParameterGroupOptions<NAdamGroup>): void {
+    super.addParamGroup(group);
+    while (this.products.length < this.missed.length) this.products.push(1);
   }
 
   protected override check(group: ParameterGroup<NAdamGroup>): void {
@@ -123,7 +132,7 @@ export class NAdam extends Optimizer<NAdamGroup, NesterovRates> {
       }
     } else if (missed > 0) {
       const own = momentumAt(group, this.stepsTaken - missed);
-      this.products[index] = (this.products[index] ?? 1) * own;
+      this.products[index] = this.products[index]! * own;
     }
     super.stepOne(target, group, index, factors);
   }

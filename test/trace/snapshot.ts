@@ -29,7 +29,7 @@ export function describeValues(values: readonly unknown[]): unknown {
     const id = `#${ids.size - 1}`;
     if (value instanceof Tensor) return { id, ...describeTensor(value, describe) };
     if (typeof value === 'function') return { id, function: value.name };
-    if (value instanceof Error) return { id, ...describeError(value) };
+    if (value instanceof Error) return { id, ...describeError(value), own: ownOf(value) };
     if (ArrayBuffer.isView(value)) return { id, view: value.constructor.name, data: String(value) };
     // Past the methods of a class.
     const content =
@@ -43,14 +43,17 @@ export function describeValues(values: readonly unknown[]): unknown {
       id,
       ...content,
       class: prototype?.constructor?.name ?? 'null',
-      // Entries, not an object: their order counts, and holes of arrays have none.
-      entries: Reflect.ownKeys(value).flatMap((key) => {
-        const descriptor = Reflect.getOwnPropertyDescriptor(value, key)!;
-        const content = 'value' in descriptor ? describe(descriptor.value) : 'accessor';
-        return [[String(key), content]];
-      }),
+      entries: ownOf(value),
     };
   };
+  // Entries, not an object: their order counts, and holes of arrays have none. The frames of an error and its place,
+  // which ends its message, are other ones.
+  const ownOf = (value: object) =>
+    Reflect.ownKeys(value).map((key) => {
+      const descriptor = Reflect.getOwnPropertyDescriptor(value, key)!;
+      if (value instanceof Error && (key === 'stack' || key === 'message')) return [key];
+      return [String(key), 'value' in descriptor ? describe(descriptor.value) : 'accessor'];
+    });
   return values.map(describe);
 }
 

@@ -89,9 +89,11 @@ function compileAttributes({ accessor, writable, ...rest }: MadeAttributes): Des
 }
 
 function newError(type: ErrorConstructor, message: [text?: string]): Error {
-  return (type as unknown) === AggregateError
-    ? new AggregateError([], ...message)
-    : new type(...message);
+  if ((type as unknown) !== AggregateError) return new type(...message);
+  const error = new AggregateError([], ...message);
+  // It comes after the cause.
+  Reflect.deleteProperty(error, 'errors');
+  return error;
 }
 
 function compileError(

@@ -130,6 +130,7 @@ export const functions: Cases = {
     ];
   },
   aggregate: () => new AggregateError([1], 'm').errors,
+  aggregateWithCause: () => new AggregateError([1], 'm', { cause: 2 }),
   errorFields: (_x, w) =>
     caught(() => {
       throw new Coded(w.n);
