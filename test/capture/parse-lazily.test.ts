@@ -81,13 +81,13 @@ describe('each function of a script, as in the whole script', () => {
   test.each(['runtime/nn', 'runtime/optim', 'src/dispatch', 'src/vm'])('%s', (folder) => {
     const counts = { functions: 0, unparsed: 0 };
     for (const [i, file] of filesIn(folder).entries()) {
-      if (i % 3 > 0) continue;
+      if (i % 5 > 0) continue;
       const { functions, unparsed } = expectSame(compiled(file, 'esm'), true);
       counts.functions += functions;
       counts.unparsed += unparsed;
       expectSame(`(function wrapped(require) { ${compiled(file, 'cjs')} })()`, false);
     }
-    expect(counts.functions).toBeGreaterThan(50);
+    expect(counts.functions).toBeGreaterThan(20);
     expect(counts.unparsed).toBeGreaterThan(0.2 * counts.functions);
   });
 

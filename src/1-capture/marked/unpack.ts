@@ -1,5 +1,5 @@
-import { inflateSync, strFromU8 } from 'fflate';
 import { invariant } from '../../../runtime/errors/invariant.ts';
+import { inflate } from './inflate.ts';
 import { ownTexts } from './own-texts.ts';
 import type { EmbeddedSource, ModuleText } from './probe.ts';
 
@@ -17,5 +17,5 @@ export function unpack({ file, text, packed }: EmbeddedSource): ModuleText {
 
 function inflated(packed: string): unknown {
   const bytes = Uint8Array.from(atob(packed), (char) => char.charCodeAt(0));
-  return JSON.parse(strFromU8(inflateSync(bytes)));
+  return JSON.parse(new TextDecoder().decode(inflate(bytes)));
 }

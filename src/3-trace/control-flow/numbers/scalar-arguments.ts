@@ -28,15 +28,16 @@ const { prototype } = Tensor;
 export const methodNamed = (name: string): unknown =>
   Object.getOwnPropertyDescriptor(prototype, name)?.value;
 
-/** Functions whose number arguments are operands, like tensors. */
-const operandFunctions: ReadonlySet<unknown> = new Set<unknown>(
-  [pointwise, inPlace, pointwiseInPlace]
-    .flatMap((module) => Object.entries(module))
-    .flatMap(([name, fn]) => [fn, methodNamed(name)]),
-);
+/** Found when a call first has a device scalar among its arguments. */
+let operandFunctions: ReadonlySet<unknown> | undefined;
 
-/** Returns whether the function's number arguments are operands, which determine no shape. */
+/** Returns whether the function's number arguments are operands, like tensors, which determine no shape. */
 export function takesOperands(fn: unknown): boolean {
+  operandFunctions ??= new Set<unknown>(
+    [pointwise, inPlace, pointwiseInPlace]
+      .flatMap((module) => Object.entries(module))
+      .flatMap(([name, fn]) => [fn, methodNamed(name)]),
+  );
   return operandFunctions.has(fn);
 }
 
@@ -51,7 +52,7 @@ export function expectNumbersTaken(
   args: readonly Variable[],
 ): void {
   const given = args.map(resolved);
-  if (!operandFunctions.has(fn) || !given.some(({ kind }) => kind === 'scalar')) return;
+  if (!given.some(({ kind }) => kind === 'scalar') || !takesOperands(fn)) return;
   const trial = new ProgramBuilder(() => {
     throw new InvariantError('a tensor with data in a trial of a call');
   });
@@ -88,7 +89,7 @@ export function scalarOperands(
 ): readonly Variable[] {
   const scalar = args.find((arg): arg is DeviceScalar => arg.kind === 'scalar');
   if (!scalar) return args;
-  if (!operandFunctions.has(fn)) throw decidesShape(fn.name, scalar);
+  if (!takesOperands(fn)) throw decidesShape(fn.name, scalar);
   const operands = [self, ...args.map((arg) => (arg.kind === 'tensor' ? t.use(arg) : null))];
   // A condition takes no part in dtype promotion.
   const joined = fn === pointwise.where ? operands.slice(2) : operands;
