@@ -20,8 +20,11 @@ const worthwhile = 0.05;
 const worthwhileApart = 0.0125;
 /** Limits on the ops of a sliced program, as planning takes time; with more than `fewParts` parts, the smaller one. */
 const [mostOps, mostOpsOfMany] = [40_000, 4000];
-/** The limit without a budget, where a sliced program is planned only once. */
-export const mostOpsPlannedOnce = 60_000;
+/**
+ * The limits without a budget, where a sliced program is planned only once. Planning takes time in proportion to its
+ * ops, so large programs may grow in proportion to theirs: a step's slices don't become fewer as its model gets deeper.
+ */
+export const limitsPlannedOnce = { most: 60_000, growth: 3 } as const;
 const [fewParts, mostParts] = [8, 32];
 /** A smaller saving is negligible. */
 const leastBytes = 1 << 16;
@@ -46,12 +49,14 @@ export function* chooseSlices(
   {
     timesOf = fusedTimes,
     choices = Choices.none(),
-    most = mostOps,
+    most: least = mostOps,
+    growth = 1,
     enough = 0,
     mayRecompute = false,
   }: SliceOptions = {},
 ): Steps<Program> {
   if (!isTrainingStep(program) || !sumsInBlocks(program)) return program;
+  const most = Math.max(least, growth * program.ops.length);
   const known = choices.of('slices', (choice) => knownSlices(program, choice, most));
   if (known) return known;
   const taken: TakenSlices = { batch: null, apart: [], updates: [] };
@@ -77,8 +82,9 @@ export function* chooseSlices(
 }
 
 export interface SliceOptions {
-  /** Programs with few parts don't grow beyond this many ops. */
+  /** Programs with few parts don't grow beyond this many ops, or `growth` times their own. */
   readonly most?: number;
+  readonly growth?: number;
   /**
    * Slicing stops once the program needs this few bytes, since slices may take time; by default all slices that
    * save bytes are used.
@@ -255,7 +261,7 @@ function batchPlan(program: Program, batch: number): Omit<SlicePlan, 'parts'> {
 function* sliceReadApart(
   program: Program,
   cost: number,
-  { costOf, isFastEnough, taken, enough }: Search,
+  { costOf, isFastEnough, taken, most, enough }: Search,
 ): Steps<Chosen> {
   let best: Chosen = [program, cost];
   const bytes = ({ ops, values }: Program, index: number) =>
@@ -270,7 +276,7 @@ function* sliceReadApart(
     const [result] = program.ops[next.product]!.outputs;
     tried.add(result!);
     const candidate = slicedApart(program, next.plan);
-    if (!candidate || candidate.ops.length > mostOps) continue;
+    if (!candidate || candidate.ops.length > most) continue;
     yield;
     const needed = costOf(candidate);
     if (needed > cost * (1 - worthwhileApart)) continue;

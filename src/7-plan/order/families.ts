@@ -7,21 +7,35 @@ export type Families = readonly (readonly OpIndex[] | undefined)[];
 /** Larger families would take too many cuts. */
 const largest = 16;
 
-/** Groups ops of one kind that come from one line of user code and have results of one shape. */
-export function familiesOf({ values }: Program, ops: readonly ProgramOp[]): Families {
-  const families = new Map<string, OpIndex[]>();
-  const keys = ops.map(({ op, outputs, inputs, at }) => {
+/**
+ * Groups ops of one kind that come from one line of user code, have results of one shape, and compute these from
+ * results of such groups: layers that run the same code are apart, as they read other weights. What an op adds to in
+ * place doesn't count, since every part adds to what earlier ones have left.
+ */
+export function familiesOf({ values, ops: all }: Program, ops: readonly ProgramOp[]): Families {
+  const kinds = new Map<string, number>();
+  const kindOf = new Int32Array(values.length).fill(-1);
+  const families = new Map<number, OpIndex[]>();
+  const found: (OpIndex[] | undefined)[] = [];
+  for (const each of all) {
+    const { op, outputs, inputs, at } = each;
     // A `console` op may show no value.
     const shape = values[outputs[0] ?? inputs[0]!]?.shape.join() ?? '';
-    return `${op.name} ${shape} ${at?.file}:${at?.line}:${at?.column}`;
-  });
-  keys.forEach((key, index) => {
-    const family = families.get(key);
+    const read = (op.inPlace ? inputs.slice(1) : inputs).map((id) =>
+      kindOf[id]! < 0 ? `i${id}` : kindOf[id]!,
+    );
+    const key = `${op.name} ${shape} ${at?.file}:${at?.line}:${at?.column} ${read.join()}`;
+    const kind = kinds.get(key) ?? kinds.size;
+    kinds.set(key, kind);
+    for (const id of outputs) kindOf[id] = kind;
+    const index = found.length;
+    if (each !== ops[index]) continue;
+    const family = families.get(kind);
     if (family) family.push(index);
-    else families.set(key, [index]);
-  });
-  return keys.map((key) => {
-    const family = families.get(key)!;
-    return family.length > 1 && family.length <= largest ? family : undefined;
-  });
+    else families.set(kind, [index]);
+    found.push(families.get(kind));
+  }
+  return found.map((family) =>
+    family!.length > 1 && family!.length <= largest ? family : undefined,
+  );
 }

@@ -41,11 +41,13 @@ const probes = 6;
 const largeOps = 4000;
 const leastShare = 1e-3;
 /**
- * Cuts of the largest programs take seconds: one is computed for the bound, at the peak of the order found, and
+ * Cuts of the largest programs may take seconds: few are computed for the bound, at the peak of the order found, and
  * none to refine.
  */
 const hugeOps = 20_000;
 const hugeProbes = 32;
+/** A bound this close to the peak is not raised further in the largest programs. */
+const closeEnough = 1 + 1e-3;
 
 /**
  * In: a program, and what outlives it. Out: the same ops in an order with a low peak, with a lower bound of that
@@ -182,7 +184,7 @@ class OrderSearch {
     if (this.#graph.size > hugeOps) {
       this.#tryLists(this.order);
       yield;
-      if (isBounded) this.#cut(this.#boundedBest());
+      if (isBounded) this.#boundHuge();
       return;
     }
     this.#cut(this.profile.peakAt);
@@ -207,10 +209,21 @@ class OrderSearch {
     if (this.profile.peak <= this.lowerBound) return;
     const highest = this.#highest(probes);
     for (const position of highest) this.#cut(position);
-    if (this.#graph.size > hugeOps) return;
-    const families = new Set(highest.map((at) => this.#families[this.order[at]!]));
+    if (this.#graph.size > hugeOps) this.#boundHuge();
+    else this.#cutFamilies(highest, this.profile.peak);
+  }
+
+  /** Cuts at the op that most others bound, and at families of slices, which leave few ops on either side. */
+  #boundHuge(): void {
+    this.#cut(this.#boundedBest());
+    this.#cutFamilies(this.#highest(hugeProbes), this.profile.peak / closeEnough);
+  }
+
+  /** Raises the bound by families of the ops at these positions, up to what is `enough`. */
+  #cutFamilies(positions: readonly number[], enough: number): void {
+    const families = new Set(positions.map((at) => this.#families[this.order[at]!]));
     for (const family of families) {
-      if (!family || this.profile.peak <= this.lowerBound) continue;
+      if (!family || enough <= this.lowerBound) continue;
       this.lowerBound = Math.max(this.lowerBound, cutAtLast(this.#graph, family));
     }
   }
