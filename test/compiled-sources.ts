@@ -53,5 +53,6 @@ export class CompiledSources {
 
 const compiled = (file: string): string => file.replace(/\.ts$/, '.js');
 
-const withCompiledImports = (code: string): string =>
+/** Leads imports of sources, in their compiled text, to compiled sources. */
+export const withCompiledImports = (code: string): string =>
   code.replace(/((?:from|import) ?\(?"\.[^"]+)\.ts"/g, '$1.js"');

@@ -6,6 +6,7 @@ import { type Plugin, rolldown } from 'rolldown';
 import { describe, expect, inject, it } from 'vitest';
 import { pureInitializers } from '../../build/pure-initializers.ts';
 import { families } from '../../runtime/ops/op-families.ts';
+import '../../runtime/index.ts';
 import { opTable } from '../../runtime/ops/op-table.ts';
 
 const root = join(import.meta.dirname, '../..');
