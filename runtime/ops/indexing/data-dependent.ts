@@ -61,16 +61,22 @@ function coordinateTensor(op: string, x: Tensor): Tensor {
   let count = 0;
   for (let i = 0; i < values.length; i++) if (values[i] !== 0) count++;
   const data = new Int32Array(x.rank * count);
+  const columns = x.shape.at(-1) ?? 1;
   let place = 0;
-  for (let i = 0; i < values.length; i++) {
-    if (values[i] === 0) continue;
-    let rest = i;
-    for (let d = x.rank - 1; d >= 0; d--) {
+  // A scalar has a place without coordinates: a write at a negative index has no effect.
+  for (let start = 0; place < count; start += columns) {
+    const first = place;
+    for (let column = 0; column < columns; column++) {
+      if (values[start + column] !== 0) data[(x.rank - 1) * count + place++] = column;
+    }
+    if (place === first) continue;
+    // The other coordinates are the same in the whole row.
+    let rest = start / columns;
+    for (let d = x.rank - 2; d >= 0; d--) {
       const size = x.shape[d]!;
-      data[d * count + place] = rest % size;
+      data.fill(rest % size, d * count + first, d * count + place);
       rest = Math.floor(rest / size);
     }
-    place++;
   }
   return deviceGuard(x.device, () => tensor(data, { shape: [x.rank, count] }));
 }
