@@ -155,8 +155,12 @@ function fromNested(data: NestedArray, wanted: Shape | undefined, named: DType |
   }
   const flat: (number | boolean)[] = [];
   flattenInto(data, 0, shape, flat);
-  const dtype =
-    named ?? (flat.length > 0 && flat.every((v) => typeof v === 'boolean') ? 'bool' : 'float32');
+  if (flat.every((value) => typeof value === 'number')) {
+    const dtype = named ?? 'float32';
+    const values = storedNumbers(flat as number[], dtype, 'tensor');
+    return { values, shape: fitting(wanted ?? shape, flat.length), dtype };
+  }
+  const dtype = named ?? (flat.every((value) => typeof value === 'boolean') ? 'bool' : 'float32');
   const values = flat.some(isSymbolic)
     ? heldNumbers(flat as number[], dtype, 'tensor')
     : storedNumbers(flat.map(Number), dtype, 'tensor');
@@ -186,7 +190,12 @@ function flattenInto(
     });
   }
   if (data.length !== shape[depth]) throw ragged(shape, `length ${data.length} at depth ${depth}`);
-  for (const item of data) flattenInto(item, depth + 1, shape, flat);
+  const isInnermost = depth === shape.length - 1;
+  for (let i = 0; i < data.length; i++) {
+    const item = data[i]!;
+    if (isInnermost && typeof item === 'number') flat.push(item);
+    else flattenInto(item, depth + 1, shape, flat);
+  }
 }
 
 function ragged(shape: Shape, found: string): ShapeError {
