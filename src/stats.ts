@@ -52,6 +52,8 @@ export interface CapturedStats {
   readonly fallbacks: readonly FallbackRecord[];
   /** The number of runs and backwards that check mode has repeated and found identical. */
   readonly checks: { readonly runs: number; readonly backwards: number };
+  /** With a memory budget and graph breaks: what the current or last step has needed beside its inputs. */
+  readonly stepBytes?: number;
   /** Counts of its ops, if the function runs natively because its source or scope is unavailable. */
   readonly coExecution?: CallTraceCounts;
 }

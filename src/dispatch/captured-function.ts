@@ -195,7 +195,8 @@ export class Captured implements StaticRecord {
   }
 
   stats(): CapturedStats {
-    return this.#stats.snapshot();
+    const stepBytes = this.#dispatcher.stepBytes;
+    return { ...this.#stats.snapshot(), ...(stepBytes !== undefined && { stepBytes }) };
   }
 
   #capture(): CapturedCode | null {
@@ -241,23 +242,28 @@ export class Captured implements StaticRecord {
     });
   }
 
-  #missBudget({ needed, count }: BudgetMissed): void {
+  /** Warns, or returns what the next call throws. */
+  #missBudget({ needed, count, isLast }: BudgetMissed): ArgumentError | null {
     const budget = this.#settings.compile.memory.budget!;
     const name = this.name || 'a function';
     const step = `a step of ${name} needed ${needed} bytes beside its inputs, ${needed - budget} more than its memory budget`;
+    if (isLast) {
+      warn(`${step}; it was the last one, and counts what followed`);
+      return null;
+    }
     if (count === 1) {
       warnOnce(
         `${step}: what its graphs keep for backward shows when they have run; later steps share the budget`,
       );
-      return;
+      return null;
     }
     if (this.#settings.fallback === 'eager') {
       // A long run would repeat itself: each warning tells of twice as many steps as the one before.
       if ((count & (count - 1)) === 0)
         warn(count === 2 ? step : `${step}, as ${count} steps have so far`);
-      return;
+      return null;
     }
-    throw new ArgumentError({
+    return new ArgumentError({
       what: 'toStatic: a step exceeds its memory budget',
       given: `${needed} bytes, of a budget of ${budget}`,
       expected: "a step within the budget, since fallback is 'error'",

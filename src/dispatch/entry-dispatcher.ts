@@ -91,6 +91,11 @@ export class EntryDispatcher {
     this.#budget?.begin();
   }
 
+  /** With a budget that several subgraphs share: the bytes of the current or last step. */
+  get stepBytes(): number | undefined {
+    return this.#budget?.needed;
+  }
+
   get parts(): readonly CompiledPart[] {
     return this.#compiler.parts;
   }

@@ -1,4 +1,5 @@
 import type { Device } from '../../runtime/device/device.ts';
+import { warn } from '../explain/warn-once.ts';
 import type { ReadySubgraph } from './plan-in-force.ts';
 
 /**
@@ -26,10 +27,26 @@ export interface BudgetMissed {
   readonly needed: number;
   /** The number of steps that have, with this one. The first shows what steps keep in total; later ones share that. */
   readonly count: number;
+  /** Whether the process ended the step: no call follows. */
+  readonly isLast: boolean;
 }
 
-/** A step ends where the next one begins. */
-const underWay = new WeakMap<Device, StepBudget>();
+/** A step ends where the next one begins, or with the process. */
+const underWay = new Map<Device, StepBudget>();
+/** Steps that missed their budget and whose functions were not called again to throw these. */
+const unthrown = new Set<Error>();
+let isLastStepTold = false;
+
+/** The last step of a process has no next call: its miss is told when the process exits. */
+function tellLastStep(): void {
+  if (isLastStepTold) return;
+  isLastStepTold = true;
+  globalThis.process?.once?.('exit', () => {
+    for (const budget of underWay.values()) budget.end(true);
+    for (const { message } of unthrown) warn(message);
+    unthrown.clear();
+  });
+}
 
 /**
  * The memory budget of a step that runs several subgraphs: a call and everything up to the next one, such as its
@@ -39,15 +56,17 @@ const underWay = new WeakMap<Device, StepBudget>();
  */
 export class StepBudget {
   readonly #budget: number;
-  readonly #onMiss: (missed: BudgetMissed) => void;
+  readonly #onMiss: (missed: BudgetMissed) => Error | null;
   /** Runs of the current step. */
   #runs: Recomputing[] = [];
   /** The device of the current step; null before the first step. */
   #device: Device | null = null;
   /** Bytes allocated at its start. */
   #start = 0;
-  #missed: BudgetMissed | null = null;
+  /** The miss of an earlier step, if that is an error. */
+  #error: Error | null = null;
   #missedSteps = 0;
+  #needed: number | undefined;
   /** The shares of the current step. */
   #shares = whole;
   /** The shares for steps of a new kind: those of the last step that missed the budget. Null if none has. */
@@ -55,18 +74,26 @@ export class StepBudget {
   /** The shares of steps by their first run, which has separate programs for each shape. */
   readonly #known = new WeakMap<Recomputing, Shares>();
 
-  /** `onMiss` is called when the next call begins. */
-  constructor(budget: number, onMiss: (missed: BudgetMissed) => void) {
+  /** `onMiss` is called when a step ends; the error that it returns is thrown when the function is called next. */
+  constructor(budget: number, onMiss: (missed: BudgetMissed) => Error | null) {
     this.#budget = budget;
     this.#onMiss = onMiss;
   }
 
+  /** The bytes that the current step has needed so far, or else the last one; undefined before a step of several runs. */
+  get needed(): number | undefined {
+    if (!this.#device || this.#runs.length < 2) return this.#needed;
+    return this.#device.allocator.counter.highest - this.#start;
+  }
+
   /** A call begins, which ends the previous step. */
   begin(): void {
-    this.#end();
-    const missed = this.#missed;
-    this.#missed = null;
-    if (missed) this.#onMiss(missed);
+    this.end();
+    const error = this.#error;
+    if (!error) return;
+    this.#error = null;
+    unthrown.delete(error);
+    throw error;
   }
 
   /** A subgraph is about to run. */
@@ -79,8 +106,9 @@ export class StepBudget {
   #startOn(device: Device): void {
     if (this.#device) return;
     const other = underWay.get(device);
-    if (other) other.#end();
+    other?.end();
     underWay.set(device, this);
+    tellLastStep();
     this.#device = device;
     const { counter } = device.allocator;
     this.#start = counter.allocated;
@@ -92,7 +120,8 @@ export class StepBudget {
     this.#runs.push(subgraph);
   }
 
-  #end(): void {
+  /** Ends the current step, if there is one; `isLast`: since the process exits. */
+  end(isLast = false): void {
     const device = this.#device;
     if (!device) return;
     const needed = device.allocator.counter.highest - this.#start;
@@ -102,13 +131,21 @@ export class StepBudget {
     underWay.delete(device);
     const [start] = runs;
     if (!start || runs.length < 2) return;
+    this.#needed = needed;
     const isMissed = needed > this.#budget;
-    if (isMissed) this.#missed = { needed, count: ++this.#missedSteps };
+    if (isMissed) this.#miss(needed, isLast);
     // Shares found by earlier steps of this kind stay in force, unless one of them needs more.
     if (!isMissed && (this.#shares.level === 0 || this.#known.has(start))) return;
     this.#share(runs, needed);
     this.#known.set(start, this.#shares);
     if (isMissed) this.#usual = this.#shares;
+  }
+
+  #miss(needed: number, isLast: boolean): void {
+    const error = this.#onMiss({ needed, count: ++this.#missedSteps, isLast });
+    if (!error || this.#error) return;
+    this.#error = error;
+    unthrown.add(error);
   }
 
   /** Finds the least recompute for a step like this one, as far as is known. */

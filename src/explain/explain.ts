@@ -15,7 +15,7 @@ import { costWarnings, type Explained } from './costs.ts';
 import { explainDecisions } from './decisions.ts';
 import type { ExplainOptions } from './explain-options.ts';
 import { explainPage } from './explain-page.ts';
-import { explainBudget } from './memory-budget.ts';
+import { explainBudget, explainStep } from './memory-budget.ts';
 import { explainLoops, predictedPeak } from './predicted-peak.ts';
 import { rewriteOf } from './rewrite.ts';
 
@@ -50,6 +50,7 @@ function explainText(explained: Explained, withGuards: boolean): string {
     ...(knownTraces > 0 ? [`${plural(knownTraces, 'trace')} of earlier processes`] : []),
     ...unkeptTraces.map((why) => `not left to later processes: ${why}`),
     ...costWarnings(explained).map((warning) => `costs time: ${warning}`),
+    ...(stats.stepBytes === undefined ? [] : [explainStep(stats.stepBytes)]),
     ...explainParts(parts, withGuards),
     ...titled('decisions on graph values:', explainDecisions(parts, breaks)),
     ...breaks.flatMap((record) => explainBreak(record, parts)),

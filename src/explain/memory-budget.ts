@@ -24,6 +24,11 @@ export function explainBudget(recompute: Recompute | null): string[] {
   ];
 }
 
+/** Describes the last step of several subgraphs. */
+export function explainStep(bytes: number): string {
+  return `memory: the subgraphs of the last step needed ${bytes} bytes beside its inputs`;
+}
+
 /** The warning for a budget that no plan fits; null if the plan fits. */
 export function missedBudget(recompute: Recompute | null, name: string): string | null {
   if (!recompute || recompute.isShared || !isMissed(recompute)) return null;

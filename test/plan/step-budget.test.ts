@@ -1,6 +1,15 @@
 /** The memory budget of a function with graph breaks: what its subgraphs keep for backward adds up, and is shared out. */
 
-import { afterEach, beforeEach, describe, expect, it, type MockInstance, vi } from 'vitest';
+import {
+  afterAll,
+  afterEach,
+  beforeEach,
+  describe,
+  expect,
+  it,
+  type MockInstance,
+  vi,
+} from 'vitest';
 import { workload as cswin } from '../../examples/workloads/cswin.ts';
 import {
   appliedTo,
@@ -15,6 +24,12 @@ import {
 import { values } from '../trace/same-as-eager.ts';
 
 let warn: MockInstance<typeof console.warn>;
+/** What this process does when it exits, as far as the tests of this file have asked for something. */
+const once = vi.spyOn(process, 'once');
+const exit = () => {
+  for (const [event, listener] of once.mock.calls) if (event === 'exit') listener(0);
+};
+afterAll(() => once.mockRestore());
 beforeEach(() => {
   warn = vi.spyOn(console, 'warn').mockImplementation(() => {});
 });
@@ -114,6 +129,66 @@ describe('plan/step-budget', () => {
       expect(later[1]).toMatch(/as 4 steps have so far$/);
       expect(later[2]).toMatch(/as 8 steps have so far$/);
     }
+  });
+
+  it('the miss of a last step is told when the process exits, and by explain() before', () => {
+    const tells = (f: StaticFunction<Loss>) =>
+      f.explain().match(/last step needed (\d+) bytes/)?.[1];
+    const f = toStatic(deep, { memory: { budget: 4096 } });
+    expect(tells(f)).toBeUndefined();
+    exit();
+    warn.mockClear();
+    const [x, w] = [values(shape), values(shape, 7).requiresGrad_()];
+    const [first, second] = [1, 2].map(() => {
+      memory.reset('cpu');
+      const before = memory.stats('cpu').allocated;
+      const loss = f(x, w);
+      loss.backward();
+      const needed = memory.stats('cpu').peakAllocated - before;
+      expect(tells(f)).toBe(String(needed));
+      expect(f.stats().stepBytes).toBe(needed);
+      for (const each of [loss, w.grad!]) each.dispose();
+      w.grad = null;
+      return needed;
+    });
+    expect(warn.mock.calls.flat().join()).not.toContain(`needed ${second} bytes`);
+    exit();
+    expect(warn.mock.calls.flat().join()).toMatch(
+      new RegExp(`needed ${second} bytes .* it was the last one`),
+    );
+    expect(tells(f)).toBe(String(second));
+    expect(first).toBeGreaterThan(4096);
+    // A budget that every step holds, and a function without breaks, have nothing to tell.
+    warn.mockClear();
+    exit();
+    expect(warn).not.toHaveBeenCalled();
+    for (const each of [x, w]) each.dispose();
+  });
+
+  it("with fallback: 'error' no other function throws for a step, and the exit tells what nothing has thrown", () => {
+    const strict = toStatic(deep, { memory: { budget: 4096 }, fallback: 'error' });
+    const other = toStatic(deep, { memory: { budget: 2 ** 30 } });
+    const [x, w] = [values(shape), values(shape, 7)];
+    const run = (f: typeof strict) => {
+      const at = w.clone().requiresGrad_();
+      const loss = f(x, at);
+      loss.backward();
+      for (const each of [loss, at.grad!, at]) each.dispose();
+    };
+    exit();
+    warn.mockClear();
+    run(strict);
+    run(strict);
+    run(other);
+    exit();
+    const message = 'a step exceeds its memory budget';
+    expect(warn.mock.calls.flat().join()).toContain(message);
+    expect(() => run(strict)).toThrow(message);
+    run(strict);
+    warn.mockClear();
+    exit();
+    expect(warn.mock.calls.flat().join()).toContain('it was the last one');
+    for (const each of [x, w]) each.dispose();
   });
 
   it('plans a subgraph without a backward once, whatever the step lacks', () => {
