@@ -12,6 +12,7 @@ import { errorText } from '../../src/cli/files/report-error.ts';
 import { writeOutput } from '../../src/cli/files/write-output.ts';
 import { packageVersion } from '../../src/options/package-version.ts';
 import { asShipped } from '../package/as-shipped.ts';
+import { withSources } from '../source-process.ts';
 
 const root = join(import.meta.dirname, '../..');
 let folder: string;
@@ -139,10 +140,9 @@ it('inputs() may be asynchronous', async () => {
 });
 
 it('a mistake in TypeScript that a loader finds has its place', { timeout: 60_000 }, () => {
-  const tsx = join(root, 'node_modules/tsx/dist/loader.mjs');
-  const command = ['--import', tsx, join(root, 'src/cli/main.ts'), 'explain'];
-  const file = join(folder, 'typed.ts');
-  const { stderr } = spawnSync(process.execPath, [...command, file], { encoding: 'utf8' });
+  const command = [...withSources, join(root, 'src/cli/main.ts'), 'explain'];
+  const args = [...command, join(folder, 'typed.ts')];
+  const { stderr } = spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8' });
   expect(stderr).toMatch(/^DataError: the module could not be parsed\n[\s\S]*typed\.ts:1:\d+\n/);
   expect(stderr).not.toMatch(/^ +at .*esbuild/m);
 });

@@ -9,6 +9,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { DataWriter, parseFile } from '../../runtime/save/file/container.ts';
 import { Captured, type ToStaticOptions } from '../../src/dispatch/captured-function.ts';
 import { type Tensor, tidy } from '../../src/node/index.ts';
+import { withSources } from '../source-process.ts';
 import { type Job, jobs } from './known-choices/jobs.ts';
 import { planText } from './known-choices/plan-text.ts';
 
@@ -104,7 +105,7 @@ describe('plan/known choices', () => {
     const here = await outcomeOf(jobs.norms!);
     expect(here.isFirst).toBe(true);
     const script = join(import.meta.dirname, 'known-choices/other-process.ts');
-    const text = execFileSync(process.execPath, ['--import', 'tsx', script, 'norms'], {
+    const text = execFileSync(process.execPath, [...withSources, script, 'norms'], {
       env: { ...process.env, TOSTATIC_CACHE: folder },
       encoding: 'utf8',
     });

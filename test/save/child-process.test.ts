@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { load, loadProgram, save, seed } from '../../src/index.ts';
-import { withSources } from '../source-process.ts';
+import { withImportedSources } from '../source-process.ts';
 import { type Calls, exercise, type Seen } from './exercise.ts';
 import { savedCases } from './programs.ts';
 
@@ -31,7 +31,7 @@ beforeAll(async () => {
     join(folder, 'names.json'),
     JSON.stringify({ names: savedCases.map(({ name }) => name) }),
   );
-  execFileSync(process.execPath, [...withSources, script, folder], { stdio: 'pipe' });
+  execFileSync(process.execPath, [...withImportedSources, script, folder], { stdio: 'pipe' });
   found = JSON.parse(readFileSync(join(folder, 'seen.json'), 'utf8')) as Seen[];
   loaded = readFileSync(join(folder, 'loaded-files.txt'), 'utf8').trim().split('\n');
 }, 60_000);
