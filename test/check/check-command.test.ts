@@ -50,7 +50,7 @@ describe('tostatic check', () => {
       }
       export const inputs = () => [randn([32, 64]).requiresGrad_()];
     `);
-    const { code, out } = await check(file, '--modes', 'default', '--seconds', '10');
+    const { code, out } = await check(file, '--modes', 'default', '--seconds', '5');
     expect(code).toBe(1);
     // The function has run backward itself: its results are compared, and no call fails.
     expect(out).not.toContain('throw');

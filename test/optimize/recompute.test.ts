@@ -179,8 +179,8 @@ describe('optimize/recompute', () => {
     vi.spyOn(console, 'warn').mockImplementation(() => {});
     const bytes = async (blocks: number, budget: number | null) =>
       (await run(() => new Blocks(blocks), budget, true)).predicted;
-    expect((await bytes(12, null)) / (await bytes(3, null))).toBeGreaterThan(2.5);
-    expect((await bytes(12, 0)) / (await bytes(3, 0))).toBeLessThan(2);
+    expect((await bytes(8, null)) / (await bytes(2, null))).toBeGreaterThan(2.5);
+    expect((await bytes(8, 0)) / (await bytes(2, 0))).toBeLessThan(2);
   });
 
   it('a budget that nothing can hold is told once, and by explain', () => {

@@ -128,7 +128,7 @@ describe('package', () => {
     writeFileSync(join(home, 'bad.js'), 'var x = 1;\nthrow new TypeError(`x is ${x}`);');
     writeFileSync(join(home, 'endless.js'), 'for (;;);');
     writeFileSync(join(home, 'refused.js'), 'var x = 2; if (eval("x") !== 2) throw 1;');
-    const args = [command, 'run', '--timeout', '4000', 'good.js', 'bad.js'];
+    const args = [command, 'run', '--timeout', '1500', 'good.js', 'bad.js'];
     const result = spawnSync(process.execPath, args, {
       cwd: home,
       encoding: 'utf8',

@@ -29,7 +29,9 @@ describe('an inspection', () => {
   }
 
   test('holds a budget', () => {
-    const { text } = samples.deep;
+    // Six layers of the twelve, which are planned four times as fast.
+    const text = samples.deep.text.replace('length: 12', 'length: 6');
+    expect(text).not.toBe(samples.deep.text);
     const result = inspect({ ...request, text, budgetShare: 0.8 });
     expect(result.planned).toBeLessThanOrEqual(result.budget!);
     expect(result.planned).toBeLessThan(result.unlimited!);
