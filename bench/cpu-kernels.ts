@@ -147,6 +147,8 @@ function pointwiseKernels(): void {
     ['exp', E.exp(x), [matrix(a)], (v) => Math.exp(v)],
     ['log', E.log(E.abs(x)), [matrix(a)], (v) => Math.log(Math.abs(v))],
     ['tanh', E.tanh(x), [matrix(a)], (v) => Math.tanh(v)],
+    ['|x| ** 2.5', E.pow(E.abs(x), E.const(2.5)), [matrix(a)], (v) => Math.abs(v) ** 2.5],
+    ['x % y', E.rem(x, y), [matrix(a), matrix(b)], (v, w) => v % w],
   ];
   for (const [name, expr, inputs, scalar] of cases) {
     const out = { ...matrix(c), dtype: name.endsWith('bool') ? ('bool' as const) : 'float32' };
@@ -212,9 +214,15 @@ function others(): void {
   const [wide, soft] = [placed([1024, 1024]), placed([1024, 1024])];
   print('softmax [1024,1024]', named('softmax', [wide], [soft]));
   print('transposing copy 1024²', named('copy', [{ ...wide, strides: [1, 1024] }], [soft]));
+  const [counts, wholeCount] = [placed([1024, 1024], 'int32'), placed([], 'int32')];
+  print('sum of int32, 1 Mi', named('sum', [counts], [wholeCount], { dims: [0, 1] }));
+  const along = { dim: 1, count: 1024, descending: false };
+  print('sort [1024,1024]', named('sort', [wide], [soft, counts], along));
+  print('gather [1024,1024]', named('gather', [wide, counts], [soft], { dim: 1 }));
+  print('scatterAdd [1024,1024]', named('scatterAdd', [wide, counts, wide], [soft], { dim: 1 }));
   print('uniform 1 Mi', named('uniform', [], [wide], { seed: 1, offset: 0 }));
   print('normal 1 Mi', named('normal', [], [wide], { seed: 1, offset: 0 }));
-  release(image, pooled, places, bias, hidden, row, scores, out, wide, soft);
+  release(image, pooled, places, bias, hidden, row, scores, out, wide, soft, counts, wholeCount);
 }
 
 function launches(): void {
