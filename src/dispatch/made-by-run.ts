@@ -54,6 +54,7 @@ function isContainer(make: Make): boolean {
     case 'array':
     case 'collection':
       return make.own === null;
+    case 'extendedArray':
     case 'list':
     case 'cell':
     case 'closure':

@@ -92,6 +92,7 @@ const made = (what: string) => never(`it makes ${what}`);
 
 export const make: Codec<Make> = variants<Make>(() => ({
   array: record({ elements: list(item), isFrozen: boolean, named, own }),
+  extendedArray: record({ array: recipe, elements: list(item), isFrozen: boolean }),
   arguments: made('an arguments object'),
   object: objectParts,
   collection: record({ type: oneOf('Map', 'Set'), entries: list(entry), order, own }),

@@ -133,6 +133,8 @@ export class EntryWriter {
         if (element.kind === 'leaf') return { ...make, element };
         return this.#refuse('its result holds an array of arrays or objects that grew in a loop');
       }
+      case 'extendedArray':
+        return this.#refuse('its result holds a copy of an array of any length');
       default:
         return this.#refuse(`its result holds a ${make.kind}`);
     }

@@ -32,6 +32,8 @@ export function partsOf(make: Make): readonly Recipe[] {
         ...make.named.map((entry) => entry[1]),
         ...inOwn(make.own),
       ];
+    case 'extendedArray':
+      return [make.array, ...present(make.elements)];
     case 'arguments':
       return [...present(make.elements), ...make.named.map((entry) => entry[1])];
     case 'object':

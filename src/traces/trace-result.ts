@@ -88,6 +88,13 @@ export type Make =
       /** For an instance of a user's class: its prototype and named properties. */
       readonly own: ObjectMake | null;
     })
+  /** `[...array, …elements]` */
+  | {
+      readonly kind: 'extendedArray';
+      readonly array: Recipe;
+      readonly elements: readonly (Recipe | null)[];
+      readonly isFrozen: boolean;
+    }
   | {
       readonly kind: 'arguments';
       readonly elements: readonly (Recipe | null)[];

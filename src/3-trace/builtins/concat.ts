@@ -9,13 +9,26 @@ import { asArray, elementsWithHoles, isArray } from '../values/arrays.ts';
 import { appendGrown } from '../values/lists.ts';
 import { hasProperty } from '../values/property-keys.ts';
 import { isPrimitiveVariable } from '../values/to-primitive.ts';
-import { type NewArrayVariable, newArray, type Variable } from '../variables/variable.ts';
+import { extendedArray } from '../values/varying-array.ts';
+import { hole, type NewArrayVariable, newArray, type Variable } from '../variables/variable.ts';
 
 export function concat(t: Tracer, receiver: Variable, args: readonly Variable[]): Variable {
   const all = [receiver, ...args].map((part) => grownIn(t, part) ?? part);
   if (all.some(isGrown)) return concatLists(t, all);
-  const parts = all.map((part, i) => {
-    if (isSpreadSpecially(t, part) || (i === 0 && isPrimitiveVariable(part))) {
+  return extendedByParts(t, all) ?? newArray(partsOf(t, all).flat());
+}
+
+/** The result of concatenating to a pre-existing array that grows with every call. */
+function extendedByParts(t: Tracer, [first, ...rest]: readonly Variable[]): Variable | undefined {
+  if (first!.kind !== 'object' || isSpreadSpecially(t, first!)) return undefined;
+  const items = partsOf(t, rest, false).flat();
+  return items.includes(hole) ? undefined : extendedArray(t, first!, items);
+}
+
+/** `hasReceiver`: the first part is the receiver. */
+function partsOf(t: Tracer, all: readonly Variable[], hasReceiver = true): Variable[][] {
+  return all.map((part, i) => {
+    if (isSpreadSpecially(t, part) || (hasReceiver && i === 0 && isPrimitiveVariable(part))) {
       throw new GraphBreak('native-call', 'concat of an object');
     }
     if (!isArray(t, part)) return [part];
@@ -23,7 +36,6 @@ export function concat(t: Tracer, receiver: Variable, args: readonly Variable[])
     if (!array) throw new GraphBreak('native-call', 'concat of an array of another kind');
     return elementsWithHoles(t, array);
   });
-  return newArray(parts.flat());
 }
 
 /**

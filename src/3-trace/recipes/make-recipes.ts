@@ -145,10 +145,14 @@ function ownMake(
 }
 
 function arrayMake(to: Reconstruction, variable: NewArrayVariable): Make {
-  const { elements, isArguments, parameters, callee } = variable;
+  const { extended, isArguments, parameters, callee } = variable;
   const isFrozen = variable.fixed === true;
+  if (extended && !variable.named?.size && !variable.own) {
+    const elements = extended.appended.map((element) => to.element(element));
+    return { kind: 'extendedArray', array: to.recipe(extended.outer), elements, isFrozen };
+  }
   const named = [...(variable.named ?? [])].map(([key, value]) => [key, to.recipe(value)] as const);
-  const items = elements.map((element) => to.element(element));
+  const items = variable.elements.map((element) => to.element(element));
   if (!isArguments) {
     return { kind: 'array', elements: items, isFrozen, named, own: ownMake(to, variable) };
   }

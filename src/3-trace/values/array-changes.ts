@@ -28,7 +28,13 @@ import { clearGrown, popGrown, pushGrown, setGrownElement } from './lists.ts';
 export function append(t: Tracer, array: ArrayVariable, items: readonly Variable[]): Variable {
   if (growsHere(t, array, items[0])) grow(t, array, expectForm(t, items[0]!));
   if (isGrown(array)) return pushGrown(t, array, items);
-  if (array.kind === 'newArray') return known(changeElements(t, array).push(...items));
+  if (array.kind === 'newArray') {
+    const { extended, fixed } = array;
+    if (!extended || fixed) return known(changeElements(t, array).push(...items));
+    t.journal.keepList(extended.appended);
+    extended.appended.push(...items);
+    return isResultRead(t.top) ? lengthOf(t, array) : undefinedVariable;
+  }
   append(t, takeEnd(t, array), items);
   return isResultRead(t.top) ? lengthOf(t, array) : undefinedVariable;
 }

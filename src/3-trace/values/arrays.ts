@@ -79,12 +79,19 @@ export function itemsOf({ elements }: NewArrayVariable): readonly Variable[] {
 /** Returns the length as a value that hasn't been guarded yet. */
 export function lengthOf(t: Tracer, array: ArrayVariable): Variable {
   if (isGrown(array)) return array.grown.length;
-  if (array.kind === 'newArray') return known(itemsOf(array).length);
+  if (array.kind === 'newArray') {
+    const { extended } = array;
+    if (!extended) return known(itemsOf(array).length);
+    return longer(t, lengthBefore(t, extended.outer), extended.appended.length);
+  }
   const length = lengthBefore(t, array);
   const content = t.effects.array(array.value)?.content;
   if (!content) return length;
   if (isGrown(content)) return behind(t, length, content.grown.length);
-  const appended = itemsOf(content).length;
+  return longer(t, length, itemsOf(content).length);
+}
+
+function longer(t: Tracer, length: Variable, appended: number): Variable {
   if (appended === 0) return length;
   return (
     countedOn(t, length, appended) ??

@@ -65,10 +65,9 @@ export function callDynamically(
   const isOne = (given: Variable): boolean => {
     const variable = resolved(given);
     if (variable.kind === 'dynamic' || grownIn(t, variable)) return true;
-    return (
-      variable.kind === 'newArray' &&
-      variable.elements.some((each) => isOne(each) || isNumber(each))
-    );
+    if (variable.kind !== 'newArray') return false;
+    const parts = variable.extended?.appended ?? variable.elements;
+    return parts.some((each) => isOne(each) || isNumber(each));
   };
   const isNumber = (given: Variable): boolean =>
     (!takes && resolved(given).kind === 'scalar') || numberAmong(given) !== undefined;

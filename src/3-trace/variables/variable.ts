@@ -165,11 +165,19 @@ export interface BoundVariable {
   readonly name: Variable | null;
 }
 
+/** The content of `[...outer, a, b]`. */
+interface ExtendedArray {
+  readonly outer: ObjectVariable;
+  readonly appended: Variable[];
+}
+
 export interface NewArrayVariable {
   readonly kind: 'newArray';
   readonly elements: Variable[];
   /** Set if the number of elements is data-dependent; `elements` must not be read then. */
   grown?: GrowableList | undefined;
+  /** Set if it begins with the tensors of a pre-existing array of any length; `elements` must not be read then. */
+  readonly extended?: ExtendedArray;
   /** The array literal that created it, and whether the array is known to grow in branches and loops. */
   readonly born?: AllocationSite;
   /** An `arguments` object, which is iterated like an array but is not one. */

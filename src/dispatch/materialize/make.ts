@@ -81,6 +81,7 @@ function promisesIn(makes: readonly Make[]): number[] {
 
 const filledLater: ReadonlySet<Make['kind']> = new Set<Make['kind']>([
   'array',
+  'extendedArray',
   'arguments',
   'list',
   'object',
@@ -112,6 +113,18 @@ function compileMake(make: Make): CompiledMake {
           if (make.isFrozen) Object.freeze(made);
         },
       });
+    }
+    case 'extendedArray': {
+      const [readArray, appendItems] = [compileRecipe(make.array), compileItems(make.elements)];
+      return {
+        empty: () => [],
+        fill: (made, values) => {
+          const before = readArray(values) as readonly unknown[];
+          for (let i = 0; i < before.length; i++) append(made as unknown[], before[i]);
+          appendItems(made as unknown[], values);
+          if (make.isFrozen) Object.freeze(made);
+        },
+      };
     }
     case 'arguments': {
       const append = compileItems(make.elements);

@@ -21,6 +21,26 @@ function pushed(body: (cache: Tensor[], x: Tensor) => unknown): () => World {
   };
 }
 
+/** One array that each call gets from the one before. */
+function threaded(next: (cache: readonly Tensor[], x: Tensor) => Tensor[]): () => World {
+  return () => {
+    let cache: Tensor[] = [];
+    return {
+      fn: (x: Tensor, given: Tensor[]) => {
+        const all = next(given, x);
+        return [cat(all).sum().add(all.length), all];
+      },
+      args: (call) => [row(call), cache],
+      install: (fn) => (x: Tensor, given: Tensor[]) => {
+        const result = fn(x, given) as [Tensor, Tensor[]];
+        cache = result[1];
+        return result;
+      },
+      state: () => cache,
+    };
+  };
+}
+
 const programs: Record<string, () => World> = {
   'pushed to, then joined': pushed((cache, x) => {
     cache.push(x.mul(2));
@@ -112,6 +132,22 @@ const programs: Record<string, () => World> = {
       state: () => cache,
     };
   },
+  'copied with another tensor: a field': () => {
+    const state = { cache: [] as Tensor[] };
+    return {
+      fn: (x: Tensor) => {
+        state.cache = [...state.cache, x.mul(2)];
+        return stack(state.cache).sum();
+      },
+      args: (call) => [row(call)],
+      state: () => state,
+    };
+  },
+  'copied with another tensor: an argument and a result': threaded((cache, x) => [
+    ...cache,
+    x.mul(2),
+  ]),
+  'concatenated with another tensor': threaded((cache, x) => cache.concat([x.mul(2)], x)),
   'an array whose length is a number of the program': pushed((cache, x) => {
     cache.push(x);
     return cat(cache).mul(cache.length).sum();
@@ -124,6 +160,11 @@ describe('an array of tensors that grows', () => {
       const { stats } = expectSameAsEager(make, { calls: 12, check: 1 });
       expect(stats).toMatchObject({ translations: 2, fallbacks: [], breaks: [] });
       expect(stats.kernels.eager).toBe(0);
+    });
+
+    it(`is one program for every length with fullGraph: ${name}`, () => {
+      const { stats } = expectSameAsEager(make, { calls: 6, fullGraph: true });
+      expect(stats.translations).toBe(2);
     });
   }
 
@@ -236,6 +277,36 @@ const uses: Record<string, (cache: Tensor[], x: Tensor) => unknown> = {
   },
   'returns one that was joined': (cache, x) => [cat(cache).mul(x), cache[0]],
   'writes to what was joined': (cache, x) => cat(cache).add_(x),
+  'copies it, and joins the copy': (cache, x) => {
+    const all = [...cache, x.mul(2)];
+    return [cat(all), all, all.length];
+  },
+  'copies it, then changes both': (cache, x) => {
+    const all = cache.concat([x, x.neg()]);
+    cache.push(x.mul(3));
+    all.push(x.mul(4));
+    return [cat(all), cat(cache), all];
+  },
+  'copies it, then shortens it': (cache, x) => {
+    const all = [...cache, x];
+    const last = cache.pop();
+    return [all, last, cat(all)];
+  },
+  'copies it, then replaces one and writes to another': (cache, x) => {
+    const all = [...cache, x];
+    cache[0] = x.mul(3);
+    cache.at(-1)!.add_(x);
+    return [cat(all), all, cat(cache)];
+  },
+  'copies it, and uses one of the copy': (cache, x) => {
+    const all = cache.concat(x);
+    return [cat(all), all[0]!.mul(x), Object.freeze([...all])];
+  },
+  'copies it past a break and into a branch': (cache, x) => {
+    const all = [...cache, x];
+    const copy = x.sum().itemSync() > 0 ? all : [...all, x];
+    return [cat(copy), copy, all];
+  },
   'asks one for its size': (cache, x) => cat(cache).mul(cache[0]!.shape[1]!).add(x),
 };
 

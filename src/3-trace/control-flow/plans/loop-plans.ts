@@ -262,6 +262,20 @@ export class LoopPlans {
     throw new RestartTrace();
   }
 
+  readonly #copied = new Map<Code, Set<Pc>>();
+
+  /** Returns whether an array is copied element by element there, although it may have any length. */
+  copiesElements(code: Code, pc: Pc): boolean {
+    return this.#copied.get(code)?.has(pc) ?? false;
+  }
+
+  /** Restarts the trace, which then copies the array element by element. */
+  copyElements(code: Code, pc: Pc): never {
+    const places = this.#copied.get(code) ?? new Set();
+    this.#copied.set(code, places.add(pc));
+    throw new RestartTrace();
+  }
+
   /** Returns whether this call must run natively. */
   breaksAt(code: Code, pc: Pc): boolean {
     return this.#breaks.get(code)?.has(pc) ?? false;

@@ -17,6 +17,7 @@ import { superPrototype } from '../../values/objects/super.ts';
 import { readFor, readKey, readProperty } from '../../values/properties.ts';
 import { copiedKeys } from '../../values/property-keys.ts';
 import { isPrimitiveVariable, withPropertyKey } from '../../values/to-primitive.ts';
+import { extendedArray } from '../../values/varying-array.ts';
 import {
   assignPrototype,
   defineProperty,
@@ -107,7 +108,11 @@ export const objectHandlers: Handlers<
     const items = specialized(get(frame, iterable));
     const grown = grownIn(t, items);
     if (grown && target.kind === 'newArray') appendGrown(t, target, grown);
-    else append(t, target, expand(t, items));
+    else {
+      const extended = isEmptyLiteral(target) ? extendedArray(t, items) : undefined;
+      if (extended) set(frame, array, extended);
+      else append(t, target, expand(t, items));
+    }
   },
 
   newObject: (t, frame, { dst }) => set(frame, dst, newObject(t)),
@@ -173,6 +178,11 @@ function copyWithout(t: Tracer, source: Variable, without: ReadonlySet<Key>): Va
 }
 
 /** Returns the array literal under construction; after a break within it, the array is pre-existing. */
+function isEmptyLiteral(array: ArrayVariable): boolean {
+  if (array.kind !== 'newArray' || !array.born || array.extended || array.grown) return false;
+  return array.elements.length === 0;
+}
+
 function arrayMade(t: Tracer, variable: Variable): ArrayVariable {
   const array = asArray(t, variable);
   if (!array) throw new GraphBreak('unsupported-value', 'an array is built on something else');
