@@ -54,11 +54,10 @@ interface Stretch {
   readonly to: CodePlace | undefined;
 }
 
-const edgesName = 'tostatic.code';
-const edgesKey = Symbol.for(edgesName);
+const edgesKey = Symbol.for('tostatic.code');
 
 /** Returns whether a script may contain published code, which names its record of ends. */
-export const mayBePublished = (text: string): boolean => text.includes(edgesName);
+export const mayBePublished = (text: string): boolean => text.includes(edgesKey.description!);
 
 let stretches: readonly Stretch[] = [];
 let edgesRead = 0;

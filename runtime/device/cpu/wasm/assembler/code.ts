@@ -11,25 +11,8 @@ export type Code = readonly number[];
 
 export type PlainOp = keyof typeof plainOpcodes;
 
-/**
- * Appends bytes. First calls write all their kernels in code that the engine interprets, where a spread takes a
- * fraction of a loop's time and `flat()` a multiple; but the stack limits the length of a spread.
- */
-export function append(bytes: number[], code: Code): void {
-  if (code.length < 1000) bytes.push(...code);
-  else for (const byte of code) bytes.push(byte);
-}
-
-/** Returns the operands, one after the other. */
-function joined(operands: readonly Code[]): number[] {
-  const bytes: number[] = [];
-  for (const operand of operands) append(bytes, operand);
-  return bytes;
-}
-
 /** Encodes an unsigned number below 2^32 as LEB128. */
 export function unsigned(value: number): number[] {
-  if (value < 0x80) return [value];
   const bytes: number[] = [];
   let rest = value;
   do {
@@ -71,10 +54,9 @@ function intBytes(value: number): number[] {
 
 const four = (bytes: number[]): number[] => [...bytes, ...bytes, ...bytes, ...bytes];
 
+/** (`concat` takes a fifth of the time of `flat`, and a first call writes all its kernels.) */
 export function op(name: PlainOp, ...operands: readonly Code[]): Code {
-  const bytes = joined(operands);
-  append(bytes, opcode(plainOpcodes[name]));
-  return bytes;
+  return ([] as number[]).concat(...operands, opcode(plainOpcodes[name]));
 }
 
 /** Alignment is only a hint: 0, a single byte, is always valid. */
@@ -108,7 +90,7 @@ export function lane(
   index: number,
   ...operands: readonly Code[]
 ): Code {
-  return [...joined(operands), ...opcode(laneOpcodes[name]), index];
+  return ([] as number[]).concat(...operands, opcode(laneOpcodes[name]), index);
 }
 
 export function i32(value: number): Code {
@@ -168,7 +150,7 @@ export function scratch(offset: number): Code {
 
 /** The value of a function call. */
 export function callCode(index: number, ...operands: readonly Code[]): Code {
-  return [...joined(operands), specialOpcodes.call, ...unsigned(index)];
+  return ([] as number[]).concat(...operands, specialOpcodes.call, unsigned(index));
 }
 
 /** Combines the four lanes of a vector pairwise; the result is in every lane. `vector` is evaluated repeatedly. */

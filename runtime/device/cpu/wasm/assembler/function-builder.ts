@@ -1,4 +1,4 @@
-import { append, type Code, i32, op, unsigned } from './code.ts';
+import { type Code, i32, op, unsigned } from './code.ts';
 import { specialOpcodes, type ValueType, valueTypes } from './instructions.ts';
 
 /** A parameter or local variable. */
@@ -71,12 +71,12 @@ export class FunctionBuilder {
   }
 
   emit(code: Code): void {
-    append(this.#code, code);
+    for (const byte of code) this.#code.push(byte);
   }
 
   set(local: Local, value: Code): void {
     this.emit(value);
-    this.#code.push(specialOpcodes['local.set'], ...unsigned(local.index));
+    this.emit([specialOpcodes['local.set'], ...unsigned(local.index)]);
   }
 
   /** local += amount */
@@ -87,21 +87,20 @@ export class FunctionBuilder {
 
   if(condition: Code, then: () => void, otherwise?: () => void): void {
     this.emit(condition);
-    this.#code.push(specialOpcodes.if, emptyBlock);
+    this.emit([specialOpcodes.if, emptyBlock]);
     then();
     if (otherwise) {
-      this.#code.push(specialOpcodes.else);
+      this.emit([specialOpcodes.else]);
       otherwise();
     }
-    this.#code.push(specialOpcodes.end);
+    this.emit([specialOpcodes.end]);
   }
 
   while(condition: Code, body: () => void): void {
     this.if(condition, () => {
-      this.#code.push(specialOpcodes.loop, emptyBlock);
+      this.emit([specialOpcodes.loop, emptyBlock]);
       body();
-      this.emit(condition);
-      this.#code.push(specialOpcodes.br_if, 0, specialOpcodes.end);
+      this.emit([...condition, specialOpcodes.br_if, 0, specialOpcodes.end]);
     });
   }
 

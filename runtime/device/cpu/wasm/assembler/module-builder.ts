@@ -3,7 +3,7 @@ import { fixNumerics } from '../../../../numerics/math.ts';
 import { type DoubleFunction, doubleFunctions } from '../../core/double-functions.ts';
 import { canShare, heap } from '../../core/heap.ts';
 import { imported } from '../../core/imported.ts';
-import { append, unsigned } from './code.ts';
+import { unsigned } from './code.ts';
 import { FunctionBuilder } from './function-builder.ts';
 import { type ValueType, valueTypes } from './instructions.ts';
 
@@ -56,11 +56,8 @@ const text = (value: string): number[] => {
   return [...unsigned(bytes.length), ...bytes];
 };
 
-function vector(items: readonly (readonly number[])[]): number[] {
-  const bytes = unsigned(items.length);
-  for (const item of items) append(bytes, item);
-  return bytes;
-}
+const vector = (items: readonly (readonly number[])[]): number[] =>
+  unsigned(items.length).concat(...items);
 
 function section(id: number, content: readonly number[]): number[] {
   return [id, ...unsigned(content.length), ...content];
@@ -95,7 +92,13 @@ function encode(
 ): Uint8Array<ArrayBuffer> {
   const builders = [...functions.values()];
   const types = [functionType([], [])];
-  for (const { name, type } of importedFunctions()) if (called.has(name)) types.push(type);
+  // Limits as in `heap.ts`: at least one page, at most the declared maximum (1: a maximum, 2: shared).
+  const flags = canShare ? 0x03 : 0x01;
+  const memory = [...env, ...text('memory'), 0x02, flags, 1, ...unsigned(65536)];
+  const base = [...env, ...text('base'), 0x03, valueTypes.i32, 0];
+  const imports = importedFunctions().map(({ name, text, type }) => {
+    return [...env, ...text, 0x00, called.has(name) ? types.push(type) - 1 : uncalledType];
+  });
   const first = types.length;
   for (const { paramTypes } of builders) types.push(functionType(paramTypes, []));
   const exported = [...functions.keys()].map((name, i) => {
@@ -107,28 +110,13 @@ function encode(
   return joined([
     [0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
     section(1, vector(types)),
-    called.size === 0 ? importsWithoutCalls() : importSection(called),
+    section(2, vector([memory, base, ...imports])),
     section(3, vector(builders.map((_, i) => unsigned(first + i)))),
     section(7, vector(exported)),
     [10, ...unsigned(lengthOf(sized) + count.length), ...count],
     ...sized,
   ]);
 }
-
-function importSection(called: ReadonlySet<string>): number[] {
-  // Limits as in `heap.ts`: at least one page, at most the declared maximum (1: a maximum, 2: shared).
-  const flags = canShare ? 0x03 : 0x01;
-  const memory = [...env, ...text('memory'), 0x02, flags, 1, ...unsigned(65536)];
-  const base = [...env, ...text('base'), 0x03, valueTypes.i32, 0];
-  let nextType = uncalledType;
-  const functions = importedFunctions().map(({ name, text }) => {
-    return [...env, ...text, 0x00, called.has(name) ? ++nextType : uncalledType];
-  });
-  return section(2, vector([memory, base, ...functions]));
-}
-
-/** The imports of most modules, which call none of them. */
-const importsWithoutCalls = lazily(() => importSection(new Set()));
 
 const lengthOf = (parts: readonly (readonly number[])[]): number =>
   parts.reduce((sum, { length }) => sum + length, 0);
