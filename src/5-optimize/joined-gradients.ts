@@ -3,6 +3,7 @@ import { opNamed } from '../../runtime/ops/op-table.ts';
 import { optionalGradientsOf } from '../../runtime/program/optional-gradients.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import { ProgramFacts } from './facts/program-facts.ts';
+import { readCounts } from './facts/read-counts.ts';
 
 /** The slice of a gradient along one dimension; all other elements are 0. */
 interface Part {
@@ -24,9 +25,7 @@ interface Parts {
  */
 export function joinedGradients(program: Program, firstLate: number): Program {
   const { ops, values } = program;
-  const reads = new Map<ValueId, number>();
-  for (const { inputs } of ops) for (const id of inputs) reads.set(id, (reads.get(id) ?? 0) + 1);
-  for (const id of program.outputs) reads.set(id, (reads.get(id) ?? 0) + 1);
+  const reads = readCounts(program);
   const optional = optionalGradientsOf(ops);
   const known = new Map<ValueId, Parts>();
   /** Joined sums by op; larger sums replace the ones inside them. */

@@ -1,6 +1,7 @@
 import { contiguousMeta } from '../../runtime/device/tensor-meta.ts';
 import { opNamed } from '../../runtime/ops/op-table.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
+import { readCounts } from './facts/read-counts.ts';
 
 /**
  * Computes the gradient of cross entropy row by row: logSoftmaxGrad(nllLossGrad(dy)) without the intermediate
@@ -9,9 +10,7 @@ import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.
 export function labelGradient(program: Program): Program {
   const values = [...program.values];
   const ops: ProgramOp[] = [...program.ops];
-  const reads = new Map<ValueId, number>();
-  for (const { inputs } of ops) for (const id of inputs) reads.set(id, (reads.get(id) ?? 0) + 1);
-  for (const id of program.outputs) reads.set(id, (reads.get(id) ?? 0) + 1);
+  const reads = readCounts(program);
   const sparse = new Map<ValueId, number>();
   program.ops.forEach((op, index) => {
     if (op.op.name === 'nllLossGrad') sparse.set(op.outputs[0]!, index);

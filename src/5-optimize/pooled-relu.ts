@@ -1,4 +1,5 @@
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
+import { readCounts } from './facts/read-counts.ts';
 
 /**
  * Makes the gradient of max-pooling over a relu read the pooled values instead of the relu's output, which is
@@ -31,12 +32,4 @@ export function pooledRelu(program: Program): Program {
     ops[index] = { ...backwardOp, inputs: [masked, places, shape!], outputs };
   });
   return values.length > program.values.length ? { ...program, values, ops } : program;
-}
-
-function readCounts({ ops, outputs }: Program): ReadonlyMap<ValueId, number> {
-  const counts = new Map<ValueId, number>();
-  const add = (id: ValueId) => counts.set(id, (counts.get(id) ?? 0) + 1);
-  for (const { inputs } of ops) inputs.forEach(add);
-  outputs.forEach(add);
-  return counts;
 }
