@@ -1,9 +1,7 @@
 import { placeOf } from '../../runtime/autograd/place.ts';
 import { runBackward } from '../../runtime/backward/engine.ts';
 import { contiguousMeta } from '../../runtime/device/tensor-meta.ts';
-import { InvariantError } from '../../runtime/errors/invariant.ts';
 import { withInterceptor } from '../../runtime/ops/core/bind.ts';
-import { ProgramBuilder } from '../../runtime/program/builder.ts';
 import type {
   GivenGradient,
   GradientRequest,
@@ -14,7 +12,7 @@ import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { fillGradients } from '../regions/fill-gradients.ts';
 import { differentiateRegion } from './differentiate.ts';
 import { markOutputs } from './mark-outputs.ts';
-import { replay, targetsOf } from './replay.ts';
+import { replay, replayBuilder, targetsOf } from './replay.ts';
 
 /** A program that was differentiated once. */
 export interface Differentiated {
@@ -49,9 +47,7 @@ export function differentiateAgain(
   { forward, needsGrad, differentiable, leafOutputs }: Differentiated,
   request: GradientRequest,
 ): RecordedJoint {
-  const builder = new ProgramBuilder(() => {
-    throw new InvariantError('a tensor with data in a program that is being differentiated');
-  });
+  const builder = replayBuilder();
   return withInterceptor(builder, () => {
     const replayed = replay(forward, needsGrad, builder, differentiateRegion);
     const { tensors, positions, leaves } = replayed;

@@ -1,9 +1,8 @@
 import { runBackward } from '../../runtime/backward/engine.ts';
 import { contiguousMeta, isContiguousMeta } from '../../runtime/device/tensor-meta.ts';
-import { InvariantError } from '../../runtime/errors/invariant.ts';
 import { bind1, withInterceptor } from '../../runtime/ops/core/bind.ts';
 import { copy } from '../../runtime/ops/core/copy.ts';
-import { ProgramBuilder } from '../../runtime/program/builder.ts';
+import type { ProgramBuilder } from '../../runtime/program/builder.ts';
 import { mayBeList } from '../../runtime/program/list-ops.ts';
 import { earlierSum } from '../../runtime/program/optional-gradients.ts';
 import type { JointProgram, Program, ValueId } from '../../runtime/program/program.ts';
@@ -15,7 +14,7 @@ import { noteSameInputs, sameElements } from '../regions/same-tensors.ts';
 import { arrivalsAt } from './arrivals.ts';
 import { dropNeedlessSums } from './go-on-from-earlier.ts';
 import { markOutputs } from './mark-outputs.ts';
-import { replay } from './replay.ts';
+import { replay, replayBuilder } from './replay.ts';
 
 interface DifferentiateOptions extends RegionOptions {
   /** Whether the program is a region of another one. */
@@ -38,9 +37,7 @@ export function differentiate(
   differentiable: readonly boolean[],
   { region = false, goesOn = false, sameInputs = [] }: DifferentiateOptions = {},
 ): JointProgram {
-  const builder = new ProgramBuilder(() => {
-    throw new InvariantError('a tensor with data in a program that is being differentiated');
-  });
+  const builder = replayBuilder();
   const idsOf = (group: readonly number[]) => group.map((i) => forward.inputs[i]!);
   noteSameInputs(builder, sameInputs.map(idsOf));
   return withInterceptor(builder, () => {

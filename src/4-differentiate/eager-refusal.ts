@@ -2,9 +2,7 @@ import { placeOf } from '../../runtime/autograd/place.ts';
 import { runBackward } from '../../runtime/backward/engine.ts';
 import { contiguousMeta } from '../../runtime/device/tensor-meta.ts';
 import { AutogradError } from '../../runtime/errors/errors.ts';
-import { InvariantError } from '../../runtime/errors/invariant.ts';
 import { withInterceptor } from '../../runtime/ops/core/bind.ts';
-import { ProgramBuilder } from '../../runtime/program/builder.ts';
 import type {
   BackwardByNumbers,
   RejectedBackward,
@@ -13,7 +11,7 @@ import type { ValueId } from '../../runtime/program/program.ts';
 import { fillGradients } from '../regions/fill-gradients.ts';
 import { differentiateRegion } from './differentiate.ts';
 import type { Differentiated } from './differentiate-again.ts';
-import { replay, targetsOf } from './replay.ts';
+import { replay, replayBuilder, targetsOf } from './replay.ts';
 
 /** A rejected backward, with the changed values in the numbering of the replayed program. */
 interface BackwardToRefuse extends BackwardByNumbers, Pick<RejectedBackward, 'earlier'> {
@@ -31,9 +29,7 @@ export function eagerRefusal(
   { forward, needsGrad, differentiable, leafOutputs }: Differentiated,
   { roots, wanted, earlier, changed }: BackwardToRefuse,
 ): AutogradError | null {
-  const builder = new ProgramBuilder(() => {
-    throw new InvariantError('a tensor with data in a program that is being differentiated');
-  });
+  const builder = replayBuilder();
   return withInterceptor(builder, () => {
     const { tensors, leaves } = replay(forward, needsGrad, builder, differentiateRegion);
     const targets = targetsOf(forward, tensors, leaves, leafOutputs);

@@ -2,12 +2,12 @@ import { enableGrad, noGrad } from '../../runtime/autograd/grad-mode.ts';
 import { deviceGuard } from '../../runtime/device/current.ts';
 import type { Device } from '../../runtime/device/device.ts';
 import type { TensorMeta } from '../../runtime/device/tensor-meta.ts';
-import { invariant } from '../../runtime/errors/invariant.ts';
+import { InvariantError, invariant } from '../../runtime/errors/invariant.ts';
 import type { UserPosition } from '../../runtime/errors/position.ts';
 import { bind } from '../../runtime/ops/core/bind.ts';
 import type { OpRecord } from '../../runtime/ops/record/define-op.ts';
 import { aliasOp } from '../../runtime/program/alias-op.ts';
-import type { ProgramBuilder } from '../../runtime/program/builder.ts';
+import { ProgramBuilder } from '../../runtime/program/builder.ts';
 import {
   callBackwardOp,
   condBackwardOp,
@@ -26,6 +26,13 @@ export interface Replayed {
   readonly positions: ReadonlyMap<GradNode, UserPosition | undefined>;
   /** Inputs that gradients flow to from some position in the program on. */
   readonly leaves: ReadonlyMap<ValueId, Tensor>;
+}
+
+/** Returns a builder for a program that is differentiated, in which no tensor has data. */
+export function replayBuilder(): ProgramBuilder {
+  return new ProgramBuilder(() => {
+    throw new InvariantError('a tensor with data in a program that is being differentiated');
+  });
 }
 
 /** Metas of all results except the tape. */

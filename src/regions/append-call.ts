@@ -10,10 +10,9 @@ import {
 } from '../../runtime/program/dynamic-call.ts';
 import type { Region } from '../../runtime/program/program.ts';
 import { dtypes } from '../../runtime/spec/dtype.ts';
-import { targetOf } from '../../runtime/tensor/grad-node.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { type DifferentiateRegion, readOutside } from './append-control.ts';
-import { ControlNode } from './control-node.ts';
+import { recordControl } from './control-node.ts';
 import type { Member } from './joined-call.ts';
 import { SiteCall } from './site-call.ts';
 
@@ -43,25 +42,16 @@ export function appendCall(
   const flows = call.list
     ? [gradOutputs.some((id) => id !== null)]
     : gradOutputs.map((id) => id !== null);
-  const owners = flows.filter(Boolean).length;
-  if (owners === 0) return outputs;
+  if (!flows.includes(true)) return outputs;
   const operands = operandsOf(call.forms, call.sample);
   const outside = readOutside(joint);
   const read = [...outside.operands].map((input) => inputs[operands[input]!]!);
-  const node = new ControlNode({
+  recordControl(inputs, outputs, flows, {
     name: call.name,
     backward: callBackwardOp,
     inside: { call: recorded },
     carried: 0,
-    targets: inputs.map((input) => targetOf(input)),
-    inputs: inputs.map((input) => contiguousMeta(input, input.device)),
-    results: outputs.slice(0, -1).map((output) => contiguousMeta(output, output.device)),
-    tape: outputs[outputs.length - 1]!,
     read: [...new Set([...read, ...[...outside.results].map((i) => outputs[call.list ? 0 : i]!)])],
-    owners,
-  });
-  flows.forEach((flow, index) => {
-    if (flow) outputs[index]!.setGradEdge({ node, index });
   });
   return outputs;
 }

@@ -15,9 +15,8 @@ import { ValueGroups } from '../../runtime/program/memory-groups.ts';
 import type { JointProgram, Program, Region, ValueId } from '../../runtime/program/program.ts';
 import { writtenInputs } from '../../runtime/program/writes.ts';
 import { dtypes } from '../../runtime/spec/dtype.ts';
-import { targetOf } from '../../runtime/tensor/grad-node.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
-import { ControlNode } from './control-node.ts';
+import { recordControl } from './control-node.ts';
 import { sameOperands, sameTensors } from './same-tensors.ts';
 
 export interface RegionOptions {
@@ -59,24 +58,14 @@ export function appendControl(
     differentiate,
   );
   const outputs = builder.control(op, inputs, {}, { regions: joint }, metas);
-  const count = differentiable.filter(Boolean).length;
-  if (count === 0) return outputs;
-  const carried = op === whileOp ? differentiable.length : 0;
-  const node = new ControlNode({
+  if (!differentiable.includes(true)) return outputs;
+  recordControl(inputs, outputs, differentiable, {
     name: op.name,
     backward: op === whileOp ? whileBackwardOp : condBackwardOp,
     inside: { regions: joint },
-    carried,
-    targets: inputs.map((input) => targetOf(input)),
-    inputs: inputs.map((input) => contiguousMeta(input, input.device)),
-    results: outputs.slice(0, -1).map((output) => contiguousMeta(output, output.device)),
-    tape: outputs[outputs.length - 1]!,
+    carried: op === whileOp ? differentiable.length : 0,
     same: sameTensors(builder, inputs, outputs),
     read: readByBackward(op, inputs, outputs, joint),
-    owners: count,
-  });
-  differentiable.forEach((flows, index) => {
-    if (flows) outputs[index]!.setGradEdge({ node, index });
   });
   return outputs;
 }

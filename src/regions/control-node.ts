@@ -1,13 +1,13 @@
 import { gradEnabled } from '../../runtime/autograd/grad-mode.ts';
 import { changedInPlace } from '../../runtime/autograd/saved-value.ts';
-import { formatSpec, type TensorMeta } from '../../runtime/device/tensor-meta.ts';
+import { contiguousMeta, formatSpec, type TensorMeta } from '../../runtime/device/tensor-meta.ts';
 import { AutogradError } from '../../runtime/errors/errors.ts';
 import { contiguous } from '../../runtime/ops/movement/movement.ts';
 import type { OpRecord } from '../../runtime/ops/record/define-op.ts';
 import type { ProgramBuilder } from '../../runtime/program/builder.ts';
 import { mayBeList } from '../../runtime/program/list-ops.ts';
 import type { ProgramOp } from '../../runtime/program/program.ts';
-import { GradNode, type TakeSum, type Target } from '../../runtime/tensor/grad-node.ts';
+import { GradNode, type TakeSum, type Target, targetOf } from '../../runtime/tensor/grad-node.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { type Existence, optionalGradientsIn } from './optional-gradients.ts';
 import { ownResults } from './own-memory.ts';
@@ -31,6 +31,27 @@ interface ControlRecord {
   /** Operands and results whose data backward reads. */
   readonly read: readonly Tensor[];
   readonly owners: number;
+}
+
+/** Records a node behind the outputs of a control op, of which the last is its tape; gradients flow into `flows`. */
+export function recordControl(
+  inputs: readonly Tensor[],
+  outputs: readonly Tensor[],
+  flows: readonly boolean[],
+  of: Pick<ControlRecord, 'name' | 'backward' | 'inside' | 'carried' | 'same' | 'read'>,
+): void {
+  const results = outputs.slice(0, -1);
+  const node = new ControlNode({
+    ...of,
+    targets: inputs.map((input) => targetOf(input)),
+    inputs: inputs.map((input) => contiguousMeta(input, input.device)),
+    results: results.map((output) => contiguousMeta(output, output.device)),
+    tape: outputs.at(-1)!,
+    owners: flows.filter(Boolean).length,
+  });
+  flows.forEach((flow, index) => {
+    if (flow) outputs[index]!.setGradEdge({ node, index });
+  });
 }
 
 /**
