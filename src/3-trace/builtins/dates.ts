@@ -11,8 +11,7 @@ import {
   readHost,
   standsFor,
 } from '../values/objects/host-objects.ts';
-import { readProperty } from '../values/properties.ts';
-import { isCallable, isPrimitiveVariable, toPrimitive } from '../values/to-primitive.ts';
+import { isPrimitiveVariable, ordinaryToPrimitive, toPrimitive } from '../values/to-primitive.ts';
 import { specialized } from '../variables/unions.ts';
 import { type FunctionVariable, known, type Variable } from '../variables/variable.ts';
 import type { Builtin, BuiltinTable, HostFunction } from './builtin.ts';
@@ -117,20 +116,14 @@ export function newDate(
   return { kind: 'newHost', type: 'Date', value };
 }
 
-/** `OrdinaryToPrimitive`, whose methods user code may override. */
+/** `date[Symbol.toPrimitive](hint)`, whose methods user code may override. */
 const asPrimitive: Builtin = (t, receiver, [hint]) => {
   const value = specialized(receiver);
   if (value.kind !== 'newHost' && value.kind !== 'object') return undefined;
   if (!hint || !isPrimitiveVariable(hint)) return undefined;
   const wanted = constantOf(t, hint);
   if (wanted !== 'default' && wanted !== 'string' && wanted !== 'number') return undefined;
-  for (const name of wanted === 'number' ? ['valueOf', 'toString'] : ['toString', 'valueOf']) {
-    const method = specialized(readProperty(t, value, name));
-    if (!isCallable(method)) continue;
-    const result = specialized(t.execution.callInside(method, value, []));
-    if (isPrimitiveVariable(result)) return result;
-  }
-  return undefined;
+  return ordinaryToPrimitive(t, value, wanted === 'number' ? 'number' : 'string');
 };
 
 const setters = Object.getOwnPropertyNames(Date.prototype).filter((name) => name.startsWith('set'));

@@ -1,9 +1,9 @@
-import { condOp, hasEffect } from '../../../runtime/program/control-ops.ts';
+import { hasEffect } from '../../../runtime/program/control-ops.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { isProtected } from '../state/exceptions.ts';
 import { isFixed, type Location } from '../state/location.ts';
-import { capturedByAny, RegionBuilder } from '../state/region-builder.ts';
+import { RegionBuilder } from '../state/region-builder.ts';
 import { RejectedEagerly } from '../state/rejected-eagerly.ts';
 import type { Tracer } from '../state/tracer.ts';
 import type { TraceFrame } from '../variables/trace-frame.ts';
@@ -11,14 +11,13 @@ import { absent, type DeviceScalar, known, type Variable } from '../variables/va
 import { Grows, withGrown } from './lists/growable-array.ts';
 import { madeObjects } from './locations/reachable.ts';
 import { type State, stateOf } from './locations/state.ts';
+import { appendBranches } from './merge/append-branches.ts';
 import { type ArrayContent, arraysOfLengths } from './merge/array-lengths.ts';
 import type { Build, Values } from './merge/build-structure.ts';
 import { isSame } from './merge/is-same.ts';
 import { leafTensor, leafVariable } from './merge/leaves.ts';
-import { expectNoLeavesInside } from './merge/leaves-inside.ts';
 import { differing, givenAt, unmergeable } from './merge/mismatch.ts';
 import { PhiMerger } from './merge/phi-merger.ts';
-import { flagsOfBranch } from './merge/requires-grad.ts';
 import { check } from './numbers/check.ts';
 import type { Leaf } from './numbers/leaf.ts';
 import { asTruth } from './numbers/scalars.ts';
@@ -262,15 +261,5 @@ function appendCond(
   const read = outputs.map((own, path) =>
     own.map((each, i) => (leaves[i]!.kind === 'tensor' && leaves[i]!.values[path] ? each : null)),
   );
-  const { flags, note } = flagsOfBranch(t, regions, read);
-  const left = outputs.map((own, path) => [...own, ...flags[path]!]);
-  for (const [path, region] of regions.entries()) {
-    expectNoLeavesInside(t, region, left[path]!);
-    region.captureAll(left[path]!);
-  }
-  const captured = capturedByAny(t.builder, regions);
-  const programs = regions.map((region, path) => region.finish(captured, left[path]!));
-  const results = t.execution.appendControl(condOp, [truth, ...captured], programs);
-  note(results);
-  return results;
+  return appendBranches(t, truth, regions, outputs, read);
 }

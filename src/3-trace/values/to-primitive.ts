@@ -31,15 +31,26 @@ export function toPrimitive(t: Tracer, given: Variable, hint: Hint): Variable {
     if (!isNullish(t, exotic)) {
       return expectPrimitive(t.execution.callInside(exotic, value, [known(hint)]));
     }
-    const methods = hint === 'string' ? ['toString', 'valueOf'] : ['valueOf', 'toString'];
-    for (const name of methods) {
-      const method = specialized(readProperty(t, value, name));
-      if (!isCallable(method)) continue;
-      const result = specialized(t.execution.callInside(method, value, []));
-      if (isPrimitiveVariable(result)) return result;
-    }
-    throw notPrimitive();
+    const result = ordinaryToPrimitive(t, value, hint === 'string' ? 'string' : 'number');
+    if (!result) throw notPrimitive();
+    return result;
   });
+}
+
+/** `OrdinaryToPrimitive` of the language; undefined where it throws, because no method returns a primitive. */
+export function ordinaryToPrimitive(
+  t: Tracer,
+  value: Variable,
+  hint: 'number' | 'string',
+): Variable | undefined {
+  const methods = hint === 'string' ? ['toString', 'valueOf'] : ['valueOf', 'toString'];
+  for (const name of methods) {
+    const method = specialized(readProperty(t, value, name));
+    if (!isCallable(method)) continue;
+    const result = specialized(t.execution.callInside(method, value, []));
+    if (isPrimitiveVariable(result)) return result;
+  }
+  return undefined;
 }
 
 function expectPrimitive(result: Variable): Variable {

@@ -1,10 +1,9 @@
 import { noGrad } from '../../../../runtime/autograd/grad-mode.ts';
 import { eq } from '../../../../runtime/ops/pointwise/pointwise.ts';
-import { condOp } from '../../../../runtime/program/control-ops.ts';
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
-import { capturedByAny, RegionBuilder } from '../../state/region-builder.ts';
+import { RegionBuilder } from '../../state/region-builder.ts';
 import type { Tracer } from '../../state/tracer.ts';
-import { flagsOfBranch } from './requires-grad.ts';
+import { appendBranches } from './append-branches.ts';
 
 /**
  * Returns the tensor with the index that the program has chosen, without copying it. All options have the same
@@ -26,12 +25,5 @@ export function chosenTensor(
 function oneOfTwo(t: Tracer, truth: Tensor, whenTrue: Tensor, whenFalse: Tensor): Tensor {
   const outputs = [[whenTrue], [whenFalse]];
   const regions = outputs.map(() => new RegionBuilder(t.surroundings));
-  const { flags, note } = flagsOfBranch(t, regions, outputs);
-  const left = outputs.map((own, path) => [...own, ...flags[path]!]);
-  for (const [path, region] of regions.entries()) region.captureAll(left[path]!);
-  const captured = capturedByAny(t.builder, regions);
-  const programs = regions.map((region, path) => region.finish(captured, left[path]!));
-  const results = t.execution.appendControl(condOp, [truth, ...captured], programs);
-  note(results);
-  return results[0]!;
+  return appendBranches(t, truth, regions, outputs, outputs)[0]!;
 }
