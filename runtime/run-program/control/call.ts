@@ -6,9 +6,9 @@ import type { Step } from '../../program/plan.ts';
 import type { ValueTable } from '../../program/program.ts';
 import type { Action, BindPlan } from '../scope/action.ts';
 import { Slot } from '../scope/scope.ts';
+import { backwardOperands } from './backward-operands.ts';
 import { decided } from './decisions.ts';
-import { GradientSum } from './gradients.ts';
-import { movedCallOperands, movedOperands, takeFrom } from './moved-operands.ts';
+import { movedCallOperands, takeFrom } from './moved-operands.ts';
 import { readNumber } from './read-number.ts';
 import { type RegionRun, regionRun } from './region.ts';
 import { RegionBackward } from './region-backward.ts';
@@ -111,15 +111,10 @@ function taken(slot: Slot, form: OperandForm, moves: boolean): readonly ListItem
 
 /** Runs the backward of the run on the tape. Gradients of values of data-dependent shape have that run's shapes. */
 export function compileCallBackward(step: Step, values: ValueTable): Action {
-  const { op, frees, call: planned } = step;
+  const { op, call: planned } = step;
+  const { given, keeps, moved: moves, of, sums, tape, to } = backwardOperands(step, values);
   const { forms, dynamic, list: answersList } = planned!.call;
-  const [tape, ...given] = op.inputs;
-  const of = op.attrs.of as readonly number[];
-  const to = op.attrs.to as readonly number[];
-  const keeps = !frees.includes(tape!);
-  const sums = op.outputs.map((id) => new GradientSum(values[id]!));
-  const moves = movedOperands(step).slice(1);
-  const { device } = values[tape!]!;
+  const { device } = values[tape]!;
   const [retaining, freeing] = [true, false].map(() => new WeakMap<RegionRun, RegionBackward>());
   const backwardOf = (region: RegionRun, retains: boolean) => {
     const backwards = retains ? retaining! : freeing!;
@@ -130,7 +125,7 @@ export function compileCallBackward(step: Step, values: ValueTable): Action {
     return made;
   };
   return (slots) => {
-    const record = slots[tape!]!.holder as Tape;
+    const record = slots[tape]!.holder as Tape;
     const retains = keeps || record.isShared;
     const gradientOf = (result: number): Slot | null => {
       const place = of.indexOf(answersList ? 0 : result);

@@ -1,8 +1,8 @@
 import type { Step } from '../../program/plan.ts';
 import type { ValueTable } from '../../program/program.ts';
 import type { Action, BindPlan } from '../scope/action.ts';
+import { backwardOperands } from './backward-operands.ts';
 import { decided } from './decisions.ts';
-import { GradientSum } from './gradients.ts';
 import { movedOperands } from './moved-operands.ts';
 import { regionRun } from './region.ts';
 import { RegionBackward } from './region-backward.ts';
@@ -48,16 +48,11 @@ export function compileCond(step: Step, values: ValueTable, bind: BindPlan): Act
 
 /** The backward of the region that ran. Gradients that it doesn't compute are missing, or the contributions so far. */
 export function compileCondBackward(step: Step, values: ValueTable, bind: BindPlan): Action {
-  const { op, frees, regions } = step;
-  const [tape, ...given] = op.inputs;
-  const of = op.attrs.of as readonly number[];
-  const to = op.attrs.to as readonly number[];
-  const keeps = !frees.includes(tape!);
-  const sums = op.outputs.map((id) => new GradientSum(values[id]!));
-  const handed = movedOperands(step).slice(1);
+  const { op, regions } = step;
+  const { given, keeps, moved, of, sums, tape, to } = backwardOperands(step, values);
   const results = resultCount(step);
   // Earlier sums move into a region with this op's reference; gradients of results move if they die here.
-  const moves = (result: number) => result >= results || (handed[of.indexOf(result)] ?? false);
+  const moves = (result: number) => result >= results || (moved[of.indexOf(result)] ?? false);
   const earlier = to.map((operand) => of.indexOf(sumOperand(step, operand)));
   const backwards = [true, false].map(
     (retains) =>
@@ -70,10 +65,10 @@ export function compileCondBackward(step: Step, values: ValueTable, bind: BindPl
       ),
   );
   return (slots) => {
-    const record = slots[tape!]!.holder as Tape;
+    const record = slots[tape]!.holder as Tape;
     try {
       earlier.forEach((place, k) => {
-        if (place >= 0) sums[k]!.startFrom(slots[given[place]!]!, handed[place]!);
+        if (place >= 0) sums[k]!.startFrom(slots[given[place]!]!, moved[place]!);
       });
       if (record.length > 0) {
         const retains = keeps || record.isShared;

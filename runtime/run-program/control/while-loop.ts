@@ -3,9 +3,9 @@ import type { ValueTable } from '../../program/program.ts';
 import type { Action, BindPlan } from '../scope/action.ts';
 import { nameValue } from '../scope/name.ts';
 import { Slot } from '../scope/scope.ts';
+import { backwardOperands } from './backward-operands.ts';
 import { CarriedElements, takeElement } from './carried-elements.ts';
 import { decided } from './decisions.ts';
-import { GradientSum } from './gradients.ts';
 import { movedOperands, takeFrom } from './moved-operands.ts';
 import { type RegionRun, regionRun } from './region.ts';
 import { RegionBackward } from './region-backward.ts';
@@ -109,21 +109,16 @@ export function compileWhile(step: Step, values: ValueTable, bind: BindPlan): Ac
  * gradient that no iteration computes is missing.
  */
 export function compileWhileBackward(step: Step, values: ValueTable, bind: BindPlan): Action {
-  const { op, frees, regions } = step;
-  const [tape, ...given] = op.inputs;
-  const of = op.attrs.of as readonly number[];
-  const to = op.attrs.to as readonly number[];
+  const { op, regions } = step;
+  const { given, keeps, moved: moves, of, sums, tape, to } = backwardOperands(step, values);
   const carried = op.attrs.carried as number;
-  const keeps = !frees.includes(tape!);
   const body = regionRun(regions![1]!, bind);
   const [retaining, freeing] = [true, false].map((retains) =>
     body.planned.backward ? new RegionBackward(body, retains, () => true) : null,
   );
-  const sums = op.outputs.map((id) => new GradientSum(values[id]!));
-  const moves = movedOperands(step).slice(1);
   const earlier = to.map((operand) => of.indexOf(sumOperand(step, operand)));
   return (slots) => {
-    const record = slots[tape!]!.holder as Tape;
+    const record = slots[tape]!.holder as Tape;
     const retains = keeps || record.isShared;
     const backward = retains ? retaining : freeing;
     let gradients: Slot[] = Array.from({ length: carried }, (_, i) => {
