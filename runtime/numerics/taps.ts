@@ -3,9 +3,8 @@
 /** One term of an entry: another entry and its weight. */
 export type Tap = readonly [index: number, weight: number];
 
-/** Cubic convolution weights with a = −¾, as in PyTorch. */
-function cubicWeights(t: number): number[] {
-  const a = -0.75;
+/** Cubic convolution weights; a = −¾ as in PyTorch. */
+export function cubicWeights(t: number, a = -0.75): number[] {
   const near = (d: number) => ((a + 2) * d - (a + 3)) * d * d + 1;
   const far = (d: number) => ((a * d - 5 * a) * d + 8 * a) * d - 4 * a;
   return [far(t + 1), near(t), near(1 - t), far(2 - t)];

@@ -1,3 +1,4 @@
+import { cubicWeights } from '../../numerics/taps.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { fromStart } from '../node/axes.ts';
 import type { NodeFacts, Operator } from '../node/node.ts';
@@ -66,7 +67,7 @@ function settingsOf({ attributes }: NodeFacts): Settings {
 type Terms = readonly (readonly [place: number, weight: number])[];
 
 function termsOf(i: number, axis: Axis, settings: Settings): Terms {
-  const { mode, rounding, cubic: a } = settings;
+  const { mode, rounding, cubic } = settings;
   const last = axis.from - 1;
   const inside = (place: number) => Math.min(Math.max(place, 0), last);
   const at = settings.place(i, axis);
@@ -80,10 +81,7 @@ function termsOf(i: number, axis: Axis, settings: Settings): Terms {
     ];
   }
   const low = Math.floor(at);
-  const t = at - low;
-  const near = (d: number) => ((a + 2) * d - (a + 3)) * d * d + 1;
-  const far = (d: number) => ((a * d - 5 * a) * d + 8 * a) * d - 4 * a;
-  const weights = [far(t + 1), near(t), near(1 - t), far(2 - t)];
+  const weights = cubicWeights(at - low, cubic);
   if (!settings.excludesOutside) return weights.map((weight, k) => [inside(low - 1 + k), weight]);
   const kept = weights.map((weight, k) => (low - 1 + k === inside(low - 1 + k) ? weight : 0));
   const sum = kept.reduce((total, weight) => total + weight, 0);

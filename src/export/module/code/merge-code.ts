@@ -1,4 +1,5 @@
 import { unsigned } from '../../../../runtime/device/cpu/wasm/assembler/code.ts';
+import { section, text, vector } from '../../../../runtime/device/cpu/wasm/assembler/sections.ts';
 import { invariant } from '../../../../runtime/errors/invariant.ts';
 import type { RecordedKernel } from '../actions/actions.ts';
 import { callsIn } from './instructions.ts';
@@ -18,20 +19,6 @@ interface Merged {
   readonly type: string;
   readonly pieces: readonly (Uint8Array | string)[];
 }
-
-const text = (value: string): number[] => {
-  const bytes = [...new TextEncoder().encode(value)];
-  return [...unsigned(bytes.length), ...bytes];
-};
-const vector = (items: readonly (readonly number[])[]): number[] => [
-  ...unsigned(items.length),
-  ...items.flat(),
-];
-const section = (id: number, content: readonly number[]): number[] => [
-  id,
-  ...unsigned(content.length),
-  ...content,
-];
 
 /** Collects functions, merging equal ones. */
 class Merging {

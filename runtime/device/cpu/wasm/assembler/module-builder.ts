@@ -6,6 +6,7 @@ import { imported } from '../../core/imported.ts';
 import { unsigned } from './code.ts';
 import { FunctionBuilder } from './function-builder.ts';
 import { type ValueType, valueTypes } from './instructions.ts';
+import { section, text, vector } from './sections.ts';
 
 type Imported = keyof typeof imported;
 
@@ -50,18 +51,6 @@ export const importedIndex = Object.fromEntries(
 ) as unknown as { readonly [F in Imported]: number };
 
 export type Kernel = (...args: readonly number[]) => number;
-
-const text = (value: string): number[] => {
-  const bytes = [...new TextEncoder().encode(value)];
-  return [...unsigned(bytes.length), ...bytes];
-};
-
-const vector = (items: readonly (readonly number[])[]): number[] =>
-  unsigned(items.length).concat(...items);
-
-function section(id: number, content: readonly number[]): number[] {
-  return [id, ...unsigned(content.length), ...content];
-}
 
 function functionType(params: readonly ValueType[], results: readonly ValueType[]): number[] {
   const types = (list: readonly ValueType[]) => vector(list.map((type) => [valueTypes[type]]));
