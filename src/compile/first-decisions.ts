@@ -17,7 +17,7 @@ export function withFirstDecisions<A extends unknown[], T>(
   return (...given) => table.withInputs(numbers, () => compile(...given)).result;
 }
 
-/** The same for steps that may run much later. */
+/** Returns steps that run with the device scalars of the first run, however late. */
 export function stepsWithFirstDecisions<T>(program: Program, steps: Steps<T>): Steps<T> {
   const table = tableOf(program);
   return table ? stepsWith(table, table.inputs(), steps) : steps;

@@ -71,7 +71,7 @@ interface CallSite {
 
 const deepest = 200;
 
-/** The same frames, with the hashes of their scripts. */
+/** Returns the call sites on the stack, with the hashes of their scripts. */
 function callSites(): readonly CallSite[] {
   const { prepareStackTrace, stackTraceLimit } = Error;
   const holder: { stack?: readonly CallSite[] } = {};

@@ -22,7 +22,7 @@ export function printCode(code: Code, fn: object | undefined, digest: Digest): s
   return JSON.stringify([source.file, text, span.start, span.end, at, kind, name, strict, policy]);
 }
 
-/** The same for a function of this package, which is identified by name. */
+/** Returns the text of a function of this package, which is identified by its source. */
 export function printOwn(fn: object, digest: Digest): string {
   return digest(`${isNotToStatic(fn)} ${Function.prototype.toString.call(fn)}`);
 }

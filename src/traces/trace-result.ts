@@ -131,7 +131,7 @@ export type Make =
       readonly next: number;
       readonly done: boolean;
     }
-  /** The same over any iterator. */
+  /** The state of an iteration over any other iterator. */
   | {
       readonly kind: 'iteratorRecord';
       readonly iterator: Recipe;

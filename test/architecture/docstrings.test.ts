@@ -19,9 +19,9 @@ it('finds doc comments of one line and of several', () => {
   expect(openings('/** One. */\n/**\n * Two\n * lines.\n */')).toEqual(['One. */', 'Two']);
 });
 
-// On hover a comment stands alone: "What a plan keeps" and "Of each result" have to be decoded backwards.
+// On hover a comment stands alone: "What a plan keeps", "Of each result" and "The same with stats" have to be decoded backwards.
 it('doc comments open with a noun phrase or a verb', () => {
-  const riddle = /^(What|Whatever|Who|Whose|Which|Of|Per)\b/;
+  const riddle = /^(What|Whatever|Who|Whose|Which|Of|Per|The same)\b/;
   const found = sources.flatMap((file) =>
     openings(readFileSync(join(root, file), 'utf8'))
       .filter((first) => riddle.test(first))

@@ -122,7 +122,7 @@ export const byStatsOp = defineOp({
   name: 'standardizeByStats',
 });
 
-/** The same with weights and biases. Written only by the compiler. */
+/** Standardizes by given statistics, with weights and biases. Written only by the compiler. */
 export const affineByStatsOp = defineOp({
   ...onGroups(affineByStats),
   ...givenStats,

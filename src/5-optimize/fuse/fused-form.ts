@@ -19,7 +19,7 @@ export function fusedForm(given: Program, staying: ReadonlySet<ValueId>): Progra
 }
 
 /**
- * The same without merged updates, which keep all gradients live until their launch: plans that must need few bytes
+ * Returns the fused form without merged updates, which keep all gradients live until their launch: plans that must need few bytes
  * have none. Bytes are estimated from this form.
  */
 export function fusedValues(given: Program, staying: ReadonlySet<ValueId>): Program {

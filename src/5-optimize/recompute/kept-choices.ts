@@ -12,7 +12,7 @@ import { recomputeAtMost, recomputeInBackward } from './recompute-in-backward.ts
 const segmentCounts = [1, 4, 16, 2, 8, 32, 3, 6, 12, 24, 64, 48, 96, 128];
 /** Bytes that an arithmetic operation is worth; cheaper values are kept as well. Starts at none. */
 const lowRates = [0, 4 ** -7, 4 ** -5];
-/** The same, up to a rate at which nearly everything is kept. */
+/** Rates up to one at which nearly everything is kept. */
 const rates = [0, ...Array.from({ length: 9 }, (_, i) => 4 ** (i - 7))];
 /** Between two rates, the values that only the higher one keeps are added in this many steps. */
 const shares = 24;

@@ -31,7 +31,7 @@ export function recomputeInBackward(
   return recomputeAtMost(Number.POSITIVE_INFINITY, facts, stays, brief)!;
 }
 
-/** The same; null as soon as that takes more than `most` arithmetic. */
+/** Recomputes in backward; null as soon as that takes more than `most` arithmetic. */
 export function recomputeAtMost(
   most: number,
   facts: ForwardFacts,

@@ -35,7 +35,7 @@ export class Slot<V extends TargetValue> {
     return this.memory.version > 0;
   }
 
-  /** The same view of another memory. */
+  /** Returns this view of another memory. */
   over(memory: Memory<V>): Slot<V> {
     const value = this.#levels(memory).at(-1)!;
     return new Slot(this.#engine, memory, this.#views, value, this.exists);

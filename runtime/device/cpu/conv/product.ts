@@ -17,7 +17,7 @@ export const perPlane = 40;
 const wantedParts = 16;
 /** The minimum number of weight rows per part, because patches are packed for each. */
 const leastRows = 64;
-/** The same where the patches are fewer than the weights. */
+/** The minimum number of weight rows per part where the patches are fewer than the weights. */
 const leastRowsAlone = 24;
 /** The minimum nanoseconds of a part of many small groups, which share nothing. */
 const leastGroups = 8_000;

@@ -18,7 +18,7 @@ import { pool } from '../threads/pool.ts';
 
 /** The size of a block's longest value: small enough for the L1 and L2 caches, but worth the calls per block. */
 const blockBytes = 64 << 10;
-/** The same size if several threads share each stage, which must be worth waking them. */
+/** The size of that value if several threads share each stage, which must be worth waking them. */
 const sharedBlockBytes = 4 << 20;
 
 /** The location of inner memory. A recording moves it. */

@@ -7,7 +7,7 @@ import { startThread } from './worker.ts';
 
 /** The minimum work, in single-thread nanoseconds, that is shared: waking the other threads takes about as long. */
 const leastWork = 40_000;
-/** The same while the other threads are awake, as they are shortly after a kernel. */
+/** The minimum work that is shared while the other threads are awake, as they are shortly after a kernel. */
 const leastWorkAwake = 12_000;
 
 /** Threads start once this much work has accumulated for them: a short script starts none. */

@@ -121,7 +121,7 @@ export function standardizeGroups(f: FunctionBuilder): void {
   standardized(f, false);
 }
 
-/** The same with given `stats`. */
+/** `standardizeGroups` with given `stats`. */
 export function standardizeGroupsByStats(f: FunctionBuilder): void {
   standardized(f, true);
 }

@@ -94,7 +94,7 @@ function inOrder(
   return { offsets, bytes };
 }
 
-/** The same numbers every time: a module is determined by its program. */
+/** Returns pseudorandom numbers from a fixed seed: a module is determined by its program. */
 function randomNumbers(): () => number {
   let state = 1;
   return () => {

@@ -53,7 +53,7 @@ export class NumberMatcher {
     if (others.some(({ actions }) => actions.length !== length)) throw new NotRecorded(dependent);
   }
 
-  /** The same action in the other recordings. */
+  /** Returns the corresponding action of each other recording. */
   others<A extends Action>(index: number, action: A): readonly A[] {
     return this.#others.map(({ actions }) => {
       const other = actions[index]!;
