@@ -12,6 +12,7 @@ import {
   tensor,
   toStatic,
 } from '../../src/index.ts';
+import { countCalls } from './count-calls.ts';
 
 interface Effort {
   readonly instructions: number;
@@ -20,18 +21,13 @@ interface Effort {
 
 /** What it takes to trace the function for its first call. */
 function effortOf(fn: (x: Tensor) => unknown, options: ToStaticOptions): Effort {
-  const [tick, count] = [
-    vi.spyOn(Tracer.prototype, 'tick'),
-    vi.spyOn(PathLimit.prototype, 'count'),
-  ];
-  try {
-    const graph = toStatic(fn, options);
-    graph(tensor([0.3, -0.2, 0.4]));
-    expect(graph.stats()).toMatchObject({ translations: 1, graphs: 1, breaks: [] });
-    return { instructions: tick.mock.calls.length, paths: count.mock.calls.length };
-  } finally {
-    vi.restoreAllMocks();
-  }
+  const graph = toStatic(fn, options);
+  let paths = 0;
+  const instructions = countCalls(Tracer.prototype, 'tick', () => {
+    paths = countCalls(PathLimit.prototype, 'count', () => graph(tensor([0.3, -0.2, 0.4])));
+  });
+  expect(graph.stats()).toMatchObject({ translations: 1, graphs: 1, breaks: [] });
+  return { instructions, paths };
 }
 
 /** A function of so many decisions, from its text. */

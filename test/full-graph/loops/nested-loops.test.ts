@@ -1,26 +1,26 @@
 /** Loops inside of loops: what an inner one carries is found once, and not for each attempt to follow the outer ones. */
 
-import { afterEach, expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import { Tracer } from '../../../src/3-trace/state/tracer.ts';
 import { type Tensor, tensor, tidy, toStatic } from '../../../src/index.ts';
+import { countCalls } from '../count-calls.ts';
 
 const quickly = { fullGraph: true, memory: { order: false, slices: false } } as const;
 
 /** As one program, and eagerly; answers how many instructions the trace took. */
 function traced(f: (x: Tensor) => unknown, starts: readonly number[][]): number {
-  const instructions = vi.spyOn(Tracer.prototype, 'tick');
   const graph = toStatic(f, quickly);
-  for (const start of starts) {
-    tidy(() => expect(plain(graph(tensor(start)))).toEqual(plain(f(tensor(start)))));
-  }
+  const instructions = countCalls(Tracer.prototype, 'tick', () => {
+    for (const start of starts) {
+      tidy(() => expect(plain(graph(tensor(start)))).toEqual(plain(f(tensor(start)))));
+    }
+  });
   expect(graph.stats()).toMatchObject({ translations: 1, breaks: [] });
-  return instructions.mock.calls.length;
+  return instructions;
 }
 
 const plain = (value: unknown): unknown =>
   JSON.parse(JSON.stringify(value, (_key, each) => (each?.dataSync ? [...each.dataSync()] : each)));
-
-afterEach(() => vi.restoreAllMocks());
 
 const nest = (innermost: string, depth: number) => {
   let body = innermost;
@@ -32,11 +32,7 @@ const nest = (innermost: string, depth: number) => {
 };
 
 function counts(innermost: string, depths: readonly number[]): number[] {
-  return depths.map((depth) => {
-    const count = traced(nest(innermost, depth), [[1, 2]]);
-    vi.restoreAllMocks();
-    return count;
-  });
+  return depths.map((depth) => traced(nest(innermost, depth), [[1, 2]]));
 }
 
 it('one more level takes as many instructions more', () => {
