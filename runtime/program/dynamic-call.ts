@@ -21,6 +21,8 @@ export interface DynamicCall {
   readonly dynamic: readonly boolean[];
   /** Whether the one result is a list of all results of its programs; the shapes determine how many. */
   readonly list: boolean;
+  /** True if no result shares memory with an operand. */
+  readonly apart?: boolean | undefined;
   /** Sample data that a run might have and that the call accepts. */
   readonly sample: readonly GivenOperand[];
   /**

@@ -3,7 +3,7 @@
 import { isSameTensor } from './alias-op.ts';
 import type { Program, ProgramOp, ValueId } from './program.ts';
 
-type Op = Pick<ProgramOp, 'op' | 'inputs' | 'outputs' | 'attrs' | 'regions'>;
+type Op = Pick<ProgramOp, 'op' | 'inputs' | 'outputs' | 'attrs' | 'regions' | 'call'>;
 
 /** With `memory`, a view and its base are in one group; with `tensor`, they are two tensors. */
 type Sameness = 'memory' | 'tensor';
@@ -51,14 +51,14 @@ const nothing: readonly (readonly ValueId[])[] = [];
 
 /** Returns the groups of operands and results that the regions of a control op may make one value. */
 export function sharedBy(
-  { op, inputs, outputs, regions = [] }: Op,
+  { op, inputs, outputs, regions = [], call }: Op,
   sameness: Sameness,
 ): readonly (readonly ValueId[])[] {
   if (op.kernel.kind !== 'control') return nothing;
   const { form } = op.kernel;
   // A call may return an operand, unwrapped or as a view.
   if (form === 'call') {
-    return sameness === 'memory' ? outputs.map((id) => [id, ...inputs]) : nothing;
+    return sameness === 'memory' && !call?.apart ? outputs.map((id) => [id, ...inputs]) : nothing;
   }
   // An element that is read is one that was stored before.
   if (form === 'list') return sameness === 'tensor' ? [[outputs[0]!, ...inputs]] : nothing;

@@ -48,6 +48,7 @@ type Rule = (place: Place) => boolean;
 
 const rules = new Map<BreakReason, readonly Rule[]>([
   ['data-read', [decideInGraph, moveToEnd]],
+  ['data-size', [moveToEnd]],
   ['native-call', [moveToEnd]],
   ['forced', [removeStatement]],
   ['in-place', [withoutUnderscore]],

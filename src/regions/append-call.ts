@@ -85,6 +85,10 @@ class RecordedCall implements DynamicCall {
     return this.plain.list;
   }
 
+  get apart() {
+    return this.plain.apart;
+  }
+
   get sample() {
     return this.plain.sample;
   }

@@ -38,6 +38,7 @@ export function joinedCall(
     samples: takers.map(({ site, index }) => site.samples[index]!),
     dynamic: results.map(({ member, result }) => members[member]!.call.dynamic[result]!),
     list: false,
+    apart: members.every(({ call }) => call.apart),
     perform: (operands, builder) => {
       const answers: ReturnType<CallSite['perform']>[] = [];
       for (const { call, wires } of members) {

@@ -27,6 +27,8 @@ export interface CallSite {
   readonly dynamic: readonly boolean[];
   /** Whether all tensors that it returns form one list, whose length follows from the shapes. */
   readonly list: boolean;
+  /** True if no result shares memory with an operand. */
+  readonly apart?: boolean;
   /**
    * Makes the call in a program under construction; returns its results, which may be views. Throws FailedCheck if
    * the function rejects the shapes, or returns other ones than the surrounding program relies on.
@@ -66,6 +68,10 @@ export class SiteCall implements DynamicCall {
 
   get list() {
     return this.site.list;
+  }
+
+  get apart() {
+    return this.site.apart;
   }
 
   at(given: readonly GivenOperand[]): Region {

@@ -20,7 +20,16 @@ export const breakReasons = {
     explanation: 'The values of a tensor are read, so everything before it must have run.',
     hint: "Keep the computation in tensor ops, or read the value after the captured function. With fullGraph or capture: 'auto', itemSync() stays in the program.",
     forOneProgram:
-      'Use itemSync(), which stays in the program, where() in place of a selection, or read the value after the captured function.',
+      'Use itemSync(), which stays in the program, or read the value after the captured function.',
+  },
+  'data-size': {
+    explanation:
+      'The size of a result depends on the values of a tensor, so everything before it must have run.',
+    expected: 'results whose sizes follow from sizes and from numbers of the program',
+    hint: "Use where() with a mask in place of a selection. With fullGraph, or capture: 'auto' if no other break remains, such sizes stay in the program.",
+    forOneProgram:
+      'Use where() in place of a selection, or read the values after the captured function.',
+    decision: true,
   },
   'native-call': {
     explanation: 'A function without source is called, and it may have effects.',

@@ -2,7 +2,6 @@
 
 import { noGrad } from '../../autograd/grad-mode.ts';
 import { deviceGuard } from '../../device/current.ts';
-import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError } from '../../errors/errors.ts';
 import { expectNames } from '../../options/expect-options.ts';
 import { tidy } from '../../tensor/lifetime.ts';
@@ -12,7 +11,7 @@ import { bind1 } from '../core/bind.ts';
 import { inferBinary, pointwise } from '../core/promotion.ts';
 import { E } from '../expr/expr.ts';
 import { copy_ } from '../in-place/in-place.ts';
-import { readNumbers } from '../indexing/data-dependent.ts';
+import { largestIn } from '../indexing/data-dependent.ts';
 import { scatter } from '../indexing/gather.ts';
 import { expectIndices, mismatch } from '../indexing/index-operands.ts';
 import { indexAdd, indexCopy, indexed, indexSelect } from '../indexing/indexing.ts';
@@ -105,25 +104,11 @@ export function oneHot(indices: Tensor, classes = -1): Tensor {
   expectNumber('oneHot', 'classes', classes);
   expectIndices('oneHot', indices);
   return tidy(() => {
-    const shape = [...indices.shape, equals(classes, -1) ? classesOf(indices) : classes];
+    const shape = [
+      ...indices.shape,
+      equals(classes, -1) ? 1 + largestIn('oneHot', indices) : classes,
+    ];
     const none = deviceGuard(indices.device, () => zeros(shape, { dtype: 'int32' }));
     return scatter(none, -1, unsqueeze(indices, -1), 1);
-  });
-}
-
-function classesOf(indices: Tensor): number {
-  expectSomeIndices(indices);
-  const values = Array.from(readNumbers('oneHot', indices));
-  return 1 + values.reduce((most, own) => Math.max(most, own));
-}
-
-/** Requires an index, to find the number of classes. */
-export function expectSomeIndices(indices: Tensor): void {
-  if (indices.numel() > 0) return;
-  throw new ArgumentError({
-    what: 'oneHot: the number of classes is unknown',
-    given: `no indices in ${formatSpec(indices)}`,
-    expected: 'the number of classes, or indices to find the largest of',
-    remedy: 'pass the number of classes',
   });
 }

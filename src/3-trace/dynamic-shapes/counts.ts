@@ -1,6 +1,6 @@
 /** Counting functions by ops, whose number of counts a program computes. */
 
-import { expectSomeIndices, oneHot } from '../../../runtime/ops/advanced-indexing/embedding.ts';
+import { oneHot } from '../../../runtime/ops/advanced-indexing/embedding.ts';
 import { expand } from '../../../runtime/ops/core/broadcast.ts';
 import { cast } from '../../../runtime/ops/core/cast.ts';
 import { anyHalf, roundedOnce } from '../../../runtime/ops/core/rounded-once.ts';
@@ -25,11 +25,10 @@ export function bincountInOps(x: Tensor, weights: Tensor | null = null, minLengt
 }
 
 export function oneHotInOps(indices: Tensor): Tensor {
-  expectSomeIndices(indices);
-  return oneHot(
-    indices,
-    sizeFrom(() => add(amax(cast(indices, 'float64')), 1)),
+  const classes = sizeFrom(() =>
+    indices.numel() === 0 ? number(0) : maximum(add(amax(cast(indices, 'float64')), 1), number(0)),
   );
+  return oneHot(indices, classes);
 }
 
 /** `histc` over the range of the data, which for integers may be one that their dtype does not hold: they are read. */

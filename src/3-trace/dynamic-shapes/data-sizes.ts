@@ -33,7 +33,7 @@ const inOps: ReadonlyMap<string, Callable> = new Map<string, Callable>([
 /** Functions that read values for their results, but not for the sizes of these. */
 const sizesKnown: ReadonlySet<string> = new Set(['histc']);
 
-/** What a call has found about its sizes: numbers; for nonzero elements, their places and their number. */
+/** The sizes that a call has found: numbers; for nonzero elements, their places and their number. */
 type Found = readonly (Tensor | number)[];
 
 /** Returns whether the function's sizes are known, so that `withSizes` needs nothing. */
@@ -43,11 +43,12 @@ export function hasKnownSizes({ name }: Callable): boolean {
 
 /**
  * Returns a function that computes what `withSizes` needs to know of the sizes. Its first call, which is a trial, shows
- * how many sizes there are. Later ones end with the last: ops behind it would reject what stands for the places.
+ * what there is to find. Later ones end with the last: ops behind it would reject what stands for the places. What a
+ * call doesn't read for its shapes is zero.
  */
 export function computingSizes(fn: Callable): Callable {
   const call = callOf(fn);
-  let last = Number.POSITIVE_INFINITY;
+  let all: readonly Tensor[] | null = null;
   return named(fn, function computing(this: unknown, ...args: never[]) {
     const found: Tensor[] = [];
     const sizes: SizeSource = (compute) => {
@@ -57,7 +58,7 @@ export function computingSizes(fn: Callable): Callable {
     const find = (mask: Tensor): Tensor => {
       const { places, count } = noGrad(() => nonzeroPlaces(mask));
       found.push(places, count);
-      if (found.length >= last) throw new SizesComputed();
+      if (found.length === all?.length) throw new SizesComputed();
       return zeros([mask.rank, 1], { dtype: 'int32' });
     };
     try {
@@ -66,8 +67,9 @@ export function computingSizes(fn: Callable): Callable {
       // With one place of each mask it may fail where it doesn't with the right ones.
       if (found.length === 0 && !(error instanceof SizesComputed)) throw error;
     }
-    last = found.length;
-    return found;
+    all ??= found;
+    const unread = all.slice(found.length);
+    return [...found, ...unread.map(({ shape, dtype }) => noGrad(() => zeros(shape, { dtype })))];
   });
 }
 

@@ -10,8 +10,9 @@ type Callable = (...args: never[]) => unknown;
  */
 export function functionalForm(fn: Callable) {
   const functional = tensorMethods.traced.find(({ name }) => name === fn.name.slice(0, -1));
-  return function written(this: Tensor, ...args: never[]): unknown {
+  const written = function (this: Tensor, ...args: never[]): unknown {
     const result = functional && (Reflect.apply(functional, this, args) as Tensor);
     return result && sameSpec(result, this) ? result : Reflect.apply(fn, this.clone(), args);
   };
+  return Object.defineProperty(written, 'name', { value: fn.name });
 }

@@ -75,11 +75,15 @@ const noOther = (): never => {
 export function tryCall(traced: TracedCall, given: readonly GivenOperand[]): TriedCall {
   const { builder, operands } = beginCall(traced, given, noOther);
   const made = withInterceptor(builder, () => answered(traced, operands, builder));
-  const isView = made.results.some((result) => builder.isInput(builder.rootOf(result)));
+  const isView = hasView(made.results, builder);
   if (writtenInputs(endCall(builder, made.results)).length > 0) {
     throw new NotDynamic('writes to a tensor in place');
   }
   return { ...made, isView };
+}
+
+function hasView(results: readonly Tensor[], builder: ProgramBuilder): boolean {
+  return results.some((result) => builder.isInput(builder.rootOf(result)));
 }
 
 /** Calls the function, whose ops are appended to the program under construction. */
@@ -118,11 +122,12 @@ export interface ResultSizes {
 
 /**
  * Returns a function that performs the call on the operands of any run. `expected`: the sizes of its results, or
- * of each result if their number varies. Throws FailedCheck with the function's own message.
+ * of each result if their number varies. `mayView`: whether a result may be a view of an operand. Throws FailedCheck with the function's own message.
  */
 export function performing(
   traced: TracedCall,
   expected: readonly ResultSizes[] | ResultSizes,
+  mayView = true,
 ): CallSite['perform'] {
   return (operands, builder) => {
     const results = attempted(traced, operands, builder);
@@ -131,6 +136,9 @@ export function performing(
     if (!fits) {
       const found = results.map((result) => formatSpec(result)).join(', ');
       throw refused(traced, `an answer ${found}, of other sizes than it has for other runs`);
+    }
+    if (!mayView && hasView(results, builder)) {
+      throw refused(traced, 'a view, which it does not return for other sizes');
     }
     return results;
   };

@@ -14,7 +14,6 @@ import { dynamicSpec } from '../../../runtime/program/dynamic-call.ts';
 import { listSpec } from '../../../runtime/program/list-ops.ts';
 import type { Shape } from '../../../runtime/spec/shape.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
-import { isReadByGradient } from '../../regions/control-node.ts';
 import type { CallSite } from '../../regions/site-call.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { grownIn, isGrown } from '../control-flow/lists/growable-array.ts';
@@ -26,25 +25,18 @@ import { CallOperands } from '../dynamic-shapes/call-operands.ts';
 import { DrawsNumbers } from '../dynamic-shapes/call-stream.ts';
 import { elementOf, sizesOf, type Trial, trialsOf } from '../dynamic-shapes/call-trials.ts';
 import { computingSizes, hasKnownSizes, withSizes } from '../dynamic-shapes/data-sizes.ts';
-import { functionalForm } from '../dynamic-shapes/functional-form.ts';
 import {
   type OperandPlace,
   performing,
   placed,
   type TracedCall,
 } from '../dynamic-shapes/traced-call.ts';
+import { written } from '../dynamic-shapes/writes.ts';
 import { constantOf } from '../state/facts.ts';
-import { isMadeInside } from '../state/region-builder.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { sampleRuns } from '../variables/sample-numbers.ts';
 import { resolved, specialized } from '../variables/unions.ts';
-import {
-  type DeviceScalar,
-  newArray,
-  prototypeOf,
-  type UnbackedTensor,
-  type Variable,
-} from '../variables/variable.ts';
+import { type DeviceScalar, newArray, prototypeOf, type Variable } from '../variables/variable.ts';
 import { arrayElements, asArray } from './arrays.ts';
 
 type Callable = (...args: never[]) => unknown;
@@ -73,12 +65,14 @@ export function callDynamically(
     (!takes && resolved(given).kind === 'scalar') || numberAmong(given) !== undefined;
   if (![receiver, ...args].some(isOne) && !args.some(isNumber)) return undefined;
   const given = args.map(opened);
-  try {
-    return new Call(t, fn, takes).answer(receiver, given);
-  } catch (error) {
-    if (!(error instanceof ShapeDependsOnData)) throw error;
-    return callWithDataSizes(t, fn, receiver, given, error);
-  }
+  return written(t, fn, receiver, (called) => {
+    try {
+      return new Call(t, called, takes).answer(receiver, given);
+    } catch (error) {
+      if (!(error instanceof ShapeDependsOnData)) throw error;
+      return answerWithDataSizes(t, called, receiver, given, error);
+    }
+  });
 }
 
 /**
@@ -92,14 +86,30 @@ export function callWithDataSizes(
   args: readonly Variable[],
   error: ShapeDependsOnData,
 ): Variable {
+  if (t.control.policy !== 'always') throw readsSize(error);
+  return written(t, fn, receiver, (called) =>
+    answerWithDataSizes(t, called, receiver, args, error),
+  );
+}
+
+function answerWithDataSizes(
+  t: Tracer,
+  fn: Callable,
+  receiver: Variable,
+  args: readonly Variable[],
+  error: ShapeDependsOnData,
+): Variable {
   try {
-    if (t.control.policy !== 'always') throw error;
     const found = hasKnownSizes(fn) ? [] : sizesFound(t, fn, receiver, args);
     return new Call(t, withSizes(fn), false).answer(receiver, [newArray(found), ...args]);
   } catch (thrown) {
     if (!(thrown instanceof ShapeDependsOnData)) throw thrown;
-    throw new GraphBreak('data-read', `the size of the result of ${error.op}() depends on data`);
+    throw readsSize(error);
   }
+}
+
+function readsSize({ op }: ShapeDependsOnData): GraphBreak {
+  return new GraphBreak('data-size', `the size of the result of ${op}() depends on data`);
 }
 
 function sizesFound(
@@ -149,7 +159,6 @@ class Call {
 
   answer(receiver: Variable, args: readonly Variable[]): Variable {
     const t = this.#t;
-    const written = this.#written(receiver);
     const given = [receiver, ...args].map(resolved);
     const like = given.find((each) => each.kind === 'tensor' || each.kind === 'dynamic');
     this.#like =
@@ -158,7 +167,7 @@ class Call {
     const isMethod = receiver.kind === 'tensor' || receiver.kind === 'dynamic';
     const self = isMethod ? this.#value(receiver) : undefined;
     const values = args.map((arg) => this.#value(arg));
-    const call = (written?.instead ?? this.#fn) as (...args: unknown[]) => unknown;
+    const call = this.#fn as (...args: unknown[]) => unknown;
     const traced: TracedCall = {
       name: this.#fn.name,
       forms: this.#operands.forms,
@@ -175,51 +184,11 @@ class Call {
       at: t.position(),
     };
     try {
-      return written ? this.#overwrite(written.target, traced) : this.#append(traced);
+      return this.#append(traced);
     } catch (error) {
       if (!(error instanceof DrawsNumbers)) throw error;
       return this.#append(this.#drawing(traced));
     }
-  }
-
-  /** Makes the tensor represent the result of the call from here on. */
-  #overwrite(target: UnbackedTensor, traced: TracedCall): Variable {
-    const t = this.#t;
-    const { tensor: before, isWritten } = target;
-    const answer = this.#append(traced);
-    const isLike = answer.kind === 'dynamic' && answer.tensor.dtype === before.dtype;
-    if (!isLike || answer.sizes.join() !== target.sizes.join()) {
-      throw this.#refused('writes in place a result of another shape or dtype');
-    }
-    t.journal.note(() => {
-      Object.assign(target, { tensor: before, isWritten });
-    });
-    return Object.assign(target, { tensor: answer.tensor, isWritten: true });
-  }
-
-  /**
-   * If the function writes to a tensor of data-dependent shape, returns that, and a method that computes its new
-   * value. Breaks the graph if the memory may have another name, or if a gradient needs what is overwritten.
-   */
-  #written(receiver: Variable) {
-    const t = this.#t;
-    const { name } = this.#fn;
-    if (!name.endsWith('_')) return null;
-    const target = resolved(receiver);
-    if (target.kind !== 'dynamic') {
-      throw this.#refused('writes in place to a tensor (assign a new one instead)');
-    }
-    const { tensor } = target;
-    if ((t.isInRegion && !isMadeInside(t, tensor)) || !t.control.copied.isOnly(tensor)) {
-      throw this.#refused(
-        'writes in place to a tensor that may have views or other names (write to its clone())',
-      );
-    }
-    const records = t.top.gradMode ?? gradEnabled();
-    if (isReadByGradient(tensor) || (tensor.requiresGrad && !records)) {
-      throw this.#refused('overwrites a value that a gradient needs');
-    }
-    return { target, instead: functionalForm(this.#fn) };
   }
 
   /** Adds the position in the random stream to the call's operands. */
@@ -249,6 +218,7 @@ class Call {
       );
     });
     const { name, forms, metas: operands } = traced;
+    const isView = trials.some(({ tried }) => tried.isView);
     const site: CallSite = {
       name,
       forms,
@@ -256,11 +226,12 @@ class Call {
       samples: this.#operands.given,
       dynamic: isOpen,
       list: false,
-      perform: performing(traced, expected),
+      apart: !isView,
+      perform: performing(traced, expected, isView),
     };
     const tensors = t.execution.appendCall(site, first.given, this.#operands.tensors, metas);
     const { copied } = t.control;
-    if (trials.some(({ tried }) => tried.isView)) {
+    if (isView) {
       const fixed = this.#operands.tensors.filter((_, i) => forms[i] === 'tensor');
       copied.note(t.builder, [...fixed, ...tensors]);
       copied.noteShared(this.#operands.tensors);

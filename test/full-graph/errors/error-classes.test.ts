@@ -68,7 +68,7 @@ const thrown: Record<string, () => unknown> = {
 };
 
 /** Met only while a program is built, where they become reasons of the graph's end. */
-const inside = { RecordedWriteInPlace: 'in-place', ShapeDependsOnData: 'data-read' };
+const inside = { RecordedWriteInPlace: 'in-place', ShapeDependsOnData: 'data-size' };
 
 it('each has a case', () => {
   expect([...Object.keys(thrown), ...Object.keys(inside)].sort()).toEqual(
@@ -95,7 +95,7 @@ const refused: Record<keyof typeof inside, (y: Tensor) => Tensor> = {
     if (y.sum().itemSync() > 0) z.mul_(y);
     return z;
   },
-  ShapeDependsOnData: (y) => y.to('int32').bincount(),
+  ShapeDependsOnData: (y) => y.to('int32').histc(),
 };
 
 it.each(Object.entries(inside))('%s is met as the reason %s', (name, reason) => {

@@ -10,9 +10,9 @@ import {
   type Tensor,
   tensor,
   toStatic,
-} from '../../src/index.ts';
-import { type Outcome, outcome } from './outcome.ts';
-import { sameAsEager } from './suite.ts';
+} from '../../../src/index.ts';
+import { type Outcome, outcome } from '../outcome.ts';
+import { sameAsEager } from '../suite.ts';
 
 type Fn = (x: Tensor, ids: Tensor) => unknown;
 
@@ -69,7 +69,7 @@ function summary({ value, thrown }: Outcome): unknown {
   return thrown ? String(thrown).split('remedy:')[0] : value;
 }
 
-describe('full-graph/data-sizes', () => {
+describe('full-graph/data-dependent/sizes', () => {
   it.each(Object.entries(functions))('%s', (_, fn) => {
     sameAsEager(fn, makesOf(counts));
   });
