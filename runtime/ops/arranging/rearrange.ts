@@ -193,7 +193,7 @@ export function expectCountPerEntry(counts: number, source: Tensor, at: number):
 }
 
 function repeatedByCounts(x: Tensor, repeats: Tensor, dim: number | undefined): Tensor {
-  const given = Array.from(readNumbers('repeatInterleave', repeats));
+  const given = readNumbers('repeatInterleave', repeats);
   expectCounts('repeatInterleave', given);
   return tidy(() => {
     const { source, at } = entriesOf(x, dim);

@@ -29,7 +29,9 @@ export class ShapeDependsOnData extends ArgumentError {
 }
 
 /** Reads the numbers of a tensor, in row-major order, for an op whose result depends on them. */
-export function readNumbers(op: string, x: Tensor): ArrayLike<number> {
+export const readNumbers = (op: string, x: Tensor): number[] => Array.from(readStored(op, x));
+
+function readStored(op: string, x: Tensor): ArrayLike<number> {
   expectTensors(op, x);
   if (x.traced) throw new ShapeDependsOnData(op, x);
   x.holderFor(op);
@@ -38,7 +40,7 @@ export function readNumbers(op: string, x: Tensor): ArrayLike<number> {
 
 /** Reads the largest number, or −1 if all are smaller. */
 export function largestIn(op: string, x: Tensor): number {
-  return Array.from(readNumbers(op, x)).reduce((most, own) => Math.max(most, own), -1);
+  return readNumbers(op, x).reduce((most, own) => Math.max(most, own), -1);
 }
 
 /** Returns the coordinates as `coordinateTensor` does, for a tensor of a program whose count a run knows. */
@@ -62,7 +64,7 @@ function coordinateTensor(op: string, x: Tensor): Tensor {
   expectTensors(op, x);
   const found = x.traced && findInProgram?.(x);
   if (found) return found;
-  const values = readNumbers(op, x);
+  const values = readStored(op, x);
   let count = 0;
   for (let i = 0; i < values.length; i++) if (values[i] !== 0) count++;
   const data = new Int32Array(x.rank * count);

@@ -77,7 +77,7 @@ export function bincount(x: Tensor, weights: Tensor | null = null, minLength = 0
   expectOptional('bincount', weights);
   expectNumber('bincount', 'minLength', minLength);
   if (x.dtype !== 'uint8') expectIndices('bincount', x);
-  const isNegative = readAll('bincount', x).some((own) => own < 0);
+  const isNegative = readNumbers('bincount', x).some((own) => own < 0);
   const bins = isNegative ? -1 : Math.max(minLength, largestIn('bincount', x) + 1);
   return countedInBins(x, weights, bins);
 }
@@ -99,8 +99,6 @@ export function countedInBins(x: Tensor, weights: Tensor | null, bins: number): 
   });
 }
 
-const readAll = (op: string, x: Tensor): number[] => Array.from(readNumbers(op, x));
-
 /**
  * Returns the number of elements in each of `bins` equal intervals from `min` to `max`, or over the data's own
  * range if both are equal.
@@ -120,33 +118,22 @@ export function histc(x: Tensor, bins = 100, min = 0, max = 0): Tensor {
   return tidy(() => {
     const flat = reshape(x, [x.numel()]);
     const ofData = equals(min, max);
-    const values = ofData ? readAll('histc', flat) : [];
+    const values = ofData ? readNumbers('histc', flat) : [];
     let [low, high] = [min, max];
     if (ofData && values.length > 0) {
       low = values.reduce((a, b) => Math.min(a, b));
       high = values.reduce((a, b) => Math.max(a, b));
     }
     if (ofData && equals(low, high)) [low, high] = [minus(low, 1), plus(high, 1)];
-    const perUnit = quotient(bins, minus(high, low));
-    return countedInIntervals(flat, bins, [fullLike(flat, low), low, high], perUnit);
+    const outside = logicalOr(
+      logicalOr(gt(fullLike(flat, low), flat), gt(flat, high)),
+      isnan(flat),
+    );
+    const place = floor(mul(sub(flat, low), quotient(bins, minus(high, low))));
+    const bin = cast(clamp(where(outside, 0, place), 0, bins - 1), 'int32');
+    const counted = where(outside, 0, fullLike(flat, 1));
+    return indexAdd(fullLike(flat, 0, { shape: [bins] }), 0, bin, counted);
   });
-}
-
-/**
- * Returns the number of elements of a vector in each of `bins` intervals. `range`: the lower bound as a tensor and as
- * an operand, and the upper bound; `perUnit`: the number of intervals per unit.
- */
-export function countedInIntervals(
-  flat: Tensor,
-  bins: number,
-  [least, low, high]: readonly [Tensor, Tensor | number, Tensor | number],
-  perUnit: Tensor | number,
-): Tensor {
-  const outside = logicalOr(logicalOr(gt(least, flat), gt(flat, high)), isnan(flat));
-  const place = floor(mul(sub(flat, low), perUnit));
-  const bin = cast(clamp(where(outside, 0, place), 0, bins - 1), 'int32');
-  const counted = where(outside, 0, fullLike(flat, 1));
-  return indexAdd(fullLike(flat, 0, { shape: [bins] }), 0, bin, counted);
 }
 
 export interface UniqueOptions {
@@ -160,7 +147,7 @@ export interface UniqueOptions {
 export function unique(x: Tensor, options: UniqueOptions = {}): Tensor[] {
   expectNames('unique', options, ['returnInverse', 'returnCounts']);
   const { returnInverse = false, returnCounts = false } = options;
-  const values = readAll('unique', x);
+  const values = readNumbers('unique', x);
   const order = [...new Set(values)].sort((a, b) => a - b);
   const numbers = order.filter((own) => !Number.isNaN(own));
   const missing = values.filter((own) => Number.isNaN(own)).length;

@@ -1,14 +1,28 @@
 /** Counting functions by ops, whose number of counts a program computes. */
 
 import { oneHot } from '../../../runtime/ops/advanced-indexing/embedding.ts';
-import { expand } from '../../../runtime/ops/core/broadcast.ts';
 import { cast } from '../../../runtime/ops/core/cast.ts';
 import { anyHalf, roundedOnce } from '../../../runtime/ops/core/rounded-once.ts';
+import { indexAdd } from '../../../runtime/ops/indexing/indexing.ts';
 import { full } from '../../../runtime/ops/movement/create.ts';
 import { reshape } from '../../../runtime/ops/movement/movement.ts';
+import { fullLike } from '../../../runtime/ops/movement/ranges.ts';
 import { where } from '../../../runtime/ops/pointwise/comparison.ts';
-import { add, div, eq, lt, maximum, sub } from '../../../runtime/ops/pointwise/pointwise.ts';
-import { countedInBins, countedInIntervals, histc } from '../../../runtime/ops/reduce/counting.ts';
+import {
+  add,
+  clamp,
+  div,
+  eq,
+  floor,
+  gt,
+  isnan,
+  logicalOr,
+  lt,
+  maximum,
+  mul,
+  sub,
+} from '../../../runtime/ops/pointwise/pointwise.ts';
+import { countedInBins, histc } from '../../../runtime/ops/reduce/counting.ts';
 import { amax, amin } from '../../../runtime/ops/reduce/extremes.ts';
 import { dtypes } from '../../../runtime/spec/dtype.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
@@ -44,9 +58,17 @@ export function histcInOps(x: Tensor, bins = 100, min = 0, max = 0): Tensor {
   const low = where(isPoint, sub(least, 1), least);
   const high = where(isPoint, add(most, 1), most);
   const perUnit = cast(div(number(bins), sub(high, low)), dtype);
-  const lowest = cast(low, dtype);
-  const range = [expand(lowest, flat.shape), lowest, cast(high, dtype)] as const;
-  return countedInIntervals(flat, bins, range, perUnit);
+  // As `histc` does with numbers.
+  const [from, to] = [cast(low, dtype), cast(high, dtype)];
+  const isOutside = logicalOr(logicalOr(gt(from, flat), gt(flat, to)), isnan(flat));
+  const place = floor(mul(sub(flat, from), perUnit));
+  const bin = cast(clamp(where(isOutside, 0, place), 0, bins - 1), 'int32');
+  return indexAdd(
+    fullLike(flat, 0, { shape: [bins] }),
+    0,
+    bin,
+    where(isOutside, 0, fullLike(flat, 1)),
+  );
 }
 
 const number = (value: number): Tensor => full([], value, { dtype: 'float64' });
