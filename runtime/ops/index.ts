@@ -21,6 +21,7 @@ export {
   type ScatterReduction,
   scatterReduce,
 } from './advanced-indexing/scatter-reduce.ts';
+export { takeAlongDim } from './advanced-indexing/take-along-dim.ts';
 export {
   cumulativeTrapezoid,
   type DiffOptions,
@@ -76,7 +77,7 @@ export type { CallTraceCounts } from './core/call-trace.ts';
 export { cast } from './core/cast.ts';
 export type { CreateOptions } from './core/creation-options.ts';
 export { maskedSelect, nonzero } from './indexing/data-dependent.ts';
-export { gather, scatter, scatterAdd, takeAlongDim } from './indexing/gather.ts';
+export { gather, scatter, scatterAdd } from './indexing/gather.ts';
 export { indexAdd, indexCopy, indexSelect, take } from './indexing/indexing.ts';
 export { type CholeskyOptions, cholesky } from './linalg/cholesky.ts';
 export { det, logdet, slogdet } from './linalg/determinants.ts';

@@ -1,6 +1,7 @@
 /** Methods that move, join, select and sort elements. */
 
 import * as advancedIndex from '../ops/advanced-indexing/advanced-index.ts';
+import { takeAlongDim } from '../ops/advanced-indexing/take-along-dim.ts';
 import { indexFill } from '../ops/arranging/index-fill.ts';
 import * as rearrange from '../ops/arranging/rearrange.ts';
 import * as splitting from '../ops/arranging/splitting.ts';
@@ -73,7 +74,7 @@ export const arrangementMethods = {
   gather: gather.gather,
   scatter: gather.scatter,
   scatterAdd: gather.scatterAdd,
-  takeAlongDim: gather.takeAlongDim,
+  takeAlongDim,
   take: indexing.take,
   indexSelect: indexing.indexSelect,
   indexAdd: indexing.indexAdd,

@@ -27,8 +27,14 @@ const slopes: Readonly<Record<string, readonly [(x: Tensor) => Tensor, (x: numbe
     (x) => F.maximum(ones(), x),
     (x) => (x === 1 ? 0.5 : x < 1 ? 0 : 1),
   ],
-  fmax: [(x) => F.fmax(x, ones()), (x) => (x >= 1 ? 1 : 0)],
-  fmin: [(x) => F.fmin(x, ones()), (x) => (x <= 1 ? 1 : 0)],
+  fmax: [(x) => F.fmax(x, ones()), (x) => (x === 1 ? 0.5 : x > 1 ? 1 : 0)],
+  'fmin, by the other operand': [(x) => F.fmin(ones(), x), (x) => (x === 1 ? 0.5 : x < 1 ? 1 : 0)],
+  'clamp by a tensor': [
+    (x) => x.clamp(ones().neg(), ones()),
+    (x) => (Math.abs(x) === 1 ? 0.5 : Math.abs(x) > 1 ? 0 : 1),
+  ],
+  clampMin: [(x) => F.clampMin(x, ones()), (x) => (x === 1 ? 0.5 : x < 1 ? 0 : 1)],
+  'clampMax, by the bound': [(x) => F.clampMax(ones(), x), (x) => (x === 1 ? 0.5 : x > 1 ? 0 : 1)],
   prelu: [(x) => F.prelu(x, tensor([0.25])), (x) => (x > 0 ? 1 : 0.25)],
 };
 

@@ -44,6 +44,7 @@ const composed: Readonly<Record<string, (x: Tensor) => Tensor | readonly Tensor[
   reflect: (x) => pad(x, [1, 2, 1, 1], 'reflect'),
   replicate: (x) => pad(x, [3, 0, 0, 2], 'replicate'),
   'pad that cuts': (x) => pad(x, [-1, 1]),
+  'pad that only cuts': (x) => pad(x, [-1, 0], 'replicate'),
   repeat: (x) => x.repeat([2, 1, 2]),
   repeatInterleave: (x) => x.repeatInterleave(2),
   tril: (x) => x.tril(),

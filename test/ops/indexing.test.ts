@@ -343,6 +343,22 @@ describe('embedding and oneHot', () => {
   });
 });
 
+it('takeAlongDim counts negative indices from the end, with their gradients', () => {
+  tidy(() => {
+    const x = counting(2, 3).requiresGrad_();
+    const places = int(-1, 0, 2, -3).reshape([2, 2]);
+    const taken = x.takeAlongDim(places, 1);
+    expect(list(taken)).toEqual([2, 0, 5, 3]);
+    expect(list(x.takeAlongDim(int(-1, 1)))).toEqual([5, 1]);
+    taken
+      .mul(tensor([1, 2, 3, 4], { shape: [2, 2] }))
+      .sum()
+      .backward();
+    expect(list(x.grad!)).toEqual([2, 0, 1, 4, 0, 3]);
+    expect(() => x.takeAlongDim(int(-4, 0).reshape([2, 1]), 1)).toThrow('an index is out of range');
+  });
+});
+
 describe('forms in place', () => {
   it('write over their first operand, also through a view', () => {
     tidy(() => {

@@ -97,7 +97,9 @@ export function pad(
       (own, _, dim) => bordered(own, dim, [first[dim]!, last[dim]!], borders[mode]),
       mode === 'circular' ? cropped(x, amounts, before, after) : x,
     );
-    return padded === x ? clone(x) : padded;
+    // Nothing is joined where nothing is added: what remains is a view.
+    const isView = [...before, ...after].every((count) => count <= 0);
+    return isView ? clone(padded) : padded;
   });
 }
 

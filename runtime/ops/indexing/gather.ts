@@ -163,15 +163,3 @@ export function scatterAdd(x: Tensor, dim: number, index: Tensor, source: Tensor
   expectTensors('scatterAdd', x, index, source);
   return scattered(scatterAddOp, x, dim, index, source);
 }
-
-/** Like `gather` after broadcasting: sizes of 1 in `x` and `chosen` expand. On the flattened tensor without `dim`. */
-export function takeAlongDim(x: Tensor, chosen: Tensor, dim?: number): Tensor {
-  expectTensors('takeAlongDim', x, chosen);
-  return tidy(() => {
-    if (dim === undefined) return gather(reshape(x, [-1]), 0, reshape(chosen, [-1]));
-    const at = normalizeDim(dim, x.rank, 'takeAlongDim');
-    const common = x.shape.map((size, d) => Math.max(size, chosen.shape[d] ?? 1));
-    const shapeFor = (own: Tensor) => common.map((size, d) => (d === at ? own.shape[d]! : size));
-    return gather(expand(x, shapeFor(x)), at, expand(chosen, shapeFor(chosen)));
-  });
-}

@@ -5,7 +5,7 @@ import { expectNames } from '../../options/expect-options.ts';
 import { type DType, dtypes, promote } from '../../spec/dtype.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import { Tensor } from '../../tensor/tensor.ts';
-import { add, mul, sub } from '../arithmetic/arithmetic.ts';
+import { add, maximum, minimum, mul, sub } from '../arithmetic/arithmetic.ts';
 import { div } from '../arithmetic/division.ts';
 import { log } from '../arithmetic/functions.ts';
 import { isfinite, logicalAnd } from '../arithmetic/logic.ts';
@@ -28,7 +28,7 @@ import { isNumber } from '../numbers/symbolic-number.ts';
 import { defineOp, expectTensor, type OpRecord, saving } from '../record/define-op.ts';
 import { expectOperand, expectTensors } from '../record/expect-tensors.ts';
 import { type Keyword, numberFrom } from '../record/positional.ts';
-import { dropWhere, eq, gt, keepWhere, le, lt, where } from './comparison.ts';
+import { dropWhere, eq, keepWhere, le } from './comparison.ts';
 
 const x = E.input(0);
 const y = E.input(1);
@@ -93,10 +93,15 @@ export function clamp(a: Tensor, least: ClampBounds<Operand> = null, most: Bound
   const [min, max] = clampBounds('clamp', least, most);
   if (isBound(min) && isBound(max)) return clampByNumbers(a, min, max);
   return tidy(() => {
-    const raised = min === null ? a : where(lt(a, min), min, a);
-    return max === null ? raised : where(gt(raised, max), max, raised);
+    const raised = min instanceof Tensor ? maximum(a, min) : atLeast(a, min);
+    return max instanceof Tensor ? minimum(raised, max) : atMost(raised, max);
   });
 }
+
+const atLeast = (a: Tensor, min: number | null): Tensor =>
+  min === null ? a : clampByNumbers(a, min, null);
+const atMost = (a: Tensor, max: number | null): Tensor =>
+  max === null ? a : clampByNumbers(a, null, max);
 
 const isBound = (bound: Bound): bound is number | null => bound === null || isNumber(bound);
 

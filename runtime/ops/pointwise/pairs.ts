@@ -20,7 +20,7 @@ import { isNumber } from '../numbers/symbolic-number.ts';
 import { defineOp, expectTensor, saving } from '../record/define-op.ts';
 import { expectOperand, expectTensors } from '../record/expect-tensors.ts';
 import { type Keyword, numberFrom } from '../record/positional.ts';
-import { dropWhere, eq, ge, keepWhere, le, lt } from './comparison.ts';
+import { dropWhere, eq, ge, keepWhere, le, lt, where } from './comparison.ts';
 import { pow } from './powers.ts';
 
 const x = E.input(0);
@@ -35,18 +35,20 @@ function ignoringNaN(
   first: (a: Tensor, b: Tensor) => Tensor,
 ) {
   const chosen = (a: Tensor, b: Tensor) => logicalOr(first(a, b), isnan(b));
+  // At a tie each operand gets half of the gradient, as in PyTorch.
+  const half = (dy: Tensor, a: Tensor, b: Tensor, untied: Tensor) =>
+    where(eq(a, b), mul(dy, 0.5), untied);
   const op = defineOp({
     name,
     operands: { x: 'data', y: 'data' },
     infer: inferBinary(name),
     kernel: pointwise(E.select(isMissing(y), x, E.select(isMissing(x), y, choose(x, y)))),
     vjp: {
-      // At a tie the first operand is selected, as in PyTorch.
       x: saving({ x: 'value', y: 'value' }, ({ x, y }, dy) =>
-        sumTo(keepWhere(dy, chosen(x, y)), x),
+        sumTo(half(dy, x, y, keepWhere(dy, chosen(x, y))), x),
       ),
       y: saving({ x: 'value', y: 'value' }, ({ x, y }, dy) =>
-        sumTo(dropWhere(dy, chosen(x, y)), y),
+        sumTo(half(dy, x, y, dropWhere(dy, chosen(x, y))), y),
       ),
     },
   });

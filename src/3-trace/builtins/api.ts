@@ -29,9 +29,9 @@ import { isPlainObject } from '../../guards/plain.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { expectLeaf } from '../autograd/hooks.ts';
 import { traceRequiresGrad } from '../autograd/leaves.ts';
+import { clampedByScalars } from '../control-flow/numbers/clamped.ts';
 import { byPosition, numberAmong } from '../control-flow/numbers/keyword-numbers.ts';
 import {
-  clampedInPlace,
   decidesShape,
   expectNumbersTaken,
   filledWith,
@@ -191,7 +191,7 @@ export function callApi(
     rowsAt(t, fn, receiver, args) ??
     scaledWrite(t, fn, receiver, args) ??
     filledWith(t, fn, receiver, args) ??
-    clampedInPlace(t, fn, receiver, args) ??
+    clampedByScalars(t, fn, receiver, args) ??
     callDynamically(t, fn, receiver, args, (arg) => opened(t, arg));
   if (inGraph) return begun(t, inGraph);
   const ofOption = args.map(numberAmong).find((number) => number !== undefined);

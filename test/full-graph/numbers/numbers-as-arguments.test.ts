@@ -1,7 +1,7 @@
 /** Every method of tensors with a number of the program: as eagerly, or refused by name; never another error. */
 
 import { describe, expect, it } from 'vitest';
-import { FullGraphError, seed, Tensor, tensor, toStatic } from '../../../src/index.ts';
+import { clampMax, FullGraphError, seed, Tensor, tensor, toStatic } from '../../../src/index.ts';
 
 interface Form {
   readonly number: number;
@@ -68,5 +68,36 @@ describe('methods take numbers of a program', () => {
     }
     expect(others).toEqual([]);
     expect(same).toBeGreaterThan(20);
+  });
+});
+
+describe('clamping by numbers of a program', () => {
+  const bounded: Readonly<Record<string, (x: Tensor, n: number) => Tensor>> = {
+    clamp: (x, n) => x.clamp(n),
+    'clamp from above': (x, n) => x.clamp(null, n),
+    'clamp by a number and one of the program': (x, n) => x.clamp({ min: n, max: 1 }),
+    clampMin: (x, n) => x.clampMin(n),
+    clampMax: (x, n) => clampMax(x, n),
+    clamp_: (x, n) => x.mul(1).clamp_(n, 2),
+    clampMin_: (x, n) => x.mul(1).clampMin_(n),
+    clampMax_: (x, n) => x.mul(1).clampMax_(n),
+  };
+  const elements = [0.5, -1, Number.NaN, 0, -0, 2, 3, Number.NEGATIVE_INFINITY];
+
+  it.each(Object.entries(bounded))('%s: values and gradients at every bound', (_name, fn) => {
+    const outcome = (own: Fn, bound: number) => {
+      const x = tensor(elements).requiresGrad_();
+      const y = own(x, tensor(bound)) as Tensor;
+      y.mul(tensor(elements.map((_, i) => i + 1)))
+        .sum()
+        .backward();
+      return [y, x.grad!].map((each) => [...each.dataSync()]);
+    };
+    const step: Fn = (x, k) => fn(x, k.itemSync());
+    const graph = toStatic(step, { fullGraph: true });
+    for (const bound of [0.5, -1, 0, -0, 2, Number.NaN, Number.POSITIVE_INFINITY]) {
+      expect(outcome(graph, bound), String(bound)).toEqual(outcome(step, bound));
+    }
+    expect(graph.stats()).toMatchObject({ graphs: 1, breaks: [] });
   });
 });

@@ -103,7 +103,10 @@ const inside = [-0.8, 0.85] as const;
 
 export const pointwiseCases: Readonly<Record<string, readonly GradientCase[]>> = {
   ...activationCases,
-  minimum: binary((x, y) => x.minimum(y), [-1, 1]),
+  minimum: [
+    ...binary((x, y) => x.minimum(y), [-1, 1]),
+    on('clamped by tensors', [[2, 4], [4], [2, 1]], (x, low, high) => x!.clamp(low, high)),
+  ],
   clamp: [
     ...unary((x) => x.clamp(-0.6, 0.7)),
     on('from below', [[2, 3]], (x) => x!.clamp(0.1)),
@@ -111,7 +114,6 @@ export const pointwiseCases: Readonly<Record<string, readonly GradientCase[]>> =
   ],
   clampGrad: gradient('clamp', false),
   where: [
-    on('clamped by tensors', [[2, 4], [4], [2, 1]], (x, low, high) => x!.clamp(low, high)),
     on('entries filled, one of them twice', [[2, 3], []], (x, by) =>
       x!.indexFill(1, tensor([2, 0, 2], { dtype: 'int32' }), by!),
     ),

@@ -154,33 +154,6 @@ export function filledWith(
   );
 }
 
-/** `x.clamp_(a, b)` with device scalars, as a copy from the result of `clamp`; undefined for other calls. */
-export function clampedInPlace(
-  t: Tracer,
-  fn: unknown,
-  receiver: Variable,
-  given: readonly Variable[],
-): TensorVariable | undefined {
-  if (fn !== pointwiseInPlace.clamp_ && fn !== methodNamed('clamp_')) return undefined;
-  const [target, ...bounds] = receiver.kind === 'tensor' ? [receiver, ...given] : given;
-  if (target?.kind !== 'tensor' || bounds.every(({ kind }) => kind !== 'scalar')) return undefined;
-  const x = t.use(target);
-  t.control.copied.expectNone(t.builder, x);
-  const operands = bounds.map((bound) => {
-    if (bound.kind === 'scalar') return t.use(scalarOperand(t, bound, x));
-    return constantOf(t, bound) as number | null;
-  });
-  const [least = null, most = null] = operands;
-  return t.result(
-    t.perform<Tensor>([x, least, most], ([to, min, max]) =>
-      inPlace.copy_(
-        to as Tensor,
-        pointwise.clamp(to as Tensor, min as Tensor | null, max as Tensor | null),
-      ),
-    ),
-  );
-}
-
 type Comparison = (x: Tensor, y: Tensor) => Tensor;
 
 /** Comparisons of a tensor with a number, as functions and methods. */

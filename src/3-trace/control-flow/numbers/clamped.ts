@@ -1,0 +1,90 @@
+/** Clamping by device scalars. */
+
+import { noGrad } from '../../../../runtime/autograd/grad-mode.ts';
+import * as inPlace from '../../../../runtime/ops/in-place/in-place.ts';
+import * as pointwiseInPlace from '../../../../runtime/ops/in-place/pointwise-in-place.ts';
+import * as pointwise from '../../../../runtime/ops/pointwise/pointwise.ts';
+import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
+import { constantOf } from '../../state/facts.ts';
+import type { Tracer } from '../../state/tracer.ts';
+import { resolved } from '../../variables/unions.ts';
+import { known, type TensorVariable, type Variable } from '../../variables/variable.ts';
+import { methodNamed } from './scalar-arguments.ts';
+import { scalarOperand } from './scalars.ts';
+
+type Bound = Tensor | number | null;
+
+interface Clamping {
+  readonly writes: boolean;
+  /** The bounds among the arguments after the tensor. */
+  readonly bounds: (given: readonly Variable[]) => readonly (Variable | undefined)[];
+}
+
+const both: Clamping['bounds'] = ([min, max]) => [min, max];
+const lower: Clamping['bounds'] = ([min]) => [min, undefined];
+const upper: Clamping['bounds'] = ([max]) => [undefined, max];
+
+/** Functions and methods. */
+const clampings = new Map<unknown, Clamping>(
+  (
+    [
+      [pointwise.clamp, both, ['clamp', 'clip']],
+      [pointwise.clampMin, lower, ['clampMin']],
+      [pointwise.clampMax, upper, ['clampMax']],
+      [pointwiseInPlace.clamp_, both, ['clamp_', 'clip_']],
+      [pointwiseInPlace.clampMin_, lower, ['clampMin_']],
+      [pointwiseInPlace.clampMax_, upper, ['clampMax_']],
+    ] as const
+  ).flatMap(([fn, bounds, names]) =>
+    [fn, ...names.map(methodNamed)].map((each): [unknown, Clamping] => [
+      each,
+      { writes: names[0].endsWith('_'), bounds },
+    ]),
+  ),
+);
+
+/** `x.clamp(a, b)` and similar calls with device scalars; undefined for other calls. */
+export function clampedByScalars(
+  t: Tracer,
+  fn: unknown,
+  receiver: Variable,
+  given: readonly Variable[],
+): TensorVariable | undefined {
+  const clamping = clampings.get(fn);
+  if (!clamping) return undefined;
+  const [target, ...rest] = receiver.kind === 'tensor' ? [receiver, ...given] : given;
+  const bounds = clamping.bounds(rest).map((bound = known(null)) => resolved(bound));
+  if (target?.kind !== 'tensor' || !bounds.some(({ kind }) => kind === 'scalar')) return undefined;
+  if (bounds.some(({ kind }) => kind === 'tensor')) return undefined;
+  const x = t.use(target);
+  if (clamping.writes) t.control.copied.expectNone(t.builder, x);
+  const operands = bounds.map((bound) =>
+    bound.kind === 'scalar'
+      ? t.use(scalarOperand(t, bound, x))
+      : ((constantOf(t, bound) ?? null) as number | null),
+  );
+  return t.result(
+    t.perform<Tensor>([x, ...operands], ([from, min, max]) => {
+      const clamped = clampBetween(from as Tensor, min as Bound, max as Bound);
+      return clamping.writes ? inPlace.copy_(from as Tensor, clamped) : clamped;
+    }),
+  );
+}
+
+/**
+ * Clamps by numbers that are tensors of the program. As with numbers, and unlike with tensors, the whole gradient
+ * passes where an element equals a bound.
+ */
+function clampBetween(x: Tensor, min: Bound, max: Bound): Tensor {
+  const [bounded, isWithin, isZero, constant] = noGrad(() => {
+    const tests = [
+      ...(min === null ? [] : [pointwise.ge(x, min)]),
+      ...(max === null ? [] : [pointwise.le(x, max)]),
+    ];
+    const within = tests.reduce(pointwise.logicalAnd);
+    return [pointwise.clamp(x, min, max), within, pointwise.eq(x, 0), pointwise.mul(x, 1)];
+  });
+  // A zero that equals a bound may have the bound's sign: 0 is subtracted, with the gradient of x.
+  const zero = pointwise.sub(bounded, pointwise.sub(constant, x));
+  return pointwise.where(isWithin, pointwise.where(isZero, zero, x), bounded);
+}
