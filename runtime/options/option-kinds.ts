@@ -1,5 +1,6 @@
 /** Kinds of option values: what an option accepts, and how an error message says so. */
 
+import { equals, isInteger } from '../ops/numbers/number-arithmetic.ts';
 import { isNumber } from '../ops/numbers/symbolic-number.ts';
 import { isTensor } from './is-tensor.ts';
 
@@ -15,9 +16,10 @@ const inRange =
   (value: unknown): boolean =>
     typeof value === 'number' ? holds(value) : isNumber(value);
 
+// No op checks these two, so that the check itself is the guard. NaN equals nothing.
 export const anyNumber: OptionKind = {
   expected: 'a number',
-  accepts: inRange((value) => !Number.isNaN(value)),
+  accepts: (value) => isNumber(value) && equals(value, value),
 };
 
 export const positive: OptionKind = {
@@ -37,7 +39,7 @@ export const probability: OptionKind = {
 
 export const anyInteger: OptionKind = {
   expected: 'an integer',
-  accepts: inRange(Number.isInteger),
+  accepts: (value) => isNumber(value) && isInteger(value),
 };
 
 /** An integer ≥ `least`. */

@@ -342,12 +342,17 @@ export class Tracer {
 
   /** Returns the error that a function of the tensor API would throw, or undefined. Appends nothing. */
   tried(body: () => unknown): unknown {
+    // A call may draw random numbers before it throws.
+    const mark = this.journal.open();
     return this.builder.trial(() => {
       try {
         this.append(body);
         return undefined;
       } catch (error) {
         return error;
+      } finally {
+        this.journal.undo(mark);
+        this.journal.close();
       }
     });
   }

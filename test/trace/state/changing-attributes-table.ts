@@ -285,6 +285,10 @@ export const refused: Readonly<
     numbers: [2, 3, 0, 0.5, -1],
   },
   dropout: { fn: (x, k) => F.dropout(x, k), numbers: [0.5, 0.25, 1.5, -0.5, 1, 0, 0.75, 2] },
+  'dropout of attention': {
+    fn: (x, k) => F.scaledDotProductAttention(x, x, x, { dropoutP: k }),
+    numbers: [0.5, 0.25, 1.5, -0.5, 1, 0, 0.75, 2],
+  },
   alphaDropout: { fn: (x, k) => F.alphaDropout(x, k), numbers: [0.5, 0.25, 1.5, 1, 0, 0.75, 2] },
   crossEntropy: {
     fn: (x, k, ids) => F.crossEntropy(x, ids, { labelSmoothing: k }),
@@ -297,7 +301,19 @@ export const refused: Readonly<
   arange: { fn: (_x, k) => F.arange(k, k + 3), numbers: [3, 4, 5.5, Infinity, 6] },
   smoothL1Loss: {
     fn: (x, k) => F.smoothL1Loss(x, target(x), { beta: k }),
-    numbers: [0.5, 0.25, 0, 1, 2],
+    numbers: [0.5, 0.25, 0, Number.NaN, 1, 2],
+  },
+  huberLoss: {
+    fn: (x, k) => F.huberLoss(x, target(x), { delta: k }),
+    numbers: [0.5, 0.25, Number.NaN, 1, 2],
+  },
+  'a margin': {
+    fn: (x, k) => F.marginRankingLoss(x, x.exp(), signs(x), { margin: k }),
+    numbers: [0.5, -0.25, Number.NaN, 1, 2],
+  },
+  'an index to ignore': {
+    fn: (x, k, ids) => F.crossEntropy(x, ids, { ignoreIndex: k }),
+    numbers: [1, 2, 2.5, 3, -100],
   },
   addmm: {
     fn: (x, k) => F.addmm(x.narrow(0, 0, 6).div(0), x.t(), x, { beta: k }),

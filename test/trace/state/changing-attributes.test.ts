@@ -4,7 +4,15 @@ import { describe, expect, it } from 'vitest';
 import { symbolicAttrs } from '../../../runtime/device/symbolic-attrs.ts';
 import { isSymbolic } from '../../../runtime/ops/numbers/symbolic-number.ts';
 import { opTable } from '../../../runtime/ops/op-table.ts';
-import { layerNorm, relu, seed, type Tensor, tensor, toStatic } from '../../../src/index.ts';
+import {
+  layerNorm,
+  randomState,
+  relu,
+  seed,
+  type Tensor,
+  tensor,
+  toStatic,
+} from '../../../src/index.ts';
 import { expectSameAsEager, weights } from '../same-as-eager.ts';
 import { type Case, cases, refused } from './changing-attributes-table.ts';
 
@@ -16,6 +24,8 @@ const worlds = (fn: Case['fn'], numbers: readonly number[]) => () => ({
     seed(call);
     return [weights([24, 6]), numbers[call % numbers.length], sixth()];
   },
+  // Nothing draws but the op: not a trial of the call either.
+  state: randomState,
 });
 
 describe('trace/changing-attributes', () => {
