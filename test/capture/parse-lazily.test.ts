@@ -94,12 +94,15 @@ describe('each function of a script, as in the whole script', () => {
   test('whatever assigns its variables', () => {
     const code = `
       let read = 0, byFunction = 0, byMethod = 0, byInner = 0, byDefault = 0, byPattern = 0;
-      let byField = 0, byPrivate = 0, byConstructor = 0, byStatic = 0, byEscape = 0, free = 0;
+      let byField = 0, byPrivate = 0, byConstructor = 0, byStatic = 0, byEscape = 0, free = 0, $ = 0, a$b = 0, ä = 0, äö = 0;
       var twice = 1;
       function replaced() {}
       class Replaced {}
       const all = () => [read, byFunction, byMethod, byInner, byDefault, byPattern, byField,
-        byPrivate, byConstructor, byStatic, byEscape, free, twice, replaced, Replaced];
+        byPrivate, byConstructor, byStatic, byEscape, free, $, a$b, ä, äö, twice, replaced, Replaced];
+      function dollars() { $++; }
+      function inner$() { a$b = 1; }
+      function umlaut() { ä = äö = 1; }
       function f() { byFunction = read; twice++; }
       const o = { m() { byMethod++; }, get g() { return (a = () => { byInner = 1; }) => a; } };
       const g = (a = () => { byDefault = 1; }) => { [byPattern] = a; let free = 1; free = 2; };

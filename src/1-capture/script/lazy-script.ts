@@ -18,6 +18,12 @@ export class LazyScript {
   #facts: ScriptFacts;
   /** Functions whose bodies are parsed, with all functions inside. */
   readonly #complete = new Map<FunctionNode, FunctionFacts>();
+  /** Names that no unparsed body mentions. */
+  readonly #searched = new Set<string>();
+  /** Functions by the offset of their body, as last analyzed. */
+  readonly #byBody = new Map<number, FunctionFacts>();
+  /** The number of functions in that map. */
+  #indexed = 0;
 
   private constructor(text: string, isModule: boolean, lazy: LazyProgram) {
     this.#text = text;
@@ -108,7 +114,12 @@ export class LazyScript {
 
   #fill(start: number, whole: boolean): void {
     this.#lazy.fill(start, whole);
-    this.#facts.withBody(this.#facts.functions.findLast(({ node }) => node.body.start === start)!);
+    const { functions } = this.#facts;
+    for (; this.#indexed < functions.length; this.#indexed++) {
+      const facts = functions[this.#indexed]!;
+      this.#byBody.set(facts.node.body.start, facts);
+    }
+    this.#facts.withBody(this.#byBody.get(start)!);
   }
 
   /** Parses what is inside a function, and the bodies that may assign its outer variables. */
@@ -127,17 +138,24 @@ export class LazyScript {
     return complete;
   }
 
-  /** Parses the bodies that mention one of the variables. */
+  /** Parses the bodies that mention one of the variables. A large script is searched once for each name. */
   #findAssignments(variables: Iterable<Binding | undefined>): void {
-    const { skipped } = this.#lazy;
-    if (skipped.size === 0) return;
-    const names = [...variables].flatMap((each) => (each && isAssignable(each) ? [each.name] : []));
-    for (const [start, end] of skipped) {
-      const body = this.#text.slice(start, end);
-      if (names.some((name) => body.includes(name))) this.#fill(start, false);
+    const names: string[] = [];
+    for (const each of variables) {
+      if (each && isAssignable(each) && !this.#searched.has(each.name)) names.push(each.name);
     }
+    if (names.length === 0) return;
+    const mention = anyOf(names);
+    for (const [start, end] of this.#lazy.skipped) {
+      if (mention.test(this.#text.slice(start, end))) this.#fill(start, false);
+    }
+    for (const name of names) this.#searched.add(name);
   }
 }
+
+/** Matches the names as words; beside letters beyond ASCII, also as parts of longer names. */
+const anyOf = (names: readonly string[]): RegExp =>
+  new RegExp(`(?<![\\w$])(?:${names.join('|').replaceAll('$', '\\$')})(?![\\w$])`);
 
 const isAssignable = ({ kind }: Binding): boolean =>
   kind !== 'const' && kind !== 'import' && kind !== 'namespace' && kind !== 'self';
