@@ -18,13 +18,17 @@ import { asShipped } from '../package/as-shipped.ts';
 import { workload as deep } from './deep-workload.ts';
 import { workload } from './small-workload.ts';
 
+/** As it comes from a process of its own. */
+const measuredApart = (...given: Parameters<typeof measureVariant>): VariantResult =>
+  structuredClone(measureVariant(...given));
+
 function measured(names: readonly string[], deviceName = 'cpu'): VariantResult[] {
   const device = deviceNamed(deviceName);
   setDevice(device);
   try {
     const chosen = [...variants, ...ablations].filter(({ name }) => names.includes(name));
     return chosen.map((variant) =>
-      measureVariant(workload, variant, { device, size: 'reduced', steps: 1 }),
+      measuredApart(workload, variant, { device, size: 'reduced', steps: 1 }),
     );
   } finally {
     setDevice(deviceNamed('cpu'));
@@ -160,7 +164,7 @@ describe('lab/compare', () => {
   it('sweeps over the size from which graphs are compiled', () => {
     const device = deviceNamed('cpu');
     const [all, none] = settingsOf({ minGraphSize: '0,1000' }).map(({ title, options }) =>
-      measureVariant(workload, settingVariant(title, options), {
+      measuredApart(workload, settingVariant(title, options), {
         device,
         size: 'reduced',
         steps: 1,
@@ -180,7 +184,7 @@ describe('lab/compare', () => {
     const device = deviceNamed('cpu');
     const measured = (budget: string) =>
       settingsOf({ budget }).map(({ title, options }) =>
-        measureVariant(deep, settingVariant(title, options), { device, size: 'reduced', steps: 1 }),
+        measuredApart(deep, settingVariant(title, options), { device, size: 'reduced', steps: 1 }),
       );
     const [free] = measured('none');
     const least = mostBeside(free!) * 0.6;
@@ -199,7 +203,7 @@ describe('lab/compare', () => {
     const device = deviceNamed('cpu');
     const within = (budget: number | null) => {
       const { title, options } = budgetSetting(budget);
-      return measureVariant(deep, settingVariant(title, options), {
+      return measuredApart(deep, settingVariant(title, options), {
         device,
         size: 'reduced',
         steps: 1,

@@ -166,7 +166,7 @@ function programFacts(prepared: Prepared, held: number) {
   return {
     predictedPeak: whole?.peak == null ? null : held + whole.peak,
     lowerBound: whole && held + whole.lowerBound,
-    recomputed: whole?.recompute ?? null,
+    recomputed: whole?.recomputed ?? null,
     graphs: stats?.graphs ?? 0,
     breaks: stats?.breaks.length ?? 0,
     translations: stats?.translations ?? 0,
@@ -268,8 +268,10 @@ function wholeStep({ forward }: Prepared, parts: readonly CompiledPart[]) {
   const peak = predictedPeak(record);
   const above = (bytes: number) => Math.max(0, bytes - record.releasedBytes);
   const { recompute } = last.stages;
+  // A result comes from a process of its own: plain data alone.
+  const recomputed = recompute && { budget: recompute.budget, share: recompute.share };
   const lowerBound = above(lowerBoundBytes);
-  return { peak: peak === null ? null : above(peak), lowerBound, recompute };
+  return { peak: peak === null ? null : above(peak), lowerBound, recomputed };
 }
 
 function subgraphResult({ stages, trace }: CompiledPart): SubgraphResult[] {
