@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type InputOptions, type Plugin, rolldown } from 'rolldown';
 import { families } from '../runtime/ops/op-families.ts';
+import { dividedExports } from './divided-exports.ts';
 import {
   type OwnFunctions,
   type OwnTexts,
@@ -57,6 +58,19 @@ const chunkOf: Readonly<Record<string, string>> = {
   orders: 'operators',
   rare: 'operators',
 };
+
+/**
+ * The rest of the runtime that pages load on demand. Layers, optimizers and what they call are apart: a page that
+ * loads the compiler later would load with a layer whatever the compiler uses of the same chunk.
+ */
+const libraryChunk = (id: string): string => {
+  if (id.includes('/runtime/optim/')) return 'optimizers';
+  if (id.includes('/runtime/nn/')) return 'layers';
+  const isFunction = /\/runtime\/(?:functional|ops\/(?!families)[\w-]+)\//.test(id);
+  return isFunction ? 'functional' : onDemand;
+};
+
+const libraryChunks = new Set([onDemand, 'functional', 'layers', 'optimizers']);
 
 /** Lists of ops that are loaded with others are copies: the lists themselves are separate files. */
 const copiedLists: Plugin = {
@@ -133,6 +147,20 @@ const withoutModuleNames: Plugin = {
   generateBundle(_, bundle) {
     for (const file of Object.values(bundle)) {
       if (file.type === 'chunk') file.code = file.code.replace(/^\/\/ \S+\.js\n/gm, '');
+    }
+  },
+};
+
+/**
+ * Leaves out imports of no names from chunks without side effects. Some bundlers drop them as well; with esbuild,
+ * pages would load these chunks with whatever they use of the file.
+ */
+const withoutIdleImports: Plugin = {
+  name: 'without-idle-imports',
+  generateBundle(_, bundle) {
+    for (const file of Object.values(bundle)) {
+      if (file.type === 'chunk')
+        file.code = file.code.replace(/^import "\.\/on-demand\/.*\n/gm, '');
     }
   },
 };
@@ -234,6 +262,11 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
       ownNamespaces,
       ownEdges(compiled),
       withoutModuleNames,
+      withoutIdleImports,
+      dividedExports([
+        { of: 'runtime/functions', path: 'names/functions' },
+        { of: 'runtime/index', path: 'names/runtime', first: 'methods' },
+      ]),
       smallParser,
     ],
   });
@@ -243,7 +276,7 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
     entryFileNames: '[name].js',
     chunkFileNames: ({ name, moduleIds }) => {
       const isOnDemand =
-        name === onDemand ||
+        libraryChunks.has(name) ||
         chunksOfOps.has(name) ||
         moduleIds.every((id) => isMore(id) || laterModules.has(id));
       return `chunks/${isOnDemand ? 'on-demand/' : ''}[name]-[hash].js`;
@@ -269,7 +302,8 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
           includeDependenciesRecursively: false,
         },
         {
-          name: onDemand,
+          debugName: 'library',
+          name: libraryChunk,
           test: (id) =>
             id.endsWith('?copy') || (runtime.has(id) && !apart.has(id) && !laterModules.has(id)),
           includeDependenciesRecursively: false,
