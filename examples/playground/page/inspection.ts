@@ -5,7 +5,7 @@ import { element, shownBytes, shownCount, shownTime } from './dom.ts';
 import { memoryChart } from './memory-chart.ts';
 import type { Tab } from './tabs.ts';
 
-/** Peaks, kernels, graphs, and whether the results are bitwise equal. */
+/** Peaks above what was allocated before, kernels, graphs, and whether the results are bitwise equal. */
 export function figures(result: Inspection): Node[] {
   const { eager, compiled, predicted, graphs, ops, breaks, eagerKernels, stepTime } = result;
   const [before, after] = [eager.peak - eager.held, compiled.peak - compiled.held];
@@ -18,7 +18,12 @@ export function figures(result: Inspection): Node[] {
         ? 'as predicted, to the byte'
         : `predicted: ${shownBytes(predicted)}`;
   return [
-    figure('Peak of a step', shownBytes(after), `eager ${shownBytes(before)}; ${promised}`, change),
+    figure(
+      'Peak added by a step',
+      shownBytes(after),
+      `eager ${shownBytes(before)}; ${promised}`,
+      change,
+    ),
     figure(
       'Kernels',
       String(compiled.kernels),
