@@ -44,7 +44,14 @@ export async function workerProgram(): Promise<{ program: URL | string; eval: bo
 
 async function bundle(options: BuildOptions): Promise<string> {
   const { build } = await import('esbuild');
-  const common = { bundle: true, write: false, format: 'cjs', target: 'es2022' } as const;
+  const common = {
+    bundle: true,
+    write: false,
+    format: 'cjs',
+    target: 'es2022',
+    // `runtime/errors/own-code.ts` reads the address of its module where there is one.
+    logOverride: { 'empty-import-meta': 'silent' },
+  } as const;
   const { outputFiles } = await build({ ...common, ...options, write: false });
   return outputFiles[0]!.text;
 }
