@@ -1,12 +1,11 @@
 /** Reads properties of variables. Getters with source are traced. */
 
 import { isChangingRate } from '../../../runtime/optim/changing-rates.ts';
-import { collectionPrototypes, isSizeGetter } from '../../guards/collection-slots.ts';
+import { isSizeGetter } from '../../guards/collection-slots.ts';
 import { accessorOf, isModuleNamespace, isProxy, readsPlainly } from '../../guards/plain.ts';
 import type { Source } from '../../guards/source.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { sharesParameters } from '../../vm/language/arguments-object.ts';
-import { functionPrototype } from '../../vm/language/function-prototypes.ts';
 import { isIndex } from '../../vm/language/index-key.ts';
 import { isPolyfill } from '../builtins/polyfills/codes.ts';
 import { boundLength, boundName } from '../heap/bound-functions.ts';
@@ -18,9 +17,8 @@ import { expectNoStack } from '../state/exceptions.ts';
 import { constantOf, guardIdentity } from '../state/facts.ts';
 import { guardNumbers } from '../state/symbolic-guards.ts';
 import type { Tracer } from '../state/tracer.ts';
+import { type BuiltinVariable, builtinPrototype } from '../variables/builtin-prototypes.ts';
 import type { ClassVariable } from '../variables/function-variables.ts';
-import { helperPrototype } from '../variables/helper-prototype.ts';
-import { iteratedBy } from '../variables/iterated-by.ts';
 import { textBreak } from '../variables/text.ts';
 import { present, specialized } from '../variables/unions.ts';
 import {
@@ -39,13 +37,6 @@ import { originalFunction, ownOriginal } from './original-functions.ts';
 import { touchMemory, writtenElement } from './outer-typed-arrays.ts';
 import { readTensorProperty, readTensorSymbol } from './tensor-properties.ts';
 import { readTypedArray } from './typed-array-elements.ts';
-
-const generatorPrototype = Object.getPrototypeOf(function* () {}.prototype) as object;
-const iteratorPrototypes = {
-  array: Object.getPrototypeOf([].values()) as object,
-  map: Object.getPrototypeOf(new Map().values()) as object,
-  set: Object.getPrototypeOf(new Set().values()) as object,
-} as const;
 
 export function readProperty(t: Tracer, object: Variable, key: string): Variable {
   const base = specialized(object);
@@ -152,53 +143,8 @@ export function readSymbol(t: Tracer, object: Variable, key: symbol): Variable {
   }
 }
 
-type BuiltinVariable = Extract<
-  Variable,
-  {
-    readonly kind:
-      | 'scalar'
-      | 'text'
-      | 'newCollection'
-      | 'iterator'
-      | 'generator'
-      | 'regexp'
-      | 'newTypedArray'
-      | 'newHost'
-      | 'newPromise'
-      | 'closure'
-      | 'bound';
-  }
->;
-
 function inheritedByBuiltin(t: Tracer, base: BuiltinVariable, key: string | symbol): Variable {
   return inherited(t, builtinPrototype(base), key, base);
-}
-
-function builtinPrototype(base: BuiltinVariable): object {
-  switch (base.kind) {
-    case 'scalar':
-      return base.type === 'number' ? Number.prototype : Boolean.prototype;
-    case 'text':
-      return String.prototype;
-    case 'newCollection':
-      return collectionPrototypes[base.type];
-    case 'iterator':
-      return iteratorPrototypes[iteratedBy(base)];
-    case 'generator':
-      return base.helper ? helperPrototype! : generatorPrototype;
-    case 'regexp':
-      return RegExp.prototype;
-    case 'newTypedArray':
-      return Object.getPrototypeOf(base.data) as object;
-    case 'newHost':
-      return Object.getPrototypeOf(base.value) as object;
-    case 'newPromise':
-      return Promise.prototype;
-    case 'closure':
-      return functionPrototype(base.code);
-    case 'bound':
-      return Function.prototype;
-  }
 }
 
 function readArrayProperty(
