@@ -3,16 +3,14 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import {
   breakGraph,
-  dropout,
   FullGraphError,
-  nn,
-  optim,
   seed,
   type Tensor,
   tensor,
   toStatic,
 } from '../../src/index.ts';
-import { expectSameAsEager, values, weights } from '../trace/same-as-eager.ts';
+import { expectSameAsEager } from '../trace/same-as-eager.ts';
+import { trainingWorld } from './training-world.ts';
 
 /** Milliseconds that each call takes by the clock. */
 let each = 0;
@@ -30,35 +28,14 @@ const sumOf = (x: Tensor) => x.mul(2).sum();
 
 it('results, writes, gradients and random numbers are those of eager calls, before and after', () => {
   each = 300;
-  const { stats, translations } = expectSameAsEager(
-    () => {
-      seed(5);
-      const w = weights([3, 2]);
-      const layer = new nn.Linear(2, 2);
-      const optimizer = new optim.SGD([w, ...layer.parameters()], { lr: 0.1, momentum: 0.9 });
-      const log: number[] = [];
-      return {
-        fn: (x: Tensor) => {
-          const y = dropout(layer.forward(x.matmul(w)), 0.5);
-          y.square().sum().backward();
-          optimizer.step();
-          optimizer.zeroGrad();
-          log.push(y.shape[0]!);
-          return y;
-        },
-        args: (call) => [values([2, 3], call)],
-        state: () => [log, w.detach(), ...[...layer.parameters()].map((p) => p.detach())],
-      };
+  const { stats, translations } = expectSameAsEager(() => trainingWorld(), {
+    compile: 'hot',
+    calls: 8,
+    around: (body, call) => {
+      seed(call);
+      return body();
     },
-    {
-      compile: 'hot',
-      calls: 8,
-      around: (body, call) => {
-        seed(call);
-        return body();
-      },
-    },
-  );
+  });
   expect(stats).toMatchObject({ calls: 8, translations: 1, graphs: 1 });
   expect(stats.coldCalls).toBeGreaterThan(2);
   expect(stats.coldCalls).toBeLessThan(7);

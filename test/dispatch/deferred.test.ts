@@ -8,10 +8,8 @@ import {
   ArgumentError,
   breakGraph,
   CaptureError,
-  dropout,
   FullGraphError,
   nn,
-  optim,
   save,
   seed,
   type Tensor,
@@ -19,7 +17,8 @@ import {
   tensorSpec,
   toStatic as toStaticAtOnce,
 } from '../../src/index.ts';
-import { expectSameAsEager, values, weights } from '../trace/same-as-eager.ts';
+import { expectSameAsEager } from '../trace/same-as-eager.ts';
+import { trainingWorld } from './training-world.ts';
 
 /** Downloads, each of which waits until the test answers it. */
 let downloads: { arrive: () => void; fail: (error: Error) => void }[] = [];
@@ -47,37 +46,15 @@ async function arrive(): Promise<void> {
 
 describe('as eager, whenever the compiler arrives', () => {
   it.each([0, 1, 3, 99])('before call %d: training with random numbers', (arrival) => {
-    const { stats } = expectSameAsEager(
-      () => {
-        seed(5);
-        const w = weights([3, 2]);
-        const layer = new nn.Linear(2, 2);
-        const optimizer = new optim.SGD([w, ...layer.parameters()], { lr: 0.1, momentum: 0.9 });
-        const log: number[] = [];
-        return {
-          fn: (x: Tensor) => {
-            const y = dropout(layer.forward(x.matmul(w)), 0.5);
-            y.square().sum().backward();
-            optimizer.step();
-            optimizer.zeroGrad();
-            log.push(y.shape[0]!);
-            if (log.length === 2) throw new RangeError('of the user');
-            return y;
-          },
-          args: (call) => [values([2, 3], call)],
-          state: () => [log, w.detach(), ...[...layer.parameters()].map((p) => p.detach())],
-        };
+    const { stats } = expectSameAsEager(() => trainingWorld(2), {
+      wrap: toStatic,
+      calls: 5,
+      around: (body, call) => {
+        if (call === arrival) late.now = compiler;
+        seed(call);
+        return body();
       },
-      {
-        wrap: toStatic,
-        calls: 5,
-        around: (body, call) => {
-          if (call === arrival) late.now = compiler;
-          seed(call);
-          return body();
-        },
-      },
-    );
+    });
     const early = Math.min(arrival, 5);
     expect(stats.calls).toBe(5);
     expect(stats.coldCalls ?? 0).toBe(early);

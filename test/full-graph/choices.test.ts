@@ -2,12 +2,9 @@
 
 import { describe, expect, it } from 'vitest';
 import { printProgram, stack, type Tensor, tensor, tidy, toStatic } from '../../src/index.ts';
-import { sameAsEager } from './suite.ts';
+import { positive, sameAsEager, signs } from './suite.ts';
 
 const x = (...values: number[]) => tensor(values).requiresGrad_();
-/** Positive, negative, large. */
-const inputs = [() => [x(1, 2)], () => [x(-3, 1)], () => [x(60, 20)]];
-const positive = (x: Tensor) => x.sum().itemSync() > 0;
 
 describe('a value that exists in one branch', () => {
   it('undefined or null, and a tensor', () => {
@@ -21,7 +18,7 @@ describe('a value that exists in one branch', () => {
       const kinds = [typeof y === 'undefined', z === null, !y, z == null];
       return [y ? y.mul(3) : x.mul(5), (z ?? x).mul(3), z?.mul(7) ?? x, kinds, y];
     };
-    sameAsEager(f, inputs);
+    sameAsEager(f, signs);
   });
 
   it('a number, compared and defaulted', () => {
@@ -30,7 +27,7 @@ describe('a value that exists in one branch', () => {
       if (positive(x)) scale = x.max().itemSync();
       return [x.mul(scale ?? 2), scale === undefined, scale];
     };
-    sameAsEager(f, inputs);
+    sameAsEager(f, signs);
   });
 
   it('a property, an element, an entry', () => {
@@ -59,7 +56,7 @@ describe('a value that exists in one branch', () => {
         list,
       ];
     };
-    sameAsEager(f, inputs);
+    sameAsEager(f, signs);
   });
 
   it('lists that grow under decisions: filter, find, pop', () => {
@@ -71,7 +68,7 @@ describe('a value that exists in one branch', () => {
       for (const each of kept) sum = sum.add(each);
       return [kept.length, last ?? x, sum, all.find((each) => each.max().itemSync() > 50) ?? x];
     };
-    sameAsEager(f, inputs, {
+    sameAsEager(f, signs, {
       exact: false,
       never: [
         ['no iteration', 'all.find(', 'the iteration itself asks whether there is one'],
@@ -135,7 +132,7 @@ describe('a value of several kinds', () => {
           return [x.neg(), mode];
       }
     };
-    sameAsEager(f, inputs);
+    sameAsEager(f, signs);
   });
 
   it('functions', () => {
@@ -148,7 +145,7 @@ describe('a value of several kinds', () => {
       }
       return g(g(x));
     };
-    sameAsEager(f, inputs);
+    sameAsEager(f, signs);
   });
 
   it('objects that keep their identity', () => {
@@ -158,7 +155,7 @@ describe('a value of several kinds', () => {
       chosen.h = x.mul(9);
       return [a.h, b.h, chosen === a, chosen];
     };
-    sameAsEager(f, inputs);
+    sameAsEager(f, signs);
   });
 
   it('one object in two places stays one', () => {
@@ -175,7 +172,7 @@ describe('a value of several kinds', () => {
       b.h = b.h.add(1);
       return [a.h, a === b];
     };
-    sameAsEager(f, inputs);
+    sameAsEager(f, signs);
   });
 
   it('tensors of several shapes on the way to one', () => {
@@ -183,7 +180,7 @@ describe('a value of several kinds', () => {
       const y = positive(x) ? x : x.reshape([1, 2]).expand([3, 2]);
       return y.mul(y).sum();
     };
-    sameAsEager(f, inputs);
+    sameAsEager(f, signs);
   });
 
   it('carried by a loop', () => {
@@ -196,7 +193,7 @@ describe('a value of several kinds', () => {
       }
       return best ? best.sub(x) : y;
     };
-    sameAsEager(f, [...inputs, () => [x(90, 20)]], { exact: false });
+    sameAsEager(f, [...signs, () => [x(90, 20)]], { exact: false });
   });
 
   it('numbers of an element: what is there, what is not', () => {
@@ -206,7 +203,7 @@ describe('a value of several kinds', () => {
       list[i] = x.neg();
       return [list[i + 1], list, list[i * 9 + 2] ?? x.exp()];
     };
-    sameAsEager(f, [...inputs, () => [x(1, 3)]]);
+    sameAsEager(f, [...signs, () => [x(1, 3)]]);
   });
 });
 

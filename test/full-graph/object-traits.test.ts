@@ -2,11 +2,10 @@
 
 import { describe, expect, it } from 'vitest';
 import { FullGraphError, type Tensor, tensor, toStatic } from '../../src/index.ts';
-import { sameAsEager } from './suite.ts';
+import { positive, sameAsEager } from './suite.ts';
 
 const x = (...values: number[]) => tensor(values).requiresGrad_();
 const inputs = [() => [x(1, 2)], () => [x(-3, 1)]];
-const positive = (x: Tensor) => x.sum().itemSync() > 0;
 
 describe('in a branch', () => {
   it('an accessor and an iterator of an object that the branch makes', () => {

@@ -6,7 +6,9 @@ import {
   memory,
   noGrad,
   type StaticFunction,
+  type Tensor,
   type ToStaticOptions,
+  tensor,
   toStatic,
 } from '../../src/index.ts';
 import { expectSame } from '../expect-same.ts';
@@ -26,6 +28,18 @@ interface Expected {
   /** Run with `capture: 'auto'` and with graph breaks, too: so many subgraphs the first takes beside the second. */
   readonly auto?: 'fewer' | 'as many';
 }
+
+const leaf = (...values: number[]) => tensor(values).requiresGrad_();
+
+/** Arguments on which decisions differ: a positive sum, a negative one, and a large one. */
+export const signs: readonly (() => Tensor[])[] = [
+  () => [leaf(1, 2)],
+  () => [leaf(-3, 1)],
+  () => [leaf(60, 20)],
+];
+
+/** The decision on a value that these tests make. */
+export const positive = (x: Tensor): boolean => x.sum().itemSync() > 0;
 
 /** `inputs` makes the arguments anew for every run; tensors that need gradients are leaves. */
 export function sameAsEager(

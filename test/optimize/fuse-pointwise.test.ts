@@ -9,9 +9,6 @@ import { withInterceptor } from '../../runtime/ops/core/bind.ts';
 import { addcdiv_, addcmul_, mul_ } from '../../runtime/ops/in-place/in-place.ts';
 import { ProgramBuilder } from '../../runtime/program/builder.ts';
 import type { Program, ValueId } from '../../runtime/program/program.ts';
-import { Subgraph } from '../../runtime/run-program/run-program.ts';
-import { sizeOf } from '../../runtime/spec/shape.ts';
-import { defaultCompileOptions } from '../../src/compile/compilation.ts';
 import {
   add,
   clamp,
@@ -21,19 +18,16 @@ import {
   gelu,
   lt,
   maximum,
-  memory,
   mul,
   relu,
   sigmoid,
   sqrt,
   type Tensor,
   tanh,
-  tensor,
-  tidy,
   where,
 } from '../../src/index.ts';
-import { compileSubgraph } from '../../src/pipeline.ts';
 import { randomInts } from '../plan/random-program.ts';
+import { type Ran, runWithout } from './run-without.ts';
 
 const dtypes = [
   'float32',
@@ -121,46 +115,6 @@ function program({ seed, size, shape }: Given): Program {
   );
 }
 
-function inputsOf({ values, inputs }: Program, seed: number): Tensor[] {
-  const below = randomInts(seed + 7);
-  return inputs.map((id) => {
-    const { shape, dtype } = values[id]!;
-    const numbers = Array.from({ length: sizeOf(shape) }, () => (below(2001) - 1000) / 250);
-    return tidy(() => tensor(numbers, { shape: [...shape] }).to(dtype));
-  });
-}
-
-interface Ran {
-  readonly bytes: readonly (readonly number[])[];
-  readonly peak: number;
-  readonly planned: Subgraph['planned'];
-}
-
-function run(given: Program, seed: number, without: readonly string[]): Ran {
-  const { ops, outputs } = given;
-  const wanted = {
-    needsGrad: given.inputs.map(() => false),
-    differentiable: outputs.map(() => false),
-  };
-  const options = { ...defaultCompileOptions, without: new Set(without), verify: true };
-  const { planned } = compileSubgraph(
-    { ...given, ops },
-    wanted,
-    options as typeof defaultCompileOptions,
-  );
-  const inputs = inputsOf(given, seed);
-  memory.reset('cpu');
-  const before = memory.stats('cpu').allocated;
-  const results = new Subgraph(planned).run(inputs);
-  const peak = memory.stats('cpu').peakAllocated - before;
-  const bytes = [...results, ...inputs].map((each) => {
-    const data = each.dataSync();
-    return [...new Uint8Array(data.buffer, data.byteOffset, data.byteLength)];
-  });
-  for (const each of [...results, ...inputs]) each.dispose();
-  return { bytes, peak, planned };
-}
-
 /** The passes that make one op of several. */
 const fusing = ['fusePointwise', 'fuseRows', 'fuseUpdates'];
 
@@ -178,7 +132,9 @@ for (let shard = 0; shard < shards; shard++) {
     });
     const check = (given: Given): void => {
       const made = program(given);
-      const [plain, done] = [run(made, given.seed, fusing), run(made, given.seed, [])];
+      const [plain, done] = [fusing, []].map((passes) =>
+        runWithout(passes, made, { seed: given.seed, largest: 4 }),
+      ) as [Ran, Ran];
       expect(done.bytes).toEqual(plain.bytes);
       expect(done.peak).toBe(done.planned.forward.predicted.peakBytes);
       expect(done.peak).toBeLessThanOrEqual(plain.peak);

@@ -11,9 +11,6 @@ import { add_, mul_ } from '../../runtime/ops/in-place/in-place.ts';
 import { ProgramBuilder } from '../../runtime/program/builder.ts';
 import { leavesOf } from '../../runtime/program/fused/fused-op.ts';
 import type { Program, ValueId } from '../../runtime/program/program.ts';
-import { Subgraph } from '../../runtime/run-program/run-program.ts';
-import { sizeOf } from '../../runtime/spec/shape.ts';
-import { defaultCompileOptions } from '../../src/compile/compilation.ts';
 import {
   add,
   amax,
@@ -28,7 +25,6 @@ import {
   logSoftmax,
   lt,
   matmul,
-  memory,
   mul,
   prod,
   rand,
@@ -38,12 +34,10 @@ import {
   sub,
   type Tensor,
   tanh,
-  tensor,
-  tidy,
   where,
 } from '../../src/index.ts';
-import { compileSubgraph } from '../../src/pipeline.ts';
 import { randomInts } from '../plan/random-program.ts';
+import { type Ran, runWithout } from './run-without.ts';
 
 const dtypes = ['float32', 'float32', 'float32', 'float64', 'float16', 'int32'] as const;
 const shapes = [
@@ -147,48 +141,6 @@ function program({ seed, size, shape }: Given): Program {
   );
 }
 
-function inputsOf({ values, inputs }: Program, seed: number): Tensor[] {
-  const below = randomInts(seed + 7);
-  return inputs.map((id) => {
-    const { shape, dtype } = values[id]!;
-    const numbers = Array.from({ length: sizeOf(shape) }, () => (below(2001) - 1000) / 700);
-    return tidy(() => tensor(numbers, { shape: [...shape] }).to(dtype));
-  });
-}
-
-interface Ran {
-  readonly bytes: readonly Buffer[];
-  readonly peak: number;
-  readonly planned: Subgraph['planned'];
-}
-
-const bytesOf = (each: Tensor): Buffer => {
-  const data = each.dataSync();
-  return Buffer.from(data.buffer, data.byteOffset, data.byteLength);
-};
-
-function run(given: Program, seed: number, without: readonly string[]): Ran {
-  const { ops, outputs } = given;
-  const wanted = {
-    needsGrad: given.inputs.map(() => false),
-    differentiable: outputs.map(() => false),
-  };
-  const options = { ...defaultCompileOptions, without: new Set(without), verify: true };
-  const { planned } = compileSubgraph(
-    { ...given, ops },
-    wanted,
-    options as typeof defaultCompileOptions,
-  );
-  const inputs = inputsOf(given, seed);
-  memory.reset('cpu');
-  const before = memory.stats('cpu').allocated;
-  const results = new Subgraph(planned).run(inputs);
-  const peak = memory.stats('cpu').peakAllocated - before;
-  const bytes = [...results, ...inputs].map(bytesOf);
-  for (const each of [...results, ...inputs]) each.dispose();
-  return { bytes, peak, planned };
-}
-
 /** Names of the row ops and products in staged ops, and how many. */
 const acted = new Map<string, number>();
 let [staged, tried] = [0, 0];
@@ -206,7 +158,9 @@ const runs = Number(process.env.GENERATED_RUNS ?? 20);
 
 function check(given: Given): void {
   const made = program(given);
-  const [plain, done] = [run(made, given.seed, ['fuseRows']), run(made, given.seed, [])];
+  const [plain, done] = [['fuseRows'], []].map((passes) =>
+    runWithout(passes, made, { seed: given.seed, largest: 10 / 7 }),
+  ) as [Ran, Ran];
   expect(done.bytes.map((each, i) => each.equals(plain.bytes[i]!))).toEqual(
     plain.bytes.map(() => true),
   );

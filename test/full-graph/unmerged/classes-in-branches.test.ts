@@ -2,10 +2,9 @@
 
 import { describe, expect, it } from 'vitest';
 import { FullGraphError, type Tensor, tensor, toStatic } from '../../../src/index.ts';
-import { sameAsEager } from '../suite.ts';
+import { positive, sameAsEager } from '../suite.ts';
 
 const inputs = [() => [tensor([1, 2])], () => [tensor([-3, 1])]];
-const positive = (x: Tensor) => x.sum().itemSync() > 0;
 
 /** Defined anew by each call. */
 const scaledBy = (factor: Tensor) =>

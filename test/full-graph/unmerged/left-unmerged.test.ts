@@ -2,11 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { FullGraphError, type Tensor, tensor, toStatic } from '../../../src/index.ts';
-import { sameAsEager } from '../suite.ts';
-
-const x = (...values: number[]) => tensor(values).requiresGrad_();
-const inputs = [() => [x(1, 2)], () => [x(-3, 1)], () => [x(60, 20)]];
-const positive = (x: Tensor) => x.sum().itemSync() > 0;
+import { positive, sameAsEager, signs } from '../suite.ts';
 
 function* counting() {
   yield 1;
@@ -36,7 +32,7 @@ describe('an iterator that one path advances', () => {
       const rest: unknown[] = [];
       for (let next = iterator.next(); !next.done; next = iterator.next()) rest.push(next.value);
       return [x.mul(first + rest.length), rest];
-    }, inputs);
+    }, signs);
   });
 
   it('that both paths advance, and code after a second branch reads', () => {
@@ -49,7 +45,7 @@ describe('an iterator that one path advances', () => {
         y = y.add(iterator.next().value as number);
       }
       return [y, iterator.next().value, iterator.next().done];
-    }, inputs);
+    }, signs);
   });
 
   it('in a function that is called', () => {
@@ -61,7 +57,7 @@ describe('an iterator that one path advances', () => {
       const iterator = counting();
       const y = skip(x, iterator).add(1);
       return y.mul(iterator.next().value as number);
-    }, inputs);
+    }, signs);
   });
 });
 
@@ -76,7 +72,7 @@ describe('objects', () => {
       } else both = [[x.add(1)], [x.add(2)]];
       both[0]!.push(x);
       return [own, both[0]!.length, both[1]!.length, both[1]![0]];
-    }, inputs);
+    }, signs);
   });
 
   it('a class, and an instance of one', () => {
@@ -90,11 +86,11 @@ describe('objects', () => {
     sameAsEager((x: Tensor) => {
       const Scaled = positive(x) ? scaledBy(x.add(1)) : scaledBy(x.add(2));
       return new Scaled().of(x);
-    }, inputs);
+    }, signs);
     sameAsEager((x: Tensor) => {
       const scaled = positive(x) ? new (scaledBy(x.mul(5)))() : null;
       return scaled ? scaled.of(x) : x.mul(2);
-    }, inputs);
+    }, signs);
   });
 });
 

@@ -9,12 +9,9 @@ import {
   tensor,
   toStatic,
 } from '../../../src/index.ts';
-import { sameAsEager } from '../suite.ts';
+import { positive, sameAsEager, signs } from '../suite.ts';
 
 const x = (...values: number[]) => tensor(values).requiresGrad_();
-/** Positive, negative, large. */
-const inputs = [() => [x(1, 2)], () => [x(-3, 1)], () => [x(60, 20)]];
-const positive = (x: Tensor) => x.sum().itemSync() > 0;
 
 /** What a path may return. */
 const structures: Readonly<Record<string, (x: Tensor) => unknown>> = {
@@ -39,7 +36,7 @@ const names = Object.keys(structures);
 describe.each(names)('on one path %s', (first) => {
   it.each(names.filter((name) => name !== first))('on the other %s', (second) => {
     const [one, other] = [structures[first]!, structures[second]!];
-    sameAsEager((x: Tensor) => (positive(x) ? one(x) : other(x)), inputs);
+    sameAsEager((x: Tensor) => (positive(x) ? one(x) : other(x)), signs);
   });
 });
 
@@ -48,7 +45,7 @@ describe('a result of several structures', () => {
     sameAsEager((x: Tensor) => {
       const y = x.mul(2);
       return { y, rest: positive(x) ? [y, y.mul(3)] : { y, sum: y.sum() } };
-    }, inputs);
+    }, signs);
   });
 
   it('of three paths, one inside another', () => {
@@ -56,7 +53,7 @@ describe('a result of several structures', () => {
       const y = x.mul(2);
       if (!positive(x)) return { y };
       return x.max().itemSync() > 20 ? [y, y.add(1)] : y.mul(2);
-    }, inputs);
+    }, signs);
   });
 
   it('in a field that existed before', () => {

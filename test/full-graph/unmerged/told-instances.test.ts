@@ -2,10 +2,9 @@
 
 import { describe, it } from 'vitest';
 import { type Tensor, tensor } from '../../../src/index.ts';
-import { sameAsEager } from '../suite.ts';
+import { positive, sameAsEager } from '../suite.ts';
 
 const inputs = [() => [tensor([1, 2])], () => [tensor([-3, 1])]];
-const positive = (x: Tensor) => x.sum().itemSync() > 0;
 
 interface Sized {
   readonly size?: number;

@@ -1,13 +1,10 @@
 /** Functions that keep state outside, changed by each call and read by the next, and what others see of it. */
 
-import { describe, expect, it } from 'vitest';
 import type { Tensor } from '../../../src/index.ts';
-import { expectSameAsEager, values, type World } from '../same-as-eager.ts';
-
-type Make = () => { fn: (x: Tensor, k: number) => unknown; state: () => unknown };
+import { expectStatesAsEager, type StatefulFunctions } from './stateful-functions.ts';
 
 // biome-ignore-start lint: plain old ways of writing are what is tested.
-const cases: Readonly<Record<string, Make>> = {
+const cases: StatefulFunctions = {
   counterClosure: () => {
     let n = 0;
     const hist: number[] = [];
@@ -319,13 +316,4 @@ const cases: Readonly<Record<string, Make>> = {
 };
 // biome-ignore-end lint: see above.
 
-describe.each(Object.keys(cases))('%s', (name) => {
-  it.each([{}, { capture: 'auto' }] as const)('as eagerly, %o', (options) => {
-    const make = (): World => {
-      const { fn, state } = cases[name]!();
-      return { fn, state, args: (call) => [values([2]), call + 1] };
-    };
-    const { stats } = expectSameAsEager(make, { calls: 7, ...options });
-    expect(stats.graphs).toBeGreaterThan(0);
-  });
-});
+expectStatesAsEager(cases);
