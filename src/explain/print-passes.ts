@@ -2,15 +2,27 @@ import { printProgram } from '../../runtime/program/print.ts';
 import type { PassRecord } from '../programs/pass-record.ts';
 import type { PrintedStage } from './print-stages.ts';
 
-/** Prints the program after each run of the passes in `wanted`, in execution order. */
+/**
+ * Prints the program after each run of the passes in `wanted`, in execution order, then the passes that have not
+ * run.
+ */
 export function printPasses(
   records: readonly PassRecord[],
   wanted: readonly string[],
 ): PrintedStage[] {
-  return records
-    .filter(({ pass }) => wanted.includes(pass))
-    .map(({ pass, stage, applied, program }) => ({
-      title: `after ${pass}, stage ${stage}${applied ? '' : ' (unchanged)'}`,
-      text: printProgram(program),
-    }));
+  const ran = new Set(records.map(({ pass }) => pass));
+  return [
+    ...records
+      .filter(({ pass }) => wanted.includes(pass))
+      .map(({ pass, stage, applied, program }) => ({
+        title: `after ${pass}, stage ${stage}${applied ? '' : ' (unchanged)'}`,
+        text: printProgram(program),
+      })),
+    ...wanted
+      .filter((pass) => !ran.has(pass))
+      .map((pass) => ({
+        title: `after ${pass} (not run)`,
+        text: 'The pass is disabled, or no program reached a stage at which it runs.\n',
+      })),
+  ];
 }

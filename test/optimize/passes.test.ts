@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { passNames } from '../../src/5-optimize/passes.ts';
+import { printPasses } from '../../src/explain/print-passes.ts';
 import {
   crossEntropy,
   nn,
@@ -59,6 +60,22 @@ describe('passes', () => {
     const applied = new Set(usual.records.flatMap((each) => (each.applied ? [each.pass] : [])));
     expect([...applied]).toContain('slices');
     expect([...applied]).toContain('labelGradient');
+  });
+
+  it('are printed after each run, with its time taken, or as passes that have not run', () => {
+    const printed = passNames.map((name) => {
+      const runs = usual.records.filter(({ pass }) => pass === name);
+      for (const { ms } of runs) expect(ms).toBeGreaterThanOrEqual(0);
+      const dumps = printPasses(usual.records, [name]);
+      expect(dumps).toHaveLength(Math.max(1, runs.length));
+      for (const { title, text } of dumps) {
+        expect(title.startsWith(`after ${name}`), title).toBe(true);
+        expect(text).toMatch(runs.length > 0 ? /^return /m : /disabled/);
+      }
+      return runs.length > 0;
+    });
+    expect(new Set(printed)).toEqual(new Set([true, false]));
+    expect(printPasses(usual.records, passNames).length).toBeGreaterThan(passNames.length);
   });
 
   it('have no other names', () => {
