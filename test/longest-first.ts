@@ -39,12 +39,15 @@ export const long = [
   'export/stablehlo-training',
   'optimize/evictions',
   'package/sizes',
+  'full-graph/trace-effort',
   'gpu/wgsl/attention',
   'examples/two-devices',
   'plan/aliased-inputs',
   'generated/language-programs',
+  'trace/state/growing-lists',
   'plan/recompute-scores',
   'export/module/module-ops',
+  'export/stablehlo-ops',
   'package/pure-initializers',
 ].map((path) => `test/${path}.test.ts`);
 
