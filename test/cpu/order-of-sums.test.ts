@@ -1,8 +1,10 @@
 /** Sums and products take elements in the order of the shape: bits don't depend on how a tensor lies in memory. */
 
+import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Shape, sizeOf } from '../../runtime/spec/shape.ts';
+import { expectSame } from '../expect-same.ts';
 import { compute, contiguousLayout, type Layout, noise, release, sample } from './samples.ts';
 
 const dtypes = ['float32', 'float64'] as const;
@@ -53,14 +55,7 @@ const values = Float64Array.from({ length: Math.max(...shapes.map(sizeOf)) }, (_
   return 1 + noise(3)(i) / 300;
 });
 
-/** Compares two hundred thousand numbers in a millisecond. */
-const isSame = (a: readonly number[][], b: readonly number[][]): boolean =>
-  a.length === b.length &&
-  a.every(
-    (list, i) => list.length === b[i]!.length && list.every((x, k) => Object.is(x, b[i]![k])),
-  );
-
-const sorted = (list: readonly number[]): number[] => [...Float64Array.from(list).sort()];
+const sorted = (list: readonly number[]): Float64Array => Float64Array.from(list).sort();
 
 describe('cpu/order of sums', () => {
   it('has the bits of a contiguous tensor, whatever the strides', () => {
@@ -75,11 +70,11 @@ describe('cpu/order of sums', () => {
       const attrs = { dims, keepDim: true };
       for (const kernel of ['sum', 'prod'] as const) {
         const expected = compute(kernel, [whole], outputs, attrs);
-        expect(isSame(compute(kernel, [x], outputs, attrs), expected)).toBe(true);
+        expectSame(compute(kernel, [x], outputs, attrs), expected);
       }
       const like = sample(dtype, target, () => 0, contiguousLayout(target));
       const expected = compute('sumTo', [whole, like], outputs);
-      expect(isSame(compute('sumTo', [x, like], outputs), expected)).toBe(true);
+      expectSame(compute('sumTo', [x, like], outputs), expected);
       if (sizeOf(shape) > 2 && layout.strides.join() !== whole.meta.strides.join()) strided++;
       // The same elements as they follow one another in memory.
       const inMemory = sample(
@@ -91,7 +86,7 @@ describe('cpu/order of sums', () => {
         dims: order.flatMap((d, at) => (dims.includes(d) ? [at] : [])),
         keepDim: false,
       });
-      if (!isSame([sorted(sums[0]!)], [sorted(expected[0]!)])) decided++;
+      if (!isDeepStrictEqual(sorted(sums[0]!), sorted(expected[0]!))) decided++;
       release(x, whole, like, inMemory);
     };
     fc.assert(fc.property(cases, fc.boolean(), check), { numRuns: 150 });
