@@ -31,11 +31,17 @@ export function isPlainObject(value: unknown): value is Readonly<Record<string, 
   return Object.getOwnPropertySymbols(value).length === 0;
 }
 
+const { propertyIsEnumerable: isEnumerable } = Object.prototype;
+
 /** Whether listing the own enumerable keys runs no user code and finds no symbols. */
 export function listsPlainly(value: unknown): value is object {
   if (typeof value !== 'object' || value === null || isProxy(value)) return false;
   if (ArrayBuffer.isView(value)) return false;
-  return Object.getOwnPropertySymbols(value).length === 0;
+  const symbols = Object.getOwnPropertySymbols(value);
+  for (let i = 0; i < symbols.length; i++) {
+    if (isEnumerable.call(value, symbols[i]!)) return false;
+  }
+  return true;
 }
 
 /** Returns the getter and setter that reading or assigning the property would run. */

@@ -4,7 +4,22 @@
 import { type Tensor } from '../../../../src/index.ts';
 import { type Cases, caught, Point, Stack } from '../world.ts';
 
+const hidden = Object.defineProperty({ a: 1, b: 2 }, Symbol('hidden'), { value: 3 });
+
 export const objects: Cases = {
+  listedNamespaces: (x, w) => [
+    Object.keys(Math),
+    Object.values(JSON).length + w.n,
+    Object.entries(Reflect),
+    { ...Math, n: w.n },
+    x.mul(Object.values(Math).length + 1),
+  ],
+  listedBesideSymbol: (_x, w) => {
+    const names: string[] = [];
+    for (const name in hidden) names.push(name);
+    const copy = { ...hidden, n: w.n };
+    return [Object.keys(hidden), copy, Object.getOwnPropertySymbols(copy), names];
+  },
   keys: (_x, w) => [
     Object.keys(w.object),
     Object.values(w.object),
