@@ -93,19 +93,15 @@ export function clamp(a: Tensor, least: ClampBounds<Operand> = null, most: Bound
   const [min, max] = clampBounds('clamp', least, most);
   if (isBound(min) && isBound(max)) return clampByNumbers(a, min, max);
   return tidy(() => {
-    const raised = min instanceof Tensor ? maximum(a, min) : atLeast(a, min);
-    return max instanceof Tensor ? minimum(raised, max) : atMost(raised, max);
+    const raised = isBound(min) ? clampByNumbers(a, min, null) : maximum(a, min);
+    return isBound(max) ? clampByNumbers(raised, null, max) : minimum(raised, max);
   });
 }
-
-const atLeast = (a: Tensor, min: number | null): Tensor =>
-  min === null ? a : clampByNumbers(a, min, null);
-const atMost = (a: Tensor, max: number | null): Tensor =>
-  max === null ? a : clampByNumbers(a, null, max);
 
 const isBound = (bound: Bound): bound is number | null => bound === null || isNumber(bound);
 
 function clampByNumbers(a: Tensor, min: number | null, max: number | null): Tensor {
+  if (min === null && max === null) return a;
   const dtype = [min, max].reduce<DType>(
     (joined, bound) => (bound === null ? joined : joinedBy(joined, bound)),
     a.dtype,

@@ -31,7 +31,7 @@ const clampings = new Map<unknown, Clamping>(
       [pointwise.clamp, both, ['clamp', 'clip']],
       [pointwise.clampMin, lower, ['clampMin']],
       [pointwise.clampMax, upper, ['clampMax']],
-      [pointwiseInPlace.clamp_, both, ['clamp_', 'clip_']],
+      [pointwiseInPlace.clamp_, both, ['clamp_']],
       [pointwiseInPlace.clampMin_, lower, ['clampMin_']],
       [pointwiseInPlace.clampMax_, upper, ['clampMax_']],
     ] as const
