@@ -9,7 +9,7 @@ export const dividedFiles: readonly string[] = [
   'dtypes/operator-dtypes',
   'errors/extended-prototypes',
   'export/module/module-ops',
-  'full-graph/dynamic-shapes',
+  'full-graph/data-dependent/shapes',
   'full-graph/lists/structured-lists',
   'full-graph/numbers/reads-before-writes',
   'gpu/wgsl/attention',

@@ -1,8 +1,8 @@
 /** Tensors of data-dependent shape: what is made of grown arrays, and at numbers of the program. */
 
 import { describe, expect, it } from 'vitest';
-import { alignedBytes } from '../../runtime/memory/allocator.ts';
-import { predictRun } from '../../src/7-plan/control/predict-run.ts';
+import { alignedBytes } from '../../../runtime/memory/allocator.ts';
+import { predictRun } from '../../../src/7-plan/control/predict-run.ts';
 import {
   arange,
   cat,
@@ -20,10 +20,10 @@ import {
   tidy,
   toStatic,
   zeros,
-} from '../../src/index.ts';
-import type { Never } from './paths-taken.ts';
-import { constant, lengths, type Net, neverEmpty, states } from './run-shapes.ts';
-import { sameAsEager } from './suite.ts';
+} from '../../../src/index.ts';
+import type { Never } from '../paths-taken.ts';
+import { constant, lengths, type Net, neverEmpty, states } from '../run-shapes.ts';
+import { sameAsEager } from '../suite.ts';
 
 describe('what is made of an array of any length', () => {
   it('is reduced, weighed and attended to', () => {

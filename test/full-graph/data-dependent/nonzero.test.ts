@@ -10,8 +10,8 @@ import {
   tensor,
   unique,
   where,
-} from '../../src/index.ts';
-import { sameAsEager } from './suite.ts';
+} from '../../../src/index.ts';
+import { sameAsEager } from '../suite.ts';
 
 type Fn = (x: Tensor, y: Tensor) => unknown;
 

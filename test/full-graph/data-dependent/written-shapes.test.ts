@@ -1,9 +1,9 @@
 /** Tensors of data-dependent shape that are written in place. */
 
 import { describe, expect, it } from 'vitest';
-import { tensorMethods } from '../../runtime/tensor-methods/methods.ts';
-import { ones, stack, type Tensor, tensor, tidy } from '../../src/index.ts';
-import { sameAsEager } from './suite.ts';
+import { tensorMethods } from '../../../runtime/tensor-methods/methods.ts';
+import { ones, stack, type Tensor, tensor, tidy } from '../../../src/index.ts';
+import { sameAsEager } from '../suite.ts';
 
 describe('a write in place to a tensor of data-dependent shape', () => {
   const rows = (x: Tensor) => {
