@@ -66,6 +66,7 @@ export const apart = [
   'test/ops/gradients.test.ts',
   'test/optimize/step-counts.test.ts',
   'test/plan/offload.test.ts',
+  'test/plan/step-budget.test.ts',
   'test/plan/targets.test.ts',
   'test/run-program/soak.test.ts',
   'test/save/damaged-attributes.test.ts',

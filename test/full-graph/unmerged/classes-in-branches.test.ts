@@ -67,7 +67,7 @@ describe('a class that is defined', () => {
   });
 
   it('in a branch that throws inside and catches', () => {
-    sameAsEager((x: Tensor) => {
+    const branching = (x: Tensor) => {
       if (!positive(x)) return x.mul(2);
       class Refused extends Error {
         readonly code = 3;
@@ -77,7 +77,9 @@ describe('a class that is defined', () => {
       } catch (error) {
         return x.mul((error as { type: string }).type.length);
       }
-    }, inputs);
+    };
+    // Runs of one of the paths end at a check, and are eager.
+    sameAsEager(branching, inputs, { fallbacks: 1 });
   });
 });
 
