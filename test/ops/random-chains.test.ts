@@ -109,6 +109,11 @@ describe('random chains of ops', () => {
         const flat = ({ out, gradients }: Result) => [...out, ...gradients.flatMap((g) => g ?? [])];
         const other = flat(expected);
         flat(actual).forEach((value, i) => {
+          // Long chains overflow, to the same infinities and NaN.
+          if (!Number.isFinite(other[i]!)) {
+            expect(value).toBe(other[i]);
+            return;
+          }
           expect(Math.abs(value - other[i]!)).toBeLessThanOrEqual(
             1e-5 + 1e-5 * Math.abs(other[i]!),
           );

@@ -4,10 +4,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { pool } from '../../runtime/device/cpu/threads/pool.ts';
 import { poisoning } from '../../runtime/memory/poison.ts';
 import {
+  avgPool2d,
   conv2d,
   crossEntropy,
   type DType,
   init,
+  interpolate,
   layerNorm,
   maxPool2d,
   memory,
@@ -122,6 +124,13 @@ describe('threads/the same bits', () => {
           x.mul(1e-3).add(1).prod(),
           x.narrow(0, 3, size - 7).sum(),
         ];
+      });
+    });
+
+    it(`reductions of ${size} elements of int32`, () => {
+      expectSameBits(() => {
+        const x = numbers(size, 'int32');
+        return [x.sum(), x.max(), x.min(), x.gt(100).sum(), x.gt(100).any()];
       });
     });
 
@@ -252,6 +261,8 @@ describe('threads/the same bits', () => {
         ...withGradients([x], (own) => batch.forward(own)),
         ...withGradients([x], (own) => group.forward(own)),
         ...withGradients([x], (own) => maxPool2d(own, 2)),
+        ...withGradients([x], (own) => avgPool2d(own, 3, { stride: 2, padding: 1 })),
+        ...withGradients([x], (own) => interpolate(own, { scaleFactor: 2, mode: 'bilinear' })),
         ...withGradients([x], (own) => maxPool2d(own, 3, { stride: 2, padding: 1 })),
         batch.weight!.grad!,
         group.weight!.grad!,

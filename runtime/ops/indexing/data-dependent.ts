@@ -38,10 +38,9 @@ function readStored(op: string, x: Tensor): ArrayLike<number> {
   return numbersOf(x.device.downloadSync(x, x, op), x.dtype);
 }
 
-/** Reads the largest number, or −1 if all are smaller. */
-export function largestIn(op: string, x: Tensor): number {
-  return readNumbers(op, x).reduce((most, own) => Math.max(most, own), -1);
-}
+/** The largest of the numbers, or −1 if all are smaller. */
+export const largestOf = (numbers: readonly number[]): number =>
+  numbers.reduce((most, own) => Math.max(most, own), -1);
 
 /** Returns the coordinates as `coordinateTensor` does, for a tensor of a program whose count a run knows. */
 type FindInProgram = (x: Tensor) => Tensor | null;

@@ -14,7 +14,7 @@ import { isnan, logicalNot, logicalOr } from '../arithmetic/logic.ts';
 import { cast } from '../core/cast.ts';
 import { tensor } from '../core/create.ts';
 import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
-import { largestIn, readNumbers } from '../indexing/data-dependent.ts';
+import { largestOf, readNumbers } from '../indexing/data-dependent.ts';
 import { expectIndices } from '../indexing/index-operands.ts';
 import { indexAdd } from '../indexing/indexing.ts';
 import { reshape, unsqueeze } from '../movement/movement.ts';
@@ -77,8 +77,9 @@ export function bincount(x: Tensor, weights: Tensor | null = null, minLength = 0
   expectOptional('bincount', weights);
   expectNumber('bincount', 'minLength', minLength);
   if (x.dtype !== 'uint8') expectIndices('bincount', x);
-  const isNegative = readNumbers('bincount', x).some((own) => own < 0);
-  const bins = isNegative ? -1 : Math.max(minLength, largestIn('bincount', x) + 1);
+  const values = readNumbers('bincount', x);
+  const isNegative = values.some((own) => own < 0);
+  const bins = isNegative ? -1 : Math.max(minLength, largestOf(values) + 1);
   return countedInBins(x, weights, bins);
 }
 
