@@ -155,15 +155,13 @@ function fromNested(data: NestedArray, wanted: Shape | undefined, named: DType |
   }
   const flat: (number | boolean)[] = [];
   flattenInto(data, 0, shape, flat);
-  if (flat.every((value) => typeof value === 'number')) {
-    const dtype = named ?? 'float32';
-    const values = storedNumbers(flat as number[], dtype, 'tensor');
-    return { values, shape: fitting(wanted ?? shape, flat.length), dtype };
-  }
-  const dtype = named ?? (flat.every((value) => typeof value === 'boolean') ? 'bool' : 'float32');
-  const values = flat.some(isSymbolic)
-    ? heldNumbers(flat as number[], dtype, 'tensor')
-    : storedNumbers(flat.map(Number), dtype, 'tensor');
+  const all = (type: string) => flat.every((value) => typeof value === type);
+  const isPlain = all('number');
+  const dtype = named ?? (!isPlain && all('boolean') ? 'bool' : 'float32');
+  const values =
+    !isPlain && flat.some(isSymbolic)
+      ? heldNumbers(flat as number[], dtype, 'tensor')
+      : storedNumbers(isPlain ? (flat as number[]) : flat.map(Number), dtype, 'tensor');
   return { values, shape: fitting(wanted ?? shape, flat.length), dtype };
 }
 

@@ -1,4 +1,5 @@
-import { type Code, f64, f64x2, i32, load, op, shuffle, store } from './assembler/code.ts';
+import { type Code, f64, f64x2, i32, load, op, store } from './assembler/code.ts';
+import { doubleOf, rounded, upper } from './assembler/double-vectors.ts';
 import {
   type FunctionBuilder,
   get,
@@ -54,13 +55,6 @@ function alongDimension(f: FunctionBuilder, given: Locals<9>, entry: (entry: Ent
   });
 }
 
-const upper = (values: Code): Code => shuffle(values, values, [2, 3, 2, 3]);
-const promoted = (values: Code): Code => op('f64x2.promote_low_f32x4', values);
-
-/** Two pairs of float64 as four float32. */
-const demoted = (low: Code, high: Code): Code =>
-  shuffle(op('f32x4.demote_f64x2_zero', low), op('f32x4.demote_f64x2_zero', high), [0, 1, 4, 5]);
-
 /** Each entry of the result: the sum of its taps in float64, rounded once. */
 function resample(f: FunctionBuilder): void {
   const given = f.params(9);
@@ -77,11 +71,11 @@ function resample(f: FunctionBuilder): void {
         f.set(values, load('v128.load', get(at)));
         f.set(weight, load('v128.load64_splat', get(tap), weightAt));
         const plus = (sum: Local, half: Code): void =>
-          f.set(sum, op('f64x2.add', get(sum), op('f64x2.mul', get(weight), promoted(half))));
+          f.set(sum, op('f64x2.add', get(sum), op('f64x2.mul', get(weight), doubleOf(half))));
         plus(low, get(values));
         plus(high, upper(get(values)));
       });
-      f.emit(store('v128.store', get(to), demoted(get(low), get(high))));
+      f.emit(store('v128.store', get(to), rounded(get(low), get(high))));
       f.add(to, 16);
       f.add(column, 16);
     });
@@ -114,10 +108,10 @@ function resampleGrad(f: FunctionBuilder): void {
         f.set(weight, load('v128.load64_splat', get(tap), weightAt));
         f.set(sums, load('v128.load', get(at)));
         const plus = (sum: Code, half: Code): Code =>
-          op('f64x2.add', promoted(sum), op('f64x2.mul', get(weight), promoted(half)));
+          op('f64x2.add', doubleOf(sum), op('f64x2.mul', get(weight), doubleOf(half)));
         const low = plus(get(sums), get(values));
         const high = plus(upper(get(sums)), upper(get(values)));
-        f.emit(store('v128.store', get(at), demoted(low, high)));
+        f.emit(store('v128.store', get(at), rounded(low, high)));
       });
       f.add(from, 16);
       f.add(column, 16);

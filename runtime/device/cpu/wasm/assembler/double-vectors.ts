@@ -1,5 +1,5 @@
 import { largestMantissa, logarithmSeries } from '../../../../numerics/double-series.ts';
-import { type Code, f32x4, f64x2, i32, i32x4, op } from './code.ts';
+import { type Code, f32x4, f64x2, i32, i32x4, op, shuffle } from './code.ts';
 import { type FunctionBuilder, get, type Local } from './function-builder.ts';
 
 /**
@@ -9,7 +9,15 @@ import { type FunctionBuilder, get, type Local } from './function-builder.ts';
 
 export const double = (f: FunctionBuilder, value: number): Code => f.constant(f64x2(value));
 
+/** The lower two of four float32. */
 export const doubleOf = (values: Code): Code => op('f64x2.promote_low_f32x4', values);
+
+/** The upper two of four float32, as the lower ones. */
+export const upper = (values: Code): Code => shuffle(values, values, [2, 3, 2, 3]);
+
+/** Two pairs of float64 as four float32. */
+export const rounded = (low: Code, high: Code): Code =>
+  shuffle(op('f32x4.demote_f64x2_zero', low), op('f32x4.demote_f64x2_zero', high), [0, 1, 4, 5]);
 
 /** A polynomial by Horner's scheme, the highest coefficient first. */
 export function horner(f: FunctionBuilder, coefficients: readonly number[], x: Local): Code {

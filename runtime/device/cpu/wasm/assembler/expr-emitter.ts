@@ -4,6 +4,7 @@ import { type Arithmetic, arithmetics, comparedIn } from '../../../../ops/expr/e
 import type { DType } from '../../../../spec/dtype.ts';
 import { toInt32 } from '../../scalar/pointwise.ts';
 import { type Code, f32x4, f64x2, i32x4, op, type PlainOp, shuffle } from './code.ts';
+import { doubleOf, rounded, upper } from './double-vectors.ts';
 import { type FunctionBuilder, get, type Local } from './function-builder.ts';
 import { byDoubleLane, byLane } from './lanes.ts';
 import { emitPower, emitRemainder } from './power.ts';
@@ -309,14 +310,11 @@ function usualPowers(f: FunctionBuilder): readonly UsualPower[] {
 }
 
 function cube(f: FunctionBuilder, x: Local): Code {
-  const ofLow = (vector: Code): Local => {
-    const wide = f.local('v128', op('f64x2.promote_low_f32x4', vector));
-    const square = op('f64x2.mul', get(wide), get(wide));
-    return f.local('v128', op('f32x4.demote_f64x2_zero', op('f64x2.mul', square, get(wide))));
+  const half = (vector: Code): Code => {
+    const wide = get(f.local('v128', doubleOf(vector)));
+    return op('f64x2.mul', op('f64x2.mul', wide, wide), wide);
   };
-  const low = ofLow(get(x));
-  const high = ofLow(shuffle(get(x), get(x), [2, 3, 2, 3]));
-  return shuffle(get(low), get(high), [0, 1, 4, 5]);
+  return rounded(half(get(x)), half(upper(get(x))));
 }
 
 /** The square root of −0 is −0 and that of −∞ is NaN, but the powers are 0 and ∞. */

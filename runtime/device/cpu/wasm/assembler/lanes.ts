@@ -21,12 +21,6 @@ export function byLane(
   return get(result);
 }
 
-/** Calls a JavaScript function of one float64. */
-export function callDouble(f: FunctionBuilder, fn: DoubleFunction, operand: Code): Code {
-  f.imports.add(`${fn}64`);
-  return callCode(doubleIndex(fn), operand);
-}
-
 /** Calls a JavaScript function for each of the two float64 lanes. */
 export function byDoubleLane(
   f: FunctionBuilder,

@@ -1,6 +1,6 @@
 import { exponentialSeries } from '../../../../numerics/double-series.ts';
 import { type Code, f32x4, i32, i32x4, op, shuffle } from './code.ts';
-import { double, doubleOf, horner, logarithmParts } from './double-vectors.ts';
+import { double, doubleOf, horner, logarithmParts, rounded, upper } from './double-vectors.ts';
 import { type FunctionBuilder, get, type Local } from './function-builder.ts';
 import { byLane } from './lanes.ts';
 
@@ -9,13 +9,9 @@ import { byLane } from './lanes.ts';
  * of the others don't depend on them.
  */
 
-const upper = (values: Code): Code => shuffle(values, values, [2, 3, 2, 3]);
-
 /** Both halves of a vector of four float32, or of what comes of them in two vectors of float64. */
 const halves = (values: Local): readonly [Code, Code] => [get(values), upper(get(values))];
 
-const joined = (low: Code, high: Code): Code => shuffle(low, high, [0, 1, 4, 5]);
-const demoted = (values: Code): Code => op('f32x4.demote_f64x2_zero', values);
 const narrowed = (low: Code, high: Code): Code => shuffle(low, high, [0, 2, 4, 6]);
 
 /** Computes `usual` where `isUsual`, and JavaScript's function elsewhere. */
@@ -72,7 +68,7 @@ export function emitPower(f: FunctionBuilder, x: Local, y: Local): Code {
       op('f64x2.mul', horner(f, exponentialSeries, r), doubleOf(scale)),
     );
     return {
-      power: f.local('v128', demoted(get(power))),
+      power,
       isNormal: f.local('v128', isNormal),
       isClear: f.local('v128', roundsClearly(f, power)),
     };
@@ -80,7 +76,7 @@ export function emitPower(f: FunctionBuilder, x: Local, y: Local): Code {
   const [lowX, highX] = halves(x);
   const [lowY, highY] = halves(y);
   const [low, high] = [half(lowX, lowY), half(highX, highY)];
-  const usual = f.local('v128', joined(get(low.power), get(high.power)));
+  const usual = f.local('v128', rounded(get(low.power), get(high.power)));
   const isNormal = narrowed(get(low.isNormal), get(high.isNormal));
   const isClear = narrowed(get(low.isClear), get(high.isClear));
   const isUsual = op('v128.and', op('v128.and', get(hasLogarithm), isNormal), isClear);
@@ -100,14 +96,14 @@ export function emitRemainder(f: FunctionBuilder, x: Local, y: Local): Code {
     const quotient = f.local('v128', op('f64x2.trunc', op('f64x2.div', get(a), get(b))));
     const isSmall = op('f64x2.lt', op('f64x2.abs', get(quotient)), double(f, largestQuotient));
     const rest = op('f64x2.sub', get(a), op('f64x2.mul', get(quotient), get(b)));
-    return { rest: f.local('v128', demoted(rest)), isSmall: f.local('v128', isSmall) };
+    return { rest: f.local('v128', rest), isSmall: f.local('v128', isSmall) };
   };
   const [lowX, highX] = halves(x);
   const [lowY, highY] = halves(y);
   const [low, high] = [half(lowX, lowY), half(highX, highY)];
   // The sign is the dividend's, of zeros too.
   const sign = op('v128.and', get(x), f.constant(f32x4(-0)));
-  const rest = joined(get(low.rest), get(high.rest));
+  const rest = rounded(get(low.rest), get(high.rest));
   const usual = f.local('v128', op('v128.or', rest, sign));
   const bound = f.constant(f32x4(Number.POSITIVE_INFINITY));
   const hasBound = op('f32x4.lt', op('f32x4.abs', get(y)), bound);
