@@ -181,6 +181,7 @@ const methods = {
   addcdiv_: inPlace.addcdiv_,
   ...pointwiseInPlace.unaryInPlace,
   sub_: pointwiseInPlace.sub_,
+  round_: pointwiseInPlace.round_,
   div_: pointwiseInPlace.div_,
   pow_: pointwiseInPlace.pow_,
   clamp_: pointwiseInPlace.clamp_,

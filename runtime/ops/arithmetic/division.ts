@@ -1,4 +1,5 @@
-import { expectNames } from '../../options/expect-options.ts';
+import { expectOptions } from '../../options/expect-options.ts';
+import { oneOf, orNull } from '../../options/option-kinds.ts';
 import { dtypes, promote } from '../../spec/dtype.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
@@ -23,7 +24,7 @@ import { equals, power } from '../numbers/number-arithmetic.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
 import { defineOp, expectTensor, type OpRecord, saving } from '../record/define-op.ts';
 import { expectOperand, expectTensors } from '../record/expect-tensors.ts';
-import { expectWhole } from '../record/positional.ts';
+import { expectWhole, type Keyword, numberFrom } from '../record/positional.ts';
 import { mul, neg, sub } from './arithmetic.ts';
 
 const x = E.input(0);
@@ -72,8 +73,9 @@ export const trunc = rounding('trunc');
 const roundToInteger = rounding('round');
 
 /** Rounds half to even, as in PyTorch; keeps `decimals` decimal places. */
-export function round(a: Tensor, decimals = 0): Tensor {
+export function round(a: Tensor, given: Keyword<'decimals'> = 0): Tensor {
   expectTensors('round', a);
+  const decimals = numberFrom('round', 'decimals', given, 0);
   if (equals(decimals, 0)) return roundToInteger(a);
   expectWhole('round', 'decimals', decimals);
   if (anyHalf(a)) return roundedOnce([a], (own) => round(own, decimals));
@@ -161,11 +163,13 @@ export interface DivOptions {
   readonly roundingMode?: 'floor' | 'trunc' | null;
 }
 
+const divOptions = { roundingMode: orNull(oneOf('floor', 'trunc')) };
+
 /** True division; integers are divided as float32. */
 export function div(a: Tensor, b: Operand, options: DivOptions = {}): Tensor {
   expectTensors('div', a);
   expectOperand('div', b);
-  expectNames('div', options, ['roundingMode']);
+  expectOptions('div', options, divOptions);
   const { roundingMode = null } = options;
   if (roundingMode) return (roundingMode === 'floor' ? floorDivide : truncDivide)(a, b);
   if (isNumber(b)) return bindFloat(divScalarOp, a, { value: b });

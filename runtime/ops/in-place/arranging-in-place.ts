@@ -10,6 +10,7 @@ import { scatter, scatterAdd } from '../indexing/gather.ts';
 import { indexAdd, indexCopy } from '../indexing/indexing.ts';
 import { diagonal } from '../movement/views.ts';
 import { maskedFill } from '../pointwise/comparison.ts';
+import type { Keyword } from '../record/positional.ts';
 import { copy_, fill_ } from './in-place.ts';
 
 /** Overwrites `x` with the out-of-place result. */
@@ -49,15 +50,21 @@ export function scatterAdd_(x: Tensor, dim: number, index: Tensor, source: Tenso
   return over(x, () => scatterAdd(x, dim, index, source));
 }
 
-export function indexAdd_(x: Tensor, dim: number, index: Tensor, source: Tensor): Tensor {
-  return over(x, () => indexAdd(x, dim, index, source));
+export function indexAdd_(
+  x: Tensor,
+  dim: number,
+  index: Tensor,
+  source: Tensor,
+  alpha: Keyword<'alpha'> = 1,
+): Tensor {
+  return over(x, () => indexAdd(x, dim, index, source, alpha));
 }
 
 export function indexCopy_(x: Tensor, dim: number, index: Tensor, source: Tensor): Tensor {
   return over(x, () => indexCopy(x, dim, index, source));
 }
 
-export function indexFill_(x: Tensor, dim: number, index: Tensor, value: number): Tensor {
+export function indexFill_(x: Tensor, dim: number, index: Tensor, value: Operand): Tensor {
   return over(x, () => indexFill(x, dim, index, value));
 }
 

@@ -134,7 +134,7 @@ const gradientOf = (operand: TensorMeta, gradient: Tensor): Tensor =>
 export const addcmulInto = defineOp({
   name: 'addcmul_',
   operands: { x: 'data', y: 'data', z: 'data' },
-  infer: inferFloatTarget('addcmul_'),
+  infer: inferTarget('addcmul_'),
   kernel: { kind: 'pointwise', expr: E.add(x, E.mul(E.mul(y, z), value)) },
   inPlace: true,
   vjp: {
@@ -166,7 +166,7 @@ export const addcdivInto = defineOp({
 });
 
 /** Ranks dtypes as boolean, integer, floating-point: a target accepts operands up to its own rank, as in PyTorch. */
-function kindRank(dtype: DType): number {
+export function kindRank(dtype: DType): number {
   if (dtypes[dtype].floating) return 2;
   return dtype === 'bool' ? 0 : 1;
 }
@@ -174,9 +174,7 @@ function kindRank(dtype: DType): number {
 /** Runs the op on the target, with the other operand in the target's dtype. */
 export function intoTarget(op: OpRecord, target: Tensor, other: Tensor, attrs: Attrs = {}): Tensor {
   expectTensor(op, other);
-  if (kindRank(other.dtype) > kindRank(target.dtype)) {
-    throw lossy(op.name, formatSpec(target), formatSpec(other));
-  }
+  expectNoHigherKind(op, target, other);
   if (other.dtype === target.dtype) return bind1(op, [target, other], attrs);
   return casting([other], target.dtype, ([operand]) => bind1(op, [target, operand!], attrs));
 }
@@ -186,10 +184,32 @@ export function numberIntoTarget(op: OpRecord, target: Tensor, value: number): T
   return bind1(op, [target], { value });
 }
 
-function expectHolds(op: OpRecord, target: Tensor, value: number): void {
+/** Throws DTypeError for a number that a tensor of the target's dtype can't hold. */
+export function expectHolds(op: OpRecord, target: Tensor, value: number): void {
   const { dtype } = target;
   if (dtypes[dtype].floating || (dtype !== 'bool' && isInteger(value))) return;
   throw lossy(userName(op), formatSpec(target), String(value));
+}
+
+/** Runs the op on the target, with integers and booleans among the operands in the target's dtype. */
+function productIntoTarget(
+  op: OpRecord,
+  target: Tensor,
+  operands: readonly Tensor[],
+  value: number,
+): Tensor {
+  expectTensors(op.name, target, ...operands);
+  expectHolds(op, target, value);
+  for (const operand of operands) expectNoHigherKind(op, target, operand);
+  const run = (own: readonly Tensor[]): Tensor => bind1(op, [target, ...own], { value });
+  return operands.every(({ dtype }) => dtypes[dtype].floating)
+    ? run(operands)
+    : casting(operands, target.dtype, run);
+}
+
+function expectNoHigherKind(op: OpRecord, target: Tensor, operand: Tensor): void {
+  if (kindRank(operand.dtype) <= kindRank(target.dtype)) return;
+  throw lossy(op.name, formatSpec(target), formatSpec(operand));
 }
 
 function lossy(name: string, target: string, other: string): DTypeError {
@@ -236,7 +256,7 @@ export function addcmul_(
   given: Keyword<'value'> = 1,
 ): Tensor {
   const value = numberFrom('addcmul_', 'value', given);
-  return bind1(addcmulInto, [target, y, z], { value });
+  return productIntoTarget(addcmulInto, target, [y, z], value);
 }
 
 /** x += value · y / z */
@@ -247,5 +267,5 @@ export function addcdiv_(
   given: Keyword<'value'> = 1,
 ): Tensor {
   const value = numberFrom('addcdiv_', 'value', given);
-  return bind1(addcdivInto, [target, y, z], { value });
+  return productIntoTarget(addcdivInto, target, [y, z], value);
 }

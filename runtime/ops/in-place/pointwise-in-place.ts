@@ -9,7 +9,7 @@ import { invariant } from '../../errors/invariant.ts';
 import { dtypes } from '../../spec/dtype.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { abs, maximum, minimum, neg, sign } from '../arithmetic/arithmetic.ts';
-import { ceil, div, floor, round, trunc } from '../arithmetic/division.ts';
+import { ceil, type DivOptions, div, floor, round, trunc } from '../arithmetic/division.ts';
 import {
   acos,
   acosh,
@@ -34,14 +34,16 @@ import {
   tan,
 } from '../arithmetic/functions.ts';
 import { bind1 } from '../core/bind.ts';
+import type { Operand } from '../core/promotion.ts';
 import { negated } from '../numbers/number-arithmetic.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
 import { relu, sigmoid, tanh } from '../pointwise/activations.ts';
-import { type ClampBounds, clamp, clampBounds } from '../pointwise/combining.ts';
+import { type ClampBounds, clamp, clampBounds, isBound } from '../pointwise/combining.ts';
 import { pow, reciprocal, sqrt } from '../pointwise/powers.ts';
 import { defineOp, type OpRecord, opsIn } from '../record/define-op.ts';
 import { type Keyword, numberFrom } from '../record/positional.ts';
-import { add_, fill_, inferTarget, intoTarget, numberIntoTarget } from './in-place.ts';
+import { add_, expectHolds, fill_, inferTarget, intoTarget, numberIntoTarget } from './in-place.ts';
+import { clampOver, divOver, powOver, roundOver } from './written-over.ts';
 
 /** Unary ops with an in-place form. */
 const unary = {
@@ -136,7 +138,8 @@ export function sub_(target: Tensor, other: Tensor | number, alpha: Keyword<'alp
 }
 
 /** x /= y */
-export function div_(target: Tensor, other: Tensor | number): Tensor {
+export function div_(target: Tensor, other: Operand, options?: DivOptions): Tensor {
+  if (options) return divOver(target, other, options);
   expectFloatTarget('div_', target);
   return isNumber(other)
     ? bind1(divScalarInto, [target], { value: other })
@@ -145,19 +148,25 @@ export function div_(target: Tensor, other: Tensor | number): Tensor {
 
 /** x = x^y */
 export function pow_(target: Tensor, exponent: Tensor | number): Tensor {
-  expectFloatTarget('pow_', target);
+  if (!dtypes[target.dtype].floating) return powOver(target, exponent);
   return isNumber(exponent)
     ? numberIntoTarget(powScalarInto, target, exponent)
     : intoTarget(powInto, target, exponent);
 }
 
+/** Rounds half to even; keeps `decimals` decimal places. */
+export const round_ = (target: Tensor, decimals: Keyword<'decimals'> = 0): Tensor =>
+  decimals === 0 ? unaryInPlace.round_(target) : roundOver(target, decimals);
+
 /** Clamps each element to two bounds, either of which may be omitted (null); by position or as `{ min, max }`. */
 export function clamp_(
   target: Tensor,
-  least: ClampBounds<number> = null,
-  most: number | null = null,
+  least: ClampBounds<Operand> = null,
+  most: Operand | null = null,
 ): Tensor {
   const [min, max] = clampBounds('clamp_', least, most);
+  if (!isBound(min) || !isBound(max)) return clampOver(target, min, max);
+  for (const bound of [min, max]) if (bound !== null) expectHolds(clampInto, target, bound);
   return bind1(clampInto, [target], { min: min ?? -Infinity, max: max ?? Infinity });
 }
 

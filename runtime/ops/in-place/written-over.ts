@@ -5,36 +5,43 @@
 
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { DTypeError } from '../../errors/errors.ts';
-import { dtypes } from '../../spec/dtype.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
-import { floorDivide, fmod, remainder } from '../arithmetic/division.ts';
+import { div, floorDivide, fmod, remainder, round } from '../arithmetic/division.ts';
 import { logicalAnd, logicalNot, logicalOr, logicalXor } from '../arithmetic/logic.ts';
 import { tril, triu } from '../arranging/triangles.ts';
 import { clone } from '../movement/movement.ts';
-import { clampMax, clampMin, lerp, nanToNum, xlogy } from '../pointwise/combining.ts';
+import { clamp, clampMax, clampMin, lerp, nanToNum, xlogy } from '../pointwise/combining.ts';
 import { copysign, hypot } from '../pointwise/pairs.ts';
+import { pow } from '../pointwise/powers.ts';
 import { cumprod, cumsum } from '../reduce/scans.ts';
-import { copy_ } from './in-place.ts';
+import { copy_, kindRank } from './in-place.ts';
 
-/** Overwrites the op's first operand with its result. Throws DTypeError for fractions written to integers. */
+/**
+ * Overwrites the op's first operand with its result. Throws DTypeError for fractions written to integers, and for
+ * numbers written to booleans.
+ */
 const over =
   <A extends unknown[]>(name: string, fn: (x: Tensor, ...rest: A) => Tensor) =>
   (target: Tensor, ...rest: A): Tensor =>
     tidy(() => {
       // Backward may read the overwritten value.
       const result = fn(target.requiresGrad ? clone(target) : target, ...rest);
-      if (dtypes[result.dtype].floating && !dtypes[target.dtype].floating) {
+      if (kindRank(result.dtype) > kindRank(target.dtype)) {
         throw new DTypeError({
           what: `${name}_: the target's dtype can't hold the result`,
           given: `target ${formatSpec(target)}, result ${formatSpec(result)}`,
-          expected: 'a floating-point target',
+          expected: 'a target whose dtype holds the result',
           remedy: `use the out-of-place form of ${name}_`,
         });
       }
       return copy_(target, result);
     });
 
+export const divOver = over('div', div);
+export const powOver = over('pow', pow);
+export const roundOver = over('round', round);
+export const clampOver = over('clamp', clamp);
 export const lerp_ = over('lerp', lerp);
 export const xlogy_ = over('xlogy', xlogy);
 export const floorDivide_ = over('floorDivide', floorDivide);

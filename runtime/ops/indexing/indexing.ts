@@ -17,6 +17,7 @@ import { reshape } from '../movement/movement.ts';
 import { fullLike } from '../movement/ranges.ts';
 import { defineOp, type OpRecord, saving } from '../record/define-op.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
+import { type Keyword, numberFrom } from '../record/positional.ts';
 import { expectIndices, indices, mismatch } from './index-operands.ts';
 
 const inferFirst = ([x]: readonly TensorMeta[]) => ({ dtype: x!.dtype, shape: x!.shape });
@@ -150,8 +151,15 @@ function entriesReplaced(
 }
 
 /** Returns a copy of `x` with alpha times the entries of `source` added to those selected by `index` [k]. */
-export function indexAdd(x: Tensor, dim: number, index: Tensor, source: Tensor, alpha = 1): Tensor {
+export function indexAdd(
+  x: Tensor,
+  dim: number,
+  index: Tensor,
+  source: Tensor,
+  given: Keyword<'alpha'> = 1,
+): Tensor {
   expectTensors('indexAdd', x, index, source);
+  const alpha = numberFrom('indexAdd', 'alpha', given);
   return tidy(() =>
     entriesReplaced('indexAdd', x, dim, index, alpha === 1 ? source : mul(source, alpha)),
   );

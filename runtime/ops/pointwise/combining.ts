@@ -98,7 +98,7 @@ export function clamp(a: Tensor, least: ClampBounds<Operand> = null, most: Bound
   });
 }
 
-const isBound = (bound: Bound): bound is number | null => bound === null || isNumber(bound);
+export const isBound = (bound: Bound): bound is number | null => bound === null || isNumber(bound);
 
 function clampByNumbers(a: Tensor, min: number | null, max: number | null): Tensor {
   if (min === null && max === null) return a;

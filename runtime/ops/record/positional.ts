@@ -41,17 +41,18 @@ export function numbersIn(op: string, name: string, value: unknown): readonly nu
 export type Keyword<Name extends string> = number | { readonly [N in Name]?: number | undefined };
 
 /**
- * Returns the number, or 1 if the object omits it; throws ArgumentError for an object with another name or without a
- * number.
+ * Returns the number, or `otherwise` if the object omits it; throws ArgumentError for an object with another name or
+ * without a number.
  */
 export function numberFrom<Name extends string>(
   op: string,
   name: Name,
   given: Keyword<Name>,
+  otherwise = 1,
 ): number {
   if (isNumber(given)) return given;
   expectNames(op, given, [name]);
-  const value = given[name] ?? 1;
+  const { [name]: value = otherwise } = given;
   expectNumber(op, name, value);
   return value;
 }
