@@ -132,6 +132,22 @@ describe('each function of a script, as in the whole script', () => {
   });
 });
 
+test('bodies that cannot assign its variables stay unparsed', () => {
+  const code = `
+    const other = (model) => { model = 1; };
+    class Model { constructor(model) { this.model = model; } }
+    function make(model) {
+      const unrelated = () => { other(); };
+      const assigns = () => { model = 2; };
+      return () => { return model; };
+    }`;
+  const script = LazyScript.parse(code, true) as LazyScript;
+  expect(script.unparsed).toBe(3);
+  const facts = script.functionAt(code.lastIndexOf('() =>')) as FunctionFacts;
+  expect(facts.free.get('model')!.assignments).toBe(1);
+  expect(script.unparsed).toBe(3); // of `other`, `Model` and `unrelated`
+});
+
 test('a script that does not parse refuses where the body is needed', () => {
   const script = LazyScript.parse('let n; function f() { return 1 } function g() { n n }', true);
   if (isRefusal(script)) throw new Error(script.detail);

@@ -1,6 +1,6 @@
 import type { Class } from 'acorn';
 import { analyzeFunction } from './analyze-function.ts';
-import { type Binding, LexicalScope } from './binding.ts';
+import { type Binding, type FunctionFacts, LexicalScope } from './binding.ts';
 import type { ClassNode } from './captured-function.ts';
 import { declareLocal, type Place } from './place.ts';
 import type { ScriptWalk } from './script-walk.ts';
@@ -12,10 +12,10 @@ export function analyzeClass(walk: ScriptWalk, node: ClassNode, place: Place): v
   if (node.id) declareLocal(scope, node.id.name, 'self', place, node);
   const inner: Place = { ...place, scope, strict: true };
   visit(node.superClass, inner);
-  const free = new Map<string, Binding | undefined>();
+  const [free, written] = [new Map<string, Binding | undefined>(), new Set<string>()];
   classes.set(node, free);
-  const written = new Set<string>();
-  const boundary = { free, written, kind: 'constructor', strict: true } as const;
+  walk.assignedByFields.set(node, written);
+  const boundary = { node, free, written, kind: 'constructor', strict: true } as const;
   const fields: Place = {
     ...inner,
     scope: new LexicalScope('function', scope, boundary),
@@ -23,11 +23,19 @@ export function analyzeClass(walk: ScriptWalk, node: ClassNode, place: Place): v
     inLoop: false,
   };
   for (const member of node.body.body) analyzeMember(walk, member, node, inner, fields);
-  // The constructor initializes the fields, so their names are read through its scope.
   const explicit = functions.findLast((facts) => facts.classNode === node);
-  for (const [name, binding] of free) explicit?.free.set(name, binding);
-  for (const name of written) explicit?.written.add(name);
-  for (const name of privateElements(node)) explicit?.privateNames.add(name);
+  if (explicit) addNamesOfFields(walk, node, explicit);
+}
+
+/** Adds the names of a class's fields to the facts of its constructor, which initializes them in its scope. */
+export function addNamesOfFields(
+  { classes, assignedByFields }: ScriptWalk,
+  node: ClassNode,
+  facts: FunctionFacts,
+): void {
+  for (const [name, binding] of classes.get(node)!) facts.free.set(name, binding);
+  for (const name of assignedByFields.get(node)!) facts.written.add(name);
+  for (const name of privateElements(node)) facts.privateNames.add(name);
 }
 
 function analyzeMember(

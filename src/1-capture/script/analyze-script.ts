@@ -1,6 +1,6 @@
 import type { AnyNode, Program } from 'acorn';
 import { childrenOf } from '../../vm/syntax/children.ts';
-import { analyzeClass } from './analyze-class.ts';
+import { addNamesOfFields, analyzeClass } from './analyze-class.ts';
 import { analyzeFunction } from './analyze-function.ts';
 import {
   analyzeBlock,
@@ -37,7 +37,7 @@ export function analyzeScript(ast: Program): ScriptFacts {
   hoistVars(ast.body, program);
   hoistLexical(ast.body, program);
   const strict = ast.sourceType === 'module' || hasUseStrict(ast.body);
-  const walk: ScriptWalk = { functions, classes, visit };
+  const walk: ScriptWalk = { functions, classes, assignedByFields: new Map(), visit };
   const top: Place = { scope: program, fn: undefined, ownThis: false, strict, inLoop: false };
   for (const statement of ast.body) visit(statement, top);
   return { program, functions, classes, withBody };
@@ -46,6 +46,7 @@ export function analyzeScript(ast: Program): ScriptFacts {
     const outside = { scope: around, fn: enclosing, ownThis: false, strict, inLoop: false };
     const at = functions.length;
     analyzeFunction(walk, node, kind, outside, classNode);
+    if (classNode) addNamesOfFields(walk, classNode, functions[at]!);
     return functions[at]!;
   }
 

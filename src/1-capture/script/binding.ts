@@ -49,8 +49,13 @@ export class LexicalScope {
     readonly kind: 'program' | 'function' | 'body' | 'block' | 'class',
     readonly parent: LexicalScope | undefined,
     /** Set on the outermost scope of a function. Names found further out are free in the function. */
-    readonly facts?: Pick<FunctionFacts, 'free' | 'written' | 'kind' | 'strict'>,
+    readonly facts?: FunctionBoundary,
   ) {}
+
+  /** Where code can refer to its variables: the function around it, or else the whole script. */
+  get extent(): Extent {
+    return this.facts?.node ?? this.parent?.extent ?? wholeScript;
+  }
 
   declare(name: string, kind: BindingKind): Binding {
     const known = this.bindings.get(name);
@@ -62,13 +67,20 @@ export class LexicalScope {
   }
 }
 
-/** Facts about the names in a function of a script. */
+const wholeScript: Extent = { start: 0, end: Number.POSITIVE_INFINITY };
+
+/** A function, or a class as the function that initializes its fields. */
+interface FunctionBoundary extends Pick<FunctionFacts, 'free' | 'written' | 'kind' | 'strict'> {
+  readonly node: Extent;
+}
+
 /** A part of the text of a script, as offsets. */
 export interface Extent {
   readonly start: number;
   readonly end: number;
 }
 
+/** Facts about the names in a function of a script. */
 export interface FunctionFacts {
   readonly node: FunctionNode;
   readonly kind: 'function' | 'arrow' | 'method' | 'constructor';

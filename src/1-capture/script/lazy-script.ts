@@ -1,7 +1,7 @@
 import type { Program } from 'acorn';
 import { type LazyProgram, parseLazily } from '../../vm/syntax/parse-lazily.ts';
 import { analyzeScript, type ScriptFacts } from './analyze-script.ts';
-import type { Binding, FunctionFacts } from './binding.ts';
+import type { Binding, Extent, FunctionFacts } from './binding.ts';
 import type { ClassNode, FunctionNode } from './captured-function.ts';
 import { parseScript } from './parse-script.ts';
 import { type CaptureRefusal, isRefusal } from './refusal.ts';
@@ -18,8 +18,8 @@ export class LazyScript {
   #facts: ScriptFacts;
   /** Functions whose bodies are parsed, with all functions inside. */
   readonly #complete = new Map<FunctionNode, FunctionFacts>();
-  /** Names that no unparsed body mentions. */
-  readonly #searched = new Set<string>();
+  /** Variables whose names no unparsed body mentions. */
+  readonly #searched = new WeakSet<Binding>();
   /** Functions by the offset of their body, as last analyzed. */
   readonly #byBody = new Map<number, FunctionFacts>();
   /** The number of functions in that map. */
@@ -124,32 +124,37 @@ export class LazyScript {
 
   /** Parses what is inside a function, and the bodies that may assign its outer variables. */
   #completed(facts: FunctionFacts): FunctionFacts {
-    const { node, kind } = facts;
+    const { node } = facts;
     let complete = this.#complete.get(node);
     if (!complete) {
       for (const [start] of this.#lazy.skipped) {
         if (node.start < start && start < node.end) this.#lazy.fill(start, true);
       }
-      // The names of a constructor's class were added to its own, and nothing in it was skipped.
-      complete = kind === 'constructor' ? facts : this.#facts.withBody(facts);
+      complete = this.#facts.withBody(facts);
       this.#complete.set(node, complete);
     }
     this.#findAssignments(complete.free.values());
     return complete;
   }
 
-  /** Parses the bodies that mention one of the variables. A large script is searched once for each name. */
+  /** Parses the bodies that mention one of the variables. A large script is searched once for each variable. */
   #findAssignments(variables: Iterable<Binding | undefined>): void {
-    const names: string[] = [];
+    const variablesIn = new Map<Extent, Binding[]>();
     for (const each of variables) {
-      if (each && isAssignable(each) && !this.#searched.has(each.name)) names.push(each.name);
+      if (!each || !isAssignable(each) || this.#searched.has(each)) continue;
+      const { extent } = each.scope;
+      const found = variablesIn.get(extent);
+      if (found) found.push(each);
+      else variablesIn.set(extent, [each]);
     }
-    if (names.length === 0) return;
-    const mention = anyOf(names);
-    for (const [start, end] of this.#lazy.skipped) {
-      if (mention.test(this.#text.slice(start, end))) this.#fill(start, false);
+    for (const [extent, found] of variablesIn) {
+      const mention = anyOf(found.map(({ name }) => name));
+      for (const [start, end] of this.#lazy.skipped) {
+        if (start < extent.start || extent.end < end) continue;
+        if (mention.test(this.#text.slice(start, end))) this.#fill(start, false);
+      }
+      for (const each of found) this.#searched.add(each);
     }
-    for (const name of names) this.#searched.add(name);
   }
 }
 

@@ -45,8 +45,8 @@ export interface LazyProgram {
 /**
  * Parses everything except the bodies of functions. Throws the parser's SyntaxError. Declarations outside skipped
  * bodies are complete; assignments in skipped bodies are not seen, but only to names that their text spells out:
- * bodies with `eval`, `arguments` or escapes are parsed. So are constructors, fields and private methods, whose names
- * belong to their class.
+ * bodies with `eval`, `arguments` or escapes are parsed. So are fields and private methods, whose names belong to
+ * their class.
  */
 export function parseLazily(text: string, options: acorn.Options): LazyProgram {
   const bodies: SkippedBodies = new Map();
@@ -84,8 +84,8 @@ class LazyParser extends Base {
   }
 
   override parseClassMethod(method: acorn.MethodDefinition, ...how: unknown[]): void {
-    const isOfClass = method.kind === 'constructor' || method.key.type === 'PrivateIdentifier';
-    this.#parseWhole(isOfClass, () => super.parseClassMethod(method, ...how));
+    const isPrivate = method.key.type === 'PrivateIdentifier';
+    this.#parseWhole(isPrivate, () => super.parseClassMethod(method, ...how));
   }
 
   override parseClassField(field: acorn.PropertyDefinition): void {
