@@ -13,8 +13,19 @@ export function objectId(object: object): number {
   return objectCount++;
 }
 
+const keys = new WeakMap<Source, string>();
+
 /** A key that is equal for sources that read the same location. */
 export function sourceKey(source: Source): string {
+  let key = keys.get(source);
+  if (key === undefined) {
+    key = newKey(source);
+    keys.set(source, key);
+  }
+  return key;
+}
+
+function newKey(source: Source): string {
   switch (source.kind) {
     case 'argument':
       return `a${source.frame}.${source.index}`;
