@@ -34,7 +34,7 @@ export function savedViews(
 ): readonly SavedViews[] {
   const seesCopies = ({ op }: ProgramOp) => op.inPlace || op.kernel.kind === 'control';
   if (saved.length === 0 || program.ops.some(seesCopies)) return [];
-  const facts = new ProgramFacts(program);
+  const facts = ProgramFacts.of(program);
   const chainOf = (id: ValueId): ValueId[] => {
     const definition = facts.definitionOf(id);
     return definition?.op.kernel.kind === 'view' ? [...chainOf(definition.inputs[0]!), id] : [id];
@@ -107,7 +107,7 @@ export function compactViews(program: Program, chosen: readonly ValueId[]): Comp
 
 /** Adds the views that were merged with others when the copies were chosen. */
 function withEqualViews(program: Program, chosen: readonly ValueId[]): Set<ValueId> {
-  const facts = new ProgramFacts(program);
+  const facts = ProgramFacts.of(program);
   const keyOf = (id: ValueId) => {
     const { shape, strides, offset } = program.values[id]!;
     return `${facts.rootOf(id)}@${offset}:${shape.join()}/${strides.join()}`;

@@ -20,7 +20,7 @@ export function copyStridedInputs(given: Staged): Staged {
   const { program, firstLate, alsoRead } = given;
   const seesCopies = ({ op }: ProgramOp) => op.inPlace || op.kernel.kind === 'control';
   if (program.ops.some(seesCopies)) return given;
-  const facts = new ProgramFacts(program);
+  const facts = ProgramFacts.of(program);
   const shown = new Set([...program.outputs, ...alsoRead].map((id) => facts.rootOf(id)));
   const values: TensorMeta[] = [...program.values];
   const isCopied = (id: ValueId) =>

@@ -14,7 +14,7 @@ import { isPure } from './same-value.ts';
  */
 export function foldConstants(given: Staged): Staged {
   const { program } = given;
-  const facts = new ProgramFacts(program);
+  const facts = ProgramFacts.of(program);
   const constants = new Map<ValueId, number>();
   let folded = false;
   const ops = program.ops.map((op): ProgramOp => {

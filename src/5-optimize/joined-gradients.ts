@@ -121,7 +121,7 @@ function zeroSigns(
 ): { readonly positive: ReadonlySet<ValueId>; readonly computed: ReadonlySet<ValueId> } {
   const positive = new Set<ValueId>();
   const computed = new Set<ValueId>();
-  const facts = new ProgramFacts(program);
+  const facts = ProgramFacts.of(program);
   program.ops.forEach(({ op, inputs, outputs, attrs }, index) => {
     const [result] = outputs;
     if (result === undefined || facts.isWritten(result)) return;

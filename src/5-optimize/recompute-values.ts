@@ -16,7 +16,7 @@ export function recomputeValues(
   there: ReadonlySet<ValueId>,
   wanted: Iterable<ValueId>,
 ): Pick<Program, 'values' | 'inputs' | 'ops'> | null {
-  const facts = new ProgramFacts(program);
+  const facts = ProgramFacts.of(program);
   const values = [...program.values];
   const parts = partsOfWholes(program, there);
   const inputs = new Set<ValueId>();

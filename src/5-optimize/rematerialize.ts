@@ -36,7 +36,7 @@ class Rewriter {
 
   constructor(program: Program, boundary: Boundary) {
     this.#program = program;
-    this.#facts = new ProgramFacts(program);
+    this.#facts = ProgramFacts.of(program);
     this.#boundary = boundary;
     this.#values = [...program.values];
     const returned = [...program.outputs, ...boundary.returned];

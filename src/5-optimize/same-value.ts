@@ -38,7 +38,7 @@ export class SameValues {
     this.#mayReplace = mayReplace;
     this.#firstLate = stage === 'joint' ? given.firstLate : Number.POSITIVE_INFINITY;
     const { program, alsoRead } = given;
-    this.facts = new ProgramFacts(program);
+    this.facts = ProgramFacts.of(program);
     const before = program.ops.flatMap(({ before }) => (before === undefined ? [] : [before]));
     const returned = [...program.outputs, ...alsoRead, ...before];
     const tensors = new ValueGroups(program.ops, 'tensor');

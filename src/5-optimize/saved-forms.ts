@@ -56,7 +56,7 @@ function candidatesIn(
   form: SavedForm,
 ): Candidate[] {
   const { ops, values, inputs, outputs } = program;
-  const facts = new ProgramFacts(program);
+  const facts = ProgramFacts.of(program);
   const held = new Set([...outputs, ...alsoRead, ...inputs].map((id) => facts.memoryOf(id)));
   const found = new Map<ValueId, { readonly reads: Set<ValueId>; readonly firstRead: number }>();
   const refused = new Set<ValueId>();

@@ -43,7 +43,7 @@ export function* savedMasks(given: Staged, context: PassContext): Steps<Staged> 
 function candidatesIn({ program, firstLate, alsoRead }: Staged, { stage, memory }: PassContext) {
   const { ops, values } = program;
   if (!ops.some((op) => ruleOf(program, op))) return [];
-  const facts = new ProgramFacts(program);
+  const facts = ProgramFacts.of(program);
   const held = new Set([...program.outputs, ...alsoRead, ...program.inputs].map(memoryOf));
   const seen = new Set<ValueId>();
   const candidates: Candidate[] = [];

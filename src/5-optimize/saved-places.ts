@@ -15,7 +15,7 @@ export function savedPlaces({ program, alsoRead, firstLate }: Staged): Staged {
   const { ops, outputs } = program;
   const unchanged = { program, alsoRead, firstLate };
   if (!ops.some(({ op }) => op.name === 'maxPool2dGrad')) return unchanged;
-  const facts = new ProgramFacts(program);
+  const facts = ProgramFacts.of(program);
   const held = new Set([...outputs, ...alsoRead].map((id) => facts.memoryOf(id)));
   const values = [...program.values];
   /** Codes by the positions that they encode. */

@@ -11,7 +11,7 @@ import { isCopy } from './share-copies.ts';
 export function dropReadCopies(program: Program, region: boolean): Program {
   const isReadCopy = (op: ProgramOp): boolean => copiesNumber(program, op);
   if (!program.ops.some(isReadCopy)) return program;
-  const facts = new ProgramFacts(program);
+  const facts = ProgramFacts.of(program);
   const inputs = new Set(program.inputs.map((id) => facts.memoryOf(id)));
   const writesInputs = program.inputs.some((id) => facts.isWritten(id));
   // How often each memory occurs among the outputs.

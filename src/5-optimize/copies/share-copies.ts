@@ -20,7 +20,7 @@ export function shareCopies(
   program: Program,
   { recorded = false, alsoRead = [] }: CopyOptions = {},
 ): Program {
-  const facts = new ProgramFacts(program);
+  const facts = ProgramFacts.of(program);
   const first = new Map<string, ValueId>();
   // Copies that are outputs need memory of their own.
   const outputs = new Set([...program.outputs, ...alsoRead].map((id) => facts.rootOf(id)));

@@ -16,7 +16,7 @@ interface Place {
  * operands: one copy instead of two.
  */
 export function shareParts(program: Program, firstLate: number): Program {
-  const facts = new ProgramFacts(program);
+  const facts = ProgramFacts.of(program);
   const places = new Map<ValueId, Place>();
   const outputs = new Set(program.outputs.map((id) => facts.rootOf(id)));
   for (const op of program.ops.slice(0, firstLate)) {

@@ -6,6 +6,9 @@ import type { Program, ProgramOp, ValueId } from '../../../runtime/program/progr
 import { ViewBases } from '../../../runtime/program/view-bases.ts';
 import { writtenOperands } from '../../../runtime/program/writes.ts';
 
+/** The latest facts: most passes change nothing, and the next one asks for those of the same program. */
+let latest: WeakRef<ProgramFacts> | undefined;
+
 /** Facts about a straight-line program, for rewriting rules. Ops are identified by their index. */
 export class ProgramFacts {
   readonly program: Program;
@@ -20,7 +23,15 @@ export class ProgramFacts {
   readonly #groups: ValueGroups;
   readonly #views: ViewBases;
 
-  constructor(program: Program) {
+  static of(program: Program): ProgramFacts {
+    const known = latest?.deref();
+    if (known?.program === program) return known;
+    const facts = new ProgramFacts(program);
+    latest = new WeakRef(facts);
+    return facts;
+  }
+
+  private constructor(program: Program) {
     this.program = program;
     this.#definedBy = new Int32Array(program.values.length).fill(-1);
     this.#rootOf = Int32Array.from(program.values.keys());

@@ -32,7 +32,7 @@ export class ForwardFacts {
     this.program = program;
     this.isForward = isForward;
     this.forward = [...program.ops.keys()].filter(isForward);
-    this.#facts = new ProgramFacts(program);
+    this.#facts = ProgramFacts.of(program);
     this.#handedOut = new Set(outputs.map((id) => this.rootOf(id)));
     program.ops.forEach((op, index) => {
       for (const operand of writtenOperands(op)) {

@@ -104,7 +104,7 @@ function readersOf({ ops, outputs }: Program): ReadonlyMap<ValueId, readonly num
  * writes or returns, or whose parts are written, keeps its own memory.
  */
 function withoutWholes(program: Program): Program {
-  const facts = new ProgramFacts(program);
+  const facts = ProgramFacts.of(program);
   const outputs = new Set(program.outputs.map((id) => facts.rootOf(id)));
   const isFixed = (id: ValueId) => !facts.isWritten(id) && !outputs.has(facts.rootOf(id));
   const ops = program.ops.map((op): ProgramOp => {

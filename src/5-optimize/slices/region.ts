@@ -63,7 +63,7 @@ class RegionFinder {
 
   constructor(program: Program, plan: SlicePlan) {
     this.#program = program;
-    this.#facts = new ProgramFacts(program);
+    this.#facts = ProgramFacts.of(program);
     this.#plan = plan;
     this.#inputs = new Set(program.inputs);
     this.#seeds = new Map(plan.seeds);
