@@ -26,6 +26,7 @@ export class ValueGroups {
       if (isSameTensor(op) || (sameness === 'memory' && op.op.kernel.kind === 'view')) {
         this.#join(op.outputs[0]!, op.inputs[0]!);
       }
+      if (op.op.kernel.kind !== 'control') continue;
       for (const [first, ...others] of sharedBy(op, sameness)) {
         for (const other of others) this.#join(first!, other);
       }

@@ -85,15 +85,15 @@ class StoredCode implements Code {
   }
 
   get instructions(): readonly Instruction[] {
-    return this.#body.instructions;
+    return (this.#knownBody ?? this.#readBody()).instructions;
   }
 
   get regions(): readonly ProtectedRegion[] {
-    return this.#body.regions;
+    return (this.#knownBody ?? this.#readBody()).regions;
   }
 
-  get #body(): Body {
-    this.#knownBody ??= readBody(this.#instructions, this.#count, new RegisterNumbers(this));
+  #readBody(): Body {
+    this.#knownBody = readBody(this.#instructions, this.#count, new RegisterNumbers(this));
     return this.#knownBody;
   }
 
