@@ -132,12 +132,12 @@ function isOfProgram({ traced }: Tensor): boolean {
   return traced !== null;
 }
 
-function checkSame(expected: TensorSpec, value: Tensor): void {
+export function checkSame(expected: TensorSpec, value: Tensor): void {
   if (sameShape(expected.shape, value.shape) && expected.dtype === value.dtype) return;
   throw differs(`${formatSpec(value)} instead of ${formatSpec(expected)} is saved`);
 }
 
-function differs(given: string): AutogradError {
+export function differs(given: string): AutogradError {
   return new AutogradError({
     what: 'checkpoint: the function did different work when it was rerun',
     given,

@@ -114,7 +114,9 @@ class Classes {
   #equalOps(op: ProgramOp, index: number): ValueId[] {
     const { facts } = this.#same;
     const operand = (id: ValueId) => `${this.#firstOf(id)}@${facts.versionAt(id, index)}`;
-    const key = `${op.op.name} ${op.inputs.map(operand).join()}`;
+    // A value of a checkpointed call that is read outside of it would be kept.
+    const call = op.checkpoint ?? '';
+    const key = `${op.op.name} ${call} ${op.inputs.map(operand).join()}`;
     const alike = this.#ops.get(key) ?? [];
     this.#ops.set(key, alike);
     const known = alike.find(({ like }) => sameAttrs(like.attrs, op.attrs, none));

@@ -100,7 +100,8 @@ function switchOuter(t: Tracer, variable: TensorVariable, value: boolean): void 
   t.effects.setRequiresGrad(actual, variable.source!, value);
 }
 
-function alias(t: Tracer, tensor: Tensor, leaf: 'own' | 'outer' | null = null): Tensor {
+/** Returns another graph value for the same memory, which is a leaf if asked for. */
+export function alias(t: Tracer, tensor: Tensor, leaf: 'own' | 'outer' | null = null): Tensor {
   return asEagerly(() =>
     t.perform<Tensor>([tensor], ([x]) => {
       const view = noGrad(() => bind1(aliasOp, [x as Tensor], leaf ? { leaf } : {}));

@@ -13,6 +13,8 @@ export interface RandomStream extends RandomSource {
   position: Variable;
   /** The seed as a graph value, if a branch or loop may set it: `position` then counts from the start of its stream. */
   seedValue: DeviceScalar | null;
+  /** Returns a function that moves the stream back to where it is now. */
+  mark(): () => void;
   /** Records that an op has drawn a data-dependent count of numbers. */
   moveBy(count: Tensor): void;
   /** The seed that the code has set; null for the run's own seed. */

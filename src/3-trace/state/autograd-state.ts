@@ -27,7 +27,7 @@ export class AutogradState {
   readonly switched = new Map<Tensor, Tensor>();
   /** The number of `requiresGrad` changes of outer tensors. */
   switches = 0;
-  /** Calls of `checkpoint` so far. */
+  /** Calls of `checkpoint` so far that backward doesn't trace again. */
   readonly checkpoints: { expectAsItWas(): void }[] = [];
   /** Leaves that a branch or loop creates for itself, with their positions. */
   readonly leavesInside = new WeakMap<Tensor, UserPosition | undefined>();

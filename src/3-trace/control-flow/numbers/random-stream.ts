@@ -76,6 +76,11 @@ export class RelativeStream implements RandomSource {
     this.#moveTo(positions.get(state)!);
   }
 
+  mark(): () => void {
+    const at = this.#own;
+    return () => this.#moveTo(at);
+  }
+
   /** The count of drawn numbers, which may differ between branches or iterations. */
   get position(): Variable {
     const { base, drawn } = this.#at;

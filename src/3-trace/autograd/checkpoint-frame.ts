@@ -1,0 +1,191 @@
+import { checkSame, differs } from '../../../runtime/autograd/checkpoint.ts';
+import { noGrad } from '../../../runtime/autograd/grad-mode.ts';
+import {
+  changedInPlace,
+  type Deferred,
+  SavedValue,
+  withSaveListener,
+} from '../../../runtime/autograd/saved-value.ts';
+import type { TensorSpec } from '../../../runtime/device/tensor-meta.ts';
+import type { ValueId } from '../../../runtime/program/program.ts';
+import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { RejectedEagerly } from '../state/rejected-eagerly.ts';
+import type { Tracer } from '../state/tracer.ts';
+import { undefinedVariable, type Variable } from '../variables/variable.ts';
+import { alias } from './leaves.ts';
+
+/** For each trace, the call of `checkpoint` whose body is being traced. */
+const frames = new WeakMap<Tracer, CheckpointFrame | null>();
+
+export function frameAround(t: Tracer): CheckpointFrame | null {
+  return frames.get(t) ?? null;
+}
+
+interface CheckpointedCall {
+  readonly body: Variable;
+  readonly inputs: readonly Variable[];
+  /** The call of `checkpoint` around this one. */
+  readonly outer: CheckpointFrame | null;
+}
+
+type Input =
+  | { readonly saved: SavedValue; readonly requiresGrad: boolean }
+  | { readonly constant: Variable };
+
+/**
+ * A checkpointed call. Eager backward reruns the body on the current values of its tensors. If the body writes to
+ * none that existed before, its values are the same both times, unless its tensors have changed since: then eager
+ * execution throws or computes something else, so the call must run eagerly. Otherwise the body is traced again.
+ */
+export class CheckpointFrame {
+  readonly #t: Tracer;
+  readonly #call: CheckpointedCall;
+  readonly #inputs: readonly Input[];
+  readonly #outermost: CheckpointFrame;
+  /** Moves the random numbers back to those of the first run. */
+  readonly #drawAgain: () => void;
+  readonly #switches: number;
+  readonly #versions: (() => boolean)[];
+  /** The specs of the saved values, in order; null for leaves, which nodes keep themselves. */
+  readonly #specs: (TensorSpec | null)[] = [];
+  /** The values that the second run of the body has saved. */
+  #rerun: readonly (SavedValue | null)[] | null = null;
+  /** True if the body has saved a value that no backward inside the graph has read yet. */
+  #isAwaited = false;
+  /** True if backward traces the body again. That of the outermost call holds for those inside. */
+  reruns = false;
+
+  constructor(t: Tracer, call: CheckpointedCall) {
+    const { inputs, outer } = call;
+    this.#t = t;
+    this.#call = call;
+    this.#outermost = outer ? outer.#outermost : this;
+    this.#switches = t.autograd.switches;
+    this.#drawAgain = t.random.mark();
+    const tensors: Tensor[] = [];
+    this.#inputs = inputs.map((input) => {
+      if (input.kind !== 'tensor') return { constant: input };
+      const tensor = t.use(input);
+      tensors.push(tensor);
+      return { saved: new SavedValue(tensor, 'value'), requiresGrad: tensor.requiresGrad };
+    });
+    this.#versions = tensors.flatMap(({ traced }) =>
+      traced ? [changeOf(() => traced.version())] : [],
+    );
+  }
+
+  /** Traces the body for the first time. */
+  run(): Variable {
+    return this.#within(
+      (value) => this.#defer(value),
+      () => this.#t.execution.callInside(this.#call.body, undefinedVariable, this.#call.inputs),
+    );
+  }
+
+  /**
+   * Called for a body without effects, with the values that it reads without receiving them as arguments: requires
+   * that they are as they were when backward reads what the body has saved.
+   */
+  expectUnchanged(values: readonly ValueId[]): void {
+    const { builder, autograd, journal } = this.#t;
+    for (const id of values) this.#versions.push(changeOf(() => builder.versionOf(id)));
+    journal.keepList(autograd.checkpoints);
+    autograd.checkpoints.push(this);
+  }
+
+  /** Called at the end of the graph. Throws if a later backward would throw or compute something else. */
+  expectAsItWas(): void {
+    if (this.#isAwaited && this.#isStale) throw new RejectedEagerly(changed());
+  }
+
+  /** Defers values that ops of the body save. A leaf is saved and checked on its own. */
+  #defer(value: Tensor): Deferred | null {
+    if (!value.traced) return null;
+    if (value.requiresGrad && value.isLeaf) {
+      this.#specs.push(null);
+      return null;
+    }
+    const { dtype, shape } = value;
+    const index = this.#specs.push({ dtype, shape }) - 1;
+    const saved = withSaveListener(null, () => new SavedValue(value, 'value'));
+    const outermost = this.#outermost;
+    outermost.#isAwaited = true;
+    return {
+      get: () => {
+        outermost.#isAwaited = false;
+        if (outermost.reruns) return this.#savedAgain(index);
+        if (outermost.#isStale) throw changed();
+        return saved;
+      },
+      release: () => saved.release(),
+    };
+  }
+
+  #savedAgain(index: number): SavedValue {
+    this.#rerun ??= this.#traceAgain();
+    return this.#rerun[index]!;
+  }
+
+  /** Traces the body again, as eager backward runs it again, and returns the values it saves. */
+  #traceAgain(): (SavedValue | null)[] {
+    const t = this.#t;
+    const specs = this.#specs;
+    const values: (SavedValue | null)[] = [];
+    const collect = (value: Tensor): null => {
+      if (!value.traced) return null;
+      const expected = specs[values.length];
+      if (expected === undefined) throw differs(`more than ${values.length} values are saved`);
+      if (expected) checkSame(expected, value);
+      values.push(expected && withSaveListener(null, () => new SavedValue(value, 'value')));
+      return null;
+    };
+    const goOn = t.random.mark();
+    const { builder } = t;
+    const { differentiates } = builder;
+    builder.differentiates = false;
+    this.#drawAgain();
+    try {
+      this.#within(collect, () => {
+        const inputs = this.#inputs.map((input) => this.#inputAgain(input));
+        t.execution.callInside(this.#call.body, undefinedVariable, inputs, true);
+      });
+    } finally {
+      goOn();
+      builder.differentiates = differentiates;
+    }
+    if (values.length < specs.length) {
+      throw differs(`${values.length} of ${specs.length} values are saved`);
+    }
+    return values;
+  }
+
+  #inputAgain(input: Input): Variable {
+    if ('constant' in input) return input.constant;
+    const tensor = noGrad(() => input.saved.read('checkpoint', null));
+    return this.#t.result(alias(this.#t, tensor, input.requiresGrad ? 'own' : null));
+  }
+
+  #within<T>(listener: (value: Tensor) => Deferred | null, body: () => T): T {
+    const outer = frameAround(this.#t);
+    frames.set(this.#t, this);
+    try {
+      return withSaveListener(listener, body);
+    } finally {
+      frames.set(this.#t, outer);
+    }
+  }
+
+  get #isStale(): boolean {
+    return (
+      this.#t.autograd.switches !== this.#switches ||
+      this.#versions.some((isChanged) => isChanged())
+    );
+  }
+}
+
+function changeOf(version: () => number): () => boolean {
+  const before = version();
+  return () => version() !== before;
+}
+
+const changed = () => changedInPlace('checkpoint', 'a tensor that its function reads');
