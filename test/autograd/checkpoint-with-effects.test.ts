@@ -248,3 +248,25 @@ it('a gradient that the caller asks for later comes from a call that runs native
   expect(own.bits).toEqual(run(false).bits);
   expect(own.breaks).toBe(1);
 });
+
+it('backward in a branch of the graph runs the function again there', () => {
+  const outcome = (isCaptured: boolean) => {
+    seed(4);
+    const { body, parts } = blocks[first]!();
+    const step = (x: Tensor) => {
+      const loss = checkpoint(body, x).sum();
+      if ((x.sum().itemSync() as number) > 0) loss.backward();
+      else loss.mul(2).backward();
+      return loss.detach();
+    };
+    const captured = new Captured(step as Captured['fn'], { fullGraph: true });
+    return Array.from({ length: 3 }, (_, i) => {
+      const x = randn([batch, width]).add(i % 2 === 0 ? 0.5 : -0.5);
+      const loss = isCaptured ? (captured.call(undefined, [x]) as Tensor) : step(x);
+      const gradients = [...parts[0]!.parameters()].map(({ grad }) => grad!);
+      const state = Object.values(parts[0]!.stateDict());
+      return [loss, ...gradients, ...state].map((each) => each.tolist());
+    });
+  };
+  expect(outcome(true)).toEqual(outcome(false));
+});

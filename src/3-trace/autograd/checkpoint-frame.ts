@@ -53,7 +53,7 @@ export class CheckpointFrame {
   /** True if the body has saved a value that no backward inside the graph has read yet. */
   #isAwaited = false;
   /** True if backward traces the body again. That of the outermost call holds for those inside. */
-  reruns = false;
+  #reruns = false;
 
   constructor(t: Tracer, call: CheckpointedCall) {
     const { inputs, outer } = call;
@@ -93,6 +93,11 @@ export class CheckpointFrame {
     autograd.checkpoints.push(this);
   }
 
+  /** Called for a body that writes to pre-existing tensors. */
+  rerunInBackward(): void {
+    this.#reruns = true;
+  }
+
   /** Called at the end of the graph. Throws if a later backward would throw or compute something else. */
   expectAsItWas(): void {
     if (this.#isAwaited && this.#isStale) throw new RejectedEagerly(changed());
@@ -113,7 +118,7 @@ export class CheckpointFrame {
     return {
       get: () => {
         outermost.#isAwaited = false;
-        if (outermost.reruns) return this.#savedAgain(index);
+        if (outermost.#reruns) return this.#savedAgain(index);
         if (outermost.#isStale) throw changed();
         return saved;
       },
@@ -122,7 +127,12 @@ export class CheckpointFrame {
   }
 
   #savedAgain(index: number): SavedValue {
-    this.#rerun ??= this.#traceAgain();
+    if (!this.#rerun) {
+      this.#t.journal.note(() => {
+        this.#rerun = null;
+      });
+      this.#rerun = this.#traceAgain();
+    }
     return this.#rerun[index]!;
   }
 

@@ -33,7 +33,8 @@ export function traceCheckpoint(t: Tracer, [body, ...inputs]: readonly Variable[
       if (outer) return output;
       const ops = builder.opsFrom(firstOp);
       const read = readFromOutside(ops);
-      const written = writtenInputs({ inputs: read, ops });
+      const written = writtenInputs({ inputs: read, ops }).map((index) => read[index]!);
+      if (written.some((id) => mayHaveHistory(t, id))) throw hasEffects();
       if (written.length > 0) rerunInBackward(t, frame, output);
       else frame.expectUnchanged(read);
       return output;
@@ -55,7 +56,13 @@ function rerunInBackward(t: Tracer, frame: CheckpointFrame, output: Variable): v
   );
   t.autograd.watched.set(node, site);
   t.autograd.callsUser = true;
-  frame.reruns = true;
+  frame.rerunInBackward();
+}
+
+/** Whether a gradient of the written tensor may flow into the call past its result. */
+function mayHaveHistory(t: Tracer, written: ValueId): boolean {
+  const input = t.inputs.find(({ tensor }) => tensor.traced?.value === written);
+  return !input || input.tensor.requiresGrad;
 }
 
 const hasEffects = () =>
