@@ -1,8 +1,9 @@
 import { sizeOf } from '../../spec/shape.ts';
 import { heap } from './core/heap.ts';
-import { addressOf, expectContiguous, indexOf, type KernelFactory } from './core/kernel.ts';
+import { hostCalls, placesOf } from './core/host-kernels.ts';
+import { addressOf, expectContiguous, type KernelFactory } from './core/kernel.ts';
 import { argumentsAt } from './core/scratch.ts';
-import { eachLabel, crossEntropyGrad as scalarCrossEntropyGrad } from './scalar/loss.ts';
+import { lossMethods, crossEntropyGrad as scalarCrossEntropyGrad } from './scalar/loss.ts';
 import * as scalar from './scalar/softmax.ts';
 import { mostParts } from './threads/control.ts';
 import { Parts } from './threads/parts.ts';
@@ -69,37 +70,31 @@ export const crossEntropyGrad: KernelFactory = (inputs, outputs, attrs) => {
   const { probabilityShare } = softmaxKernels();
   const work = n * classes * perElement;
   const parts = new Parts(probabilityShare, 5);
+  const metas = [inputs[0]!, target!, logProbs!, outputs[0]!];
   return ([share, labels, out], [to]) => {
-    const own = heap.f32[indexOf(share!, 'float32')]!;
-    const [from, into] = [addressOf(out!, 'float32'), addressOf(to!, 'float32')];
-    const isShared = classes >= leastClasses && pool.shares(work);
-    // A row's gradient: the loss's, or 0 if the row has no label.
-    heap.f32[argumentsAt / 4] = own + 0;
-    heap.f32[argumentsAt / 4 + 1] = 0;
-    const addLabel = (row: number, label: number | null): void => {
-      if (label === null) return;
-      const place = into / 4 + row * classes + label;
-      const part = heap.f32[place]!;
-      heap.f32[place] = part === 0 ? own : own + part;
-    };
-    eachLabel(indexOf(labels!, 'int32'), n, classes, (row, label) => {
-      const at = row * classes * 4;
-      const shareAt = label === null ? argumentsAt + 4 : argumentsAt;
-      if (!isShared) {
-        probabilityShare(from + at, shareAt, into + at, 1, classes);
-        addLabel(row, label);
-        return;
-      }
+    const at = placesOf([share!, labels!, out!, to!], metas);
+    const scratch = argumentsAt / 4;
+    if (classes < leastClasses || !pool.shares(work)) {
+      const args = [...at, n, classes, scratch, probabilityShare] as const;
+      hostCalls.call(lossMethods, 'crossEntropyGradOfRows', ...args);
+      return;
+    }
+    const [shareAt, labelsAt, from, into] = at;
+    const own = heap.f32[shareAt]!;
+    lossMethods.writeShares(own, scratch);
+    const { numbers } = pool;
+    for (let row = 0; row < n; row++) {
+      const label = lossMethods.labelAt(labelsAt + row, classes);
       let to = parts.nextAt();
-      const { numbers } = pool;
-      numbers[to++] = from + at;
-      numbers[to++] = shareAt;
-      numbers[to++] = into + at;
+      numbers[to++] = (from + row * classes) * 4;
+      numbers[to++] = (label === null ? scratch + 1 : scratch) * 4;
+      numbers[to++] = (into + row * classes) * 4;
       numbers[to++] = 1;
       numbers[to++] = classes;
-    });
-    if (!isShared) return;
+    }
     parts.run();
-    eachLabel(indexOf(labels!, 'int32'), n, classes, addLabel);
+    for (let row = 0; row < n; row++) {
+      lossMethods.addShare(own, lossMethods.labelAt(labelsAt + row, classes), into + row * classes);
+    }
   };
 };

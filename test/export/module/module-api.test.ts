@@ -159,7 +159,7 @@ describe('the state', () => {
     const before = model.state();
     const error = thrown(() => model.run(x, Int32Array.of(0, 1, 2, 0)));
     expect(error.name).toBe('ArgumentError');
-    expect(error.message).toContain('label 2 is not a class');
+    expect(error.message).toContain('a label is not a class: given label 2');
     expect(model.state()).toEqual(before);
   });
 

@@ -1,19 +1,6 @@
 /** The changes that a run makes to memory, in order, as data that another program can replay. */
 
-import type { DType } from '../../../../runtime/spec/dtype.ts';
-
-/** Names of the views of a WebAssembly memory. */
-export type View = 'f32' | 'f64' | 'i32' | 'u16' | 'u8';
-
-export const viewOf: { readonly [D in DType]: View } = {
-  float32: 'f32',
-  float64: 'f64',
-  int32: 'i32',
-  float16: 'u16',
-  bfloat16: 'u16',
-  bool: 'u8',
-  uint8: 'u8',
-};
+import type { View } from '../../../../runtime/device/cpu/core/host-kernels.ts';
 
 export const elementBytes: { readonly [V in View]: number } = {
   f32: 4,

@@ -1,7 +1,7 @@
+import { viewOf } from '../../../../runtime/device/cpu/core/host-kernels.ts';
 import type { Plan } from '../../../../runtime/program/plan.ts';
 import { writtenInputs } from '../../../../runtime/program/writes.ts';
 import { sizeOf } from '../../../../runtime/spec/shape.ts';
-import { viewOf } from '../actions/actions.ts';
 import { indexAt, type ModuleEntry, type ModuleMemory, printed } from '../plan/module-memory.ts';
 import type { ExpressionWriter } from './expressions.ts';
 

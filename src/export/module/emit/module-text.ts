@@ -1,9 +1,9 @@
 import { errorFunction } from '../../../../runtime/device/cpu/core/double-functions.ts';
+import { viewOf } from '../../../../runtime/device/cpu/core/host-kernels.ts';
 import { functionTexts } from '../../../../runtime/device/cpu/threads/worker-functions.ts';
 import { invariant } from '../../../../runtime/errors/invariant.ts';
 import { dtypes } from '../../../../runtime/spec/dtype.ts';
 import { isContiguous } from '../../../../runtime/spec/shape.ts';
-import { viewOf } from '../actions/actions.ts';
 import type { MergedCode } from '../code/merge-code.ts';
 import { hostText } from '../host/host-methods.ts';
 import type { ModuleMemory } from '../plan/module-memory.ts';
@@ -90,7 +90,8 @@ export function moduleText(parts: ModuleParts): string {
   const hostObject = `  const fail = (message) => {
     throw new ModuleError('ArgumentError', message);
   };
-  const host = { f32, f64, i32, u16, u8, fail,
+  const reject = (what, given, expected) => fail(what + ': given ' + given + ', expected ' + expected);
+  const host = { f32, f64, i32, u16, u8, math: Math, fail, reject,
 ${host}
   };`;
   return `// ${title.replace(/[^\w .-]/g, '_')}

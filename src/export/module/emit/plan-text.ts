@@ -1,8 +1,8 @@
+import { viewOf } from '../../../../runtime/device/cpu/core/host-kernels.ts';
 import { scalarTableIn } from '../../../../runtime/program/scalars.ts';
 import type { SavedEffect } from '../../../../runtime/save/saved-entry.ts';
 import type { SavedSource } from '../../../../runtime/save/saved-source.ts';
 import { isContiguous, sizeOf } from '../../../../runtime/spec/shape.ts';
-import { viewOf } from '../actions/actions.ts';
 import type { CompiledPlan } from '../plan/compile-plan.ts';
 import {
   indexAt,

@@ -2,12 +2,11 @@ import { indexOf } from '../../../../runtime/device/cpu/core/kernel.ts';
 import type { Launch, Operand } from '../../../../runtime/device/device.ts';
 import type { Attrs } from '../../../../runtime/device/kernel-op.ts';
 import type { TensorMeta } from '../../../../runtime/device/tensor-meta.ts';
-import type { HostArgument } from '../actions/actions.ts';
 import type { HostMethod } from './host-methods.ts';
 
 /** Records calls of the methods in `host-methods.ts`. */
 export interface HostLog {
-  host(name: HostMethod, args: readonly HostArgument[], kernels?: readonly unknown[]): void;
+  host(name: HostMethod, args: readonly unknown[]): void;
 }
 
 export type HostFactory = (

@@ -1,5 +1,6 @@
 /** Records calls of the JavaScript kernels that a module may contain, in place of the device's own. */
 
+import { type View, viewOf } from '../../../../runtime/device/cpu/core/host-kernels.ts';
 import {
   addressOf,
   expectContiguous,
@@ -12,66 +13,20 @@ import {
   type ReductionKind,
   reductionOver,
 } from '../../../../runtime/device/cpu/core/reduction.ts';
-import { argumentsAt, panelAAt } from '../../../../runtime/device/cpu/core/scratch.ts';
+import { panelAAt } from '../../../../runtime/device/cpu/core/scratch.ts';
 import { fillBytes } from '../../../../runtime/device/cpu/movement/bytes.ts';
 import { copy } from '../../../../runtime/device/cpu/movement/copies.ts';
 import { randomKernels } from '../../../../runtime/device/cpu/wasm/random-kernels.ts';
-import { softmaxKernels } from '../../../../runtime/device/cpu/wasm/softmax-kernels.ts';
 import type { Operand } from '../../../../runtime/device/device.ts';
 import type { KernelName } from '../../../../runtime/device/kernel-names.ts';
 import type { Attrs } from '../../../../runtime/device/kernel-op.ts';
 import type { TensorMeta } from '../../../../runtime/device/tensor-meta.ts';
 import { dtypes } from '../../../../runtime/spec/dtype.ts';
 import { contiguousStrides, sizeOf } from '../../../../runtime/spec/shape.ts';
-import { type HostArgument, type View, viewOf } from '../actions/actions.ts';
+import type { HostArgument } from '../actions/actions.ts';
 import { type HostFactory, type HostLog, placesOf } from './host-factory.ts';
 import { poolKernels } from './pool-kernels.ts';
 import { rowKernels } from './row-kernels.ts';
-
-const nllLoss: HostFactory = (log, [scores, labels], [loss], attrs) => {
-  const [n, columns = 0] = scores!.shape as [number, number?];
-  const classes = columns || (attrs.classes as number);
-  return (sources, targets) => {
-    const at = placesOf([...sources, ...targets], [scores!, labels!, loss!]);
-    log.host('nllLoss', [viewOf[loss!.dtype], ...at, n, columns, classes]);
-  };
-};
-
-const labelScores: HostFactory = (log, [logProbs, labels], [scores]) => {
-  const [n, classes] = logProbs!.shape as [number, number];
-  return (sources, targets) => {
-    const at = placesOf([...sources, ...targets], [logProbs!, labels!, scores!]);
-    log.host('labelScores', [viewOf[scores!.dtype], ...at, n, classes]);
-  };
-};
-
-const nllLossShare: HostFactory = (log, [dy, labels], [share]) => {
-  const [n] = labels!.shape as [number];
-  return (sources, [target]) => {
-    const at = placesOf([sources[0]!, sources[1]!, target!], [dy!, labels!, share!]);
-    log.host('nllLossShare', [viewOf[share!.dtype], ...at, n]);
-  };
-};
-
-const nllLossGrad: HostFactory = (log, [dy, labels, logProbs], [dx]) => {
-  const [n, classes] = logProbs!.shape as [number, number];
-  return (sources, [target]) => {
-    const at = placesOf([sources[0]!, sources[1]!, target!], [dy!, labels!, dx!]);
-    log.host('nllLossGrad', [viewOf[dx!.dtype], ...at, n, classes]);
-  };
-};
-
-const crossEntropyGrad: HostFactory = (log, inputs, [dx]) => {
-  const [n, classes] = inputs[2]!.shape as [number, number];
-  const isSingle = dx!.dtype === 'float32';
-  const { probabilityShare } = softmaxKernels();
-  return (sources, targets) => {
-    const at = placesOf([...sources.slice(0, 3), ...targets], [...inputs.slice(0, 3), dx!]);
-    if (isSingle) {
-      log.host('crossEntropyGrad', [...at, n, classes, argumentsAt / 4], [probabilityShare]);
-    } else log.host('crossEntropyGradDouble', [...at, n, classes]);
-  };
-};
 
 /** The attributes of indexed rows, as the methods expect them. */
 function entriesOf(whole: TensorMeta, index: TensorMeta, attrs: Attrs): HostArgument[] {
@@ -207,7 +162,7 @@ const random =
         return;
       }
       const args = [isNormal, addressOf(target!, 'float32'), size, ...stream, panelAAt];
-      log.host('random', args, isNormal ? [uniform, normal] : [uniform]);
+      log.host('random', [...args, uniform, ...(isNormal ? [normal] : [])]);
     };
   };
 
@@ -215,12 +170,6 @@ const random =
 export const hostKernels: { readonly [N in KernelName]?: HostFactory } = {
   ...rowKernels,
   ...poolKernels,
-  nllLoss,
-  labelScores,
-  nllLossOfScores: nllLoss,
-  nllLossShare,
-  nllLossGrad,
-  crossEntropyGrad,
   index,
   indexGrad,
   indexPut: rowsInto('indexPut'),

@@ -3,7 +3,8 @@
  * written into a module as text, so it refers only to its parameters and to members of `this`.
  */
 
-import type { View } from '../actions/actions.ts';
+import type { View } from '../../../../runtime/device/cpu/core/host-kernels.ts';
+import { lossMethods } from '../../../../runtime/device/cpu/scalar/loss.ts';
 import { drawMethods } from './draw-methods.ts';
 import { poolMethods } from './pool-methods.ts';
 import { type EachLine, rowMethods } from './row-methods.ts';
@@ -30,8 +31,6 @@ type Walk = (
 ) => void;
 
 export interface HostMethods extends HostMemory {
-  label(index: number, classes: number): number | null;
-  labelShare(view: 'f32' | 'f64', dy: number, labels: number, n: number): number;
   eachLine: EachLine;
   rows(
     op: string,
@@ -63,128 +62,6 @@ export interface HostMethods extends HostMemory {
 }
 
 const hostMethods = {
-  /** The label of a row; null if the row doesn't count. */
-  label(index: number, classes: number): number | null {
-    const label = this.i32[index]!;
-    if (label === -100) return null;
-    if (label < 0 || label >= classes) {
-      this.fail(`nllLoss: label ${label} is not a class, which are 0 to ${classes - 1}`);
-    }
-    return label;
-  },
-
-  /** `columns` is 0 if there are only the scores of the labels. */
-  nllLoss(
-    view: 'f32' | 'f64',
-    scores: number,
-    labels: number,
-    loss: number,
-    n: number,
-    columns: number,
-    classes: number,
-  ) {
-    const data = this[view];
-    const single = view === 'f32';
-    let sum = 0;
-    let count = 0;
-    for (let i = 0; i < n; i++) {
-      const label = this.label(labels + i, classes);
-      if (label === null) continue;
-      sum -= data[scores + (columns > 0 ? i * columns + label : i)]!;
-      if (single) sum = Math.fround(sum);
-      count++;
-    }
-    data[loss] = sum / count;
-  },
-
-  labelScores(
-    view: 'f32' | 'f64',
-    logProbs: number,
-    labels: number,
-    scores: number,
-    n: number,
-    classes: number,
-  ) {
-    const data = this[view];
-    for (let i = 0; i < n; i++) {
-      const label = this.i32[labels + i]!;
-      data[scores + i] = label >= 0 && label < classes ? data[logProbs + i * classes + label]! : 0;
-    }
-  },
-
-  /** The gradient's contribution to the score of each label that counts. */
-  labelShare(view: 'f32' | 'f64', dy: number, labels: number, n: number): number {
-    let count = 0;
-    for (let i = 0; i < n; i++) if (this.i32[labels + i] !== -100) count++;
-    return -this[view][dy]! / count;
-  },
-
-  nllLossShare(view: 'f32' | 'f64', dy: number, labels: number, out: number, n: number) {
-    this[view][out] = this.labelShare(view, dy, labels, n);
-  },
-
-  nllLossGrad(
-    view: 'f32' | 'f64',
-    dy: number,
-    labels: number,
-    out: number,
-    n: number,
-    classes: number,
-  ) {
-    const data = this[view];
-    const share = this.labelShare(view, dy, labels, n);
-    data.fill(0, out, out + n * classes);
-    for (let i = 0; i < n; i++) {
-      const label = this.label(labels + i, classes);
-      if (label !== null) data[out + i * classes + label] = share;
-    }
-  },
-
-  /** The generated kernel writes minus the row's share of each probability; this adds the label's own share. */
-  crossEntropyGrad(
-    share: number,
-    labels: number,
-    out: number,
-    to: number,
-    n: number,
-    classes: number,
-    scratch: number,
-    probabilityShare: HostKernel,
-  ) {
-    const { f32 } = this;
-    const own = f32[share]!;
-    f32[scratch] = own + 0;
-    f32[scratch + 1] = 0;
-    for (let row = 0; row < n; row++) {
-      const label = this.label(labels + row, classes);
-      const [from, into] = [out + row * classes, to + row * classes];
-      const shareAt = label === null ? scratch + 1 : scratch;
-      probabilityShare(from * 4, shareAt * 4, into * 4, 1, classes);
-      if (label === null) continue;
-      const part = f32[into + label]!;
-      f32[into + label] = part === 0 ? own : own + part;
-    }
-  },
-
-  crossEntropyGradDouble(
-    share: number,
-    labels: number,
-    out: number,
-    to: number,
-    n: number,
-    classes: number,
-  ) {
-    const { f64 } = this;
-    const own = f64[share]!;
-    for (let row = 0; row < n; row++) {
-      const label = this.label(labels + row, classes);
-      const sum = label === null ? 0 : own + 0;
-      for (let i = 0, at = row * classes; i < classes; i++, at++) {
-        f64[to + at] = (i === label ? own : 0) - Math.exp(f64[out + at]!) * sum;
-      }
-    }
-  },
-
   /** The first element of each chosen row, within an outer index. */
   rows(
     op: string,
@@ -363,7 +240,7 @@ const hostMethods = {
   },
 } satisfies Record<string, unknown> & ThisType<HostMethods>;
 
-const all = { ...hostMethods, ...rowMethods, ...poolMethods, ...drawMethods };
+const all = { ...lossMethods, ...hostMethods, ...rowMethods, ...poolMethods, ...drawMethods };
 
 export type HostMethod = keyof typeof all;
 

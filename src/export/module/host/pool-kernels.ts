@@ -1,8 +1,9 @@
+import { viewOf } from '../../../../runtime/device/cpu/core/host-kernels.ts';
 import { pairAttr } from '../../../../runtime/device/cpu/core/kernel.ts';
 import { equalParts, sliding, type Windows } from '../../../../runtime/device/cpu/scalar/pool.ts';
 import type { KernelName } from '../../../../runtime/device/kernel-names.ts';
 import type { Attrs } from '../../../../runtime/device/kernel-op.ts';
-import { type HostArgument, viewOf } from '../actions/actions.ts';
+import type { HostArgument } from '../actions/actions.ts';
 import { type HostFactory, placesOf } from './host-factory.ts';
 
 type WindowsAlong = (size: number, count: number, attrs: Attrs, dim: number) => Windows;

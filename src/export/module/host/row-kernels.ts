@@ -1,4 +1,5 @@
 import { convShape } from '../../../../runtime/device/cpu/conv/shape.ts';
+import { viewOf } from '../../../../runtime/device/cpu/core/host-kernels.ts';
 import { alongDim } from '../../../../runtime/device/cpu/core/reduction.ts';
 import { groupsOf } from '../../../../runtime/device/cpu/scalar/standardize.ts';
 import type { KernelName } from '../../../../runtime/device/kernel-names.ts';
@@ -7,7 +8,7 @@ import type { TensorMeta } from '../../../../runtime/device/tensor-meta.ts';
 import { tapsOf } from '../../../../runtime/numerics/taps.ts';
 import { dtypes } from '../../../../runtime/spec/dtype.ts';
 import { sizeOf } from '../../../../runtime/spec/shape.ts';
-import { type HostArgument, viewOf } from '../actions/actions.ts';
+import type { HostArgument } from '../actions/actions.ts';
 import { type HostFactory, placesOf } from './host-factory.ts';
 
 const softmaxRows =

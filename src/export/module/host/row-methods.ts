@@ -1,6 +1,6 @@
 /** JavaScript kernels over rows, groups and windows; each is written into a module as text. */
 
-import type { View } from '../actions/actions.ts';
+import type { View } from '../../../../runtime/device/cpu/core/host-kernels.ts';
 import type { HostMemory } from './host-methods.ts';
 
 type Numbers = readonly number[];

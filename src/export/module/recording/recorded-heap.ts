@@ -1,4 +1,5 @@
 import { heap, sharedTables } from '../../../../runtime/device/cpu/core/heap.ts';
+import { hostCalls, type View } from '../../../../runtime/device/cpu/core/host-kernels.ts';
 import { innerGround } from '../../../../runtime/device/cpu/fused/staged.ts';
 import { pool } from '../../../../runtime/device/cpu/threads/pool.ts';
 import {
@@ -12,7 +13,6 @@ import {
   type HostArgument,
   NotRecorded,
   type RecordedKernel,
-  type View,
 } from '../actions/actions.ts';
 import { exportedNames } from '../code/read-code.ts';
 
@@ -64,10 +64,12 @@ export class ActionLog {
     if (last?.kind === 'write') last.values.length = values;
   }
 
-  host(name: string, args: readonly HostArgument[], kernels: readonly unknown[] = []): void {
+  /** Generated kernels are the last arguments. */
+  host(name: string, given: readonly unknown[]): void {
     this.#written.clear();
-    const known = kernels.map((kernel) => this.#recorded.get(kernel)!);
-    this.actions.push({ kind: 'host', name, kernels: known, args });
+    const kernels = given.flatMap((each) => this.#recorded.get(each) ?? []);
+    const args = given.slice(0, given.length - kernels.length) as HostArgument[];
+    this.actions.push({ kind: 'host', name, kernels, args });
   }
 
   /** Returns an object that replaces a view of the memory. */
@@ -142,6 +144,8 @@ export function recordingInto<T>(
   const made = kernelCaches.map((cache) => cache.made);
   const { alloc } = innerGround;
   const before = Object.fromEntries(viewNames.map((name) => [name, heap[name]]));
+  const { call } = hostCalls;
+  hostCalls.call = (_methods, name, ...args) => log.host(name, args);
   instantiation.of = (code) => {
     const names = exportedNames(code);
     return { exports: Object.fromEntries(names.map((name) => [name, log.kernel({ code, name })])) };
@@ -162,6 +166,7 @@ export function recordingInto<T>(
     return body();
   } finally {
     instantiation.of = of;
+    hostCalls.call = call;
     innerGround.alloc = alloc;
     sharedTables.at = tablesAt;
     relaxedMadd.exists = exists;
