@@ -16,8 +16,16 @@ import { instanceOf, type ModuleTensor } from './module-instance.ts';
 
 /** Ops whose kernels are in JavaScript, and not among those that a module may contain. */
 const refused: readonly string[] = [
-  ...['cumprodGrad', 'cummax', 'cummin', 'logcumsumexp', 'logcumsumexpGrad', 'scatterReduce'],
-  ...['inverse', 'solve', 'solveTriangular', 'cholesky', 'cofactors', 'det', 'logAbsDet'],
+  ...[
+    'scatterReduce',
+    'inverse',
+    'solve',
+    'solveTriangular',
+    'cholesky',
+    'cofactors',
+    'det',
+    'logAbsDet',
+  ],
   ...['nuclearNorm', 'polygamma', 'quantize', 'dequantize', 'packBits', 'unpackBits'],
 ];
 

@@ -1,102 +1,101 @@
 import { sizeOf } from '../../../spec/shape.ts';
-import { heap } from '../core/heap.ts';
-import { expectContiguous, indexOf, type KernelFactory } from '../core/kernel.ts';
-import { roundingOf } from '../scalar/reduce.ts';
-import { type ConvShape, convShape } from './shape.ts';
+import type { Launch } from '../../device.ts';
+import type { Attrs } from '../../kernel-op.ts';
+import type { TensorMeta } from '../../tensor-meta.ts';
+import {
+  hostCalls,
+  hostMethods,
+  type Numbers,
+  placesOf,
+  type RealView,
+  realViewOf,
+} from '../core/host-kernels.ts';
+import { expectContiguous, type KernelFactory } from '../core/kernel.ts';
+import { convShape } from './shape.ts';
 
-/**
- * Calls `body` with the flat indices of every (output, input, weight) triple of the sum, except for those in the
- * padding. The three kernels differ in which of them they write.
- */
-function forEachTriple(s: ConvShape, body: (y: number, x: number, w: number) => void): void {
-  const [height, width] = s.inSize;
-  const [outHeight, outWidth] = s.outSize;
-  const [kernelHeight, kernelWidth] = s.kernel;
-  const outAll = s.groups * s.outChannels;
-  const inAll = s.groups * s.inChannels;
-  for (let n = 0; n < s.batch; n++) {
-    for (let o = 0; o < outAll; o++) {
-      const firstChannel = Math.floor(o / s.outChannels) * s.inChannels;
-      for (let oh = 0; oh < outHeight; oh++) {
-        for (let ow = 0; ow < outWidth; ow++) {
-          const y = ((n * outAll + o) * outHeight + oh) * outWidth + ow;
-          for (let c = 0; c < s.inChannels; c++) {
-            const plane = (n * inAll + firstChannel + c) * height;
-            for (let kh = 0; kh < kernelHeight; kh++) {
-              const h = oh * s.stride[0] - s.padding[0] + kh * s.dilation[0];
-              if (h < 0 || h >= height) continue;
-              for (let kw = 0; kw < kernelWidth; kw++) {
-                const w = ow * s.stride[1] - s.padding[1] + kw * s.dilation[1];
-                if (w < 0 || w >= width) continue;
-                const weight = ((o * s.inChannels + c) * kernelHeight + kh) * kernelWidth + kw;
-                body(y, (plane + h) * width + w, weight);
+export const convolutionMethods = hostMethods({
+  /**
+   * Adds to one of output, input and weight, `into`, the products of the other two, for every triple of the sum except
+   * for those in the padding.
+   */
+  convolution(
+    view: RealView,
+    at: Numbers,
+    into: number,
+    isAdded: boolean,
+    [batch, groups, channels, outChannels]: Numbers,
+    [height, width, outHeight, outWidth]: Numbers,
+    [kernelHeight, kernelWidth, strideH, strideW, top, left, dilationH, dilationW]: Numbers,
+    size: number,
+  ): void {
+    const data = this[view];
+    const round = this.rounding(view);
+    const [yAt, xAt, wAt] = at as [number, number, number];
+    const first = at[into]!;
+    if (!isAdded) data.fill(0, first, first + size);
+    const outAll = groups! * outChannels!;
+    for (let n = 0; n < batch!; n++) {
+      for (let o = 0; o < outAll; o++) {
+        const firstPlane = n * groups! * channels! + Math.floor(o / outChannels!) * channels!;
+        for (let oh = 0; oh < outHeight!; oh++) {
+          for (let ow = 0; ow < outWidth!; ow++) {
+            const y = yAt + ((n * outAll + o) * outHeight! + oh) * outWidth! + ow;
+            for (let c = 0; c < channels!; c++) {
+              const plane = xAt + (firstPlane + c) * height! * width!;
+              const kernel = wAt + (o * channels! + c) * kernelHeight! * kernelWidth!;
+              for (let kh = 0; kh < kernelHeight!; kh++) {
+                const h = oh * strideH! - top! + kh * dilationH!;
+                if (h < 0 || h >= height!) continue;
+                for (let kw = 0; kw < kernelWidth!; kw++) {
+                  const v = ow * strideW! - left! + kw * dilationW!;
+                  if (v < 0 || v >= width!) continue;
+                  const x = plane + h * width! + v;
+                  const w = kernel + kh * kernelWidth! + kw;
+                  if (into === 0) data[y] = data[y]! + round(data[x]! * data[w]!);
+                  else if (into === 1) data[x] = data[x]! + round(data[y]! * data[w]!);
+                  else data[w] = data[w]! + round(data[y]! * data[x]!);
+                }
               }
             }
           }
         }
       }
     }
-  }
+  },
+});
+
+/** `from` has the index of each operand of output, input and weight; null is the result. */
+function triples(
+  metas: readonly [y: TensorMeta, x: TensorMeta, w: TensorMeta],
+  from: readonly (number | null)[],
+  attrs: Attrs,
+  isAdded = false,
+): Launch {
+  expectContiguous(...metas);
+  const into = from.indexOf(null);
+  const [y, x, w] = metas;
+  const s = convShape(x, w, y, attrs);
+  const size = sizeOf(metas[into]!.shape);
+  const view = realViewOf(y.dtype);
+  const channels = [s.batch, s.groups, s.inChannels, s.outChannels];
+  const sizes = [...s.inSize, ...s.outSize];
+  const windows = [...s.kernel, ...s.stride, ...s.padding, ...s.dilation];
+  const shape = [into, isAdded, channels, sizes, windows, size] as const;
+  return (sources, [target]) => {
+    const operands = from.map((index) => (index === null ? target! : sources[index]!));
+    hostCalls.call(convolutionMethods, 'convolution', view, placesOf(operands, metas), ...shape);
+  };
 }
 
-export const conv2d: KernelFactory = ([x, w], [out], attrs) => {
-  expectContiguous(x!, w!, out!);
-  const { dtype } = out!;
-  const round = roundingOf(dtype);
-  const shape = convShape(x!, w!, out!, attrs);
-  const size = sizeOf(out!.shape);
-  return ([image, weight], [target]) => {
-    const data = heap.view(dtype);
-    const [xAt, wAt] = [indexOf(image!, dtype), indexOf(weight!, dtype)];
-    const yAt = indexOf(target!, dtype);
-    data.fill(0, yAt, yAt + size);
-    forEachTriple(shape, (yi, xi, wi) => {
-      data[yAt + yi] = data[yAt + yi]! + round(data[xAt + xi]! * data[wAt + wi]!);
-    });
-  };
-};
+export const conv2d: KernelFactory = ([x, w], [y], attrs) =>
+  triples([y!, x!, w!], [null, 0, 1], attrs);
 
-export const conv2dInputGrad: KernelFactory = ([dy, w, x], [dx], attrs) => {
-  expectContiguous(dy!, w!, dx!);
-  const { dtype } = dx!;
-  const round = roundingOf(dtype);
-  const shape = convShape(x!, w!, dy!, attrs);
-  const size = sizeOf(dx!.shape);
-  return ([grad, weight], [target]) => {
-    const data = heap.view(dtype);
-    const [yAt, wAt] = [indexOf(grad!, dtype), indexOf(weight!, dtype)];
-    const xAt = indexOf(target!, dtype);
-    data.fill(0, xAt, xAt + size);
-    forEachTriple(shape, (yi, xi, wi) => {
-      data[xAt + xi] = data[xAt + xi]! + round(data[yAt + yi]! * data[wAt + wi]!);
-    });
-  };
-};
+export const conv2dInputGrad: KernelFactory = ([dy, w], [dx], attrs) =>
+  triples([dy!, dx!, w!], [0, null, 1], attrs);
 
-export const conv2dWeightGrad: KernelFactory = (inputs, outputs, attrs) => {
-  const [dw] = outputs;
-  const { dtype } = dw!;
-  const add = addConv2dWeightGrad([dw!, ...inputs], outputs, attrs);
-  const size = sizeOf(dw!.shape);
-  return ([grad, image], [target]) => {
-    const at = indexOf(target!, dtype);
-    heap.view(dtype).fill(0, at, at + size);
-    add([target!, grad!, image!], [target!]);
-  };
-};
+export const conv2dWeightGrad: KernelFactory = ([dy, x], [dw], attrs) =>
+  triples([dy!, x!, dw!], [0, 1, null], attrs);
 
 /** Adds image by image to the existing values. */
-export const addConv2dWeightGrad: KernelFactory = ([, dy, x, w], [dw], attrs) => {
-  expectContiguous(dy!, x!, dw!);
-  const { dtype } = dw!;
-  const round = roundingOf(dtype);
-  const shape = convShape(x!, w!, dy!, attrs);
-  return ([, grad, image], [target]) => {
-    const data = heap.view(dtype);
-    const [yAt, xAt] = [indexOf(grad!, dtype), indexOf(image!, dtype)];
-    const wAt = indexOf(target!, dtype);
-    forEachTriple(shape, (yi, xi, wi) => {
-      data[wAt + wi] = data[wAt + wi]! + round(data[yAt + yi]! * data[xAt + xi]!);
-    });
-  };
-};
+export const addConv2dWeightGrad: KernelFactory = ([, dy, x], [dw], attrs) =>
+  triples([dy!, x!, dw!], [1, 2, null], attrs, true);

@@ -26,8 +26,24 @@ export const realViewOf = (dtype: DType): RealView => (dtype === 'float64' ? 'f6
 
 export type Numbers = readonly number[];
 
+/** What the methods of all host kernels use. */
+interface Loops {
+  /** Returns the rounding to the dtype that a kernel computes in; float64 is JavaScript's own. */
+  rounding(view: RealView): (value: number) => number;
+  /** Calls `body` for each line along a dimension, with its first element and its place within the step. */
+  eachLine(sizes: Numbers, body: (first: number, place: number) => void): void;
+  /** Calls `body` for every element, with each operand's position in `at`, which has the start positions. */
+  walk(
+    shape: Numbers,
+    steps: readonly Numbers[],
+    at: number[],
+    body: () => void,
+    dim?: number,
+  ): void;
+}
+
 /** The `this` of host kernels, beside the methods of their own object. */
-export interface HostMemory {
+export interface HostMemory extends Loops {
   readonly f32: Float32Array;
   readonly f64: Float64Array;
   readonly i32: Int32Array;
@@ -38,10 +54,35 @@ export interface HostMemory {
   reject(what: string, given: string, expected: string, remedy: string): never;
 }
 
+export const loopMethods: Loops = {
+  rounding(view) {
+    return view === 'f32' ? Math.fround : (value) => value;
+  },
+
+  eachLine([size, step, outer], body) {
+    for (let o = 0; o < outer!; o++) {
+      for (let i = 0; i < step!; i++) body(o * size! * step! + i, i);
+    }
+  },
+
+  walk(shape, steps, at, body, dim = 0) {
+    const size = shape[dim];
+    if (size === undefined) {
+      body();
+      return;
+    }
+    for (let i = 0; i < size; i++) {
+      this.walk(shape, steps, at, body, dim + 1);
+      for (let k = 0; k < at.length; k++) at[k]! += steps[k]![dim]!;
+    }
+    for (let k = 0; k < at.length; k++) at[k]! -= size * steps[k]![dim]!;
+  },
+};
+
 /** A generated function that a host kernel calls. */
 export type GeneratedKernel = (...args: number[]) => void;
 
-const memory: HostMemory = Object.assign(Object.create(heap) as typeof heap, {
+const memory: HostMemory = Object.assign(Object.create(heap) as typeof heap, loopMethods, {
   math,
   reject(what: string, given: string, expected: string, remedy: string): never {
     throw new ArgumentError({ what, given, expected, remedy });

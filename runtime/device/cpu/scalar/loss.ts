@@ -98,7 +98,7 @@ export const lossMethods = hostMethods({
     classes: number,
   ): void {
     const data = this[view];
-    const round = view === 'f32' ? Math.fround : (value: number) => value;
+    const round = this.rounding(view);
     const own = data[share]!;
     for (let row = 0; row < n; row++) {
       const label = this.labelAt(labels + row, classes);

@@ -2,12 +2,11 @@ import { dtypes } from '../../../spec/dtype.ts';
 import { heap } from '../core/heap.ts';
 import { indexOf, type KernelFactory } from '../core/kernel.ts';
 import { collapse, walk } from '../core/loops.ts';
-import { roundingOf } from './reduce.ts';
 
 /** Three loops with sums in the operands' dtype; any strides. */
 export const matmul: KernelFactory = ([a, b], [out]) => {
   const { dtype } = out!;
-  const round = roundingOf(dtype);
+  const round = dtype === 'float64' ? (value: number) => value : Math.fround;
   // Wraps modulo 2^32, like all integer arithmetic.
   const isWhole = !dtypes[dtype].floating;
   const rank = out!.shape.length;

@@ -1,7 +1,13 @@
-import { sizeOf } from '../../../spec/shape.ts';
 import type { Attrs } from '../../kernel-op.ts';
-import { heap } from '../core/heap.ts';
-import { expectContiguous, indexOf, type KernelFactory, pairAttr } from '../core/kernel.ts';
+import {
+  hostCalls,
+  hostMethods,
+  type Numbers,
+  placesOf,
+  type RealView,
+  realViewOf,
+} from '../core/host-kernels.ts';
+import { expectContiguous, type KernelFactory, pairAttr } from '../core/kernel.ts';
 
 /** The start and end position of each window along one dimension, and the step between positions. */
 export interface Windows {
@@ -33,107 +39,115 @@ export function equalParts(size: number, count: number): Windows {
   };
 }
 
-/** Positions are int32 in the plane, or uint8 from the start of the window, including padding. */
-function largestOf(
-  windowsAlong: (size: number, count: number, attrs: Attrs, dim: number) => Windows,
-  kind: 'int32' | 'uint8',
-): KernelFactory {
-  return ([x], [out], attrs) => {
-    expectContiguous(x!, out!);
-    const [height, width] = [x!.shape[2]!, x!.shape[3]!];
-    const [outHeight, outWidth] = [out!.shape[2]!, out!.shape[3]!];
-    const planes = x!.shape[0]! * x!.shape[1]!;
-    const rows = windowsAlong(height, outHeight, attrs, 0);
-    const columns = windowsAlong(width, outWidth, attrs, 1);
-    const { dtype } = x!;
-    const startOf = kind === 'uint8' ? windowStarts(width, attrs) : () => 0;
-    return ([source], [target, indices]) => {
-      const data = heap.view(dtype);
-      const places = heap.view(kind);
-      let from = indexOf(source!, dtype);
-      let to = indexOf(target!, dtype);
-      let place = indexOf(indices!, kind);
-      for (let plane = 0; plane < planes; plane++, from += height * width) {
-        for (let oh = 0; oh < outHeight; oh++) {
-          const [top, bottom] = [rows.starts[oh]!, rows.ends[oh]!];
-          for (let ow = 0; ow < outWidth; ow++) {
-            const [left, right] = [columns.starts[ow]!, columns.ends[ow]!];
-            let best = top * width + left;
-            let value = data[from + best]!;
-            for (let h = top; h < bottom; h += rows.step) {
-              for (let w = left; w < right; w += columns.step) {
-                const candidate = data[from + h * width + w]!;
-                // NaN wins, as does the first of equal elements.
-                if (candidate > value || (Number.isNaN(candidate) && !Number.isNaN(value))) {
-                  value = candidate;
-                  best = h * width + w;
-                }
+/**
+ * Positions are int32 in the plane, or uint8 from the start of the window, including padding. The windows' origin is
+ * the start of the first one, with the steps by row and column.
+ */
+export const poolMethods = hostMethods({
+  maxPool(
+    view: RealView,
+    placesView: 'i32' | 'u8',
+    [source, target, indices]: Numbers,
+    [planes, height, width]: Numbers,
+    [tops, bottoms, lefts, rights]: readonly Numbers[],
+    [rowStep, columnStep]: Numbers,
+    [origin, byRow, byColumn]: Numbers,
+  ): void {
+    const [data, places] = [this[view], this[placesView]];
+    let [from, to, place] = [source!, target!, indices!];
+    for (let plane = 0; plane < planes!; plane++, from += height! * width!) {
+      for (let oh = 0; oh < tops!.length; oh++) {
+        const [top, bottom] = [tops![oh]!, bottoms![oh]!];
+        for (let ow = 0; ow < lefts!.length; ow++) {
+          const [left, right] = [lefts![ow]!, rights![ow]!];
+          let best = top * width! + left;
+          let value = data[from + best]!;
+          for (let h = top; h < bottom; h += rowStep!) {
+            for (let w = left; w < right; w += columnStep!) {
+              const candidate = data[from + h * width! + w]!;
+              // NaN wins, as does the first of equal elements.
+              if (candidate > value || (Number.isNaN(candidate) && !Number.isNaN(value))) {
+                value = candidate;
+                best = h * width! + w;
               }
             }
-            data[to++] = value;
-            places[place++] = best - startOf(oh, ow);
           }
+          data[to++] = value;
+          places[place++] = best - (origin! + oh * byRow! + ow * byColumn!);
         }
       }
-    };
-  };
-}
-
-/** Returns where the window of an output starts in its plane, including padding. */
-function windowStarts(width: number, attrs: Attrs): (row: number, column: number) => number {
-  const [padding, stride] = [pairAttr(attrs, 'padding'), pairAttr(attrs, 'stride')];
-  return (row, column) => (row * stride[0] - padding[0]) * width + column * stride[1] - padding[1];
-}
-
-export const maxPool2d = largestOf(sliding, 'int32');
-export const maxPool2dCoded = largestOf(sliding, 'uint8');
-export const adaptiveMaxPool2d = largestOf(equalParts, 'int32');
-
-export const maxPool2dGrad: KernelFactory = ([dy, , x], [dx]) => {
-  expectContiguous(dy!, dx!);
-  const planeSize = x!.shape[2]! * x!.shape[3]!;
-  const outPlane = dy!.shape[2]! * dy!.shape[3]!;
-  const planes = x!.shape[0]! * x!.shape[1]!;
-  const size = sizeOf(x!.shape);
-  const { dtype } = dx!;
-  return ([grad, indices], [target]) => {
-    const data = heap.view(dtype);
-    const places = heap.i32;
-    let from = indexOf(grad!, dtype);
-    let place = indexOf(indices!, 'int32');
-    let to = indexOf(target!, dtype);
-    data.fill(0, to, to + size);
-    for (let plane = 0; plane < planes; plane++, to += planeSize) {
-      for (let i = 0; i < outPlane; i++) {
-        const at = to + places[place++]!;
-        data[at] = data[at]! + data[from++]!;
-      }
     }
-  };
-};
+  },
 
-export const maxPool2dCodedGrad: KernelFactory = ([dy, , x], [dx], attrs) => {
-  expectContiguous(dy!, dx!);
-  const planeSize = x!.shape[2]! * x!.shape[3]!;
-  const [outHeight, outWidth] = [dy!.shape[2]!, dy!.shape[3]!];
-  const planes = x!.shape[0]! * x!.shape[1]!;
-  const size = sizeOf(x!.shape);
-  const { dtype } = dx!;
-  const startOf = windowStarts(x!.shape[3]!, attrs);
-  return ([grad, codes], [target]) => {
-    const data = heap.view(dtype);
-    const inWindow = heap.view('uint8');
-    let from = indexOf(grad!, dtype);
-    let code = indexOf(codes!, 'uint8');
-    let to = indexOf(target!, dtype);
-    data.fill(0, to, to + size);
-    for (let plane = 0; plane < planes; plane++, to += planeSize) {
-      for (let row = 0; row < outHeight; row++) {
-        for (let column = 0; column < outWidth; column++) {
-          const at = to + startOf(row, column) + inWindow[code++]!;
+  maxPoolGrad(
+    view: RealView,
+    placesView: 'i32' | 'u8',
+    [dy, indices, dx]: Numbers,
+    [planes, planeSize, outHeight, outWidth]: Numbers,
+    [origin, byRow, byColumn]: Numbers,
+  ): void {
+    const [data, places] = [this[view], this[placesView]];
+    let [from, place, to] = [dy!, indices!, dx!];
+    data.fill(0, to, to + planes! * planeSize!);
+    for (let plane = 0; plane < planes!; plane++, to += planeSize!) {
+      for (let row = 0; row < outHeight!; row++) {
+        for (let column = 0; column < outWidth!; column++) {
+          const at = to + origin! + row * byRow! + column * byColumn! + places[place++]!;
           data[at] = data[at]! + data[from++]!;
         }
       }
     }
+  },
+});
+
+function originOf(isCoded: boolean, width: number, attrs: Attrs): Numbers {
+  if (!isCoded) return [0, 0, 0];
+  const [padding, stride] = [pairAttr(attrs, 'padding'), pairAttr(attrs, 'stride')];
+  return [-padding[0] * width - padding[1], stride[0] * width, stride[1]];
+}
+
+function largestOf(
+  windowsAlong: (size: number, count: number, attrs: Attrs, dim: number) => Windows,
+  isCoded = false,
+): KernelFactory {
+  return ([x], [out, places], attrs) => {
+    expectContiguous(x!, out!);
+    const [batch, channels, height, width] = x!.shape as [number, number, number, number];
+    const rows = windowsAlong(height, out!.shape[2]!, attrs, 0);
+    const columns = windowsAlong(width, out!.shape[3]!, attrs, 1);
+    const args = [
+      [batch * channels, height, width],
+      [rows.starts, rows.ends, columns.starts, columns.ends],
+      [rows.step, columns.step],
+      originOf(isCoded, width, attrs),
+    ] as const;
+    const views = [realViewOf(x!.dtype), isCoded ? 'u8' : 'i32'] as const;
+    const metas = [x!, out!, places!];
+    return ([source], [target, indices]) => {
+      const at = placesOf([source!, target!, indices!], metas);
+      hostCalls.call(poolMethods, 'maxPool', ...views, at, ...args);
+    };
   };
-};
+}
+
+export const maxPool2d = largestOf(sliding);
+export const maxPool2dCoded = largestOf(sliding, true);
+export const adaptiveMaxPool2d = largestOf(equalParts);
+
+const toLargest =
+  (isCoded: boolean): KernelFactory =>
+  ([dy, places, x], [dx], attrs) => {
+    expectContiguous(dy!, dx!);
+    const [batch, channels, height, width] = x!.shape as [number, number, number, number];
+    const sizes = [batch * channels, height * width, dy!.shape[2]!, dy!.shape[3]!];
+    const origin = originOf(isCoded, width, attrs);
+    const views = [realViewOf(dx!.dtype), isCoded ? 'u8' : 'i32'] as const;
+    const metas = [dy!, places!, dx!];
+    return ([grad, indices], [target]) => {
+      const at = placesOf([grad!, indices!, target!], metas);
+      hostCalls.call(poolMethods, 'maxPoolGrad', ...views, at, sizes, origin);
+    };
+  };
+
+export const maxPool2dGrad = toLargest(false);
+export const maxPool2dCodedGrad = toLargest(true);

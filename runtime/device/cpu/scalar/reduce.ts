@@ -1,33 +1,69 @@
-import { type DType, dtypes } from '../../../spec/dtype.ts';
+import { dtypes } from '../../../spec/dtype.ts';
 import type { Launch } from '../../device.ts';
 import type { TensorMeta } from '../../tensor-meta.ts';
-import { heap } from '../core/heap.ts';
-import { expectContiguous, indexOf, type KernelFactory } from '../core/kernel.ts';
-import { walk } from '../core/loops.ts';
+import {
+  hostCalls,
+  hostMethods,
+  type Numbers,
+  placesOf,
+  type View,
+  viewOf,
+} from '../core/host-kernels.ts';
+import { expectContiguous, type KernelFactory } from '../core/kernel.ts';
 import { alongDim, type ReductionKind, reductionOver } from '../core/reduction.ts';
 
-type Round = (value: number) => number;
+export const reductionMethods = hostMethods({
+  /**
+   * The sum, product, maximum or minimum, in shape order; float32 sums and products are rounded once, integers wrap,
+   * and NaN wins over maxima and minima, as in PyTorch.
+   */
+  reduceElements(
+    kind: ReductionKind,
+    [view, outView]: readonly View[],
+    places: Numbers,
+    kept: Numbers,
+    keptSteps: readonly Numbers[],
+    reduced: Numbers,
+    reducedSteps: Numbers,
+    isInteger: boolean,
+  ): void {
+    const [data, results] = [this[view!], this[outView!]];
+    const isSum = kind === 'sum';
+    const isProduct = kind === 'prod';
+    const sign = kind === 'min' ? -1 : 1;
+    const start = isSum ? 0 : isProduct ? 1 : -sign * Number.POSITIVE_INFINITY;
+    const at = [...places];
+    const steps = [reducedSteps];
+    this.walk(kept, keptSteps, at, () => {
+      let result = start;
+      const from = [at[0]!];
+      this.walk(reduced, steps, from, () => {
+        const value = data[from[0]!]!;
+        if (isSum) result = isInteger ? (result + value) | 0 : result + value;
+        else if (isProduct) result = isInteger ? Math.imul(result, value) : result * value;
+        else if (sign * value > sign * result || Number.isNaN(value)) result = value;
+      });
+      results[at[1]!] = result;
+    });
+  },
 
-/** Returns the rounding to the dtype that a kernel computes in; float64 is JavaScript's own. */
-export const roundingOf = (dtype: DType): Round => (dtype === 'float64' ? (x) => x : Math.fround);
-
-interface Fold {
-  readonly start: number;
-  readonly step: (result: number, value: number) => number;
-}
-
-/** NaN wins over maxima and minima, as in PyTorch. float32 sums and products are rounded once. */
-const folds: { readonly [K in ReductionKind]: Fold } = {
-  sum: { start: 0, step: (a, b) => a + b },
-  prod: { start: 1, step: (a, b) => a * b },
-  max: { start: -Infinity, step: (a, b) => (b > a || Number.isNaN(b) ? b : a) },
-  min: { start: Infinity, step: (a, b) => (b < a || Number.isNaN(b) ? b : a) },
-};
-
-const wrapping: Partial<typeof folds> = {
-  sum: { start: 0, step: (a, b) => (a + b) | 0 },
-  prod: { start: 1, step: Math.imul },
-};
+  /** The position of the first maximum (sign 1) or minimum (sign −1); NaN counts as both. */
+  placesOfExtremes(view: View, [from, to]: Numbers, sizes: Numbers, sign: 1 | -1): void {
+    const data = this[view];
+    const [size, step] = sizes as [number, number];
+    let out = to!;
+    this.eachLine(sizes, (start) => {
+      const first = from! + start;
+      let best = 0;
+      let top = data[first]!;
+      for (let k = 1; k < size && !Number.isNaN(top); k++) {
+        const value = data[first + k * step]!;
+        if (sign * value > sign * top || Number.isNaN(value)) [best, top] = [k, value];
+      }
+      this.i32[out++] = best;
+    });
+  },
+});
 
 /** Reduces element by element, in shape order. */
 export function reduction(
@@ -37,47 +73,29 @@ export function reduction(
   kind: ReductionKind,
 ): Launch {
   const { kept, reduced } = reductionOver(x, dims);
-  const { start, step } = (dtypes[x.dtype].floating ? null : wrapping[kind]) ?? folds[kind];
+  const metas = [x, out];
+  const views = [viewOf[x.dtype], viewOf[out.dtype]];
+  const loops = [kept.shape, kept.strides, reduced.shape, reduced.strides[0]!] as const;
+  const isInteger = !dtypes[x.dtype].floating;
   return ([source], [target]) => {
-    const data = heap.view(x.dtype);
-    const results = heap.view(out.dtype);
-    const at = [indexOf(source!, x.dtype), indexOf(target!, out.dtype)];
-    walk(kept, at, () => {
-      let result = start;
-      const from = [at[0]!];
-      walk(reduced, from, () => {
-        result = step(result, data[from[0]!]!);
-      });
-      results[at[1]!] = result;
-    });
+    const at = placesOf([source!, target!], metas);
+    hostCalls.call(reductionMethods, 'reduceElements', kind, views, at, ...loops, isInteger);
   };
 }
 
-/** Returns the position of the first maximum (sign 1) or minimum (sign −1); NaN counts as both. */
-function placeOf(sign: 1 | -1): KernelFactory {
-  return ([x], [out], { dim }) => {
-    expectContiguous(x!, out!);
+const placesOfExtremes =
+  (sign: 1 | -1): KernelFactory =>
+  ([x], [out], { dim }) => {
+    const metas = [x!, out!];
+    expectContiguous(...metas);
     const { size, stride, outer } = alongDim(x!.shape, dim as number);
+    const sizes = [size, stride, outer];
+    const view = viewOf[x!.dtype];
     return ([source], [target]) => {
-      const data = heap.view(x!.dtype);
-      const from = indexOf(source!, x!.dtype);
-      let to = indexOf(target!, 'int32');
-      for (let o = 0; o < outer; o++) {
-        for (let i = 0; i < stride; i++) {
-          const first = from + o * size * stride + i;
-          let best = 0;
-          for (let k = 1; k < size; k++) {
-            const value = data[first + k * stride]!;
-            const top = data[first + best * stride]!;
-            const isFirstNaN = Number.isNaN(value) && !Number.isNaN(top);
-            if (sign * value > sign * top || isFirstNaN) best = k;
-          }
-          heap.i32[to++] = best;
-        }
-      }
+      const at = placesOf([source!, target!], metas);
+      hostCalls.call(reductionMethods, 'placesOfExtremes', view, at, sizes, sign);
     };
   };
-}
 
-export const argmax = placeOf(1);
-export const argmin = placeOf(-1);
+export const argmax = placesOfExtremes(1);
+export const argmin = placesOfExtremes(-1);

@@ -1,97 +1,101 @@
 import { tapsOf } from '../../../numerics/taps.ts';
-import { sizeOf } from '../../../spec/shape.ts';
 import type { Attrs } from '../../kernel-op.ts';
-import { heap } from '../core/heap.ts';
-import { expectContiguous, indexOf, type KernelFactory } from '../core/kernel.ts';
+import {
+  hostCalls,
+  hostMethods,
+  type Numbers,
+  placesOf,
+  type RealView,
+  realViewOf,
+} from '../core/host-kernels.ts';
+import { expectContiguous, type KernelFactory } from '../core/kernel.ts';
 import { alongDim } from '../core/reduction.ts';
 
 /** The terms of each entry of the result: entries `indices[k]` times `weights[k]`, starting at starts[i]. */
 interface Taps {
-  readonly starts: Int32Array;
-  readonly indices: Int32Array;
-  readonly weights: Float64Array;
+  readonly starts: Numbers;
+  readonly indices: Numbers;
+  readonly weights: Numbers;
 }
 
 export function allTaps(size: number, count: number, attrs: Attrs): Taps {
   const lists = Array.from({ length: count }, (_, i) => tapsOf(i, size, count, attrs));
-  const starts = new Int32Array(count + 1);
-  lists.forEach((list, i) => {
-    starts[i + 1] = starts[i]! + list.length;
-  });
+  const starts = [0];
+  for (const list of lists) starts.push(starts.at(-1)! + list.length);
   const flat = lists.flat();
   return {
     starts,
-    indices: Int32Array.from(flat, ([index]) => index),
-    weights: Float64Array.from(flat, ([, weight]) => weight),
+    indices: flat.map(([index]) => index),
+    weights: flat.map(([, weight]) => weight),
   };
 }
 
-export const resample: KernelFactory = ([x], [out], attrs) => {
-  expectContiguous(x!, out!);
-  const { dtype } = x!;
-  const dim = attrs.dim as number;
-  const { size, stride, outer } = alongDim(x!.shape, dim);
-  const count = out!.shape[dim]!;
-  const { starts, indices, weights } = allTaps(size, count, attrs);
-  const row = new Float64Array(stride);
-  return ([source], [target]) => {
-    const data = heap.view(dtype);
-    let to = indexOf(target!, dtype);
-    for (let o = 0; o < outer; o++) {
-      const from = indexOf(source!, dtype) + o * size * stride;
-      if (stride === 1) {
-        for (let i = 0; i < count; i++) {
-          let sum = 0;
-          const end = starts[i + 1]!;
-          for (let k = starts[i]!; k < end; k++) sum += weights[k]! * data[from + indices[k]!]!;
-          data[to++] = sum;
-        }
-        continue;
-      }
+export const resampleMethods = hostMethods({
+  resampleRows(
+    view: RealView,
+    [source, target]: Numbers,
+    [size, step, outer]: Numbers,
+    starts: Numbers,
+    indices: Numbers,
+    weights: Numbers,
+  ): void {
+    const data = this[view];
+    const count = starts.length - 1;
+    const row = new Float64Array(step!);
+    let to = target!;
+    for (let o = 0; o < outer!; o++) {
+      const from = source! + o * size! * step!;
       for (let i = 0; i < count; i++) {
         row.fill(0);
         for (let k = starts[i]!; k < starts[i + 1]!; k++) {
           const weight = weights[k]!;
-          const at = from + indices[k]! * stride;
-          for (let j = 0; j < stride; j++) row[j]! += weight * data[at + j]!;
+          const at = from + indices[k]! * step!;
+          for (let j = 0; j < step!; j++) row[j]! += weight * data[at + j]!;
         }
-        for (let j = 0; j < stride; j++) data[to++] = row[j]!;
+        for (let j = 0; j < step!; j++) data[to++] = row[j]!;
       }
     }
-  };
-};
+  },
 
-export const resampleGrad: KernelFactory = ([dy, x], [dx], attrs) => {
-  expectContiguous(dy!, dx!);
-  const { dtype } = dy!;
-  const dim = attrs.dim as number;
-  const { size, stride, outer } = alongDim(x!.shape, dim);
-  const count = dy!.shape[dim]!;
-  const { starts, indices, weights } = allTaps(size, count, attrs);
-  const total = sizeOf(x!.shape);
-  return ([grad], [target]) => {
-    const data = heap.view(dtype);
-    const to = indexOf(target!, dtype);
-    let from = indexOf(grad!, dtype);
-    data.fill(0, to, to + total);
-    for (let o = 0; o < outer; o++) {
-      if (stride === 1) {
-        const first = to + o * size;
-        for (let i = 0; i < count; i++) {
-          const gradient = data[from++]!;
-          const end = starts[i + 1]!;
-          for (let k = starts[i]!; k < end; k++)
-            data[first + indices[k]!]! += weights[k]! * gradient;
-        }
-        continue;
-      }
-      for (let i = 0; i < count; i++, from += stride) {
+  resampleGradRows(
+    view: RealView,
+    [source, to]: Numbers,
+    [size, step, outer]: Numbers,
+    starts: Numbers,
+    indices: Numbers,
+    weights: Numbers,
+  ): void {
+    const data = this[view];
+    const count = starts.length - 1;
+    let from = source!;
+    data.fill(0, to, to! + outer! * size! * step!);
+    for (let o = 0; o < outer!; o++) {
+      for (let i = 0; i < count; i++, from += step!) {
         for (let k = starts[i]!; k < starts[i + 1]!; k++) {
           const weight = weights[k]!;
-          const at = to + (o * size + indices[k]!) * stride;
-          for (let j = 0; j < stride; j++) data[at + j]! += weight * data[from + j]!;
+          const at = to! + (o * size! + indices[k]!) * step!;
+          for (let j = 0; j < step!; j++) data[at + j]! += weight * data[from + j]!;
         }
       }
     }
+  },
+});
+
+const byRow =
+  (name: keyof typeof resampleMethods): KernelFactory =>
+  (inputs, [out], attrs) => {
+    const metas = [inputs[0]!, out!];
+    expectContiguous(...metas);
+    const dim = attrs.dim as number;
+    const [x, y] = name === 'resampleRows' ? metas : metas.toReversed();
+    const { size, stride, outer } = alongDim(x!.shape, dim);
+    const { starts, indices, weights } = allTaps(size, y!.shape[dim]!, attrs);
+    const args = [[size, stride, outer], starts, indices, weights] as const;
+    const view = realViewOf(out!.dtype);
+    return ([source], [target]) => {
+      hostCalls.call(resampleMethods, name, view, placesOf([source!, target!], metas), ...args);
+    };
   };
-};
+
+export const resample = byRow('resampleRows');
+export const resampleGrad = byRow('resampleGradRows');

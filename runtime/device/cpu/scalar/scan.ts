@@ -1,140 +1,188 @@
-import { math } from '../../../numerics/math.ts';
-import { dtypes, type TypedArray } from '../../../spec/dtype.ts';
-import { heap } from '../core/heap.ts';
-import { expectContiguous, indexOf, type KernelFactory } from '../core/kernel.ts';
+import {
+  hostCalls,
+  hostMethods,
+  type Numbers,
+  placesOf,
+  type RealView,
+  realViewOf,
+  type View,
+  viewOf,
+} from '../core/host-kernels.ts';
+import { expectContiguous, type KernelFactory } from '../core/kernel.ts';
 import { alongDim } from '../core/reduction.ts';
 
-/** Processes one row. A scan is a chain of dependent operations, so vectors don't help within a row. */
-type Row = (data: readonly TypedArray[], at: readonly number[], size: number, step: number) => void;
-
-/** Calls `row` with the positions of each row's first elements; the last operand is the output. */
-function alongRows(rowFor: (integers: boolean, reverse: boolean) => Row): KernelFactory {
-  return (inputs, [out], { dim, reverse }) => {
-    expectContiguous(...inputs, out!);
-    const { size, stride, outer } = alongDim(out!.shape, dim as number);
-    const row = rowFor(!dtypes[out!.dtype].floating, Boolean(reverse));
-    const kinds = [...inputs, out!].map(({ dtype }) => dtype);
-    return (sources, [target]) => {
-      const data = kinds.map((dtype) => heap.view(dtype));
-      const first = [...sources, target!].map((operand, k) => indexOf(operand, kinds[k]!));
-      for (let o = 0; o < outer; o++) {
-        for (let i = 0; i < stride; i++) {
-          const start = o * size * stride + i;
-          row(
-            data,
-            first.map((place) => place + start),
-            size,
-            stride,
-          );
-        }
-      }
-    };
-  };
-}
-
-/** float32 is summed in double precision, so that errors don't grow along the row. */
-export const cumsum = alongRows((integers, reverse) => ([x, out], [from, to], size, step) => {
-  let sum = 0;
-  for (let n = 0; n < size; n++) {
-    const at = (reverse ? size - 1 - n : n) * step;
-    sum = integers ? (sum + x![from! + at]!) | 0 : sum + x![from! + at]!;
-    out![to! + at] = sum;
-  }
-});
-
-export const cumprod = alongRows((integers) => ([x, out], [from, to], size, step) => {
-  let product = 1;
-  for (let n = 0; n < size; n++) {
-    const value = x![from! + n * step]!;
-    product = integers ? Math.imul(product, value) : product * value;
-    out![to! + n * step] = product;
-  }
-});
-
 /**
- * dx[i] is the product before i times rest[i], with rest[i] = dy[i] + x[i + 1] · rest[i + 1]: without division, so
- * zeros need no special case.
+ * Each row is processed from end to end. A scan is a chain of dependent operations, so vectors don't help within a row.
+ * The last operand is the result.
  */
-export const cumprodGrad = alongRows(() => ([dy, x, out], [fromDy, fromX, to], size, step) => {
-  let rest = 0;
-  for (let n = size - 1; n >= 0; n--) {
-    const next = n + 1 < size ? x![fromX! + (n + 1) * step]! : 0;
-    rest = dy![fromDy! + n * step]! + next * rest;
-    out![to! + n * step] = rest;
-  }
-  let before = 1;
-  for (let n = 0; n < size; n++) {
-    out![to! + n * step]! *= before;
-    before *= x![fromX! + n * step]!;
-  }
-});
-
-/** Tracks the preferred value so far, and its last index; NaN is kept. */
-function runningExtreme(sign: 1 | -1): KernelFactory {
-  return ([x], [out], { dim }) => {
-    expectContiguous(x!, out!);
-    const { dtype } = x!;
-    const { size, stride, outer } = alongDim(x!.shape, dim as number);
-    return ([source], [values, indices]) => {
-      const data = heap.view(dtype);
-      const [from, to] = [indexOf(source!, dtype), indexOf(values!, dtype)];
-      const places = indexOf(indices!, 'int32');
-      for (let o = 0; o < outer; o++) {
-        for (let i = 0; i < stride; i++) {
-          const start = o * size * stride + i;
-          let best = 0;
-          let place = 0;
-          for (let n = 0; n < size; n++) {
-            const at = start + n * stride;
-            const value = data[from + at]!;
-            // Comparisons with NaN are false: the first NaN is kept, but later ones move the index.
-            if (n === 0 || Number.isNaN(value) || sign * value >= sign * best) {
-              best = value;
-              place = n;
-            }
-            data[to + at] = best;
-            heap.i32[places + at] = place;
-          }
-        }
+export const scanMethods = hostMethods({
+  /** float32 is summed in double precision, so that errors don't grow along the row; integers wrap. */
+  cumsum(view: View, [x, out]: Numbers, sizes: Numbers, reverse: boolean): void {
+    const data = this[view];
+    const isInteger = view === 'i32' || view === 'u8';
+    const [size, step] = sizes as [number, number];
+    this.eachLine(sizes, (start) => {
+      let sum = 0;
+      for (let n = 0; n < size; n++) {
+        const at = start + (reverse ? size - 1 - n : n) * step;
+        sum = isInteger ? (sum + data[x! + at]!) | 0 : sum + data[x! + at]!;
+        data[out! + at] = sum;
       }
-    };
-  };
-}
+    });
+  },
 
-export const cummax = runningExtreme(1);
-export const cummin = runningExtreme(-1);
+  cumprod(view: View, [x, out]: Numbers, sizes: Numbers): void {
+    const data = this[view];
+    const isInteger = view === 'i32' || view === 'u8';
+    const [size, step] = sizes as [number, number];
+    this.eachLine(sizes, (start) => {
+      let product = 1;
+      for (let n = 0; n < size; n++) {
+        const value = data[x! + start + n * step]!;
+        product = isInteger ? Math.imul(product, value) : product * value;
+        data[out! + start + n * step] = product;
+      }
+    });
+  },
 
-/** In double precision, relative to the largest entry so far. */
-export const logcumsumexp = alongRows(() => ([x, out], [from, to], size, step) => {
-  let largest = Number.NEGATIVE_INFINITY;
-  let sum = 0;
-  for (let n = 0; n < size; n++) {
-    const value = x![from! + n * step]!;
-    if (value > largest) {
-      sum = Math.abs(largest) === Number.POSITIVE_INFINITY ? sum : sum * math.exp(largest - value);
-      largest = value;
-    }
-    if (Number.isNaN(value)) sum = Number.NaN;
-    else if (value === largest) sum += 1;
-    else sum += math.exp(value - largest);
-    // If the largest entry is infinite, subtracting it from itself would give NaN.
-    out![to! + n * step] = Number.isNaN(sum) ? sum : largest + math.log(sum || 1);
-  }
-});
+  /**
+   * dx[i] is the product before i times rest[i], with rest[i] = dy[i] + x[i + 1] · rest[i + 1]: without division, so
+   * zeros need no special case.
+   */
+  cumprodGrad(view: RealView, [dy, x, out]: Numbers, sizes: Numbers): void {
+    const data = this[view];
+    const [size, step] = sizes as [number, number];
+    this.eachLine(sizes, (start) => {
+      let rest = 0;
+      for (let n = size - 1; n >= 0; n--) {
+        const at = start + n * step;
+        const next = n + 1 < size ? data[x! + at + step]! : 0;
+        rest = data[dy! + at]! + next * rest;
+        data[out! + at] = rest;
+      }
+      let before = 1;
+      for (let n = 0; n < size; n++) {
+        const at = start + n * step;
+        data[out! + at]! *= before;
+        before *= data[x! + at]!;
+      }
+    });
+  },
 
-export const logcumsumexpGrad = alongRows(
-  () =>
-    ([dy, x, out, dx], [fromDy, fromX, fromOut, to], size, step) => {
+  /** Tracks the preferred value so far (the largest for sign 1), and its last index; NaN is kept. */
+  runningExtreme(view: View, [x, values, places]: Numbers, sizes: Numbers, sign: 1 | -1): void {
+    const data = this[view];
+    const [size, step] = sizes as [number, number];
+    this.eachLine(sizes, (start) => {
+      let best = 0;
+      let place = 0;
+      for (let n = 0; n < size; n++) {
+        const at = start + n * step;
+        const value = data[x! + at]!;
+        // Comparisons with NaN are false: the first NaN is kept, but later ones move the index.
+        if (n === 0 || Number.isNaN(value) || sign * value >= sign * best) {
+          best = value;
+          place = n;
+        }
+        data[values! + at] = best;
+        this.i32[places! + at] = place;
+      }
+    });
+  },
+
+  /** In double precision, relative to the largest entry so far. */
+  logcumsumexp(view: RealView, [x, out]: Numbers, sizes: Numbers): void {
+    const data = this[view];
+    const { exp, log } = this.math;
+    const [size, step] = sizes as [number, number];
+    this.eachLine(sizes, (start) => {
+      let largest = Number.NEGATIVE_INFINITY;
+      let sum = 0;
+      for (let n = 0; n < size; n++) {
+        const value = data[x! + start + n * step]!;
+        if (value > largest) {
+          sum = Math.abs(largest) === Number.POSITIVE_INFINITY ? sum : sum * exp(largest - value);
+          largest = value;
+        }
+        if (Number.isNaN(value)) sum = Number.NaN;
+        else if (value === largest) sum += 1;
+        else sum += exp(value - largest);
+        // If the largest entry is infinite, subtracting it from itself would give NaN.
+        data[out! + start + n * step] = Number.isNaN(sum) ? sum : largest + log(sum || 1);
+      }
+    });
+  },
+
+  logcumsumexpGrad(view: RealView, [dy, x, out, dx]: Numbers, sizes: Numbers): void {
+    const data = this[view];
+    const { exp } = this.math;
+    const [size, step] = sizes as [number, number];
+    this.eachLine(sizes, (start) => {
       // rest = Σ over the entries from here on of dy · e^(anchor − out), with a decreasing anchor.
       let rest = 0;
       let anchor = 0;
       for (let n = size - 1; n >= 0; n--) {
-        const own = out![fromOut! + n * step]!;
-        const gradient = dy![fromDy! + n * step]!;
-        rest = n === size - 1 ? gradient : rest * math.exp(own - anchor) + gradient;
+        const at = start + n * step;
+        const own = data[out! + at]!;
+        const gradient = data[dy! + at]!;
+        rest = n === size - 1 ? gradient : rest * exp(own - anchor) + gradient;
         anchor = own;
-        const share = math.exp(x![fromX! + n * step]! - anchor);
-        dx![to! + n * step] = share === 0 ? 0 : rest * share;
+        const share = exp(data[x! + at]! - anchor);
+        data[dx! + at] = share === 0 ? 0 : rest * share;
       }
-    },
-);
+    });
+  },
+});
+
+const sizesAlong = (shape: readonly number[], dim: unknown): Numbers => {
+  const { size, stride, outer } = alongDim(shape, dim as number);
+  return [size, stride, outer];
+};
+
+const wrappingScan =
+  (name: 'cumsum' | 'cumprod'): KernelFactory =>
+  ([x], [out], { dim, reverse }) => {
+    expectContiguous(x!, out!);
+    const sizes = sizesAlong(out!.shape, dim);
+    const metas = [x!, out!];
+    const view = viewOf[out!.dtype];
+    return ([source], [target]) => {
+      const at = placesOf([source!, target!], metas);
+      hostCalls.call(scanMethods, name, view, at, sizes, Boolean(reverse));
+    };
+  };
+
+export const cumsum = wrappingScan('cumsum');
+export const cumprod = wrappingScan('cumprod');
+
+const realScan =
+  (name: 'cumprodGrad' | 'logcumsumexp' | 'logcumsumexpGrad'): KernelFactory =>
+  (inputs, [out], { dim }) => {
+    const metas = [...inputs, out!];
+    expectContiguous(...metas);
+    const sizes = sizesAlong(out!.shape, dim);
+    const view = realViewOf(out!.dtype);
+    return (sources, [target]) => {
+      hostCalls.call(scanMethods, name, view, placesOf([...sources, target!], metas), sizes);
+    };
+  };
+
+export const cumprodGrad = realScan('cumprodGrad');
+export const logcumsumexp = realScan('logcumsumexp');
+export const logcumsumexpGrad = realScan('logcumsumexpGrad');
+
+const runningExtreme =
+  (sign: 1 | -1): KernelFactory =>
+  ([x], [values, places], { dim }) => {
+    const metas = [x!, values!, places!];
+    expectContiguous(...metas);
+    const sizes = sizesAlong(x!.shape, dim);
+    const view = viewOf[x!.dtype];
+    return ([source], targets) => {
+      const at = placesOf([source!, ...targets], metas);
+      hostCalls.call(scanMethods, 'runningExtreme', view, at, sizes, sign);
+    };
+  };
+
+export const cummax = runningExtreme(1);
+export const cummin = runningExtreme(-1);

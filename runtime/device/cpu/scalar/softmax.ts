@@ -1,78 +1,84 @@
-import { math } from '../../../numerics/math.ts';
-import type { TypedArray } from '../../../spec/dtype.ts';
 import { sizeOf } from '../../../spec/shape.ts';
-import { heap } from '../core/heap.ts';
-import { expectContiguous, indexOf, type KernelFactory } from '../core/kernel.ts';
-import { roundingOf } from './reduce.ts';
+import {
+  hostCalls,
+  hostMethods,
+  type Numbers,
+  placesOf,
+  type RealView,
+  realViewOf,
+} from '../core/host-kernels.ts';
+import { expectContiguous, type KernelFactory } from '../core/kernel.ts';
 
-/** Processes a row, given the index of its first element in every operand. */
-type RowKernel = (
-  data: TypedArray,
-  at: readonly number[],
-  length: number,
-  round: (value: number) => number,
-) => void;
-
-/** Processes operands of equal shape row by row along the last dimension; the last one is the output. */
-function byRow(row: RowKernel): KernelFactory {
-  return (inputs, [out]) => {
-    expectContiguous(...inputs, out!);
-    const length = out!.shape.at(-1) ?? 1;
-    const { dtype } = out!;
-    const round = roundingOf(dtype);
-    const rows = length === 0 ? 0 : sizeOf(out!.shape) / length;
-    return (sources, [target]) => {
-      const at = [...sources, target!].map((operand) => indexOf(operand, dtype));
-      for (let r = 0; r < rows; r++) {
-        row(heap.view(dtype), at, length, round);
-        for (let k = 0; k < at.length; k++) at[k]! += length;
+export const softmaxMethods = hostMethods({
+  /** Operands of one shape, row by row along the last dimension; the last one is the result. */
+  softmaxRows(
+    isLog: boolean,
+    view: RealView,
+    [from, to]: Numbers,
+    rows: number,
+    length: number,
+  ): void {
+    const data = this[view];
+    const { exp, log } = this.math;
+    const round = this.rounding(view);
+    for (let row = 0; row < rows; row++) {
+      const [a, b] = [from! + row * length, to! + row * length];
+      let max = Number.NEGATIVE_INFINITY;
+      for (let i = 0; i < length; i++) max = Math.max(max, data[a + i]!);
+      let sum = 0;
+      for (let i = 0; i < length; i++) {
+        const e = round(exp(round(data[a + i]! - max)));
+        if (!isLog) data[b + i] = e;
+        sum = round(sum + e);
       }
+      if (!isLog) {
+        for (let i = 0; i < length; i++) data[b + i] = data[b + i]! / sum;
+        continue;
+      }
+      const logSum = round(log(sum));
+      for (let i = 0; i < length; i++) data[b + i] = round(data[a + i]! - max) - logSum;
+    }
+  },
+
+  softmaxGradRows(
+    isLog: boolean,
+    view: RealView,
+    [dy, out, to]: Numbers,
+    rows: number,
+    length: number,
+  ): void {
+    const data = this[view];
+    const { exp } = this.math;
+    const round = this.rounding(view);
+    for (let row = 0; row < rows; row++) {
+      const [a, b, c] = [dy! + row * length, out! + row * length, to! + row * length];
+      let sum = 0;
+      for (let i = 0; i < length; i++) {
+        sum = round(sum + (isLog ? data[a + i]! : round(data[a + i]! * data[b + i]!)));
+      }
+      for (let i = 0; i < length; i++) {
+        if (isLog) data[c + i] = data[a + i]! - round(round(exp(data[b + i]!)) * sum);
+        else data[c + i] = round(data[a + i]! - sum) * data[b + i]!;
+      }
+    }
+  },
+});
+
+const byRow =
+  (name: keyof typeof softmaxMethods, isLog: boolean): KernelFactory =>
+  (inputs, [out]) => {
+    const metas = [...inputs, out!];
+    expectContiguous(...metas);
+    const length = out!.shape.at(-1) ?? 1;
+    const rows = length === 0 ? 0 : sizeOf(out!.shape) / length;
+    const view = realViewOf(out!.dtype);
+    return (sources, [target]) => {
+      const at = placesOf([...sources, target!], metas);
+      hostCalls.call(softmaxMethods, name, isLog, view, at, rows, length);
     };
   };
-}
 
-function rowMax(data: TypedArray, from: number, length: number): number {
-  let max = Number.NEGATIVE_INFINITY;
-  for (let i = 0; i < length; i++) max = Math.max(max, data[from + i]!);
-  return max;
-}
-
-export const logSoftmax = byRow((data, [from, to], length, round) => {
-  const max = rowMax(data, from!, length);
-  let sum = 0;
-  for (let i = 0; i < length; i++) {
-    sum = round(sum + round(math.exp(round(data[from! + i]! - max))));
-  }
-  const logSum = round(math.log(sum));
-  for (let i = 0; i < length; i++) {
-    data[to! + i] = round(data[from! + i]! - max) - logSum;
-  }
-});
-
-export const softmax = byRow((data, [from, to], length, round) => {
-  const max = rowMax(data, from!, length);
-  let sum = 0;
-  for (let i = 0; i < length; i++) {
-    const e = round(math.exp(round(data[from! + i]! - max)));
-    data[to! + i] = e;
-    sum = round(sum + e);
-  }
-  for (let i = 0; i < length; i++) data[to! + i] = data[to! + i]! / sum;
-});
-
-export const logSoftmaxGrad = byRow((data, [dy, out, to], length, round) => {
-  let sum = 0;
-  for (let i = 0; i < length; i++) sum = round(sum + data[dy! + i]!);
-  for (let i = 0; i < length; i++) {
-    const probability = round(math.exp(data[out! + i]!));
-    data[to! + i] = data[dy! + i]! - round(probability * sum);
-  }
-});
-
-export const softmaxGrad = byRow((data, [dy, out, to], length, round) => {
-  let sum = 0;
-  for (let i = 0; i < length; i++) sum = round(sum + round(data[dy! + i]! * data[out! + i]!));
-  for (let i = 0; i < length; i++) {
-    data[to! + i] = round(data[dy! + i]! - sum) * data[out! + i]!;
-  }
-});
+export const softmax = byRow('softmaxRows', false);
+export const logSoftmax = byRow('softmaxRows', true);
+export const softmaxGrad = byRow('softmaxGradRows', false);
+export const logSoftmaxGrad = byRow('softmaxGradRows', true);

@@ -1,9 +1,15 @@
 import { sizeOf } from '../../../spec/shape.ts';
-import type { Operand } from '../../device.ts';
 import type { Attrs } from '../../kernel-op.ts';
 import type { TensorMeta } from '../../tensor-meta.ts';
-import { heap } from '../core/heap.ts';
-import { expectContiguous, indexOf, type KernelFactory } from '../core/kernel.ts';
+import {
+  hostCalls,
+  hostMethods,
+  type Numbers,
+  placesOf,
+  type RealView,
+  realViewOf,
+} from '../core/host-kernels.ts';
+import { expectContiguous, type KernelFactory } from '../core/kernel.ts';
 
 /**
  * A contiguous tensor as groups of elements with one mean each: [outer, groups, length], where a group is all
@@ -31,199 +37,195 @@ export function groupsOf(attrs: Attrs): Groups {
   };
 }
 
+/** Sizes as the methods expect them. Without weights, each group is one run. */
+function sizesOf(attrs: Attrs, weight: TensorMeta | undefined): Numbers {
+  const { outer, groups, length, run } = groupsOf(attrs);
+  const weights = weight ? sizeOf(weight.shape) : 0;
+  return [outer, groups, length, weights === 0 ? length : run, weights];
+}
+
 /**
  * Sums are in double precision: one pass for the mean, one for the squared deviations. Both statistics are rounded
  * to their dtype before anything is computed from them, so that kernels given the statistics get the same results.
  */
-export const standardize: KernelFactory = (inputs, [out], attrs) => {
-  const [x] = inputs;
-  expectContiguous(...inputs, out!);
-  const { dtype } = x!;
-  const { outer, groups, length } = groupsOf(attrs);
-  const eps = attrs.eps as number;
-  const centered = attrs.centered as boolean;
-  const count = outer * length;
-  const scale = scaling(inputs, attrs);
-  return ([source, ...affine], [target, stats]) => {
-    const data = heap.view(dtype);
-    const from = indexOf(source!, dtype);
-    const statsAt = indexOf(stats!, dtype);
+export const standardizeMethods = hostMethods({
+  standardizeGroups(
+    view: RealView,
+    at: Numbers,
+    sizes: Numbers,
+    centered: boolean,
+    eps: number,
+  ): void {
+    const data = this[view];
+    const [from, , stats] = at as [number, number, number];
+    const [outer, groups, length] = sizes as [number, number, number];
+    const count = outer * length;
     for (let g = 0; g < groups; g++) {
       let sum = 0;
       for (let o = 0; centered && o < outer; o++) {
-        const at = from + (o * groups + g) * length;
-        for (let i = 0; i < length; i++) sum += data[at + i]!;
+        const first = from + (o * groups + g) * length;
+        for (let i = first; i < first + length; i++) sum += data[i]!;
       }
-      data[statsAt + 2 * g] = centered ? sum / count : 0;
-      const mean = data[statsAt + 2 * g]!;
+      data[stats + 2 * g] = centered ? sum / count : 0;
+      const mean = data[stats + 2 * g]!;
       let squares = 0;
       for (let o = 0; o < outer; o++) {
-        const at = from + (o * groups + g) * length;
-        for (let i = 0; i < length; i++) {
-          const distance = data[at + i]! - mean;
+        const first = from + (o * groups + g) * length;
+        for (let i = first; i < first + length; i++) {
+          const distance = data[i]! - mean;
           squares += distance * distance;
         }
       }
-      data[statsAt + 2 * g + 1] = 1 / Math.sqrt(squares / count + eps);
+      data[stats + 2 * g + 1] = 1 / Math.sqrt(squares / count + eps);
     }
-    scale([source!, stats!, ...affine], target!);
-  };
-};
+    this.standardizeGroupsByStats(view, at, sizes);
+  },
 
-export const standardizeByStats: KernelFactory = (inputs, [out], attrs) => {
-  const [x, , ...affine] = inputs;
-  expectContiguous(...inputs, out!);
-  const scale = scaling([x!, ...affine], attrs);
-  return (operands, [target]) => scale(operands, target!);
-};
-
-/** Computes (x − mean) · scale · weight + bias from (x, stats, weight?, bias?). */
-function scaling(
-  [x, weight]: readonly TensorMeta[],
-  attrs: Attrs,
-): (operands: readonly Operand[], target: Operand) => void {
-  const { dtype } = x!;
-  const { outer, groups, length, run } = groupsOf(attrs);
-  const weights = weight ? sizeOf(weight.shape) : 0;
-  return ([source, stats, w, b], target) => {
-    const data = heap.view(dtype);
-    const from = indexOf(source!, dtype);
-    const to = indexOf(target, dtype);
-    const statsAt = indexOf(stats!, dtype);
-    const weightAt = w ? indexOf(w, dtype) : 0;
-    const biasAt = b ? indexOf(b, dtype) : 0;
-    for (let g = 0; g < groups; g++) {
-      const shift = data[statsAt + 2 * g]!;
-      const scale = data[statsAt + 2 * g + 1]!;
-      for (let o = 0; o < outer; o++) {
-        const at = (o * groups + g) * length;
+  /** Computes (x − mean) · scale · weight + bias. */
+  standardizeGroupsByStats(
+    view: RealView,
+    [from, to, stats, weight, bias]: Numbers,
+    [outer, groups, length, run, weights]: Numbers,
+  ): void {
+    const data = this[view];
+    for (let g = 0; g < groups!; g++) {
+      const shift = data[stats! + 2 * g]!;
+      const scale = data[stats! + 2 * g + 1]!;
+      for (let o = 0; o < outer!; o++) {
+        let at = (o * groups! + g) * length!;
+        const end = at + length!;
         if (weights === 0) {
-          for (let i = 0; i < length; i++)
-            data[to + at + i] = (data[from + at + i]! - shift) * scale;
+          for (; at < end; at++) data[to! + at] = (data[from! + at]! - shift) * scale;
           continue;
         }
-        if (run === 1 && weights === length) {
-          for (let i = 0; i < length; i++) {
-            const factor = scale * data[weightAt + i]!;
-            data[to + at + i] = (data[from + at + i]! - shift) * factor + data[biasAt + i]!;
-          }
-          continue;
-        }
-        let own = (g * (length / run)) % weights;
-        for (let start = 0; start < length; start += run, own = own + 1 === weights ? 0 : own + 1) {
-          const factor = scale * data[weightAt + own]!;
-          const added = data[biasAt + own]!;
-          for (let i = start; i < start + run; i++) {
-            data[to + at + i] = (data[from + at + i]! - shift) * factor + added;
+        let own = (g * (length! / run!)) % weights!;
+        for (; at < end; own = own + 1 === weights ? 0 : own + 1) {
+          const factor = scale * data[weight! + own]!;
+          const added = data[bias! + own]!;
+          for (const last = at + run!; at < last; at++) {
+            data[to! + at] = (data[from! + at]! - shift) * factor + added;
           }
         }
       }
     }
-  };
-}
+  },
 
-/** dx = scale · (g − mean g − x̂ · mean(g · x̂)), with g = dy · weight and x̂ = (x − mean) · scale. */
-export const standardizeGrad: KernelFactory = (inputs, [out], attrs) => {
-  const [dy, , , weight] = inputs;
-  expectContiguous(...inputs, out!);
-  const { dtype } = dy!;
-  const { outer, groups, length, run } = groupsOf(attrs);
-  const centered = attrs.centered as boolean;
-  const weights = weight ? sizeOf(weight.shape) : 0;
-  const count = outer * length;
-  return ([grad, source, stats, w], [target]) => {
-    const data = heap.view(dtype);
-    const gradAt = indexOf(grad!, dtype);
-    const from = indexOf(source!, dtype);
-    const to = indexOf(target!, dtype);
-    const statsAt = indexOf(stats!, dtype);
-    const weightAt = w ? indexOf(w, dtype) : 0;
-    for (let g = 0; g < groups; g++) {
-      const mean = data[statsAt + 2 * g]!;
-      const scale = data[statsAt + 2 * g + 1]!;
-      const first = weights === 0 ? 0 : (g * (length / run)) % weights;
+  /** dx = scale · (g − mean g − x̂ · mean(g · x̂)), with g = dy · weight and x̂ = (x − mean) · scale. */
+  standardizeGradGroups(
+    view: RealView,
+    [dy, from, to, stats, weight]: Numbers,
+    [outer, groups, length, run, weights]: Numbers,
+    centered: boolean,
+  ): void {
+    const data = this[view];
+    const count = outer! * length!;
+    for (let g = 0; g < groups!; g++) {
+      const mean = data[stats! + 2 * g]!;
+      const scale = data[stats! + 2 * g + 1]!;
+      const first = weights === 0 ? 0 : (g * (length! / run!)) % weights!;
       let sum = 0;
       let along = 0;
-      // One weight per element, as in layer norm.
-      const each = run === 1 && weights === length;
-      for (let o = 0; o < outer; o++) {
-        const at = (o * groups + g) * length;
-        if (each) {
-          for (let i = 0; i < length; i++) {
-            const gradient = data[gradAt + at + i]! * data[weightAt + i]!;
-            sum += gradient;
-            along += gradient * (data[from + at + i]! - mean);
-          }
-          continue;
-        }
+      for (let o = 0; o < outer!; o++) {
         let own = first;
-        for (let start = 0; start < length; start += run, own = own + 1 === weights ? 0 : own + 1) {
-          const factor = weights === 0 ? 1 : data[weightAt + own]!;
-          for (let i = start; i < start + run; i++) {
-            const gradient = data[gradAt + at + i]! * factor;
+        let at = (o * groups! + g) * length!;
+        for (const end = at + length!; at < end; own = own + 1 === weights ? 0 : own + 1) {
+          const factor = weights === 0 ? 1 : data[weight! + own]!;
+          for (const last = at + run!; at < last; at++) {
+            const gradient = data[dy! + at]! * factor;
             sum += gradient;
-            along += gradient * (data[from + at + i]! - mean);
+            along += gradient * (data[from! + at]! - mean);
           }
         }
       }
       const shift = centered ? sum / count : 0;
       const slope = (along * scale * scale) / count;
-      for (let o = 0; o < outer; o++) {
-        const at = (o * groups + g) * length;
-        if (each) {
-          for (let i = 0; i < length; i++) {
-            const gradient = data[gradAt + at + i]! * data[weightAt + i]!;
-            data[to + at + i] = scale * (gradient - shift - (data[from + at + i]! - mean) * slope);
-          }
-          continue;
-        }
+      for (let o = 0; o < outer!; o++) {
         let own = first;
-        for (let start = 0; start < length; start += run, own = own + 1 === weights ? 0 : own + 1) {
-          const factor = weights === 0 ? 1 : data[weightAt + own]!;
-          for (let i = start; i < start + run; i++) {
-            const gradient = data[gradAt + at + i]! * factor;
-            data[to + at + i] = scale * (gradient - shift - (data[from + at + i]! - mean) * slope);
+        let at = (o * groups! + g) * length!;
+        for (const end = at + length!; at < end; own = own + 1 === weights ? 0 : own + 1) {
+          const factor = weights === 0 ? 1 : data[weight! + own]!;
+          for (const last = at + run!; at < last; at++) {
+            const gradient = data[dy! + at]! * factor;
+            data[to! + at] = scale * (gradient - shift - (data[from! + at]! - mean) * slope);
           }
         }
       }
     }
-  };
-};
+  },
 
-/** dw = Σ dy · x̂ over all elements of a weight. */
-export const standardizeWeightGrad: KernelFactory = (inputs, [out], attrs) => {
-  const [dy, x, stats] = inputs as readonly TensorMeta[];
-  expectContiguous(dy!, x!, stats!, out!);
-  const { dtype } = dy!;
-  const { outer, groups, length, run } = groupsOf(attrs);
-  const weights = sizeOf(out!.shape);
-  return ([grad, source, statistics], [target]) => {
-    const data = heap.view(dtype);
-    const gradAt = indexOf(grad!, dtype);
-    const from = indexOf(source!, dtype);
-    const statsAt = indexOf(statistics!, dtype);
-    const sums = new Float64Array(weights);
-    for (let o = 0; o < outer; o++) {
-      for (let g = 0; g < groups; g++) {
-        const mean = data[statsAt + 2 * g]!;
-        const scale = data[statsAt + 2 * g + 1]!;
-        const at = (o * groups + g) * length;
-        if (run === 1 && weights === length) {
-          for (let i = 0; i < length; i++) {
-            sums[i]! += data[gradAt + at + i]! * (data[from + at + i]! - mean) * scale;
-          }
-          continue;
-        }
-        let own = (g * (length / run)) % weights;
-        for (let start = 0; start < length; start += run, own = own + 1 === weights ? 0 : own + 1) {
+  /** dw = Σ dy · x̂ over all elements of a weight. */
+  standardizeWeightGradRuns(
+    view: RealView,
+    [dy, from, stats, to]: Numbers,
+    [outer, groups, length, run, weights]: Numbers,
+  ): void {
+    const data = this[view];
+    const sums = new Float64Array(weights!);
+    for (let o = 0; o < outer!; o++) {
+      for (let g = 0; g < groups!; g++) {
+        const mean = data[stats! + 2 * g]!;
+        const scale = data[stats! + 2 * g + 1]!;
+        let own = (g * (length! / run!)) % weights!;
+        let at = (o * groups! + g) * length!;
+        for (const end = at + length!; at < end; own = own + 1 === weights ? 0 : own + 1) {
           let sum = 0;
-          for (let i = start; i < start + run; i++) {
-            sum += data[gradAt + at + i]! * (data[from + at + i]! - mean);
+          for (const last = at + run!; at < last; at++) {
+            sum += data[dy! + at]! * (data[from! + at]! - mean);
           }
           sums[own]! += sum * scale;
         }
       }
     }
-    data.set(sums, indexOf(target!, dtype));
+    data.set(sums, to);
+  },
+});
+
+export const standardize: KernelFactory = (inputs, [out, stats], attrs) => {
+  const [x, ...affine] = inputs;
+  expectContiguous(...inputs, out!);
+  const sizes = sizesOf(attrs, affine[0]);
+  const metas = [x!, out!, stats!, ...affine];
+  const eps = attrs.eps as number;
+  const centered = attrs.centered as boolean;
+  const view = realViewOf(x!.dtype);
+  return ([source, ...weights], [target, statistics]) => {
+    const at = placesOf([source!, target!, statistics!, ...weights], metas);
+    hostCalls.call(standardizeMethods, 'standardizeGroups', view, at, sizes, centered, eps);
+  };
+};
+
+export const standardizeByStats: KernelFactory = (inputs, [out], attrs) => {
+  const [x, stats, ...affine] = inputs;
+  expectContiguous(...inputs, out!);
+  const sizes = sizesOf(attrs, affine[0]);
+  const metas = [x!, out!, stats!, ...affine];
+  const view = realViewOf(x!.dtype);
+  return ([source, statistics, ...weights], [target]) => {
+    const at = placesOf([source!, target!, statistics!, ...weights], metas);
+    hostCalls.call(standardizeMethods, 'standardizeGroupsByStats', view, at, sizes);
+  };
+};
+
+export const standardizeGrad: KernelFactory = (inputs, [dx], attrs) => {
+  const [dy, x, stats, ...affine] = inputs;
+  expectContiguous(...inputs, dx!);
+  const sizes = sizesOf(attrs, affine[0]);
+  const metas = [dy!, x!, dx!, stats!, ...affine];
+  const centered = attrs.centered as boolean;
+  const view = realViewOf(dy!.dtype);
+  return ([grad, source, statistics, ...weights], [target]) => {
+    const at = placesOf([grad!, source!, target!, statistics!, ...weights], metas);
+    hostCalls.call(standardizeMethods, 'standardizeGradGroups', view, at, sizes, centered);
+  };
+};
+
+export const standardizeWeightGrad: KernelFactory = ([dy, x, stats], [dw], attrs) => {
+  const metas = [dy!, x!, stats!, dw!];
+  expectContiguous(...metas);
+  const sizes = sizesOf(attrs, dw);
+  const view = realViewOf(dy!.dtype);
+  return ([grad, source, statistics], [target]) => {
+    const at = placesOf([grad!, source!, statistics!, target!], metas);
+    hostCalls.call(standardizeMethods, 'standardizeWeightGradRuns', view, at, sizes);
   };
 };

@@ -1,8 +1,11 @@
 /** Random numbers by counter, from any position in the stream; each method is written into a module as text. */
 
-import type { HostKernel, HostMemory } from './host-methods.ts';
+import {
+  type GeneratedKernel,
+  hostMethods,
+} from '../../../../runtime/device/cpu/core/host-kernels.ts';
 
-export const drawMethods = {
+export const drawMethods = hostMethods({
   /** Writes random numbers from position `offset` of the stream on; a partial block is drawn aside and copied. */
   random(
     isNormal: number,
@@ -11,9 +14,9 @@ export const drawMethods = {
     seed: number,
     offset: number,
     scratch: number,
-    uniform: HostKernel,
-    normal?: HostKernel,
-  ) {
+    uniform: GeneratedKernel,
+    normal?: GeneratedKernel,
+  ): void {
     const end = offset + size;
     const draw = (to: number, block: number, count: number) => {
       const high = Math.floor(block / 2 ** 32) | 0;
@@ -54,7 +57,7 @@ export const drawMethods = {
   },
 
   /** Two words per element, and normal numbers by pairs. */
-  randomDoubles(isNormal: number, at: number, size: number, seed: number, offset: number) {
+  randomDoubles(isNormal: number, at: number, size: number, seed: number, offset: number): void {
     const number = (position: number) => {
       const word = (at: number) => this.words(seed, Math.floor(at / 4))[at % 4]!;
       return ((word(position) >>> 5) * 2 ** 26 + (word(position + 1) >>> 6)) / 2 ** 53;
@@ -69,8 +72,4 @@ export const drawMethods = {
       for (let k = 0; k < 2 && i + k < size; k++) this.f64[at + i + k] = pair[k]!;
     }
   },
-} satisfies Record<string, unknown> & ThisType<HostMemory & DrawMethods>;
-
-interface DrawMethods {
-  words(seed: number, block: number): Int32Array;
-}
+});

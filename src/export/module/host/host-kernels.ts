@@ -7,12 +7,7 @@ import {
   indexOf,
 } from '../../../../runtime/device/cpu/core/kernel.ts';
 import { collapse } from '../../../../runtime/device/cpu/core/loops.ts';
-import {
-  alongDim,
-  broadcastDims,
-  type ReductionKind,
-  reductionOver,
-} from '../../../../runtime/device/cpu/core/reduction.ts';
+import { alongDim } from '../../../../runtime/device/cpu/core/reduction.ts';
 import { panelAAt } from '../../../../runtime/device/cpu/core/scratch.ts';
 import { fillBytes } from '../../../../runtime/device/cpu/movement/bytes.ts';
 import { copy } from '../../../../runtime/device/cpu/movement/copies.ts';
@@ -25,8 +20,6 @@ import { dtypes } from '../../../../runtime/spec/dtype.ts';
 import { contiguousStrides, sizeOf } from '../../../../runtime/spec/shape.ts';
 import type { HostArgument } from '../actions/actions.ts';
 import { type HostFactory, type HostLog, placesOf } from './host-factory.ts';
-import { poolKernels } from './pool-kernels.ts';
-import { rowKernels } from './row-kernels.ts';
 
 /** The attributes of indexed rows, as the methods expect them. */
 function entriesOf(whole: TensorMeta, index: TensorMeta, attrs: Attrs): HostArgument[] {
@@ -123,31 +116,14 @@ const scattering =
     };
   };
 
-const argExtreme =
-  (sign: 1 | -1): HostFactory =>
-  (log, [x], [out], { dim }) => {
-    expectContiguous(x!, out!);
-    const { size, stride, outer } = alongDim(x!.shape, dim as number);
-    return ([source], [target]) => {
-      const at = placesOf([source!, target!], [x!, out!]);
-      log.host('argExtreme', [viewOf[x!.dtype], ...at, [size, stride, outer], sign]);
-    };
+const sort: HostFactory = (log, [x], [values, places], attrs) => {
+  const { size, stride, outer } = alongDim(x!.shape, attrs.dim as number);
+  const sizes = [size, stride, outer, attrs.count as number];
+  return ([source], targets) => {
+    const at = placesOf([source!, ...targets], [x!, values!, places!]);
+    log.host('sortRows', [viewOf[x!.dtype], at, sizes, attrs.descending ? -1 : 1]);
   };
-
-const folding =
-  (kind: ReductionKind): HostFactory =>
-  (log, inputs, [out], attrs) => {
-    const x = inputs[0]!;
-    const dims = (attrs.dims as number[] | undefined) ?? broadcastDims(x, inputs[1]!);
-    const { kept, reduced } = reductionOver(x, dims);
-    const isInteger = dtypes[x.dtype].floating ? 0 : 1;
-    return ([source], [target]) => {
-      const at = placesOf([source!, target!], [x, out!]);
-      const names = [viewOf[x.dtype], viewOf[out!.dtype]];
-      const loops = [kept.shape, kept.strides, reduced.shape, reduced.strides[0]!];
-      log.host('fold', [kind, names, at, ...loops, isInteger]);
-    };
-  };
+};
 
 const random =
   (isNormal: 0 | 1): HostFactory =>
@@ -168,8 +144,7 @@ const random =
 
 /** For operands that the device has no generated kernel for. */
 export const hostKernels: { readonly [N in KernelName]?: HostFactory } = {
-  ...rowKernels,
-  ...poolKernels,
+  sort,
   index,
   indexGrad,
   indexPut: rowsInto('indexPut'),
@@ -178,13 +153,6 @@ export const hostKernels: { readonly [N in KernelName]?: HostFactory } = {
   gatherGrad,
   scatter: scattering('scatter'),
   scatterAdd: scattering('scatterAdd'),
-  argmax: argExtreme(1),
-  argmin: argExtreme(-1),
-  sum: folding('sum'),
-  sumTo: folding('sum'),
-  prod: folding('prod'),
-  max: folding('max'),
-  min: folding('min'),
 };
 
 /** Replaces kernels that are generated except for the ends of the drawn range. */

@@ -3,65 +3,23 @@
  * written into a module as text, so it refers only to its parameters and to members of `this`.
  */
 
-import type { View } from '../../../../runtime/device/cpu/core/host-kernels.ts';
+import { convolutionMethods } from '../../../../runtime/device/cpu/conv/scalar-conv.ts';
+import {
+  hostMethods,
+  loopMethods,
+  type Numbers,
+  type View,
+} from '../../../../runtime/device/cpu/core/host-kernels.ts';
 import { lossMethods } from '../../../../runtime/device/cpu/scalar/loss.ts';
+import { poolMethods } from '../../../../runtime/device/cpu/scalar/pool.ts';
+import { reductionMethods } from '../../../../runtime/device/cpu/scalar/reduce.ts';
+import { resampleMethods } from '../../../../runtime/device/cpu/scalar/resample.ts';
+import { scanMethods } from '../../../../runtime/device/cpu/scalar/scan.ts';
+import { softmaxMethods } from '../../../../runtime/device/cpu/scalar/softmax.ts';
+import { standardizeMethods } from '../../../../runtime/device/cpu/scalar/standardize.ts';
 import { drawMethods } from './draw-methods.ts';
-import { poolMethods } from './pool-methods.ts';
-import { type EachLine, rowMethods } from './row-methods.ts';
 
-/** Views of the module's memory, and how to reject a value. */
-export interface HostMemory {
-  readonly f32: Float32Array;
-  readonly f64: Float64Array;
-  readonly i32: Int32Array;
-  readonly u16: Uint16Array;
-  readonly u8: Uint8Array;
-  fail(message: string): never;
-}
-
-type Name = View;
-type Numbers = readonly number[];
-export type HostKernel = (...args: number[]) => void;
-/** Loops over elements: their sizes, and the strides of each operand. */
-type Walk = (
-  shape: Numbers,
-  steps: readonly Numbers[],
-  at: number[],
-  body: (at: number[]) => void,
-) => void;
-
-export interface HostMethods extends HostMemory {
-  eachLine: EachLine;
-  rows(
-    op: string,
-    places: number,
-    chosen: number,
-    dims: Numbers,
-    sizes: Numbers,
-    strides: Numbers,
-    wraps: number,
-  ): Int32Array;
-  eachRow(
-    rows: Int32Array,
-    whole: number,
-    partner: number,
-    [outer, outerStep, inner]: Numbers,
-    body: (row: number, partner: number) => void,
-  ): void;
-  walk: Walk;
-  perElement(
-    op: string,
-    at: Numbers,
-    shape: Numbers,
-    whole: Numbers,
-    index: Numbers,
-    partner: Numbers,
-    [dim, size, step]: Numbers,
-    body: (whole: number, partner: number) => void,
-  ): void;
-}
-
-const hostMethods = {
+const ownMethods = hostMethods({
   /** The first element of each chosen row, within an outer index. */
   rows(
     op: string,
@@ -79,9 +37,9 @@ const hostMethods = {
         const given = this.i32[places + k * chosen + b]!;
         const place = given < 0 && wraps ? given + size : given;
         if (place < 0 || place >= size) {
-          this.fail(
-            `${op}: index ${given} is out of range in dimension ${dims[k]} of size ${size}`,
-          );
+          const range = size === 0 ? 'no indices' : `${wraps ? -size : 0} to ${size - 1}`;
+          const where = `index ${given} in dimension ${dims[k]} of size ${size}`;
+          this.reject(`${op}: an index is out of range`, where, range, '');
         }
         rows[b]! += place * strides[k]!;
       }
@@ -95,7 +53,7 @@ const hostMethods = {
     partner: number,
     [outer, outerStep, inner]: Numbers,
     body: (row: number, partner: number) => void,
-  ) {
+  ): void {
     let to = partner;
     for (let o = 0; o < outer!; o++) {
       for (let b = 0; b < rows.length; b++) {
@@ -108,14 +66,14 @@ const hostMethods = {
   /** Copies rows: from the chosen ones if `reads`, otherwise to them. */
   copyRows(
     op: string,
-    view: Name,
+    view: View,
     [whole, places, partner]: Numbers,
     entries: Numbers,
     dims: Numbers,
     sizes: Numbers,
     strides: Numbers,
     reads: number,
-  ) {
+  ): void {
     const data = this[view];
     const [, , inner, chosen, wraps] = entries;
     const rows = this.rows(op, places!, chosen!, dims, sizes, strides, wraps!);
@@ -127,35 +85,19 @@ const hostMethods = {
 
   addRows(
     op: string,
-    view: Name,
+    view: View,
     [whole, places, partner]: Numbers,
     entries: Numbers,
     dims: Numbers,
     sizes: Numbers,
     strides: Numbers,
-  ) {
+  ): void {
     const data = this[view];
     const [, , inner, chosen, wraps] = entries;
     const rows = this.rows(op, places!, chosen!, dims, sizes, strides, wraps!);
     this.eachRow(rows, whole!, partner!, entries, (row, from) => {
       for (let i = 0; i < inner!; i++) data[row + i] = data[row + i]! + data[from + i]!;
     });
-  },
-
-  walk(shape: Numbers, steps: readonly Numbers[], at: number[], body: (at: number[]) => void) {
-    const count = shape.map(() => 0);
-    if (shape.includes(0)) return;
-    for (;;) {
-      body(at);
-      let dim = shape.length - 1;
-      for (; dim >= 0; dim--) {
-        for (let k = 0; k < at.length; k++) at[k]! += steps[k]![dim]!;
-        if (++count[dim]! < shape[dim]!) break;
-        for (let k = 0; k < at.length; k++) at[k]! -= shape[dim]! * steps[k]![dim]!;
-        count[dim] = 0;
-      }
-      if (dim < 0) return;
-    }
   },
 
   perElement(
@@ -167,11 +109,15 @@ const hostMethods = {
     partner: Numbers,
     [dim, size, step]: Numbers,
     body: (whole: number, partner: number) => void,
-  ) {
-    this.walk(shape, [whole, index, partner], [...at], ([w, i, p]) => {
+  ): void {
+    const places = [...at];
+    this.walk(shape, [whole, index, partner], places, () => {
+      const [w, i, p] = places;
       const place = this.i32[i!]!;
       if (place < 0 || place >= size!) {
-        this.fail(`${op}: index ${place} is out of range in dimension ${dim} of size ${size}`);
+        const range = size === 0 ? 'no indices' : `0 to ${size! - 1}`;
+        const where = `index ${place} in dimension ${dim} of size ${size}`;
+        this.reject(`${op}: an index is out of range`, where, range, '');
       }
       body(w! + place * step!, p!);
     });
@@ -180,7 +126,7 @@ const hostMethods = {
   /** `how`: 0 reads the indexed elements, 1 writes them, 2 adds to them. */
   moveElements(
     op: string,
-    view: Name,
+    view: View,
     at: Numbers,
     shape: Numbers,
     whole: Numbers,
@@ -188,7 +134,7 @@ const hostMethods = {
     partner: Numbers,
     along: Numbers,
     how: number,
-  ) {
+  ): void {
     const data = this[view];
     this.perElement(op, at, shape, whole, index, partner, along, (w, p) => {
       if (how === 0) data[p] = data[w]!;
@@ -197,50 +143,42 @@ const hostMethods = {
     });
   },
 
-  /** The first of the largest (sign 1) or smallest (sign −1) elements; NaN counts as either. */
-  argExtreme(view: Name, from: number, to: number, [size, step, outer]: Numbers, sign: number) {
+  /** The first sorted entries of each row and their positions; the sort is stable, and NaN is the largest. */
+  sortRows(view: View, [from, values, places]: Numbers, sizes: Numbers, sign: number): void {
     const data = this[view];
-    let out = to;
-    this.eachLine(size!, step!, outer!, (start) => {
-      const first = from + start;
-      let best = 0;
-      let top = data[first]!;
-      for (let k = 1; k < size! && !Number.isNaN(top); k++) {
-        const value = data[first + k * step!]!;
-        if (sign * value > sign * top || Number.isNaN(value)) [best, top] = [k, value];
-      }
-      this.i32[out++] = best;
-    });
-  },
-
-  /** The sum, product, maximum or minimum, in shape order; integers wrap. */
-  fold(
-    kind: string,
-    views: readonly Name[],
-    at: Numbers,
-    kept: Numbers,
-    keptSteps: readonly Numbers[],
-    reduced: Numbers,
-    steps: Numbers,
-    isInteger: number,
-  ) {
-    const [data, results] = [this[views[0]!], this[views[1]!]];
-    const starts: Record<string, number> = { sum: 0, prod: 1, max: -Infinity, min: Infinity };
-    this.walk(kept, keptSteps, [...at], ([from, to]) => {
-      let result = starts[kind]!;
-      this.walk(reduced, [steps], [from!], ([place]) => {
-        const value = data[place!]!;
-        if (kind === 'sum') result = isInteger ? (result + value) | 0 : result + value;
-        else if (kind === 'prod') result = isInteger ? Math.imul(result, value) : result * value;
-        else if (kind === 'max') result = value > result || Number.isNaN(value) ? value : result;
-        else result = value < result || Number.isNaN(value) ? value : result;
+    const [size, step, , count] = sizes;
+    this.eachLine(sizes, (start, place) => {
+      const first = from! + start;
+      const order = Int32Array.from({ length: size! }, (_, k) => k).sort((a, b) => {
+        const [x, y] = [data[first + a * step!]!, data[first + b * step!]!];
+        if (x < y) return -sign;
+        if (x > y) return sign;
+        return sign * (Number(Number.isNaN(x)) - Number(Number.isNaN(y)));
       });
-      results[to!] = result;
+      // The results have `count` entries where the operand has `size`.
+      const into = ((start - place) / size!) * count! + place;
+      for (let k = 0; k < count!; k++) {
+        const to = into + k * step!;
+        data[values! + to] = data[first + order[k]! * step!]!;
+        this.i32[places! + to] = order[k]!;
+      }
     });
   },
-} satisfies Record<string, unknown> & ThisType<HostMethods>;
+});
 
-const all = { ...lossMethods, ...hostMethods, ...rowMethods, ...poolMethods, ...drawMethods };
+const all = {
+  ...loopMethods,
+  ...lossMethods,
+  ...softmaxMethods,
+  ...standardizeMethods,
+  ...convolutionMethods,
+  ...poolMethods,
+  ...resampleMethods,
+  ...scanMethods,
+  ...reductionMethods,
+  ...ownMethods,
+  ...drawMethods,
+};
 
 export type HostMethod = keyof typeof all;
 
