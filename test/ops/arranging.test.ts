@@ -272,6 +272,51 @@ describe('order', () => {
     });
   });
 
+  it('has the same order at every length, with one sort by insertion and two by digits', () => {
+    for (const length of [1, 2, 63, 64, 65, 2048, 8191, 8192, 8193, 20_000]) {
+      // Odd values among many that occur twice, and keys of all 32 bits.
+      const floats = Array.from({ length }, (_, i) =>
+        i % 501 === 7
+          ? Number.NaN
+          : i % 3
+            ? Math.sin(i) * 10 ** ((i % 60) - 30)
+            : ((i * 7919) % 97) - 48,
+      ).map(Math.fround);
+      const integers = floats.map((own) => (own * 2 ** 31) | 0);
+      for (const descending of [false, true]) {
+        tidy(() => {
+          expect(list(tensor(floats).sort(0, descending)[1])).toEqual(orderOf(floats, descending));
+          const [, places] = tensor(Int32Array.from(integers)).sort(0, descending);
+          expect(list(places)).toEqual(orderOf(integers, descending));
+        });
+      }
+    }
+  });
+
+  it('groups equal values: unique of every dtype, both zeros as 0 and each NaN apart', () => {
+    const values = [3, -0, Number.NaN, 1, 0, 3, Number.NaN, 250, 1, 3];
+    const plain = { distinct: [0, 1, 3, 250], inverse: [2, 0, -1, 1, 0, 2, -1, 3, 1, 2] };
+    for (const dtype of ['float32', 'float64', 'float16', 'bfloat16', 'int32', 'uint8'] as const) {
+      tidy(() => {
+        const isFloat = dtype.includes('float');
+        const own = isFloat ? values : values.map((x) => (Number.isNaN(x) ? 250 : x));
+        const x = tensor(own, { dtype, requiresGrad: isFloat }).reshape([2, 5]);
+        const [distinct, inverse, counts] = x.unique({ returnInverse: true, returnCounts: true });
+        expect(distinct!.requiresGrad).toBe(false);
+        expect(list(distinct!.to('float64'))).toEqual([
+          ...plain.distinct,
+          ...(isFloat ? [Number.NaN, Number.NaN] : []),
+        ]);
+        let missing = 4;
+        const places = plain.inverse.map((at) => (at < 0 ? (isFloat ? missing++ : 3) : at));
+        expect(inverse!.shape).toEqual([2, 5]);
+        expect(list(inverse!)).toEqual(places);
+        expect(list(counts!)).toEqual(isFloat ? [2, 2, 3, 1, 1, 1] : [2, 2, 3, 3]);
+      });
+    }
+    tidy(() => expect(tensor([], { shape: [0] }).unique()[0]!.shape).toEqual([0]));
+  });
+
   it('of bool values puts false first', () => {
     tidy(() => expect(list(tensor([true, false, true, false]).argsort())).toEqual([1, 3, 0, 2]));
   });

@@ -11,7 +11,7 @@ import { bind1 } from '../core/bind.ts';
 import { inferBinary, pointwise } from '../core/promotion.ts';
 import { E } from '../expr/expr.ts';
 import { copy_ } from '../in-place/in-place.ts';
-import { largestOf, readNumbers } from '../indexing/data-dependent.ts';
+import { extremesOf, readNumbers } from '../indexing/data-dependent.ts';
 import { scatter } from '../indexing/gather.ts';
 import { expectIndices, mismatch } from '../indexing/index-operands.ts';
 import { indexAdd, indexCopy, indexed, indexSelect } from '../indexing/indexing.ts';
@@ -106,7 +106,9 @@ export function oneHot(indices: Tensor, classes = -1): Tensor {
   return tidy(() => {
     const shape = [
       ...indices.shape,
-      equals(classes, -1) ? 1 + largestOf(readNumbers('oneHot', indices)) : classes,
+      equals(classes, -1)
+        ? 1 + Math.max(-1, extremesOf(readNumbers('oneHot', indices)).most)
+        : classes,
     ];
     const none = deviceGuard(indices.device, () => zeros(shape, { dtype: 'int32' }));
     return scatter(none, -1, unsqueeze(indices, -1), 1);

@@ -193,14 +193,19 @@ export function expectCountPerEntry(counts: number, source: Tensor, at: number):
 }
 
 function repeatedByCounts(x: Tensor, repeats: Tensor, dim: number | undefined): Tensor {
-  const given = readNumbers('repeatInterleave', repeats);
+  const given = [...readNumbers('repeatInterleave', repeats)];
   expectCounts('repeatInterleave', given);
   return tidy(() => {
     const { source, at } = entriesOf(x, dim);
     expectCountPerEntry(given.length, source, at);
     const size = source.shape[at]!;
     const counts = given.length === 1 ? new Array<number>(size).fill(given[0]!) : given;
-    const places = Int32Array.from(counts.flatMap((count, i) => new Array<number>(count).fill(i)));
+    const places = new Int32Array(counts.reduce((sum, count) => sum + count, 0));
+    let end = 0;
+    for (const [i, count] of counts.entries()) {
+      places.fill(i, end, end + count);
+      end += count;
+    }
     return indexSelect(
       source,
       at,

@@ -92,7 +92,7 @@ export function tensorSplit(
 
 function readIndices(indices: Tensor): number | readonly number[] {
   expectIndices('tensorSplit', indices);
-  const values = readNumbers('tensorSplit', indices);
+  const values = [...readNumbers('tensorSplit', indices)];
   return indices.rank === 0 ? values[0]! : values;
 }
 

@@ -28,19 +28,28 @@ export class ShapeDependsOnData extends ArgumentError {
   }
 }
 
-/** Reads the numbers of a tensor, in row-major order, for an op whose result depends on them. */
-export const readNumbers = (op: string, x: Tensor): number[] => Array.from(readStored(op, x));
-
-function readStored(op: string, x: Tensor): ArrayLike<number> {
+/** Throws unless the tensor has data that can be read: it isn't disposed, nor a value of a program. */
+export function expectStored(op: string, x: Tensor): void {
   expectTensors(op, x);
   if (x.traced) throw new ShapeDependsOnData(op, x);
   x.holderFor(op);
+}
+
+/** Reads the numbers of a tensor, in row-major order, for an op whose result depends on them. */
+export function readNumbers(op: string, x: Tensor): ReturnType<typeof numbersOf> {
+  expectStored(op, x);
   return numbersOf(x.device.downloadSync(x, x, op), x.dtype);
 }
 
-/** The largest of the numbers, or −1 if all are smaller. */
-export const largestOf = (numbers: readonly number[]): number =>
-  numbers.reduce((most, own) => Math.max(most, own), -1);
+/** The least and the largest of the numbers: Infinity and −Infinity of none, NaN if one is NaN. */
+export function extremesOf(numbers: ArrayLike<number>): { least: number; most: number } {
+  let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  for (let i = 0; i < numbers.length; i++) {
+    least = Math.min(least, numbers[i]!);
+    most = Math.max(most, numbers[i]!);
+  }
+  return { least, most };
+}
 
 /** Returns the coordinates as `coordinateTensor` does, for a tensor of a program whose count a run knows. */
 type FindInProgram = (x: Tensor) => Tensor | null;
@@ -63,7 +72,7 @@ function coordinateTensor(op: string, x: Tensor): Tensor {
   expectTensors(op, x);
   const found = x.traced && findInProgram?.(x);
   if (found) return found;
-  const values = readStored(op, x);
+  const values = readNumbers(op, x);
   let count = 0;
   for (let i = 0; i < values.length; i++) if (values[i] !== 0) count++;
   const data = new Int32Array(x.rank * count);

@@ -1,5 +1,6 @@
 /** Counting and searching: histograms, insertion points, distinct values. */
 
+import { noGrad } from '../../autograd/grad-mode.ts';
 import { deviceGuard } from '../../device/current.ts';
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
@@ -14,7 +15,7 @@ import { isnan, logicalNot, logicalOr } from '../arithmetic/logic.ts';
 import { cast } from '../core/cast.ts';
 import { tensor } from '../core/create.ts';
 import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
-import { largestOf, readNumbers } from '../indexing/data-dependent.ts';
+import { expectStored, extremesOf, readNumbers } from '../indexing/data-dependent.ts';
 import { expectIndices } from '../indexing/index-operands.ts';
 import { indexAdd } from '../indexing/indexing.ts';
 import { reshape, unsqueeze } from '../movement/movement.ts';
@@ -25,6 +26,7 @@ import { clamp } from '../pointwise/combining.ts';
 import { ge, gt, where } from '../pointwise/comparison.ts';
 import { expectOperand, expectOptional, expectTensors } from '../record/expect-tensors.ts';
 import { expectNumber } from '../record/positional.ts';
+import { sort } from './order.ts';
 import { sum } from './reduce.ts';
 
 export interface SearchOptions {
@@ -77,9 +79,8 @@ export function bincount(x: Tensor, weights: Tensor | null = null, minLength = 0
   expectOptional('bincount', weights);
   expectNumber('bincount', 'minLength', minLength);
   if (x.dtype !== 'uint8') expectIndices('bincount', x);
-  const values = readNumbers('bincount', x);
-  const isNegative = values.some((own) => own < 0);
-  const bins = isNegative ? -1 : Math.max(minLength, largestOf(values) + 1);
+  const { least, most } = extremesOf(readNumbers('bincount', x));
+  const bins = least < 0 ? -1 : Math.max(minLength, most + 1, 0);
   return countedInBins(x, weights, bins);
 }
 
@@ -119,11 +120,9 @@ export function histc(x: Tensor, bins = 100, min = 0, max = 0): Tensor {
   return tidy(() => {
     const flat = reshape(x, [x.numel()]);
     const ofData = equals(min, max);
-    const values = ofData ? readNumbers('histc', flat) : [];
     let [low, high] = [min, max];
-    if (ofData && values.length > 0) {
-      low = values.reduce((a, b) => Math.min(a, b));
-      high = values.reduce((a, b) => Math.max(a, b));
+    if (ofData && x.numel() > 0) {
+      ({ least: low, most: high } = extremesOf(readNumbers('histc', flat)));
     }
     if (ofData && equals(low, high)) [low, high] = [minus(low, 1), plus(high, 1)];
     const outside = logicalOr(
@@ -148,21 +147,38 @@ export interface UniqueOptions {
 export function unique(x: Tensor, options: UniqueOptions = {}): Tensor[] {
   expectNames('unique', options, ['returnInverse', 'returnCounts']);
   const { returnInverse = false, returnCounts = false } = options;
-  const values = readNumbers('unique', x);
-  const order = [...new Set(values)].sort((a, b) => a - b);
-  const numbers = order.filter((own) => !Number.isNaN(own));
-  const missing = values.filter((own) => Number.isNaN(own)).length;
-  // NaN equals nothing, so each NaN is a distinct value, at the end.
-  const distinct = [...numbers, ...new Array<number>(missing).fill(Number.NaN)];
-  const placeOf = new Map(numbers.map((own, i) => [own, i]));
-  let nextMissing = numbers.length;
-  const inverse = values.map((own) => placeOf.get(own) ?? nextMissing++);
-  const counts = new Int32Array(distinct.length);
-  for (const place of inverse) counts[place]!++;
+  expectStored('unique', x);
+  const { distinct, inverse, counts } = noGrad(() =>
+    tidy(() => {
+      const [sorted, order] = sort(reshape(x, [x.numel()]));
+      const places = returnInverse ? readNumbers('unique', order) : null;
+      return runsOf(readNumbers('unique', sorted), places);
+    }),
+  );
   const typed = storedNumbers(distinct, x.dtype, 'unique');
   return deviceGuard(x.device, () => [
     tensor(typed, { dtype: x.dtype }),
-    ...(returnInverse ? [tensor(Int32Array.from(inverse), { shape: x.shape })] : []),
-    ...(returnCounts ? [tensor(counts)] : []),
+    ...(returnInverse ? [tensor(inverse, { shape: x.shape })] : []),
+    ...(returnCounts ? [tensor(Int32Array.from(counts))] : []),
   ]);
+}
+
+/**
+ * Returns each distinct one of the sorted values, how often it occurs, and the index of the run that each value is in,
+ * at the value's own place. NaN equals nothing, so each NaN is a run of its own.
+ */
+function runsOf(sorted: ArrayLike<number>, places: ArrayLike<number> | null) {
+  const distinct: number[] = [];
+  const counts: number[] = [];
+  const inverse = new Int32Array(places?.length ?? 0);
+  for (let i = 0; i < sorted.length; i++) {
+    if (i === 0 || sorted[i] !== sorted[i - 1]) {
+      // −0 equals 0: the value doesn't depend on which one comes first.
+      distinct.push(sorted[i]! + 0);
+      counts.push(0);
+    }
+    counts[counts.length - 1]!++;
+    if (places) inverse[places[i]!] = counts.length - 1;
+  }
+  return { distinct, counts, inverse };
 }

@@ -26,12 +26,11 @@ const keysOfIntegers =
     for (let k = 0; k < keys.length; k++) keys[k] = data[first + k * step]! ^ 0x80000000;
   };
 
-const digitBits = 8;
-const digits = 2 ** digitBits;
-const passes = 4;
-
 /** From this length on, clearing the counts of digits takes less time than comparing. */
 const leastByDigits = 64;
+
+/** From this length on, fewer passes make up for more counts. */
+const leastByWideDigits = 8192;
 
 /** Positions of keys in ascending order, equal ones in the order of their positions. */
 class Order {
@@ -40,13 +39,16 @@ class Order {
   readonly #positions: Int32Array;
   readonly #otherKeys: Uint32Array;
   readonly #otherPositions: Int32Array;
-  readonly #counts = new Int32Array(passes * digits);
+  readonly #digitBits: 8 | 11;
+  readonly #counts: Int32Array;
 
   constructor(length: number) {
     this.keys = new Uint32Array(length);
     this.#positions = new Int32Array(length);
     this.#otherKeys = new Uint32Array(length);
     this.#otherPositions = new Int32Array(length);
+    this.#digitBits = length < leastByWideDigits ? 8 : 11;
+    this.#counts = new Int32Array(Math.ceil(32 / this.#digitBits) * 2 ** this.#digitBits);
   }
 
   /** All positions, valid until the next call. */
@@ -63,37 +65,53 @@ class Order {
     let [keys, positions] = [this.keys, this.#positions];
     let [otherKeys, otherPositions] = [this.#otherKeys, this.#otherPositions];
     const { length } = keys;
-    const counts = this.#counts.fill(0);
-    for (let k = 0; k < length; k++) {
-      const key = keys[k]!;
-      positions[k] = k;
-      counts[key & 255]!++;
-      counts[256 + ((key >>> 8) & 255)]!++;
-      counts[512 + ((key >>> 16) & 255)]!++;
-      counts[768 + (key >>> 24)]!++;
-    }
-    for (let pass = 0; pass < passes; pass++) {
-      const shift = pass * digitBits;
-      const own = counts.subarray(pass * digits, (pass + 1) * digits);
+    for (let k = 0; k < length; k++) positions[k] = k;
+    this.#countDigits();
+    const digits = 2 ** this.#digitBits;
+    for (let pass = 0; pass * this.#digitBits < 32; pass++) {
+      const shift = pass * this.#digitBits;
+      const counts = this.#counts.subarray(pass * digits, (pass + 1) * digits);
       // All keys may have the same digit.
-      if (own[(keys[0]! >>> shift) & (digits - 1)] === length) continue;
+      if (counts[(keys[0]! >>> shift) & (digits - 1)] === length) continue;
       let start = 0;
       for (let digit = 0; digit < digits; digit++) {
-        const count = own[digit]!;
-        own[digit] = start;
+        const count = counts[digit]!;
+        counts[digit] = start;
         start += count;
       }
       for (let k = 0; k < length; k++) {
         const key = keys[k]!;
         const digit = (key >>> shift) & (digits - 1);
-        const to = own[digit]!;
-        own[digit] = to + 1;
+        const to = counts[digit]!;
+        counts[digit] = to + 1;
         otherKeys[to] = key;
         otherPositions[to] = positions[k]!;
       }
       [keys, positions, otherKeys, otherPositions] = [otherKeys, otherPositions, keys, positions];
     }
     return positions;
+  }
+
+  /** Counts all digits of the keys in one loop: consecutive keys often have a digit in common, and would wait. */
+  #countDigits(): void {
+    const counts = this.#counts.fill(0);
+    const { keys } = this;
+    if (this.#digitBits === 8) {
+      for (let k = 0; k < keys.length; k++) {
+        const key = keys[k]!;
+        counts[key & 255]!++;
+        counts[256 + ((key >>> 8) & 255)]!++;
+        counts[512 + ((key >>> 16) & 255)]!++;
+        counts[768 + (key >>> 24)]!++;
+      }
+      return;
+    }
+    for (let k = 0; k < keys.length; k++) {
+      const key = keys[k]!;
+      counts[key & 2047]!++;
+      counts[2048 + ((key >>> 11) & 2047)]!++;
+      counts[4096 + (key >>> 22)]!++;
+    }
   }
 
   /** The positions of the first `count` keys. */
