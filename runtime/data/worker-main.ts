@@ -37,6 +37,11 @@ async function batchOf(source: Source, indices: Int32Array, start: WorkerStart):
   return packed(samples, start);
 }
 
+function failed(error: unknown): Reply {
+  const { message, stack = '' } = error instanceof Error ? error : new Error(String(error));
+  return { kind: 'error', message, stack };
+}
+
 async function serve(): Promise<void> {
   const { parentPort, workerData } = threads();
   const port = parentPort!;
@@ -55,17 +60,21 @@ async function serve(): Promise<void> {
       const next = await stream.next();
       return next.done ? { kind: 'end' } : { kind: 'batch', batch: packed(next.value, start) };
     } catch (error) {
-      const { message, stack = '' } = error instanceof Error ? error : new Error(String(error));
-      return { kind: 'error', message, stack };
+      return failed(error);
+    }
+  };
+  const send = (answer: Reply): void => {
+    try {
+      port.postMessage(answer, [...buffersIn(answer.kind === 'batch' ? answer.batch : null)]);
+    } catch (error) {
+      // A sample that can't be cloned, such as a function.
+      port.postMessage(failed(error));
     }
   };
   // Sequential, because a stream has an order.
   let last: Promise<void> = Promise.resolve();
   port.on('message', (request: Request) => {
-    last = last.then(async () => {
-      const answer = await reply(request);
-      port.postMessage(answer, [...buffersIn(answer.kind === 'batch' ? answer.batch : null)]);
-    });
+    last = last.then(async () => send(await reply(request)));
   });
 }
 

@@ -72,6 +72,26 @@ describe('workers', () => {
     await expect(loop()).rejects.toThrow('it ended with exit code 3');
   });
 
+  it("name the samples that can't be sent, and what was thrown that is no error", async () => {
+    const collate = (samples: unknown[]) => samples;
+    const loop = async (name: string) => {
+      const loader = new DataLoader(dataset, { ...options({ export: name }, 1), collate });
+      let count = 0;
+      try {
+        for await (const _batch of loader) count++;
+      } catch (error) {
+        return `after ${count}: ${(error as Error).message}`;
+      }
+      return 'no error';
+    };
+    expect(await loop('uncloneable')).toMatch(
+      /^after 2: DataLoader: worker 0 failed on samples 2\n {2}given: .*could not be cloned/,
+    );
+    expect(await loop('throwing')).toMatch(
+      /^after 0: DataLoader: worker 0 failed on samples 0\n {2}given: +no sample 0\n/,
+    );
+  });
+
   it('a module without the data set is named', async () => {
     const loop = async () => {
       for await (using _batch of new DataLoader<Tensor>(dataset, options({ export: 'none' })));
