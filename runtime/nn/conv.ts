@@ -1,13 +1,14 @@
 import { ArgumentError } from '../errors/errors.ts';
 import { conv3d } from '../functional/convolution-3d.ts';
 import { type PadMode, pad } from '../ops/arranging/padding.ts';
-import { type ConvOptions, conv1d, conv2d } from '../ops/convolution/conv.ts';
+import { conv1d, conv2d } from '../ops/convolution/conv.ts';
+import { convTranspose1d, convTranspose2d } from '../ops/convolution/conv-transpose.ts';
 import {
+  type ConvOptions,
   type ConvTransposeOptions,
-  convTranspose1d,
-  convTranspose2d,
-} from '../ops/convolution/conv-transpose.ts';
-import { convKinds, convTransposeKinds } from '../ops/convolution/convolution-options.ts';
+  convKinds,
+  convTransposeKinds,
+} from '../ops/convolution/convolution-options.ts';
 import { expectNoStride, expectSizes } from '../options/expect-arguments.ts';
 import { expectOptions, type OptionKinds, shown } from '../options/expect-options.ts';
 import { flag, oneOf } from '../options/option-kinds.ts';

@@ -45,12 +45,12 @@ export {
 } from './arranging/rearrange.ts';
 export { chunk, split, tensorSplit, unbind } from './arranging/splitting.ts';
 export { trace, tril, trilIndices, triu, triuIndices } from './arranging/triangles.ts';
-export { type Conv2dOptions, type ConvOptions, conv1d, conv2d } from './convolution/conv.ts';
+export { type Conv2dOptions, conv1d, conv2d } from './convolution/conv.ts';
 export {
-  type ConvTransposeOptions,
   convTranspose1d,
   convTranspose2d,
 } from './convolution/conv-transpose.ts';
+export type { ConvOptions, ConvTransposeOptions } from './convolution/convolution-options.ts';
 export {
   adaptiveMaxPool1d,
   adaptiveMaxPool2d,

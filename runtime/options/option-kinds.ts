@@ -22,6 +22,12 @@ export const anyNumber: OptionKind = {
   accepts: (value) => isNumber(value) && equals(value, value),
 };
 
+/** For options of ops, which compute with NaN as with any number. */
+export const anyOperand: OptionKind = { expected: 'a number', accepts: isNumber };
+
+/** For an option that the op itself judges: the message depends on other arguments. */
+export const judgedLater: OptionKind = { expected: 'any value', accepts: () => true };
+
 export const positive: OptionKind = {
   expected: 'a number above 0',
   accepts: inRange((value) => value > 0),

@@ -2,7 +2,8 @@
 
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError } from '../../errors/errors.ts';
-import { expectNames, shown } from '../../options/expect-options.ts';
+import { expectOptions, shown } from '../../options/expect-options.ts';
+import { flag } from '../../options/option-kinds.ts';
 import { broadcastShapes, type Shape, sameShape, sizeOf } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import { Tensor } from '../../tensor/tensor.ts';
@@ -200,7 +201,7 @@ export function indexPut(
   expectTensors('indexPut', x);
   expectOperand('indexPut', value);
   expectItems('indexPut', items);
-  expectNames('indexPut', options, ['accumulate']);
+  expectOptions('indexPut', options, { accumulate: flag });
   const { accumulate = false } = options;
   return tidy(() => {
     const filled = accumulate ? null : filledWhere(x, items, value);
@@ -260,7 +261,7 @@ export function indexPut_(
   expectTensors('indexPut_', x);
   expectOperand('indexPut_', value);
   expectItems('indexPut_', items);
-  expectNames('indexPut_', options, ['accumulate']);
+  expectOptions('indexPut_', options, { accumulate: flag });
   const { accumulate = false } = options;
   tidy(() => {
     const filled = accumulate ? null : filledWhere(x, items, value);

@@ -3,7 +3,8 @@
 import { noGrad } from '../../autograd/grad-mode.ts';
 import { deviceGuard } from '../../device/current.ts';
 import { ArgumentError } from '../../errors/errors.ts';
-import { expectNames } from '../../options/expect-options.ts';
+import { expectOptions } from '../../options/expect-options.ts';
+import { anyOperand, flag, orNull } from '../../options/option-kinds.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { add, mul } from '../arithmetic/arithmetic.ts';
@@ -37,12 +38,17 @@ export interface EmbeddingOptions {
   readonly scaleGradByFreq?: boolean;
 }
 
-const embeddingOptions = ['paddingIdx', 'maxNorm', 'normType', 'scaleGradByFreq'] as const;
+const embeddingOptions = {
+  paddingIdx: orNull(anyOperand),
+  maxNorm: orNull(anyOperand),
+  normType: anyOperand,
+  scaleGradByFreq: flag,
+};
 
 /** Returns the row of `weight` [n, size] for each index. A row's gradient sums over its uses. */
 export function embedding(weight: Tensor, indices: Tensor, options: EmbeddingOptions = {}): Tensor {
   expectTensors('embedding', weight, indices);
-  expectNames('embedding', options, embeddingOptions);
+  expectOptions('embedding', options, embeddingOptions);
   const { paddingIdx = null, maxNorm = null, normType = 2, scaleGradByFreq = false } = options;
   expectIndices('embedding', indices);
   if (weight.rank !== 2) throw mismatch('embedding', [weight], 'a matrix [entries, size]');

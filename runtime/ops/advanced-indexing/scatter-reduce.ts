@@ -4,7 +4,8 @@ import * as indexingKernels from '../../device/cpu/movement/indexing.ts';
 import { type Attrs, named } from '../../device/kernel-op.ts';
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError, DTypeError } from '../../errors/errors.ts';
-import { expectNames } from '../../options/expect-options.ts';
+import { expectOptions } from '../../options/expect-options.ts';
+import { flag } from '../../options/option-kinds.ts';
 import { dtypes } from '../../spec/dtype.ts';
 import { normalizeDim } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
@@ -148,7 +149,7 @@ export function scatterReduce(
   options: ScatterOptions = {},
 ): Tensor {
   expectTensors('scatterReduce', x, index, source);
-  expectNames('scatterReduce', options, ['includeSelf']);
+  expectOptions('scatterReduce', options, { includeSelf: flag });
   const { includeSelf = true } = options;
   const at = normalizeDim(dim, x.rank, 'scatterReduce');
   const combine = combinings[reduce];

@@ -2,7 +2,16 @@
 
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError } from '../../errors/errors.ts';
-import { expectNames } from '../../options/expect-options.ts';
+import { expectOptions } from '../../options/expect-options.ts';
+import {
+  anyOperand,
+  arrayOf,
+  aTensor,
+  either,
+  judgedLater,
+  oneOf,
+  orNull,
+} from '../../options/option-kinds.ts';
 import { normalizeDim } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import { Tensor } from '../../tensor/tensor.ts';
@@ -29,7 +38,7 @@ export interface DiffOptions {
 export function diff(x: Tensor, n = 1, dim = -1, options: DiffOptions = {}): Tensor {
   expectTensors('diff', x);
   expectNumber('diff', 'n', n);
-  expectNames('diff', options, ['prepend', 'append']);
+  expectOptions('diff', options, { prepend: orNull(aTensor), append: orNull(aTensor) });
   const at = normalizeDim(dim, x.rank, 'diff');
   if (x.rank === 0 || !Number.isInteger(n) || n < 0) {
     throw new ArgumentError({
@@ -76,10 +85,16 @@ export interface GradientOptions {
   readonly edgeOrder?: 1 | 2;
 }
 
+const gradientOptions = {
+  spacing: either(anyOperand, arrayOf(either(anyOperand, aTensor))),
+  dim: judgedLater,
+  edgeOrder: oneOf(1, 2),
+};
+
 /** Slopes along each dimension, by second-order central differences. */
 export function gradient(x: Tensor, options: GradientOptions = {}): Tensor[] {
   expectTensors('gradient', x);
-  expectNames('gradient', options, ['spacing', 'dim', 'edgeOrder']);
+  expectOptions('gradient', options, gradientOptions);
   const { spacing = 1, dim = x.shape.map((_, d) => d), edgeOrder = 1 } = options;
   const dims = [dim].flat().map((own) => normalizeDim(own as number, x.rank, 'gradient'));
   const steps = isNumber(spacing) ? dims.map(() => spacing) : spacing;
@@ -150,6 +165,8 @@ export interface TrapezoidOptions {
   readonly dim?: number;
 }
 
+const trapezoidOptions = { x: orNull(aTensor), dx: anyOperand, dim: judgedLater };
+
 function areas(name: string, y: Tensor, { x = null, dx = 1, dim = -1 }: TrapezoidOptions) {
   const at = normalizeDim(dim, y.rank, name);
   const [later, earlier] = neighbours(y, at);
@@ -164,7 +181,7 @@ function areas(name: string, y: Tensor, { x = null, dx = 1, dim = -1 }: Trapezoi
 /** The area under samples along a dimension, by the trapezoidal rule. */
 export function trapezoid(y: Tensor, options: TrapezoidOptions = {}): Tensor {
   expectTensors('trapezoid', y);
-  expectNames('trapezoid', options, ['x', 'dx', 'dim']);
+  expectOptions('trapezoid', options, trapezoidOptions);
   if (anyHalf(y, options.x ?? null))
     return roundedOnce([y, options.x ?? null], (values, places) =>
       trapezoid(values, { ...options, x: places }),
@@ -178,7 +195,7 @@ export function trapezoid(y: Tensor, options: TrapezoidOptions = {}): Tensor {
 /** The areas up to each sample except the first. */
 export function cumulativeTrapezoid(y: Tensor, options: TrapezoidOptions = {}): Tensor {
   expectTensors('cumulativeTrapezoid', y);
-  expectNames('cumulativeTrapezoid', options, ['x', 'dx', 'dim']);
+  expectOptions('cumulativeTrapezoid', options, trapezoidOptions);
   if (anyHalf(y, options.x ?? null))
     return roundedOnce([y, options.x ?? null], (values, places) =>
       cumulativeTrapezoid(values, { ...options, x: places }),

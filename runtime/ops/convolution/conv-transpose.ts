@@ -4,7 +4,7 @@ import * as convKernels from '../../device/cpu/conv/conv.ts';
 import { named } from '../../device/kernel-op.ts';
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ShapeError } from '../../errors/errors.ts';
-import { expectNames } from '../../options/expect-options.ts';
+import { expectOptions } from '../../options/expect-options.ts';
 import { dtypes } from '../../spec/dtype.ts';
 import { sizeOf } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
@@ -22,12 +22,12 @@ import {
   expectRank,
   expectSizes,
   flat,
-  type Pair,
   pairOf,
   windowed,
   windowRules,
   withBias,
 } from './conv.ts';
+import { type ConvTransposeOptions, convTransposeKinds, type Pair } from './convolution-options.ts';
 
 /** Requires that a convolution of the result with these windows is at least as large as the operand. */
 const fitsTransposed: Fits = ([x, w], attrs) => {
@@ -65,16 +65,7 @@ export const convTranspose2dOp: OpRecord = defineOp({
   },
 });
 
-export interface ConvTransposeOptions<Size = number | Pair> {
-  readonly stride?: Size;
-  readonly padding?: Size;
-  /** Entries added at the end, because a stride leaves the size ambiguous. */
-  readonly outputPadding?: Size;
-  readonly groups?: number;
-  readonly dilation?: Size;
-}
-
-const convTransposeOptions = ['stride', 'padding', 'outputPadding', 'groups', 'dilation'] as const;
+const convTranspose2dKinds = convTransposeKinds(2);
 
 /** The adjoint of conv2d: [n,c,h,w] with weight [c, o/groups, kh, kw]; bias [o]. */
 export function convTranspose2d(
@@ -85,7 +76,7 @@ export function convTranspose2d(
 ): Tensor {
   expectTensors('convTranspose2d', x, weight);
   expectOptional('convTranspose2d', bias);
-  expectNames('convTranspose2d', options, convTransposeOptions);
+  expectOptions('convTranspose2d', options, convTranspose2dKinds);
   const sizes = {
     stride: pairOf(options.stride ?? 1),
     padding: pairOf(options.padding ?? 0),
@@ -148,6 +139,8 @@ function transposedSize(x: Tensor, weight: Tensor, sizes: ConvSizes, added: Pair
   });
 }
 
+const convTranspose1dKinds = convTransposeKinds(1);
+
 /** The adjoint of conv1d: [n,c,length] with weight [c, o/groups, k]; bias [o]. */
 export function convTranspose1d(
   x: Tensor,
@@ -157,7 +150,7 @@ export function convTranspose1d(
 ): Tensor {
   expectTensors('convTranspose1d', x, weight);
   expectOptional('convTranspose1d', bias);
-  expectNames('convTranspose1d', options, convTransposeOptions);
+  expectOptions('convTranspose1d', options, convTranspose1dKinds);
   expectRank('convTranspose1d', x, weight);
   return tidy(() => {
     const y = convTranspose2d(unsqueeze(x, -2), unsqueeze(weight, -2), bias, {

@@ -3,7 +3,7 @@ import { type Attrs, named } from '../../device/kernel-op.ts';
 import { formatSpec, type TensorMeta } from '../../device/tensor-meta.ts';
 import { ArgumentError, DTypeError, ShapeError } from '../../errors/errors.ts';
 import { expectNoStride } from '../../options/expect-arguments.ts';
-import { expectNames } from '../../options/expect-options.ts';
+import { expectOptions } from '../../options/expect-options.ts';
 import { dtypes } from '../../spec/dtype.ts';
 import { sameShape, sizeOf } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
@@ -15,8 +15,7 @@ import { padConstant } from '../movement/place.ts';
 import { defineOp, type OpRecord, saving } from '../record/define-op.ts';
 import { expectOptional, expectTensors } from '../record/expect-tensors.ts';
 import { perEntry, summedEntries } from '../record/row-cuts.ts';
-
-export type Pair = readonly [number, number];
+import { type ConvOptions, convKinds, type Pair } from './convolution-options.ts';
 
 export const pairOf = (value: number | Pair): Pair =>
   typeof value === 'number' ? [value, value] : value;
@@ -175,13 +174,6 @@ export const conv2dOp: OpRecord = defineOp({
   },
 });
 
-export interface ConvOptions<Size = number | Pair> {
-  readonly stride?: Size;
-  /** Zero padding of the input; 'same' keeps the size (stride 1), 'valid' means none. */
-  readonly padding?: Size | 'same' | 'valid';
-  readonly dilation?: Size;
-  readonly groups?: number;
-}
 export type Conv2dOptions = ConvOptions;
 
 export interface ConvSizes {
@@ -213,7 +205,7 @@ export function withBias(y: Tensor, bias: Tensor | null): Tensor {
   return bias ? add(y, reshape(bias, [1, -1, 1, 1])) : y;
 }
 
-const convOptions = ['stride', 'padding', 'dilation', 'groups'] as const;
+const conv2dKinds = convKinds(2);
 
 /** Cross-correlation of [n,c,h,w] or [c,h,w] with weight [o, c/groups, kh, kw]; bias [o]. */
 export function conv2d(
@@ -224,7 +216,7 @@ export function conv2d(
 ): Tensor {
   expectTensors('conv2d', x, weight);
   expectOptional('conv2d', bias);
-  expectNames('conv2d', options, convOptions);
+  expectOptions('conv2d', options, conv2dKinds);
   const stride = pairOf(options.stride ?? 1);
   const dilation = pairOf(options.dilation ?? 1);
   const groups = options.groups ?? 1;
@@ -276,6 +268,8 @@ export function expectRank(name: string, x: Tensor, weight: Tensor): void {
   });
 }
 
+const conv1dKinds = convKinds(1);
+
 /** Cross-correlation of [n,c,length] or [c,length] with weight [o, c/groups, k]; bias [o]. */
 export function conv1d(
   x: Tensor,
@@ -285,7 +279,7 @@ export function conv1d(
 ): Tensor {
   expectTensors('conv1d', x, weight);
   expectOptional('conv1d', bias);
-  expectNames('conv1d', options, convOptions);
+  expectOptions('conv1d', options, conv1dKinds);
   expectRank('conv1d', x, weight);
   const { padding } = options;
   return tidy(() => {

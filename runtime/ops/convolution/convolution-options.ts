@@ -1,9 +1,26 @@
-/** Option kinds of convolutions over 1 or 2 dimensions. */
+/** Options of convolutions over 1, 2 or 3 dimensions. */
 
 import type { OptionKinds } from '../../options/expect-options.ts';
 import { arrayOf, count, either, type OptionKind, oneOf } from '../../options/option-kinds.ts';
-import type { ConvOptions } from './conv.ts';
-import type { ConvTransposeOptions } from './conv-transpose.ts';
+
+export type Pair = readonly [number, number];
+
+export interface ConvOptions<Size = number | Pair> {
+  readonly stride?: Size;
+  /** Zero padding of the input; 'same' keeps the size (stride 1), 'valid' means none. */
+  readonly padding?: Size | 'same' | 'valid';
+  readonly dilation?: Size;
+  readonly groups?: number;
+}
+
+export interface ConvTransposeOptions<Size = number | Pair> {
+  readonly stride?: Size;
+  readonly padding?: Size;
+  /** Entries added at the end, because a stride leaves the size ambiguous. */
+  readonly outputPadding?: Size;
+  readonly groups?: number;
+  readonly dilation?: Size;
+}
 
 /** An integer for all dimensions, or one per dimension. */
 const sizes = (least: number, dims: number): OptionKind =>

@@ -4,7 +4,8 @@ import * as poolsKernels from '../../device/cpu/pool.ts';
 import { type Attrs, named } from '../../device/kernel-op.ts';
 import type { TensorMeta } from '../../device/tensor-meta.ts';
 import { ArgumentError } from '../../errors/errors.ts';
-import { expectNames } from '../../options/expect-options.ts';
+import { expectOptions } from '../../options/expect-options.ts';
+import { flag, judgedLater } from '../../options/option-kinds.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { bind, bind1 } from '../core/bind.ts';
@@ -204,11 +205,18 @@ export interface MaxPoolOptions<Size = number | Pair> extends Found {
   readonly ceilMode?: boolean;
 }
 
-const maxPoolOptions = ['stride', 'padding', 'dilation', 'ceilMode', 'returnIndices'] as const;
+const found = { returnIndices: flag };
+const maxPoolOptions = {
+  ...found,
+  stride: judgedLater,
+  padding: judgedLater,
+  dilation: judgedLater,
+  ceilMode: flag,
+};
 
 function maxPool<Size>(name: string, count: 1 | 2): Pooling<Size, MaxPoolOptions<Size>> {
   const pool = (x: Tensor, kernel: Size, options: MaxPoolOptions<Size> = {}) => {
-    expectNames(name, options, maxPoolOptions);
+    expectOptions(name, options, maxPoolOptions);
     const sizes = windowSizes(name, x, count, {
       kernel,
       stride: options.stride ?? kernel,
@@ -237,7 +245,7 @@ export const maxPool2d = maxPool<number | Pair>('maxPool2d', 2);
 
 function adaptiveMaxPool<Size>(name: string, count: 1 | 2): Pooling<Size, Found> {
   const pool = (x: Tensor, size: Size, options: Found = {}) => {
-    expectNames(name, options, ['returnIndices']);
+    expectOptions(name, options, found);
     const sizes = pooledSize(name, x, count, size);
     const attrs = { size: count === 1 ? [1, ...sizes] : sizes };
     return pooled(adaptiveMaxPool2dOp, x, count, attrs, options.returnIndices ?? false);

@@ -4,7 +4,16 @@ import * as resamplingKernels from '../../device/cpu/resample.ts';
 import { type Attrs, named } from '../../device/kernel-op.ts';
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
-import { expectNames } from '../../options/expect-options.ts';
+import { expectOptions } from '../../options/expect-options.ts';
+import {
+  anyOperand,
+  count,
+  flag,
+  judgedLater,
+  oneOf,
+  orNull,
+  perDimension,
+} from '../../options/option-kinds.ts';
 import { type Shape, sameShape } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
@@ -143,22 +152,22 @@ function howOf(mode: InterpolationMode, step: number, alignCorners: boolean): Re
   return { mode: mode === 'bicubic' ? 'cubic' : 'linear', step, alignCorners };
 }
 
-function perDimension(value: number | readonly number[], count: number): readonly number[] {
+function forEach(value: number | readonly number[], count: number): readonly number[] {
   return typeof value === 'number' ? new Array<number>(count).fill(value) : value;
 }
 
-const interpolateOptions = [
-  'size',
-  'scaleFactor',
-  'mode',
-  'alignCorners',
-  'recomputeScaleFactor',
-] as const;
+const interpolateOptions = {
+  size: perDimension(count(0)),
+  scaleFactor: perDimension(anyOperand),
+  mode: oneOf(...interpolationModes),
+  alignCorners: orNull(flag),
+  recomputeScaleFactor: orNull(flag),
+};
 
 /** Resizes the spatial dimensions of [n, c, …] by interpolation. */
 export function interpolate(x: Tensor, options: InterpolateOptions): Tensor {
   expectTensors('interpolate', x);
-  expectNames('interpolate', options, interpolateOptions);
+  expectOptions('interpolate', options, interpolateOptions);
   const { size, scaleFactor, mode = 'nearest', alignCorners = false } = options;
   const count = x.rank - 2;
   const fits = count >= 1 && count <= 3 && (ranks[mode] ?? x.rank) === x.rank;
@@ -170,10 +179,10 @@ export function interpolate(x: Tensor, options: InterpolateOptions): Tensor {
       remedy: "'linear' takes 3 dimensions, 'bilinear' and 'bicubic' 4, 'trilinear' 5",
     });
   }
-  const factors = scaleFactor === undefined ? null : perDimension(scaleFactor, count);
+  const factors = scaleFactor === undefined ? null : forEach(scaleFactor, count);
   const sizes = factors
     ? factors.map((factor, i) => Math.floor(x.shape[i + 2]! * factor))
-    : perDimension(size!, count);
+    : forEach(size!, count);
   expectSizes('interpolate', x, sizes, count);
   const givenSteps = options.recomputeScaleFactor ? null : factors;
   return inFloat(x, (own) => {
@@ -248,18 +257,18 @@ function averaged(
   });
 }
 
-const avgPoolOptions = [
-  'stride',
-  'padding',
-  'ceilMode',
-  'countIncludePad',
-  'divisorOverride',
-] as const;
+const avgPoolOptions = {
+  stride: judgedLater,
+  padding: judgedLater,
+  ceilMode: flag,
+  countIncludePad: flag,
+  divisorOverride: orNull(anyOperand),
+};
 
 /** Defines `avgPool1d`, `avgPool2d` and `avgPool3d`. */
 function avgPool<Size>(name: string, count: number) {
   return (x: Tensor, kernel: Size, options: AvgPoolOptions<Size> = {}): Tensor => {
-    expectNames(name, options, avgPoolOptions);
+    expectOptions(name, options, avgPoolOptions);
     const sizes = windowSizes(name, x, count, {
       kernel,
       stride: options.stride ?? kernel,

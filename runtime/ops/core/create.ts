@@ -1,6 +1,7 @@
 import { currentDevice } from '../../device/current.ts';
 import { contiguousMeta } from '../../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
+import { shown } from '../../options/expect-options.ts';
 import type { DType, TypedArray } from '../../spec/dtype.ts';
 import { isHalf } from '../../spec/half.ts';
 import { formatShape, type Shape, sizeOf } from '../../spec/shape.ts';
@@ -136,12 +137,11 @@ function fromTypedArray(
 }
 
 function fitting(shape: Shape, elements: number): Shape {
-  if (sizeOf(shape) === elements && shape.every((dim) => Number.isInteger(dim) && dim >= 0)) {
-    return shape;
-  }
+  const isShape = Array.isArray(shape) && shape.every((dim) => Number.isInteger(dim) && dim >= 0);
+  if (isShape && sizeOf(shape) === elements) return shape;
   throw new ShapeError({
     what: 'tensor: the shape does not fit the data',
-    given: `${elements} elements for shape ${formatShape(shape)} (${sizeOf(shape)} elements)`,
+    given: `${elements} elements for shape ${isShape ? formatShape(shape) : shown(shape)}`,
     expected: 'as many elements as the shape has',
     remedy: 'check the shape, or leave it out for the shape of the data',
   });

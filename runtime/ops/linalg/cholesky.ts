@@ -2,7 +2,8 @@
 
 import * as trianglesKernels from '../../device/cpu/scalar/triangular.ts';
 import { named } from '../../device/kernel-op.ts';
-import { expectNames } from '../../options/expect-options.ts';
+import { expectOptions } from '../../options/expect-options.ts';
+import { flag } from '../../options/option-kinds.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { add, mul, sub } from '../arithmetic/arithmetic.ts';
@@ -51,7 +52,7 @@ export interface CholeskyOptions {
  * triangle is read. Computed in float64; integers become float32. Throws ArgumentError for any other matrix.
  */
 export function cholesky(x: Tensor, options: CholeskyOptions = {}): Tensor {
-  expectNames('cholesky', options, ['upper']);
+  expectOptions('cholesky', options, { upper: flag });
   const { upper = false } = options;
   expectTensor(choleskyOp, x);
   return tidy(() => {

@@ -5,7 +5,8 @@ import * as trianglesKernels from '../../device/cpu/scalar/triangular.ts';
 import { type Attrs, named } from '../../device/kernel-op.ts';
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ShapeError } from '../../errors/errors.ts';
-import { expectNames } from '../../options/expect-options.ts';
+import { expectOptions } from '../../options/expect-options.ts';
+import { flag } from '../../options/option-kinds.ts';
 import { promote } from '../../spec/dtype.ts';
 import { broadcastShapes, sameShape } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
@@ -123,7 +124,7 @@ function refuseVector(a: Tensor, b: Tensor): never {
  * broadcast. Computed in float64. Throws ArgumentError if a matrix is singular.
  */
 export function solve(a: Tensor, b: Tensor, options: SolveOptions = {}): Tensor {
-  expectNames('solve', options, ['left']);
+  expectOptions('solve', options, { left: flag });
   const { left = true } = options;
   expectTensor(solveOp, a);
   expectTensor(solveOp, b);
@@ -150,7 +151,7 @@ export interface TriangularOptions extends SolveOptions {
  * Computed in float64. Throws ArgumentError for a 0 on a diagonal that is read.
  */
 export function solveTriangular(a: Tensor, b: Tensor, options: TriangularOptions): Tensor {
-  expectNames('solveTriangular', options, ['upper', 'left', 'unitriangular']);
+  expectOptions('solveTriangular', options, { upper: flag, left: flag, unitriangular: flag });
   const { upper, left = true, unitriangular = false } = options;
   expectTensor(solveTriangularOp, a);
   expectTensor(solveTriangularOp, b);
@@ -174,7 +175,11 @@ export function triangularSolve(
   a: Tensor,
   options: TriangularSolveOptions = {},
 ): Tensor {
-  expectNames('triangularSolve', options, ['upper', 'transpose', 'unitriangular']);
+  expectOptions('triangularSolve', options, {
+    upper: flag,
+    transpose: flag,
+    unitriangular: flag,
+  });
   const { upper = true, transpose: flipped = false, unitriangular = false } = options;
   expectTensor(solveTriangularOp, a);
   return tidy(() =>

@@ -143,7 +143,10 @@ function windowsOver(
       1,
   ) as unknown as Pair;
   const whole = [...kernel, ...dilation, ...stride, ...count];
-  if (whole.every((own) => Number.isInteger(own) && own >= 1) && padding.every((own) => own >= 0)) {
+  if (
+    whole.every((own) => Number.isInteger(own) && own >= 1) &&
+    padding.every((own) => Number.isInteger(own) && own >= 0)
+  ) {
     return { kernel, dilation, padding, stride, count };
   }
   throw new ArgumentError({

@@ -3,8 +3,9 @@
 import { noGrad } from '../../autograd/grad-mode.ts';
 import { formatSpec, type TensorSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
-import { expectNames } from '../../options/expect-options.ts';
+import { expectOptions } from '../../options/expect-options.ts';
 import { isTensor } from '../../options/is-tensor.ts';
+import { anyOperand, aTensor, flag, orNull } from '../../options/option-kinds.ts';
 import { formatShape, type Shape, sameShape, sizeOf } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
@@ -189,7 +190,13 @@ function byRunning(
   return add(scaled, x.rank === 1 ? bias : perChannel(bias));
 }
 
-const batchNormOptions = ['weight', 'bias', 'training', 'momentum', 'eps'] as const;
+const batchNormOptions = {
+  weight: orNull(aTensor),
+  bias: orNull(aTensor),
+  training: flag,
+  momentum: anyOperand,
+  eps: anyOperand,
+};
 
 /**
  * Normalizes each channel of [n, channels, …] to mean 0 and variance 1 over batch and positions, then applies
@@ -204,7 +211,7 @@ export function batchNorm(
   expectTensors('batchNorm', x);
   expectOptional('batchNorm', runningMean);
   expectOptional('batchNorm', runningVar);
-  expectNames('batchNorm', options, batchNormOptions);
+  expectOptions('batchNorm', options, batchNormOptions);
   const { weight = null, bias = null, training = false, momentum = 0.1, eps = 1e-5 } = options;
   if (!training) {
     if (runningMean && runningVar) {
@@ -253,15 +260,15 @@ export interface InstanceNormOptions extends Affine {
   readonly eps?: number;
 }
 
-const instanceNormOptions = [
-  'weight',
-  'bias',
-  'runningMean',
-  'runningVar',
-  'useInputStats',
-  'momentum',
-  'eps',
-] as const;
+const instanceNormOptions = {
+  weight: orNull(aTensor),
+  bias: orNull(aTensor),
+  runningMean: orNull(aTensor),
+  runningVar: orNull(aTensor),
+  useInputStats: flag,
+  momentum: anyOperand,
+  eps: anyOperand,
+};
 
 /** Normalizes each channel of each sample of [n, channels, …] to mean 0 and variance 1. */
 export function instanceNorm(x: Tensor, options?: InstanceNormOptions | null): Tensor;
@@ -288,7 +295,7 @@ export function instanceNorm(
 }
 
 function perInstance(x: Tensor, options: InstanceNormOptions): Tensor {
-  expectNames('instanceNorm', options, instanceNormOptions);
+  expectOptions('instanceNorm', options, instanceNormOptions);
   const { runningMean = null, runningVar = null, useInputStats = true } = options;
   const { weight = null, bias = null, momentum = 0.1, eps = 1e-5 } = options;
   if (!useInputStats) return batchNorm(x, runningMean, runningVar, { weight, bias, eps });

@@ -1,7 +1,8 @@
 /** Binary functions beyond arithmetic. */
 
 import { noGrad } from '../../autograd/grad-mode.ts';
-import { expectNames } from '../../options/expect-options.ts';
+import { expectOptions } from '../../options/expect-options.ts';
+import { anyOperand, flag } from '../../options/option-kinds.ts';
 import { dtypes, promote } from '../../spec/dtype.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
@@ -236,7 +237,7 @@ export interface ClosenessOptions {
 /** Whether |a − b| ≤ atol + rtol · |b|; an infinity is close only to itself. */
 export function isclose(a: Tensor, b: Tensor, options: ClosenessOptions = {}): Tensor {
   expectTensors('isclose', a, b);
-  expectNames('isclose', options, ['rtol', 'atol', 'equalNan']);
+  expectOptions('isclose', options, { rtol: anyOperand, atol: anyOperand, equalNan: flag });
   const { rtol = 1e-5, atol = 1e-8, equalNan = false } = options;
   if (anyHalf(a, b)) return roundedOnce([a, b], (x, y) => isclose(x, y, options), 'bool');
   if (a.dtype === 'bool' && b.dtype === 'bool') return eq(a, b);

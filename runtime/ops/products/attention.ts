@@ -3,7 +3,8 @@
 import { noGrad } from '../../autograd/grad-mode.ts';
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
-import { expectNames } from '../../options/expect-options.ts';
+import { expectOptions } from '../../options/expect-options.ts';
+import { anyOperand, aTensor, flag, judgedLater, orNull } from '../../options/option-kinds.ts';
 import { dtypes, promote } from '../../spec/dtype.ts';
 import { isHalf } from '../../spec/half.ts';
 import { tidy } from '../../tensor/lifetime.ts';
@@ -32,7 +33,13 @@ export interface AttentionOptions {
   readonly scale?: number | null;
 }
 
-const attentionOptions = ['attnMask', 'dropoutP', 'isCausal', 'scale', 'returnWeights'] as const;
+const attentionOptions = {
+  attnMask: orNull(aTensor),
+  dropoutP: judgedLater,
+  isCausal: flag,
+  scale: orNull(anyOperand),
+  returnWeights: flag,
+};
 
 /**
  * softmax(query · keyᵀ · scale + mask) · value, for query [.., L, E], key [.., S, E], value [.., S, F]. With
@@ -57,7 +64,7 @@ export function scaledDotProductAttention(
   options: AttentionOptions & { readonly returnWeights?: boolean } = {},
 ): Tensor | [Tensor, Tensor] {
   expectTensors('scaledDotProductAttention', query, key, value);
-  expectNames('scaledDotProductAttention', options, attentionOptions);
+  expectOptions('scaledDotProductAttention', options, attentionOptions);
   const { attnMask = null, dropoutP = 0, isCausal = false, scale = null } = options;
   expectFitting(query, key, value);
   if (attnMask && isCausal) {

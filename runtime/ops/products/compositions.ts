@@ -2,7 +2,8 @@
 
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ShapeError } from '../../errors/errors.ts';
-import { expectNames } from '../../options/expect-options.ts';
+import { expectOptions } from '../../options/expect-options.ts';
+import { anyOperand, flag } from '../../options/option-kinds.ts';
 import { formatShape, type Shape } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
@@ -64,7 +65,7 @@ export const whereElse = (x: Tensor, test: Tensor, other: Operand): Tensor => wh
 
 /** Whether each element is among those of `test`. */
 export function isin(x: Tensor, test: Tensor, options: { readonly invert?: boolean } = {}): Tensor {
-  expectNames('isin', options, ['invert']);
+  expectOptions('isin', options, { invert: flag });
   return tidy(() => {
     const found = any(eq(unsqueeze(x, -1), flatten(test)), -1);
     return options.invert ? eq(found, 0) : found;
@@ -74,7 +75,7 @@ export function isin(x: Tensor, test: Tensor, options: { readonly invert?: boole
 /** The covariance matrix of the rows of [variables, observations]; `correction` 1 divides by n − 1. */
 export function cov(x: Tensor, options: { readonly correction?: number } = {}): Tensor {
   expectTensors('cov', x);
-  expectNames('cov', options, ['correction']);
+  expectOptions('cov', options, { correction: anyOperand });
   const { correction = 1 } = options;
   if (x.rank > 2) {
     throw new ShapeError({

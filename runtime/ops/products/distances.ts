@@ -2,7 +2,8 @@
 
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ShapeError } from '../../errors/errors.ts';
-import { expectNames } from '../../options/expect-options.ts';
+import { expectOptions } from '../../options/expect-options.ts';
+import { anyOperand, flag, judgedLater } from '../../options/option-kinds.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { add, mul, sub } from '../arithmetic/arithmetic.ts';
@@ -29,7 +30,7 @@ export interface NormalizeOptions {
 /** Divides by the p-norm along `dim`. */
 export function normalize(x: Tensor, options: NormalizeOptions = {}): Tensor {
   expectTensors('normalize', x);
-  expectNames('normalize', options, ['p', 'dim', 'eps']);
+  expectOptions('normalize', options, { p: judgedLater, dim: judgedLater, eps: anyOperand });
   if (anyHalf(x)) return roundedOnce([x], (own) => normalize(own, options));
   const { p = 2, dim = 1, eps = 1e-12 } = options;
   return tidy(() => div(x, clampMin(norm(x, p, dim, { keepDim: true }), eps)));
@@ -59,7 +60,7 @@ export function pairwiseDistance(
   options: PairwiseDistanceOptions = {},
 ): Tensor {
   expectTensors('pairwiseDistance', a, b);
-  expectNames('pairwiseDistance', options, ['p', 'eps', 'keepDim']);
+  expectOptions('pairwiseDistance', options, { p: judgedLater, eps: anyOperand, keepDim: flag });
   const { p = 2, eps = 1e-6, keepDim = false } = options;
   if (anyHalf(a, b))
     return roundedOnce([a, b], (x, y) => pairwiseDistance(x, y, { p, eps, keepDim }));

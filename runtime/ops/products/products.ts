@@ -2,7 +2,8 @@
 
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
-import { expectNames } from '../../options/expect-options.ts';
+import { expectOptions } from '../../options/expect-options.ts';
+import { anyOperand } from '../../options/option-kinds.ts';
 import { formatShape, normalizeDim, sizeOf } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
@@ -157,7 +158,7 @@ export interface AddProductOptions {
 const plus =
   (name: string, product: (a: Tensor, b: Tensor) => Tensor) =>
   (x: Tensor, a: Tensor, b: Tensor, options: AddProductOptions = {}): Tensor => {
-    expectNames(name, options, ['beta', 'alpha']);
+    expectOptions(name, options, { beta: anyOperand, alpha: anyOperand });
     const { beta = 1, alpha = 1 } = options;
     const combined = (addend: Tensor, left: Tensor, right: Tensor): Tensor => {
       const own = product(left, right);

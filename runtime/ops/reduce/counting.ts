@@ -4,7 +4,8 @@ import { noGrad } from '../../autograd/grad-mode.ts';
 import { deviceGuard } from '../../device/current.ts';
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
-import { expectNames } from '../../options/expect-options.ts';
+import { expectOptions } from '../../options/expect-options.ts';
+import { flag } from '../../options/option-kinds.ts';
 import { sameShape } from '../../spec/shape.ts';
 import { storedNumbers } from '../../spec/stored-numbers.ts';
 import { tidy } from '../../tensor/lifetime.ts';
@@ -43,7 +44,7 @@ export function searchsorted(
   values: Tensor | number,
   options: SearchOptions = {},
 ): Tensor {
-  expectNames('searchsorted', options, ['right']);
+  expectOptions('searchsorted', options, { right: flag });
   const { right = false } = options;
   expectTensors('searchsorted', sorted);
   expectOperand('searchsorted', values);
@@ -69,7 +70,7 @@ export function searchsorted(
 
 /** Returns the index of the interval, between sorted boundaries, that each value falls into. */
 export function bucketize(x: Tensor, boundaries: Tensor, options: SearchOptions = {}): Tensor {
-  expectNames('bucketize', options, ['right']);
+  expectOptions('bucketize', options, { right: flag });
   return searchsorted(boundaries, x, options);
 }
 
@@ -145,7 +146,7 @@ export interface UniqueOptions {
 
 /** `[values, inverse?, counts?]`: the distinct values in order; the others are int32. Reads the data. */
 export function unique(x: Tensor, options: UniqueOptions = {}): Tensor[] {
-  expectNames('unique', options, ['returnInverse', 'returnCounts']);
+  expectOptions('unique', options, { returnInverse: flag, returnCounts: flag });
   const { returnInverse = false, returnCounts = false } = options;
   expectStored('unique', x);
   const { distinct, inverse, counts } = noGrad(() =>

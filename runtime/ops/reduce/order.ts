@@ -4,7 +4,8 @@ import * as ordersKernels from '../../device/cpu/scalar/order.ts';
 import { type Attrs, named } from '../../device/kernel-op.ts';
 import { formatSpec, type TensorMeta } from '../../device/tensor-meta.ts';
 import { ArgumentError } from '../../errors/errors.ts';
-import { expectNames } from '../../options/expect-options.ts';
+import { expectOptions, type OptionKinds } from '../../options/expect-options.ts';
+import { flag, judgedLater } from '../../options/option-kinds.ts';
 import type { DType } from '../../spec/dtype.ts';
 import { normalizeDim } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
@@ -96,12 +97,15 @@ export interface SortOptions {
   readonly stable?: boolean;
 }
 
+const sortOptions = { dim: judgedLater, descending: flag, stable: flag };
+const topkOptions = { dim: judgedLater, largest: flag, sorted: flag };
+
 function sortedBy(
   op: string,
   dim: number | SortOptions,
   descending: boolean | SortOptions,
 ): [dim: number, descending: boolean] {
-  const options = keywords(op, dim, descending, ['dim', 'descending', 'stable']);
+  const options = keywords(op, dim, descending, sortOptions);
   if (!options) return [dim as number, descending as boolean];
   return [options.dim ?? -1, options.descending ?? false];
 }
@@ -111,11 +115,11 @@ function keywords<O extends { readonly dim?: number }>(
   op: string,
   dim: number | O,
   flag: boolean | O,
-  names: readonly (keyof O & string)[],
+  kinds: OptionKinds<O>,
 ): O | null {
   const given = [dim, flag].find((each) => typeof each === 'object' && !isNumber(each));
   if (given === undefined) return null;
-  expectNames(op, given as O, names);
+  expectOptions(op, given as O, kinds);
   return dim === given ? (dim as O) : { dim: dim as number, ...(flag as O) };
 }
 
@@ -142,7 +146,7 @@ export function topk<D extends DType>(
   dim: number | TopkOptions = -1,
   largest: boolean | TopkOptions = true,
 ): ValuesAndPlaces<D> {
-  const options = keywords('topk', dim, largest, ['dim', 'largest', 'sorted']);
+  const options = keywords('topk', dim, largest, topkOptions);
   if (!options) return ordered(topkOp, x, dim as number, largest as boolean, k);
   return ordered(topkOp, x, options.dim ?? -1, options.largest ?? true, k);
 }

@@ -52,6 +52,7 @@ export function variance(
   }
   if (anyHalf(x)) return roundedOnce([x], (own) => variance(own, dims, options));
   const { correction = 1, ...rest } = options;
+  expectNumber('variance', 'correction', correction);
   return tidy(() => {
     const distance = sub(x, mean(x, dims, { keepDim: true }));
     const total = sum(mul(distance, distance), dims, rest);
