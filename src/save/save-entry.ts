@@ -13,7 +13,7 @@ import type { Effect, Make, Recipe, TraceResult } from '../traces/trace-result.t
 import { effectsOnElements } from './array-effects.ts';
 import { notSavable } from './not-savable.ts';
 import type { Places } from './places.ts';
-import { savedNumber } from './save-guards.ts';
+import { elementsOf, savedNumber } from './save-guards.ts';
 
 const ofClass = 'its result holds an object of a class';
 const orderDiffers = 'the order of keys in its result is data-dependent';
@@ -133,8 +133,14 @@ export class EntryWriter {
         if (element.kind === 'leaf') return { ...make, element };
         return this.#refuse('its result holds an array of arrays or objects that grew in a loop');
       }
-      case 'extendedArray':
-        return this.#refuse('its result holds a copy of an array of any length');
+      case 'extendedArray': {
+        const { array, elements, isFrozen } = make;
+        if (isFrozen) return this.#refuse('its result holds a frozen array');
+        if (array.kind !== 'source') return this.#refuse('its result holds a copy of its state');
+        const copied = elementsOf(array.source, this.#trace.inputs);
+        const items = copied.map((source): Recipe => ({ kind: 'source', source }));
+        return mapMake({ kind: 'array', elements: [...items, ...elements] }, this.#recipe);
+      }
       default:
         return this.#refuse(`its result holds a ${make.kind}`);
     }

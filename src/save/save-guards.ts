@@ -67,7 +67,10 @@ function savedGuard(guard: Guard, trace: GuardedTrace, places: Places): SavedGua
     case 'bare':
       return [];
     case 'value': {
-      const { kind, value } = guard;
+      const { kind, value, source } = guard;
+      if (source.kind === 'query' && source.query === 'tensors') {
+        return tensorsAlone(source.base, trace, places);
+      }
       if (!isPrimitiveValue(value)) return refuse(guard, trace);
       return [{ kind, source: places.of(guard.source), value }];
     }
@@ -110,6 +113,21 @@ function savedGuard(guard: Guard, trace: GuardedTrace, places: Places): SavedGua
     case 'leaf':
       return refuse(guard, trace);
   }
+}
+
+/** The array has as many elements as the program reads, each of which an input determines. */
+function tensorsAlone(array: Source, { inputs }: GuardedTrace, places: Places): SavedGuard[] {
+  const length: Source = { kind: 'property', base: array, key: 'length' };
+  return [
+    { kind: 'isArray', source: places.of(array), isArray: true },
+    { kind: 'value', source: places.of(length), value: elementsOf(array, inputs).length },
+  ];
+}
+
+/** Returns those of the inputs that are the tensors of an array. */
+export function elementsOf(array: Source, inputs: readonly Source[]): readonly Source[] {
+  const key = sourceKey(array);
+  return inputs.filter((input) => input.kind === 'property' && sourceKey(input.base) === key);
 }
 
 /** Pairs of sources that must differ and that include an argument: other values stay as distinct as they are. */
