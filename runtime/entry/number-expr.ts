@@ -1,3 +1,4 @@
+import { exactText } from '../numerics/exact-text.ts';
 import { printScalarCall, scalarFunctions } from '../ops/numbers/scalar-functions.ts';
 
 /**
@@ -68,7 +69,7 @@ function print<Leaf extends NumberLeaf>(
   expr: NumberExprOf<Leaf>,
   printLeaf: (leaf: Leaf) => string,
 ): string {
-  if (expr.kind === 'constant') return Object.is(expr.value, -0) ? '-0' : String(expr.value);
+  if (expr.kind === 'constant') return exactText(expr.value);
   if (expr.kind !== 'apply') return printLeaf(expr);
   return printScalarCall(
     expr.fn,

@@ -4,6 +4,7 @@
  */
 
 import type { TensorSpec } from '../device/tensor-meta.ts';
+import { exactText } from '../numerics/exact-text.ts';
 import type { Shape } from '../spec/shape.ts';
 import type { Region } from './program.ts';
 
@@ -40,9 +41,9 @@ export function dynamicSpec(
   return { dtype, shape: [0, ...sizes.map((size) => size ?? 0)] };
 }
 
-/** Returns the cache key of a set of shapes. */
+/** Returns the cache key of a set of shapes and numbers. */
 export function keyOf(given: readonly GivenOperand[]): string {
-  return given.map((each) => (Array.isArray(each) ? `[${each.join()}]` : String(each))).join(' ');
+  return given.map(exactText).join(' ');
 }
 
 /** Returns the operand index of each input of the program for `given`. */

@@ -1,6 +1,7 @@
 import type { AttrValue } from '../device/kernel-op.ts';
 import { formatSpec } from '../device/tensor-meta.ts';
 import { formatPosition, type UserPosition } from '../errors/position.ts';
+import { exactText } from '../numerics/exact-text.ts';
 import { printScalarCall } from '../ops/numbers/scalar-functions.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { oneOf } from '../options/option-kinds.ts';
@@ -47,14 +48,14 @@ function printDefinition(program: Program, id: ValueId): string {
 }
 
 function printAttr(value: AttrValue): string {
-  return Array.isArray(value) ? `[${value.join(',')}]` : String(value);
+  return exactText(value);
 }
 
 function printScalars({ ops }: Program): string[] {
   const nodes = scalarTableOf(ops)?.nodes ?? [];
   const operand = (id: number): string => {
     const node = nodes[id]!;
-    return node.kind === 'constant' ? String(node.value) : `$${id}`;
+    return node.kind === 'constant' ? exactText(node.value) : `$${id}`;
   };
   return nodes.flatMap((node, id) => {
     if (node.kind === 'constant') return [];

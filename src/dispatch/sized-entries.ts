@@ -1,3 +1,4 @@
+import { exactText } from '../../runtime/numerics/exact-text.ts';
 import { RecentlyUsed } from '../../runtime/program/recently-used.ts';
 import { type Guard, GuardSet } from '../guards/guard.ts';
 import { compileReader, type Reader, type SourceNames } from '../guards/source.ts';
@@ -79,7 +80,7 @@ export class SizedEntries {
     const [first] = this.#last;
     // Avoids building a string where one positive number is the whole key.
     const isPlain = this.#last.length === 1 && typeof first === 'number' && first > 0;
-    const key = isPlain ? first : this.#last.map(spelled).join();
+    const key = isPlain ? first : this.#last.map(exactText).join();
     if (this.#passing && !this.#entries.has(key) && !this.#passing.isWorthCompiling(key)) {
       this.declines = true;
       return null;
@@ -121,10 +122,6 @@ export class SizedEntries {
       return { kind: 'value', source, value: sizes[i] as number };
     });
   }
-}
-
-function spelled(size: unknown): string {
-  return Object.is(size, -0) ? '-0' : String(size);
 }
 
 const bytesOf = ({ entry }: Sized): number => entry?.bytes ?? 0;

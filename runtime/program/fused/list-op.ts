@@ -1,5 +1,6 @@
 import { list } from '../../device/cpu/fused/list.ts';
 import { stageAttr } from '../../device/staged-body.ts';
+import { exactText } from '../../numerics/exact-text.ts';
 import { textOf } from '../../ops/expr/expr-nodes.ts';
 import { isSymbolic } from '../../ops/numbers/symbolic-number.ts';
 import type { ProgramOp, ValueId, ValueTable } from '../program.ts';
@@ -48,7 +49,7 @@ function writeLikeness({ op, inputs, outputs, attrs }: ProgramOp, values: ValueT
       : op.name;
   const numbers = Object.entries(attrs).map(([name, value]) => [
     name,
-    isSymbolic(value) ? `scalar ${value.id}` : String(value),
+    isSymbolic(value) ? `scalar ${value.id}` : exactText(value),
   ]);
   const dtypes = [...inputs, ...outputs].map((id) => values[id]!.dtype);
   return JSON.stringify([body, numbers, dtypes]);

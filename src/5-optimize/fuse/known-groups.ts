@@ -6,6 +6,7 @@
 import type { Attrs } from '../../../runtime/device/kernel-op.ts';
 import { isChanging, presentAttrs } from '../../../runtime/device/symbolic-attrs.ts';
 import type { TensorMeta } from '../../../runtime/device/tensor-meta.ts';
+import { exactText } from '../../../runtime/numerics/exact-text.ts';
 import { inPlaceOf } from '../../../runtime/program/fused/fused-op.ts';
 import { mayBeStaged, oneOp } from '../../../runtime/program/fused/staged-op.ts';
 import type { ProgramOp, ValueId, ValueTable } from '../../../runtime/program/program.ts';
@@ -109,7 +110,7 @@ function knownFor(meta: TensorMeta): Known {
 function textOf(attrs: Attrs): string {
   let text = String(numberOf(attrs));
   for (const name in attrs) {
-    if (isChanging(attrs[name]!)) text += `=${presentAttrs(attrs)[name]}`;
+    if (isChanging(attrs[name]!)) text += `=${exactText(presentAttrs(attrs)[name])}`;
   }
   return text;
 }

@@ -1,5 +1,6 @@
 import type { Attrs } from '../../../runtime/device/kernel-op.ts';
 import { contiguousMeta, type TensorMeta } from '../../../runtime/device/tensor-meta.ts';
+import { exactText } from '../../../runtime/numerics/exact-text.ts';
 import { opNamed } from '../../../runtime/ops/op-table.ts';
 import type { ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import { sizeOf } from '../../../runtime/spec/shape.ts';
@@ -124,6 +125,5 @@ export function maskName(compared: ValueId, { mask }: MaskRule): string {
 
 /** A name for the result of an op by its operands' names. */
 export function computedName(op: string, operands: readonly string[], { value }: Attrs): string {
-  const number = Object.is(value, -0) ? '-0' : `${value ?? ''}`;
-  return `${op}(${operands.join(', ')}; ${number})`;
+  return `${op}(${operands.join(', ')}; ${exactText(value ?? '')})`;
 }
