@@ -195,8 +195,11 @@ export function guardIdentity(
   if (source) t.guard(`identity ${sourceKey(source)}`, { kind: 'identity', source, value });
 }
 
+/** Whether two values may be one. An element of which only the parts are known may be a pre-existing object. */
 const mayBeOne = (a: Variable, b: Variable): boolean =>
-  a.kind === b.kind && (a.kind === 'newArray' || a.kind === 'newObject' || a.kind === 'tensor');
+  a.kind === 'tensor' ? b.kind === 'tensor' : structures.has(a.kind) && structures.has(b.kind);
+
+const structures: ReadonlySet<Variable['kind']> = new Set(['newArray', 'newObject', 'object']);
 
 /** Guards a change that is made after the run: it must neither run user code nor be rejected. */
 export function guardChange(t: Tracer, source: Source, change: Change, key: string | symbol): void {
