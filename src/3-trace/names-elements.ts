@@ -4,28 +4,46 @@ import type { Source } from '../guards/source.ts';
 import { sourceKey } from '../guards/source-key.ts';
 import type { Effect, TraceResult } from '../traces/trace-result.ts';
 import { owns } from '../vm/language/primordials.ts';
+import type { OuterTensors } from './inputs/outer-tensors.ts';
 import type { TraceInput } from './inputs/trace-input.ts';
-import type { TapeCall } from './state/tape.ts';
+import { type TapeCall, tensorsIn } from './state/tape.ts';
 
 interface Traced {
   readonly inputs: readonly TraceInput[];
+  readonly lists: readonly OuterTensors[];
   readonly tape: readonly TapeCall[];
   readonly guards: readonly Guard[];
   readonly effects: TraceResult['effects'];
 }
 
+type ElementSource = Extract<Source, { readonly kind: 'property' }>;
+
 /** Returns whether the trace depends on individual elements of arrays whose tensors it takes as a whole. */
-export function namesElements({ inputs, tape, guards, effects }: Traced): boolean {
+export function namesElements({ inputs, lists, tape, guards, effects }: Traced): boolean {
   const listed = inputs.filter(({ list }) => list);
   if (listed.length === 0) return false;
-  const tensors = new Set<unknown>(listed.map(({ tensor }) => tensor));
-  const places = new Set(listed.map(({ source }) => sourceKey(source)));
+  const tensors = new Set(listed.map(({ tensor }) => tensor));
+  const keysOf = new Map(lists.map(({ source, keys }) => [sourceKey(source), keys]));
+  const isElement = (source: Source): source is ElementSource =>
+    source.kind === 'property' &&
+    keysOf.has(sourceKey(source.base)) &&
+    /^\d+$/.test(String(source.key));
+  // No array is an element of one whose elements have the same keys as its own.
+  const isImplied = (guard: Guard): boolean => {
+    if (guard.kind !== 'distinct') return false;
+    const [keys, ...more] = guard.sources.map((source) => keysOf.get(sourceKey(source)));
+    const hasKeys = (source: Source) =>
+      !isElement(source) || keysOf.get(sourceKey(source.base)) === keys;
+    return keys !== undefined && more.every((one) => one === keys) && guard.others.every(hasKeys);
+  };
   const isAt = (source: Source): boolean =>
-    places.has(sourceKey(source)) || (owns(source, 'base') && isAt(source.base));
+    isElement(source) || (owns(source, 'base') && isAt(source.base));
   return (
-    guards.some((guard) => sourcesOf(guard).some(isAt)) ||
+    guards.some((guard) => !isImplied(guard) && sourcesOf(guard).some(isAt)) ||
     effects.some((effect) => changedBy(effect).some(isAt)) ||
-    tape.some(({ operands, result }) => holds(operands, tensors) || holds(result, tensors))
+    tape.some(({ operands, result }) =>
+      tensorsIn([operands, result]).some((each) => tensors.has(each)),
+    )
   );
 }
 
@@ -36,13 +54,4 @@ function changedBy(effect: Effect): readonly Source[] {
     if (!place) return [];
     return place.kind === 'source' ? [place.source] : [place as Source];
   });
-}
-
-/** Searches operands or results, including nested arrays and objects. */
-function holds(value: unknown, tensors: ReadonlySet<unknown>): boolean {
-  if (tensors.has(value)) return true;
-  if (Array.isArray(value)) return value.some((item) => holds(item, tensors));
-  if (typeof value !== 'object' || value === null) return false;
-  if (Object.getPrototypeOf(value) !== Object.prototype) return false;
-  return Object.values(value).some((item) => holds(item, tensors));
 }

@@ -6,7 +6,7 @@ import { contiguousStrides } from '../../runtime/spec/shape.ts';
 import { requireGrad } from '../../runtime/tensor/require-grad.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Guard, GuardedSize } from '../guards/guard.ts';
-import { listLayout } from '../guards/list-layout.ts';
+import { keysInElements, listLayout, tensorsAt } from '../guards/list-layout.ts';
 import { hasResultSize, type NumberExpr } from '../guards/number-expr.ts';
 import { compileReader, type Reader, type Source } from '../guards/source.ts';
 import { sourceKey } from '../guards/source-key.ts';
@@ -14,19 +14,20 @@ import type { Resized, TraceResult } from '../traces/trace-result.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
 import { CountedStream } from './inputs/counted-stream.ts';
 import { distinctElements, distinctInputs } from './inputs/distinct-inputs.ts';
-import type { OuterTensors } from './inputs/outer-tensors.ts';
+import { elementSource, type OuterTensors } from './inputs/outer-tensors.ts';
 import { numberFor, ProgramNumbers, type SizeRead, type Sizes, sizeIn } from './inputs/sizes.ts';
 import { isSize } from './inputs/symbolic.ts';
 import type { TraceInput } from './inputs/trace-input.ts';
 import { namesElements } from './names-elements.ts';
 import { freedBelow, isDifferentiable } from './state/recorded-graph.ts';
 import { DoesNotFit, play, type TapeCall } from './state/tape.ts';
+import type { TensorList } from './variables/tensor-list.ts';
 
 /** The record of a trace that is needed to replay it for other sizes; it contains no user objects. */
 interface Recorded {
   readonly result: TraceResult;
   readonly inputs: readonly TraceInput[];
-  /** Arrays all of whose tensors are inputs. */
+  /** Tensors in arrays of any length. */
   readonly lists: readonly OuterTensors[];
   /** The program's outputs. */
   readonly outputs: readonly Tensor[];
@@ -38,12 +39,12 @@ interface Recorded {
 
 /** Returns null if the trace holds for its own sizes only. */
 export function resizedOf(recorded: Recorded): Resized | null {
-  const { sizes, inputs, result, ownGuards, tape } = recorded;
+  const { sizes, inputs, result, ownGuards } = recorded;
   if (sizes.fixed || !sizes.vary) return null;
   // Other sizes may be valid for an op that rejected these.
   if (result.outcome.kind === 'break' && result.outcome.record.reason === 'op-error') return null;
   const lasting = result.guards.filter((guard) => !ownGuards.includes(guard));
-  if (namesElements({ inputs, tape, guards: lasting, effects: result.effects })) return null;
+  if (namesElements({ ...recorded, guards: lasting, effects: result.effects })) return null;
   const guards = lasting.filter((guard) => !dependsOnSizes(guard));
   return {
     keys: [...sizes.keys.values()],
@@ -137,10 +138,14 @@ function inputsNow(
 ): TraceInput[] | null {
   const all = inputs.filter(({ list }) => !list);
   for (const list of lists) {
-    const array = readerOf(list.source)(frames) as readonly Tensor[];
+    const { source: base, path, keys } = list;
+    const array = readerOf(base)(frames) as readonly unknown[];
     if (listLayout(array) === undefined) return null;
-    array.forEach((tensor, i) => {
-      all.push({ source: { kind: 'property', base: list.source, key: String(i) }, tensor, list });
+    if (keys !== undefined && keysInElements(array) !== keys) return null;
+    const found = tensorsAt(array, path);
+    if (!found) return null;
+    found.forEach((tensor, i) => {
+      all.push({ source: elementSource(base, String(i), path), tensor, list });
     });
   }
   return all;
@@ -154,7 +159,8 @@ function gradModeOf({ guards }: TraceResult): boolean | undefined {
 
 function playAt({ frames, readerOf, layoutOf }: Found, recorded: Recorded): TraceResult | null {
   const { result, outputs, tape, sizes } = recorded;
-  const lists = new Map(recorded.lists.map((list) => [list, [] as Tensor[]]));
+  const now = new Map(recorded.lists.map((list) => [list, [] as Tensor[]]));
+  const lists: Map<TensorList, readonly Tensor[]> = new Map(now);
   const inputs = inputsNow(recorded, readerOf, frames);
   if (!inputs) return null;
   const found = new Map<Tensor, Tensor>();
@@ -180,18 +186,17 @@ function playAt({ frames, readerOf, layoutOf }: Found, recorded: Recorded): Trac
       const { dtype, device, requiresGrad, isContiguous } = tensor;
       const strides = isContiguous ? contiguousStrides(shape) : present;
       const input = builder.input({ dtype, shape, strides, offset: 0, device });
-      const now = requireGrad(input, requiresGrad);
+      const traced = requireGrad(input, requiresGrad);
       // The tape refers to tensors in arrays by value, not by index.
-      found.set(list ? now : tensor, now);
-      if (list) lists.get(list)!.push(now);
+      found.set(list ? traced : tensor, traced);
+      if (list) now.get(list)!.push(traced);
     }
-    const tensors = (list: OuterTensors) => lists.get(list)!;
     const number = (expr: NumberExpr) => numberFor(numbers, sizes, expr);
     const surroundings = { builder, capture, tape: [] };
     // A file may be written in another grad mode than that of the calls.
     withGradMode(gradModeOf(result), () =>
       withRandomSource(stream, () => {
-        play(tape, { found, number, tensors, surroundings });
+        play(tape, { found, number, lists, surroundings });
       }),
     );
   } catch (error) {

@@ -1,33 +1,104 @@
 import { sameShape } from '../../runtime/spec/shape.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { lookupGetter } from './inherited-property.ts';
+import { isPlainArray, isPlainObject, isProxy } from './plain.ts';
+
+/** How deep elements may be nested. */
+const maxDepth = 4;
 
 /**
- * Describes the tensors of a plain array as text: in order, how many have each dtype, shape, strides, device and
- * `requiresGrad`. Equal neighbours are counted, so the text of a cache stays short. Undefined if an element is
- * missing, is not a tensor with memory, or if reading it would run a getter.
+ * Describes the tensors of a plain array, or of the plain objects and arrays in it, as text: in order, how many have
+ * each dtype, shape, strides, device and `requiresGrad`. Equal neighbours are counted, so the text of a cache stays
+ * short. Undefined if an element is missing or contains anything but tensors with memory, or if reading it would run
+ * a getter.
  */
 export function listLayout(array: object): string | undefined {
   const { length } = array as readonly unknown[];
   let text = '';
-  let alike: Tensor | undefined;
+  let alike: unknown;
+  let spelledAlike = '';
   let count = 0;
   for (let i = 0; i < length; i++) {
     if (lookupGetter.call(array, i) !== undefined) return undefined;
     const element = (array as readonly unknown[])[i];
-    if (!(element instanceof Tensor) || element.holder === null) return undefined;
-    if (alike !== undefined && isAlike(alike, element)) {
+    if (count > 0 && isAlike(alike, element)) {
       count++;
       continue;
     }
-    if (alike) text += spelled(alike, count);
-    [alike, count] = [element, 1];
+    const spelling = spelled(element, maxDepth);
+    if (spelling === undefined) return undefined;
+    if (spelling === spelledAlike) {
+      count++;
+    } else {
+      if (count > 0) text += `${count} × ${spelledAlike}; `;
+      [spelledAlike, count] = [spelling, 1];
+    }
+    alike = element;
   }
-  return alike ? text + spelled(alike, count) : text;
+  return count > 0 ? `${text}${count} × ${spelledAlike}; ` : text;
 }
 
-function isAlike(a: Tensor, b: Tensor): boolean {
+/** Returns the tensors at a path in the elements; undefined if an element has none there. */
+export function tensorsAt(
+  array: readonly unknown[],
+  path: readonly string[],
+): readonly Tensor[] | undefined {
+  const found: Tensor[] = [];
+  for (let part of array) {
+    for (const key of path) part = (part as Record<string, unknown>)[key];
+    if (!(part instanceof Tensor)) return undefined;
+    found.push(part);
+  }
+  return found;
+}
+
+/** Returns the keys in each element, as text; undefined if they differ between elements. */
+export function keysInElements(array: readonly unknown[]): string | undefined {
+  const [first, ...others] = array.map(keysIn);
+  return others.every((keys) => keys === first) ? first : undefined;
+}
+
+function keysIn(element: unknown): string {
+  const parts = plainParts(element);
+  const keys = parts?.map(([key, part]) => [key, keysIn(part)]);
+  return JSON.stringify([Array.isArray(element), keys]);
+}
+
+/**
+ * Returns the properties of a plain object or array, none of which is an accessor; undefined for other values.
+ */
+export function plainParts(value: unknown): readonly (readonly [string, unknown])[] | undefined {
+  if (typeof value !== 'object' || value === null || isProxy(value)) return undefined;
+  const isArray = Array.isArray(value);
+  const isPlain = isArray ? isPlainArray(value) : isPlainObject(value);
+  if (!isPlain || (!isArray && Object.getPrototypeOf(value) === null)) return undefined;
+  const names = Object.getOwnPropertyNames(value);
+  if (isArray && names.length !== value.length + 1) return undefined;
+  const parts: (readonly [string, unknown])[] = [];
+  for (const name of names) {
+    if (isArray && name === 'length') continue;
+    const own = Object.getOwnPropertyDescriptor(value, name)!;
+    if (!Object.hasOwn(own, 'value') || !own.enumerable) return undefined;
+    parts.push([name, own.value]);
+  }
+  return parts;
+}
+
+/** Returns whether no tensor of the array has an own property of this name, or is of a user's class. */
+export function hasBareTensors(array: object, key: PropertyKey | undefined): boolean {
+  const isBare = (value: unknown): boolean => {
+    if (!(value instanceof Tensor))
+      return plainParts(value)?.every((part) => isBare(part[1])) ?? true;
+    return Object.getPrototypeOf(value) === Tensor.prototype && !Object.hasOwn(value, key!);
+  };
+  return listLayout(array) !== undefined && (array as readonly unknown[]).every(isBare);
+}
+
+function isAlike(a: unknown, b: unknown): boolean {
   return (
+    a instanceof Tensor &&
+    b instanceof Tensor &&
+    b.holder !== null &&
     a.dtype === b.dtype &&
     a.requiresGrad === b.requiresGrad &&
     a.device === b.device &&
@@ -36,8 +107,21 @@ function isAlike(a: Tensor, b: Tensor): boolean {
   );
 }
 
-function spelled(tensor: Tensor, count: number): string {
+function spelled(value: unknown, depth: number): string | undefined {
+  if (value instanceof Tensor) return value.holder === null ? undefined : spelledTensor(value);
+  const parts = depth > 0 ? plainParts(value) : undefined;
+  if (!parts || parts.length === 0) return undefined;
+  let text = '';
+  for (const [key, part] of parts) {
+    const inside = spelled(part, depth - 1);
+    if (inside === undefined) return undefined;
+    text += `${JSON.stringify(key)}: ${inside}, `;
+  }
+  return Array.isArray(value) ? `[${text}]` : `{${text}}`;
+}
+
+function spelledTensor(tensor: Tensor): string {
   const { dtype, shape, strides, device, isContiguous, requiresGrad } = tensor;
   const layout = isContiguous ? '' : ` strides ${strides}`;
-  return `${count} × ${dtype}[${shape}]${layout}${requiresGrad ? ' with gradients' : ''} on ${device.name}; `;
+  return `${dtype}[${shape}]${layout}${requiresGrad ? ' with gradients' : ''} on ${device.name}`;
 }

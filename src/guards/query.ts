@@ -2,7 +2,7 @@
 
 import { callNative } from './collection-slots.ts';
 import { dateFact, type HostTypeName, hostType } from './host-types.ts';
-import { listLayout } from './list-layout.ts';
+import { hasBareTensors, listLayout } from './list-layout.ts';
 import { isProxy } from './plain.ts';
 
 const names = (object: object): string => JSON.stringify(Object.getOwnPropertyNames(object));
@@ -41,6 +41,7 @@ const queries = {
   attributes,
   isView: (object: object): boolean => ArrayBuffer.isView(object),
   tensors: listLayout,
+  bareTensors: hasBareTensors,
   /** The object that a WeakRef refers to, if it is alive. */
   target: (object: object) => derefTarget.call(object as WeakRef<WeakKey>),
   /** The number of entries of a Map or Set. */

@@ -101,6 +101,6 @@ class Guarded {
   #isInList(source: Source): boolean {
     if (source.kind !== 'property') return false;
     const query = { kind: 'query', base: source.base, query: 'tensors', key: undefined } as const;
-    return this.#values.has(sourceKey(query));
+    return this.#values.has(sourceKey(query)) || this.#isInList(source.base);
   }
 }

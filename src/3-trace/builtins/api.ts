@@ -275,7 +275,10 @@ function apiValue(t: Tracer, given: Variable, numbers: ChangingNumbers, inArray:
   if (array) {
     const operand = (element: Variable) => apiValue(t, element, numbers, true);
     const varying = outerTensors(t, array);
-    if (varying) return [varying.tensors, ...varying.appended.map(operand)];
+    if (varying) {
+      const { preceding, tensors, appended } = varying;
+      return [...preceding.map(operand), tensors, ...appended.map(operand)];
+    }
     return arrayElements(t, array).map(operand);
   }
   if (variable.kind === 'newTypedArray') return variable.data.slice();

@@ -36,6 +36,7 @@ import { hole, known, newArray, type Variable } from '../variables/variable.ts';
 import type { Builtin, BuiltinTable } from './builtin.ts';
 import { concat } from './concat.ts';
 import { newElements } from './construct.ts';
+import { mapRows, reduceRows } from './rows.ts';
 
 export type Body = (
   t: Tracer,
@@ -327,6 +328,16 @@ export const arrayBuiltins: BuiltinTable = [
     }),
   ],
   [Array.prototype.concat, makingPlain(concat)],
+  [
+    Array.prototype.map,
+    makingPlain((t, receiver, args) =>
+      args.length === 1 ? mapRows(t, receiver, args[0]!) : undefined,
+    ),
+  ],
+  [
+    Array.prototype.reduce,
+    (t, receiver, [callback, initial]) => callback && reduceRows(t, receiver, callback, initial),
+  ],
   [Array.prototype.join, elementwise('join', join)],
   [
     Array.prototype.toString,

@@ -10,7 +10,7 @@ import { appendGrown } from '../values/lists.ts';
 import { hasProperty } from '../values/property-keys.ts';
 import { isPrimitiveVariable } from '../values/to-primitive.ts';
 import { extendedArray } from '../values/varying-array.ts';
-import { hole, type NewArrayVariable, newArray, type Variable } from '../variables/variable.ts';
+import { type NewArrayVariable, newArray, type Variable } from '../variables/variable.ts';
 
 export function concat(t: Tracer, receiver: Variable, args: readonly Variable[]): Variable {
   const all = [receiver, ...args].map((part) => grownIn(t, part) ?? part);
@@ -18,11 +18,15 @@ export function concat(t: Tracer, receiver: Variable, args: readonly Variable[])
   return extendedByParts(t, all) ?? newArray(partsOf(t, all).flat());
 }
 
-/** The result of concatenating to a pre-existing array that grows with every call. */
-function extendedByParts(t: Tracer, [first, ...rest]: readonly Variable[]): Variable | undefined {
-  if (first!.kind !== 'object' || isSpreadSpecially(t, first!)) return undefined;
-  const items = partsOf(t, rest, false).flat();
-  return items.includes(hole) ? undefined : extendedArray(t, first!, items);
+/** The result of concatenating with an array that has another length in other calls. */
+function extendedByParts(t: Tracer, parts: readonly Variable[]): Variable | undefined {
+  const at = parts.findIndex((part) => part.kind === 'newArray' && part.extended);
+  const varying = parts[Math.max(at, 0)]!;
+  const isArrayLike = varying.kind === 'object' && !isSpreadSpecially(t, varying);
+  if (at < 0 && !isArrayLike) return undefined;
+  const preceding = at > 0 ? partsOf(t, parts.slice(0, at)) : [];
+  const appended = partsOf(t, parts.slice(Math.max(at, 0) + 1), false);
+  return extendedArray(t, varying, preceding.flat(), appended.flat());
 }
 
 /** `hasReceiver`: the first part is the receiver. */

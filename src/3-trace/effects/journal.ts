@@ -1,4 +1,4 @@
-import { OwnMap } from '../../vm/language/primordials.ts';
+import { OwnMap, OwnSet } from '../../vm/language/primordials.ts';
 
 /** Rolls back the changes that a trace has made to its own state, latest first. */
 export class Journal {
@@ -7,6 +7,8 @@ export class Journal {
   readonly #marks: number[] = [];
   /** The latest copy of each collection, with its position among the undo functions. */
   readonly #kept = new OwnMap<object, { readonly at: number; readonly undo: () => void }>();
+  #changes = 0;
+  #fresh: OwnSet<object> | null = null;
 
   /** Starts recording changes. Pass the result to `undo`. */
   open(): number {
@@ -26,7 +28,31 @@ export class Journal {
   }
 
   /** Must be called before a change, with a function that undoes it. */
-  note(undo: () => void): void {
+  note(undo: () => void, changed?: object): void {
+    if (!changed || !this.#fresh?.has(changed)) this.#changes++;
+    this.noteInput(undo);
+  }
+
+  /** Records that an object was made, whose changes `leavesAlone` doesn't count. */
+  made<T extends object>(object: T): T {
+    this.#fresh?.add(object);
+    return object;
+  }
+
+  /** Runs `body`, and returns whether it has changed nothing that existed before. */
+  leavesAlone(body: () => void): boolean {
+    const [before, outer] = [this.#changes, this.#fresh];
+    this.#fresh = new OwnSet();
+    try {
+      body();
+      return this.#changes === before;
+    } finally {
+      this.#fresh = outer;
+    }
+  }
+
+  /** Notes that a tensor has become an input, which the code being traced can't observe. */
+  noteInput(undo: () => void): void {
     if (this.#marks.length > 0) this.#undos.push(undo);
   }
 
@@ -64,6 +90,7 @@ export class Journal {
 
   /** Copies a collection once per attempt: the first copy has the content from before the attempt. */
   #keep(collection: object, copy: () => () => void): void {
+    this.#changes++;
     const mark = this.#marks.at(-1);
     if (mark === undefined) return;
     const kept = this.#kept.get(collection);

@@ -1,22 +1,38 @@
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { Source } from '../../guards/source.ts';
+import { TensorList } from '../variables/tensor-list.ts';
 
-/**
- * A placeholder in op operands for all tensors of a pre-existing array, which may contain more tensors in another
- * call.
- */
-export class OuterTensors {
+/** A path to a tensor in elements that all have the same keys; undefined if they are tensors. */
+export interface ElementPath {
+  readonly path: readonly string[];
+  readonly keys: string | undefined;
+}
+
+/** The tensors at a path in the elements of a pre-existing array, which are inputs. */
+export class OuterTensors extends TensorList {
+  /** The array. */
   readonly source: Source;
-  /** The array's tensors at trace time. */
-  readonly recorded: readonly Tensor[];
+  /** The keys that lead from an element to its tensor; empty if the elements are tensors. */
+  readonly path: readonly string[];
+  /** The keys of each element. */
+  readonly keys: string | undefined;
 
-  constructor(source: Source, recorded: readonly Tensor[]) {
+  constructor(source: Source, { path, keys }: ElementPath, recorded: readonly Tensor[]) {
+    super(recorded);
     this.source = source;
-    this.recorded = recorded;
+    this.path = path;
+    this.keys = keys;
   }
 }
 
 /** Returns the source of an array's tensors, in which programs of one trace may differ besides sizes. */
 export function layoutSource(base: Source): Source {
   return { kind: 'query', base, query: 'tensors', key: undefined };
+}
+
+/** Returns the source of what a path leads to from an element. */
+export function elementSource(array: Source, index: string, path: readonly string[]): Source {
+  let source: Source = { kind: 'property', base: array, key: index };
+  for (const key of path) source = { kind: 'property', base: source, key };
+  return source;
 }

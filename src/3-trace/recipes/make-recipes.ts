@@ -147,7 +147,12 @@ function ownMake(
 function arrayMake(to: Reconstruction, variable: NewArrayVariable): Make {
   const { extended, isArguments, parameters, callee } = variable;
   const isFrozen = variable.fixed === true;
-  if (extended && !variable.named?.size && !variable.own) {
+  if (
+    extended?.isCopy &&
+    extended.preceding.length === 0 &&
+    !variable.named?.size &&
+    !variable.own
+  ) {
     const elements = extended.appended.map((element) => to.element(element));
     return { kind: 'extendedArray', array: to.recipe(extended.outer), elements, isFrozen };
   }

@@ -12,7 +12,7 @@ import { withInterceptor } from '../../../runtime/ops/core/bind.ts';
 import type { ProgramBuilder } from '../../../runtime/program/builder.ts';
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { NumberExpr } from '../../guards/number-expr.ts';
-import { OuterTensors } from '../inputs/outer-tensors.ts';
+import { TensorList } from '../variables/tensor-list.ts';
 import type { Surroundings } from './surroundings.ts';
 
 /** An operand: a number that may differ for other sizes. */
@@ -47,7 +47,7 @@ export interface TapeCall {
 export interface Stand {
   tensor(recorded: Tensor): Tensor;
   number(expr: NumberExpr): number;
-  tensors(list: OuterTensors): readonly Tensor[];
+  tensors(list: TensorList): readonly Tensor[];
 }
 
 export function resolve(value: unknown, stand: Stand): unknown {
@@ -55,13 +55,23 @@ export function resolve(value: unknown, stand: Stand): unknown {
   if (value instanceof DeferredNumber) return stand.number(value.expr);
   if (Array.isArray(value)) {
     return value.flatMap((item): readonly unknown[] =>
-      item instanceof OuterTensors ? stand.tensors(item) : [resolve(item, stand)],
+      item instanceof TensorList ? stand.tensors(item) : [resolve(item, stand)],
     );
   }
   if (typeof value !== 'object' || value === null) return value;
   if (Object.getPrototypeOf(value) !== Object.prototype) return value;
   const entries = Object.entries(value);
   return Object.fromEntries(entries.map(([key, item]) => [key, resolve(item, stand)]));
+}
+
+/** Returns the tensors among operands or results, including nested arrays and objects. */
+export function tensorsIn(value: unknown): Tensor[] {
+  if (value instanceof Tensor) return [value];
+  if (Array.isArray(value)) return value.flatMap(tensorsIn);
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.getPrototypeOf(value) === Object.prototype
+    ? Object.values(value).flatMap(tensorsIn)
+    : [];
 }
 
 /** Thrown if a tape doesn't lead to the same results for other sizes, which are then traced separately. */
@@ -74,25 +84,41 @@ export interface Replay {
   /** The replacements of recorded tensors, inputs first. */
   readonly found: Map<Tensor, Tensor>;
   readonly number: Stand['number'];
-  readonly tensors: Stand['tensors'];
+  readonly lists: Map<TensorList, readonly Tensor[]>;
   readonly surroundings: Surroundings;
 }
 
 /** Replays a tape into another program. */
 export function play(tape: readonly TapeCall[], replay: Replay): void {
-  const { found, number, tensors, surroundings } = replay;
-  const { builder } = surroundings;
+  const { found, lists } = replay;
   const stand: Stand = {
     tensor: (recorded) => {
       const there = found.get(recorded);
       if (!there) throw new InvariantError('a tape reads a tensor before it is made');
       return there;
     },
-    number,
-    tensors,
+    number: replay.number,
+    tensors: (list) => lists.get(list)!,
   };
-  const used = new Set(found.values());
-  for (const { operands, perform, result, gradMode, guard, at } of tape) {
+  const { builder } = replay.surroundings;
+  playCalls(tape, { stand, found, used: new Set(found.values()), builder }, replay);
+}
+
+interface Playing {
+  readonly stand: Stand;
+  readonly found: Map<Tensor, Tensor>;
+  /** The replacements of all recorded tensors that an operand or result may be. */
+  readonly used: Set<Tensor>;
+  readonly builder: ProgramBuilder;
+}
+
+/** Repeats recorded calls. `replay`: the program that is being rebuilt, if it isn't the recorded one. */
+export function playCalls(
+  calls: readonly TapeCall[],
+  { stand, found, used, builder }: Playing,
+  replay?: Replay,
+): void {
+  for (const { operands, perform, result, gradMode, guard, at } of calls) {
     const given = operands.map((operand) => resolve(operand, stand));
     builder.at = at;
     const now = withInterceptor(builder, () =>
@@ -136,7 +162,7 @@ function matchTensor(
   used.add(now);
 }
 
-function isAlike(a: Tensor, b: Tensor): boolean {
+export function isAlike(a: Tensor, b: Tensor): boolean {
   return (
     a.dtype === b.dtype &&
     a.rank === b.rank &&

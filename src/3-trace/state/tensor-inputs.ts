@@ -10,7 +10,7 @@ import type { NumberHistory } from '../../guards/number-history.ts';
 import { dimSource, type Source, strideSource } from '../../guards/source.ts';
 import { sourceKey } from '../../guards/source-key.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
-import { OuterTensors } from '../inputs/outer-tensors.ts';
+import { type ElementPath, elementSource, OuterTensors } from '../inputs/outer-tensors.ts';
 import type { TensorInput } from '../inputs/trace-input.ts';
 import { outerTensor, type TensorVariable, tracedTensor } from '../variables/variable.ts';
 import { constantOf } from './facts.ts';
@@ -64,7 +64,7 @@ export class TensorInputs {
       // Each tensor is a single input, so that its gradient is summed in eager execution's order.
       const key = `same ${sourceKey(source)} ${sourceKey(known.source!)}`;
       this.#t.guard(key, { kind: 'same', source, other: known.source!, same: true });
-      this.#t.journal.note(() => {
+      this.#t.journal.noteInput(() => {
         variable.traced = null;
       });
       // An op on a single element can't be replayed for another number of elements.
@@ -83,23 +83,23 @@ export class TensorInputs {
   }
 
   /**
-   * Makes all tensors of a pre-existing array inputs, whose number may vary between calls. No guards are added,
+   * Makes the tensors at a path in the elements of a pre-existing array inputs, whose number may vary between calls. No guards are added,
    * since the array's layout (`layoutSource`) is a key of the programs. Returns undefined if one of the tensors
    * already is an input.
    */
-  useAll(source: Source, actuals: readonly Tensor[]): OuterTensors | undefined {
-    const key = sourceKey(source);
+  useAll(source: Source, actuals: readonly Tensor[], at: ElementPath): OuterTensors | undefined {
+    const key = sourceKey(elementSource(source, '*', at.path));
     const known = this.#lists.get(key);
     if (known) return known;
     const { disposed } = this.#t.effects;
     const isTaken = (actual: Tensor) => this.#inputOf.has(actual) || disposed.has(actual);
     if (actuals.some(isTaken) || new Set(actuals).size < actuals.length) return undefined;
     const recorded: Tensor[] = [];
-    const list = new OuterTensors(source, recorded);
+    const list = new OuterTensors(source, at, recorded);
     this.#t.journal.keepMap(this.#lists);
     this.#lists.set(key, list);
     actuals.forEach((actual, i) => {
-      const place: Source = { kind: 'property', base: source, key: String(i) };
+      const place = elementSource(source, String(i), at.path);
       const variable = outerTensor(place, actual);
       recorded.push(this.#add(variable, actual, place, list));
     });
@@ -126,7 +126,7 @@ export class TensorInputs {
     const input = this.#builder.input({ dtype, shape, strides, offset: 0, device });
     const traced = requireGrad(input, requiresGrad);
     this.list.push({ source, tensor: traced, actual, list });
-    this.#t.journal.note(() => {
+    this.#t.journal.noteInput(() => {
       variable.traced = null;
       this.#inputOf.delete(actual);
     });

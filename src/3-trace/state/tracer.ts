@@ -29,8 +29,9 @@ import type { RandomStream } from '../effects/random-stream.ts';
 import type { WrittenEntries } from '../effects/written-entries.ts';
 import { CalledNumbers } from '../inputs/called-numbers.ts';
 import { InheritedProperties } from '../inputs/inherited.ts';
-import type { OuterTensors } from '../inputs/outer-tensors.ts';
+import type { ElementPath, OuterTensors } from '../inputs/outer-tensors.ts';
 import { OuterVariables } from '../inputs/outer-variables.ts';
+import type { RowWatch } from '../inputs/row-watch.ts';
 import { numberFor, ProgramNumbers, Sizes, sizeIn } from '../inputs/sizes.ts';
 import type { TensorInput } from '../inputs/trace-input.ts';
 import type { CodeOf } from '../variables/code-of.ts';
@@ -103,6 +104,8 @@ export class Tracer {
   floor = 0;
   execution: Execution = notBegun;
   #nested = 0;
+  /** The rows of an array for which a callback is being traced once. */
+  rows: RowWatch | null = null;
   /** Called with each instruction before it is executed. */
   onInstruction: ((code: Code, pc: Pc) => void) | undefined;
 
@@ -264,9 +267,12 @@ export class Tracer {
     return this.#inputs.use(variable);
   }
 
-  /** Makes all tensors of a pre-existing array inputs, independently of their number, if possible. */
-  useAll(source: Source, tensors: readonly Tensor[]): OuterTensors | undefined {
-    return this.#inputs.useAll(source, tensors);
+  /**
+   * Makes the tensors at a path in the elements of a pre-existing array inputs, independently of their number, if
+   * possible.
+   */
+  useAll(source: Source, tensors: readonly Tensor[], at: ElementPath): OuterTensors | undefined {
+    return this.#inputs.useAll(source, tensors, at);
   }
 
   /** Makes a tensor represent another graph value from here on. */
@@ -284,16 +290,21 @@ export class Tracer {
     return this.#inputs.result(tensor);
   }
 
+  /** Resolves the operands of calls in the program under construction. */
+  get stand(): Stand {
+    return {
+      tensor: (tensor) => tensor,
+      number: (expr) => numberFor(this.numbers, this.sizes, expr),
+      tensors: ({ recorded }) => recorded,
+    };
+  }
+
   /**
    * Runs a function of the tensor API so that either all of its ops are appended or none. Its decisions must
    * follow from its operands, because it is run again for other sizes.
    */
   perform<T>(operands: readonly unknown[], perform: Perform): T {
-    const stand: Stand = {
-      tensor: (tensor) => tensor,
-      number: (expr) => numberFor(this.numbers, this.sizes, expr),
-      tensors: ({ recorded }) => recorded,
-    };
+    const { stand } = this;
     const given = operands.map((operand) => resolve(operand, stand));
     const result = this.append(() => perform(given, this.builder));
     this.record(operands, perform, result);

@@ -82,7 +82,8 @@ export function lengthOf(t: Tracer, array: ArrayVariable): Variable {
   if (array.kind === 'newArray') {
     const { extended } = array;
     if (!extended) return known(itemsOf(array).length);
-    return longer(t, lengthBefore(t, extended.outer), extended.appended.length);
+    const { outer, preceding, appended } = extended;
+    return longer(t, lengthBefore(t, outer), preceding.length + appended.length);
   }
   const length = lengthBefore(t, array);
   const content = t.effects.array(array.value)?.content;

@@ -58,7 +58,8 @@ export function callDynamically(
     const variable = resolved(given);
     if (variable.kind === 'dynamic' || grownIn(t, variable)) return true;
     if (variable.kind !== 'newArray') return false;
-    const parts = variable.extended?.appended ?? variable.elements;
+    const { extended } = variable;
+    const parts = extended ? [...extended.preceding, ...extended.appended] : variable.elements;
     return parts.some((each) => isOne(each) || isNumber(each));
   };
   const isNumber = (given: Variable): boolean =>

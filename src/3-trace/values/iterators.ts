@@ -49,7 +49,7 @@ export function iteratorOver(
   const isCollection = asCollection(t, over, 'Map', 'Set') !== undefined;
   const putIn = isCollection ? putInto(t, over as CollectionVariable) : [];
   const position = { next: 0, passed: new OwnSet(), heard: putIn.length };
-  return { kind: 'iterator', over, what, ...position, done: false };
+  return t.journal.made({ kind: 'iterator', over, what, ...position, done: false });
 }
 
 /** Returns the value as an array, unless it is an instance of a user class, whose iteration may differ. */
@@ -151,7 +151,7 @@ export function advance(
   if (element === null && !isCounted) {
     t.journal.note(() => {
       iteration.done = false;
-    });
+    }, iterator);
     iteration.done = true;
   }
   return element;
@@ -195,7 +195,7 @@ export function advanceIterator(t: Tracer, iterator: IteratorVariable): Variable
   const element = collection
     ? collectionStep(t, collection, iterator)
     : arrayStep(t, array ?? over, what, next);
-  t.journal.note(() => Object.assign(iterator, { next, done: false }));
+  t.journal.note(() => Object.assign(iterator, { next, done: false }), iterator);
   iterator.next++;
   if (element === null) iterator.done = true;
   return element;

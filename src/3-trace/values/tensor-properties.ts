@@ -54,11 +54,13 @@ const otherFields: ReadonlySet<string> = new Set<string & keyof Tensor>([
 
 /** `x.key` for a tensor. */
 export function readTensorProperty(t: Tracer, variable: TensorVariable, key: string): Variable {
+  t.rows?.expectMember(variable, key, metaProperties.has(key));
   return (fields.has(key) ? undefined : readMember(t, variable, key)) ?? readOwn(t, variable, key);
 }
 
 /** `x[symbol]` for a tensor: `x[Symbol.dispose]`, and user-defined properties of tensors or `Tensor.prototype`. */
 export function readTensorSymbol(t: Tracer, variable: TensorVariable, key: symbol): Variable {
+  t.rows?.expectMember(variable, key);
   return readMember(t, variable, key) ?? undefinedVariable;
 }
 
@@ -194,6 +196,7 @@ export function elementCount(t: Tracer, variable: TensorVariable): Variable {
 /** Returns a dimension, or the number of elements: a constant unless it may differ between runs. */
 function sizeOf(t: Tracer, variable: TensorVariable, dim: number | null): Variable {
   const tensor = t.use(variable);
+  t.rows?.expectNoSize(tensor);
   const value = sizeIn(tensor, dim);
   const { sizes } = t;
   // If several sources lead to the tensor, its size keys use the first.

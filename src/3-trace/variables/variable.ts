@@ -17,6 +17,7 @@ import type {
   IteratorRecordVariable,
   IteratorVariable,
 } from './iterator-variables.ts';
+import type { TensorList } from './tensor-list.ts';
 
 /**
  * A value during tracing. A pre-existing value has a source, and is guarded only once the trace depends on it. A
@@ -165,9 +166,14 @@ export interface BoundVariable {
   readonly name: Variable | null;
 }
 
-/** The content of `[...outer, a, b]`. */
+/** The content of `[a, ...outer, b]`, or of an array that `map` makes of one. */
 interface ExtendedArray {
   readonly outer: ObjectVariable;
+  readonly preceding: readonly Variable[];
+  /** One tensor for each element of `outer`. */
+  readonly tensors: TensorList;
+  /** False if `tensors` are not its elements, but what `map` has made of them. */
+  readonly isCopy: boolean;
   readonly appended: Variable[];
 }
 
@@ -176,7 +182,7 @@ export interface NewArrayVariable {
   readonly elements: Variable[];
   /** Set if the number of elements is data-dependent; `elements` must not be read then. */
   grown?: GrowableList | undefined;
-  /** Set if it begins with the tensors of a pre-existing array of any length; `elements` must not be read then. */
+  /** Set if it has a tensor for each element of an array of any length; `elements` must not be read then. */
   readonly extended?: ExtendedArray;
   /** The array literal that created it, and whether the array is known to grow in branches and loops. */
   readonly born?: AllocationSite;

@@ -109,7 +109,8 @@ export const objectHandlers: Handlers<
     const grown = grownIn(t, items);
     if (grown && target.kind === 'newArray') appendGrown(t, target, grown);
     else {
-      const extended = isEmptyLiteral(target) ? extendedArray(t, items) : undefined;
+      const before = literalElements(target);
+      const extended = before && extendedArray(t, items, before);
       if (extended) set(frame, array, extended);
       else append(t, target, expand(t, items));
     }
@@ -177,10 +178,10 @@ function copyWithout(t: Tracer, source: Variable, without: ReadonlySet<Key>): Va
   return rest;
 }
 
-/** Returns the array literal under construction; after a break within it, the array is pre-existing. */
-function isEmptyLiteral(array: ArrayVariable): boolean {
-  if (array.kind !== 'newArray' || !array.born || array.extended || array.grown) return false;
-  return array.elements.length === 0;
+/** Returns the elements of a literal under construction; after a break within it, the array is pre-existing. */
+function literalElements(array: ArrayVariable): readonly Variable[] | undefined {
+  if (array.kind !== 'newArray' || !array.born || array.extended || array.grown) return undefined;
+  return array.elements;
 }
 
 function arrayMade(t: Tracer, variable: Variable): ArrayVariable {

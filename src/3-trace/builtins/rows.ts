@@ -1,0 +1,321 @@
+/**
+ * Callbacks of array methods on pre-existing arrays that grow with every call. The callback is traced once; other
+ * elements, in this call and in others, repeat its tensor API calls.
+ */
+
+import { TostaticError } from '../../../runtime/errors/errors.ts';
+import type { ProgramBuilder } from '../../../runtime/program/builder.ts';
+import { Tensor } from '../../../runtime/tensor/tensor.ts';
+import { hasBareTensors, keysInElements, plainParts } from '../../guards/list-layout.ts';
+import { compileReader } from '../../guards/source.ts';
+import { GraphBreak } from '../../traces/graph-break.ts';
+import type { Code } from '../../vm/bytecode/code.ts';
+import { newObject } from '../heap/made-objects.ts';
+import type { OuterTensors } from '../inputs/outer-tensors.ts';
+import { RowWatch } from '../inputs/row-watch.ts';
+import { Raised } from '../state/exceptions.ts';
+import { constantOf } from '../state/facts.ts';
+import {
+  DoesNotFit,
+  isAlike,
+  playCalls,
+  type Replay,
+  type Stand,
+  type TapeCall,
+  tensorsIn,
+} from '../state/tape.ts';
+import type { Tracer } from '../state/tracer.ts';
+import { asArray, itemsOf } from '../values/arrays.ts';
+import { columnsOf, isMadeByElements, manyTensors } from '../values/varying-array.ts';
+import { isRefused } from '../variables/code-of.ts';
+import { TensorList } from '../variables/tensor-list.ts';
+import { specialized, UnionMet } from '../variables/unions.ts';
+import {
+  newArray,
+  type ObjectVariable,
+  tracedTensor,
+  undefinedVariable,
+  type Variable,
+} from '../variables/variable.ts';
+
+/** The elements of a pre-existing array: trees of tensors, all with the same keys. */
+interface Rows {
+  readonly outer: ObjectVariable;
+  /** The tensors at each path in the elements. */
+  readonly columns: readonly OuterTensors[];
+  /** Values that the trace has appended. */
+  readonly appended: readonly Variable[];
+}
+
+/** `array.map(callback)`; undefined if the callback is traced for each element. */
+export function mapRows(t: Tracer, array: Variable, callback: Variable): Variable | undefined {
+  if (isMadeByElements(t) || !takesAtMost(t, callback, 1)) return undefined;
+  return orByElement(t, () => {
+    const rows = rowsOf(t, array);
+    if (!rows) return undefined;
+    const { outer, columns } = rows;
+    const call = (element: Variable) => called(t, callback, [element]);
+    const row = traceRow(t, rows, 0, call);
+    const own = row.isPlain && columns.find(({ recorded }) => recorded[0] === row.result);
+    const tensors = own || mapped(t, columns, row);
+    const appended = rows.appended.map(call);
+    return manyTensors(t, { outer, preceding: [], tensors, isCopy: false, appended });
+  });
+}
+
+/** `array.reduce(callback, initial)`; undefined if the callback is traced for each element. */
+export function reduceRows(
+  t: Tracer,
+  array: Variable,
+  callback: Variable,
+  initial: Variable | undefined,
+): Variable | undefined {
+  if (!takesAtMost(t, callback, 2)) return undefined;
+  return orByElement(t, () => {
+    const rows = rowsOf(t, array);
+    const start = initial ? 0 : 1;
+    // The second element shows what the callback does with its own result.
+    if (!rows || rows.columns[0]!.recorded.length < start + 2) return undefined;
+    const begin = specialized(initial ?? elementAt(t, rows, 0));
+    const first = traceRow(t, rows, start, (each) => called(t, callback, [begin, each]));
+    const own = first.calls.flatMap(({ result }) => tensorsIn(result));
+    if (!own.includes(first.result)) throw differently('returns a tensor that existed before');
+    const before = t.result(first.result);
+    const next = traceRow(t, rows, start + 1, (each) => called(t, callback, [before, each]));
+    const result = reduced(t, rows, start, first, next);
+    return rows.appended.reduce((all, each) => called(t, callback, [all, each]), result);
+  });
+}
+
+function called(t: Tracer, callback: Variable, args: readonly Variable[]): Variable {
+  return t.execution.callInside(callback, undefinedVariable, args);
+}
+
+function differently(why: string): GraphBreak {
+  return new GraphBreak('unsupported-value', `a callback ${why}`);
+}
+
+/** The calls of a callback for one element. */
+interface Row {
+  /** The element's tensors, for which the calls are repeated with others. */
+  readonly given: readonly Tensor[];
+  readonly calls: readonly TapeCall[];
+  readonly result: Tensor;
+  /** True if the callback looked at nothing of a tensor. */
+  readonly isPlain: boolean;
+}
+
+/** Traces a callback for an element. Breaks the graph if it may do something else for another one. */
+function traceRow(
+  t: Tracer,
+  rows: Rows,
+  index: number,
+  body: (element: Variable) => Variable,
+): Row {
+  const { builder } = t;
+  const { tape } = t.surroundings;
+  const [mark, opCount] = [tape.length, builder.opCount];
+  const state = () => [t.sizes.reads.length, t.random.count, t.random.reseeded, t.sizes.fixed];
+  const before = state();
+  const given = rows.columns.map(({ recorded }) => recorded[index]!);
+  const watch = new RowWatch(given);
+  const results: Variable[] = [];
+  t.rows = watch;
+  try {
+    const isPure = t.journal.leavesAlone(() => {
+      results.push(specialized(body(elementAt(t, rows, index))));
+    });
+    const isRepeatable = state().every((each, i) => each === before[i]);
+    if (!isPure || !isRepeatable || builder.some(({ regions }) => regions !== undefined, opCount)) {
+      throw differently('does more than compute a tensor');
+    }
+  } finally {
+    t.rows = null;
+  }
+  const [result] = results;
+  if (result?.kind !== 'tensor') throw differently('returns something other than a tensor');
+  for (const key of watch.members) guardBare(t, rows.columns[0]!, key);
+  const calls = tape.splice(mark);
+  return { given, calls, result: t.use(result), isPlain: !watch.isRead && calls.length === 0 };
+}
+
+/** Repeats the callback's calls for all other elements. */
+function mapped(t: Tracer, columns: readonly OuterTensors[], row: Row): TensorList {
+  const { resultFor, free } = repeatable(row);
+  const others = t.append(() =>
+    rowsFrom(
+      columns.map(({ recorded }) => recorded),
+      1,
+    ).map((tensors) => resultFor(tensors, { stand: t.stand, builder: t.builder })),
+  );
+  const list = new TensorList([row.result, ...others]);
+  t.record(
+    [...columns.map((column) => [column]), free],
+    (operands, builder, replay) => {
+      const rows = rowsFrom(operands.slice(0, -1) as Tensor[][], 0);
+      const stand = standOf(replay!);
+      replay!.lists.set(
+        list,
+        rows.map((tensors) => resultFor(tensors, { stand, builder, replay })),
+      );
+      return null;
+    },
+    null,
+  );
+  return list;
+}
+
+/** Repeats the calls for the elements after those of `first` and `next`. */
+function reduced(t: Tracer, { columns }: Rows, start: number, first: Row, next: Row): Variable {
+  // Without an initial value, the first element takes its place.
+  const begin = start === 0 ? [] : [columns[0]!.recorded[0]!];
+  const from = repeatable({ ...first, given: [...begin, ...first.given] });
+  const on = repeatable({ ...next, given: [first.result, ...next.given] });
+  const all = (rows: readonly Tensor[][], so: Tensor, target: Target) =>
+    rows.reduce((result, tensors) => on.resultFor([result, ...tensors], target), so);
+  const result = t.append(() => {
+    const rows = rowsFrom(
+      columns.map(({ recorded }) => recorded),
+      start + 2,
+    );
+    return all(rows, next.result, { stand: t.stand, builder: t.builder });
+  });
+  t.record(
+    [...columns.map((column) => [column]), [...from.free, ...on.free]],
+    (operands, builder, replay) => {
+      const rows = rowsFrom(operands.slice(0, -1) as Tensor[][], 0);
+      if (rows.length <= start) throw new DoesNotFit();
+      const target = { stand: standOf(replay!), builder, replay };
+      const so = from.resultFor(rows.slice(0, start + 1).flat(), target);
+      return all(rows.slice(start + 1), so, target);
+    },
+    result,
+  );
+  return t.result(result);
+}
+
+/** Returns the tensors of each element, from one on. */
+function rowsFrom(columns: readonly (readonly Tensor[])[], start: number): Tensor[][] {
+  return columns[0]!.slice(start).map((_, i) => columns.map((column) => column[start + i]!));
+}
+
+/** The program to which calls are appended again. */
+interface Target {
+  readonly stand: Stand;
+  readonly builder: ProgramBuilder;
+  readonly replay?: Replay | undefined;
+}
+
+function standOf({ found, number, lists }: Replay): Stand {
+  return {
+    tensor: (recorded) => found.get(recorded)!,
+    number,
+    tensors: (list) => lists.get(list)!,
+  };
+}
+
+/** Returns a function that repeats the calls with other tensors, and the further ones that it uses. */
+function repeatable({ given, calls, result }: Omit<Row, 'isPlain'>) {
+  const own = new Set([...given, ...calls.flatMap((call) => tensorsIn(call.result))]);
+  if (!own.has(result)) throw differently('returns the same tensor for each element');
+  const all = new Set(calls.flatMap(({ operands }) => tensorsIn(operands)));
+  const free = [...all].filter((tensor) => !own.has(tensor));
+  const resultFor = (tensors: readonly Tensor[], { stand, builder, replay }: Target): Tensor => {
+    const isLike = (tensor: Tensor, i: number) =>
+      isAlike(given[i]!, tensor) && given[i]!.device === tensor.device;
+    if (!tensors.every(isLike)) throw new DoesNotFit();
+    const found = new Map(given.map((recorded, i) => [recorded, tensors[i]!]));
+    const inside: Stand = {
+      ...stand,
+      tensor: (recorded) => found.get(recorded) ?? stand.tensor(recorded),
+    };
+    const used = new Set([...tensors, ...free.map(stand.tensor)]);
+    playCalls(calls, { stand: inside, found, used, builder }, replay);
+    return found.get(result)!;
+  };
+  return { resultFor, free };
+}
+
+/** Returns undefined if the elements are read one by one, or have not varied in number so far. */
+function rowsOf(t: Tracer, given: Variable): Rows | undefined {
+  const array = asArray(t, given);
+  if (t.isInRegion || t.rows || !array) return undefined;
+  if (array.kind === 'newArray') {
+    const { extended } = array;
+    if (!extended?.isCopy || extended.preceding.length > 0 || array.named?.size) return undefined;
+    const { outer, tensors, appended } = extended;
+    return { outer, columns: [tensors as OuterTensors], appended };
+  }
+  const elements = array.value as readonly unknown[];
+  const areTensors = elements[0] instanceof Tensor;
+  const keys = areTensors ? undefined : keysInElements(elements);
+  const paths = areTensors || keys !== undefined ? pathsIn(elements[0]) : undefined;
+  const columns = columnsOf(t, array, paths?.map((path) => ({ path, keys })) ?? []);
+  if (!columns?.length) return undefined;
+  const content = t.effects.array(array.value)?.content;
+  return { outer: array, columns, appended: content ? itemsOf(content) : [] };
+}
+
+/** Returns the paths to all tensors in an element; undefined if it contains anything else. */
+function pathsIn(element: unknown): (readonly string[])[] | undefined {
+  if (element instanceof Tensor) return [[]];
+  const parts = plainParts(element)?.map(([key, part]) =>
+    pathsIn(part)?.map((path) => [key, ...path]),
+  );
+  return parts?.some((paths) => !paths) ? undefined : parts?.flatMap((paths) => paths!);
+}
+
+/** Returns an element, of which the code being traced gets nothing but its tensors. */
+function elementAt(t: Tracer, { outer, columns }: Rows, index: number): Variable {
+  const tensors = columns.map(({ recorded }) => recorded[index]!);
+  const build = (value: unknown): Variable => {
+    if (value instanceof Tensor) return { ...tracedTensor(tensors.shift()!), mayBeKnown: true };
+    const parts = plainParts(value)!.map(([key, part]) => [key, build(part)] as const);
+    if (Array.isArray(value)) return { ...newArray(parts.map((part) => part[1])), listed: true };
+    return { ...newObject(t), entries: new Map(parts), listed: true };
+  };
+  return build((outer.value as readonly unknown[])[index]);
+}
+
+/** Guards that no element's tensor has a member of its own in place of a method. */
+function guardBare(t: Tracer, { source }: OuterTensors, key: string | symbol): void {
+  const place = { kind: 'query', base: source, query: 'bareTensors', key } as const;
+  const isBare = hasBareTensors(compileReader(source)(t.entryFrames) as object, key);
+  if (constantOf(t, t.read(place, isBare)) !== true) {
+    throw new GraphBreak('unsupported-value', `the elements may have another ${String(key)}()`);
+  }
+}
+
+/** Returns whether a function sees no arguments beyond the first ones. */
+function takesAtMost(t: Tracer, callback: Variable, count: number): boolean {
+  const code = codeOf(t, callback);
+  return (
+    code?.instructions.every(({ op, ...rest }) => {
+      if (op === 'arg') return (rest as { readonly index: number }).index < count;
+      return op !== 'restArgs' && op !== 'arguments';
+    }) === true
+  );
+}
+
+function codeOf(t: Tracer, callback: Variable): Code | undefined {
+  if (callback.kind === 'closure') return callback.code;
+  if (callback.kind !== 'function') return undefined;
+  const found = t.codeOf.called(callback.value);
+  return isRefused(found) || found.boundArgs.length > 0 ? undefined : found.closure.code;
+}
+
+/** Runs `body`; undoes it, and returns undefined, if the elements can't be traced together. */
+function orByElement<T>(t: Tracer, body: () => T): T | undefined {
+  try {
+    return t.attempt(body);
+  } catch (error) {
+    const isUndone =
+      error instanceof GraphBreak ||
+      error instanceof DoesNotFit ||
+      error instanceof UnionMet ||
+      error instanceof TostaticError ||
+      (error instanceof Raised && !error.keepsEffects);
+    if (!isUndone) throw error;
+    return undefined;
+  }
+}
