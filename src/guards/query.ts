@@ -1,7 +1,8 @@
-/** Queries about an object that run no user code. Apart from `target`, they return a primitive. */
+/** Queries about an object that run no user code. Apart from `target` and `fromEnd`, they return a primitive. */
 
 import { callNative } from './collection-slots.ts';
 import { dateFact, type HostTypeName, hostType } from './host-types.ts';
+import { lookupGetter } from './inherited-property.ts';
 import { hasBareTensors, listLayout } from './list-layout.ts';
 import { isProxy } from './plain.ts';
 
@@ -31,6 +32,12 @@ export function printRegExp(object: object): string | undefined {
   }
 }
 
+function elementFromEnd(array: object, distance?: PropertyKey): unknown {
+  const index = (array as readonly unknown[]).length - Number(distance);
+  const isAccessor = lookupGetter.call(array, index) !== undefined;
+  return isAccessor ? undefined : (array as readonly unknown[])[index];
+}
+
 const { deref: derefTarget } = WeakRef.prototype;
 
 const queries = {
@@ -42,6 +49,8 @@ const queries = {
   isView: (object: object): boolean => ArrayBuffer.isView(object),
   tensors: listLayout,
   bareTensors: hasBareTensors,
+  /** The element of an array at the distance `key` from its end, which is 1 for the last one. */
+  fromEnd: elementFromEnd,
   /** The object that a WeakRef refers to, if it is alive. */
   target: (object: object) => derefTarget.call(object as WeakRef<WeakKey>),
   /** The number of entries of a Map or Set. */

@@ -95,7 +95,16 @@ const free: Codec<Omit<Source & { readonly kind: 'free' }, 'kind'>> = {
 const index = integer(1e6);
 const queries = {
   ...{ isFrozen: 0, isSealed: 0, isExtensible: 0, names: 0, attributes: 0, isView: 0 },
-  ...{ tensors: 0, bareTensors: 0, target: 0, entries: 0, hostState: 0, date: 0, regExp: 0 },
+  ...{
+    tensors: 0,
+    bareTensors: 0,
+    fromEnd: 0,
+    target: 0,
+    entries: 0,
+    hostState: 0,
+    date: 0,
+    regExp: 0,
+  },
 } satisfies Record<Query, 0>;
 
 const query = oneOf(...(Object.keys(queries) as Query[]));

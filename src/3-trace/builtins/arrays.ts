@@ -30,6 +30,7 @@ import {
   textOfPrimitives,
   withPrimitive,
 } from '../values/to-primitive.ts';
+import { elementFromEnd } from '../values/varying-array.ts';
 import type { IteratorVariable } from '../variables/iterator-variables.ts';
 import { specialized } from '../variables/unions.ts';
 import { hole, known, newArray, type Variable } from '../variables/variable.ts';
@@ -156,6 +157,18 @@ function cut(t: Tracer, length: number, args: readonly Variable[]): readonly [nu
   const start = place(t, args[0], 0, length);
   const count = args.length === 1 ? length - start : integer(t, args[1], 0);
   return [start, args.length === 0 ? 0 : Math.min(Math.max(count, 0), length - start)];
+}
+
+/** Returns the last elements of an array that grows with every call. */
+function lastElements(t: Tracer, array: ArrayVariable, count: number): Variable[] | undefined {
+  if (!(count >= 1 && count <= maxGuarded)) return undefined;
+  const elements: Variable[] = [];
+  for (let distance = count; distance > 0; distance--) {
+    const element = elementFromEnd(t, array, distance);
+    if (!element) return undefined;
+    elements.push(element);
+  }
+  return elements;
 }
 
 /** Creates an iterator over an array, including instances of user array classes, or over a typed array. */
@@ -312,6 +325,8 @@ export const arrayBuiltins: BuiltinTable = [
     Array.prototype.slice,
     makingPlain(
       onKnownArray((t, array, [start, end]) => {
+        const last = end ? undefined : lastElements(t, array, -integer(t, start, 0));
+        if (last) return newArray(last);
         const elements = elementsWithHoles(t, array);
         const { length } = elements;
         return newArray(elements.slice(place(t, start, 0, length), place(t, end, length, length)));
@@ -323,6 +338,8 @@ export const arrayBuiltins: BuiltinTable = [
     onArray((t, array, [index]) => {
       const at = integer(t, index, 0);
       if (isGrown(array)) return grownElement(t, array, at, at < 0);
+      const fromEnd = elementFromEnd(t, array, -at);
+      if (fromEnd) return fromEnd;
       const i = at < 0 ? arrayLength(t, array) + at : at;
       return i < 0 || i >= arrayLength(t, array) ? known(undefined) : arrayElement(t, array, i);
     }),

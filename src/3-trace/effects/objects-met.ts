@@ -15,6 +15,8 @@ type Key = string | symbol;
 export class ObjectsMet {
   /** For each key, the objects on which it was read or written, with every path to them. */
   readonly #touched = new Map<Key, OwnMap<object, Set<Source>>>();
+  /** Arrays of which elements were read that are counted from the end, with every path to them. */
+  readonly #ends = new OwnMap<object, Set<Source>>();
   readonly #changed = new Map<Key, OwnSet<object>>();
 
   touch(object: object, source: Source, key: string | symbol): void {
@@ -30,6 +32,11 @@ export class ObjectsMet {
   /** Returns the paths to an object whose content was read or changed. */
   pathsToContent(object: object): readonly Source[] {
     return [...(this.#touched.get(content)?.get(object) ?? [])];
+  }
+
+  /** Records that an element was read whose index depends on the length. */
+  touchEnd(array: object, source: Source): void {
+    this.#ends.set(array, (this.#ends.get(array) ?? new Set()).add(source));
   }
 
   write(object: object, key: string | symbol): void {
@@ -48,7 +55,7 @@ export class ObjectsMet {
 
   #guardsAt(key: Key, changed: ReadonlySet<object>): Guard[] {
     const guards: Guard[] = [];
-    const touched = this.#touched.get(key)!;
+    const touched = this.#touchedAt(key);
     const firstPath = (object: object) => [...touched.get(object)!][0]!;
     for (const object of changed) {
       const [source, ...paths] = [...touched.get(object)!];
@@ -62,6 +69,11 @@ export class ObjectsMet {
       guards.push({ kind: 'distinct', sources, others: others.map(firstPath) });
     }
     return guards;
+  }
+
+  #touchedAt(key: Key): ReadonlyMap<object, ReadonlySet<Source>> {
+    const touched = this.#touched.get(key)!;
+    return /^\d+$/.test(String(key)) ? new OwnMap([...this.#ends, ...touched]) : touched;
   }
 
   #add(key: Key, object: object, source: Source): void {

@@ -1,9 +1,13 @@
 /**
- * Arrays of tensors that grow between calls, as operands of the tensor API: `cat(cache)`. One trace serves any
- * number of elements, as long as the code only passes all of them on together.
+ * Arrays of tensors that grow between calls. One trace serves any number of elements, as long as the code only passes
+ * all of them on together (`cat(cache)`), or reads some that are counted from the end (`cache.at(-1)`).
  */
 
 import { listLayout, tensorsAt } from '../../guards/list-layout.ts';
+import type { NumberExpr } from '../../guards/number-expr.ts';
+import { readsPlainly } from '../../guards/plain.ts';
+import type { Source } from '../../guards/source.ts';
+import { sourceKey } from '../../guards/source-key.ts';
 import { isGrown } from '../control-flow/lists/growable-array.ts';
 import {
   type ElementPath,
@@ -11,15 +15,20 @@ import {
   layoutSource,
   type OuterTensors,
 } from '../inputs/outer-tensors.ts';
+import { comesFromBreak } from '../inputs/symbolic.ts';
+import { truthiness } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
 import type { TensorList } from '../variables/tensor-list.ts';
 import {
   hole,
+  known,
   type NewArrayVariable,
   type ObjectVariable,
+  type SymbolicVariable,
   type Variable,
 } from '../variables/variable.ts';
-import { type ArrayVariable, asArray, itemsOf, lengthBefore } from './arrays.ts';
+import { type ArrayVariable, asArray, itemsOf, lengthBefore, solid } from './arrays.ts';
+import { deferOperator } from './numbers.ts';
 import { isPristine } from './protocols.ts';
 
 interface VaryingTensors {
@@ -126,4 +135,66 @@ export function manyTensors(
       return plans.copyElements(closure.code, pc);
     },
   };
+}
+
+/**
+ * Returns an element of a pre-existing array by its distance from the end, which is 1 for the last one, without making
+ * the length a constant of the trace; undefined if it has been constant so far.
+ */
+export function elementFromEnd(
+  t: Tracer,
+  array: ArrayVariable,
+  distance: number,
+): Variable | undefined {
+  if (array.kind !== 'object' || !(distance >= 1)) return undefined;
+  const { value, source } = array;
+  const appended = appendedTo(t, array);
+  if (!appended) return undefined;
+  if (distance <= appended.length) return solid(appended.at(-distance));
+  const before = distance - appended.length;
+  const length = lengthBefore(t, array);
+  if (length.kind !== 'symbolic' || comesFromBreak(length)) return undefined;
+  const elements = value as readonly unknown[];
+  const index = elements.length - before;
+  const isWritten = [...t.effects.entries()].some(([object]) => object === value);
+  if (index < 0 || isWritten || !readsPlainly(value, String(index))) return undefined;
+  const isThere = deferOperator(t, '>=', [length, known(before)]);
+  if (!isThere || !truthiness(t, isThere)) return undefined;
+  t.effects.met.touchEnd(value, source);
+  const key = String(before);
+  return t.read({ kind: 'query', base: source, query: 'fromEnd', key }, elements[index]);
+}
+
+/** Returns what the trace has appended; undefined if their number is data-dependent. */
+function appendedTo(t: Tracer, { value }: ObjectVariable): readonly Variable[] | undefined {
+  const content = t.effects.array(value)?.content;
+  if (!content) return [];
+  return isGrown(content) ? undefined : itemsOf(content);
+}
+
+/** `array[array.length - distance]`, likewise. */
+export function elementAtOffset(
+  t: Tracer,
+  base: Variable,
+  { expr }: SymbolicVariable,
+): Variable | undefined {
+  const array = asArray(t, base);
+  if (array?.kind !== 'object') return undefined;
+  const length: Source = { kind: 'property', base: array.source, key: 'length' };
+  const offset = offsetFrom(sourceKey(length), expr);
+  const appended = appendedTo(t, array);
+  if (offset === undefined || !appended) return undefined;
+  return elementFromEnd(t, array, appended.length - offset);
+}
+
+/** Returns how much more than the number at the source the expression is, if that is a constant integer. */
+function offsetFrom(key: string, expr: NumberExpr): number | undefined {
+  if (expr.kind === 'source') return sourceKey(expr.source) === key ? 0 : undefined;
+  if (expr.kind !== 'apply' || expr.args.length !== 2) return undefined;
+  const [left, right] = expr.args as [NumberExpr, NumberExpr];
+  const offset = offsetFrom(key, left);
+  const isInteger = right.kind === 'constant' && Number.isInteger(right.value);
+  if (offset === undefined || !isInteger) return undefined;
+  if (expr.fn === '+') return offset + right.value;
+  return expr.fn === '-' ? offset - right.value : undefined;
 }

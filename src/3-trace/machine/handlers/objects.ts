@@ -17,7 +17,7 @@ import { superPrototype } from '../../values/objects/super.ts';
 import { readFor, readKey, readProperty } from '../../values/properties.ts';
 import { copiedKeys } from '../../values/property-keys.ts';
 import { isPrimitiveVariable, withPropertyKey } from '../../values/to-primitive.ts';
-import { extendedArray } from '../../values/varying-array.ts';
+import { elementAtOffset, extendedArray } from '../../values/varying-array.ts';
 import {
   assignPrototype,
   defineProperty,
@@ -58,11 +58,8 @@ export const objectHandlers: Handlers<
     const base = get(frame, object);
     const index = specialized(get(frame, key));
     if (index.kind === 'scalar') return set(frame, dst, elementAt(t, specialized(base), index));
-    set(
-      frame,
-      dst,
-      withPropertyKey(t, index, (name) => readKey(t, base, name)),
-    );
+    const fromEnd = index.kind === 'symbolic' && elementAtOffset(t, base, index);
+    set(frame, dst, fromEnd || withPropertyKey(t, index, (name) => readKey(t, base, name)));
   },
   setProp: (t, frame, { object, key, src }) => {
     const base = get(frame, object);
