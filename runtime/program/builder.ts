@@ -258,9 +258,9 @@ export class ProgramBuilder implements Interceptor {
     return this.#memory.versionOf(id);
   }
 
-  /** Whether a write to either tensor may change the other. */
-  mayShare(one: Tensor, other: Tensor): boolean {
-    return this.#memory.mayShare(this.valueOf(one), this.valueOf(other));
+  /** Whether a write to either value may change the other. */
+  mayShare(one: ValueId, other: ValueId): boolean {
+    return this.#memory.mayShare(one, other);
   }
 
   /** Rolls back the last `count` noted writes. */
@@ -314,7 +314,11 @@ export class ProgramBuilder implements Interceptor {
 
   /** Returns the value that owns the memory: the value itself unless it is a view. */
   rootOf(tensor: Tensor): ValueId {
-    return this.#memory.rootOf(this.valueOf(tensor));
+    return this.rootOfValue(this.valueOf(tensor));
+  }
+
+  rootOfValue(id: ValueId): ValueId {
+    return this.#memory.rootOf(id);
   }
 
   checkpoint(): Checkpoint {

@@ -10,6 +10,7 @@ import { appendCall } from '../regions/append-call.ts';
 import { appendControl, type DifferentiateRegion } from '../regions/append-control.ts';
 import { type CallSite, SiteCall } from '../regions/site-call.ts';
 import { GraphBreak } from '../traces/graph-break.ts';
+import { followRegions } from './control-flow/copies-in-regions.ts';
 import { replayRegions } from './control-flow/replay-regions.ts';
 import { finishedRegion } from './state/region-builder.ts';
 import type { Tracer } from './state/tracer.ts';
@@ -55,7 +56,13 @@ export function appendRegions(
     return mode(() => appendControl(builder, op, operands, regions, differentiate)).slice(0, -1);
   };
   const { builder } = tracer;
-  const results = overwritingBreaks(() => tracer.append(() => append(inputs, programs, builder)));
+  const results = overwritingBreaks(() =>
+    tracer.append(() => {
+      const made = append(inputs, programs, builder);
+      followRegions(tracer.control.copied, tracer.surroundings, op, inputs, programs, made);
+      return made;
+    }),
+  );
   const regions = programs.map(finishedRegion);
   for (const { region } of regions) builder.freedNodes.notePossibly(region.builder.freedNodes.all);
   const own = inputs.slice(0, inputs.length - regions[0]!.captured.length);

@@ -25,6 +25,8 @@ export interface Traced {
   readonly result: TraceResult;
   /** True if numbers stayed in the program up to a graph break without deciding anything. */
   readonly gainsNothing: boolean;
+  /** True if copies leave the program where eager execution has views of what remains. */
+  readonly leavesCopies: boolean;
 }
 
 /** Returns the result of a trace that has ended: what a call does under its guards. */
@@ -82,7 +84,11 @@ export function finishedTrace(tracer: Tracer, end: TraceEnd, plans: LoopPlans): 
   const own = resized
     ? result
     : { ...result, guards: [...result.guards, ...sizes.fixedNumbers(entryFrames)] };
-  return { result: { ...own, resized }, gainsNothing: gainsNothing(result, tracer.control) };
+  return {
+    result: { ...own, resized },
+    gainsNothing: gainsNothing(result, tracer.control),
+    leavesCopies: tracer.control.copied.leave(tracer.surroundings, outputs.values),
+  };
 }
 
 /** Returns the value that the function returns, or the frames to continue with. */

@@ -192,7 +192,7 @@ function playAt({ frames, readerOf, layoutOf }: Found, recorded: Recorded): Trac
       if (list) now.get(list)!.push(traced);
     }
     const number = (expr: NumberExpr) => numberFor(numbers, sizes, expr);
-    const surroundings = { builder, capture, tape: [] };
+    const surroundings = { builder, capture, outside: () => [], tape: [] };
     // A file may be written in another grad mode than that of the calls.
     withGradMode(gradModeOf(result), () =>
       withRandomSource(stream, () => {

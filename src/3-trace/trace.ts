@@ -40,18 +40,23 @@ export function trace(
   codeOf: CodeOf,
   options: TraceOptions,
 ): TraceResult {
-  const { result, gainsNothing } = traceUntilSettled(entryFrames, codeOf, options);
+  const { result, gainsNothing, leavesCopies } = traceUntilSettled(entryFrames, codeOf, options);
   if (options.controlPolicy === 'possible' && endsWithDecision(result)) {
     // Lists and unions represent values of different structure; they pay off only if no graph break remains.
     const one = traceAsOne(entryFrames, codeOf, options);
     if (one instanceof TooManyPaths) return withDetail(result, one.message);
     if (one?.outcome.kind === 'return') return one;
   }
-  if (!gainsNothing) return result;
+  // A full graph documents its copies; there is no other graph.
+  const isWhole = options.controlPolicy === 'always';
+  if (!gainsNothing && (isWhole || !leavesCopies)) return result;
   return traceUntilSettled(entryFrames, codeOf, { ...options, controlPolicy: 'functions' }).result;
 }
 
-/** Traces with lists and unions, whose decisions may multiply. Returns null if the function needs too many paths. */
+/**
+ * Traces with lists and unions, whose decisions may multiply. Returns null if the function needs too many paths, or
+ * if copies leave the program.
+ */
 function traceAsOne(
   entryFrames: readonly Frame[],
   codeOf: CodeOf,
@@ -60,9 +65,10 @@ function traceAsOne(
   const { pathBudget } = options;
   if (pathBudget?.isSpent) return null;
   const whole = { ...options, controlPolicy: 'always' } as const;
-  const trace = () => traceUntilSettled(entryFrames, codeOf, whole).result;
+  const trace = () => traceUntilSettled(entryFrames, codeOf, whole);
   try {
-    return pathBudget ? pathBudget.within(trace) : trace();
+    const { result, leavesCopies } = pathBudget ? pathBudget.within(trace) : trace();
+    return leavesCopies ? null : result;
   } catch (error) {
     if (error instanceof TooManyPaths) return error;
     throw error;
@@ -129,7 +135,7 @@ function traceOnce(
     if (call) plans.breakAt(call.code, call.pc);
   } catch (error) {
     if (error instanceof RejectedEagerly) {
-      return { result: refusedTrace(tracer, error), gainsNothing: false };
+      return { result: refusedTrace(tracer, error), gainsNothing: false, leavesCopies: false };
     }
     throw error;
   }

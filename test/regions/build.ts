@@ -28,7 +28,12 @@ export function compile(
   const root = new ProgramBuilder(() => {
     throw new Error('no data here');
   });
-  let surroundings: Surroundings = { builder: root, tape: [], capture: () => fail() };
+  let surroundings: Surroundings = {
+    builder: root,
+    tape: [],
+    capture: () => fail(),
+    outside: () => [],
+  };
   const build: Build = {
     control(op, first, given, bodies) {
       const outer = surroundings;

@@ -53,7 +53,6 @@ import {
   known,
   newArray,
   prototypeOf,
-  type TensorVariable,
   undefinedVariable,
   type Variable,
 } from '../variables/variable.ts';
@@ -198,9 +197,7 @@ export function callApi(
   if (ofOption) throw decidesShape(fn.name, ofOption);
   const target = self ?? (args[0]?.kind === 'tensor' ? t.use(args[0]) : null);
   if (target instanceof Tensor && fn.name.endsWith('_')) {
-    t.control.copied.expectNone(t.builder, target);
-    const variable = receiver.kind === 'tensor' ? receiver : (args[0] as TensorVariable);
-    t.control.copied.expectNoElement(variable);
+    t.control.copied.expectNone(t.surroundings, target);
   }
   const numbers = new ChangingNumbers(t, {
     symbols: symbolsOf(fn),

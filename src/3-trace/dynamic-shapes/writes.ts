@@ -66,8 +66,7 @@ function expectWritable(t: Tracer, fn: Callable, target: TensorVariable): void {
   if (records(t) && tensor.requiresGrad && tensor.isLeaf) {
     throw refused(fn, 'writes in place to a leaf that requires gradients');
   }
-  t.control.copied.expectNone(t.builder, tensor);
-  t.control.copied.expectNoElement(target);
+  t.control.copied.expectNone(t.surroundings, tensor);
 }
 
 /** Copies the result of the call into the memory of the tensor. */

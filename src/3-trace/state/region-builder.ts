@@ -3,6 +3,7 @@ import { ProgramBuilder } from '../../../runtime/program/builder.ts';
 import type { Program, ValueId } from '../../../runtime/program/program.ts';
 import { requireGrad } from '../../../runtime/tensor/require-grad.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import type { OutsideValue } from '../control-flow/plans/copied-views.ts';
 import type { Surroundings } from './surroundings.ts';
 import type { TapeCall } from './tape.ts';
 import type { Tracer } from './tracer.ts';
@@ -81,6 +82,15 @@ export class RegionBuilder implements Surroundings {
     return this.outerOf(this.builder.valueOf(input));
   }
 
+  outside(): OutsideValue[] {
+    const given = this.given.map((input, i) => ({ input, outer: this.givenFor[i]! }));
+    return [...given, ...this.#captured.values()].map(({ input, outer }) => ({
+      input: this.builder.valueOf(input),
+      outer: this.#outer.builder.valueOf(outer),
+      around: this.#outer,
+    }));
+  }
+
   /** Called when a path has been traced: its writes take effect only once the op with the region is appended. */
   takeBackWrites(): void {
     this.builder.forgetWrites(this.builder.writeCount);
@@ -96,7 +106,7 @@ export class RegionBuilder implements Surroundings {
     // A loop-carried value may be any pre-existing value.
     if (!from || !to) return true;
     const { builder } = this.#outer;
-    return builder.mayShare(from, to);
+    return builder.mayShare(builder.valueOf(from), builder.valueOf(to));
   }
 
   #forgetWrite(input: ValueId): void {

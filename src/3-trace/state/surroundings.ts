@@ -1,10 +1,9 @@
-import type { ProgramBuilder } from '../../../runtime/program/builder.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import type { ProgramAround } from '../control-flow/plans/copied-views.ts';
 import type { TapeCall } from './tape.ts';
 
 /** A program under construction, as seen by a region nested in it. */
-export interface Surroundings {
-  readonly builder: ProgramBuilder;
+export interface Surroundings extends ProgramAround {
   /** The tensor API calls of this program. */
   readonly tape: TapeCall[];
   /** Returns this program's value for a tensor of an enclosing program, or for a tensor with data. */

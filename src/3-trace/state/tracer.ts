@@ -145,6 +145,7 @@ export class Tracer {
     const root = {
       builder: new ProgramBuilder((tensor) => this.#foreign(tensor)),
       capture: (tensor: Tensor) => this.#foreign(tensor),
+      outside: () => [],
       tape: this.tape,
     };
     this.#places = new NestedSurroundings(root);
@@ -341,6 +342,7 @@ export class Tracer {
             withRandomSource(this.random, () => this.#inModes(body)),
           ),
       );
+      this.control.copied.follow(this.surroundings, checkpoint.ops);
       this.catchesRejection ||= mayCatchRejection(this, checkpoint.ops);
       return result;
     } catch (error) {

@@ -234,7 +234,7 @@ class Call {
     const { copied } = t.control;
     if (isView) {
       const fixed = this.#operands.tensors.filter((_, i) => forms[i] === 'tensor');
-      copied.note(t.builder, [...fixed, ...tensors]);
+      copied.note(t.builder, fixed, tensors);
       copied.noteShared(this.#operands.tensors);
     } else for (const tensor of tensors) copied.noteOnly(tensor);
     if (traced.stream) t.random.moveBy(tensors.at(-1)!);
@@ -291,7 +291,7 @@ class Call {
     const isView = trials.some(({ tried }) => tried.isView);
     const fixed = this.#operands.tensors.filter((_, i) => forms[i] === 'tensor');
     if (isView) {
-      t.control.copied.noteElements(t.builder, fixed);
+      t.control.copied.note(t.builder, fixed, [tensor!]);
       t.control.copied.noteShared(this.#operands.tensors);
     }
     t.control.plans.usesLists = true;

@@ -51,7 +51,7 @@ export function rowsAt(
   const result = t.result(
     isRow ? t.perform<Tensor>([rows], ([row]) => squeeze(row as Tensor, axis)) : rows,
   );
-  t.control.copied.note(t.builder, [tensor, result.traced!]);
+  t.control.copied.note(t.builder, [tensor], [result.traced!]);
   return result;
 }
 

@@ -57,7 +57,7 @@ export function clampedByScalars(
   if (target?.kind !== 'tensor' || !bounds.some(({ kind }) => kind === 'scalar')) return undefined;
   if (bounds.some(({ kind }) => kind === 'tensor')) return undefined;
   const x = t.use(target);
-  if (clamping.writes) t.control.copied.expectNone(t.builder, x);
+  if (clamping.writes) t.control.copied.expectNone(t.surroundings, x);
   const operands = bounds.map((bound) =>
     bound.kind === 'scalar'
       ? t.use(scalarOperand(t, bound, x))

@@ -128,7 +128,7 @@ export function scaledWrite(
   if (!part || factor?.kind !== 'scalar' || tensors.length < 2) return undefined;
   if (!tensors.every((each): each is TensorVariable => each.kind === 'tensor')) return undefined;
   const [target, ...parts] = tensors.map((each) => t.use(each));
-  t.control.copied.expectNone(t.builder, target!);
+  t.control.copied.expectNone(t.surroundings, target!);
   const scale = t.use(scalarOperand(t, factor, target));
   const written = t.perform<Tensor>([target, parts, scale], ([to, from, by]) =>
     inPlace.add_(to as Tensor, pointwise.mul(part(from as Tensor[]), by as Tensor)),
@@ -147,7 +147,7 @@ export function filledWith(
   if (fn !== inPlace.fill_ && fn !== methodNamed('fill_')) return undefined;
   if (target?.kind !== 'tensor' || number?.kind !== 'scalar') return undefined;
   const x = t.use(target);
-  t.control.copied.expectNone(t.builder, x);
+  t.control.copied.expectNone(t.surroundings, x);
   const value = t.use(scalarOperand(t, number, x));
   return t.result(
     t.perform<Tensor>([x, value], ([to, from]) => inPlace.copy_(to as Tensor, from as Tensor)),

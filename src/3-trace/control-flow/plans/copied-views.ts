@@ -1,30 +1,44 @@
 import type { ProgramBuilder } from '../../../../runtime/program/builder.ts';
+import { listOps } from '../../../../runtime/program/list-ops.ts';
 import type { ValueId } from '../../../../runtime/program/program.ts';
+import { writtenOperands } from '../../../../runtime/program/writes.ts';
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
-import type { TensorVariable } from '../../variables/variable.ts';
+
+/** A program under construction, as its nested programs see it. */
+export interface ProgramAround {
+  readonly builder: ProgramBuilder;
+  /** Returns the inputs of a region; nothing for the outermost program. */
+  outside(): readonly OutsideValue[];
+}
+
+/** An input of a region, and the value of the enclosing program that it stands for at first. */
+export interface OutsideValue {
+  readonly input: ValueId;
+  readonly outer: ValueId;
+  readonly around: ProgramAround;
+}
+
+/** Roots of the values of one program. */
+interface Noted {
+  /** Memory of which parts were copied. */
+  readonly sources: Set<ValueId>;
+  /** Copies, and lists with copies. */
+  readonly copies: Set<ValueId>;
+}
 
 /**
  * Tensors that the program copies where eager execution has a view. An in-place write to one of them would not be
  * visible through the other, so it is rejected.
  */
 export class CopiedViews {
-  #hasElements = false;
-  readonly #roots = new WeakMap<ProgramBuilder, Set<ValueId>>();
+  readonly #noted = new Map<ProgramBuilder, Noted>();
 
-  note(builder: ProgramBuilder, tensors: readonly Tensor[]): void {
-    const roots = this.#roots.get(builder) ?? new Set();
-    for (const tensor of tensors) roots.add(builder.rootOf(tensor));
-    this.#roots.set(builder, roots);
-  }
-
-  /**
-   * Notes that views of these tensors are in a list. Elements read from the list may also pass through branches
-   * and loops.
-   */
-  noteElements(builder: ProgramBuilder, tensors: readonly Tensor[]): void {
-    this.note(builder, tensors);
-    this.#hasElements = true;
+  /** Notes that parts of the sources were copied. */
+  note(builder: ProgramBuilder, sources: readonly Tensor[], copies: readonly Tensor[]): void {
+    const noted = this.#notedIn(builder);
+    for (const source of sources) noted.sources.add(builder.rootOf(source));
+    for (const copy of copies) noted.copies.add(builder.rootOf(copy));
   }
 
   readonly #only = new WeakSet<Tensor>();
@@ -43,19 +57,83 @@ export class CopiedViews {
     return this.#only.has(tensor);
   }
 
-  /** Throws a graph break for a tensor that may be such a view. */
-  expectNoElement({ mayBeKnown }: TensorVariable): void {
-    if (this.#hasElements && mayBeKnown) throw isCopied();
+  /** Whether no view of any program was copied. */
+  get isEmpty(): boolean {
+    return this.#noted.size === 0;
   }
 
-  /** Throws a graph break for a tensor that has been copied. */
-  expectNone(builder: ProgramBuilder, written: Tensor): void {
-    if (!this.#roots.get(builder)?.has(builder.rootOf(written))) return;
-    throw isCopied();
+  /** Whether parts of the value's memory may have been copied, here or in a program around. */
+  isSource(program: ProgramAround, id: ValueId): boolean {
+    const { builder } = program;
+    const sources = this.#noted.get(builder)?.sources ?? none;
+    return (
+      [...sources].some((source) => builder.mayShare(source, id)) ||
+      outsideOf(program, id).some(({ around, outer }) => this.isSource(around, outer))
+    );
+  }
+
+  /** Whether the value may be a copy, or a list with one. */
+  isCopy(program: ProgramAround, id: ValueId): boolean {
+    const { builder } = program;
+    const copies = this.#noted.get(builder)?.copies ?? none;
+    const root = builder.rootOfValue(id);
+    return (
+      // Later results of branches and loops may be the copy; what the copy may be instead came before it.
+      [...copies].some((copy) => copy <= root && builder.mayShare(copy, root)) ||
+      outsideOf(program, id).some(({ around, outer }) => this.isCopy(around, outer))
+    );
+  }
+
+  /** Whether an output may be a copy of memory that others see: that of an input or another output. */
+  leave(program: ProgramAround, outputs: readonly ValueId[]): boolean {
+    if (this.isEmpty) return false;
+    const others = outputs.filter((id) => !this.isCopy(program, id));
+    if (others.length === outputs.length) return false;
+    return [...program.builder.inputs, ...others].some((id) => this.isSource(program, id));
+  }
+
+  /** Throws a graph break for a write to a copied tensor or a copy, of this program or one around it. */
+  expectNone(program: ProgramAround, written: Tensor): void {
+    this.#expectNone(program, program.builder.valueOf(written));
+  }
+
+  #expectNone(program: ProgramAround, written: ValueId): void {
+    if (this.isEmpty) return;
+    if (this.isCopy(program, written) || this.isSource(program, written)) throw isCopied();
+  }
+
+  /** Follows the ops from an index on: what they write, and the lists through which copies pass. */
+  follow(program: ProgramAround, from: number): void {
+    if (this.isEmpty) return;
+    const { builder } = program;
+    for (const op of builder.opsFrom(from)) {
+      for (const index of writtenOperands(op)) this.#expectNone(program, op.inputs[index]!);
+      if (!listOps.includes(op.op) || !op.inputs.some((id) => this.isCopy(program, id))) continue;
+      for (const id of op.outputs) this.#notedIn(builder).copies.add(id);
+    }
+  }
+
+  #notedIn(builder: ProgramBuilder): Noted {
+    const noted = this.#noted.get(builder) ?? { sources: new Set(), copies: new Set() };
+    this.#noted.set(builder, noted);
+    return noted;
   }
 }
 
-const isCopied = (): GraphBreak =>
+/** Returns the values of the enclosing program that the value may stand for. */
+function outsideOf(program: ProgramAround, id: ValueId): OutsideValue[] {
+  const { builder } = program;
+  const root = builder.rootOfValue(id);
+  return program
+    .outside()
+    .filter(
+      ({ input }) => input === root || (!builder.isInput(root) && builder.mayShare(input, root)),
+    );
+}
+
+const none: ReadonlySet<ValueId> = new Set();
+
+export const isCopied = (): GraphBreak =>
   new GraphBreak(
     'in-place',
     'a write to a tensor of which rows were taken at a data-dependent index',
