@@ -53,10 +53,14 @@ export function noteGrowth(counter: MemoryCounter): void {
   const blocks = allocations - frees;
   const turn = turns.get(counter);
   if (!turn) {
-    turns.set(counter, { allocated, blocks });
-    const timer: unknown = setTimeout(() => turns.delete(counter), 0);
-    // The timer must not keep the process alive.
-    if (typeof timer === 'object') (timer as { unref?(): void }).unref?.();
+    try {
+      const timer: unknown = setTimeout(() => turns.delete(counter), 0);
+      // The timer must not keep the process alive.
+      if (typeof timer === 'object') (timer as { unref?(): void }).unref?.();
+      turns.set(counter, { allocated, blocks });
+    } catch {
+      // Cloudflare's workers have no timers while they start, when nothing trains.
+    }
     return;
   }
   const bytes = allocated - turn.allocated;

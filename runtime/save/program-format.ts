@@ -102,10 +102,14 @@ export function readProgram(
   });
 }
 
-/** Plans for another device kind don't apply: kernels may not support the planned reuses, and sizes differ. */
-function planOn(saved: Field, { kind }: Device): PlanUse {
+/**
+ * Plans for another device kind don't apply: kernels may not support the planned reuses, and sizes differ. On a CPU
+ * that can't generate kernels, ops that are planned as one run one by one.
+ */
+function planOn(saved: Field, { kind, innerBytes }: Device): PlanUse {
   const from = saved.isMissing ? 'cpu' : saved.oneOf(plannedFor);
-  return (from === 'gpu') === (kind === 'gpu') ? 'as saved' : 'for any device';
+  const isAsPlanned = kind === 'gpu' ? from === 'gpu' : from !== 'gpu' && innerBytes > 0;
+  return isAsPlanned ? 'as saved' : 'for any device';
 }
 
 function plannedOf({ graph }: SavedEntry, graphs: readonly ReadGraph[]): LoadedEntry['planned'] {

@@ -8,7 +8,7 @@ import type { ProgramOp, ValueId, ValueTable } from '../program.ts';
 import { writtenOperands } from '../writes.ts';
 import { exprOf, shapeOf } from './fused-op.ts';
 
-/** All elements as one row: a device without inner memory takes each element through all stages. */
+/** All elements as one row: a GPU takes each element through all stages. */
 const wholeCut: Stage['cut'] = { count: 1, inputs: [], outputs: [], attrs: () => ({}), least: 1 };
 
 /** Ops whose elements may pass through pointwise ops before they are stored. */
@@ -23,10 +23,7 @@ const heads: ReadonlySet<KernelName> = new Set<KernelName>([
 
 const isHead = ({ op }: ProgramOp) => op.kernel.kind === 'named' && heads.has(op.kernel.name);
 
-/**
- * Whether the op may be part of a product or sum fused with pointwise ops on its elements, on a device that
- * supports fusion but has no inner memory.
- */
+/** Whether the op may be part of a product or sum fused with pointwise ops on its elements, on a GPU that fuses. */
 export function isHeadedPart(given: ProgramOp, values: ValueTable): boolean {
   const { op, inputs, outputs, attrs, before, call, regions } = given;
   if (before !== undefined || call || regions || op.mayRefuse || op.target) return false;
@@ -34,7 +31,8 @@ export function isHeadedPart(given: ProgramOp, values: ValueTable): boolean {
   const all = [...inputs, ...outputs];
   if (all.length === 0) return false;
   const { device } = values[all[0]!]!;
-  if (!device.fusesPointwise || device.innerBytes > 0) return false;
+  // The CPU has stages only with inner memory, which it lacks where no kernels can be generated.
+  if (device.kind !== 'gpu' || !device.fusesPointwise) return false;
   if (!all.every((id) => values[id]!.device === device)) return false;
   if (!isHead(given)) return true;
   const metas = (ids: readonly ValueId[]) => ids.map((id) => values[id]!);

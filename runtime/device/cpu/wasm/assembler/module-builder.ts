@@ -212,9 +212,13 @@ const probe = [
   ...section(10, vector([[6, 0, 0x41, 0, 0xfd, 17, 0x0b]])),
 ];
 
-/** Whether kernels can be generated: not without SIMD, nor under a page's policy against it. */
+/**
+ * Whether kernels can be generated: not without SIMD, nor under a page's policy against it. Cloudflare's workers
+ * compile only while they start, so they pass the probe and reject kernels later.
+ */
 export const hasSimd: boolean = (() => {
   try {
+    if (globalThis.navigator?.userAgent === 'Cloudflare-Workers') return false;
     new WebAssembly.Module(new Uint8Array(probe));
     return true;
   } catch {
