@@ -3,7 +3,8 @@
 
 import { Command } from 'commander';
 import { packageVersion } from '../options/package-version.ts';
-import { checkFile, checkMode } from './check/check-file.ts';
+import { checkFile } from './check/check-file.ts';
+import { serveModes } from './check/serve-modes.ts';
 import { compareFile } from './compare/compare-file.ts';
 import { printCompletion } from './completion.ts';
 import { explainFile } from './explain-file.ts';
@@ -53,7 +54,7 @@ program
   .addHelpText('after', examples('check model.js', 'check model.js --modes fullGraph'))
   .action(checkFile);
 
-program.command('check-mode', { hidden: true }).argument('<request>').action(checkMode);
+program.command('check-mode', { hidden: true }).action(serveModes);
 
 program
   .command('export')

@@ -1,12 +1,10 @@
-import { rmSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { ArgumentError } from '../../../runtime/errors/errors.ts';
 import { plural } from '../../../runtime/errors/plural.ts';
 import { loadFunction } from '../files/load-function.ts';
 import { capturedModes, eager, type Mode } from './modes.ts';
-import { judge, type ModeDifference, seeMode } from './processes.ts';
-import { reduce } from './reduce.ts';
-import { type ModeRequest, runMode } from './run-mode.ts';
+import { judge, type ModeDifference, seeMode, type Verdict } from './processes.ts';
+import { writeSmallest } from './smallest.ts';
 
 interface CheckOptions {
   readonly function?: string;
@@ -21,8 +19,8 @@ interface CheckOptions {
  * with 1.
  */
 export async function checkFile(file: string, options: CheckOptions): Promise<void> {
-  const calls = wholeNumber('--calls', options.calls);
-  const seconds = wholeNumber('--seconds', options.seconds);
+  const calls = wholeNumber('--calls', options.calls, 1);
+  const seconds = wholeNumber('--seconds', options.seconds, 0);
   const modes = modesNamed(options.modes);
   const { name, inputs } = await loadFunction(file, options.function);
   await inputs(); // what it rejects is rejected here, once
@@ -37,7 +35,6 @@ export async function checkFile(file: string, options: CheckOptions): Promise<vo
   const width = Math.max(...modes.map(({ name }) => name.length));
   for (const mode of modes) {
     const verdict = await judge(request, mode, expected);
-    if (!verdict) continue;
     if (verdict.kind === 'different') different.push({ mode, ...verdict });
     process.stdout.write(`${mode.name.padEnd(width)} ${sentence(verdict)}\n`);
   }
@@ -50,7 +47,7 @@ export async function checkFile(file: string, options: CheckOptions): Promise<vo
   );
   const { text } = expected.report;
   if (text === null || seconds === 0) return;
-  const written = await writeSmallest(request, first.mode, text, Date.now() + seconds * 1000);
+  const written = await writeSmallest(request, { ...first, text, throws: thrown.length }, seconds);
   process.stdout.write(
     written
       ? `\n${written} still shows it\n`
@@ -58,13 +55,7 @@ export async function checkFile(file: string, options: CheckOptions): Promise<vo
   );
 }
 
-/** The hidden command that runs one mode in its own process and reports to its parent. */
-export async function checkMode(text: string): Promise<void> {
-  const report = await runMode(JSON.parse(text) as ModeRequest);
-  process.send!(report, () => process.disconnect());
-}
-
-function sentence(verdict: NonNullable<Awaited<ReturnType<typeof judge>>>): string {
+function sentence(verdict: Verdict): string {
   switch (verdict.kind) {
     case 'same':
       return `as eagerly; ${plural(verdict.checked, 'run')} of programs checked`;
@@ -73,33 +64,6 @@ function sentence(verdict: NonNullable<Awaited<ReturnType<typeof judge>>>): stri
     case 'different':
       return `DIFFERENT at ${verdict.difference.at}`;
   }
-}
-
-async function writeSmallest(
-  request: Omit<ModeRequest, 'mode'>,
-  mode: Mode,
-  text: string,
-  deadline: number,
-): Promise<string | null> {
-  const name = basename(request.file).replace(/\.[cm]?[jt]sx?$/, '');
-  const result = join(dirname(request.file), `${name}.check.mjs`);
-  const stillShows = async (candidate: string): Promise<boolean> => {
-    writeFileSync(result, candidate);
-    const verdict = await judge({ ...request, file: result }, mode);
-    return verdict?.kind === 'different';
-  };
-  const whole = text.replace(/^\/\/# source(?:MappingURL|URL)=.*$/gm, '');
-  if (!(await stillShows(whole))) {
-    rmSync(result, { force: true });
-    return null;
-  }
-  const names = ['inputs', ...(request.function ? [request.function] : [])];
-  const smallest = await reduce(whole, names, stillShows, deadline);
-  writeFileSync(
-    result,
-    `// ${mode.name} differs from eager execution: tostatic check ${basename(result)}\n${smallest}`,
-  );
-  return result;
 }
 
 /** Parses `default,fullGraph`: prefixes of mode names. All modes by default. */
@@ -117,13 +81,13 @@ function modesNamed(text: string | undefined): readonly Mode[] {
   });
 }
 
-function wholeNumber(name: string, text: string): number {
+function wholeNumber(name: string, text: string, least: number): number {
   const value = Number(text);
-  if (Number.isInteger(value) && value >= 0) return value;
+  if (Number.isInteger(value) && value >= least) return value;
   throw new ArgumentError({
     what: `check: ${name} is not a whole number`,
     given: `${name} ${text}`,
-    expected: 'an integer from 0',
+    expected: `an integer from ${least}`,
     remedy: 'leave it out for the default',
   });
 }

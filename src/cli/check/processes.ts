@@ -1,37 +1,111 @@
-import { fork } from 'node:child_process';
+import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { eager, type Mode } from './modes.ts';
 import type { ModeReport, ModeRequest } from './run-mode.ts';
 
-/** The observations of one mode in its own process; `ended`: it died, with this text on standard error. */
+/** The observations of one mode; `ended`: the module failed, or the process died, with this text. */
 export type Seen =
   | { readonly report: ModeReport; readonly lines: string }
   | { readonly ended: string };
 
+type Request = Omit<ModeRequest, 'mode'>;
+
 /** How long one mode may take, in milliseconds. */
 const timeLimit = 120_000;
 
-/** Runs one mode in its own process: modules and random numbers start afresh. */
+/** A process that runs modes on request. Modules and random numbers start afresh in a new one. */
+class ModeProcess {
+  readonly #child: ChildProcess;
+  readonly #closed: Promise<unknown>;
+  #answer: (seen: Seen) => void = () => {};
+  #lines = '';
+  #errors = '';
+
+  constructor() {
+    this.#child = fork(process.argv[1]!, ['check-mode'], {
+      stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    });
+    this.#closed = once(this.#child, 'close');
+    this.#child.on('message', (seen) => this.#answer(seen as Seen));
+    this.#child.stdout!.setEncoding('utf8').on('data', (text: string) => {
+      this.#lines += text;
+    });
+    this.#child.stderr!.setEncoding('utf8').on('data', (text: string) => {
+      this.#errors += text;
+    });
+  }
+
+  get isAlive(): boolean {
+    return this.#child.connected;
+  }
+
+  async see(request: ModeRequest, limit: number): Promise<Seen> {
+    this.#errors = '';
+    const timer = setTimeout(() => this.kill(), limit);
+    const answer = new Promise<Seen>((resolve) => {
+      this.#answer = resolve;
+    });
+    const end = this.#closed.then(
+      (): Seen => ({ ended: this.#errors.trim() || 'the process ended without output' }),
+    );
+    // A process that ends meanwhile is told by its closing.
+    if (this.isAlive) this.#child.send(request, () => {});
+    const seen = await Promise.race([answer, end]);
+    clearTimeout(timer);
+    return seen;
+  }
+
+  /** Lets the process end by itself, and returns what it still printed. */
+  async finish(limit: number): Promise<string> {
+    const timer = setTimeout(() => this.kill(), limit);
+    // A parent that disconnects by itself hears no `close`.
+    if (this.isAlive) this.#child.send('finish', () => {});
+    await this.#closed;
+    clearTimeout(timer);
+    return this.#lines;
+  }
+
+  kill(): void {
+    this.#child.kill();
+  }
+}
+
+/** Runs one mode in a process of its own. */
 export async function seeMode(request: ModeRequest): Promise<Seen> {
-  const child = fork(process.argv[1]!, ['check-mode', JSON.stringify(request)], {
-    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    timeout: timeLimit,
-  });
-  let report: ModeReport | undefined;
-  let [lines, errors] = ['', ''];
-  child.on('message', (message) => {
-    report = message as ModeReport;
-  });
-  child.stdout!.setEncoding('utf8').on('data', (text: string) => {
-    lines += text;
-  });
-  child.stderr!.setEncoding('utf8').on('data', (text: string) => {
-    errors += text;
-  });
-  await once(child, 'close');
-  return report
-    ? { report, lines }
-    : { ended: errors.trim() || 'the process ended without output' };
+  const own = new ModeProcess();
+  const seen = await own.see(request, timeLimit);
+  const late = await own.finish(timeLimit);
+  return 'ended' in seen ? seen : { ...seen, lines: seen.lines + late };
+}
+
+/** Two processes, for eager execution and for a mode, that judge one module after another. */
+export class ModePair {
+  readonly #eager = new ModeProcess();
+  readonly #captured = new ModeProcess();
+  readonly #mode: Mode;
+
+  constructor(mode: Mode) {
+    this.#mode = mode;
+  }
+
+  get isAlive(): boolean {
+    return this.#eager.isAlive && this.#captured.isAlive;
+  }
+
+  /** Compares the mode with eager execution. Null if the function fails eagerly, or throws in more calls than `throws`. */
+  async judge(request: Request, throws: number, limit: number): Promise<Verdict | null> {
+    const [wanted, seen] = await Promise.all([
+      this.#eager.see({ ...request, mode: eager }, limit),
+      this.#captured.see({ ...request, mode: this.#mode }, limit),
+    ]);
+    if ('ended' in wanted || wanted.report.thrown.length > throws) return null;
+    return compare(wanted, seen);
+  }
+
+  kill(): void {
+    this.#eager.kill();
+    this.#captured.kill();
+  }
 }
 
 export interface ModeDifference {
@@ -39,6 +113,8 @@ export interface ModeDifference {
   readonly at: string;
   readonly eager: string;
   readonly captured: string;
+  /** The pass or memory option that check mode found to cause it. */
+  readonly culprit?: string | null;
 }
 
 /** The verdict on one mode. */
@@ -46,19 +122,20 @@ export type Verdict =
   | { readonly kind: 'same'; readonly checked: number }
   /** The mode does not apply, for example because the function is not one program. */
   | { readonly kind: 'refused'; readonly why: string }
-  | { readonly kind: 'different'; readonly difference: ModeDifference };
+  | Different;
 
-/** Compares a mode with eager execution. Null if the function can't be run eagerly. */
+interface Different {
+  readonly kind: 'different';
+  readonly difference: ModeDifference;
+}
+
+/** Runs a mode in a process of its own, and compares it with eager execution. */
 export async function judge(
-  request: Omit<ModeRequest, 'mode'>,
+  request: Request,
   mode: Mode,
-  expected?: Seen,
-): Promise<Verdict | null> {
-  const [wanted, seen] = await Promise.all([
-    expected ?? seeMode({ ...request, mode: eager }),
-    seeMode({ ...request, mode }),
-  ]);
-  return 'ended' in wanted ? null : compare(wanted, seen);
+  expected: Exclude<Seen, { ended: string }>,
+): Promise<Verdict> {
+  return compare(expected, await seeMode({ ...request, mode }));
 }
 
 function compare(wanted: Exclude<Seen, { ended: string }>, seen: Seen): Verdict {
@@ -67,7 +144,10 @@ function compare(wanted: Exclude<Seen, { ended: string }>, seen: Seen): Verdict 
   if (failed && failed.name !== 'CheckError' && failed.name !== 'InvariantError') {
     return { kind: 'refused', why: failed.message.split('\n')[0]! };
   }
-  if (failed) return different('check mode', 'no difference', failed.message);
+  if (failed) {
+    const { difference } = different('check mode', 'no difference', failed.message);
+    return { kind: 'different', difference: { ...difference, culprit: failed.culprit } };
+  }
   const [a, b] = [wanted.report.observed, seen.report.observed];
   for (const path of new Set([...Object.keys(a), ...Object.keys(b)])) {
     if (a[path] !== b[path]) return different(path, a[path] ?? 'nothing', b[path] ?? 'nothing');
@@ -76,6 +156,6 @@ function compare(wanted: Exclude<Seen, { ended: string }>, seen: Seen): Verdict 
   return { kind: 'same', checked: seen.report.checked };
 }
 
-function different(at: string, eagerly: string, captured: string): Verdict {
+function different(at: string, eagerly: string, captured: string): Different {
   return { kind: 'different', difference: { at, eager: eagerly, captured } };
 }

@@ -1,6 +1,7 @@
-import type { Node } from 'acorn';
+import type { Node, Program } from 'acorn';
 import { generate } from 'astring';
 import { parse } from '../../vm/syntax/parse.ts';
+import { namesOf } from './module-names.ts';
 
 /** A part of a syntax tree: a node, or a list of nodes. */
 type Tree = Record<string, unknown>;
@@ -26,24 +27,63 @@ export async function reduce(
   deadline: number,
 ): Promise<string> {
   const program = parse(text, { ecmaVersion: 'latest', sourceType: 'module' });
+  const { declared } = namesOf(program);
+  const tried = new Set<string>();
   let smallest = generate(program);
+  const isSmaller = async (): Promise<boolean> => {
+    const candidate = generate(program);
+    if (candidate === smallest || tried.has(candidate) || isCut(program, declared)) return false;
+    tried.add(candidate);
+    if (!(await stillShows(candidate))) return false;
+    smallest = candidate;
+    return true;
+  };
   let progress = true;
   while (progress && Date.now() < deadline) {
     progress = false;
     const edits = [...editsOf(program as unknown as Tree, names)].sort((a, b) => b.size - a.size);
-    for (const { apply } of edits) {
+    for (const { apply } of [withoutUnused(program), ...edits]) {
       if (Date.now() >= deadline) break;
       const undo = apply();
-      const candidate = generate(program);
-      if (candidate !== smallest && (await stillShows(candidate))) {
-        smallest = candidate;
-        progress = true;
-      } else {
-        undo();
-      }
+      if (await isSmaller()) progress = true;
+      else undo();
     }
   }
   return smallest;
+}
+
+/** Whether a name is used whose declarations are gone: the module would throw a ReferenceError there. */
+function isCut(program: Program, before: ReadonlySet<string>): boolean {
+  const { declared, used } = namesOf(program);
+  for (const name of used) if (before.has(name) && !declared.has(name)) return true;
+  return false;
+}
+
+/** Removes what is imported or declared at the top and never used, all at once. */
+function withoutUnused(program: Program): Edit {
+  const apply = () => {
+    const { used } = namesOf(program);
+    const undo = program.body.map((node) =>
+      node.type === 'ImportDeclaration'
+        ? keep(node.specifiers, ({ local }) => used.has(local.name))
+        : () => {},
+    );
+    const isUsed = (node: Program['body'][number]) =>
+      !(node.type === 'FunctionDeclaration' || node.type === 'ClassDeclaration') ||
+      used.has(node.id.name);
+    undo.push(keep(program.body, isUsed));
+    return () => {
+      for (const each of undo.reverse()) each();
+    };
+  };
+  return { size: Number.POSITIVE_INFINITY, apply };
+}
+
+/** Filters a list in place, since edits refer to it; returns what undoes it. */
+function keep<T>(list: T[], isKept: (element: T) => boolean): () => void {
+  const before = [...list];
+  list.splice(0, list.length, ...before.filter(isKept));
+  return () => list.splice(0, list.length, ...before);
 }
 
 function* editsOf(node: Tree, names: readonly string[]): Generator<Edit> {
@@ -66,7 +106,10 @@ function isNode(value: unknown): value is Tree {
   return typeof value === 'object' && value !== null && 'type' in value;
 }
 
-const removableLists = new Set(['body', 'elements', 'consequent', 'declarations', 'properties']);
+const removableLists = new Set([
+  ...['body', 'elements', 'consequent', 'declarations', 'properties'],
+  ...['specifiers', 'arguments'],
+]);
 
 function isRemovable(parent: Tree, key: string, element: Tree, names: readonly string[]): boolean {
   if (!removableLists.has(key) || parent.type === 'TemplateLiteral') return false;
@@ -135,6 +178,13 @@ function simpler(node: Tree): Tree[] {
     case 'AwaitExpression':
     case 'UnaryExpression':
       return [node.argument as Tree];
+    case 'ForStatement':
+    case 'ForOfStatement':
+    case 'ForInStatement':
+    case 'WhileStatement':
+      return [node.body as Tree];
+    case 'TryStatement':
+      return [node.block as Tree];
     case 'Literal':
       return smallerNumbers(node);
     default:

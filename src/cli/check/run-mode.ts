@@ -1,11 +1,12 @@
 import { gradEnabled } from '../../../runtime/autograd/grad-mode.ts';
+import { CheckError } from '../../../runtime/errors/errors.ts';
 import { randomState, seed } from '../../../runtime/random/seed.ts';
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { isRefused } from '../../3-trace/variables/code-of.ts';
 import { Captured } from '../../dispatch/captured-function.ts';
 import { codeOf } from '../../dispatch/code-cache.ts';
 import type { Code } from '../../vm/bytecode/code.ts';
-import { importFile, loadFunction } from '../files/load-function.ts';
+import { functionOf, importFile } from '../files/load-function.ts';
 import type { Mode } from './modes.ts';
 import { type Observed, observe } from './observe.ts';
 
@@ -15,6 +16,8 @@ export interface ModeRequest {
   readonly function: string | undefined;
   readonly mode: Mode;
   readonly calls: number;
+  /** Distinguishes the texts that the file had, since a process loads a module once. */
+  readonly version?: number;
 }
 
 export interface ModeReport {
@@ -22,11 +25,17 @@ export interface ModeReport {
   /** The number of runs and backwards that check mode compared. */
   readonly checked: number;
   /** The CheckError that ended the mode, or the error because of which it does not apply. */
-  readonly failed: { readonly name: string; readonly message: string } | null;
+  readonly failed: Failure | null;
   /** The first line of each error that a call threw. */
   readonly thrown: readonly string[];
   /** The module's text as the engine runs it. */
   readonly text: string | null;
+}
+
+interface Failure {
+  readonly name: string;
+  readonly message: string;
+  readonly culprit: string | null;
 }
 
 /**
@@ -35,9 +44,10 @@ export interface ModeReport {
  * number generator.
  */
 export async function runMode(request: ModeRequest): Promise<ModeReport> {
-  const { file, mode, calls } = request;
+  const { file, mode, calls, version } = request;
   seed(0);
-  const { fn, inputs } = await loadFunction(file, request.function);
+  const exported = await importFile(file, version);
+  const { fn, inputs } = functionOf(file, request.function, exported);
   const found = codeOf(fn, {});
   const code = isRefused(found) ? null : found.closure;
   const captured = mode.options && new Captured(fn, { ...mode.options, check: calls });
@@ -55,14 +65,18 @@ export async function runMode(request: ModeRequest): Promise<ModeReport> {
       const errors = Array.from(tensorsIn(result), errorOfBackward).filter(Boolean);
       rounds.push({ arguments: args, result, errors });
     } catch (error) {
-      if (isVerdict(error)) failed = { name: error.name, message: error.message };
+      if (isVerdict(error)) failed = failureOf(error);
       rounds.push({ arguments: args, thrown: error });
       thrown.push(firstLine(error));
     }
   }
   const outer = code ? variablesOf(code.code, (name) => code.scope.get(name)) : {};
-  const exported = { ...(await importFile(file)) };
-  const roots = { calls: rounds, variables: outer, exports: exported, random: randomState() };
+  const roots = {
+    calls: rounds,
+    variables: outer,
+    exports: { ...exported },
+    random: randomState(),
+  };
   const { runs, backwards } = captured?.stats().checks ?? { runs: 0, backwards: 0 };
   return {
     observed: observe(roots),
@@ -71,6 +85,11 @@ export async function runMode(request: ModeRequest): Promise<ModeReport> {
     thrown,
     text: code ? code.code.source.text : null,
   };
+}
+
+function failureOf(error: Error): Failure {
+  const culprit = error instanceof CheckError ? error.culprit : null;
+  return { name: error.name, message: error.message, culprit };
 }
 
 function firstLine(error: unknown): string {

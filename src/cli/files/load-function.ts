@@ -154,11 +154,15 @@ function argumentsOf(file: string, inputs: (() => unknown) | undefined): LoadedF
   };
 }
 
-/** Returns the exports of a module. Throws DataError if it can't be loaded. */
-export async function importFile(file: string): Promise<Record<string, unknown>> {
+/**
+ * Returns the exports of a module. Throws DataError if it can't be loaded. `version`: the text has changed since the
+ * process loaded it.
+ */
+export async function importFile(file: string, version = 0): Promise<Record<string, unknown>> {
   const path = resolve(file);
+  const { href } = pathToFileURL(path);
   try {
-    return (await import(pathToFileURL(path).href)) as Record<string, unknown>;
+    return (await import(version > 0 ? `${href}?${version}` : href)) as Record<string, unknown>;
   } catch (error) {
     const { code } = error as NodeError;
     if (error instanceof SyntaxError) throw unparsed(path, error);

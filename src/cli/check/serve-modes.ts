@@ -1,0 +1,34 @@
+import { errorText } from '../files/report-error.ts';
+import type { Seen } from './processes.ts';
+import { type ModeRequest, runMode } from './run-mode.ts';
+
+/** The hidden command that runs modes for its parent, until that sends `finish`. */
+export function serveModes(): void {
+  const { stdout } = process;
+  const { write } = stdout;
+  let lines = '';
+  stdout.write = ((text: string | Uint8Array): boolean => {
+    lines += typeof text === 'string' ? text : new TextDecoder().decode(text);
+    return true;
+  }) as typeof write;
+  const answer = async (request: ModeRequest): Promise<Seen> => {
+    try {
+      const report = await runMode(request);
+      return { report, lines };
+    } catch (error) {
+      return { ended: errorText(error) };
+    }
+  };
+  process.on('message', async (request: ModeRequest | 'finish') => {
+    if (request === 'finish') {
+      // What timers print later is the parent's to read as well.
+      stdout.write = write;
+      stdout.write(lines);
+      process.disconnect();
+      return;
+    }
+    lines = '';
+    process.send!(await answer(request));
+    lines = '';
+  });
+}
