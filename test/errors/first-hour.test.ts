@@ -6,6 +6,7 @@ import {
   crossEntropy,
   data,
   einsum,
+  mseLoss,
   nn,
   oneHot,
   ones,
@@ -114,6 +115,11 @@ const mistakes: Readonly<Record<string, readonly [attempt: () => unknown, says: 
   'a promise': [() => x.add(Promise.resolve(1)), /a Promise\n[\s\S]*await it/],
   'a number as text': [() => x.mul('2'), /'2'\n[\s\S]*Number\(value\)/],
   'a bigint': [() => x.mul(2n), /2n\n[\s\S]*Number\(value\)/],
+  'a number where a tensor must be': [
+    () => call(mseLoss, x, 3),
+    /given: +3\n[\s\S]*numbers as tensor\(/,
+  ],
+  'a boolean as the condition': [() => call(where, true, x, x), /numbers as tensor\(/],
   'one side of where': [
     () => call(where, x.gt(0), x),
     /where: an operand is not a tensor\n[\s\S]*undefined/,

@@ -235,7 +235,14 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     make: () => tensor([1, '2'] as unknown as NestedArray),
     type: 'ArgumentError',
     what: 'tensor: not numbers',
-    given: 'string in the data at depth 1',
+    given: "'2' in the data at depth 1",
+    remedy: 'convert the data',
+  },
+  'a promise in the data': {
+    make: () => tensor([tensor(1).item()] as unknown as NestedArray),
+    type: 'ArgumentError',
+    what: 'tensor: not numbers',
+    given: 'a Promise in the data at depth 1',
     remedy: 'convert the data',
   },
   'nothing as data': {

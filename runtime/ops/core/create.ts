@@ -179,7 +179,7 @@ function flattenInto(
   if (!Array.isArray(data)) {
     throw new ArgumentError({
       what: 'tensor: not numbers',
-      given: `${data === null ? 'null' : typeof data} in the data at depth ${depth}`,
+      given: `${shown(data)} in the data at depth ${depth}`,
       expected: 'numbers or booleans, nested in arrays of equal length, or a typed array',
       remedy:
         (data as unknown) instanceof Tensor
