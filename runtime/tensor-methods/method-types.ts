@@ -198,7 +198,7 @@ type Answer<N, R, D extends DType> = N extends keyof Casts
 type OfTwo<D extends DType, O extends DType> = DType extends O ? Tensor : Of<D, Promoted<D, O>>;
 
 /** With a number, integers may become float32: TypeScript does not distinguish 2 from 2.5. */
-type WithNumber<D extends DType> = D extends Floating ? Tensor<D> : Tensor;
+type WithNumber<D extends DType> = [D] extends [Floating] ? Tensor<D> : Tensor;
 
 /** Overloads by the second operand: a tensor, a number, or either. */
 interface Join<D extends DType, More extends unknown[]> {
