@@ -54,12 +54,11 @@ export interface Planned {
   readonly kept: ReadonlyMap<ValueId, Storage>;
 }
 
-/** Plans the steps of a program in its given order, and counts their bytes. */
+/** Plans the steps of a program in its given order, and estimates their bytes. */
 export function planInOrder(
   program: Program,
   given: Program,
   options: PlanOptions,
-  lowerBound: number,
   memories = new OpMemories(program.values),
 ): Planned {
   const { planRegions, planCall } = options;
@@ -104,7 +103,7 @@ export function planInOrder(
       reordered: program.ops.some((op, i) => op !== given.ops[i]),
       predicted: {
         peakBytes: count.peak - donatedBytes,
-        lowerBoundBytes: lowerBound - donatedBytes,
+        lowerBoundBytes: 0,
         savedBytes: sumBytes(savedStorages),
         copiedBytes: 0,
         outputBytes: sumBytes(outputStorages),

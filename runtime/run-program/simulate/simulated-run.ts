@@ -203,12 +203,20 @@ export class SimulatedRun {
     };
   }
 
-  /** Returns the bytes that only a tape owns after `forward`, without any slot. */
-  tapeBytes(tape: ValueId): number {
+  /** Returns the bytes that only a tape owns after `forward`, without any slot, for each tape in the scope. */
+  tapes({ steps }: Plan): Map<ValueId, number> {
     const { slots } = this.#scope;
-    const outside = new Set([...slots.flatMap(({ holder }) => holder ?? []), ...this.#outputs]);
-    const held = heldBy(slots[tape]!.holder!);
-    return this.#sumOf([...held].filter((holder) => !outside.has(holder)));
+    const tapes = new Map<ValueId, number>();
+    let outside: Set<Holder> | undefined;
+    for (const { op } of steps) {
+      const tape = op.regions || op.call ? op.outputs.at(-1) : undefined;
+      const holder = tape === undefined ? null : slots[tape]!.holder;
+      if (!holder) continue;
+      outside ??= new Set([...slots.flatMap(({ holder }) => holder ?? []), ...this.#outputs]);
+      const own = [...heldBy(holder)].filter((each) => !outside!.has(each));
+      tapes.set(tape!, this.#sumOf(own));
+    }
+    return tapes;
   }
 
   #enterGradient(id: ValueId, alone: boolean, result: Holder | undefined): void {

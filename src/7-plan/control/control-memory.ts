@@ -1,6 +1,6 @@
 import type { Holder } from '../../../runtime/device/holder.ts';
 import type { BackwardPart, Plan } from '../../../runtime/program/plan.ts';
-import type { ProgramOp, ValueTable } from '../../../runtime/program/program.ts';
+import type { ProgramOp, ValueId, ValueTable } from '../../../runtime/program/program.ts';
 import { movedOperands } from '../../../runtime/run-program/control/moved-operands.ts';
 import type { Slot } from '../../../runtime/run-program/scope/scope.ts';
 import {
@@ -70,8 +70,8 @@ function worstPathOf(plan: Plan, simulatable: Simulatable): UniformPath {
 export interface WorstCase {
   readonly bytes: RunBytes;
   readonly control: ReadonlyMap<ProgramOp, ControlMemory>;
-  /** The run, at its end. */
-  readonly run: SimulatedRun;
+  /** The bytes that only a tape owns after the run. */
+  readonly tapes: ReadonlyMap<ValueId, number>;
 }
 
 export function worstCase(plan: Plan, simulatable: Simulatable): WorstCase {
@@ -101,7 +101,8 @@ export function worstCase(plan: Plan, simulatable: Simulatable): WorstCase {
   };
   const run = new SimulatedRun(simulatable.values, new UniformPath(path.chosen));
   const bytesOf = (holder: Holder) => run.bytesOf(holder);
-  return { bytes: simulate(run, plan, simulatable, observer), control, run };
+  const bytes = simulate(run, plan, simulatable, observer);
+  return { bytes, control, tapes: run.tapes(plan) };
 }
 
 const plus = (a: number, b: number) => a + b;
