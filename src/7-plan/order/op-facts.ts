@@ -25,32 +25,32 @@ interface Known {
   readonly facts: OpFacts;
 }
 
-/** Candidate programs have most of their ops in common. */
-const known = new WeakMap<ProgramOp, Known>();
-/** By the first result's meta: an op that runs again computes a value of the same meta. */
+/** By the meta of the first result: candidate programs compute most values again, by ops under other names. */
 const knownByResult = new WeakMap<TensorMeta, Known>();
+/** Ops without a result, and those of several whose results have one meta. */
+const known = new WeakMap<ProgramOp, Known>();
 
 export function factsOf(op: ProgramOp, values: ValueTable): OpFacts {
-  const existing = known.get(op);
+  const result = op.outputs.length > 0 ? values[op.outputs[0]!]! : undefined;
+  const like = result && knownByResult.get(result);
+  if (like && isLike(like, op, values)) return like.facts;
+  const isShared = like !== undefined || result === undefined;
+  const existing = isShared ? known.get(op) : undefined;
   if (existing && hasMetas(op, values, existing.metas)) return existing.facts;
-  const [result] = op.outputs;
-  const found =
-    (result !== undefined && knownLike(op, values, values[result]!)) || made(op, values);
-  known.set(op, found);
-  if (result !== undefined) knownByResult.set(values[result]!, found);
+  const found = made(op, values);
+  if (isShared) known.set(op, found);
+  if (result) knownByResult.set(result, found);
   return found.facts;
 }
 
-function knownLike(op: ProgramOp, values: ValueTable, result: TensorMeta): Known | undefined {
-  const like = knownByResult.get(result);
-  if (!like) return undefined;
-  const isLike =
+function isLike(like: Known, op: ProgramOp, values: ValueTable): boolean {
+  return (
     like.op.op === op.op &&
     like.op.attrs === op.attrs &&
     like.op.regions === op.regions &&
     like.op.inputs.length === op.inputs.length &&
-    hasMetas(op, values, like.metas);
-  return isLike ? like : undefined;
+    hasMetas(op, values, like.metas)
+  );
 }
 
 function made(op: ProgramOp, values: ValueTable): Known {
