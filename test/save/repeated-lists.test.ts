@@ -26,9 +26,11 @@ function repeated(header: object, path: readonly string[], bytes: number): strin
   const key = path.at(-1)!;
   const holder = path.slice(0, -1).reduce((at, each) => Reflect.get(at, each) as Json, copy);
   const list = Reflect.get(holder, key) as unknown[];
-  const times = Math.ceil(bytes / JSON.stringify(list).length);
-  Reflect.set(holder, key, Array.from({ length: times }, () => list).flat());
-  return JSON.stringify(copy);
+  const items = JSON.stringify(list).slice(1, -1);
+  const all = Array.from({ length: Math.ceil(bytes / (items.length + 2)) }, () => items);
+  const mark = '<the list>';
+  Reflect.set(holder, key, mark);
+  return JSON.stringify(copy).replace(`"${mark}"`, () => `[${all.join()}]`);
 }
 
 /** Milliseconds of CPU time. */

@@ -11,6 +11,7 @@ import {
   traceLog,
 } from '../../src/index.ts';
 import { analyzeLog } from '../../src/lab/allocator-log.ts';
+import { withSources } from '../source-process.ts';
 
 function traced(body: () => void, modules?: readonly TraceModule[]): string[] {
   const lines: string[] = [];
@@ -115,11 +116,19 @@ describe('trace-log', () => {
     const code = `import { ones } from '${index}'; ones([2]).neg(); console.log('done');`;
     const folder = fileURLToPath(new URL('../..', import.meta.url));
     const run = (modules: string) =>
-      execFileSync('sh', ['-c', 'npx tsx --input-type=module -e "$CODE" 2>&1'], {
-        cwd: folder,
-        env: { ...process.env, CODE: code, TOSTATIC_TRACE: modules },
-        encoding: 'utf8',
-      });
+      execFileSync(
+        'sh',
+        [
+          '-c',
+          '"$0" "$@" 2>&1',
+          process.execPath,
+          ...withSources,
+          '--input-type=module',
+          '-e',
+          code,
+        ],
+        { cwd: folder, env: { ...process.env, TOSTATIC_TRACE: modules }, encoding: 'utf8' },
+      );
     const text = run('op');
     expect(text).toContain('Op(neg), Place(cpu), inputs {x:float32[2]}, outputs {out:float32[2]}');
     expect(text).not.toContain('Alloc');
