@@ -5,9 +5,7 @@ import { isOfDay } from './share-of-day.ts';
 
 /** None of their tests reads what another one has done. */
 export const dividedFiles: readonly string[] = [
-  'autograd/captured-checkpoint',
   'dtypes/operator-dtypes',
-  'errors/extended-prototypes',
   'export/module/module-ops',
   'full-graph/data-dependent/shapes',
   'full-graph/lists/structured-lists',
@@ -15,15 +13,12 @@ export const dividedFiles: readonly string[] = [
   'gpu/wgsl/attention',
   'optim/alternating-steps',
   'optimize/budgets/budget-choice',
-  'optimize/budgets/measured-forms',
   'optimize/masks-within-budget',
   'plan/aliased-inputs',
   'plan/recompute-scores',
   'run-program/partial-requests',
   'save/damaged',
   'trace/builtins/builtins',
-  'trace/language/replaced-lookups',
-  'trace/language/replaced-methods',
   'trace/state/changing-attributes',
   'training-steps/accumulation',
   'training-steps/never-above-eager',
