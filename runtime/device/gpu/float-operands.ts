@@ -5,7 +5,7 @@ import type { Attrs } from '../kernel-op.ts';
 import { contiguousMeta, type TensorMeta } from '../tensor-meta.ts';
 import type { BufferHandle, CheckedHandle } from './core/buffer-pool.ts';
 import type { DeviceCore } from './core/device-core.ts';
-import type { Places, Prepared } from './prepared-kernel.ts';
+import { launchOf, type Places, type Prepared } from './prepared-kernel.ts';
 
 /** Returns the operand as gpu.js kernels read it: unchanged, or as a float32 copy. */
 export function asFloats(meta: TensorMeta): TensorMeta {
@@ -56,10 +56,7 @@ export class FloatOperands<H extends CheckedHandle = BufferHandle> implements Pr
   }
 
   bind(attrs: Attrs): Launch {
-    return (inputs, outputs, now = attrs) => {
-      const operands = { input: inputs, output: outputs, scratch: [] };
-      this.run((slot) => this.#core.place(operands[slot.kind][slot.index]!, this.#op), now);
-    };
+    return launchOf(this, this.#core, this.#op, attrs);
   }
 
   run(operands: Places<H>, attrs: Attrs): void {

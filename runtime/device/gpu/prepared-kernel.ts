@@ -30,6 +30,19 @@ export interface Prepared<H extends CheckedHandle = BufferHandle> {
   run(operands: Places<H>, attrs: Attrs): void;
 }
 
+/** Returns a launch that locates the operands' buffers. */
+export const launchOf =
+  <H extends CheckedHandle>(
+    kernel: Prepared<H>,
+    core: DeviceCore<H>,
+    op: string,
+    attrs: Attrs,
+  ): Launch =>
+  (inputs, outputs, now = attrs) => {
+    const operands = { input: inputs, output: outputs, scratch: [] };
+    kernel.run((slot) => core.place(operands[slot.kind][slot.index]!, op), now);
+  };
+
 /** gpu.js kernels store every element as float32. */
 const floatBytes = 4;
 
@@ -68,10 +81,7 @@ export class PreparedKernel<H extends CheckedHandle = BufferHandle> implements P
   }
 
   bind(attrs: Attrs): Launch {
-    return (inputs, outputs, now = attrs) => {
-      const operands = { input: inputs, output: outputs, scratch: [] };
-      this.run((slot) => this.#core.place(operands[slot.kind][slot.index]!, this.#op), now);
-    };
+    return launchOf(this, this.#core, this.#op, attrs);
   }
 
   run(operands: Places<H>, attrs: Attrs): void {

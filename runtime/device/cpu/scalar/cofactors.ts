@@ -73,8 +73,8 @@ function exchange(data: Float64Array, a: number, b: number, step: number, count:
 export const cofactors = ofMatrices((n) => {
   const [work, result] = [new Float64Array(n * n), new Float64Array(n * n)];
   return ({ data, from, to }, m) => {
-    for (let i = 0; i < n * n; i++) work[i] = data[from + m * n * n + i]!;
+    for (let i = 0; i < n * n; i++) work[i] = data[from[0]! + m * n * n + i]!;
     cofactorsOf(work, n, result);
-    data.set(result, to + m * n * n);
+    data.set(result, to[0]! + m * n * n);
   };
 });

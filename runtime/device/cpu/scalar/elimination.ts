@@ -4,6 +4,8 @@ import { ArgumentError } from '../../../errors/errors.ts';
 import { math } from '../../../numerics/math.ts';
 import type { TypedArray } from '../../../spec/dtype.ts';
 import { sizeOf } from '../../../spec/shape.ts';
+import type { Operand } from '../../device.ts';
+import type { Attrs } from '../../kernel-op.ts';
 import { formatSpec, type TensorMeta } from '../../tensor-meta.ts';
 import { heap } from '../core/heap.ts';
 import { expectContiguous, indexOf, type KernelFactory } from '../core/kernel.ts';
@@ -23,11 +25,11 @@ interface Factors {
 export const sideOf = (x: TensorMeta): number => x.shape.at(-1)!;
 export const matricesOf = (x: TensorMeta): number => sizeOf(x.shape.slice(0, -2));
 
-/** The elements of all matrices, and the operands' start indices. */
+/** The elements of all matrices, and the start indices of operands and results. */
 export interface MatrixRun {
   readonly data: TypedArray;
-  readonly from: number;
-  readonly to: number;
+  readonly from: readonly number[];
+  readonly to: readonly number[];
 }
 
 /**
@@ -35,19 +37,21 @@ export interface MatrixRun {
  * matrix `m` of a run.
  */
 export function ofMatrices(
-  bind: (n: number, x: TensorMeta) => (run: MatrixRun, m: number) => void,
+  bind: (
+    n: number,
+    inputs: readonly TensorMeta[],
+    attrs: Attrs,
+  ) => (run: MatrixRun, m: number) => void,
 ): KernelFactory {
-  return ([x], [out]) => {
-    expectContiguous(x!, out!);
+  return (inputs, outputs, attrs) => {
+    expectContiguous(...inputs, ...outputs);
+    const [x] = inputs;
     const { dtype } = x!;
     const [n, matrices] = [sideOf(x!), matricesOf(x!)];
-    return ([source], [target]) => {
-      const run = {
-        data: heap.view(dtype),
-        from: indexOf(source!, dtype),
-        to: indexOf(target!, dtype),
-      };
-      const compute = bind(n, x!);
+    const places = (operands: readonly Operand[]) => operands.map((each) => indexOf(each, dtype));
+    return (sources, targets) => {
+      const run = { data: heap.view(dtype), from: places(sources), to: places(targets) };
+      const compute = bind(n, inputs, attrs);
       for (let m = 0; m < matrices; m++) compute(run, m);
     };
   };
@@ -150,76 +154,61 @@ export function singular(op: string, x: TensorMeta, which: number, column: numbe
 }
 
 /** (x [.., n, n]) → x⁻¹ */
-export const inverse = ofMatrices((n, x) => {
+export const inverse = ofMatrices((n, [x]) => {
   const factors = factorsOf(n);
   const right = new Float64Array(n * n);
   return ({ data, from, to }, m) => {
-    load(factors, data, from + m * n * n);
-    if (factors.rank < n) singular('inverse', x, m, factors.rank);
+    load(factors, data, from[0]! + m * n * n);
+    if (factors.rank < n) singular('inverse', x!, m, factors.rank);
     right.fill(0);
     for (let i = 0; i < n; i++) right[i * n + factors.rows[i]!] = 1;
     substitute(factors, right, n);
-    data.set(right, to + m * n * n);
+    data.set(right, to[0]! + m * n * n);
   };
 });
 
 /** (a [.., n, n], b [.., n, k]) → x with a·x = b */
-export const solve: KernelFactory = ([a, b], [out]) => {
-  expectContiguous(a!, b!, out!);
-  const { dtype } = a!;
-  const [n, columns, matrices] = [sideOf(a!), sideOf(b!), matricesOf(a!)];
-  return ([left, right], [target]) => {
-    const data = heap.view(dtype);
-    const [from, to] = [indexOf(left!, dtype), indexOf(target!, dtype)];
-    const sides = indexOf(right!, dtype);
-    const factors = factorsOf(n);
-    const work = new Float64Array(n * columns);
-    for (let m = 0; m < matrices; m++) {
-      load(factors, data, from + m * n * n);
-      if (factors.rank < n) singular('solve', a!, m, factors.rank);
-      for (let i = 0; i < n; i++) {
-        const row = sides + (m * n + factors.rows[i]!) * columns;
-        for (let j = 0; j < columns; j++) work[i * columns + j] = data[row + j]!;
-      }
-      substitute(factors, work, columns);
-      data.set(work, to + m * n * columns);
+export const solve = ofMatrices((n, [a, b]) => {
+  const columns = sideOf(b!);
+  const factors = factorsOf(n);
+  const work = new Float64Array(n * columns);
+  return ({ data, from, to }, m) => {
+    load(factors, data, from[0]! + m * n * n);
+    if (factors.rank < n) singular('solve', a!, m, factors.rank);
+    for (let i = 0; i < n; i++) {
+      const row = from[1]! + (m * n + factors.rows[i]!) * columns;
+      for (let j = 0; j < columns; j++) work[i * columns + j] = data[row + j]!;
     }
+    substitute(factors, work, columns);
+    data.set(work, to[0]! + m * n * columns);
   };
-};
+});
 
 /** (x [.., n, n]) → determinants; 0 for singular matrices. */
 export const det = ofMatrices((n) => {
   const factors = factorsOf(n);
   return ({ data, from, to }, m) => {
-    load(factors, data, from + m * n * n);
+    load(factors, data, from[0]! + m * n * n);
     let product = factors.rank < n ? 0 : factors.sign;
     for (let i = 0; i < factors.rank; i++) product *= factors.lu[i * n + i]!;
-    data[to + m] = product;
+    data[to[0]! + m] = product;
   };
 });
 
 /** (x [.., n, n]) → [ln |det x|, sign of det x]; −∞ and 0 for singular matrices. */
-export const logAbsDet: KernelFactory = ([x], [out, signs]) => {
-  expectContiguous(x!, out!, signs!);
-  const { dtype } = x!;
-  const [n, matrices] = [sideOf(x!), matricesOf(x!)];
-  return ([source], [target, signTarget]) => {
-    const data = heap.view(dtype);
-    const [from, to] = [indexOf(source!, dtype), indexOf(target!, dtype)];
-    const signsAt = indexOf(signTarget!, dtype);
-    const factors = factorsOf(n);
-    for (let m = 0; m < matrices; m++) {
-      load(factors, data, from + m * n * n);
-      const isSingular = factors.rank < n;
-      let sign = isSingular ? 0 : factors.sign;
-      let sum = isSingular ? Number.NEGATIVE_INFINITY : 0;
-      for (let i = 0; i < factors.rank; i++) {
-        const pivot = factors.lu[i * n + i]!;
-        sign *= Math.sign(pivot);
-        sum += math.log(Math.abs(pivot));
-      }
-      data[to + m] = sum;
-      data[signsAt + m] = sign;
+export const logAbsDet = ofMatrices((n) => {
+  const factors = factorsOf(n);
+  return ({ data, from, to }, m) => {
+    load(factors, data, from[0]! + m * n * n);
+    const isSingular = factors.rank < n;
+    let sign = isSingular ? 0 : factors.sign;
+    let sum = isSingular ? Number.NEGATIVE_INFINITY : 0;
+    for (let i = 0; i < factors.rank; i++) {
+      const pivot = factors.lu[i * n + i]!;
+      sign *= Math.sign(pivot);
+      sum += math.log(Math.abs(pivot));
     }
+    data[to[0]! + m] = sum;
+    data[to[1]! + m] = sign;
   };
-};
+});

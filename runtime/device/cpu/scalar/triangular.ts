@@ -2,39 +2,30 @@
 
 import { ArgumentError } from '../../../errors/errors.ts';
 import { formatSpec, type TensorMeta } from '../../tensor-meta.ts';
-import { heap } from '../core/heap.ts';
-import { expectContiguous, indexOf, type KernelFactory } from '../core/kernel.ts';
 import { matricesOf, ofMatrices, sideOf, singular, subtractRows } from './elimination.ts';
 
 /**
  * (a [.., n, n], b [.., n, k]) → x with a·x = b; reads one triangle of a: attrs `upper`, `unitriangular` (1 on the
  * diagonal, which isn't read).
  */
-export const solveTriangular: KernelFactory = ([a, b], [out], { upper, unitriangular }) => {
-  expectContiguous(a!, b!, out!);
-  const { dtype } = a!;
-  const [n, columns, matrices] = [sideOf(a!), sideOf(b!), matricesOf(a!)];
-  return ([left, right], [target]) => {
-    const data = heap.view(dtype);
-    const [from, to] = [indexOf(left!, dtype), indexOf(target!, dtype)];
-    const sides = indexOf(right!, dtype);
-    const matrix = new Float64Array(n * n);
-    const work = new Float64Array(n * columns);
-    for (let m = 0; m < matrices; m++) {
-      for (let i = 0; i < matrix.length; i++) matrix[i] = data[from + m * n * n + i]!;
-      for (let i = 0; i < work.length; i++) work[i] = data[sides + m * n * columns + i]!;
-      for (let step = 0; step < n; step++) {
-        const i = upper ? n - 1 - step : step;
-        subtractRows(work, columns, i, matrix, i * n, upper ? i + 1 : 0, upper ? n : i);
-        if (unitriangular) continue;
-        const pivot = matrix[i * n + i]!;
-        if (pivot === 0) singular('solveTriangular', a!, m, i);
-        for (let j = 0; j < columns; j++) work[i * columns + j]! /= pivot;
-      }
-      data.set(work, to + m * n * columns);
+export const solveTriangular = ofMatrices((n, [a, b], { upper, unitriangular }) => {
+  const columns = sideOf(b!);
+  const matrix = new Float64Array(n * n);
+  const work = new Float64Array(n * columns);
+  return ({ data, from, to }, m) => {
+    for (let i = 0; i < matrix.length; i++) matrix[i] = data[from[0]! + m * n * n + i]!;
+    for (let i = 0; i < work.length; i++) work[i] = data[from[1]! + m * n * columns + i]!;
+    for (let step = 0; step < n; step++) {
+      const i = upper ? n - 1 - step : step;
+      subtractRows(work, columns, i, matrix, i * n, upper ? i + 1 : 0, upper ? n : i);
+      if (unitriangular) continue;
+      const pivot = matrix[i * n + i]!;
+      if (pivot === 0) singular('solveTriangular', a!, m, i);
+      for (let j = 0; j < columns; j++) work[i * columns + j]! /= pivot;
     }
+    data.set(work, to[0]! + m * n * columns);
   };
-};
+});
 
 function notPositive(x: TensorMeta, which: number, column: number): never {
   throw new ArgumentError({
@@ -46,18 +37,18 @@ function notPositive(x: TensorMeta, which: number, column: number): never {
 }
 
 /** (x [.., n, n], whose lower triangle is read) → the lower triangular L of L·Lᵀ = x */
-export const cholesky = ofMatrices((n, x) => {
+export const cholesky = ofMatrices((n, [x]) => {
   const factor = new Float64Array(n * n);
   return ({ data, from, to }, m) => {
     for (let i = 0; i < n; i++) {
       for (let j = 0; j <= i; j++) {
-        let rest = data[from + (m * n + i) * n + j]!;
+        let rest = data[from[0]! + (m * n + i) * n + j]!;
         for (let k = 0; k < j; k++) rest -= factor[i * n + k]! * factor[j * n + k]!;
         // Also if it is NaN.
-        if (i === j && !(rest > 0)) notPositive(x, m, i);
+        if (i === j && !(rest > 0)) notPositive(x!, m, i);
         factor[i * n + j] = i === j ? Math.sqrt(rest) : rest / factor[j * n + j]!;
       }
     }
-    data.set(factor, to + m * n * n);
+    data.set(factor, to[0]! + m * n * n);
   };
 });
