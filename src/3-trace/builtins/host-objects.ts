@@ -33,6 +33,8 @@ const fixedTypes = (
     Intl.DisplayNames,
     Intl.DateTimeFormat,
     Intl.Segmenter,
+    // Since Node 23.
+    (Intl as { readonly DurationFormat?: unknown }).DurationFormat,
   ] as readonly (Type | undefined)[]
 ).filter((type) => type !== undefined);
 

@@ -23,7 +23,7 @@ import { isPristine, type Protocol } from '../values/protocols.ts';
 import { isPrimitiveVariable } from '../values/to-primitive.ts';
 import { isRefused } from '../variables/code-of.ts';
 import { specialized } from '../variables/unions.ts';
-import { undefinedVariable, type Variable } from '../variables/variable.ts';
+import { known, undefinedVariable, type Variable } from '../variables/variable.ts';
 import { comparesScalars } from './array-search.ts';
 import { isSmallArray } from './arrays.ts';
 import * as arrayClasses from './polyfills/array-classes.ts';
@@ -39,7 +39,7 @@ import * as json from './polyfills/json.ts';
 import * as lists from './polyfills/lists.ts';
 import * as objects from './polyfills/objects.ts';
 import * as sets from './polyfills/sets.ts';
-import { insertionSort, sortByRank } from './polyfills/sort.ts';
+import { fewestWithRun, insertionSort, sortByRank } from './polyfills/sort.ts';
 import * as clone from './polyfills/structured-clone.ts';
 import * as typedArrays from './polyfills/typed-arrays.ts';
 
@@ -394,6 +394,12 @@ export function polyfillOf(
   if (isRefused(found)) return undefined;
   notePolyfill(found.closure.code);
   const { closure } = found;
-  const given = body === sortByRank ? [args[0] ?? undefinedVariable, orderVariable] : args;
-  return { closure, args: given };
+  return { closure, args: sortArguments(body, args) ?? args };
+}
+
+/** Returns the arguments of a sort, which also takes what the engine's own one does; undefined for another body. */
+function sortArguments(body: AnyFunction, [compare]: readonly Variable[]) {
+  if (body !== insertionSort && body !== sortByRank) return undefined;
+  const more = body === sortByRank ? orderVariable : known(fewestWithRun());
+  return [compare ?? undefinedVariable, more];
 }

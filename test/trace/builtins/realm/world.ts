@@ -94,7 +94,8 @@ export function changeWorld(w: RealmWorld): void {
   w.set.add(7);
   w.typed[0] = 8;
   w.bigs[1] = 11n;
-  w.view.setUint8(0, 200);
+  // What was called may have transferred the bytes.
+  if (w.view.buffer.byteLength > 0) w.view.setUint8(0, 200);
   w.date.setTime(86_400_000);
   w.re.lastIndex = 0;
   w.sticky.lastIndex = 0;
