@@ -394,12 +394,18 @@ export function polyfillOf(
   if (isRefused(found)) return undefined;
   notePolyfill(found.closure.code);
   const { closure } = found;
-  return { closure, args: sortArguments(body, args) ?? args };
+  return { closure, args: sortArguments(t, body, args) ?? args };
 }
 
-/** Returns the arguments of a sort, which also takes what the engine's own one does; undefined for another body. */
-function sortArguments(body: AnyFunction, [compare]: readonly Variable[]) {
+/** Returns the arguments of a sort and what else it takes; undefined for another body. */
+function sortArguments(t: Tracer, body: AnyFunction, [compare]: readonly Variable[]) {
   if (body !== insertionSort && body !== sortByRank) return undefined;
-  const more = body === sortByRank ? orderVariable : known(fewestWithRun());
+  const more = body === sortByRank ? orderVariable : known(isInToSorted(t) ? 2 : fewestWithRun());
   return [compare ?? undefinedVariable, more];
+}
+
+/** V8's own `toSorted` looks for a run in every array. */
+function isInToSorted(t: Tracer): boolean {
+  const own = t.codeOf.ownAlone(arrays.toSorted);
+  return !isRefused(own) && t.top.closure.code === own.closure.code;
 }
