@@ -1,11 +1,15 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import type { Operand } from '../../runtime/ops/core/promotion.ts';
 import { zeros } from '../../runtime/ops/movement/create.ts';
+import { xlogy } from '../../runtime/ops/pointwise/combining.ts';
+import { copysign } from '../../runtime/ops/pointwise/pairs.ts';
 import { maximum, where } from '../../runtime/ops/pointwise/pointwise.ts';
+import { searchsorted } from '../../runtime/ops/reduce/counting.ts';
 import { type DType, dtypes } from '../../runtime/spec/dtype.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
-import { tensor } from '../ops/eager.ts';
+import { type Tensor, tensor } from '../ops/eager.ts';
 
 const all = Object.keys(dtypes) as DType[];
 
@@ -101,6 +105,52 @@ function promotionTable(): string {
   const head = ['', ...all, 'a whole number', 'a fraction'];
   return [row(head), row(head.map(() => '---')), ...rows].join('\n');
 }
+
+describe('a number as an operand has all digits of the dtype that it joins', () => {
+  const functions = {
+    add: (a: Tensor, b: Operand) => a.add(b),
+    sub: (a: Tensor, b: Operand) => a.sub(b),
+    mul: (a: Tensor, b: Operand) => a.mul(b),
+    div: (a: Tensor, b: Operand) => a.div(b),
+    pow: (a: Tensor, b: Operand) => a.pow(b),
+    fmod: (a: Tensor, b: Operand) => a.fmod(b),
+    remainder: (a: Tensor, b: Operand) => a.remainder(b),
+    floorDivide: (a: Tensor, b: Operand) => a.floorDivide(b),
+    copysign: (a: Tensor, b: Operand) => copysign(a, b),
+    xlogy: (a: Tensor, b: Operand) => xlogy(a, b),
+    clampMin: (a: Tensor, b: Operand) => a.clampMin(b),
+    clampMax: (a: Tensor, b: Operand) => a.clampMax(b),
+    eq: (a: Tensor, b: Operand) => a.eq(b),
+    lt: (a: Tensor, b: Operand) => a.lt(b),
+    where: (a: Tensor, b: Operand) => where(tensor([true, false, true]), a, b),
+    searchsorted: (a: Tensor, b: Operand) => searchsorted(a, b).reshape([1]),
+  };
+  const cases = (['float64', 'float32'] as const).map(
+    (dtype) => [dtype, [0.05, 0.1234567890123, 0.2], 0.1234567890123] as const,
+  );
+  const whole = [['int32', [5, 16777216, 16777217], 16777217] as const];
+  it.each([...cases, ...whole])('%s', (dtype, values, number) => {
+    tidy(() => {
+      const a = tensor(values, { dtype });
+      for (const [name, fn] of Object.entries(functions)) {
+        const [expected, actual] = [fn(a, tensor([number], { dtype })), fn(a, number)];
+        expect(actual.dtype, name).toBe(expected.dtype);
+        expect([...actual.dataSync()], name).toEqual([...expected.dataSync()]);
+      }
+    });
+  });
+
+  it('and leaves halves what they are', () => {
+    tidy(() => {
+      for (const dtype of ['float16', 'bfloat16'] as const) {
+        const a = tensor([0.05, 0.125, 0.2], { dtype });
+        for (const [name, fn] of Object.entries(functions)) {
+          expect(fn(a, 0.1).dtype, name).toBe(fn(a, tensor([0.1], { dtype })).dtype);
+        }
+      }
+    });
+  });
+});
 
 it('docs/dtypes.md has the table (UPDATE_FIXTURES=1 rewrites it)', () => {
   const text = readFileSync(file, 'utf8');

@@ -215,9 +215,9 @@ export function xlogy(a: Tensor, b: Operand): Tensor {
   expectTensors('xlogy', a);
   expectOperand('xlogy', b);
   return tidy(() => {
-    const other = isNumber(b) ? fullLike(a, b, { shape: [], dtype: 'float32' }) : b;
-    expectTensor(xlogyOp, other);
     const dtype = floating(isNumber(b) ? a.dtype : promote(a.dtype, b.dtype));
+    const other = isNumber(b) ? fullLike(a, b, { shape: [], dtype }) : b;
+    expectTensor(xlogyOp, other);
     return casting([a, other], dtype, (operands) => bind1(xlogyOp, operands));
   });
 }

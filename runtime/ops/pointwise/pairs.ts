@@ -12,7 +12,14 @@ import { isnan, logicalAnd, logicalNot, logicalOr } from '../arithmetic/logic.ts
 import { bind1 } from '../core/bind.ts';
 import { sumTo } from '../core/broadcast.ts';
 import { cast, casting } from '../core/cast.ts';
-import { bindFloats, inferBinary, inferBool, type Operand, pointwise } from '../core/promotion.ts';
+import {
+  bindFloats,
+  floating,
+  inferBinary,
+  inferBool,
+  type Operand,
+  pointwise,
+} from '../core/promotion.ts';
 import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
 import { E, type Expr } from '../expr/expr.ts';
 import { F } from '../expr/expr-functions.ts';
@@ -186,7 +193,9 @@ export const copysignOp = defineOp({
 /** The magnitude of `a` with the sign of `b`. */
 export function copysign(a: Tensor, b: Operand): Tensor {
   if (!isNumber(b)) return bindFloats(copysignOp, a, b);
-  return tidy(() => bindFloats(copysignOp, a, fullLike(a, b, { shape: [], dtype: 'float32' })));
+  return tidy(() =>
+    bindFloats(copysignOp, a, fullLike(a, b, { shape: [], dtype: floating(a.dtype) })),
+  );
 }
 
 export const signbitOp = defineOp({

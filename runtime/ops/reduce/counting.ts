@@ -6,6 +6,7 @@ import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
 import { expectOptions } from '../../options/expect-options.ts';
 import { flag } from '../../options/option-kinds.ts';
+import { promote } from '../../spec/dtype.ts';
 import { sameShape } from '../../spec/shape.ts';
 import { storedNumbers } from '../../spec/stored-numbers.ts';
 import { tidy } from '../../tensor/lifetime.ts';
@@ -15,6 +16,7 @@ import { floor } from '../arithmetic/division.ts';
 import { isnan, logicalNot, logicalOr } from '../arithmetic/logic.ts';
 import { cast } from '../core/cast.ts';
 import { tensor } from '../core/create.ts';
+import { joinedBy } from '../core/promotion.ts';
 import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
 import { expectStored, extremesOf, readNumbers } from '../indexing/data-dependent.ts';
 import { expectIndices } from '../indexing/index-operands.ts';
@@ -50,7 +52,11 @@ export function searchsorted(
   expectOperand('searchsorted', values);
   return tidy(() => {
     const own = isNumber(values)
-      ? fullLike(sorted, values, { shape: [], dtype: 'float32' })
+      ? // An int32 is compared exactly, also with bytes that can't hold it.
+        fullLike(sorted, values, {
+          shape: [],
+          dtype: joinedBy(promote(sorted.dtype, 'int32'), values),
+        })
       : values;
     const lead = own.shape.slice(0, -1);
     if (sorted.rank === 0 || (sorted.rank > 1 && !sameShape(sorted.shape.slice(0, -1), lead))) {
