@@ -8,6 +8,8 @@ import { type Tensor, tensor, toStatic } from '../../../src/index.ts';
 import { instrument } from '../../plugin/load-module.ts';
 import { expectSameAsEager, values } from '../same-as-eager.ts';
 
+declare const outerFlag: unknown;
+
 let calls = 0;
 let last: Tensor | null = null;
 
@@ -205,5 +207,63 @@ describe('variables of other modules', () => {
       expect(await run((fn) => toStatic(fn))).toEqual(eagerly);
       expect(await run((fn) => toStatic(fn, { fullGraph: true }))).toEqual(eagerly);
     });
+  }
+});
+
+describe('a name that is a property of the global object, written by the property', () => {
+  const page = globalThis as typeof globalThis & Record<string, unknown>;
+
+  const forms: Record<string, (x: Tensor, call: number) => unknown> = {
+    'is read': (_x, call) => {
+      page.outerFlag = call;
+      return outerFlag;
+    },
+    'is read by another function, after Object.assign': (_x, call) => {
+      const read = () => outerFlag;
+      Object.assign(page, { outerFlag: call * 2 });
+      return read();
+    },
+    'is called': (x, call) => {
+      page.outerFlag = (t: Tensor) => t.mul(call);
+      return (outerFlag as (t: Tensor) => Tensor)(x);
+    },
+    'has another type': () => {
+      page.outerFlag = 'text';
+      return typeof outerFlag;
+    },
+    'has no type once it is deleted': () => {
+      delete page.outerFlag;
+      return typeof outerFlag;
+    },
+    'is missing once it is deleted': () => {
+      delete page.outerFlag;
+      try {
+        return outerFlag;
+      } catch (error) {
+        return (error as Error).name;
+      }
+    },
+  };
+  for (const [name, form] of Object.entries(forms)) {
+    for (const exists of [true, false]) {
+      it(`${name}, where it ${exists ? 'existed' : "didn't exist"} before`, () => {
+        const set = () => {
+          if (exists) page.outerFlag = 0;
+          else delete page.outerFlag;
+        };
+        try {
+          expectSameAsEager(() => ({
+            fn: (x: Tensor, call: number) => [x.add(1), form(x, call)],
+            args: (call) => {
+              set();
+              return [values([2], call), call];
+            },
+            state: () => typeof page.outerFlag,
+          }));
+        } finally {
+          delete page.outerFlag;
+        }
+      });
+    }
   }
 });

@@ -14,6 +14,7 @@ import { nameClosure } from '../../values/objects/name-closure.ts';
 import type { ClosureVariable } from '../../variables/function-variables.ts';
 import type { TraceFrame } from '../../variables/trace-frame.ts';
 import {
+  absent,
   type CellReference,
   type CellVariable,
   type FunctionVariable,
@@ -116,6 +117,11 @@ export const valueHandlers: Handlers<
   },
   typeofFree: (t, frame, { dst, name }) => {
     const { scope } = frame.closure;
+    const written = writtenGlobal(t, frame, name);
+    if (written) {
+      const type = written === absent ? 'undefined' : typeOf(t, written);
+      return set(frame, dst, known(type));
+    }
     // A name that is missing now may exist later.
     const isThere = t.read({ kind: 'hasFree', scope, name }, scope.has(name));
     if (!constantOf(t, isThere)) return set(frame, dst, known('undefined'));
@@ -186,6 +192,9 @@ function readFree(t: Tracer, frame: TraceFrame, name: string): Variable {
     const written = t.effects.written(object, { kind: 'held', value: object, name }, key);
     if (written) return written;
   }
+  const global = writtenGlobal(t, frame, name);
+  if (global === absent) throw new GraphBreak('throw', `${name} is deleted`);
+  if (global) return global;
   let value: unknown;
   try {
     value = scope.get(name);
@@ -202,6 +211,19 @@ function readFree(t: Tracer, frame: TraceFrame, name: string): Variable {
     return { ...variable, source: null };
   }
   return variable;
+}
+
+/** Returns what the trace has written to the global object's property, if the name refers to that; `absent` included. */
+function writtenGlobal(t: Tracer, { closure }: TraceFrame, name: string): Variable | undefined {
+  const { scope } = closure;
+  if (!t.effects.isWritten(globalThis) || scope.isConstant(name)) return undefined;
+  const property = Object.getOwnPropertyDescriptor(globalThis, name);
+  const isGlobal = scope.has(name)
+    ? property !== undefined && Object.is(property.value, scope.get(name))
+    : property === undefined;
+  if (!isGlobal) return undefined;
+  const source = { kind: 'held', value: globalThis, name: 'globalThis' } as const;
+  return t.effects.written(globalThis, source, name);
 }
 
 /** Reads an outer variable of a passed function, which another function with the same code may replace. */
