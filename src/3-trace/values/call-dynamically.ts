@@ -150,6 +150,8 @@ class Call {
   /** True if numbers, apart from options, are operands like tensors and determine no shape. */
   readonly #takesNumbers: boolean;
   readonly #operands = new CallOperands();
+  /** The tensors of which operands are contiguous copies. */
+  readonly #given = new Map<Tensor, Tensor>();
   #like: Tensor | undefined;
 
   constructor(t: Tracer, fn: Callable, takesNumbers: boolean) {
@@ -233,7 +235,7 @@ class Call {
     const tensors = t.execution.appendCall(site, first.given, this.#operands.tensors, metas);
     const { copied } = t.control;
     if (isView) {
-      const fixed = this.#operands.tensors.filter((_, i) => forms[i] === 'tensor');
+      const fixed = this.#fixed(forms);
       copied.note(t.builder, fixed, tensors);
       copied.noteShared(this.#operands.tensors);
     } else for (const tensor of tensors) copied.noteOnly(tensor);
@@ -289,8 +291,8 @@ class Call {
       }),
     );
     const isView = trials.some(({ tried }) => tried.isView);
-    const fixed = this.#operands.tensors.filter((_, i) => forms[i] === 'tensor');
     if (isView) {
+      const fixed = this.#fixed(forms);
       t.control.copied.note(t.builder, fixed, [tensor!]);
       t.control.copied.noteShared(this.#operands.tensors);
     }
@@ -300,6 +302,12 @@ class Call {
       lists: [{ kind: 'list', tensor: tensor!, of: 'tensor', depth: 0 }],
       length: { kind: 'scalar', type: 'number', tensor: count! },
     });
+  }
+
+  /** Returns the tensors of known shape that were given, not the contiguous copies that the call reads. */
+  #fixed(forms: TracedCall['forms']): Tensor[] {
+    const fixed = this.#operands.tensors.filter((_, i) => forms[i] === 'tensor');
+    return fixed.map((operand) => this.#given.get(operand) ?? operand);
   }
 
   #refused(why: string): GraphBreak {
@@ -352,6 +360,7 @@ class Call {
   #tensor(tensor: Tensor): OperandPlace {
     const t = this.#t;
     const operand = t.perform<Tensor>([tensor], ([x]) => contiguous(x as Tensor));
+    this.#given.set(operand, tensor);
     return this.#operands.addKnown(operand);
   }
 

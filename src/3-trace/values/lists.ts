@@ -15,7 +15,13 @@ import {
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { type GrowableArray, Grows, grow, setGrown } from '../control-flow/lists/growable-array.ts';
-import { elementOf, grownOf, leavesOf, lengthScalar } from '../control-flow/lists/list-elements.ts';
+import {
+  elementOf,
+  grownOf,
+  leavesOf,
+  lengthScalar,
+  noteCopied,
+} from '../control-flow/lists/list-elements.ts';
 import { formOf, formText, joinForms, unlike } from '../control-flow/lists/list-tree-spec.ts';
 import { asNumber, constantTensor, scalarBinary } from '../control-flow/numbers/scalars.ts';
 import { expectUnlisted, markListed } from '../state/listed.ts';
@@ -47,9 +53,11 @@ export function pushGrown(t: Tracer, array: GrowableArray, items: readonly Varia
   for (const row of rows) {
     const { length } = array.grown;
     changeLists(t, array, counted(t, length, 1), (list, i) => {
-      return t.perform<Tensor>([list, row[i]!], ([to, x]) =>
+      const longer = t.perform<Tensor>([list, row[i]!], ([to, x]) =>
         bind1(listPush, [to as Tensor, contiguous(x as Tensor)]),
       );
+      noteCopied(t, longer, [row[i]!]);
+      return longer;
     });
   }
   for (const item of items) markListed(t, item);
@@ -149,11 +157,13 @@ export function setGrownElement(
   }
   const leaves = leavesFor(t, array, value);
   const at = asNumber(t, place());
-  changeLists(t, array, length, (list, leaf) =>
-    t.perform<Tensor>([list, at, leaves[leaf]!], ([given, i, x]) =>
+  changeLists(t, array, length, (list, leaf) => {
+    const changed = t.perform<Tensor>([list, at, leaves[leaf]!], ([given, i, x]) =>
       bind1(listSet, [given as Tensor, i as Tensor, contiguous(x as Tensor)]),
-    ),
-  );
+    );
+    noteCopied(t, changed, [leaves[leaf]!]);
+    return changed;
+  });
   markListed(t, value);
 }
 

@@ -1,4 +1,4 @@
-/** Rows at a device scalar are copies in a program: a write to them or to their table must not go unnoticed. */
+/** Rows at a device scalar, and strided tensors in lists, are copies in a program: no write to them, or to what they show, is lost. */
 
 import { describe, expect, it } from 'vitest';
 import { type Tensor, tensor, toStatic, zeros } from '../../../src/index.ts';
@@ -110,6 +110,35 @@ const written: Record<string, Form> = {
   'the table of rows in a list': (w, n) => {
     const rows: Tensor[] = [];
     for (let i = 0; i < n && goesOn(w); i++) rows.push(w.table.select(0, i));
+    w.table.add_(1);
+    return rows;
+  },
+  'columns in a list': (w, n) => {
+    const columns: Tensor[] = [];
+    for (let i = 0; goesOn(w) && i < n; i++) columns.push(w.table.select(1, 1));
+    for (const column of columns) column.add_(1);
+  },
+  'the table of columns in a list': (w, n) => {
+    const columns: Tensor[] = [];
+    for (let i = 0; goesOn(w) && i < n; i++) columns.push(w.table.select(1, 1));
+    w.table.add_(1);
+    return columns;
+  },
+  'a column in an array that became a list': (w, n) => {
+    const rest = [w.table.select(1, 0), w.other];
+    for (let i = 0; goesOn(w) && rest.length > 0 && i < n; i++) rest.pop()!.mul_(2);
+  },
+  'a column that was assigned to an element': (w, n) => {
+    const all: Tensor[] = [];
+    for (let i = 0; goesOn(w) && i < n; i++) {
+      all.push(w.other.mul(2));
+      all[0] = w.table.select(1, 0);
+      all[0].add_(1);
+    }
+    return all.length;
+  },
+  'the table of some rows of its transpose': (w) => {
+    const rows = w.table.t().slice(0, 0, w.one.sum().itemSync() + 1);
     w.table.add_(1);
     return rows;
   },

@@ -1,6 +1,6 @@
 /** Converts elements to the lists that store their leaves, and back. */
 
-import { sameSpec } from '../../../../runtime/device/tensor-meta.ts';
+import { isContiguousMeta, sameSpec } from '../../../../runtime/device/tensor-meta.ts';
 import { bind1 } from '../../../../runtime/ops/core/bind.ts';
 import { contiguous } from '../../../../runtime/ops/movement/movement.ts';
 import { listOf } from '../../../../runtime/program/list-ops.ts';
@@ -68,10 +68,18 @@ export function listOfTensors(
   column: Pick<Column, 'depth' | 'spec'>,
 ): Tensor {
   if (items.length === 0) return listWithout(t, column);
-  return t.perform<Tensor>([...items], (given) => {
+  const list = t.perform<Tensor>([...items], (given) => {
     const held = given.map((item) => contiguous(item as Tensor));
     return bind1(listOf, held, { dtype: held[0]!.dtype, shape: [...held[0]!.shape] });
   });
+  noteCopied(t, list, items);
+  return list;
+}
+
+/** Notes the items of which the list has contiguous copies. */
+export function noteCopied(t: Tracer, list: Tensor, items: readonly Tensor[]): void {
+  const strided = items.filter((item) => !isContiguousMeta(item));
+  if (strided.length > 0) t.control.copied.note(t.builder, strided, [list]);
 }
 
 /** Returns an empty list. The spec of its elements comes from a sample that need not exist in the program. */

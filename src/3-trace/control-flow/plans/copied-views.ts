@@ -136,5 +136,5 @@ const none: ReadonlySet<ValueId> = new Set();
 export const isCopied = (): GraphBreak =>
   new GraphBreak(
     'in-place',
-    'a write to a tensor of which rows were taken at a data-dependent index',
+    'a write to a tensor of which rows were taken at a data-dependent index, or to a strided one in a list',
   );
