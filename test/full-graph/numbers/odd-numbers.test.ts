@@ -4,13 +4,30 @@ import { describe, expect, it } from 'vitest';
 import * as T from '../../../src/index.ts';
 import { type Tensor, tensor, toStatic } from '../../../src/index.ts';
 
-const numbers = [3, 0, -0, 0, 2.5, Number.NaN, Infinity, -Infinity, 2 ** 31, 2 ** 53, -3, -0, 1, 0];
+const numbers = [
+  3,
+  0,
+  -0,
+  0,
+  2.5,
+  0.1,
+  Number.NaN,
+  Infinity,
+  -Infinity,
+  2 ** 31,
+  2 ** 53,
+  -3,
+  -0,
+  1,
+  0,
+];
 
 /** Methods of a tensor and one number. */
 const methods = [
   ...['add', 'sub', 'mul', 'div', 'pow', 'remainder', 'fmod', 'floorDivide', 'rsub'],
   ...['eq', 'ne', 'lt', 'le', 'gt', 'ge', 'clampMin', 'clampMax', 'clamp', 'xlogy'],
   ...['leakyRelu', 'elu', 'celu', 'hardshrink', 'softshrink', 'softplus', 'logit', 'nanToNum'],
+  'floatPower',
 ] as const;
 
 type Step = (x: Tensor, n: number) => Tensor;

@@ -1,7 +1,7 @@
 /** Numbers of the program that are whole meet integer tensors as whole numbers of the host do. */
 
 import { describe, expect, it } from 'vitest';
-import { FullGraphError, type Tensor, tensor, tidy, toStatic } from '../../../src/index.ts';
+import { FullGraphError, type Tensor, tensor, tidy, toStatic, where } from '../../../src/index.ts';
 import { outcome } from '../outcome.ts';
 
 const dtypes = ['int32', 'uint8'] as const;
@@ -65,5 +65,34 @@ describe('an integer tensor and a number of the program', () => {
     const refused = () => graph(tensor([1, 2], { dtype: 'int32' }));
     expect(refused).toThrow(FullGraphError);
     expect(refused).toThrow(/joins a tensor of int32: whether it is whole .*x\.float\(\)/);
+  });
+});
+
+describe('a choice between two numbers', () => {
+  const chosen =
+    (other: (n: Tensor) => number) =>
+    (x: Tensor, n: Tensor): Tensor =>
+      where(x.gt(0), n.itemSync(), other(n));
+  const results = (fn: (x: Tensor, n: Tensor) => Tensor, dtype: 'float32' | 'int32') =>
+    [3, 4].map((n) => {
+      const result = fn(tensor([1, -1]), tensor(n, { dtype }));
+      return [result.dtype, result.tolist()];
+    });
+
+  it.each([
+    ['both whole', 'int32', (): number => 1],
+    ['both of the program, whole', 'int32', (n: Tensor) => n.add(1).itemSync()],
+    ['one of them a fraction', 'float32', (): number => 0.5],
+  ] as const)('has the dtype of eager execution: %s', (_, dtype, other) => {
+    const fn = chosen(other);
+    expect(results(toStatic(fn, { fullGraph: true }), dtype)).toEqual(results(fn, dtype));
+  });
+
+  it('is refused where a run decides whether they are whole', () => {
+    const fn = chosen(() => 1);
+    expect(() => results(toStatic(fn, { fullGraph: true }), 'float32')).toThrow(
+      'whether it is whole',
+    );
+    expect(results(toStatic(fn, { capture: 'auto' }), 'float32')).toEqual(results(fn, 'float32'));
   });
 });

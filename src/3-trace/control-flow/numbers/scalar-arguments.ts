@@ -36,6 +36,8 @@ export function takesOperands(fn: unknown): boolean {
   operandFunctions ??= new Set<unknown>(
     [pointwise, inPlace, pointwiseInPlace]
       .flatMap((module) => Object.entries(module))
+      // It computes in float64: as a tensor of the other operand's dtype, the number would be rounded first.
+      .filter(([, fn]) => fn !== pointwise.floatPower)
       .flatMap(([name, fn]) => [fn, methodNamed(name)]),
   );
   return operandFunctions.has(fn);
@@ -94,7 +96,17 @@ export function scalarOperands(
   // A condition takes no part in dtype promotion.
   const joined = fn === pointwise.where ? operands.slice(2) : operands;
   const tensor = joined.find((each): each is Tensor => each instanceof Tensor);
-  return args.map((arg) => (arg.kind === 'scalar' ? scalarOperand(t, arg, tensor) : arg));
+  const like = tensor ?? (fn === pointwise.where ? likeChoices(args.slice(1)) : undefined);
+  return args.map((arg) => (arg.kind === 'scalar' ? scalarOperand(t, arg, like) : arg));
+}
+
+/** A choice between numbers that may all be whole is one of integers if they are. */
+function likeChoices(choices: readonly Variable[]): Pick<Tensor, 'dtype'> | undefined {
+  const isFraction = (choice: Variable) =>
+    choice.kind === 'constant' &&
+    typeof choice.value === 'number' &&
+    !Number.isInteger(choice.value);
+  return choices.some(isFraction) ? undefined : { dtype: 'bool' };
 }
 
 export function decidesShape(name: string, scalar: DeviceScalar): GraphBreak {

@@ -328,7 +328,7 @@ export function scalarMethod(fn: unknown, receiver: Variable): DeviceScalar | un
 export function scalarOperand(
   t: Tracer,
   scalar: DeviceScalar,
-  like: Tensor | undefined,
+  like: Pick<Tensor, 'dtype'> | undefined,
 ): TensorVariable {
   const dtype = like?.dtype ?? 'float32';
   const { tensor } = scalar;
