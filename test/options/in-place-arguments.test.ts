@@ -6,7 +6,7 @@ import { tidy } from '../../runtime/tensor/lifetime.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { type Methods, tensorMethods } from '../../runtime/tensor-methods/methods.ts';
 import { functionalForm } from '../../src/3-trace/dynamic-shapes/functional-form.ts';
-import { allocated, tensor } from './eager.ts';
+import { allocated, tensor } from '../ops/eager.ts';
 
 type Method = (this: Tensor, ...args: readonly unknown[]) => unknown;
 
