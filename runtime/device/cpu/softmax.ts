@@ -59,6 +59,8 @@ export const softmax = byRow('softmax', scalar.softmax, perElement);
 export const logSoftmaxGrad = byRow('logSoftmaxGrad', scalar.logSoftmaxGrad, perElement);
 export const softmaxGrad = byRow('softmaxGrad', scalar.softmaxGrad, perGradElement);
 
+type Four = readonly [number, number, number, number];
+
 /** Bitwise identical to `logSoftmaxGrad` of `nllLossGrad`: 0 − q and share − q, with q = exp(out) · share. */
 export const crossEntropyGrad: KernelFactory = (inputs, outputs, attrs) => {
   const [, target, logProbs] = inputs;
@@ -72,11 +74,11 @@ export const crossEntropyGrad: KernelFactory = (inputs, outputs, attrs) => {
   const parts = new Parts(probabilityShare, 5);
   const metas = [inputs[0]!, target!, logProbs!, outputs[0]!];
   return ([share, labels, out], [to]) => {
-    const at = placesOf([share!, labels!, out!, to!], metas);
+    const at = placesOf([share!, labels!, out!, to!], metas) as Four;
     const scratch = argumentsAt / 4;
     if (classes < leastClasses || !pool.shares(work)) {
       const args = [...at, n, classes, scratch, probabilityShare] as const;
-      hostCalls.call(lossMethods, 'crossEntropyGradOfRows', ...args);
+      hostCalls.call(lossMethods, 'crossEntropyGradOfRows', args);
       return;
     }
     const [shareAt, labelsAt, from, into] = at;

@@ -16,16 +16,7 @@ import { instanceOf, type ModuleTensor } from './module-instance.ts';
 
 /** Ops whose kernels are in JavaScript, and not among those that a module may contain. */
 const refused: readonly string[] = [
-  ...[
-    'scatterReduce',
-    'inverse',
-    'solve',
-    'solveTriangular',
-    'cholesky',
-    'cofactors',
-    'det',
-    'logAbsDet',
-  ],
+  ...['inverse', 'solve', 'solveTriangular', 'cholesky', 'cofactors', 'det', 'logAbsDet'],
   ...['nuclearNorm', 'polygamma', 'quantize', 'dequantize', 'packBits', 'unpackBits'],
 ];
 

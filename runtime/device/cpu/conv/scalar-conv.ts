@@ -1,16 +1,5 @@
 import { sizeOf } from '../../../spec/shape.ts';
-import type { Launch } from '../../device.ts';
-import type { Attrs } from '../../kernel-op.ts';
-import type { TensorMeta } from '../../tensor-meta.ts';
-import {
-  hostCalls,
-  hostMethods,
-  type Numbers,
-  placesOf,
-  type RealView,
-  realViewOf,
-} from '../core/host-kernels.ts';
-import { expectContiguous, type KernelFactory } from '../core/kernel.ts';
+import { hostKernel, hostMethods, type Numbers, type RealView } from '../core/host-kernels.ts';
 import { convShape } from './shape.ts';
 
 export const convolutionMethods = hostMethods({
@@ -29,7 +18,7 @@ export const convolutionMethods = hostMethods({
     size: number,
   ): void {
     const data = this[view];
-    const round = this.rounding(view);
+    const round = view === 'f32' ? Math.fround : (value: number) => value;
     const [yAt, xAt, wAt] = at as [number, number, number];
     const first = at[into]!;
     if (!isAdded) data.fill(0, first, first + size);
@@ -64,38 +53,27 @@ export const convolutionMethods = hostMethods({
   },
 });
 
-/** `from` has the index of each operand of output, input and weight; null is the result. */
-function triples(
-  metas: readonly [y: TensorMeta, x: TensorMeta, w: TensorMeta],
-  from: readonly (number | null)[],
-  attrs: Attrs,
+/** `order` returns output, input and weight, of which `into` is the result. */
+const triples = (
+  order: <T>(inputs: readonly T[], outputs: readonly T[]) => readonly (T | undefined)[],
+  into: 0 | 1 | 2,
   isAdded = false,
-): Launch {
-  expectContiguous(...metas);
-  const into = from.indexOf(null);
-  const [y, x, w] = metas;
-  const s = convShape(x, w, y, attrs);
-  const size = sizeOf(metas[into]!.shape);
-  const view = realViewOf(y.dtype);
-  const channels = [s.batch, s.groups, s.inChannels, s.outChannels];
-  const sizes = [...s.inSize, ...s.outSize];
-  const windows = [...s.kernel, ...s.stride, ...s.padding, ...s.dilation];
-  const shape = [into, isAdded, channels, sizes, windows, size] as const;
-  return (sources, [target]) => {
-    const operands = from.map((index) => (index === null ? target! : sources[index]!));
-    hostCalls.call(convolutionMethods, 'convolution', view, placesOf(operands, metas), ...shape);
-  };
-}
+) =>
+  hostKernel(convolutionMethods, 'convolution', order, (inputs, outputs, attrs) => {
+    const [y, x, w] = order(inputs, outputs);
+    const s = convShape(x!, w!, y!, attrs);
+    return [
+      into,
+      isAdded,
+      [s.batch, s.groups, s.inChannels, s.outChannels],
+      [...s.inSize, ...s.outSize],
+      [...s.kernel, ...s.stride, ...s.padding, ...s.dilation],
+      sizeOf(outputs[0]!.shape),
+    ];
+  });
 
-export const conv2d: KernelFactory = ([x, w], [y], attrs) =>
-  triples([y!, x!, w!], [null, 0, 1], attrs);
-
-export const conv2dInputGrad: KernelFactory = ([dy, w], [dx], attrs) =>
-  triples([dy!, dx!, w!], [0, null, 1], attrs);
-
-export const conv2dWeightGrad: KernelFactory = ([dy, x], [dw], attrs) =>
-  triples([dy!, x!, dw!], [0, 1, null], attrs);
-
+export const conv2d = triples(([x, w], [y]) => [y, x, w], 0);
+export const conv2dInputGrad = triples(([dy, w], [dx]) => [dy, dx, w], 1);
+export const conv2dWeightGrad = triples(([dy, x], [dw]) => [dy, x, dw], 2);
 /** Adds image by image to the existing values. */
-export const addConv2dWeightGrad: KernelFactory = ([, dy, x], [dw], attrs) =>
-  triples([dy!, x!, dw!], [1, 2, null], attrs, true);
+export const addConv2dWeightGrad = triples(([, dy, x], [dw]) => [dy, x, dw], 2, true);

@@ -1,10 +1,12 @@
-import { ArgumentError } from '../../../errors/errors.ts';
+import { ArgumentError, type ErrorFacts } from '../../../errors/errors.ts';
 import { type MathFunctions, math } from '../../../numerics/math.ts';
 import type { DType } from '../../../spec/dtype.ts';
 import type { Operand } from '../../device.ts';
+import type { Attrs, KernelFactory } from '../../kernel-op.ts';
 import type { TensorMeta } from '../../tensor-meta.ts';
 import { heap } from './heap.ts';
-import { indexOf } from './kernel.ts';
+import { expectContiguous, indexOf } from './kernel.ts';
+import { loopMethods } from './loops.ts';
 
 /** Names of the views of a WebAssembly memory. */
 export type View = 'f32' | 'f64' | 'i32' | 'u16' | 'u8';
@@ -22,25 +24,9 @@ export const viewOf: { readonly [D in DType]: View } = {
   uint8: 'u8',
 };
 
-export const realViewOf = (dtype: DType): RealView => (dtype === 'float64' ? 'f64' : 'f32');
-
 export type Numbers = readonly number[];
 
-/** What the methods of all host kernels use. */
-interface Loops {
-  /** Returns the rounding to the dtype that a kernel computes in; float64 is JavaScript's own. */
-  rounding(view: RealView): (value: number) => number;
-  /** Calls `body` for each line along a dimension, with its first element and its place within the step. */
-  eachLine(sizes: Numbers, body: (first: number, place: number) => void): void;
-  /** Calls `body` for every element, with each operand's position in `at`, which has the start positions. */
-  walk(
-    shape: Numbers,
-    steps: readonly Numbers[],
-    at: number[],
-    body: () => void,
-    dim?: number,
-  ): void;
-}
+type Loops = typeof loopMethods;
 
 /** The `this` of host kernels, beside the methods of their own object. */
 export interface HostMemory extends Loops {
@@ -51,41 +37,16 @@ export interface HostMemory extends Loops {
   readonly u8: Uint8Array;
   readonly math: Pick<MathFunctions, 'exp' | 'log'>;
   /** Throws the error for a value that a tensor contains. */
-  reject(what: string, given: string, expected: string, remedy: string): never;
+  reject(facts: ErrorFacts): never;
 }
-
-export const loopMethods: Loops = {
-  rounding(view) {
-    return view === 'f32' ? Math.fround : (value) => value;
-  },
-
-  eachLine([size, step, outer], body) {
-    for (let o = 0; o < outer!; o++) {
-      for (let i = 0; i < step!; i++) body(o * size! * step! + i, i);
-    }
-  },
-
-  walk(shape, steps, at, body, dim = 0) {
-    const size = shape[dim];
-    if (size === undefined) {
-      body();
-      return;
-    }
-    for (let i = 0; i < size; i++) {
-      this.walk(shape, steps, at, body, dim + 1);
-      for (let k = 0; k < at.length; k++) at[k]! += steps[k]![dim]!;
-    }
-    for (let k = 0; k < at.length; k++) at[k]! -= size * steps[k]![dim]!;
-  },
-};
 
 /** A generated function that a host kernel calls. */
 export type GeneratedKernel = (...args: number[]) => void;
 
 const memory: HostMemory = Object.assign(Object.create(heap) as typeof heap, loopMethods, {
   math,
-  reject(what: string, given: string, expected: string, remedy: string): never {
-    throw new ArgumentError({ what, given, expected, remedy });
+  reject(facts: ErrorFacts): never {
+    throw new ArgumentError(facts);
   },
 });
 
@@ -96,22 +57,46 @@ const memory: HostMemory = Object.assign(Object.create(heap) as typeof heap, loo
 export const hostMethods = <M extends object>(methods: M & ThisType<M & HostMemory>): M =>
   Object.assign(Object.create(memory) as object, methods);
 
-type ArgumentsOf<F> = F extends (...args: infer A) => unknown ? A : never;
+type Parameters<F> = F extends (...args: infer A extends unknown[]) => unknown ? A : never;
 
 /** Calls the methods. A recording replaces it, to note the calls. */
 export const hostCalls = {
   call<M extends object, N extends keyof M & string>(
     methods: M,
     name: N,
-    ...args: ArgumentsOf<M[N]>
+    args: readonly [...Parameters<M[N]>],
   ): void {
-    (methods[name] as (...given: unknown[]) => void).apply(methods, args);
+    (methods[name] as (...given: unknown[]) => void).apply(methods, args as never);
   },
 };
 
 /** Returns the index of each operand's first element. */
-export const placesOf = <const T extends readonly Operand[]>(
-  operands: T,
-  metas: readonly TensorMeta[],
-): { readonly [K in keyof T]: number } =>
-  operands.map((operand, i) => indexOf(operand, metas[i]!.dtype)) as { [K in keyof T]: number };
+export const placesOf = (operands: readonly Operand[], metas: readonly TensorMeta[]): Numbers =>
+  operands.map((operand, i) => indexOf(operand, metas[i]!.dtype));
+
+/** The arguments of a method after the view and the places of its operands. */
+type Bound<F> = F extends (view: never, places: Numbers, ...rest: infer A) => void
+  ? Readonly<A>
+  : never;
+
+/**
+ * A kernel that calls a method with the view of its first operand, the places of operands and results in the order
+ * that the method expects, and arguments that are known before.
+ */
+export const hostKernel =
+  <M extends object, N extends keyof M & string, const A extends Bound<M[N]>>(
+    methods: M,
+    name: N,
+    order: <T>(inputs: readonly T[], outputs: readonly T[]) => readonly (T | undefined)[],
+    bind: (inputs: readonly TensorMeta[], outputs: readonly TensorMeta[], attrs: Attrs) => A,
+  ): KernelFactory =>
+  (inputs, outputs, attrs) => {
+    const metas = order(inputs, outputs) as readonly TensorMeta[];
+    expectContiguous(...metas);
+    const view = viewOf[inputs[0]!.dtype];
+    const args = bind(inputs, outputs, attrs) as readonly unknown[];
+    return (sources, targets) => {
+      const places = placesOf(order(sources, targets) as readonly Operand[], metas);
+      hostCalls.call(methods, name, [view, places, ...args] as never);
+    };
+  };

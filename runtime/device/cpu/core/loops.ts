@@ -31,16 +31,42 @@ export function collapse(shape: Shape, strides: readonly (readonly number[])[]):
   return { shape: sizes, strides: merged };
 }
 
+/** Loops of host kernels too, whose text exported modules contain: they refer only to members of `this`. */
+export const loopMethods = {
+  /** Calls `body` for every element, with each operand's position in `at`, which has the start positions. */
+  walk(
+    shape: Shape,
+    steps: readonly (readonly number[])[],
+    at: number[],
+    body: () => void,
+    dim = 0,
+  ): void {
+    const size = shape[dim];
+    if (size === undefined) {
+      body();
+      return;
+    }
+    for (let i = 0; i < size; i++) {
+      this.walk(shape, steps, at, body, dim + 1);
+      for (let k = 0; k < at.length; k++) at[k]! += steps[k]![dim]!;
+    }
+    for (let k = 0; k < at.length; k++) at[k]! -= size * steps[k]![dim]!;
+  },
+};
+
+export const lineMethods = {
+  /** Calls `body` for each line along a dimension, with its first element and its place within the step. */
+  eachLine(
+    [size, step, outer]: readonly number[],
+    body: (first: number, place: number) => void,
+  ): void {
+    for (let o = 0; o < outer!; o++) {
+      for (let i = 0; i < step!; i++) body(o * size! * step! + i, i);
+    }
+  },
+};
+
 /** Calls `body` for every element, with each operand's position in `at`, which contains the start positions. */
-export function walk(loops: Loops, at: number[], body: () => void, dim = 0): void {
-  const size = loops.shape[dim];
-  if (size === undefined) {
-    body();
-    return;
-  }
-  for (let i = 0; i < size; i++) {
-    walk(loops, at, body, dim + 1);
-    for (let k = 0; k < at.length; k++) at[k]! += loops.strides[k]![dim]!;
-  }
-  for (let k = 0; k < at.length; k++) at[k]! -= size * loops.strides[k]![dim]!;
+export function walk({ shape, strides }: Loops, at: number[], body: () => void): void {
+  loopMethods.walk(shape, strides, at, body);
 }

@@ -1,12 +1,11 @@
+import type { TensorMeta } from '../../tensor-meta.ts';
 import {
   type GeneratedKernel,
-  hostCalls,
+  hostKernel,
   hostMethods,
-  placesOf,
+  type Numbers,
   type RealView,
-  realViewOf,
 } from '../core/host-kernels.ts';
-import { expectContiguous, type KernelFactory } from '../core/kernel.ts';
 
 /** Samples with the label −100 don't count. */
 export const lossMethods = hostMethods({
@@ -15,20 +14,18 @@ export const lossMethods = hostMethods({
     const label = this.i32[at]!;
     if (label === -100) return null;
     if (label >= 0 && label < classes) return label;
-    return this.reject(
-      'crossEntropy, nllLoss: a label is not a class',
-      `label ${label}`,
-      `0 to ${classes - 1}: the scores have ${classes} classes`,
-      "check the labels, or widen the model's last layer",
-    );
+    return this.reject({
+      what: 'crossEntropy, nllLoss: a label is not a class',
+      given: `label ${label}`,
+      expected: `0 to ${classes - 1}: the scores have ${classes} classes`,
+      remedy: "check the labels, or widen the model's last layer",
+    });
   },
 
   /** `columns` is 0 if there are only the scores of the labels. */
   nllLoss(
     view: RealView,
-    scores: number,
-    labels: number,
-    loss: number,
+    [scores, labels, loss]: Numbers,
     n: number,
     columns: number,
     classes: number,
@@ -38,74 +35,63 @@ export const lossMethods = hostMethods({
     let sum = 0;
     let count = 0;
     for (let i = 0; i < n; i++) {
-      const label = this.labelAt(labels + i, classes);
+      const label = this.labelAt(labels! + i, classes);
       if (label === null) continue;
-      sum -= data[scores + (columns > 0 ? i * columns + label : i)]!;
+      sum -= data[scores! + (columns > 0 ? i * columns + label : i)]!;
       if (isSingle) sum = Math.fround(sum);
       count++;
     }
-    data[loss] = sum / count;
+    data[loss!] = sum / count;
   },
 
   labelScores(
     view: RealView,
-    logProbs: number,
-    labels: number,
-    scores: number,
+    [logProbs, labels, scores]: Numbers,
     n: number,
     classes: number,
   ): void {
     const data = this[view];
     for (let i = 0; i < n; i++) {
-      const label = this.i32[labels + i]!;
-      data[scores + i] = label >= 0 && label < classes ? data[logProbs + i * classes + label]! : 0;
+      const label = this.i32[labels! + i]!;
+      data[scores! + i] =
+        label >= 0 && label < classes ? data[logProbs! + i * classes + label]! : 0;
     }
   },
 
   /** Writes the gradient's contribution to the score of each label that counts. */
-  nllLossShare(view: RealView, dy: number, labels: number, out: number, n: number): void {
+  nllLossShare(view: RealView, [dy, labels, out]: Numbers, n: number): void {
     let count = 0;
-    for (let i = 0; i < n; i++) if (this.i32[labels + i] !== -100) count++;
-    this[view][out] = -this[view][dy]! / count;
+    for (let i = 0; i < n; i++) if (this.i32[labels! + i] !== -100) count++;
+    this[view][out!] = -this[view][dy!]! / count;
   },
 
-  nllLossGrad(
-    view: RealView,
-    dy: number,
-    labels: number,
-    out: number,
-    n: number,
-    classes: number,
-  ): void {
+  nllLossGrad(view: RealView, [dy, labels, out]: Numbers, n: number, classes: number): void {
     const data = this[view];
     let count = 0;
-    for (let i = 0; i < n; i++) if (this.i32[labels + i] !== -100) count++;
-    const share = -data[dy]! / count;
-    data.fill(0, out, out + n * classes);
+    for (let i = 0; i < n; i++) if (this.i32[labels! + i] !== -100) count++;
+    const share = -data[dy!]! / count;
+    data.fill(0, out, out! + n * classes);
     for (let i = 0; i < n; i++) {
-      const label = this.labelAt(labels + i, classes);
-      if (label !== null) data[out + i * classes + label] = share;
+      const label = this.labelAt(labels! + i, classes);
+      if (label !== null) data[out! + i * classes + label] = share;
     }
   },
 
   crossEntropyGrad(
     view: RealView,
-    share: number,
-    labels: number,
-    logProbs: number,
-    out: number,
+    [share, labels, logProbs, out]: Numbers,
     n: number,
     classes: number,
   ): void {
     const data = this[view];
-    const round = this.rounding(view);
-    const own = data[share]!;
+    const round = view === 'f32' ? Math.fround : (value: number) => value;
+    const own = data[share!]!;
     for (let row = 0; row < n; row++) {
-      const label = this.labelAt(labels + row, classes);
+      const label = this.labelAt(labels! + row, classes);
       const sum = label === null ? 0 : own + 0;
       for (let i = 0, at = row * classes; i < classes; i++, at++) {
-        const part = round(round(this.math.exp(data[logProbs + at]!)) * sum);
-        data[out + at] = (i === label ? own : 0) - part;
+        const part = round(round(this.math.exp(data[logProbs! + at]!)) * sum);
+        data[out! + at] = (i === label ? own : 0) - part;
       }
     }
   },
@@ -146,54 +132,44 @@ export const lossMethods = hostMethods({
   },
 });
 
+const operandsAndResult = <T>(inputs: readonly T[], [out]: readonly T[]) => [...inputs, out];
+/** `logProbs` is only there for its shape. */
+const gradientOfLabels = <T>([dy, labels]: readonly T[], [out]: readonly T[]) => [dy, labels, out];
+
+const sizesOf = ({ shape }: TensorMeta): [n: number, classes: number] => [shape[0]!, shape[1]!];
+
 /** Given [n, classes], or the scores of the labels alone, [n], and the number of classes. */
-export const nllLoss: KernelFactory = ([logProbs, target], [out], attrs) => {
-  expectContiguous(logProbs!, target!, out!);
-  const [n, columns] = logProbs!.shape as [number, number?];
-  const sizes = [n, columns ?? 0, columns ?? (attrs.classes as number)] as const;
-  const metas = [logProbs!, target!, out!];
-  return ([scores, labels], [loss]) => {
-    const at = placesOf([scores!, labels!, loss!], metas);
-    hostCalls.call(lossMethods, 'nllLoss', realViewOf(out!.dtype), ...at, ...sizes);
-  };
-};
+export const nllLoss = hostKernel(
+  lossMethods,
+  'nllLoss',
+  operandsAndResult,
+  ([logProbs], _outputs, { classes }) => {
+    const [n, columns] = logProbs!.shape as [number, number?];
+    return [n, columns ?? 0, columns ?? (classes as number)];
+  },
+);
 
-export const labelScores: KernelFactory = ([logProbs, target], [scores]) => {
-  expectContiguous(logProbs!, target!);
-  const [n, classes] = logProbs!.shape as [number, number];
-  const metas = [logProbs!, target!, scores!];
-  return ([given, labels], [out]) => {
-    const at = placesOf([given!, labels!, out!], metas);
-    hostCalls.call(lossMethods, 'labelScores', realViewOf(scores!.dtype), ...at, n, classes);
-  };
-};
+export const labelScores = hostKernel(lossMethods, 'labelScores', operandsAndResult, ([logProbs]) =>
+  sizesOf(logProbs!),
+);
 
-export const nllLossGrad: KernelFactory = ([dy, target, logProbs], [dx]) => {
-  expectContiguous(target!, dx!);
-  const [n, classes] = logProbs!.shape as [number, number];
-  const metas = [dy!, target!, dx!];
-  return ([grad, labels], [out]) => {
-    const at = placesOf([grad!, labels!, out!], metas);
-    hostCalls.call(lossMethods, 'nllLossGrad', realViewOf(dx!.dtype), ...at, n, classes);
-  };
-};
+export const nllLossGrad = hostKernel(
+  lossMethods,
+  'nllLossGrad',
+  gradientOfLabels,
+  ([, , logProbs]) => sizesOf(logProbs!),
+);
 
-export const nllLossShare: KernelFactory = ([dy, target], [share]) => {
-  expectContiguous(target!);
-  const [n] = target!.shape as [number];
-  const metas = [dy!, target!, share!];
-  return ([grad, labels], [out]) => {
-    const at = placesOf([grad!, labels!, out!], metas);
-    hostCalls.call(lossMethods, 'nllLossShare', realViewOf(share!.dtype), ...at, n);
-  };
-};
+export const nllLossShare = hostKernel(
+  lossMethods,
+  'nllLossShare',
+  gradientOfLabels,
+  ([, labels]) => [labels!.shape[0]!],
+);
 
-export const crossEntropyGrad: KernelFactory = ([dy, target, logProbs], [dx]) => {
-  expectContiguous(target!, logProbs!, dx!);
-  const [n, classes] = logProbs!.shape as [number, number];
-  const metas = [dy!, target!, logProbs!, dx!];
-  return ([share, labels, out], [to]) => {
-    const at = placesOf([share!, labels!, out!, to!], metas);
-    hostCalls.call(lossMethods, 'crossEntropyGrad', realViewOf(dx!.dtype), ...at, n, classes);
-  };
-};
+export const crossEntropyGrad = hostKernel(
+  lossMethods,
+  'crossEntropyGrad',
+  operandsAndResult,
+  ([, , logProbs]) => sizesOf(logProbs!),
+);

@@ -1,13 +1,6 @@
 import type { Attrs } from '../../kernel-op.ts';
-import {
-  hostCalls,
-  hostMethods,
-  type Numbers,
-  placesOf,
-  type RealView,
-  realViewOf,
-} from '../core/host-kernels.ts';
-import { expectContiguous, type KernelFactory, pairAttr } from '../core/kernel.ts';
+import { hostKernel, hostMethods, type Numbers, type RealView } from '../core/host-kernels.ts';
+import { pairAttr } from '../core/kernel.ts';
 
 /** The start and end position of each window along one dimension, and the step between positions. */
 export interface Windows {
@@ -46,8 +39,8 @@ export function equalParts(size: number, count: number): Windows {
 export const poolMethods = hostMethods({
   maxPool(
     view: RealView,
-    placesView: 'i32' | 'u8',
     [source, target, indices]: Numbers,
+    placesView: 'i32' | 'u8',
     [planes, height, width]: Numbers,
     [tops, bottoms, lefts, rights]: readonly Numbers[],
     [rowStep, columnStep]: Numbers,
@@ -81,8 +74,8 @@ export const poolMethods = hostMethods({
 
   maxPoolGrad(
     view: RealView,
-    placesView: 'i32' | 'u8',
     [dy, indices, dx]: Numbers,
+    placesView: 'i32' | 'u8',
     [planes, planeSize, outHeight, outWidth]: Numbers,
     [origin, byRow, byColumn]: Numbers,
   ): void {
@@ -106,48 +99,46 @@ function originOf(isCoded: boolean, width: number, attrs: Attrs): Numbers {
   return [-padding[0] * width - padding[1], stride[0] * width, stride[1]];
 }
 
-function largestOf(
+const largestOf = (
   windowsAlong: (size: number, count: number, attrs: Attrs, dim: number) => Windows,
   isCoded = false,
-): KernelFactory {
-  return ([x], [out, places], attrs) => {
-    expectContiguous(x!, out!);
-    const [batch, channels, height, width] = x!.shape as [number, number, number, number];
-    const rows = windowsAlong(height, out!.shape[2]!, attrs, 0);
-    const columns = windowsAlong(width, out!.shape[3]!, attrs, 1);
-    const args = [
-      [batch * channels, height, width],
-      [rows.starts, rows.ends, columns.starts, columns.ends],
-      [rows.step, columns.step],
-      originOf(isCoded, width, attrs),
-    ] as const;
-    const views = [realViewOf(x!.dtype), isCoded ? 'u8' : 'i32'] as const;
-    const metas = [x!, out!, places!];
-    return ([source], [target, indices]) => {
-      const at = placesOf([source!, target!, indices!], metas);
-      hostCalls.call(poolMethods, 'maxPool', ...views, at, ...args);
-    };
-  };
-}
+) =>
+  hostKernel(
+    poolMethods,
+    'maxPool',
+    ([x], [out, places]) => [x, out, places],
+    ([x], [out], attrs) => {
+      const [batch, channels, height, width] = x!.shape as [number, number, number, number];
+      const rows = windowsAlong(height, out!.shape[2]!, attrs, 0);
+      const columns = windowsAlong(width, out!.shape[3]!, attrs, 1);
+      return [
+        isCoded ? 'u8' : 'i32',
+        [batch * channels, height, width],
+        [rows.starts, rows.ends, columns.starts, columns.ends],
+        [rows.step, columns.step],
+        originOf(isCoded, width, attrs),
+      ];
+    },
+  );
 
 export const maxPool2d = largestOf(sliding);
 export const maxPool2dCoded = largestOf(sliding, true);
 export const adaptiveMaxPool2d = largestOf(equalParts);
 
-const toLargest =
-  (isCoded: boolean): KernelFactory =>
-  ([dy, places, x], [dx], attrs) => {
-    expectContiguous(dy!, dx!);
-    const [batch, channels, height, width] = x!.shape as [number, number, number, number];
-    const sizes = [batch * channels, height * width, dy!.shape[2]!, dy!.shape[3]!];
-    const origin = originOf(isCoded, width, attrs);
-    const views = [realViewOf(dx!.dtype), isCoded ? 'u8' : 'i32'] as const;
-    const metas = [dy!, places!, dx!];
-    return ([grad, indices], [target]) => {
-      const at = placesOf([grad!, indices!, target!], metas);
-      hostCalls.call(poolMethods, 'maxPoolGrad', ...views, at, sizes, origin);
-    };
-  };
+const toLargest = (isCoded: boolean) =>
+  hostKernel(
+    poolMethods,
+    'maxPoolGrad',
+    ([dy, places], [dx]) => [dy, places, dx],
+    ([dy, , x], _outputs, attrs) => {
+      const [batch, channels, height, width] = x!.shape as [number, number, number, number];
+      return [
+        isCoded ? 'u8' : 'i32',
+        [batch * channels, height * width, dy!.shape[2]!, dy!.shape[3]!],
+        originOf(isCoded, width, attrs),
+      ];
+    },
+  );
 
 export const maxPool2dGrad = toLargest(false);
 export const maxPool2dCodedGrad = toLargest(true);

@@ -1,15 +1,15 @@
-import { dtypes } from '../../../spec/dtype.ts';
 import type { Launch } from '../../device.ts';
 import type { TensorMeta } from '../../tensor-meta.ts';
 import {
   hostCalls,
+  hostKernel,
   hostMethods,
   type Numbers,
   placesOf,
   type View,
   viewOf,
 } from '../core/host-kernels.ts';
-import { expectContiguous, type KernelFactory } from '../core/kernel.ts';
+import { lineMethods } from '../core/loops.ts';
 import { alongDim, type ReductionKind, reductionOver } from '../core/reduction.ts';
 
 export const reductionMethods = hostMethods({
@@ -18,16 +18,17 @@ export const reductionMethods = hostMethods({
    * and NaN wins over maxima and minima, as in PyTorch.
    */
   reduceElements(
-    kind: ReductionKind,
-    [view, outView]: readonly View[],
+    view: View,
     places: Numbers,
+    outView: View,
+    kind: ReductionKind,
     kept: Numbers,
     keptSteps: readonly Numbers[],
     reduced: Numbers,
     reducedSteps: Numbers,
-    isInteger: boolean,
   ): void {
-    const [data, results] = [this[view!], this[outView!]];
+    const [data, results] = [this[view], this[outView]];
+    const isInteger = view === 'i32' || view === 'u8';
     const isSum = kind === 'sum';
     const isProduct = kind === 'prod';
     const sign = kind === 'min' ? -1 : 1;
@@ -46,6 +47,28 @@ export const reductionMethods = hostMethods({
       results[at[1]!] = result;
     });
   },
+});
+
+/** Reduces element by element, in shape order. */
+export function reduction(
+  x: TensorMeta,
+  out: TensorMeta,
+  dims: readonly number[],
+  kind: ReductionKind,
+): Launch {
+  const { kept, reduced } = reductionOver(x, dims);
+  const metas = [x, out];
+  const view = viewOf[x.dtype];
+  const loops = [kept.shape, kept.strides, reduced.shape, reduced.strides[0]!] as const;
+  const args = [viewOf[out.dtype], kind, ...loops] as const;
+  return ([source], [target]) => {
+    const at = placesOf([source!, target!], metas);
+    hostCalls.call(reductionMethods, 'reduceElements', [view, at, ...args]);
+  };
+}
+
+export const extremeMethods = hostMethods({
+  ...lineMethods,
 
   /** The position of the first maximum (sign 1) or minimum (sign −1); NaN counts as both. */
   placesOfExtremes(view: View, [from, to]: Numbers, sizes: Numbers, sign: 1 | -1): void {
@@ -65,37 +88,16 @@ export const reductionMethods = hostMethods({
   },
 });
 
-/** Reduces element by element, in shape order. */
-export function reduction(
-  x: TensorMeta,
-  out: TensorMeta,
-  dims: readonly number[],
-  kind: ReductionKind,
-): Launch {
-  const { kept, reduced } = reductionOver(x, dims);
-  const metas = [x, out];
-  const views = [viewOf[x.dtype], viewOf[out.dtype]];
-  const loops = [kept.shape, kept.strides, reduced.shape, reduced.strides[0]!] as const;
-  const isInteger = !dtypes[x.dtype].floating;
-  return ([source], [target]) => {
-    const at = placesOf([source!, target!], metas);
-    hostCalls.call(reductionMethods, 'reduceElements', kind, views, at, ...loops, isInteger);
-  };
-}
-
-const placesOfExtremes =
-  (sign: 1 | -1): KernelFactory =>
-  ([x], [out], { dim }) => {
-    const metas = [x!, out!];
-    expectContiguous(...metas);
-    const { size, stride, outer } = alongDim(x!.shape, dim as number);
-    const sizes = [size, stride, outer];
-    const view = viewOf[x!.dtype];
-    return ([source], [target]) => {
-      const at = placesOf([source!, target!], metas);
-      hostCalls.call(reductionMethods, 'placesOfExtremes', view, at, sizes, sign);
-    };
-  };
+const placesOfExtremes = (sign: 1 | -1) =>
+  hostKernel(
+    extremeMethods,
+    'placesOfExtremes',
+    ([x], [out]) => [x, out],
+    ([x], _outputs, { dim }) => {
+      const { size, stride, outer } = alongDim(x!.shape, dim as number);
+      return [[size, stride, outer], sign];
+    },
+  );
 
 export const argmax = placesOfExtremes(1);
 export const argmin = placesOfExtremes(-1);

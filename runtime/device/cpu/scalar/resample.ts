@@ -1,14 +1,6 @@
 import { tapsOf } from '../../../numerics/taps.ts';
 import type { Attrs } from '../../kernel-op.ts';
-import {
-  hostCalls,
-  hostMethods,
-  type Numbers,
-  placesOf,
-  type RealView,
-  realViewOf,
-} from '../core/host-kernels.ts';
-import { expectContiguous, type KernelFactory } from '../core/kernel.ts';
+import { hostKernel, hostMethods, type Numbers, type RealView } from '../core/host-kernels.ts';
 import { alongDim } from '../core/reduction.ts';
 
 /** The terms of each entry of the result: entries `indices[k]` times `weights[k]`, starting at starts[i]. */
@@ -81,21 +73,19 @@ export const resampleMethods = hostMethods({
   },
 });
 
-const byRow =
-  (name: keyof typeof resampleMethods): KernelFactory =>
-  (inputs, [out], attrs) => {
-    const metas = [inputs[0]!, out!];
-    expectContiguous(...metas);
-    const dim = attrs.dim as number;
-    const [x, y] = name === 'resampleRows' ? metas : metas.toReversed();
-    const { size, stride, outer } = alongDim(x!.shape, dim);
-    const { starts, indices, weights } = allTaps(size, y!.shape[dim]!, attrs);
-    const args = [[size, stride, outer], starts, indices, weights] as const;
-    const view = realViewOf(out!.dtype);
-    return ([source], [target]) => {
-      hostCalls.call(resampleMethods, name, view, placesOf([source!, target!], metas), ...args);
-    };
-  };
+const byRow = (name: keyof typeof resampleMethods) =>
+  hostKernel(
+    resampleMethods,
+    name,
+    ([x], [out]) => [x, out],
+    ([first], [out], attrs) => {
+      const dim = attrs.dim as number;
+      const [x, y] = name === 'resampleRows' ? [first!, out!] : [out!, first!];
+      const { size, stride, outer } = alongDim(x.shape, dim);
+      const { starts, indices, weights } = allTaps(size, y.shape[dim]!, attrs);
+      return [[size, stride, outer], starts, indices, weights];
+    },
+  );
 
 export const resample = byRow('resampleRows');
 export const resampleGrad = byRow('resampleGradRows');

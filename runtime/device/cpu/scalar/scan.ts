@@ -1,14 +1,12 @@
+import type { Attrs, KernelFactory } from '../../kernel-op.ts';
 import {
-  hostCalls,
+  hostKernel,
   hostMethods,
   type Numbers,
-  placesOf,
   type RealView,
-  realViewOf,
   type View,
-  viewOf,
 } from '../core/host-kernels.ts';
-import { expectContiguous, type KernelFactory } from '../core/kernel.ts';
+import { lineMethods } from '../core/loops.ts';
 import { alongDim } from '../core/reduction.ts';
 
 /**
@@ -16,6 +14,8 @@ import { alongDim } from '../core/reduction.ts';
  * The last operand is the result.
  */
 export const scanMethods = hostMethods({
+  ...lineMethods,
+
   /** float32 is summed in double precision, so that errors don't grow along the row; integers wrap. */
   cumsum(view: View, [x, out]: Numbers, sizes: Numbers, reverse: boolean): void {
     const data = this[view];
@@ -134,55 +134,24 @@ export const scanMethods = hostMethods({
   },
 });
 
-const sizesAlong = (shape: readonly number[], dim: unknown): Numbers => {
-  const { size, stride, outer } = alongDim(shape, dim as number);
-  return [size, stride, outer];
-};
+const along = <N extends keyof typeof scanMethods>(
+  name: N,
+  more: (attrs: Attrs) => readonly unknown[] = () => [],
+): KernelFactory =>
+  hostKernel(
+    scanMethods,
+    name,
+    (inputs, outputs) => [...inputs, ...outputs],
+    ([x], _outputs, attrs) => {
+      const { size, stride, outer } = alongDim(x!.shape, attrs.dim as number);
+      return [[size, stride, outer], ...more(attrs)] as never;
+    },
+  );
 
-const wrappingScan =
-  (name: 'cumsum' | 'cumprod'): KernelFactory =>
-  ([x], [out], { dim, reverse }) => {
-    expectContiguous(x!, out!);
-    const sizes = sizesAlong(out!.shape, dim);
-    const metas = [x!, out!];
-    const view = viewOf[out!.dtype];
-    return ([source], [target]) => {
-      const at = placesOf([source!, target!], metas);
-      hostCalls.call(scanMethods, name, view, at, sizes, Boolean(reverse));
-    };
-  };
-
-export const cumsum = wrappingScan('cumsum');
-export const cumprod = wrappingScan('cumprod');
-
-const realScan =
-  (name: 'cumprodGrad' | 'logcumsumexp' | 'logcumsumexpGrad'): KernelFactory =>
-  (inputs, [out], { dim }) => {
-    const metas = [...inputs, out!];
-    expectContiguous(...metas);
-    const sizes = sizesAlong(out!.shape, dim);
-    const view = realViewOf(out!.dtype);
-    return (sources, [target]) => {
-      hostCalls.call(scanMethods, name, view, placesOf([...sources, target!], metas), sizes);
-    };
-  };
-
-export const cumprodGrad = realScan('cumprodGrad');
-export const logcumsumexp = realScan('logcumsumexp');
-export const logcumsumexpGrad = realScan('logcumsumexpGrad');
-
-const runningExtreme =
-  (sign: 1 | -1): KernelFactory =>
-  ([x], [values, places], { dim }) => {
-    const metas = [x!, values!, places!];
-    expectContiguous(...metas);
-    const sizes = sizesAlong(x!.shape, dim);
-    const view = viewOf[x!.dtype];
-    return ([source], targets) => {
-      const at = placesOf([source!, ...targets], metas);
-      hostCalls.call(scanMethods, 'runningExtreme', view, at, sizes, sign);
-    };
-  };
-
-export const cummax = runningExtreme(1);
-export const cummin = runningExtreme(-1);
+export const cumsum = along('cumsum', ({ reverse }) => [Boolean(reverse)]);
+export const cumprod = along('cumprod');
+export const cumprodGrad = along('cumprodGrad');
+export const logcumsumexp = along('logcumsumexp');
+export const logcumsumexpGrad = along('logcumsumexpGrad');
+export const cummax = along('runningExtreme', () => [1]);
+export const cummin = along('runningExtreme', () => [-1]);

@@ -1,26 +1,18 @@
 import { sizeOf } from '../../../spec/shape.ts';
-import {
-  hostCalls,
-  hostMethods,
-  type Numbers,
-  placesOf,
-  type RealView,
-  realViewOf,
-} from '../core/host-kernels.ts';
-import { expectContiguous, type KernelFactory } from '../core/kernel.ts';
+import { hostKernel, hostMethods, type Numbers, type RealView } from '../core/host-kernels.ts';
 
 export const softmaxMethods = hostMethods({
   /** Operands of one shape, row by row along the last dimension; the last one is the result. */
   softmaxRows(
-    isLog: boolean,
     view: RealView,
     [from, to]: Numbers,
+    isLog: boolean,
     rows: number,
     length: number,
   ): void {
     const data = this[view];
     const { exp, log } = this.math;
-    const round = this.rounding(view);
+    const round = view === 'f32' ? Math.fround : (value: number) => value;
     for (let row = 0; row < rows; row++) {
       const [a, b] = [from! + row * length, to! + row * length];
       let max = Number.NEGATIVE_INFINITY;
@@ -41,15 +33,15 @@ export const softmaxMethods = hostMethods({
   },
 
   softmaxGradRows(
-    isLog: boolean,
     view: RealView,
     [dy, out, to]: Numbers,
+    isLog: boolean,
     rows: number,
     length: number,
   ): void {
     const data = this[view];
     const { exp } = this.math;
-    const round = this.rounding(view);
+    const round = view === 'f32' ? Math.fround : (value: number) => value;
     for (let row = 0; row < rows; row++) {
       const [a, b, c] = [dy! + row * length, out! + row * length, to! + row * length];
       let sum = 0;
@@ -64,19 +56,16 @@ export const softmaxMethods = hostMethods({
   },
 });
 
-const byRow =
-  (name: keyof typeof softmaxMethods, isLog: boolean): KernelFactory =>
-  (inputs, [out]) => {
-    const metas = [...inputs, out!];
-    expectContiguous(...metas);
-    const length = out!.shape.at(-1) ?? 1;
-    const rows = length === 0 ? 0 : sizeOf(out!.shape) / length;
-    const view = realViewOf(out!.dtype);
-    return (sources, [target]) => {
-      const at = placesOf([...sources, target!], metas);
-      hostCalls.call(softmaxMethods, name, isLog, view, at, rows, length);
-    };
-  };
+const byRow = (name: keyof typeof softmaxMethods, isLog: boolean) =>
+  hostKernel(
+    softmaxMethods,
+    name,
+    (inputs, [out]) => [...inputs, out],
+    (_inputs, [out]) => {
+      const length = out!.shape.at(-1) ?? 1;
+      return [isLog, length === 0 ? 0 : sizeOf(out!.shape) / length, length];
+    },
+  );
 
 export const softmax = byRow('softmaxRows', false);
 export const logSoftmax = byRow('softmaxRows', true);

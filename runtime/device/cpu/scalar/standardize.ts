@@ -1,15 +1,7 @@
 import { sizeOf } from '../../../spec/shape.ts';
 import type { Attrs } from '../../kernel-op.ts';
 import type { TensorMeta } from '../../tensor-meta.ts';
-import {
-  hostCalls,
-  hostMethods,
-  type Numbers,
-  placesOf,
-  type RealView,
-  realViewOf,
-} from '../core/host-kernels.ts';
-import { expectContiguous, type KernelFactory } from '../core/kernel.ts';
+import { hostKernel, hostMethods, type Numbers, type RealView } from '../core/host-kernels.ts';
 
 /**
  * A contiguous tensor as groups of elements with one mean each: [outer, groups, length], where a group is all
@@ -180,52 +172,34 @@ export const standardizeMethods = hostMethods({
   },
 });
 
-export const standardize: KernelFactory = (inputs, [out, stats], attrs) => {
-  const [x, ...affine] = inputs;
-  expectContiguous(...inputs, out!);
-  const sizes = sizesOf(attrs, affine[0]);
-  const metas = [x!, out!, stats!, ...affine];
-  const eps = attrs.eps as number;
-  const centered = attrs.centered as boolean;
-  const view = realViewOf(x!.dtype);
-  return ([source, ...weights], [target, statistics]) => {
-    const at = placesOf([source!, target!, statistics!, ...weights], metas);
-    hostCalls.call(standardizeMethods, 'standardizeGroups', view, at, sizes, centered, eps);
-  };
-};
+export const standardize = hostKernel(
+  standardizeMethods,
+  'standardizeGroups',
+  ([x, ...affine], [out, stats]) => [x, out, stats, ...affine],
+  ([, weight], _outputs, attrs) => [
+    sizesOf(attrs, weight),
+    attrs.centered as boolean,
+    attrs.eps as number,
+  ],
+);
 
-export const standardizeByStats: KernelFactory = (inputs, [out], attrs) => {
-  const [x, stats, ...affine] = inputs;
-  expectContiguous(...inputs, out!);
-  const sizes = sizesOf(attrs, affine[0]);
-  const metas = [x!, out!, stats!, ...affine];
-  const view = realViewOf(x!.dtype);
-  return ([source, statistics, ...weights], [target]) => {
-    const at = placesOf([source!, target!, statistics!, ...weights], metas);
-    hostCalls.call(standardizeMethods, 'standardizeGroupsByStats', view, at, sizes);
-  };
-};
+export const standardizeByStats = hostKernel(
+  standardizeMethods,
+  'standardizeGroupsByStats',
+  ([x, stats, ...affine], [out]) => [x, out, stats, ...affine],
+  ([, , weight], _outputs, attrs) => [sizesOf(attrs, weight)],
+);
 
-export const standardizeGrad: KernelFactory = (inputs, [dx], attrs) => {
-  const [dy, x, stats, ...affine] = inputs;
-  expectContiguous(...inputs, dx!);
-  const sizes = sizesOf(attrs, affine[0]);
-  const metas = [dy!, x!, dx!, stats!, ...affine];
-  const centered = attrs.centered as boolean;
-  const view = realViewOf(dy!.dtype);
-  return ([grad, source, statistics, ...weights], [target]) => {
-    const at = placesOf([grad!, source!, target!, statistics!, ...weights], metas);
-    hostCalls.call(standardizeMethods, 'standardizeGradGroups', view, at, sizes, centered);
-  };
-};
+export const standardizeGrad = hostKernel(
+  standardizeMethods,
+  'standardizeGradGroups',
+  ([dy, x, stats, ...affine], [dx]) => [dy, x, dx, stats, ...affine],
+  ([, , , weight], _outputs, attrs) => [sizesOf(attrs, weight), attrs.centered as boolean],
+);
 
-export const standardizeWeightGrad: KernelFactory = ([dy, x, stats], [dw], attrs) => {
-  const metas = [dy!, x!, stats!, dw!];
-  expectContiguous(...metas);
-  const sizes = sizesOf(attrs, dw);
-  const view = realViewOf(dy!.dtype);
-  return ([grad, source, statistics], [target]) => {
-    const at = placesOf([grad!, source!, statistics!, target!], metas);
-    hostCalls.call(standardizeMethods, 'standardizeWeightGradRuns', view, at, sizes);
-  };
-};
+export const standardizeWeightGrad = hostKernel(
+  standardizeMethods,
+  'standardizeWeightGradRuns',
+  ([dy, x, stats], [dw]) => [dy, x, stats, dw],
+  (_inputs, [dw], attrs) => [sizesOf(attrs, dw)],
+);

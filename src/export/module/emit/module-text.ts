@@ -87,7 +87,7 @@ export function moduleText(parts: ModuleParts): string {
   const { title, memory, bytes, pages, code, kernels, tables, plans, hosts, data } = parts;
   const stateEnd = memory.stateAt + memory.stateBytes.length;
   const host = hosts.size > 0 ? hostText(hosts) : '';
-  const hostObject = `  const reject = (what, given, expected) => {
+  const hostObject = `  const reject = ({ what, given, expected }) => {
     throw new ModuleError('ArgumentError', what + ': given ' + given + ', expected ' + expected);
   };
   const host = { f32, f64, i32, u16, u8, math: Math, reject,

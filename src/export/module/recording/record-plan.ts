@@ -70,7 +70,7 @@ function recordRun(
   log: ActionLog,
   allocator: RecordingAllocator,
 ): Recording {
-  const device = new RecordingDevice(log, allocator);
+  const device = new RecordingDevice(allocator);
   const own = values.map((meta): TensorMeta => ({ ...meta, device }));
   const executable = new Executable(forward, own, [], { atomic: true });
   const copies = copiedInputs(forward).map((i) => {

@@ -24,12 +24,6 @@ const views = {
   u8: Uint8Array,
 } as const;
 
-interface Mark {
-  readonly actions: number;
-  /** The number of values in the last action, if it is a write. */
-  readonly values: number;
-}
-
 /** The actions of a run, added by kernels and views of the memory. */
 export class ActionLog {
   /** The most bytes that staged ops use at one time beside all tensors. */
@@ -48,20 +42,6 @@ export class ActionLog {
     };
     this.#recorded.set(kernel, recorded);
     return kernel;
-  }
-
-  /** Marks the current position, for `undo`. */
-  mark(): Mark {
-    const last = this.actions.at(-1);
-    const values = last?.kind === 'write' ? last.values.length : 0;
-    return { actions: this.actions.length, values };
-  }
-
-  undo({ actions, values }: Mark): void {
-    this.#written.clear();
-    this.actions.length = actions;
-    const last = this.actions.at(-1);
-    if (last?.kind === 'write') last.values.length = values;
   }
 
   /** Generated kernels are the last arguments. */
@@ -145,7 +125,7 @@ export function recordingInto<T>(
   const { alloc } = innerGround;
   const before = Object.fromEntries(viewNames.map((name) => [name, heap[name]]));
   const { call } = hostCalls;
-  hostCalls.call = (_methods, name, ...args) => log.host(name, args);
+  hostCalls.call = (_methods, name, args) => log.host(name, args as readonly unknown[]);
   instantiation.of = (code) => {
     const names = exportedNames(code);
     return { exports: Object.fromEntries(names.map((name) => [name, log.kernel({ code, name })])) };

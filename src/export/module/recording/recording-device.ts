@@ -8,8 +8,7 @@ import { type Allocator, alignedBytes } from '../../../../runtime/memory/allocat
 import { MemoryCounter } from '../../../../runtime/memory/stats.ts';
 import type { LiveRange } from '../../../7-plan/arena/layout.ts';
 import { NotRecorded } from '../actions/actions.ts';
-import { drawingKernels, hostKernels } from '../host/host-kernels.ts';
-import type { ActionLog } from './recorded-heap.ts';
+import { replacingKernels } from '../host/replacing-kernels.ts';
 
 /** Gives each allocation of a run the address that `place` returns, and records its live range. */
 export class RecordingAllocator implements Allocator {
@@ -57,12 +56,10 @@ export class RecordingAllocator implements Allocator {
 /** The CPU device while a program is recorded: its kernels are bound as usual, and record what they would do. */
 export class RecordingDevice extends CpuDevice {
   override readonly allocator: RecordingAllocator;
-  readonly #log: ActionLog;
 
-  constructor(log: ActionLog, allocator: RecordingAllocator) {
+  constructor(allocator: RecordingAllocator) {
     super('cpu');
     this.allocator = allocator;
-    this.#log = log;
   }
 
   override prepare(
@@ -72,7 +69,7 @@ export class RecordingDevice extends CpuDevice {
     attrs: Attrs,
   ): Launch {
     try {
-      const launch = super.prepare(this.#withHost(op), inputs, outputs, attrs);
+      const launch = super.prepare(this.#recordable(op), inputs, outputs, attrs);
       return (sources, targets, now) => {
         try {
           launch(sources, targets, now);
@@ -85,35 +82,12 @@ export class RecordingDevice extends CpuDevice {
     }
   }
 
-  /**
-   * If the device's own kernel can't be recorded: the op with a kernel that records which of a module's JavaScript
-   * kernels to run.
-   */
-  #withHost(op: KernelOp): KernelOp {
+  /** The op with a kernel that can be recorded. */
+  #recordable(op: KernelOp): KernelOp {
     const { kernel } = op;
     if (kernel.kind === 'user') throw new NotRecorded('it is a kernel of the user');
-    if (kernel.kind !== 'named') return op;
-    const log = this.#log;
-    const drawing = drawingKernels[kernel.name];
-    const factory = drawing ?? hostKernels[kernel.name];
-    if (!factory) return op;
-    const onCpu: typeof kernel.onCpu = (inputs, outputs, attrs) => {
-      if (drawing) return drawing(log, inputs, outputs, attrs);
-      let host: Launch | undefined;
-      const launch = kernel.onCpu(inputs, outputs, attrs);
-      return (...operands) => {
-        const before = log.mark();
-        try {
-          launch(...operands);
-        } catch (error) {
-          if (!(error instanceof NotRecorded)) throw error;
-          log.undo(before);
-          host ??= factory(log, inputs, outputs, attrs);
-          host(...operands);
-        }
-      };
-    };
-    return { ...op, kernel: { ...kernel, onCpu } };
+    const onCpu = kernel.kind === 'named' && replacingKernels[kernel.name];
+    return onCpu ? { ...op, kernel: { ...kernel, onCpu } } : op;
   }
 
   override poison(): void {}
