@@ -14,25 +14,11 @@ export function predictedInOrder(
   lowerBound: () => number,
   simulatable: Simulatable,
 ): Planned {
-  const { plan, donatedBytes } = planned;
+  const { plan } = planned;
   const counted = once(() => countedBytes(plan, simulatable));
   // For a backward these are the saved values, which the run doesn't count again.
   const saved = simulatable.after ? plan.predicted.savedBytes : null;
-  return withPredicted(planned, {
-    copiedBytes: 0,
-    get peakBytes() {
-      return counted().peakBytes;
-    },
-    get lowerBoundBytes() {
-      return Math.min(lowerBound() - donatedBytes, counted().peakBytes);
-    },
-    get savedBytes() {
-      return saved ?? counted().savedBytes;
-    },
-    get outputBytes() {
-      return counted().outputBytes;
-    },
-  });
+  return withBytes(planned, counted, lowerBound, saved);
 }
 
 function countedBytes(plan: Plan, simulatable: Simulatable): RunBytes {
@@ -57,9 +43,8 @@ export function predictedOnWorstPath(
   { planned, worst }: PlanOnWorstPath,
   lowerBound: () => number,
 ): Planned {
-  const { plan, donatedBytes } = planned;
   const kept = new Map(planned.kept);
-  for (const { op } of plan.steps) {
+  for (const { op } of planned.plan.steps) {
     const tape = op.outputs.at(-1);
     if ((op.regions || op.call) && tape !== undefined && kept.has(tape)) {
       kept.set(
@@ -68,23 +53,7 @@ export function predictedOnWorstPath(
       );
     }
   }
-  const predicted: PredictedMemory = {
-    copiedBytes: 0,
-    get peakBytes() {
-      return worst().bytes.peakBytes;
-    },
-    // A rewritten program may need less than any order of the original ops.
-    get lowerBoundBytes() {
-      return Math.min(lowerBound() - donatedBytes, worst().bytes.peakBytes);
-    },
-    get savedBytes() {
-      return worst().bytes.savedBytes;
-    },
-    get outputBytes() {
-      return worst().bytes.outputBytes;
-    },
-  };
-  return withPredicted({ ...planned, kept }, predicted);
+  return withBytes({ ...planned, kept }, () => worst().bytes, lowerBound);
 }
 
 const storageOfTape = (bytes: () => number): Storage => ({
@@ -95,7 +64,28 @@ const storageOfTape = (bytes: () => number): Storage => ({
   owners: 1,
 });
 
-const withPredicted = (planned: Planned, predicted: PredictedMemory): Planned => ({
-  ...planned,
-  plan: { ...planned.plan, predicted },
-});
+function withBytes(
+  planned: Planned,
+  counted: () => RunBytes,
+  lowerBound: () => number,
+  saved: number | null = null,
+): Planned {
+  const { plan, donatedBytes } = planned;
+  const predicted: PredictedMemory = {
+    copiedBytes: 0,
+    get peakBytes() {
+      return counted().peakBytes;
+    },
+    // A rewritten program may need less than any order of the original ops.
+    get lowerBoundBytes() {
+      return Math.min(lowerBound() - donatedBytes, counted().peakBytes);
+    },
+    get savedBytes() {
+      return saved ?? counted().savedBytes;
+    },
+    get outputBytes() {
+      return counted().outputBytes;
+    },
+  };
+  return { ...planned, plan: { ...plan, predicted } };
+}
