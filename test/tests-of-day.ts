@@ -7,8 +7,6 @@ import { isOfDay } from './share-of-day.ts';
 export const dividedFiles: readonly string[] = [
   'dtypes/operator-dtypes',
   'export/module/module-ops',
-  'full-graph/data-dependent/shapes',
-  'full-graph/lists/structured-lists',
   'full-graph/numbers/reads-before-writes',
   'gpu/wgsl/attention',
   'optim/alternating-steps',
