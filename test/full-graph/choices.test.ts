@@ -259,3 +259,51 @@ describe("capture: 'auto'", () => {
     expect(auto.stats()).toMatchObject({ breaks: [], graphs: 1 });
   });
 });
+
+describe('what user code returns inside an operation, of a kind that the data decides', () => {
+  it.each<[string, (x: Tensor, log: string[]) => unknown]>([
+    [
+      'toString',
+      (x, log) => {
+        const box = {
+          toString: () => {
+            log.push('called');
+            return positive(x) ? 'a' : 'b';
+          },
+        };
+        return `<${box}>`;
+      },
+    ],
+    [
+      'Symbol.toPrimitive',
+      (x, log) => {
+        const box = {
+          [Symbol.toPrimitive]: (hint: string) => {
+            log.push(hint);
+            return positive(x) ? 5 : 'x';
+          },
+        };
+        return `${box as unknown as string}`;
+      },
+    ],
+    [
+      'the iterable of a yield*',
+      (x, log) => {
+        const make = function* () {
+          log.push('begun');
+          yield* positive(x) ? [1, 2] : 'ab';
+        };
+        return [...make()];
+      },
+    ],
+  ])('%s', (_name, form) => {
+    const calls = (fn: typeof form) =>
+      [1, -1, 2].map((value) => {
+        const log: string[] = [];
+        return tidy(() => [fn(tensor([value]), log), log]);
+      });
+    const expected = calls(form);
+    expect(calls(toStatic(form, { capture: 'auto', strict: true }))).toEqual(expected);
+    expect(() => calls(toStatic(form, { fullGraph: true }))).toThrow(/data-dependent in kind/);
+  });
+});

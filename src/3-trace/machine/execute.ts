@@ -1,4 +1,6 @@
 import type { UserPosition } from '../../../runtime/errors/position.ts';
+import type { ProgramBuilder } from '../../../runtime/program/builder.ts';
+import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { type BreakRecord, GraphBreak } from '../../traces/graph-break.ts';
 import type { Instruction, Opcode, Pc } from '../../vm/bytecode/instructions.ts';
 import type { Loop } from '../../vm/bytecode/structure.ts';
@@ -9,6 +11,7 @@ import { endAt, endWith, type PathEnd } from '../control-flow/plans/path.ts';
 import { goToHandler, isProtected, Raised } from '../state/exceptions.ts';
 import type { Execution } from '../state/execution.ts';
 import { isFrameworkFile } from '../state/framework-files.ts';
+import { isAround } from '../state/region-builder.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { startGenerator } from '../values/generators.ts';
 import type { TraceFrame } from '../variables/trace-frame.ts';
@@ -124,8 +127,21 @@ function perform(tracer: Tracer, frame: TraceFrame, instruction: Instruction): P
   } catch (error) {
     if (error instanceof Raised) return goToHandler(tracer, error.thrown);
     if (!(error instanceof UnionMet)) throw error;
-    return followOptions(tracer, frame, error.union);
+    const { union } = error;
+    if (!isValue(tracer, union.selector.which.tensor)) {
+      throw new GraphBreak(
+        'unsupported-value',
+        'what a call inside the operation returns is data-dependent in kind',
+      );
+    }
+    return followOptions(tracer, frame, union);
   }
+}
+
+/** Whether the tensor is still a value: the instruction may have made it, by calls that were rolled back with it. */
+function isValue({ surroundings }: Tracer, tensor: Tensor): boolean {
+  const { builder, value } = tensor.traced!;
+  return isAround(surroundings, tensor) && value < (builder as ProgramBuilder).nextValue;
 }
 
 /** Pops the top frame and stores its result in the caller's register. */

@@ -47,6 +47,9 @@ const bodies: Readonly<Record<string, Body>> = {
   'registered in a branch': (x, h, log) => {
     if (sum(x) > 0) noted(h, log, 2);
   },
+  'that returns a gradient on one path only': (x, h) => {
+    h.registerHook((gradient) => (sum(x) > 0 ? gradient.mul(2) : undefined));
+  },
 };
 
 const run = (body: Body, log: string[], w: Tensor) => (x: Tensor) => {
