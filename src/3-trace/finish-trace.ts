@@ -127,6 +127,8 @@ function gainsNothing(
   { policy, hasRead }: GraphControl,
 ): boolean {
   if (policy !== 'possible' || !hasRead || outcome.kind !== 'break') return false;
+  // Eager execution may write to one of several tensors, but not to what may be any of them.
+  if (outcome.record.reason === 'in-place') return true;
   return !isDecision(outcome.record.reason) && !program.ops.some(({ regions }) => regions);
 }
 

@@ -224,3 +224,30 @@ it('is made once where a decision behind it breaks the graph', () => {
     expect(written[1]).toEqual(written[0]);
   }
 });
+
+it("through which gradients flow goes to the view that a decision chose, with capture: 'auto'", () => {
+  const fn = (w: Tensor) => {
+    const h = w.mul(1);
+    const row = h.sum().itemSync() > 0 ? h.select(0, 0) : h.select(0, 1);
+    row.mul_(3);
+    const loss = h.square().sum();
+    loss.backward();
+    return [loss.detach(), row.detach()];
+  };
+  const graph = toStatic(fn, { capture: 'auto' });
+  for (const value of [1, -1, 2]) {
+    const [expected, actual] = [fn, graph].map((call) =>
+      tidy(() => {
+        const w = tensor(
+          [
+            [value, 2],
+            [0.25, -1.5],
+          ],
+          { requiresGrad: true },
+        );
+        return [...call(w), w.grad!].map((each) => [...each.dataSync()]);
+      }),
+    );
+    expect(actual).toEqual(expected);
+  }
+});
