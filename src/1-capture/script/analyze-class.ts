@@ -1,6 +1,6 @@
 import type { Class } from 'acorn';
 import { analyzeFunction } from './analyze-function.ts';
-import { type Binding, type FunctionFacts, LexicalScope } from './binding.ts';
+import { type FunctionBoundary, type FunctionFacts, LexicalScope } from './binding.ts';
 import type { ClassNode } from './captured-function.ts';
 import { declareLocal, type Place } from './place.ts';
 import type { ScriptWalk } from './script-walk.ts';
@@ -12,10 +12,14 @@ export function analyzeClass(walk: ScriptWalk, node: ClassNode, place: Place): v
   if (node.id) declareLocal(scope, node.id.name, 'self', place, node);
   const inner: Place = { ...place, scope, strict: true };
   visit(node.superClass, inner);
-  const [free, written] = [new Map<string, Binding | undefined>(), new Set<string>()];
-  classes.set(node, free);
-  walk.assignedByFields.set(node, written);
-  const boundary = { node, free, written, kind: 'constructor', strict: true } as const;
+  const boundary: FunctionBoundary = {
+    node,
+    free: new Map(),
+    written: new Set(),
+    kind: 'constructor',
+    strict: true,
+  };
+  classes.set(node, boundary);
   const fields: Place = {
     ...inner,
     scope: new LexicalScope('function', scope, boundary),
@@ -24,17 +28,18 @@ export function analyzeClass(walk: ScriptWalk, node: ClassNode, place: Place): v
   };
   for (const member of node.body.body) analyzeMember(walk, member, node, inner, fields);
   const explicit = functions.findLast((facts) => facts.classNode === node);
-  if (explicit) addNamesOfFields(walk, node, explicit);
+  if (explicit) addNamesOfFields(walk, explicit);
 }
 
 /** Adds the names of a class's fields to the facts of its constructor, which initializes them in its scope. */
 export function addNamesOfFields(
-  { classes, assignedByFields }: ScriptWalk,
-  node: ClassNode,
+  { classes }: Pick<ScriptWalk, 'classes'>,
   facts: FunctionFacts,
 ): void {
-  for (const [name, binding] of classes.get(node)!) facts.free.set(name, binding);
-  for (const name of assignedByFields.get(node)!) facts.written.add(name);
+  const node = facts.classNode!;
+  const { free, written } = classes.get(node)!;
+  for (const [name, binding] of free) facts.free.set(name, binding);
+  for (const name of written) facts.written.add(name);
   for (const name of privateElements(node)) facts.privateNames.add(name);
 }
 

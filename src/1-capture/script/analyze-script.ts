@@ -10,7 +10,7 @@ import {
   analyzeVariables,
 } from './analyze-statements.ts';
 import { analyzeTarget } from './analyze-target.ts';
-import { type Binding, type FunctionFacts, LexicalScope } from './binding.ts';
+import { type Binding, type FunctionFacts, LexicalScope, type OuterNames } from './binding.ts';
 import type { ClassNode, FunctionNode } from './captured-function.ts';
 import { hoistLexical, hoistVars, patternNames } from './hoist.ts';
 import { childScope, declareLocal, markThis, type Place, reference } from './place.ts';
@@ -21,7 +21,7 @@ export interface ScriptFacts {
   /** In source order, outer functions before inner ones. */
   readonly functions: readonly FunctionFacts[];
   /** All classes, with the outer names that their field initializers use. */
-  readonly classes: ReadonlyMap<ClassNode, ReadonlyMap<string, Binding | undefined>>;
+  readonly classes: ReadonlyMap<ClassNode, OuterNames<Binding>>;
   /** Analyzes a function again whose body was empty before (`parseLazily`). */
   readonly withBody: (facts: FunctionFacts) => FunctionFacts;
 }
@@ -37,7 +37,7 @@ export function analyzeScript(ast: Program): ScriptFacts {
   hoistVars(ast.body, program);
   hoistLexical(ast.body, program);
   const strict = ast.sourceType === 'module' || hasUseStrict(ast.body);
-  const walk: ScriptWalk = { functions, classes, assignedByFields: new Map(), visit };
+  const walk: ScriptWalk = { functions, classes, visit };
   const top: Place = { scope: program, fn: undefined, ownThis: false, strict, inLoop: false };
   for (const statement of ast.body) visit(statement, top);
   return { program, functions, classes, withBody };
@@ -46,7 +46,7 @@ export function analyzeScript(ast: Program): ScriptFacts {
     const outside = { scope: around, fn: enclosing, ownThis: false, strict, inLoop: false };
     const at = functions.length;
     analyzeFunction(walk, node, kind, outside, classNode);
-    if (classNode) addNamesOfFields(walk, classNode, functions[at]!);
+    if (classNode) addNamesOfFields(walk, functions[at]!);
     return functions[at]!;
   }
 

@@ -25,6 +25,8 @@ export interface Binding {
   /** The number of declarations with a value. For `var`, a declaration in a loop counts twice. */
   initializations: number;
   assignments: number;
+  /** Set once all bodies that mention its name are parsed. */
+  isSearched?: true;
 }
 
 /** A variable outside a captured function, without its scope's other names. */
@@ -52,9 +54,9 @@ export class LexicalScope {
     readonly facts?: FunctionBoundary,
   ) {}
 
-  /** Where code can refer to its variables: the function around it, or else the whole script. */
-  get extent(): Extent {
-    return this.facts?.node ?? this.parent?.extent ?? wholeScript;
+  /** Where code can refer to its variables: the function around it; undefined for the whole script. */
+  get extent(): Extent | undefined {
+    return this.facts?.node ?? this.parent?.extent;
   }
 
   declare(name: string, kind: BindingKind): Binding {
@@ -67,10 +69,9 @@ export class LexicalScope {
   }
 }
 
-const wholeScript: Extent = { start: 0, end: Number.POSITIVE_INFINITY };
-
 /** A function, or a class as the function that initializes its fields. */
-interface FunctionBoundary extends Pick<FunctionFacts, 'free' | 'written' | 'kind' | 'strict'> {
+export interface FunctionBoundary
+  extends Pick<FunctionFacts, 'free' | 'written' | 'kind' | 'strict'> {
   readonly node: Extent;
 }
 

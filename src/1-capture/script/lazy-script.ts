@@ -18,8 +18,6 @@ export class LazyScript {
   #facts: ScriptFacts;
   /** Functions whose bodies are parsed, with all functions inside. */
   readonly #complete = new Map<FunctionNode, FunctionFacts>();
-  /** Variables whose names no unparsed body mentions. */
-  readonly #searched = new WeakSet<Binding>();
   /** Functions by the offset of their body, as last analyzed. */
   readonly #byBody = new Map<number, FunctionFacts>();
   /** The number of functions in that map. */
@@ -85,8 +83,8 @@ export class LazyScript {
     return this.#parsing(() => {
       this.#fillAround(offset);
       const found = [...this.classes].find(([node]) => node.start === offset);
-      if (found) this.#findAssignments(found[1].values());
-      return found;
+      if (found) this.#findAssignments(found[1].free.values());
+      return found && ([found[0], found[1].free] as const);
     });
   }
 
@@ -139,21 +137,19 @@ export class LazyScript {
 
   /** Parses the bodies that mention one of the variables. A large script is searched once for each variable. */
   #findAssignments(variables: Iterable<Binding | undefined>): void {
-    const variablesIn = new Map<Extent, Binding[]>();
+    const variablesIn = new Map<Extent | undefined, Binding[]>();
     for (const each of variables) {
-      if (!each || !isAssignable(each) || this.#searched.has(each)) continue;
+      if (!each || !isAssignable(each) || each.isSearched) continue;
       const { extent } = each.scope;
-      const found = variablesIn.get(extent);
-      if (found) found.push(each);
-      else variablesIn.set(extent, [each]);
+      variablesIn.set(extent, [...(variablesIn.get(extent) ?? []), each]);
     }
     for (const [extent, found] of variablesIn) {
       const mention = anyOf(found.map(({ name }) => name));
       for (const [start, end] of this.#lazy.skipped) {
-        if (start < extent.start || extent.end < end) continue;
+        if (extent && (start < extent.start || extent.end < end)) continue;
         if (mention.test(this.#text.slice(start, end))) this.#fill(start, false);
       }
-      for (const each of found) this.#searched.add(each);
+      for (const each of found) each.isSearched = true;
     }
   }
 }
