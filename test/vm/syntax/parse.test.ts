@@ -1,3 +1,4 @@
+import { parse as acornParse } from 'acorn';
 import { expect, it } from 'vitest';
 import { parse } from '../../../src/vm/syntax/parse.ts';
 
@@ -22,4 +23,26 @@ it('finds where they end', () => {
   for (const open of ['x = /[/]', 'x = /a\\/', 'x = /a\n/']) {
     expect(() => parse(open, options)).toThrow(/Unterminated regular expression/);
   }
+});
+
+it.each([
+  'abc$_9',
+  'é + aé + éa + aéb',
+  '𠮷a + a𠮷',
+  '\\u0061b + a\\u{62}c',
+  'a\u200cb + c\u00a0+ d\u2028e',
+  'class A { #x = 1; #é = 2; m() { return this.#x; } }',
+  'x = /x/gi',
+  'v\\u0061r',
+  'a\\x',
+  '3in [] + 1a',
+])('reads names as acorn does: %s', (text) => {
+  const read = (parser: typeof parse) => {
+    try {
+      return JSON.stringify(parser(text, options));
+    } catch (error) {
+      return String(error);
+    }
+  };
+  expect(read(parse)).toBe(read(acornParse));
 });
