@@ -90,17 +90,15 @@ function step(tracer: Tracer): { readonly value: Variable } | undefined {
   const { code } = frame.closure;
   const instruction = code.instructions[frame.pc]!;
   if (instruction.op === 'return') return { value: get(frame, instruction.src) };
-  const isCaptured = tracer.frames.length === 1;
-  if (instruction.op === 'yield' && isCaptured) {
-    throw new GraphBreak('yield', 'the generator yields a value');
-  }
   if (instruction.op === 'generatorStart') return { value: startGenerator(frame) };
-  if (instruction.op === 'yield' && instruction.mode === 'yield') {
-    return { value: get(frame, instruction.src) };
-  }
-  if (instruction.op === 'yield' && instruction.mode === 'delegate') {
-    const value = stepDelegate(tracer, frame, instruction);
-    return value && { value };
+  if (instruction.op === 'yield') {
+    const isCaptured = tracer.frames.length === 1;
+    if (isCaptured) throw new GraphBreak('yield', 'the generator yields a value');
+    if (instruction.mode === 'yield') return { value: get(frame, instruction.src) };
+    if (instruction.mode === 'delegate') {
+      const value = stepDelegate(tracer, frame, instruction);
+      return value && { value };
+    }
   }
   const { pc } = frame;
   const loop = loopToConvert(tracer, frame);

@@ -27,6 +27,7 @@ export function resolved(variable: Variable): Variable {
 
 /** Returns a value whose kind is known. Throws UnionMet for an undecided union. */
 export function specialized(variable: Variable): Exclude<Variable, UnionVariable> {
+  if (variable.kind !== 'union') return variable;
   const value = resolved(variable);
   if (value.kind === 'union') throw new UnionMet(value);
   return value;
