@@ -279,8 +279,10 @@ export function printSource(source: Source, names: SourceNames): string {
       return `the ${source.which}ter ${String(source.key)} of ${printSource(source.base, names)}`;
     case 'query': {
       const { query, key } = source;
+      const base = printSource(source.base, names);
+      if (query === 'fromEnd') return `${base}.at(-${String(key)})`;
       const of = key === undefined ? '' : ` ${String(key)}`;
-      return `${query}${of} of ${printSource(source.base, names)}`;
+      return `${query}${of} of ${base}`;
     }
     case 'prototypeOf':
       return `Object.getPrototypeOf(${printSource(source.base, names)})`;

@@ -30,7 +30,7 @@ import {
   textOfPrimitives,
   withPrimitive,
 } from '../values/to-primitive.ts';
-import { elementFromEnd } from '../values/varying-array.ts';
+import { elementFromEnd, extendedArray } from '../values/varying-array.ts';
 import type { IteratorVariable } from '../variables/iterator-variables.ts';
 import { specialized } from '../variables/unions.ts';
 import { hole, known, newArray, type Variable } from '../variables/variable.ts';
@@ -198,11 +198,16 @@ export function isSmallArray(value: object): boolean {
   return isTyped && (value as Uint8Array).length <= maxGuarded;
 }
 
-/** `Array.from(items)`, including array-likes. */
+/** `Array.from(items)`, including array-likes; with a callback, only for arrays that grow with every call. */
 function arrayFrom(t: Tracer, receiver: Variable, args: readonly Variable[]): Variable | undefined {
   if (!makesArrays(t, receiver)) return undefined;
-  const [items] = args;
+  const [items, callback] = args;
+  if (items && callback && args.length === 2 && !isOfArrayClass(items)) {
+    return isPristine(t, 'array') ? mapRows(t, items, callback) : undefined;
+  }
   if (args.length !== 1 || items === undefined) return undefined;
+  const copy = isOfArrayClass(items) ? undefined : extendedArray(t, items);
+  if (copy) return copy;
   if (isPrimitiveVariable(items) && isNullish(t, items)) return undefined;
   if (iteratedDirectly.has(items.kind)) return newArray(expand(t, items));
   const isIterable = isPrimitiveVariable(items)
@@ -325,8 +330,11 @@ export const arrayBuiltins: BuiltinTable = [
     Array.prototype.slice,
     makingPlain(
       onKnownArray((t, array, [start, end]) => {
-        const last = end ? undefined : lastElements(t, array, -integer(t, start, 0));
+        const from = integer(t, start, 0);
+        const last = end ? undefined : lastElements(t, array, -from);
         if (last) return newArray(last);
+        const copy = end || from !== 0 ? undefined : extendedArray(t, array);
+        if (copy) return copy;
         const elements = elementsWithHoles(t, array);
         const { length } = elements;
         return newArray(elements.slice(place(t, start, 0, length), place(t, end, length, length)));

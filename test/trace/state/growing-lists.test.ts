@@ -215,6 +215,16 @@ const programs: Record<string, () => World> = {
       state: () => [cache, w],
     };
   },
+  'copied by slice and by Array.from': pushed((cache, x) => {
+    cache.push(x);
+    const all = cache.slice();
+    all.push(x.neg());
+    const halves = Array.from(cache, (each) => each.mul(0.5));
+    return cat(all)
+      .sum()
+      .add(cat(halves))
+      .mul(cat(Array.from(cache)).mean());
+  }),
   'before and after others': pushed((cache, x) => {
     const all = [x, x.neg(), ...cache, x.tanh()];
     cache.push(x.mul(2));
@@ -474,6 +484,12 @@ const uses: Record<string, (cache: Tensor[], x: Tensor) => unknown> = {
   'writes to the last one in place, and joins all': (cache, x) => {
     cache.at(-1)!.add_(x);
     return cat(cache);
+  },
+  'copies it by slice, and changes both': (cache, x) => {
+    const [all, same] = [cache.slice(0), Array.from(cache)];
+    all.push(x);
+    cache.push(x.neg());
+    return [all, same, cat(all), same.length];
   },
   'asks one for its size': (cache, x) => cat(cache).mul(cache[0]!.shape[1]!).add(x),
 };
