@@ -86,15 +86,16 @@ export async function init(name: string, options: InitOptions = {}): Promise<Dev
   });
 }
 
-const here = import.meta.url;
+/** Undefined in a bundle of CommonJS. */
+const here: string | undefined = import.meta.url;
 
 /** Pages have no such option, so their bundlers must not see it. */
 async function revectorize(): Promise<void> {
   if (wideVectors.areUsed) return;
   if (kernelsExist()) throw notRevectorized('kernels exist', 'a choice before the first op');
-  const file = here.endsWith('.ts') ? './revectorize.ts' : './revectorize.js';
-  const url = new URL(file, here).href;
-  const module = url.startsWith('file:')
+  const file = here?.endsWith('.ts') ? './revectorize.ts' : './revectorize.js';
+  const url = here && new URL(file, here).href;
+  const module = url?.startsWith('file:')
     ? await import(/* @vite-ignore */ /* webpackIgnore: true */ url).catch(() => null)
     : null;
   if (!module) {

@@ -12,10 +12,19 @@ const bootstrap = `
 `;
 
 // webpack treats `new URL(…, import.meta.url)` as an asset and warns if it can't resolve it.
-const here = import.meta.url;
-/** The worker's file next to this one. Resolved lazily, because a classic script has no URL of its own. */
-const mainFile = () =>
-  new URL(here.endsWith('.ts') ? './worker-main.ts' : './worker-main.js', here).href;
+const here: string | undefined = import.meta.url;
+
+/** Returns the worker's file next to this one. A classic script and a bundle of CommonJS have no URL of their own. */
+function mainFile(): string {
+  if (here)
+    return new URL(here.endsWith('.ts') ? './worker-main.ts' : './worker-main.js', here).href;
+  throw new DataError({
+    what: 'DataLoader: there is no file for workers',
+    given: 'numWorkers in a bundle of CommonJS',
+    expected: 'the installed package',
+    remedy: "leave the package out of the bundle (external: ['tostatic']), or use numWorkers: 0",
+  });
+}
 
 interface Waiting {
   readonly indices: Int32Array | null;

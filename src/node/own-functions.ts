@@ -15,10 +15,13 @@ provideStoredFunctions((file, start) => {
   return stored === undefined ? undefined : readFunction(stored);
 });
 
-/** Returns nothing where the file is missing, as in a bundle: there functions are parsed and lowered. */
+/**
+ * Returns nothing where the file is missing, as in a bundle: there functions are parsed and lowered. A bundle of
+ * CommonJS has no `import.meta.url` either.
+ */
 function readModules(): Modules {
-  const file = new URL('./own-functions.json', import.meta.url);
   try {
+    const file = new URL('./own-functions.json', import.meta.url);
     return JSON.parse(builtinModule('node:fs')!.readFileSync(file, 'utf8')) as Modules;
   } catch {
     return {};

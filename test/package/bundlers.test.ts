@@ -81,6 +81,15 @@ const builds: Readonly<Record<string, () => Promise<string>>> = {
     await esbuild({ ...options, entryPoints: [entry], outfile, plugins, logOverride });
     return outfile;
   },
+  // What Node requires, with what the package has for Node alone.
+  async 'esbuild for Node, as CommonJS'() {
+    const outfile = join(root, 'out/esbuild-node.cjs');
+    const options = { bundle: true, platform: 'node', format: 'cjs', target: 'es2022' } as const;
+    const plugins = [plugin.esbuild({ root })];
+    const { warnings } = await esbuild({ ...options, entryPoints: [entry], outfile, plugins });
+    failOn(warnings);
+    return outfile;
+  },
   async rolldown() {
     const bundle = await rolldown({
       input: entry,
