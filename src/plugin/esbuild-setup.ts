@@ -3,6 +3,7 @@ import { dirname, extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Loader, PluginBuild, TransformOptions } from 'esbuild';
 import { inlineMap } from './inline-map.ts';
+import { nearestTsconfig } from './nearest-tsconfig.ts';
 import { isIncluded, type PluginOptions } from './options.ts';
 import { probeFile } from './probe-file.ts';
 import { transform } from './transform.ts';
@@ -17,11 +18,15 @@ export function esbuildSetup(options: PluginOptions): (build: PluginBuild) => vo
     build.onLoad({ filter: /\.[cm]?[jt]sx?$/ }, async ({ path }) => {
       if (!isIncluded(path, options)) return undefined;
       const text = await readFile(path, 'utf8');
+      const tsconfig = await tsconfigOf(build.initialOptions, path);
       const { code, map } = await build.esbuild.transform(text, {
         ...compileOptions(build.initialOptions),
+        ...(tsconfig !== undefined && { tsconfigRaw: tsconfig }),
         loader: loaderOf(path),
         sourcefile: path,
         sourcemap: 'external',
+        // No engine runs them, and captures can't parse them.
+        supported: { decorators: false },
       });
       const done = transform(code, path, options, map);
       if (!done) return undefined;
@@ -36,9 +41,18 @@ export function esbuildSetup(options: PluginOptions): (build: PluginBuild) => vo
 
 /** The options that determine how TypeScript and JSX are parsed; the build's other options apply later. */
 function compileOptions(given: PluginBuild['initialOptions']): TransformOptions {
-  const { jsx, jsxFactory, jsxFragment, jsxImportSource, jsxDev, tsconfigRaw } = given;
-  const all = { jsx, jsxFactory, jsxFragment, jsxImportSource, jsxDev, tsconfigRaw };
+  const { jsx, jsxFactory, jsxFragment, jsxImportSource, jsxDev } = given;
+  const all = { jsx, jsxFactory, jsxFragment, jsxImportSource, jsxDev };
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+}
+
+/** `transform` reads no file: without this, decorators and fields would have other semantics than in the build. */
+function tsconfigOf(
+  { tsconfig, tsconfigRaw }: PluginBuild['initialOptions'],
+  path: string,
+): TransformOptions['tsconfigRaw'] | Promise<string | undefined> {
+  if (tsconfigRaw !== undefined) return tsconfigRaw;
+  return tsconfig === undefined ? nearestTsconfig(dirname(path)) : readFile(tsconfig, 'utf8');
 }
 
 function loaderOf(path: string): Loader {
