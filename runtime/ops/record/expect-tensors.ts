@@ -68,10 +68,9 @@ export function noTensor(name: string, given: unknown): ArgumentError {
 }
 
 function operandRemedy(given: unknown): string {
-  if (Array.isArray(given) || typeof given === 'number' || typeof given === 'boolean') {
-    return 'pass tensors one by one, numbers as tensor([1, 2])';
-  }
+  if (given == null)
+    return 'check where the value comes from: an entry that does not exist is undefined';
   if (given instanceof Promise) return 'await it, or read with x.itemSync()';
   if (typeof given === 'string' || typeof given === 'bigint') return 'pass a number: Number(value)';
-  return 'check where the value comes from: an entry that does not exist is undefined';
+  return 'pass tensors one by one, numbers as tensor([1, 2])';
 }
