@@ -58,7 +58,7 @@ class Name {
   }
 }
 
-/** The number of terms that a branch or loop may contribute; stands for any larger number. */
+/** The number of terms that a branch or loop may contribute; it represents any larger number. */
 const many = 2;
 
 /**

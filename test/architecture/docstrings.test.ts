@@ -30,3 +30,15 @@ it('doc comments open with a noun phrase or a verb', () => {
   expect(sources.length).toBeGreaterThan(100);
   expect(found).toEqual([]);
 });
+
+// Each has a plain equivalent: again, represents, continues, returns; or the name of the pass, caller or kernel.
+it('comments name their actors, and use plain verbs', () => {
+  const unclear = /\b(anew|stands? for|goes on|gives back|nobody|somebody|whoever)\b/;
+  const found = sources.flatMap((file) =>
+    readFileSync(join(root, file), 'utf8')
+      .split('\n')
+      .filter((line) => /^\s*(\/\/|\/?\*)/.test(line) && unclear.test(line))
+      .map((line) => `${file}: ${line.trim()}`),
+  );
+  expect(found).toEqual([]);
+});

@@ -11,7 +11,7 @@ interface Inside {
   readonly evaluate: Evaluate;
   /** Names that the function hides. */
   readonly hidden: ReadonlySet<string>;
-  /** An object that each run of the script creates anew, in a variable that never changes. */
+  /** A new object of each run of the script, in a variable that never changes. */
   readonly witness: { readonly name: string; readonly value: unknown } | undefined;
 }
 

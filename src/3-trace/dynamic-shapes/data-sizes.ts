@@ -42,9 +42,9 @@ export function hasKnownSizes({ name }: Callable): boolean {
 }
 
 /**
- * Returns a function that computes what `withSizes` needs to know of the sizes. Its first call, which is a trial, shows
- * what there is to find. Later ones end with the last: ops behind it would reject what stands for the places. What a
- * call doesn't read for its shapes is zero.
+ * Returns a function that computes the sizes that `withSizes` needs. Its first call, a trial, shows which sizes those
+ * are. Later calls end at the last of them: ops after it would reject the placeholders of its positions. Values that a
+ * call doesn't read for its shapes are zero.
  */
 export function computingSizes(fn: Callable): Callable {
   const call = callOf(fn);

@@ -25,7 +25,7 @@ export interface Write {
   /** `absent` if the property is deleted; a union may be absent on some paths only. */
   readonly value: Variable;
   /** True if the property is deleted before it is written, so that it becomes the last key. */
-  readonly anew: boolean;
+  readonly reinserted: boolean;
 }
 
 /** The key order of a pre-existing object, if paths leave different orders. */
@@ -127,10 +127,10 @@ export class EffectLog {
     const places = this.#placesOf(object, source, key);
     const earlier = places.get(key);
     const isGone = earlier !== undefined && resolved(earlier.value) === absent;
-    const anew = earlier?.anew === true || (isGone && value !== absent);
+    const reinserted = earlier?.reinserted === true || (isGone && value !== absent);
     // A deleted key that is written again becomes the last key.
     if (isGone) places.delete(key);
-    places.set(key, { object: source, key, value, anew });
+    places.set(key, { object: source, key, value, reinserted });
   }
 
   /**
@@ -142,7 +142,7 @@ export class EffectLog {
     const writes = [...(this.#writes.get(object)?.values() ?? [])];
     const isGone = ({ value }: Write) => resolved(value) === absent;
     const last = writes.filter((write) => {
-      return !isGone(write) && (write.anew || !Object.hasOwn(object, write.key));
+      return !isGone(write) && (write.reinserted || !Object.hasOwn(object, write.key));
     });
     const [keys, gone] = [last, writes.filter(isGone)].map((each) => each.flatMap(nameOf));
     return asVariable({ last: keys!, gone: gone! });
@@ -164,7 +164,7 @@ export class EffectLog {
       const write = places.get(key);
       if (!write) continue;
       places.delete(key);
-      places.set(key, { ...write, anew: Object.hasOwn(object, key) });
+      places.set(key, { ...write, reinserted: Object.hasOwn(object, key) });
     }
   }
 
@@ -188,10 +188,10 @@ export class EffectLog {
     before.forEach((key) => {
       sketch[key] = true;
     });
-    for (const { key, value, anew } of this.#writes.get(object)?.values() ?? []) {
+    for (const { key, value, reinserted } of this.#writes.get(object)?.values() ?? []) {
       const isThere = present(value) !== undefined;
       if (typeof key === 'symbol') continue;
-      if (!isThere || anew) delete sketch[key];
+      if (!isThere || reinserted) delete sketch[key];
       if (isThere) sketch[key] = true;
     }
     return Object.keys(sketch);

@@ -10,5 +10,5 @@ export interface WrittenEntries {
   readonly putIn: unknown[];
 }
 
-/** `anew`: deleted before it was written, so that it has moved to the end. */
-export type WrittenEntry = CollectionEntry & { readonly anew: boolean };
+/** `reinserted`: deleted before it was written, so that it has moved to the end. */
+export type WrittenEntry = CollectionEntry & { readonly reinserted: boolean };

@@ -184,7 +184,7 @@ export function setEntry(
   const before = state.written.get(id);
   if (before === null) state.written.delete(id);
   if (!before) putIn(t, state, id);
-  state.written.set(id, { ...entry, anew: before === null || before?.anew === true });
+  state.written.set(id, { ...entry, reinserted: before === null || before?.reinserted === true });
   state.all?.set(id, entry);
   change(t, collection, operation, entry.key, operation === 'set' ? entry.value : null);
 }
@@ -279,7 +279,7 @@ export function entriesOf(
   const all = new OwnMap<unknown, CollectionEntry>();
   for (let i = 0; i < keys.length; i++) all.set(keys[i], outerEntry(t, collection, keys[i]));
   forEachEntry<WrittenEntry | null>(state?.written ?? nothing, (entry, id) => {
-    if (!entry || entry.anew) all.delete(id);
+    if (!entry || entry.reinserted) all.delete(id);
     if (entry) all.set(id, entry);
   });
   if (state) {

@@ -43,7 +43,7 @@ export function passedFunction(
 }
 
 /**
- * Returns the target, `this` and arguments of a function that `bind` may have made anew, as places that are read
+ * Returns the target, `this` and arguments of a function that `bind` may make for each call, as places that are read
  * through it; undefined if the function must be guarded by identity.
  */
 export function passedBound(

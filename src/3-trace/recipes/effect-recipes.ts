@@ -90,9 +90,12 @@ function disposalOf(
     : [];
 }
 
-function propertyEffects(recipes: Reconstruction, { object, key, value, anew }: Write): Effect[] {
+function propertyEffects(
+  recipes: Reconstruction,
+  { object, key, value, reinserted }: Write,
+): Effect[] {
   const removal: Effect = { kind: 'deleteProperty', object, key };
   if (resolved(value) === absent) return [removal];
   const set: Effect = { kind: 'setProperty', object, key, value: recipes.recipe(value) };
-  return anew ? [removal, set] : [set];
+  return reinserted ? [removal, set] : [set];
 }

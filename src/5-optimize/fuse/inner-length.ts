@@ -10,7 +10,7 @@ export function innerLength(shape: Shape, operands: readonly TensorMeta[]): numb
     if (!sameShape(meta.shape, shape)) {
       strides.push(broadcastStrides(meta.shape, meta.strides, shape));
     } else if (!whole || !sameShape(whole, meta.strides)) {
-      // Most operands have the full shape and one layout, and all of these split the loop alike.
+      // Most operands have the full shape and one layout, which all split the loop in the same way.
       strides.push(meta.strides);
       whole ??= meta.strides;
     }

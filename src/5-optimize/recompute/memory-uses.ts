@@ -98,7 +98,7 @@ export class MemoryUses {
       }
     }
     for (const index of facts.forward) {
-      // A view keeps the memory alive, whoever reads the view.
+      // A view keeps the memory live until its own last use.
       const held = isView(ops[index]!) ? once(ops[index]!.outputs) : this.reads[index]!;
       for (const id of held) if (this.evictableAfter[id]! < index) this.evictableAfter[id] = index;
     }

@@ -45,5 +45,5 @@ export class UniformPath implements Decider {
 const branches = [0, 1];
 /** From the third iteration on, memory is in a steady state. */
 const iterations = [3, 1, 0];
-/** A recorded loop keeps more with each iteration; one iteration stands for all. */
+/** A recorded loop keeps more with each iteration; one iteration represents all. */
 const recordedIterations = [1, 0];

@@ -98,7 +98,7 @@ function following(text: string, offset: number, sign: string): number {
 function nameOf(code: Code, thisValue: unknown, engineName?: string): string {
   const { name, kind, isAsync } = code;
   if (isFieldInitializer(code)) {
-    // The engine takes the class that stands for one made inside for nameless.
+    // To the engine, the class that represents one made inside has no name.
     const type = engineName?.replace(/\.?eval$|^constructor\..*/, '') ?? typeName(thisValue);
     return `${type ? `${type}.` : ''}<instance_members_initializer>`;
   }

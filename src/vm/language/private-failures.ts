@@ -14,7 +14,7 @@ const attempts = {
   write: { nullish: ['set', 'setting'], of: ['write', 'to'] },
 } as const;
 
-/** `value`: undefined and null have their own messages; any other value may stand for any object. */
+/** `value`: undefined and null have their own messages; any other value may be any object. */
 export function privateFailure(
   attempt: keyof typeof attempts,
   value: unknown,
