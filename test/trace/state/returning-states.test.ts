@@ -29,8 +29,12 @@ const caches: Record<string, (length: number) => World> = {
     return {
       fn: (k: Tensor, v: Tensor) => {
         cache.push([k, v]);
-        const scores = k.matmul(cat(cache.map(([key]) => key)).t());
-        return scores.softmax(-1).matmul(cat(cache.map(([, value]) => value)));
+        const [keys, all]: [Tensor[], Tensor[]] = [[], []];
+        for (const [key, value] of cache) {
+          keys.push(key);
+          all.push(value);
+        }
+        return k.matmul(cat(keys).t()).softmax(-1).matmul(cat(all));
       },
       args: (call) => {
         if (call % length === 0) cache.length = 0;

@@ -3,18 +3,18 @@
  * elements, in this call and in others, repeat its tensor API calls.
  */
 
-import { TostaticError } from '../../../runtime/errors/errors.ts';
-import type { ProgramBuilder } from '../../../runtime/program/builder.ts';
-import { Tensor } from '../../../runtime/tensor/tensor.ts';
-import { hasBareTensors, keysInElements, plainParts } from '../../guards/list-layout.ts';
-import { compileReader } from '../../guards/source.ts';
-import { GraphBreak } from '../../traces/graph-break.ts';
-import type { Code } from '../../vm/bytecode/code.ts';
-import { newObject } from '../heap/made-objects.ts';
-import type { OuterTensors } from '../inputs/outer-tensors.ts';
-import { RowWatch } from '../inputs/row-watch.ts';
-import { Raised } from '../state/exceptions.ts';
-import { constantOf } from '../state/facts.ts';
+import { TostaticError } from '../../../../runtime/errors/errors.ts';
+import type { ProgramBuilder } from '../../../../runtime/program/builder.ts';
+import { Tensor } from '../../../../runtime/tensor/tensor.ts';
+import { hasBareTensors, keysInElements, plainParts } from '../../../guards/list-layout.ts';
+import { compileReader } from '../../../guards/source.ts';
+import { GraphBreak } from '../../../traces/graph-break.ts';
+import type { Code } from '../../../vm/bytecode/code.ts';
+import { newObject } from '../../heap/made-objects.ts';
+import type { OuterTensors } from '../../inputs/outer-tensors.ts';
+import { RowWatch } from '../../inputs/row-watch.ts';
+import { Raised } from '../../state/exceptions.ts';
+import { constantOf } from '../../state/facts.ts';
 import {
   DoesNotFit,
   isAlike,
@@ -23,20 +23,20 @@ import {
   type Stand,
   type TapeCall,
   tensorsIn,
-} from '../state/tape.ts';
-import type { Tracer } from '../state/tracer.ts';
-import { asArray, itemsOf } from '../values/arrays.ts';
-import { columnsOf, isMadeByElements, manyTensors } from '../values/varying-array.ts';
-import { isRefused } from '../variables/code-of.ts';
-import { TensorList } from '../variables/tensor-list.ts';
-import { specialized, UnionMet } from '../variables/unions.ts';
+} from '../../state/tape.ts';
+import type { Tracer } from '../../state/tracer.ts';
+import { asArray, itemsOf } from '../../values/arrays.ts';
+import { columnsOf, isMadeByElements, manyTensors } from '../../values/varying-array.ts';
+import { isRefused } from '../../variables/code-of.ts';
+import { TensorList } from '../../variables/tensor-list.ts';
+import { specialized, UnionMet } from '../../variables/unions.ts';
 import {
   newArray,
   type ObjectVariable,
   tracedTensor,
   undefinedVariable,
   type Variable,
-} from '../variables/variable.ts';
+} from '../../variables/variable.ts';
 
 /** The elements of a pre-existing array: trees of tensors, all with the same keys. */
 interface Rows {
