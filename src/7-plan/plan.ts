@@ -6,13 +6,7 @@ import type { Simulatable } from './control/control-memory.ts';
 import { enteringAlone, enteringWith } from './entering.ts';
 import { OpMemories } from './op-memory.ts';
 import type { GraphOptions } from './order/memory-graph.ts';
-import {
-  boundOf,
-  type OrderedProgram,
-  orderForMemory,
-  roughlyOrdered,
-  roughPeak,
-} from './order/order.ts';
+import { boundOf, orderForMemory, roughlyOrdered, roughPeak } from './order/order.ts';
 import type { Storage } from './order/storages.ts';
 import {
   type Planned,
@@ -70,9 +64,14 @@ export function* planProgram(given: Program, options: PlanOptions): Steps<Planne
   if (given.ops.some(({ op }) => op.kernel.kind === 'control')) {
     return yield* planWithControl(given, options, graph);
   }
-  const { program, lowerBound } = mayReorder(options)
-    ? constantBound(yield* orderForMemory(given, graph, options))
-    : { program: given, lowerBound: boundInOrder(given, graph, options) };
+  let program = given;
+  let lowerBound = boundInOrder(given, graph, options);
+  if (mayReorder(options)) {
+    const found = yield* orderForMemory(given, graph, options);
+    const bound = found.lowerBound;
+    program = found.program;
+    lowerBound = () => bound;
+  }
   yield;
   const memories = new OpMemories(given.values);
   const costOf = (each: Program) => peakInOrder(each, options, memories);
@@ -85,12 +84,6 @@ export function* planProgram(given: Program, options: PlanOptions): Steps<Planne
   const planned = planInOrder(rewritten, given, options, memories);
   return predictedInOrder(planned, lowerBound, simulatableOf(given, options));
 }
-
-/** The bound that the search for an order has found. */
-const constantBound = ({ program, lowerBound }: OrderedProgram) => ({
-  program,
-  lowerBound: () => lowerBound,
-});
 
 /** The bound of a program that keeps its order: found when it is read, since finding it takes as long as a plan. */
 const boundInOrder = (program: Program, graph: GraphOptions, { isFirst }: PlanOptions) =>

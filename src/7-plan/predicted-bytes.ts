@@ -49,7 +49,7 @@ export function predictedOnWorstPath(
     if ((op.regions || op.call) && tape !== undefined && kept.has(tape)) {
       kept.set(
         tape,
-        storageOfTape(() => worst().tapes.get(tape)!),
+        storageOfTape(() => worst().tapes.get(tape) ?? 0),
       );
     }
   }

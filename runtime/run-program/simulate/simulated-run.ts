@@ -203,19 +203,16 @@ export class SimulatedRun {
     };
   }
 
-  /** Returns the bytes that only a tape owns after `forward`, without any slot, for each tape in the scope. */
-  tapes({ steps }: Plan): Map<ValueId, number> {
+  /** Returns the bytes that only a tape owns after the run, without any slot, for each tape in the scope. */
+  tapes(): Map<ValueId, number> {
     const { slots } = this.#scope;
+    const outside = new Set([...slots.flatMap(({ holder }) => holder ?? []), ...this.#outputs]);
     const tapes = new Map<ValueId, number>();
-    let outside: Set<Holder> | undefined;
-    for (const { op } of steps) {
-      const tape = op.regions || op.call ? op.outputs.at(-1) : undefined;
-      const holder = tape === undefined ? null : slots[tape]!.holder;
-      if (!holder) continue;
-      outside ??= new Set([...slots.flatMap(({ holder }) => holder ?? []), ...this.#outputs]);
-      const own = [...heldBy(holder)].filter((each) => !outside!.has(each));
-      tapes.set(tape!, this.#sumOf(own));
-    }
+    slots.forEach(({ holder }, id) => {
+      if (!(holder instanceof Tape)) return;
+      const own = [...heldBy(holder)].filter((each) => !outside.has(each));
+      tapes.set(id as ValueId, this.#sumOf(own));
+    });
     return tapes;
   }
 

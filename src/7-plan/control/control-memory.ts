@@ -102,7 +102,7 @@ export function worstCase(plan: Plan, simulatable: Simulatable): WorstCase {
   const run = new SimulatedRun(simulatable.values, new UniformPath(path.chosen));
   const bytesOf = (holder: Holder) => run.bytesOf(holder);
   const bytes = simulate(run, plan, simulatable, observer);
-  return { bytes, control, tapes: run.tapes(plan) };
+  return { bytes, control, tapes: run.tapes() };
 }
 
 const plus = (a: number, b: number) => a + b;
