@@ -11,6 +11,7 @@ export const dividedFiles: readonly string[] = [
   'gpu/wgsl/attention',
   'optim/alternating-steps',
   'optimize/budgets/budget-choice',
+  'optimize/budgets/measured-forms',
   'optimize/masks-within-budget',
   'plan/aliased-inputs',
   'plan/recompute-scores',
