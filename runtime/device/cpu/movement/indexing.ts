@@ -19,6 +19,13 @@ import { copy } from './copies.ts';
 /** How a selected element and its partner change. */
 type Move = 'read' | 'write' | 'add' | 'prod' | 'max' | 'min';
 
+type Three<T> = readonly [whole: T, index: T, partner: T];
+
+/** The innermost loop: its length, the operands' steps, the entries that an index may select, and their step. */
+type Run = readonly [number, number, number, number, number, number];
+
+type Elements = Float32Array | Float64Array | Int32Array | Uint16Array | Uint8Array;
+
 export const indexingMethods = hostMethods({
   outOfRange(op: string, index: number, size: number, dim: number, from: number): never {
     return this.reject({
@@ -32,52 +39,107 @@ export const indexingMethods = hostMethods({
   // One index per element
 
   /**
-   * Moves along `dim` between the elements of `whole` that the elements of `index` select and partners of the same
-   * shape. Runs are the innermost loop: a call for every element would take several times as long.
+   * Handles a run that starts at the given positions of the three operands. Returns the position of an index that is
+   * out of range, or −1. Each move has a loop of its own, whose numbers are local: with captured ones, or a call for
+   * every element, it would take several times as long.
    */
+  readRun(run: Numbers, places: Int32Array, data: Elements, at: Numbers): number {
+    const [length, wholeStep, indexStep, partnerStep, size, step] = run as unknown as Run;
+    let [whole, index, partner] = at as unknown as Three<number>;
+    for (let k = 0; k < length; k++) {
+      const place = places[index]!;
+      if (place < 0 || place >= size) return index;
+      data[partner] = data[whole + place * step]!;
+      whole += wholeStep;
+      index += indexStep;
+      partner += partnerStep;
+    }
+    return -1;
+  },
+
+  writeRun(run: Numbers, places: Int32Array, data: Elements, at: Numbers): number {
+    const [length, wholeStep, indexStep, partnerStep, size, step] = run as unknown as Run;
+    let [whole, index, partner] = at as unknown as Three<number>;
+    for (let k = 0; k < length; k++) {
+      const place = places[index]!;
+      if (place < 0 || place >= size) return index;
+      data[whole + place * step] = data[partner]!;
+      whole += wholeStep;
+      index += indexStep;
+      partner += partnerStep;
+    }
+    return -1;
+  },
+
+  addRun(run: Numbers, places: Int32Array, data: Elements, at: Numbers): number {
+    const [length, wholeStep, indexStep, partnerStep, size, step] = run as unknown as Run;
+    let [whole, index, partner] = at as unknown as Three<number>;
+    for (let k = 0; k < length; k++) {
+      const place = places[index]!;
+      if (place < 0 || place >= size) return index;
+      data[whole + place * step]! += data[partner]!;
+      whole += wholeStep;
+      index += indexStep;
+      partner += partnerStep;
+    }
+    return -1;
+  },
+
+  /** Without the tensor's own values, `taken` is not empty, and the first update of each is taken unchanged. */
+  combineRun(
+    run: Numbers,
+    places: Int32Array,
+    data: Elements,
+    at: Numbers,
+    move: Move,
+    taken: Uint8Array,
+    first: number,
+  ): number {
+    const [length, wholeStep, indexStep, partnerStep, size, step] = run as unknown as Run;
+    let [whole, index, partner] = at as unknown as Three<number>;
+    for (let k = 0; k < length; k++) {
+      const place = places[index]!;
+      if (place < 0 || place >= size) return index;
+      const to = whole + place * step;
+      const value = data[partner]!;
+      const own = data[to]!;
+      if (taken.length > 0 && taken[to - first] === 0) {
+        taken[to - first] = 1;
+        data[to] = value;
+      } else if (move === 'prod') data[to] = own * value;
+      else if (Number.isNaN(value)) data[to] = value;
+      else if (move === 'max' ? value > own : value < own) data[to] = value;
+      whole += wholeStep;
+      index += indexStep;
+      partner += partnerStep;
+    }
+    return -1;
+  },
+
+  /** Moves along `dim` between the elements of `whole` that `index` selects and partners of the same shape. */
   moveElements(
     op: string,
     move: Move,
     view: View,
-    places: Numbers,
+    starts: Numbers,
     outer: Numbers,
     outerSteps: readonly Numbers[],
-    [length, wholeStep, indexStep, partnerStep]: Numbers,
-    [dim, size, step]: Numbers,
+    run: Numbers,
+    dim: number,
     /** The size of `whole` if its own values don't count, otherwise 0. */
     untaken: number,
   ): void {
     const data = this[view];
-    const indices = this.i32;
-    const at = [...places];
-    const first = places[0]!;
+    const places = this.i32;
+    const at = [...starts];
     const taken = new Uint8Array(untaken);
-    const replaces = move === 'write';
-    const adds = move === 'add';
-    const combines = !replaces && !adds && move !== 'read';
     this.walk(outer, outerSteps, at, () => {
-      let [whole, index, partner] = at as [number, number, number];
-      for (let k = 0; k < length!; k++) {
-        const place = indices[index]!;
-        if (place < 0 || place >= size!) this.outOfRange(op, place, size!, dim!, 0);
-        const to = whole + place * step!;
-        if (combines) {
-          const value = data[partner]!;
-          const own = data[to]!;
-          if (untaken > 0 && taken[to - first] === 0) {
-            // Without the tensor's own value, the first update is taken unchanged.
-            taken[to - first] = 1;
-            data[to] = value;
-          } else if (move === 'prod') data[to] = own * value;
-          else if (Number.isNaN(value)) data[to] = value;
-          else if (move === 'max' ? value > own : value < own) data[to] = value;
-        } else if (adds) data[to]! += data[partner]!;
-        else if (replaces) data[to] = data[partner]!;
-        else data[partner] = data[to]!;
-        whole += wholeStep!;
-        index += indexStep!;
-        partner += partnerStep!;
-      }
+      let wrong: number;
+      if (move === 'read') wrong = this.readRun(run, places, data, at);
+      else if (move === 'write') wrong = this.writeRun(run, places, data, at);
+      else if (move === 'add') wrong = this.addRun(run, places, data, at);
+      else wrong = this.combineRun(run, places, data, at, move, taken, starts[0]!);
+      if (wrong >= 0) this.outOfRange(op, places[wrong]!, run[4]!, dim, 0);
     });
   },
 
@@ -124,19 +186,20 @@ export const indexingMethods = hostMethods({
     let to = partner!;
     for (let o = 0; o < outer!; o++) {
       const start = whole! + o * outerStep!;
+      if (move === 'read' && inner === 1) {
+        for (let b = 0; b < rows.length; b++) data[to++] = data[start + rows[b]!]!;
+        continue;
+      }
       for (let b = 0; b < chosen!; b++, to += inner!) {
         const row = start + rows[b]!;
         if (move === 'add') {
           for (let i = 0; i < inner!; i++) data[row + i]! += data[to + i]!;
         } else if (move === 'write') data.copyWithin(row, to, to + inner!);
-        else if (inner === 1) data[to] = data[row]!;
         else data.copyWithin(to, row, row + inner!);
       }
     }
   },
 });
-
-type Three<T> = readonly [whole: T, index: T, partner: T];
 
 const without = (list: readonly number[], dim: number) => list.map((s, d) => (d === dim ? 0 : s));
 
@@ -153,8 +216,13 @@ function perElement(
   const args = [
     loops.shape.slice(0, -1),
     loops.strides.map((own) => own.slice(0, -1)),
-    [loops.shape.at(-1) ?? 1, ...loops.strides.map((own) => own.at(-1) ?? 0)],
-    [dim, whole.shape[dim]!, whole.strides[dim]!],
+    [
+      loops.shape.at(-1) ?? 1,
+      ...loops.strides.map((own) => own.at(-1) ?? 0),
+      whole.shape[dim]!,
+      whole.strides[dim]!,
+    ],
+    dim,
     isOwnUsed ? 0 : sizeOf(whole.shape),
   ] as const;
   const view = viewOf[whole.dtype];

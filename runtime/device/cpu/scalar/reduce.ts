@@ -9,7 +9,6 @@ import {
   type View,
   viewOf,
 } from '../core/host-kernels.ts';
-import { lineMethods } from '../core/loops.ts';
 import { alongDim, type ReductionKind, reductionOver } from '../core/reduction.ts';
 
 export const reductionMethods = hostMethods({
@@ -68,23 +67,28 @@ export function reduction(
 }
 
 export const extremeMethods = hostMethods({
-  ...lineMethods,
-
   /** The position of the first maximum (sign 1) or minimum (sign −1); NaN counts as both. */
   placesOfExtremes(view: View, [from, to]: Numbers, sizes: Numbers, sign: 1 | -1): void {
     const data = this[view];
-    const [size, step] = sizes as [number, number];
+    const [size, step, outer] = sizes as [number, number, number];
+    const places = this.i32;
     let out = to!;
-    this.eachLine(sizes, (start) => {
-      const first = from! + start;
-      let best = 0;
-      let top = data[first]!;
-      for (let k = 1; k < size && !Number.isNaN(top); k++) {
-        const value = data[first + k * step]!;
-        if (sign * value > sign * top || Number.isNaN(value)) [best, top] = [k, value];
+    // The numbers of the loops are local: with captured ones they would take longer.
+    for (let o = 0; o < outer; o++) {
+      for (let i = 0; i < step; i++) {
+        const first = from! + o * size * step + i;
+        let best = 0;
+        let top = data[first]!;
+        for (let k = 1; k < size && !Number.isNaN(top); k++) {
+          const value = data[first + k * step]!;
+          if (sign * value > sign * top || Number.isNaN(value)) {
+            best = k;
+            top = value;
+          }
+        }
+        places[out++] = best;
       }
-      this.i32[out++] = best;
-    });
+    }
   },
 });
 
