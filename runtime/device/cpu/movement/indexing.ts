@@ -155,11 +155,12 @@ export const indexingMethods = hostMethods({
     strides: Numbers,
     wraps: boolean,
   ): Int32Array {
+    const indices = this.i32;
     const rows = new Int32Array(chosen);
     for (let k = 0; k < dims.length; k++) {
       const size = sizes[k]!;
       for (let b = 0; b < chosen; b++) {
-        const given = this.i32[index + k * chosen + b]!;
+        const given = indices[index + k * chosen + b]!;
         const place = given < 0 && wraps ? given + size : given;
         if (place < 0 || place >= size)
           this.outOfRange(op, given, size, dims[k]!, wraps ? -size : 0);

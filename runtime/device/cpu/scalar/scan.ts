@@ -9,6 +9,8 @@ import {
 import { lineMethods } from '../core/loops.ts';
 import { alongDim } from '../core/reduction.ts';
 
+type Elements = Float32Array | Float64Array | Int32Array | Uint16Array | Uint8Array;
+
 /**
  * Each row is processed from end to end. A scan is a chain of dependent operations, so vectors don't help within a row.
  * The last operand is the result.
@@ -21,28 +23,56 @@ export const scanMethods = hostMethods({
     const data = this[view];
     const isInteger = view === 'i32' || view === 'u8';
     const [size, step] = sizes as [number, number];
-    this.eachLine(sizes, (start) => {
-      let sum = 0;
-      for (let n = 0; n < size; n++) {
-        const at = start + (reverse ? size - 1 - n : n) * step;
-        sum = isInteger ? (sum + data[x! + at]!) | 0 : sum + data[x! + at]!;
-        data[out! + at] = sum;
-      }
-    });
+    const first = reverse ? (size - 1) * step : 0;
+    const by = reverse ? -step : step;
+    this.eachLine(sizes, (start) =>
+      this.sumRow(data, x! + start + first, out! + start + first, by, size, isInteger),
+    );
+  },
+
+  /** A method of its own, since numbers that a closure captures make the loop slower. */
+  sumRow(
+    data: Elements,
+    from: number,
+    to: number,
+    by: number,
+    size: number,
+    isInteger: boolean,
+  ): void {
+    let sum = 0;
+    for (let n = 0; n < size; n++) {
+      sum = isInteger ? (sum + data[from]!) | 0 : sum + data[from]!;
+      data[to] = sum;
+      from += by;
+      to += by;
+    }
   },
 
   cumprod(view: View, [x, out]: Numbers, sizes: Numbers): void {
     const data = this[view];
     const isInteger = view === 'i32' || view === 'u8';
     const [size, step] = sizes as [number, number];
-    this.eachLine(sizes, (start) => {
-      let product = 1;
-      for (let n = 0; n < size; n++) {
-        const value = data[x! + start + n * step]!;
-        product = isInteger ? Math.imul(product, value) : product * value;
-        data[out! + start + n * step] = product;
-      }
-    });
+    this.eachLine(sizes, (start) =>
+      this.multiplyRow(data, x! + start, out! + start, step, size, isInteger),
+    );
+  },
+
+  multiplyRow(
+    data: Elements,
+    from: number,
+    to: number,
+    by: number,
+    size: number,
+    isInteger: boolean,
+  ): void {
+    let product = 1;
+    for (let n = 0; n < size; n++) {
+      const value = data[from]!;
+      product = isInteger ? Math.imul(product, value) : product * value;
+      data[to] = product;
+      from += by;
+      to += by;
+    }
   },
 
   /**
