@@ -12,7 +12,7 @@ export interface ProgramAround {
   outside(): readonly OutsideValue[];
 }
 
-/** An input of a region, and the value of the enclosing program that it stands for at first. */
+/** An input of a region, and the value of the enclosing program that it has at first. */
 export interface OutsideValue {
   readonly input: ValueId;
   readonly outer: ValueId;
@@ -120,7 +120,7 @@ export class CopiedViews {
   }
 }
 
-/** Returns the values of the enclosing program that the value may stand for. */
+/** Returns the values of the enclosing program that the value may be. */
 function outsideOf(program: ProgramAround, id: ValueId): OutsideValue[] {
   const { builder } = program;
   const root = builder.rootOfValue(id);
