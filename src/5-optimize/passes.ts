@@ -30,7 +30,7 @@ import { savedDtype } from './saved-dtype.ts';
 import { savedMasks } from './saved-masks.ts';
 import { savedPlaces } from './saved-places.ts';
 import { simplify } from './simplify.ts';
-import { chooseSlices, growthPlannedOnce } from './slices/choose-slices.ts';
+import { chooseSlices, limitsPlannedOnce } from './slices/choose-slices.ts';
 
 /**
  * The optimizer: all passes in execution order. A program's results are bitwise identical with and without each
@@ -214,7 +214,7 @@ function* sliced(given: Staged, { costOf, memory, choices }: PassContext): Steps
   const options = {
     choices,
     mayRecompute: budget !== null,
-    ...(budget === null && { growth: growthPlannedOnce }),
+    ...(budget === null && limitsPlannedOnce),
     // Within a budget, bytes are worth as much as time, but not more: as few slices as hold it.
     ...(budget !== null &&
       prefer === 'time' && { enough: budget + costOf({ ...given.program, ops: [] }) }),

@@ -19,12 +19,12 @@ const worthwhile = 0.05;
 /** A product that is read in parts is sliced if that saves at least this share. */
 const worthwhileApart = 0.0125;
 /** Limits on the ops of a sliced program, as planning takes time; with more than `fewParts` parts, the smaller one. */
-const [mostOps, mostOpsOfMany] = [60_000, 4000];
+const [mostOps, mostOpsOfMany] = [40_000, 4000];
 /**
- * Without a budget a sliced program is planned only once. Planning takes time in proportion to its ops, so large
- * programs may grow in proportion to theirs: a step's slices don't become fewer as its model gets deeper.
+ * The limits without a budget, where a sliced program is planned only once. Planning takes time in proportion to its
+ * ops, so large programs may grow in proportion to theirs: a step's slices don't become fewer as its model gets deeper.
  */
-export const growthPlannedOnce = 3;
+export const limitsPlannedOnce = { most: 60_000, growth: 3 } as const;
 const [fewParts, mostParts] = [8, 32];
 /** A smaller saving is negligible. */
 const leastBytes = 1 << 16;
