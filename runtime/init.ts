@@ -17,7 +17,7 @@ export interface InitOptions {
   readonly numerics?: Numerics;
   /**
    * Uses 256-bit vectors for the whole process, through an experimental V8 option: matrix products are nearly
-   * twice as fast, with identical bits. Requires Node 24 or later, on x64 with AVX2. Kernels are first compared
+   * twice as fast, with identical bits. Requires Node 24, on x64 with AVX2. Kernels are first compared
    * with and without it; throws DeviceError if one differs. Must be chosen before the first op.
    */
   readonly revectorize?: boolean;
@@ -99,7 +99,7 @@ async function revectorize(): Promise<void> {
     ? await import(/* @vite-ignore */ /* webpackIgnore: true */ url).catch(() => null)
     : null;
   if (!module) {
-    throw notRevectorized('a page, or a bundle', 'the installed package in Node 24 or later');
+    throw notRevectorized('a page, or a bundle', 'the installed package in Node 24');
   }
   (module as { revectorize(): number }).revectorize();
 }

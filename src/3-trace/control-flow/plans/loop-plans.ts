@@ -13,7 +13,7 @@ import type { AllocationSite, CallSite } from '../../variables/growable-list.ts'
 type LoopPlan = 'while' | 'peeled' | 'unrolled';
 
 /** `ranked`: each pair is compared once. `inserted`: comparisons are made in native order. */
-type SortPlan = 'ranked' | 'inserted';
+type SortPlan = 'ranked' | 'inserted' | 'inserted after a run';
 
 /** The findings of earlier attempts to trace the same function. */
 export class LoopPlans {
