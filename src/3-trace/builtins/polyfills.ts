@@ -8,7 +8,7 @@ import { GraphBreak } from '../../traces/graph-break.ts';
 import type { Closure } from '../../vm/bytecode/frame.ts';
 import { grownIn } from '../control-flow/lists/growable-array.ts';
 import { needsElements } from '../control-flow/lists/list-elements.ts';
-import { isRatherList, orderVariable } from '../control-flow/sort-order.ts';
+import { isRatherList, sortArguments } from '../control-flow/sort-order.ts';
 import { asCollection, asPlainCollection } from '../heap/collections.ts';
 import { constantOf, isUndefined } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
@@ -23,7 +23,7 @@ import { isPristine, type Protocol } from '../values/protocols.ts';
 import { isPrimitiveVariable } from '../values/to-primitive.ts';
 import { isRefused } from '../variables/code-of.ts';
 import { specialized } from '../variables/unions.ts';
-import { known, undefinedVariable, type Variable } from '../variables/variable.ts';
+import { undefinedVariable, type Variable } from '../variables/variable.ts';
 import { comparesScalars } from './array-search.ts';
 import { isSmallArray } from './arrays.ts';
 import * as arrayClasses from './polyfills/array-classes.ts';
@@ -39,7 +39,7 @@ import * as json from './polyfills/json.ts';
 import * as lists from './polyfills/lists.ts';
 import * as objects from './polyfills/objects.ts';
 import * as sets from './polyfills/sets.ts';
-import { fewestWithRun, insertionSort, sortByRank } from './polyfills/sort.ts';
+import { insertionSort, sortByRank } from './polyfills/sort.ts';
 import * as clone from './polyfills/structured-clone.ts';
 import * as typedArrays from './polyfills/typed-arrays.ts';
 
@@ -395,19 +395,4 @@ export function polyfillOf(
   notePolyfill(found.closure.code);
   const { closure } = found;
   return { closure, args: sortArguments(t, body, args) ?? args };
-}
-
-/** Returns the arguments of a sort and what else it takes; undefined for another body. */
-function sortArguments(t: Tracer, body: AnyFunction, [compare]: readonly Variable[]) {
-  if (body !== insertionSort && body !== sortByRank) return undefined;
-  const { closure, pc } = t.top;
-  const findsRun = t.control.plans.sortOf(closure.code, pc) === 'inserted after a run';
-  const fewest = findsRun || isInToSorted(t) ? 2 : fewestWithRun();
-  return [compare ?? undefinedVariable, body === sortByRank ? orderVariable : known(fewest)];
-}
-
-/** V8's own `toSorted` looks for a run in every array. */
-function isInToSorted(t: Tracer): boolean {
-  const own = t.codeOf.ownAlone(arrays.toSorted);
-  return !isRefused(own) && t.top.closure.code === own.closure.code;
 }

@@ -16,7 +16,7 @@ import { GraphBreak } from '../../traces/graph-break.ts';
 import type { Code } from '../../vm/bytecode/code.ts';
 import type { Pc } from '../../vm/bytecode/instructions.ts';
 import { isPolyfill } from '../builtins/polyfills/codes.ts';
-import { fewestWithRun, insertionSort } from '../builtins/polyfills/sort.ts';
+import { fewestWithRun, insertionSort, sortByRank } from '../builtins/polyfills/sort.ts';
 import { Raised } from '../state/exceptions.ts';
 import { constantOf } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
@@ -77,7 +77,22 @@ export function orderOf(_items: readonly unknown[], _compare: unknown): readonly
   throw new InvariantError('orderOf() is called outside of a trace');
 }
 
-export const orderVariable: FunctionVariable = { kind: 'function', value: orderOf, source: null };
+const orderVariable: FunctionVariable = { kind: 'function', value: orderOf, source: null };
+
+/** Returns the arguments of a sort and what else its polyfill takes; undefined for the polyfill of another function. */
+export function sortArguments(
+  t: Tracer,
+  body: unknown,
+  [compare = undefinedVariable]: readonly Variable[],
+): readonly Variable[] | undefined {
+  if (body === sortByRank) return [compare, orderVariable];
+  if (body !== insertionSort) return undefined;
+  const { closure, pc } = t.top;
+  // V8's own `toSorted`, whose polyfill calls `sort`, looks for a run in every array.
+  const findsRun =
+    isPolyfill(closure.code) || t.control.plans.sortOf(closure.code, pc) === 'inserted after a run';
+  return [compare, known(findsRun ? 2 : fewestWithRun())];
+}
 
 /**
  * Returns the indices of the items in sorted order. Every pair is compared as in V8's insertion sort, the later
