@@ -23,7 +23,7 @@ import type { SubgraphStages } from './programs/stages.ts';
 import { finish, type Steps } from './programs/steps.ts';
 
 /** The inputs and outputs of a program that are differentiated. */
-export interface Differentiation {
+interface Differentiation {
   /** Whether each input may receive a gradient. */
   readonly needsGrad: readonly boolean[];
   /** Whether each output may contribute a gradient. */

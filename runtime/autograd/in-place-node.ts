@@ -10,7 +10,7 @@ import { RebasedNode } from './rebased-node.ts';
 import { isWritable, noteWrite, regionOf } from './view-family.ts';
 
 /** The implementation of a write: eager, or as part of a program. */
-export interface WriteInPlace {
+interface WriteInPlace {
   /** Copies the target's old value; called if backward needs it. */
   readonly before: () => Tensor;
   readonly write: (before: Tensor | null) => void;

@@ -6,7 +6,7 @@ import type { OpNode } from './op-node.ts';
 import type { Region } from './view-family.ts';
 
 /** Ops that read and write regions of gradients; injected, because the ops import this folder. */
-export interface Regions {
+interface Regions {
   /** Returns a region of a tensor. */
   readonly part: (x: Tensor, region: Region) => Tensor;
   /** Returns the tensor with a region replaced, or zeroed for null. */

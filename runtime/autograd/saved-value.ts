@@ -14,7 +14,7 @@ export interface Deferred {
 }
 
 /** Observes every value saved with data; may return a way to recompute it instead. */
-export type SaveListener = (value: Tensor) => Deferred | null;
+type SaveListener = (value: Tensor) => Deferred | null;
 
 let listener: SaveListener | null = null;
 

@@ -16,7 +16,7 @@ export interface Region {
 }
 
 /** Ops of the nodes that lead from a view to its base; injected, because the ops import this folder. */
-export interface ViewOps {
+interface ViewOps {
   readonly asStrided: OpRecord;
   /** Repeats the entries of attr `dims`. */
   readonly repeat: OpRecord;

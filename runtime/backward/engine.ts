@@ -18,7 +18,7 @@ import { sum } from './sum.ts';
 import { WantedPlaces } from './wanted-places.ts';
 
 /** Receives the complete gradient of a place and owns the handle. */
-export type GradientSink = (place: Place, gradient: Tensor) => void;
+type GradientSink = (place: Place, gradient: Tensor) => void;
 
 interface Root {
   readonly tensor: Tensor;

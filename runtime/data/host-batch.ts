@@ -9,7 +9,7 @@ import { isPlainObject, type Leaves } from './collate.ts';
 const mark = 'tostatic:host';
 
 /** Plain data that becomes a tensor in another thread. */
-export interface HostTensor {
+interface HostTensor {
   readonly [mark]: true;
   readonly values: TypedArray;
   readonly shape: Shape;

@@ -7,7 +7,7 @@ import type { KernelOp } from './kernel-op.ts';
 export type TileSource = { readonly node: number } | { readonly operand: number };
 
 /** Ops along rows whose per-row numbers a tiled kernel computes before the elements. */
-export type TileRowOp = 'softmax' | 'softmaxGrad';
+type TileRowOp = 'softmax' | 'softmaxGrad';
 
 /** The maximum number of products of operands in a tiled op: each has a tile in workgroup memory, which has 16 KiB. */
 export const mostTileProducts = 2;

@@ -1,19 +1,19 @@
 import { randomState } from '../random/seed.ts';
 
 /** The position in the random stream. */
-export interface RandomSource {
+interface RandomSource {
   readonly kind: 'random';
   readonly field: 'seed' | 'offset';
 }
 
-export interface PropertySource<Base, Key> {
+interface PropertySource<Base, Key> {
   readonly kind: 'property';
   readonly base: Base;
   readonly key: Key;
 }
 
 /** Whether an object has a property; `own` excludes inherited ones. */
-export interface HasPropertySource<Base, Key> {
+interface HasPropertySource<Base, Key> {
   readonly kind: 'hasProperty';
   readonly base: Base;
   readonly key: Key;

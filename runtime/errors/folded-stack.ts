@@ -2,7 +2,7 @@ import { type CapturedFrame, formatPosition, ownFrameOf } from './position.ts';
 import { isV8Line } from './stack-lines.ts';
 
 /** The part of a stack that belongs to one run of captured code. */
-export interface StackOfRun {
+interface StackOfRun {
   /** The current stack, whose lines the error's stack has below those of the run. */
   readonly current: string;
   /** Whether the stack below may belong to another run, which folds it. */

@@ -28,7 +28,7 @@ export interface KernelTime {
   readonly time: number | null;
 }
 
-export interface Recording {
+interface Recording {
   readonly spans: readonly Span[];
   readonly duration: number;
   readonly timed: readonly Promise<KernelTime>[];

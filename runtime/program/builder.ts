@@ -29,7 +29,7 @@ import { type OutsideMemory, ValueMemory } from './value-memory.ts';
 import { writtenOperands } from './writes.ts';
 
 /** A builder state to which everything appended later can be rolled back. */
-export interface Checkpoint {
+interface Checkpoint {
   readonly values: number;
   readonly ops: number;
   readonly inputs: number;

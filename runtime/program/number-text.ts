@@ -11,7 +11,7 @@ export interface NumberFormat {
 /** String methods that return a string and don't throw for the arguments that `isTextCall` accepts. */
 const textMethods = ['padStart', 'padEnd', 'trim', 'toUpperCase', 'toLowerCase', 'slice'] as const;
 
-export type TextMethod = (typeof textMethods)[number];
+type TextMethod = (typeof textMethods)[number];
 
 /** A part of text: a constant, a number or boolean, or a method's result on other parts. */
 export type TextPart<Value> =

@@ -3,7 +3,7 @@ import { isChanging } from '../device/symbolic-attrs.ts';
 import { isSymbolic } from '../ops/numbers/symbolic-number.ts';
 
 /** Attributes, some of which each run computes. */
-export interface ChangingAttrs {
+interface ChangingAttrs {
   /** The values as plain numbers: from the trace, then from the last update. */
   readonly attrs: Attrs;
   /** The names of the attributes that a run computes. */

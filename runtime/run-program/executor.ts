@@ -30,7 +30,7 @@ import { isSameName } from './scope/name.ts';
 import type { Scope, Slot } from './scope/scope.ts';
 import { watched } from './watcher.ts';
 
-export interface ExecutableOptions {
+interface ExecutableOptions {
   /** Whether a run that is out of memory fails before it writes to its inputs, except in control ops. */
   readonly atomic?: boolean;
   /** The backend; null for the device's kernels. */
@@ -40,7 +40,7 @@ export interface ExecutableOptions {
 }
 
 /** Counts the steps of a simulated run, including those of regions. */
-export interface StepCounter {
+interface StepCounter {
   step(): void;
   /** Returns the simulated action of an op. */
   control(step: Step, values: ValueTable, run: Action): Action;

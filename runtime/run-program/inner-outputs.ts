@@ -30,7 +30,7 @@ export function asPlanned(gradient: Tensor, { strides }: TensorMeta): Tensor {
 }
 
 /** Part of a backward plan, and the output gradient that is complete after it; null for the last part. */
-export interface PlanPart {
+interface PlanPart {
   readonly part: Plan;
   readonly output: { readonly id: ValueId; readonly numbers: readonly number[] } | null;
 }

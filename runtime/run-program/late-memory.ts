@@ -10,7 +10,7 @@ import { scratchBytesOf } from '../program/value-bytes.ts';
 import { writtenInputs } from '../program/writes.ts';
 
 /** The blocks that a run reserves, and the step before which it reserves them. */
-export interface LateMemory {
+interface LateMemory {
   readonly before: number;
   readonly blocks: readonly LateBlock[];
   /** The largest scratch memory of a kernel, per device. */
@@ -20,7 +20,7 @@ export interface LateMemory {
 }
 
 /** Bytes on a device, used by one value after another. */
-export interface LateBlock {
+interface LateBlock {
   readonly device: Device;
   readonly bytes: number;
 }

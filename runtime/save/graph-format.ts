@@ -12,7 +12,7 @@ import { encodePrimitive } from './primitive.ts';
 /** The device kinds that graphs are planned for; `meta` counts CPU memory. */
 export const plannedFor = ['cpu', 'gpu'] as const;
 
-export type PlannedFor = (typeof plannedFor)[number];
+type PlannedFor = (typeof plannedFor)[number];
 
 /**
  * Encodes planned programs as JSON. A graph's regions precede it in the list, so that no graph can contain itself;

@@ -32,7 +32,7 @@ interface SavedStorage {
   readonly at: number;
 }
 
-export interface SavedTensors {
+interface SavedTensors {
   readonly storages: readonly SavedStorage[];
   readonly tensors: readonly SavedTensor[];
 }

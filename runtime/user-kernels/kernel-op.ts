@@ -23,7 +23,7 @@ export type KernelGradient = (
   result: Tensor,
 ) => Tensor | null | readonly (Tensor | null)[];
 
-export type KernelCall = (...operands: Tensor[]) => Tensor;
+type KernelCall = (...operands: Tensor[]) => Tensor;
 
 const calls = new WeakSet<object>();
 

@@ -28,7 +28,7 @@ export interface PickleWorld {
   persistent(id: unknown): unknown;
 }
 
-export interface Unpickled {
+interface Unpickled {
   readonly value: unknown;
   /** The offset of the next pickle. */
   readonly end: number;

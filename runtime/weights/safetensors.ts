@@ -8,7 +8,7 @@ import { countElements, rangeOf, type StoredTensor } from './weight.ts';
  * The file: the header's length (64 bits, little-endian), the header (JSON), the data. Each entry of the header is
  * `{"dtype": "F32", "shape": […], "data_offsets": [begin, end]}`; `__metadata__` contains strings.
  */
-export interface SafetensorsFile {
+interface SafetensorsFile {
   readonly tensors: ReadonlyMap<string, StoredTensor>;
   readonly metadata: ReadonlyMap<string, string>;
 }

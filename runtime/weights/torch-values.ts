@@ -4,7 +4,7 @@ import { PickleGlobal, PickleTuple, type PickleWorld } from './pickle.ts';
 import { countElements, type StoredTensor } from './weight.ts';
 
 /** Memory that tensors of the file share; the offset of its bytes is known once the file has been read. */
-export interface TorchStorage {
+interface TorchStorage {
   readonly key: string;
   readonly type: ElementType;
   /** The number of elements. */

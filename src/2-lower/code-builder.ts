@@ -27,7 +27,7 @@ export interface Protection {
 }
 
 /** The parts of a Code that lowering adds. */
-export type Text = Pick<
+type Text = Pick<
   Code,
   'registerCount' | 'registerNames' | 'instructions' | 'regions' | 'spans' | 'inner'
 >;
@@ -41,10 +41,10 @@ interface Jump {
 const unbound: Pc = -1;
 
 type JumpOp = 'jump' | 'jumpIf' | 'jumpIfNot' | 'jumpIfNullish' | 'jumpIfNotUndefined';
-export type ConditionalJump = Exclude<JumpOp, 'jump'>;
+type ConditionalJump = Exclude<JumpOp, 'jump'>;
 
 /** A height of the stack of temporaries. */
-export type Mark = number & { readonly brand: 'Mark' };
+type Mark = number & { readonly brand: 'Mark' };
 
 /** Builds a Code. Drops unreachable instructions, so that every instruction can run. */
 export class CodeBuilder {

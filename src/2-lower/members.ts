@@ -18,7 +18,7 @@ import { spanOf } from './syntax/nodes.ts';
 export type Key = { readonly name: string } | { readonly register: Reg };
 
 /** `#name`, which is only valid after a dot. `register` contains the name if the code itself creates the class. */
-export interface PrivateKey {
+interface PrivateKey {
   readonly privateName: string;
   readonly register: Reg | undefined;
 }

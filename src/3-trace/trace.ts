@@ -15,7 +15,7 @@ import { RejectedEagerly } from './state/rejected-eagerly.ts';
 import { Tracer } from './state/tracer.ts';
 import type { CodeOf } from './variables/code-of.ts';
 
-export interface TraceOptions extends ControlLimits {
+interface TraceOptions extends ControlLimits {
   /** The numbers that earlier calls had at this point. */
   readonly history: NumberHistory;
   /** Numbers that come out of a graph break are no longer guarded by value, because they kept changing. */

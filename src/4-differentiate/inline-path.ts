@@ -7,7 +7,7 @@ import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.
 import { ListsOnPath, type OnPath } from './lists-on-path.ts';
 
 /** The ops of one path through a program. */
-export interface InlinedPath {
+interface InlinedPath {
   readonly program: Program;
   /** Maps each value of the surrounding program to its value in the straight program. Tapes have none. */
   readonly numbers: ReadonlyMap<ValueId, ValueId>;

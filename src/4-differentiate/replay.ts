@@ -20,7 +20,7 @@ import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { appendCall } from '../regions/append-call.ts';
 import { appendControl, type DifferentiateRegion } from '../regions/append-control.ts';
 
-export interface Replayed {
+interface Replayed {
   /** Tensors by value id. */
   readonly tensors: readonly Tensor[];
   readonly positions: ReadonlyMap<GradNode, UserPosition | undefined>;

@@ -11,7 +11,7 @@ import { renumber } from './cleanup/normalize.ts';
 import { ProgramFacts } from './facts/program-facts.ts';
 
 /** A memory that backward keeps views of, and could keep copies of instead. */
-export interface SavedViews {
+interface SavedViews {
   /** An input, or a value that an op computed. */
   readonly root: ValueId;
   /** The values to copy; the root itself if an input may be part of a larger memory. */
@@ -69,7 +69,7 @@ function repeats({ shape, strides }: TensorMeta): boolean {
   return shape.some((size, dim) => size > 1 && strides[dim] === 0);
 }
 
-export interface Compacted {
+interface Compacted {
   readonly program: Program;
   /** Maps each value to its id in the given program; null for a copy. */
   readonly original: readonly (ValueId | null)[];

@@ -5,7 +5,7 @@ import { isCopy } from './copies/share-copies.ts';
 import { ProgramFacts } from './facts/program-facts.ts';
 
 /** The boundary from which ops count as late: the first op of backward. */
-export interface Boundary {
+interface Boundary {
   readonly firstLate: number;
   /** Whether an input's memory is available to late ops at no cost. */
   readonly inputsStay: boolean;

@@ -21,7 +21,7 @@ interface Candidate {
 export type Like = Pick<ProgramOp, 'at' | 'recordsGrad'>;
 
 /** A form in which values can be saved. */
-export interface SavedForm {
+interface SavedForm {
   /** The metas of what is saved in place of a value; null if the value itself is saved. */
   metasOf(meta: TensorMeta): readonly TensorMeta[] | null;
   encoding(root: ValueId, codes: ValueId[], like: Like): ProgramOp;

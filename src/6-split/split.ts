@@ -2,7 +2,7 @@ import { operandUse } from '../../runtime/device/kernel-op.ts';
 import type { SavedValues } from '../../runtime/program/plan.ts';
 import type { JointProgram, Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 
-export interface SplitPrograms {
+interface SplitPrograms {
   readonly forward: Program;
   readonly backward: Program;
   readonly saved: SavedValues;

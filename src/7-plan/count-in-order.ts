@@ -15,14 +15,14 @@ export interface CountOptions extends EnteringOptions {
 }
 
 /** The bytes of a program in its order, after its last op. */
-export interface InOrder {
+interface InOrder {
   readonly count: StorageCount;
   /** Whether the value's data is read, kept, or an output. */
   readonly isRead: (id: ValueId) => boolean;
 }
 
 /** Called for each op in order. `reuses`: per output, the dying operand whose memory it takes over, or null. */
-export type EachOp = (
+type EachOp = (
   op: ProgramOp,
   dying: readonly ValueId[],
   reuses: readonly (ValueId | null)[],

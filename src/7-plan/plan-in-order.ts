@@ -30,7 +30,7 @@ export interface PlanOptions extends CountOptions {
 export type RewriteStage = 'ordered' | 'fused';
 
 /** `peakBefore`: the peak before the program was ordered again. */
-export type Rewrite = (
+type Rewrite = (
   program: Program,
   stage: RewriteStage,
   costOf: (program: Program) => number,

@@ -8,7 +8,7 @@ import type { BackwardCall, Scenario } from './scenario.ts';
 import type { CompiledFrom } from './sources.ts';
 
 /** A pass of the optimizer, or a switch of the memory plan. */
-export interface Suspect {
+interface Suspect {
   readonly name: string;
   /** The option that switches it off: `passes: { slices: false }`. */
   readonly option: string;
@@ -159,7 +159,7 @@ export function variantOf(source: CompiledFrom, count: number): Subgraph {
 }
 
 /** A suspect that makes a difference when it is enabled after those before it, and its index among them. */
-export interface Found {
+interface Found {
   readonly suspect: Suspect;
   readonly index: number;
 }

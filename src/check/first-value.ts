@@ -14,7 +14,7 @@ import type { BackwardCall, Scenario } from './scenario.ts';
 import type { CompiledFrom } from './sources.ts';
 
 /** The op that computes a value, and the user's line. */
-export interface FoundValue {
+interface FoundValue {
   readonly op: string;
   readonly at: UserPosition | undefined;
 }

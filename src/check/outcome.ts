@@ -16,7 +16,7 @@ export interface Outcome {
   readonly error: unknown;
 }
 
-export interface ShownValue {
+interface ShownValue {
   /** `output 0`, `input 2 after the run`, `gradient of input 1`. */
   readonly name: string;
   readonly tensor: Tensor;
@@ -86,7 +86,7 @@ export interface Difference {
 }
 
 /** How far elements may differ, in units in the last place of float32; 0: not at all. */
-export type Ulps = number;
+type Ulps = number;
 
 /** A GPU's kernels may round differently in a fused or reordered program. */
 function ulpsOn({ values }: Outcome): Ulps {

@@ -35,7 +35,7 @@ import { closureOf } from '../vm/frames/function-of.ts';
 import { instantiate } from '../vm/machine/run-frames.ts';
 import { staticRecord } from './static-functions.ts';
 
-export interface CodeOptions {
+interface CodeOptions {
   /** Values of the free variables, for functions whose scope is not available otherwise. */
   readonly scope?: Readonly<Record<string, unknown>> | undefined;
 }

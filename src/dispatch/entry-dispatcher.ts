@@ -47,13 +47,13 @@ interface Moved {
 }
 
 /** How a walk ended: with the call's result, or at an instruction. */
-export type WalkOutcome = { readonly kind: 'return'; readonly value: unknown } | Break | Moved;
+type WalkOutcome = { readonly kind: 'return'; readonly value: unknown } | Break | Moved;
 
 /** For each point, how often one call has reached it with a small segment. */
 export type Fragments = Map<ResumePoint, number>;
 
 /** Called when code runs as ordinary JavaScript: records it, or throws. */
-export type FallBack = (why: string, at: UserPosition | undefined) => void;
+type FallBack = (why: string, at: UserPosition | undefined) => void;
 
 /** Takes a call from entry to entry: a hit runs compiled code, a miss traces, a break runs one native instruction. */
 export class EntryDispatcher {

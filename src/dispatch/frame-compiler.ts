@@ -62,7 +62,7 @@ const openSizesLimit = 64;
 const volatileAfter = 4;
 
 /** Why a part is not compiled. */
-export interface NoEntry {
+interface NoEntry {
   readonly why: string;
 }
 

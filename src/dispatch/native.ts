@@ -104,7 +104,7 @@ function runToEnd(stack: Frame[]): unknown {
  * Whether nothing but the caller holds a call's operands afterwards; a tensor that it returns is new, or an
  * operand.
  */
-export type KeepsNoOperand = (callee: unknown) => boolean;
+type KeepsNoOperand = (callee: unknown) => boolean;
 
 /** A call that keeps none of its operands, before it is made. */
 interface TensorCall {

@@ -1,5 +1,5 @@
 /** The lines that differ between two texts: removed ones, then added ones. */
-export interface LineDiff {
+interface LineDiff {
   readonly removed: readonly string[];
   readonly added: readonly string[];
 }

@@ -2,7 +2,7 @@ import { logLevel } from '../options/environment.ts';
 
 /** Levels of `TOSTATIC_LOG`; each includes the lower ones. */
 const logLevels = { graphs: 1, cache: 2, trace: 3, programs: 4 } as const;
-export type LogLevel = keyof typeof logLevels;
+type LogLevel = keyof typeof logLevels;
 
 export function isLogged(level: LogLevel): boolean {
   return logLevel() >= logLevels[level];

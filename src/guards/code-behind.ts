@@ -14,7 +14,7 @@ export function provideClosures(provider: FindClosure): void {
 }
 
 /** The target, `this` and arguments of one `bind`. */
-export interface BoundParts {
+interface BoundParts {
   readonly target: AnyFunction;
   readonly thisValue: unknown;
   readonly args: readonly unknown[];

@@ -3,7 +3,7 @@
  * file was loaded: reading the state runs no user code, and throws for an object of another type.
  */
 
-export interface HostType<T extends object = object> {
+interface HostType<T extends object = object> {
   /** A key that is equal for instances that differ only in identity. */
   readonly state: (value: T) => string | number;
   readonly copy: (value: T) => T;

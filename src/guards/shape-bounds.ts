@@ -8,7 +8,7 @@ import { dimSource, type Source } from './source.ts';
 import { sourceKey } from './source-key.ts';
 
 /** Bounds of a size that an `inputSpec` leaves open; every call is checked against them first. */
-export interface ShapeBound {
+interface ShapeBound {
   /** Both included. */
   readonly min: number;
   readonly max: number;

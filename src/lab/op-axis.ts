@@ -4,7 +4,7 @@ import type { Timeline } from './timeline.ts';
  * Positions for the points of several timelines of the same work, op by op: the phases of all are aligned, and
  * within a phase the same op has the same position in each timeline. Where a timeline lacks an op, it stays level.
  */
-export interface OpAxis {
+interface OpAxis {
   /** The start of each phase; the last entry is the end of the last phase. */
   readonly starts: readonly number[];
   /** The ops in order, with the middle of their slots. */

@@ -2,7 +2,7 @@ import { type UserPosition, userPosition } from '../../runtime/errors/position.t
 import { events } from '../../runtime/memory/events.ts';
 
 /** A block that was live at the peak. */
-export interface AliveBlock {
+interface AliveBlock {
   readonly bytes: number;
   /** The op that allocated it. */
   readonly op: string;
@@ -11,7 +11,7 @@ export interface AliveBlock {
 }
 
 /** The live blocks at the peak, and where they were allocated. */
-export interface PeakAttribution {
+interface PeakAttribution {
   readonly peak: number;
   /** Bytes allocated before the recording that were still live at the peak. */
   readonly fromBefore: number;

@@ -7,7 +7,7 @@ export interface TimedEvent {
 }
 
 /** One allocation or release on the device. */
-export interface TimelinePoint {
+interface TimelinePoint {
   /** Milliseconds since the start of the recording. */
   readonly at: number;
   /** Bytes allocated on the device after the event. */
@@ -22,7 +22,7 @@ export interface TimelinePoint {
 }
 
 /** From one mark in the event stream to the next. */
-export interface TimelinePhase {
+interface TimelinePhase {
   readonly label: string;
   readonly from: number;
   readonly until: number;

@@ -11,7 +11,7 @@ export interface OrtTensor {
 }
 
 /** A tensor of onnxruntime-web whose elements are in a WebGPU buffer. */
-export interface OrtGpuTensor extends OrtTensor {
+interface OrtGpuTensor extends OrtTensor {
   readonly dims: readonly number[];
   readonly gpuBuffer: object;
   /** Returns a copy of the elements. */
@@ -148,7 +148,7 @@ export class GpuArray extends EngineArray {
 }
 
 /** Bytes that only the engine can read. */
-export interface Distant {
+interface Distant {
   /** Copies them to our memory. */
   arrive(): Promise<void>;
 }

@@ -20,7 +20,7 @@ export interface Engine<Session> {
 }
 
 /** A run of one graph. */
-export interface GraphRun<Session> {
+interface GraphRun<Session> {
   readonly session: Session;
   readonly feeds: OrtTensors;
   /** Every result, by name. */
@@ -28,12 +28,12 @@ export interface GraphRun<Session> {
 }
 
 /** Bytes that have to be read back from a GPU. */
-export interface Arrival {
+interface Arrival {
   readonly arrives: Promise<unknown>;
 }
 
 /** A request of a run: for the results of a graph, or to wait for an arrival. */
-export type Request<Session> = GraphRun<Session> | Arrival;
+type Request<Session> = GraphRun<Session> | Arrival;
 
 type Requests<Session, Result> = Generator<Request<Session>, Result, OrtTensors>;
 

@@ -104,12 +104,12 @@ export const isWhole = ({ holder, offset }: Operand, layout: TensorMeta): boolea
   offset === 0 && isContiguousMeta(layout) && bytesOf(layout) === holder!.bytes;
 
 /** An operand of one run, and the array that the run must release; null if its memory is read in place. */
-export interface Feed {
+interface Feed {
   readonly tensor: OrtTensor;
   readonly array: EngineArray | null;
 }
 
-export interface FeedOptions {
+interface FeedOptions {
   /** Whether the engine reads operands during the call, and not later. */
   readonly readsAtOnce: boolean;
   /** Whether the engine keeps a copy, as for weights that no run writes. */

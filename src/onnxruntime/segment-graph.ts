@@ -16,13 +16,13 @@ import { isView, reasonForKernel, type Segment, type Store, valuesOf } from './s
 import { modelBytes } from './session-options.ts';
 
 /** A number of the run: the attribute of the segment's first step that has it. */
-export interface NumberInput {
+interface NumberInput {
   readonly name: string;
   readonly attr: string;
 }
 
 /** An operand or result of a graph, with elements in memory order: the graph itself transposes. */
-export interface PortValue {
+interface PortValue {
   readonly name: string;
   readonly id: ValueId;
   readonly layout: TensorMeta;

@@ -93,7 +93,7 @@ export interface Store {
   readonly id: ValueId;
 }
 
-export interface SegmentValues {
+interface SegmentValues {
   /** Earlier values whose elements the graph reads. */
   readonly inputs: readonly ValueId[];
   /** Results that are read outside the segment, in step order. */

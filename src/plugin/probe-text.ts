@@ -10,7 +10,7 @@ import { standardGlobals } from '../1-capture/script/standard-globals.ts';
 import { childrenOf } from '../vm/syntax/children.ts';
 
 /** The names that the plugin adds to a module. */
-export interface AddedNames {
+interface AddedNames {
   readonly probe: string;
   readonly source: string;
 }

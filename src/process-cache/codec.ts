@@ -108,7 +108,7 @@ export function integers<T extends number>(most = Number.MAX_SAFE_INTEGER): Code
   };
 }
 
-export type Fields<T> = { readonly [K in keyof T]-?: Codec<T[K]> };
+type Fields<T> = { readonly [K in keyof T]-?: Codec<T[K]> };
 
 /** An object with these properties, as a list of their values. */
 export function record<T extends object>(fields: Fields<T>): Codec<T> {
@@ -136,7 +136,7 @@ type Kinded = { readonly kind: string };
 type Rest<T> = { readonly [K in Exclude<keyof T, 'kind'>]: T[K] };
 
 /** A codec for each kind of a union: a new kind fails to compile until it has one. */
-export type Variants<T extends Kinded> = {
+type Variants<T extends Kinded> = {
   readonly [K in T['kind']]: Codec<Rest<Extract<T, { readonly kind: K }>>> | Codec<never>;
 };
 

@@ -15,7 +15,7 @@ import { anyValue, sourceItem } from './source-codec.ts';
 /** Thrown if this process differs from the one that stored the trace: the entry is for other calls. */
 export class Unfit extends Error {}
 
-export interface Place {
+interface Place {
   readonly frames: readonly Frame[];
   readonly codeOf: CodeOf;
   readonly known: KnownObjects;

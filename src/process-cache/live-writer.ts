@@ -17,7 +17,7 @@ import { type CodeRequest, closureFor, type RequestedCode } from './requested-co
 import { anyValue, sourceItem } from './source-codec.ts';
 
 /** The surroundings of a trace. */
-export interface Traced {
+interface Traced {
   readonly frames: readonly Frame[];
   /** All locations that it has read. */
   readonly places: readonly Source[];

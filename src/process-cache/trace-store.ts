@@ -12,7 +12,7 @@ export interface TraceRequest {
 }
 
 /** The options that a trace depends on. */
-export interface TraceSettings {
+interface TraceSettings {
   readonly dynamic: Dynamic;
   readonly fullGraph: boolean;
   readonly capture: string;

@@ -10,7 +10,7 @@ import { owns } from '../vm/language/primordials.ts';
 import { notSavable } from './not-savable.ts';
 
 /** A function to save, with its bound arguments. */
-export interface SavedFunction {
+interface SavedFunction {
   readonly name: string;
   /** The frame of a call, to read what isn't an argument. */
   readonly frames: readonly Frame[];

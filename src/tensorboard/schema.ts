@@ -12,7 +12,7 @@ export interface HistogramProto {
   bucket: number[];
 }
 
-export interface ImageProto {
+interface ImageProto {
   height: number;
   width: number;
   /** 1: grey, 3: RGB, 4: RGBA. */

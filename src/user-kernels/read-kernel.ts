@@ -9,7 +9,7 @@ import type {
 import type { CapturedFunction, FunctionNode } from '../1-capture/capture.ts';
 import { arithmetic, KernelExpressions, literal } from './kernel-expressions.ts';
 
-export interface ReadKernel {
+interface ReadKernel {
   readonly parameters: readonly string[];
   readonly code: KernelCode;
 }

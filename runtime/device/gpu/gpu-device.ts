@@ -54,7 +54,7 @@ export interface OwnKernels<H extends CheckedHandle> {
   copy(from: TensorMeta, to: TensorMeta): Prepared<H>;
 }
 
-export interface GpuDeviceOptions<H extends CheckedHandle> {
+interface GpuDeviceOptions<H extends CheckedHandle> {
   readonly api: GpuApi;
   /** The adapter's own name: `google/swiftshader/…`. */
   readonly adapter: string;

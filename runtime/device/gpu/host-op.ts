@@ -20,7 +20,7 @@ import {
 import type { Prepared } from './prepared-kernel.ts';
 
 /** A kernel that copies elements from one layout to another. */
-export type CopyKernel<H extends CheckedHandle = BufferHandle> = (
+type CopyKernel<H extends CheckedHandle = BufferHandle> = (
   from: TensorMeta,
   to: TensorMeta,
 ) => Prepared<H>;

@@ -28,7 +28,7 @@ import { full } from './create.ts';
 import { contiguous, narrow } from './movement.ts';
 
 /** A view's position in a contiguous tensor: strides and offset, in elements. */
-export interface Region {
+interface Region {
   readonly strides: readonly number[];
   readonly offset: number;
 }

@@ -1,6 +1,6 @@
 /** JavaScript arithmetic that can be deferred until a program runs: pure functions of numbers, by user-code name. */
 
-export type ScalarFunction = (...args: number[]) => number | boolean;
+type ScalarFunction = (...args: number[]) => number | boolean;
 
 const operators: Readonly<Record<string, ScalarFunction>> = {
   negate: (x) => -x!,

@@ -30,7 +30,7 @@ export type AttrRule =
 /** Rules by attribute name. */
 export type AttrRules = Readonly<Record<string, AttrRule>>;
 
-export interface AttrProblem {
+interface AttrProblem {
   readonly name: string;
   readonly given: unknown;
   readonly expected: string;

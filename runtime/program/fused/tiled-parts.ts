@@ -15,7 +15,7 @@ import type { ProgramOp, ValueId, ValueTable } from '../program.ts';
 import { isAlias } from './row-parts.ts';
 
 /** The role of an op in a tiled op; a `product` may multiply the result of other parts. */
-export type TilePartKind = 'product' | 'pointwise' | 'uniform' | 'row' | 'alias' | 'flip';
+type TilePartKind = 'product' | 'pointwise' | 'uniform' | 'row' | 'alias' | 'flip';
 
 /** Returns the role of the op in a tiled op of its device; null if it must stay a separate op. */
 export function tilePartKind(given: ProgramOp, values: ValueTable): TilePartKind | null {

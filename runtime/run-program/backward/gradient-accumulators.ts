@@ -8,7 +8,7 @@ import type { ValueId, ValueTable } from '../../program/program.ts';
 import { sumOperand } from '../control/sum-operands.ts';
 
 /** A gradient with several contributions that can continue from a sum by other nodes. */
-export interface GradientAccumulator {
+interface GradientAccumulator {
   /** The partial sums in the program, in order. */
   readonly sums: readonly ValueId[];
   /** The earlier sum, and the sum of it and the first contribution. */

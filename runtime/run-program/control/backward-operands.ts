@@ -4,7 +4,7 @@ import { GradientSum } from './gradients.ts';
 import { movedOperands } from './moved-operands.ts';
 
 /** The operands and results of a control op's backward. */
-export interface BackwardOperands {
+interface BackwardOperands {
   readonly tape: ValueId;
   /** Whether the tape is read again. */
   readonly keeps: boolean;

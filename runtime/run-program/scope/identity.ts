@@ -31,7 +31,7 @@ export function noteIdentity(tensor: Tensor, identity: number): void {
 }
 
 /** A value at the end of a run. */
-export interface Value {
+interface Value {
   readonly holder: Holder | null;
   readonly offset: number;
   readonly identity: number;

@@ -6,7 +6,7 @@ import type { Slot } from '../scope/scope.ts';
 import type { Decider } from './decider.ts';
 
 /** Observes a control op of the program itself, not of its regions; must call `run` once. */
-export type Observer = (slots: readonly Slot[], run: () => void) => void;
+type Observer = (slots: readonly Slot[], run: () => void) => void;
 
 /** A run on counting devices: the total bytes on all of them, and the decisions of its control ops. */
 export class Simulation {

@@ -56,7 +56,7 @@ export class DataWriter {
   }
 }
 
-export interface ParsedFile {
+interface ParsedFile {
   readonly header: Field;
   /** A view of the file. */
   readonly data: Uint8Array;

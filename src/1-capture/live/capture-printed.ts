@@ -33,7 +33,7 @@ export function capturePrinted(
   return captureGiven(fn, { ...facts, strict, start, syntax: () => facts }, source, scope);
 }
 
-export type GivenFacts = OuterNames &
+type GivenFacts = OuterNames &
   Pick<FunctionFacts, 'usesThis'> &
   Pick<CapturedFunction, 'kind' | 'strict' | 'start' | 'syntax' | 'code'>;
 
@@ -78,7 +78,7 @@ export function captureGiven(
   };
 }
 
-export interface Printed {
+interface Printed {
   readonly facts: FunctionFacts;
   readonly text: string;
   /** The number of characters put before the printed text to make it an expression. */

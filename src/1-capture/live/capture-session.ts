@@ -3,7 +3,7 @@ import type { CaptureRefusal } from '../script/refusal.ts';
 import type { DebuggerSession } from './debugger-session.ts';
 
 /** An engine's inspector, as far as captures use it. */
-export interface Inspector {
+interface Inspector {
   /** Returns undefined if there is no inspector. */
   open(): DebuggerSession | undefined;
   /** `users`: published functions of this package are refused. */

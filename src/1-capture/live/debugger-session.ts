@@ -47,7 +47,7 @@ export interface CallFrame {
   readonly url: string;
 }
 
-export interface RemoteObject {
+interface RemoteObject {
   readonly objectId?: string;
   readonly value?: unknown;
   readonly unserializableValue?: string;
@@ -71,7 +71,7 @@ export interface ScriptInfo {
 /**
  * A table on the global object through which code in the debugger reaches this module. It exists during a session.
  */
-export interface Handover {
+interface Handover {
   /** Passes a value into the debugger (`handover.value`) and out of it. */
   value: unknown;
   hit: (evaluate: (source: string) => unknown) => void;

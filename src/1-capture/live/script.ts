@@ -43,7 +43,7 @@ const forgotten = new FinalizationRegistry<string>((id) => {
 export const knownScript = (scriptId: string): Script | undefined => scripts.get(scriptId)?.deref();
 
 /** Returns the unmodified file that a script was loaded from; undefined if that is unknown. */
-export type FindScriptFile = (
+type FindScriptFile = (
   session: DebuggerSession,
   scriptId: string,
   internal: readonly RemoteProperty[],

@@ -4,7 +4,7 @@ import { readSourceMap, type SourceMap } from '../../../runtime/errors/source-ma
 import type { SourcePosition, SourceText } from '../../vm/bytecode/code.ts';
 import { builtinModule } from './builtin-module.ts';
 
-export interface ScriptTextInput {
+interface ScriptTextInput {
   readonly text: string;
   /** The URL that V8 reports: a file URL, a path, or '' for evaluated text. */
   readonly url: string;

@@ -31,7 +31,7 @@ export function boundNames(pattern: Pattern, except: readonly Range[] = []): Bou
 }
 
 /** A `var` of a function body. */
-export interface VarName extends BoundName {
+interface VarName extends BoundName {
   /** True if it gets its value in a top-level statement of the body, which runs before all later text. */
   readonly topLevel: boolean;
 }

@@ -247,7 +247,7 @@ function fieldsOf(t: Tracer, descriptor: Variable): Fields {
   return fields;
 }
 
-export type Integrity = 'isFrozen' | 'isSealed' | 'isExtensible';
+type Integrity = 'isFrozen' | 'isSealed' | 'isExtensible';
 
 /** `Object.isFrozen(value)` and similar functions. */
 export function hasIntegrity(t: Tracer, given: Variable, query: Integrity): Variable {

@@ -4,7 +4,7 @@ import type { Hint } from '../values/to-primitive.ts';
 import type { HostFunction } from './builtin.ts';
 
 /** How a function treats its arguments. */
-export interface Signature {
+interface Signature {
   /** The maximum number of arguments that are used. */
   readonly arity: number;
   /**

@@ -29,7 +29,7 @@ export interface Write {
 }
 
 /** The key order of a pre-existing object, if paths leave different orders. */
-export interface KeyOrderWrite {
+interface KeyOrderWrite {
   readonly object: Source;
   readonly which: Variable;
 }
@@ -51,7 +51,7 @@ export interface TakenCollection {
 }
 
 /** An instance of a built-in type that the trace changes, with its new state. */
-export interface ChangedHost {
+interface ChangedHost {
   readonly source: Source;
   readonly type: HostTypeName;
   readonly value: object;

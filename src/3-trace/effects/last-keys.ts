@@ -3,7 +3,7 @@
 import { known, type Variable } from '../variables/variable.ts';
 import { joinOrders } from './join-orders.ts';
 
-export interface LastKeys {
+interface LastKeys {
   /** New keys, and existing keys that were deleted before they were written, in insertion order. */
   readonly last: readonly string[];
   readonly gone: readonly string[];

@@ -5,7 +5,7 @@ import { type Key, ownAttributes, plainAttributes, setOwnProperty } from './made
 import { builtinHolder, callsSetter, expectDataBelow, refusedWrite } from './setters.ts';
 
 /** The holder of static members at which a lookup begins. */
-export type StaticHolder = ClassVariable | FunctionVariable | ObjectVariable;
+type StaticHolder = ClassVariable | FunctionVariable | ObjectVariable;
 
 const aboveAll = builtinHolder(Function.prototype, 'Function.prototype');
 

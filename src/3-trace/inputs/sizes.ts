@@ -23,7 +23,7 @@ export interface SizeRead {
 }
 
 /** A dynamic dimension of an input. */
-export interface OpenDim {
+interface OpenDim {
   /** Null for sizes of at least 2, which exclude 0 and 1. */
   readonly size: null | 'any';
   /** The source of the size. */

@@ -37,7 +37,7 @@ const handlers: Handlers<Exclude<Opcode, 'return'>> = {
   ...intrinsicHandlers,
 };
 
-export type End =
+type End =
   | { readonly kind: 'return'; readonly value: Variable }
   | {
       readonly kind: 'break';

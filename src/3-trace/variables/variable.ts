@@ -336,7 +336,7 @@ export interface CellVariable {
 export type CellReference = CellVariable | ObjectVariable;
 
 /** A let, const or class binding before its initialization. */
-export interface UninitializedVariable {
+interface UninitializedVariable {
   readonly kind: 'uninitialized';
   /** Null if the trace created it. Otherwise the next call may find it initialized. */
   readonly source: Source | null;

@@ -10,7 +10,7 @@ import type { Steps } from '../../programs/steps.ts';
  * forward or backward in the order of its plan, which a pass keeps; `fused`, the same after that stage and in the order
  * of what it has fused.
  */
-export type Stage = 'traced' | 'joint' | 'step' | 'region' | 'again' | 'ordered' | 'fused';
+type Stage = 'traced' | 'joint' | 'step' | 'region' | 'again' | 'ordered' | 'fused';
 
 /** A program with its boundary between forward and backward. */
 export interface Staged {

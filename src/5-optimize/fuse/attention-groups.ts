@@ -10,7 +10,7 @@ import { writtenOperands } from '../../../runtime/program/writes.ts';
 import type { GroupOptions } from './groups.ts';
 
 /** The ops of one attention call, or of its gradient, by index, and where all of them may run. */
-export interface AttentionGroup {
+interface AttentionGroup {
   readonly ops: readonly number[];
   /** Views of their operands that stand between them, and run before them. */
   readonly views: readonly number[];

@@ -2,7 +2,7 @@ import type { Program, ValueId } from '../../../runtime/program/program.ts';
 import { writtenOperands } from '../../../runtime/program/writes.ts';
 
 /** The gradients that each value of a backward program is computed from, as a bit set. */
-export interface GradientSources {
+interface GradientSources {
   of(id: ValueId): bigint;
   /** Values that combine gradients from different sources: some of them may be missing in a run. */
   readonly joined: ReadonlySet<ValueId>;

@@ -11,7 +11,7 @@ interface Change {
 }
 
 /** Chooses the groups to leave out if a program with all of them needs too many bytes. */
-export interface RaisingGroups {
+interface RaisingGroups {
   /** Returns the groups without those estimated to cause the `excess` bytes. */
   without(groups: readonly Group[], excess: number): Group[];
 }

@@ -5,7 +5,7 @@ import type { Program, ProgramOp, ValueId } from '../../../runtime/program/progr
 import type { WiredGroup } from './joined-ops.ts';
 
 /** The backward ops of a group's members, merged into one. */
-export interface JoinedBackward {
+interface JoinedBackward {
   /** The ops that the merged op replaces: the backward ops, and the sums of their gradients. */
   readonly replaced: ReadonlySet<ProgramOp>;
   /** Gradients that enter the merged op, by the results they belong to. */

@@ -26,7 +26,7 @@ export function cheapestKept(
   return new Set(made.filter((id) => free.has(id) || !runsAgain(id)));
 }
 
-export interface KeptNetwork {
+interface KeptNetwork {
   readonly network: FlowNetwork;
   /** The memories that the ops allocate. */
   readonly made: readonly ValueId[];

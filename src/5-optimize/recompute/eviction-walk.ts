@@ -18,7 +18,7 @@ export interface EvictionCost {
 }
 
 /** Receives the ops of a walk in order, by index: those of the program, and those that run again. */
-export interface WalkListener {
+interface WalkListener {
   readonly run: (index: number) => void;
   /** `isThere`: whether a memory is live before the op runs. */
   readonly again: (index: number, isThere: (id: ValueId) => boolean) => void;

@@ -3,7 +3,7 @@ import type { ForwardFacts } from './forward-facts.ts';
 import { validity } from './validity.ts';
 
 /** The memory that an op reads, allocates and takes over. */
-export interface Footprint {
+interface Footprint {
   /** Operands whose data the op reads, without duplicates. */
   readonly reads: readonly ValueId[];
   /** Bytes of each output that gets memory of its own. */

@@ -5,7 +5,7 @@ import { opNamed } from '../../../runtime/ops/op-table.ts';
 import type { ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 
 /** Windows of a max-pooling with uint8 positions, over planes of `[height, width]`. */
-export interface PoolWindows {
+interface PoolWindows {
   /** Rows and columns of the result. */
   readonly out: readonly [number, number];
   readonly stride: readonly [number, number];

@@ -12,7 +12,7 @@ import { splitsAny } from './rules.ts';
 import { writeSlices } from './write-slices.ts';
 
 /** Rough bytes of a program, for comparing candidates. */
-export type Cost = (program: Program) => number;
+type Cost = (program: Program) => number;
 
 /** The number of parts is doubled while that saves at least this share: every part costs time. */
 const worthwhile = 0.05;
@@ -81,7 +81,7 @@ export function* chooseSlices(
   return best;
 }
 
-export interface SliceOptions {
+interface SliceOptions {
   /** Programs with few parts don't grow beyond this many ops, or `growth` times their own. */
   readonly most?: number;
   readonly growth?: number;

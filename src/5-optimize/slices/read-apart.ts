@@ -10,7 +10,7 @@ import { findRegion, type SlicePlan } from './region.ts';
 import { writeSlices } from './write-slices.ts';
 
 /** A matrix product whose rows are read in equal parts, each by separate ops. */
-export interface ReadApart {
+interface ReadApart {
   readonly product: number;
   readonly plan: SlicePlan;
 }

@@ -11,7 +11,7 @@ import { type Shape, sizeOf } from '../../../runtime/spec/shape.ts';
 export type Cut = number | null;
 
 /** An op whose operands are to be cut. */
-export interface Use {
+interface Use {
   readonly op: ProgramOp;
   readonly inputs: readonly TensorMeta[];
   readonly outputs: readonly TensorMeta[];

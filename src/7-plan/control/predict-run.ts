@@ -9,14 +9,14 @@ import type { UniformPath } from './uniform-path.ts';
 import { worstPath } from './worst-path.ts';
 
 /** Bytes of one run of a subgraph above the bytes in use before it; for backward, above those in use after forward. */
-export interface RunBytes {
+interface RunBytes {
   readonly forward: BytesOfRun;
   /** Null if there is no backward. */
   readonly backwardPeak: number | null;
 }
 
 /** The decisions of a path: recorded ones, or a decider per control op. */
-export type DecisionsOfRun = readonly number[] | Decider;
+type DecisionsOfRun = readonly number[] | Decider;
 
 /**
  * Predicts the bytes of a run whose control-flow decisions are known, exact to the byte. `decisions`, in the order
@@ -45,7 +45,7 @@ function backwardPeakOf(run: SimulatedRun, { plan, gradOutputs }: BackwardPart):
 }
 
 /** How forward's peak grows with the iterations of one loop: `base` + iterations × `perIteration`. */
-export interface LoopGrowth {
+interface LoopGrowth {
   readonly op: ProgramOp;
   readonly baseBytes: number;
   readonly bytesPerIteration: number;

@@ -1,7 +1,7 @@
 import { LiveBytes, type Order } from './live-bytes.ts';
 import type { MemoryGraph, OpIndex } from './memory-graph.ts';
 
-export interface Search {
+interface Search {
   /** The best order, if it beats the known one. */
   readonly order: Order | null;
   /** Whether the search was exhaustive: no better order exists. */

@@ -21,7 +21,7 @@ import { type GraphOptions, type MemoryGraph, memoryGraph, type OpIndex } from '
 import { movableOps, withViews } from './movable.ts';
 import { improvedWindow } from './window.ts';
 
-export interface OrderedProgram {
+interface OrderedProgram {
   readonly program: Program;
   /** A lower bound of the peak in any order of these ops: bytes above what was allocated when the run began. */
   readonly lowerBound: number;
@@ -86,7 +86,7 @@ export function* orderForMemory(
   }
 }
 
-export interface OrderOptions {
+interface OrderOptions {
   /** Only a few walks over the program; the bound is loose. */
   readonly isFirst?: boolean;
   /** Whether the bound matters: cuts that serve it alone take as long as the search. */

@@ -2,7 +2,7 @@ import type { AnyNode, Program } from 'acorn';
 import { childrenOf } from '../../vm/syntax/children.ts';
 
 /** The names that a module declares anywhere, and those that it reads or writes. */
-export interface ModuleNames {
+interface ModuleNames {
   readonly declared: ReadonlySet<string>;
   readonly used: ReadonlySet<string>;
 }

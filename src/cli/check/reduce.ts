@@ -13,7 +13,7 @@ interface Edit {
 }
 
 /** Returns whether a program still shows the difference. */
-export type StillShows = (text: string) => Promise<boolean>;
+type StillShows = (text: string) => Promise<boolean>;
 
 /**
  * Reduces a module while it still shows a difference: removes statements and elements, replaces calls and operators

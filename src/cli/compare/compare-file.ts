@@ -11,7 +11,7 @@ import { loadSubject } from './load-subject.ts';
 import { measureInOwnProcess, type Setting, type VariantRequest } from './own-process.ts';
 import { budgetSetting, type SweepOptions, settingsOf } from './settings.ts';
 
-export interface CompareOptions extends SweepOptions {
+interface CompareOptions extends SweepOptions {
   readonly function?: string;
   readonly device: string;
   readonly steps: string;

@@ -1,7 +1,7 @@
 import { type Subject, stepAlone, workloadOf } from '../../lab/compare/workload.ts';
 import { functionOf, importFile } from '../files/load-function.ts';
 
-export interface LoadedSubject {
+interface LoadedSubject {
   readonly isPlainStep: boolean;
   /** Creates the arguments of a plain step. */
   readonly subject: () => Promise<Subject>;

@@ -10,7 +10,7 @@ import type { UserPosition } from '../../../runtime/errors/position.ts';
 import { Module } from '../../../runtime/nn/module/module.ts';
 import type { AnyFunction } from '../../1-capture/capture.ts';
 
-export interface LoadedFunction {
+interface LoadedFunction {
   readonly fn: AnyFunction;
   /** The export's name: `default` for the default export. */
   readonly name: string;

@@ -1,7 +1,7 @@
 /** The files of projects created by `tostatic init`. */
 
 /** Returns contents by path, for a project with this name and version of tostatic. */
-export type Template = (name: string, version: string) => Readonly<Record<string, string>>;
+type Template = (name: string, version: string) => Readonly<Record<string, string>>;
 
 const manifest = (fields: object): string => `${JSON.stringify(fields, null, 2)}\n`;
 

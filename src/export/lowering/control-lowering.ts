@@ -11,7 +11,7 @@ import { Slot } from './slots.ts';
 import { type SavedLayout, type TapeLayout, tapeLayout } from './tape-layout.ts';
 
 /** The results of a branch or loop, and its effects on memory. */
-export interface ControlResults<V> {
+interface ControlResults<V> {
   readonly values: readonly V[];
   readonly written: readonly (readonly [Memory<V>, V])[];
   /** The memories that each result may be. */

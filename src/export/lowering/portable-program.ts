@@ -49,7 +49,7 @@ export interface PortableProgram {
   dispose(): void;
 }
 
-export interface Choice {
+interface Choice {
   /** The index of the program in the file; by default the last one compiled. */
   readonly index?: number;
   /** Selects the program for every size, if the file has one and no index is given. */

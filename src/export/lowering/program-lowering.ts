@@ -26,7 +26,7 @@ const plainMeta = ({ dtype, shape, device }: TensorMeta) =>
 const comparisons = ['<', '<=', '>', '>=', '===', '!=='];
 
 /** JavaScript numbers, as values float64 []. */
-export interface NumberReader<V> {
+interface NumberReader<V> {
   readonly read: (symbol: SymbolicNumber) => V;
 }
 

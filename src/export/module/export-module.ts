@@ -18,7 +18,7 @@ import type { KernelChoice } from './recording/recorded-heap.ts';
 import { notInModule } from './recording/recording-device.ts';
 
 /** A program and its plan. */
-export interface PlannedEntry {
+interface PlannedEntry {
   readonly saved: SavedEntry;
   readonly planned: PlannedSubgraph;
 }
@@ -44,7 +44,7 @@ interface ModuleExport {
   readonly memory: ModuleBytes;
 }
 
-export interface WrittenModule {
+interface WrittenModule {
   readonly text: string;
   readonly declarations: string;
   readonly memory: ModuleMemory;
@@ -80,7 +80,7 @@ function chosen({ entries }: ProgramParts, index: number | 'all' | undefined): P
   return [one];
 }
 
-export interface ModuleChoice extends KernelChoice {
+interface ModuleChoice extends KernelChoice {
   /** The separate file with the state; null if the module contains it. */
   readonly data: string | null;
 }

@@ -48,7 +48,7 @@ export interface OnnxOutput extends OnnxPort {
   readonly feeds: string | null;
 }
 
-export interface ExportedModel {
+interface ExportedModel {
   readonly model: Uint8Array;
   /** Data of large weights, if it is stored in a separate file. */
   readonly data: Uint8Array | null;

@@ -29,7 +29,7 @@ const binaryNames = {
   pow: 'power',
 } as const satisfies Record<Exclude<BinaryFn, 'rem' | 'quotient'>, string>;
 
-export interface Pointwise<V extends TargetValue> {
+interface Pointwise<V extends TargetValue> {
   readonly expr: Expr;
   /** The inputs, of any shapes that broadcast to the result's. */
   readonly inputs: readonly V[];

@@ -4,7 +4,7 @@ import type { TargetCall } from '../target/op-mapping.ts';
 import type { TargetValue, TensorTarget } from '../target/target.ts';
 
 /** How an engine reads and writes the entries that an index selects; negative positions count from the end. */
-export interface Indexing<V extends TargetValue, T> {
+interface Indexing<V extends TargetValue, T> {
   /** `index` [count, …chosen] selects entries of dimensions `dim` to `dim + count`; the others are kept whole. */
   gather(to: T, x: V, index: V, dim: number): V;
   scatter: Scatter<V, T>;

@@ -11,7 +11,7 @@ import { rowOps } from './rows.ts';
 import { standardizeOps } from './standardize.ts';
 
 /** The ops that an engine can express. */
-export interface OpTable<C, V> {
+interface OpTable<C, V> {
   /** Whether the engine can express the op: every pointwise op, and others that have a mapping. */
   isMapped(op: OpRecord): boolean;
   /** Emits an op. Throws ArgumentError that names an unsupported op. */

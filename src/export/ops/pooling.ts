@@ -2,7 +2,7 @@ import type { TargetCall } from '../target/op-mapping.ts';
 import type { TargetValue, TensorTarget } from '../target/target.ts';
 
 /** How an engine takes the maximum of windows. */
-export interface Pooling<V extends TargetValue, T extends TensorTarget<V>> {
+interface Pooling<V extends TargetValue, T extends TensorTarget<V>> {
   /** The first maximum of each window, and its position in the plane; NaN is the largest. */
   forward(call: TargetCall<V, T>): readonly [values: V, places: V];
   /** Sums gradients at positions in the planes. */

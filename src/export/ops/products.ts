@@ -5,7 +5,7 @@ import type { TargetCall } from '../target/op-mapping.ts';
 import { type TargetValue, type TensorTarget, wideElement } from '../target/target.ts';
 
 /** How an engine convolves; operands are wide. */
-export interface Convolution<V extends TargetValue, T extends TensorTarget<V>> {
+interface Convolution<V extends TargetValue, T extends TensorTarget<V>> {
   /** Convolves images with kernels. */
   forward(call: TargetCall<V, T>): V;
   /** The gradient of the images, and the transposed convolution, from results and kernels. */
@@ -14,7 +14,7 @@ export interface Convolution<V extends TargetValue, T extends TensorTarget<V>> {
   toWeight(call: TargetCall<V, T>): V;
 }
 
-export interface Window {
+interface Window {
   readonly stride: readonly number[];
   readonly padding: readonly number[];
   readonly dilation: readonly number[];

@@ -8,7 +8,7 @@ export interface RandomWords<V> {
 }
 
 /** The stream of random words of a call, in an engine's integers. */
-export interface RandomStream<V> {
+interface RandomStream<V> {
   /** 0, 1, 2, … for the elements [count]. */
   readonly index: V;
   /** The call's position in the stream, for each element. */

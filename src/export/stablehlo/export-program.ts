@@ -25,7 +25,7 @@ export interface ExportedOutput {
   readonly feeds: number | null;
 }
 
-export interface ExportedProgram {
+interface ExportedProgram {
   /** A StableHLO module in MLIR's text form. */
   readonly text: string;
   readonly inputs: readonly ExportedInput[];

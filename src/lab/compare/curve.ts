@@ -3,7 +3,7 @@ import type { VariantResult } from './measure.ts';
 import { mib } from './tables.ts';
 
 /** The cost of one budget, as plain data for a plot. */
-export interface CurvePoint {
+interface CurvePoint {
   /** In bytes; null: none was given. */
   readonly budget: number | null;
   /** Bytes at the peak beyond what is held between steps. */

@@ -15,7 +15,7 @@ import type { Prepared, Variant } from './variants.ts';
 import type { MeasuredStep, Subject, WorkloadOptions } from './workload.ts';
 
 /** One planned subgraph of a variant, with its bytes. */
-export interface SubgraphResult {
+interface SubgraphResult {
   readonly ops: number;
   readonly forwardPeak: number;
   readonly backwardPeak: number | null;
@@ -74,7 +74,7 @@ export interface VariantResult {
   readonly leaked: number;
 }
 
-export interface MeasureOptions {
+interface MeasureOptions {
   readonly device: Device;
   readonly size: WorkloadOptions['size'];
   readonly batch?: number | undefined;

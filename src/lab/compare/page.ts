@@ -3,7 +3,7 @@ import { captionOf, curveOf, curveTable } from './curve.ts';
 import type { VariantResult } from './measure.ts';
 import { mib, peakTable, savedTable, subgraphTable, waysTable } from './tables.ts';
 
-export interface ComparisonPage {
+interface ComparisonPage {
   readonly title: string;
   readonly facts: readonly (readonly [name: string, value: string])[];
   readonly results: readonly VariantResult[];

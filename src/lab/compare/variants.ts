@@ -12,7 +12,7 @@ import { refcounted } from '../eager-refcount.ts';
 import type { BuiltWorkload, MeasuredStep } from './workload.ts';
 
 /** Builds the workload with or without forced breaks. */
-export type Build = (breaks: boolean) => MeasuredStep;
+type Build = (breaks: boolean) => MeasuredStep;
 
 type Run = (...batch: unknown[]) => unknown;
 

@@ -9,10 +9,10 @@ export type RegisterKind = 'value' | 'cell' | 'iterator';
  * Where control continues: at the next instruction, there or at the target, only at the target, or outside of the
  * function.
  */
-export type Flow = 'next' | 'branch' | 'jump' | 'leave';
+type Flow = 'next' | 'branch' | 'jump' | 'leave';
 
 /** The facts about an opcode that analyses need. The interpreter defines what it computes. */
-export interface Effect<O extends Opcode> {
+interface Effect<O extends Opcode> {
   /** Registers read as values, in evaluation order. */
   values(instruction: InstructionOf<O>): readonly Reg[];
   /** Registers read as cells. */

@@ -90,7 +90,7 @@ export function newClosure({
 }
 
 /** The values that an arrow shares with the enclosing function. */
-export interface LexicalThis {
+interface LexicalThis {
   readonly value: unknown;
   readonly newTarget?: unknown;
   /** The closure of that function: `super()` in an arrow belongs to its constructor. */

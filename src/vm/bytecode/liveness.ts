@@ -5,7 +5,7 @@ import { openIterators } from './open-iterators.ts';
 import { RegisterSet } from './register-set.ts';
 
 /** Live registers, which may still be read. */
-export type LiveSet = Pick<RegisterSet, 'has' | typeof Symbol.iterator>;
+type LiveSet = Pick<RegisterSet, 'has' | typeof Symbol.iterator>;
 
 const known = new WeakMap<Code, readonly RegisterSet[]>();
 

@@ -33,7 +33,7 @@ export function scriptText(code: Code, isFunction: boolean, write: WriteText): s
 }
 
 /** An activation of generated code. */
-export interface GeneratedFrame {
+interface GeneratedFrame {
   readonly code: Code;
   readonly pc: Pc;
   /** The engine's name for the function; undefined for a machine, whose name says nothing. */

@@ -7,7 +7,7 @@ import { firstBranch, firstOperator, operatorOf, type PackedCode } from './packe
 import { asIterator } from './semantics.ts';
 
 /** Executes an instruction that isn't packed, and returns the pc to continue at. */
-export type Rare = (frame: Frame, pc: number, machineFor: MachineFor) => number;
+type Rare = (frame: Frame, pc: number, machineFor: MachineFor) => number;
 
 type Callable = (...args: unknown[]) => unknown;
 

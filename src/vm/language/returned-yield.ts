@@ -17,7 +17,7 @@ export class Returned {
  * A `yield` in a `finally` that a `return` has entered. The generator delegates to this object, so that the value
  * of another `return` can be recognized and the body can continue once more.
  */
-export interface ReturnedYield {
+interface ReturnedYield {
   readonly returned: Returned | undefined;
   [Symbol.iterator](): Iterator<unknown>;
 }

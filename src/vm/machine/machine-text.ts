@@ -82,7 +82,7 @@ export function programText(code: Code, made: Expression): string {
   return [...strict, apply, returns(made)].join('\n');
 }
 
-export interface BodyOptions extends Omit<Surroundings, 'names'> {
+interface BodyOptions extends Omit<Surroundings, 'names'> {
   readonly shape?: MachineShape | undefined;
   /** The pc at which the machine is entered. */
   readonly start: Expression;

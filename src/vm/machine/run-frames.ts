@@ -18,7 +18,7 @@ export { closureOf } from '../frames/function-of.ts';
 export { innerClosure } from '../frames/inner-closure.ts';
 export { arrayIteratorAt, IteratorRecord, nameIteratorAt } from '../language/iterator-record.ts';
 
-export type StepResult =
+type StepResult =
   | { readonly kind: 'next' }
   | { readonly kind: 'return'; readonly value: unknown }
   /** The frame stays where it is until `resumeWith`. */
@@ -56,13 +56,13 @@ export function step(frame: Frame): StepResult {
 }
 
 /** A call that continues as a bytecode frame. */
-export interface EnteredCall {
+interface EnteredCall {
   readonly closure: Closure;
   readonly thisValue: unknown;
   readonly args: readonly unknown[];
 }
 
-export interface RunHooks {
+interface RunHooks {
   /** Called at `call` and `callSpread`. Returns undefined to make the call natively. */
   enterCall?(
     callee: unknown,

@@ -48,7 +48,7 @@ type KindOf<T> = {
   [K in OperandKind]: [T, Operands[K]] extends [Operands[K], T] ? K : never;
 }[OperandKind];
 
-export type Layout<O extends Opcode> = {
+type Layout<O extends Opcode> = {
   readonly [K in keyof Omit<InstructionOf<O>, 'op'>]-?: KindOf<
     K extends keyof InstructionOf<O> ? InstructionOf<O>[K] : never
   >;

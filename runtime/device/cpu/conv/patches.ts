@@ -10,7 +10,7 @@ type Pair = readonly [number, number];
  * padding or spreading inserts zeros, from a slice of the image in scratch memory with what a block reads
  * ("implicit GEMM").
  */
-export interface PatchShape {
+interface PatchShape {
   readonly channels: number;
   readonly size: Pair;
   readonly kernel: Pair;
@@ -24,7 +24,7 @@ export interface PatchShape {
 }
 
 /** A range of the patches' rows and of their columns. */
-export interface PatchBlock {
+interface PatchBlock {
   readonly row: number;
   readonly rows: number;
   readonly column: number;

@@ -26,7 +26,7 @@ const leastGroups = 8_000;
 const wholeTiles = (positions: number): number => Math.ceil(positions / 8) * 8;
 
 /** The number of products, and the steps between groups. */
-export interface ConvCounts {
+interface ConvCounts {
   readonly batch: number;
   readonly groups: number;
   /** Weight rows per group. */
@@ -62,7 +62,7 @@ function fitting(spec: ConvSpec): { geometry: ConvGeometry; columns: number } | 
 const arity = 9;
 
 /** A convolution as kernels compute it. */
-export interface Convolution {
+interface Convolution {
   /** Nanoseconds on one thread. */
   readonly work: number;
   readonly tableBytes: number;

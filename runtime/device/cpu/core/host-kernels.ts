@@ -29,7 +29,7 @@ export type Numbers = readonly number[];
 type Loops = typeof loopMethods;
 
 /** The `this` of host kernels, beside the methods of their own object. */
-export interface HostMemory extends Loops {
+interface HostMemory extends Loops {
   readonly f32: Float32Array;
   readonly f64: Float64Array;
   readonly i32: Int32Array;

@@ -5,7 +5,7 @@ import { collapse, type Loops } from './loops.ts';
 export type ReductionKind = 'sum' | 'prod' | 'max' | 'min';
 
 /** The kept and the reduced dimensions, each as a loop nest over the input. */
-export interface Reduction {
+interface Reduction {
   /** Operands: input, output. */
   readonly kept: Loops;
   /** Operands: input, and a contiguous tensor of its shape. */

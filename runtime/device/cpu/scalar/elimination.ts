@@ -26,7 +26,7 @@ export const sideOf = (x: TensorMeta): number => x.shape.at(-1)!;
 export const matricesOf = (x: TensorMeta): number => sizeOf(x.shape.slice(0, -2));
 
 /** The elements of all matrices, and the start indices of operands and results. */
-export interface MatrixRun {
+interface MatrixRun {
   readonly data: TypedArray;
   readonly from: readonly number[];
   readonly to: readonly number[];

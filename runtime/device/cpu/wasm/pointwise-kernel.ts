@@ -10,7 +10,7 @@ import { type FunctionBuilder, get, type Local } from './assembler/function-buil
 import { compile } from './assembler/module-builder.ts';
 
 /** The signature that a pointwise kernel is specialized for. Operand 0 is the output. */
-export interface PointwiseSignature {
+interface PointwiseSignature {
   readonly expr: Expr;
   readonly dtypes: readonly DType[];
   readonly walks: readonly Walk[];
@@ -35,7 +35,7 @@ function attrsAt(operands: number): number {
 }
 
 /** An attribute among a kernel's arguments. */
-export interface AttrPlace {
+interface AttrPlace {
   readonly name: string;
   /** float64 takes two words. */
   readonly form: NumberForm;

@@ -46,7 +46,7 @@ export function divisionCode(
   ];
 }
 
-export interface IndexCode {
+interface IndexCode {
   readonly lines: readonly string[];
   /** Each operand's element index without the offset, as an integer expression. */
   readonly indices: readonly string[];

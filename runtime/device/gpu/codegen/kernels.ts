@@ -28,7 +28,7 @@ type HostKernel = RandomKernel | 'literal';
  * Drawn on the CPU and uploaded, unless our own kernels are used: gpu.js computes in float32, but the generator
  * needs 32-bit integers.
  */
-export type RandomKernel = 'uniform' | 'normal';
+type RandomKernel = 'uniform' | 'normal';
 
 export function isRandomKernel(name: KernelName): name is RandomKernel {
   return name === 'uniform' || name === 'normal';

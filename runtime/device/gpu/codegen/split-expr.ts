@@ -8,7 +8,7 @@ export function inputsOf(expr: Expr): readonly number[] {
   return [...found].sort((a, b) => a - b);
 }
 
-export interface Split {
+interface Split {
   /** Reads at most `limit` inputs. */
   readonly part: Expr;
   /** The expression with the part replaced by input `replacement`. */

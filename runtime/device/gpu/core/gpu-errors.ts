@@ -59,7 +59,7 @@ export function lostError(op: string, { reason, message }: LostInfo): DeviceErro
 }
 
 /** The op that requested a buffer, and the user's line. */
-export interface Wanted {
+interface Wanted {
   readonly op: string;
   readonly at: UserPosition | undefined;
 }

@@ -1,5 +1,5 @@
 /** Work that can run immediately, or must wait for a kernel's first build. */
-export interface Task {
+interface Task {
   /** Returns null if it can run immediately; otherwise a promise that settles when it can and never rejects. */
   waitsFor(): Promise<void> | null;
   run(): void;

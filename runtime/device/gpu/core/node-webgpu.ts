@@ -14,7 +14,7 @@ const roundedTimes = 'timestamp_quantization';
  */
 const zeroedByDriver = 'use_vulkan_zero_initialize_workgroup_memory_extension';
 
-export interface WebGpuOptions {
+interface WebGpuOptions {
   readonly allowSoftware: boolean;
   readonly packageName?: string;
 }

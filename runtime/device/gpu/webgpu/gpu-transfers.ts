@@ -18,7 +18,7 @@ const wordBytes = 4;
 const mapModeRead = 1;
 
 /** Device state that transfers share with kernels: one queue, one batch of commands, the failures of buffers. */
-export interface Lane {
+interface Lane {
   /** The device's name in events and the profiler. */
   readonly name: string;
   readonly backend: GpuJsBackend;

@@ -12,7 +12,7 @@ import type { KernelText, StoreLayout } from '../core/kernel-text.ts';
 import type { BufferLimit } from '../core/limits.ts';
 import { messageOf, provideWebGpu } from '../core/node-webgpu.ts';
 
-export interface KernelOperands {
+interface KernelOperands {
   readonly output: Bindable;
   readonly inputs: readonly Bindable[];
   readonly scalars: readonly number[];
@@ -78,7 +78,7 @@ const usage = { copySource: 4, copyTarget: 8, storage: 128 } as const;
 /** gpu.js counts the users of a buffer and destroys it at 0; ours belong to the pool. */
 const neverDestroyed = 1 << 29;
 
-export interface OpenOptions {
+interface OpenOptions {
   readonly allowSoftware: boolean;
 }
 

@@ -10,7 +10,7 @@ import { typeOf, type UniformValue } from '../wgsl/wgsl-writer.ts';
 import type { GpuCore, KernelRun } from './gpu-core.ts';
 
 /** The locations of a stage's operands, and its bound buffers, without duplicates. */
-export interface StagePlaces {
+interface StagePlaces {
   readonly places: readonly Place[];
   readonly buffers: readonly PoolBuffer[];
 }

@@ -48,14 +48,14 @@ import { headedOf } from '../wgsl/staged-body.ts';
 import type { WgslPlan } from '../wgsl/wgsl-plan.ts';
 
 /** Returns the dispatches of an op for operands of these metas. */
-export type NamedWgslPlan = (
+type NamedWgslPlan = (
   inputs: readonly TensorMeta[],
   outputs: readonly TensorMeta[],
   attrs: Attrs,
   facts: AdapterFacts,
 ) => WgslPlan | null;
 
-export interface AdapterFacts {
+interface AdapterFacts {
   /** The maximum number of storage buffers per kernel. */
   readonly mostBuffers: number;
 }

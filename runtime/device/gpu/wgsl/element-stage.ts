@@ -26,7 +26,7 @@ export function along(slot: Slot, meta: TensorMeta, written = false): ElementOpe
 }
 
 /** The context of an element's text: the writer and the operands. */
-export interface ElementText {
+interface ElementText {
   readonly w: WgslWriter;
   /** Returns the operand's current element, or the one `further` elements after it. */
   readonly at: (operand: number, further?: string) => string;

@@ -30,7 +30,7 @@ export function exponentClass(value: number): string {
 type Form = 'f32' | 'i32' | 'bool';
 
 /** The texts of the operands and attributes that an expression reads. */
-export interface ExprSources {
+interface ExprSources {
   /** Returns the name of an operand's element. */
   readonly element: (index: number) => string;
   /** Returns an expression for an attribute. */

@@ -22,7 +22,7 @@ export function elementsOf(w: WgslWriter): ElementAt {
 }
 
 /** An op whose results are folds of values computed from its operands. */
-export interface FoldOp {
+interface FoldOp {
   readonly fold: Fold;
   readonly sizes: FoldSizes;
   /** The inputs, of which it reads those in `reads`. */

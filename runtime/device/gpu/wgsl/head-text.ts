@@ -21,7 +21,7 @@ export function storedHead(
 }
 
 /** The operands of a head's stage, inputs before outputs, and their strides over the head's shape. */
-export interface HeadOperands {
+interface HeadOperands {
   readonly operands: readonly WgslOperand[];
   readonly strides: readonly (readonly number[])[];
 }

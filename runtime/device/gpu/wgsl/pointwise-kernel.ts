@@ -15,7 +15,7 @@ import { groupsOf, workgroupThreads } from './wgsl-text.ts';
 import { WgslWriter } from './wgsl-writer.ts';
 
 /** A tensor and its location in a launch. */
-export interface Located {
+interface Located {
   readonly slot: Slot;
   readonly meta: TensorMeta;
   /** The first element, for a part of a tensor. */
@@ -170,7 +170,7 @@ function segmentStores(
 }
 
 /** The context of a body's text in its kernel. */
-export interface BodySources {
+interface BodySources {
   readonly load: (operand: number) => string;
   /** Returns the statement that stores an element of an operand, or of a result, numbered after the operands. */
   readonly store: (operand: number, value: string) => string;

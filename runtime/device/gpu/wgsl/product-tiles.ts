@@ -88,7 +88,7 @@ const height = ({ rowThreads, rows }: Tile): number => rowThreads * rows;
 const width = ({ columnThreads, columns }: Tile): number => columnThreads * columns;
 
 /** One factor of a product: the left one has an element per row and step, the right one per column and step. */
-export interface FactorTexts {
+interface FactorTexts {
   /** Whether elements of adjacent steps, rather than of adjacent rows or columns, are adjacent in memory. */
   readonly isAlongSteps: boolean;
   /**

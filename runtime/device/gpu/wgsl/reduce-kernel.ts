@@ -12,7 +12,7 @@ import { chosenByNothing, type WgslPlan, type WgslStage } from './wgsl-plan.ts';
 import { WgslWriter } from './wgsl-writer.ts';
 
 /** An operand's elements as outputs, each the fold of this many elements. */
-export interface Reduction {
+interface Reduction {
   readonly keptShape: readonly number[];
   readonly keptStrides: readonly number[];
   readonly shape: readonly number[];
@@ -89,7 +89,7 @@ export function headedReduction(
 }
 
 /** The operand that is folded. */
-export interface FoldSource {
+interface FoldSource {
   readonly slot: Slot;
   readonly type: ElementType;
 }

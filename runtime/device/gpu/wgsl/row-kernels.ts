@@ -18,7 +18,7 @@ export interface RowFold {
 }
 
 /** An op along the last dimension: first numbers of the whole row, then each element from them. */
-export interface RowOp {
+interface RowOp {
   readonly rowFolds: readonly RowFold[];
   readonly element: (own: readonly string[], known: readonly string[]) => string;
 }

@@ -25,7 +25,7 @@ export interface HeadBody {
 }
 
 /** A staged op's head, and its other stages as one body. */
-export interface Headed {
+interface Headed {
   readonly op: KernelOp;
   readonly inputs: readonly TensorMeta[];
   readonly attrs: Attrs;

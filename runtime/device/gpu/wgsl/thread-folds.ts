@@ -5,7 +5,7 @@ import type { WgslWriter } from './wgsl-writer.ts';
 export const quad = 4;
 
 /** A number that threads of a workgroup, adjacent by default, fold together. */
-export interface ThreadFold {
+interface ThreadFold {
   /** The variable of each thread. */
   readonly name: string;
   readonly type: Fold['type'];

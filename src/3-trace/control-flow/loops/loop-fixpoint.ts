@@ -47,7 +47,7 @@ const maxShapes = 4;
 export type Form = 'headed' | 'flagged';
 
 /** The results of tracing the body so far. */
-export interface Found {
+interface Found {
   readonly made: ReadonlySet<Variable>;
   readonly before: State;
   readonly carried: Map<string, Carried>;

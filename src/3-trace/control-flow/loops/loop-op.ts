@@ -25,7 +25,7 @@ import { type Carried, isWholeAtStart, leavesOf, setCarried } from './carried.ts
 import { expectNoneEarlier } from './earlier-iterations.ts';
 
 /** A loop as traced with all values that it carries. */
-export interface TracedLoop {
+interface TracedLoop {
   readonly frame: TraceFrame;
   readonly loop: Loop;
   readonly carried: ReadonlyMap<string, Carried>;

@@ -20,7 +20,7 @@ export interface ArrayContent {
   readonly items: readonly (readonly Variable[])[];
 }
 
-export interface ArrayOfLengths {
+interface ArrayOfLengths {
   readonly locations: readonly Location[];
   /** The content on each path. */
   readonly contents: readonly ArrayContent[];

@@ -89,7 +89,7 @@ export function flagsOfBranch(
 }
 
 /** A loop-carried value: its initial value, and its values before and after an iteration in the body. */
-export interface CarriedGradient {
+interface CarriedGradient {
   readonly start: Tensor;
   readonly given: Tensor;
   readonly end: Tensor;

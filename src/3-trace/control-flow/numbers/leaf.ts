@@ -29,7 +29,7 @@ export interface OneOf {
 }
 
 /** A tensor of which only some sizes are known after the paths merge. */
-export interface Opened {
+interface Opened {
   readonly kind: 'opened';
   readonly value: TensorVariable | UnbackedTensor;
   readonly sizes: UnbackedTensor['sizes'];

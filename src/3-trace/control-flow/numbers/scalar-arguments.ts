@@ -179,7 +179,7 @@ const comparisons = new Map<unknown, Comparison>(
 );
 
 /** A comparison of integers or booleans with a data-dependent number, as a call on two tensors. */
-export interface NumberComparison {
+interface NumberComparison {
   readonly fn: Comparison;
   readonly args: readonly Variable[];
 }

@@ -63,7 +63,7 @@ for (const [name, skip] of Object.entries(special)) {
 }
 
 /** A call in a function's body: the position of its index, and the function. */
-export interface Call {
+interface Call {
   readonly from: number;
   readonly to: number;
   readonly callee: number;

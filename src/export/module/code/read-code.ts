@@ -3,7 +3,7 @@
 import { invariant } from '../../../../runtime/errors/invariant.ts';
 
 /** One function of a module. */
-export interface CodeFunction {
+interface CodeFunction {
   readonly name: string;
   /** Encoded parameters and results. */
   readonly type: string;

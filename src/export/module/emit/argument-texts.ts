@@ -6,7 +6,7 @@ import { indexAt, type ModuleEntry, type ModuleMemory, printed } from '../plan/m
 import type { ExpressionWriter } from './expressions.ts';
 
 /** Statements about the arguments of a plan. */
-export interface ArgumentTexts {
+interface ArgumentTexts {
   /** Return an error text if the arguments are invalid. */
   readonly checks: string;
   readonly puts: string;

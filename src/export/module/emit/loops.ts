@@ -2,7 +2,7 @@ import type { Num } from '../recording/run-numbers.ts';
 import type { Statement } from './statements.ts';
 
 /** A sequence of statements that repeats with numbers that grow by the same amounts each time. */
-export interface Loop {
+interface Loop {
   readonly kind: 'loop';
   readonly count: number;
   readonly body: readonly Item[];

@@ -11,7 +11,7 @@ import { primitiveText } from './expressions.ts';
 import { helpersText, instanceText } from './runner-text.ts';
 
 /** Everything that a module's text depends on. */
-export interface ModuleParts {
+interface ModuleParts {
   readonly title: string;
   readonly memory: ModuleMemory;
   /** Bytes of the parts of the memory, as stated by the module. */

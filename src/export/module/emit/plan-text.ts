@@ -20,7 +20,7 @@ import { textOf } from './item-text.ts';
 import { inLoops } from './loops.ts';
 import { type StatementNames, statementsOf } from './statements.ts';
 
-export interface PlanText {
+interface PlanText {
   readonly text: string;
   /** The number of kernel launches in a run. */
   readonly launches: number;

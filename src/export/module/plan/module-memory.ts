@@ -15,12 +15,12 @@ import { notInModule } from '../recording/recording-device.ts';
 export type Layout = Pick<TensorMeta, 'dtype' | 'shape' | 'strides'>;
 
 /** A tensor in the memory of a module. */
-export interface Placed extends Layout {
+interface Placed extends Layout {
   readonly place: Place;
 }
 
 /** One value of the state: a tensor with an address, or a number or text. */
-export type ModuleState =
+type ModuleState =
   | { readonly name: string; readonly tensor: Placed; readonly isGradient: boolean }
   | { readonly name: string; readonly value: Primitive };
 

@@ -20,7 +20,7 @@ export interface Place {
 }
 
 /** Everything that differs from one recording to the next. */
-export interface Given {
+interface Given {
   readonly inputs: readonly Place[];
   readonly place: (allocation: number, bytes: number) => number;
   readonly besides: Besides;
@@ -30,7 +30,7 @@ export interface Given {
 }
 
 /** Memory that a failed run leaves unchanged: it is copied before. */
-export interface Copied {
+interface Copied {
   readonly from: number;
   readonly to: number;
   readonly bytes: number;

@@ -30,7 +30,7 @@ const formsOf = (
 };
 
 /** One recording: the numbers of its run, and its actions. */
-export interface NumberedRun {
+interface NumberedRun {
   readonly scalars: readonly number[];
   readonly actions: readonly Action[];
 }

@@ -29,7 +29,7 @@ export interface Value {
   readonly shape: Dims;
 }
 
-export type Attributes = Readonly<Record<string, NodeAttribute>>;
+type Attributes = Readonly<Record<string, NodeAttribute>>;
 
 /** Returns a size of the call, int64 [1]. */
 export type SizeReader = (size: number) => Value;

@@ -15,7 +15,7 @@ import { emitExp, emitLog, emitTanh } from './transcendental.ts';
 export type NumberForm = 'f32' | 'f64' | 'i32';
 
 /** The form of a value in a vector: numbers, or a mask with 32 ones for true. */
-export type Form = NumberForm | 'mask';
+type Form = NumberForm | 'mask';
 
 const floatOps = {
   add: 'f32x4.add',
@@ -69,7 +69,7 @@ const intComparisons: { readonly [F in CompareFn]: PlainOp } = {
 };
 
 /** The source of leaves: the current vector of an operand, the splat of an attribute. */
-export interface Leaves {
+interface Leaves {
   readonly input: (index: number) => Local;
   readonly attr: (name: string, form: NumberForm) => Local;
 }

@@ -178,7 +178,7 @@ function importsOf(called: ReadonlySet<string>): WebAssembly.ModuleImports {
 }
 
 /** The module that contains a kernel. */
-export interface CompiledModule {
+interface CompiledModule {
   readonly code: Uint8Array<ArrayBuffer>;
   /** The JavaScript functions that its functions call. */
   readonly imports: ReadonlySet<string>;

@@ -11,7 +11,7 @@ import type { TileStep } from './value-text.ts';
  * indices congruent modulo 1, 8, 32 or 64 form one partial result; these are folded by fours, and the results of
  * fours in order.
  */
-export interface RowFoldText {
+interface RowFoldText {
   /** Written before the first tile. */
   readonly start: () => void;
   /** Folds the cells of a tile. */

@@ -19,7 +19,7 @@ import { type RowFold, rowOps } from '../row-kernels.ts';
 import type { WgslWriter } from '../wgsl-writer.ts';
 
 /** A number of each row, computed from all its columns before dependent values. */
-export interface RowNumber {
+interface RowNumber {
   /** The node along whose rows it is computed. */
   readonly node: number;
   readonly fold: RowFold;

@@ -4,7 +4,7 @@ import type { WgslWriter } from '../wgsl-writer.ts';
 type Pair = readonly [number, number];
 
 /** The parameters of a convolution's windows. */
-export interface Windows {
+interface Windows {
   readonly stride: Pair;
   readonly padding: Pair;
   readonly dilation: Pair;

@@ -8,7 +8,7 @@ import { groupsOf, workgroupThreads } from '../wgsl-text.ts';
 import { WgslWriter } from '../wgsl-writer.ts';
 
 /** The context of a line's text: thread `s` of `slices` has the positions from `start` to `end`. */
-export interface LineText {
+interface LineText {
   readonly w: WgslWriter;
   readonly slices: number;
   /** Returns the element of an operand (inputs, then the output) at a position of the line. */

@@ -29,13 +29,13 @@ export interface SortedTarget {
 }
 
 /** A stage's operands, indexed within a part of the stage. */
-export interface StageElements {
+interface StageElements {
   readonly at: ElementAt;
   /** Returns the statement that stores an element. */
   readonly store: (operand: number, index: string, value: string) => string;
 }
 
-export interface Sorted {
+interface Sorted {
   readonly scratch: readonly number[];
   readonly stages: readonly WgslStage[];
   /** Sorted keys and indices, line after line, unless they went to a target. */
