@@ -1,27 +1,11 @@
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
+import manifest from '../package.json' with { type: 'json' };
 
-/** Declarations that users can import, by the exports in `package.json`. */
-const entries = [
-  'runtime/index',
-  'runtime/functions',
-  'runtime/load',
-  'runtime/nn/index',
-  'runtime/optim/index',
-  'runtime/data/mnist',
-  'runtime/weights/index',
-  'src/export/index',
-  'src/onnx/index',
-  'src/onnxruntime/index',
-  'src/onnxruntime/web',
-  'src/tensorboard/index',
-  'src/page',
-  'src/deferred/index',
-  'src/1-capture/marked/probe',
-  'src/plugin/index',
-  'src/plugin/node-loader',
-  'src/plugin/turbopack-loader',
-];
+/** Declarations that users can import. */
+const entries = Object.values(manifest.exports).map(({ types }) =>
+  types.replace(/^\.\/dist\/(.*)\.d\.ts$/, '$1'),
+);
 
 /** `from './x.ts'` and `import('./x.ts')`, which declarations keep as in the sources. */
 const relativeImport = /((?:from|import)\s*\(?\s*['"]\.[^'"]*)\.ts(?=['"])/g;
