@@ -72,7 +72,8 @@ export class ProgramBuilder implements Interceptor {
   /** Whether appended ops will be rolled back; tensors are then not updated. */
   #isTrial = false;
   readonly #takesTraced: boolean;
-  readonly #memory: ValueMemory;
+  /** The memory of the values: views, shared memory and writes. */
+  readonly memory: ValueMemory;
   readonly freedNodes: FreedNodes;
 
   /**
@@ -94,7 +95,7 @@ export class ProgramBuilder implements Interceptor {
   ) {
     this.#onForeign = onForeign;
     this.#takesTraced = region || replay;
-    this.#memory = new ValueMemory((id) => this.isInput(id), outside);
+    this.memory = new ValueMemory((id) => this.isInput(id), outside);
     this.freedNodes = new FreedNodes(outside);
   }
 
@@ -186,7 +187,7 @@ export class ProgramBuilder implements Interceptor {
         : op.infer(metas, attrs).map((spec) => contiguousMeta(spec, device));
     const outputs = specs.map((meta) => this.#newValue(meta));
     const made = outputs.map((output) => this.valueOf(output));
-    if (kernel.kind === 'view') this.#memory.noteView(made[0]!, ids[0]!);
+    if (kernel.kind === 'view') this.memory.noteView(made[0]!, ids[0]!);
     if (op === aliasOp && attrs.leaf === 'own') this.#ownLeaves.add(made[0]!);
     this.#append(op, ids, made, attrs);
     if (kernel.kind === 'view' && !this.#isTrial) joinViews(inputs[0]!, outputs[0]!);
@@ -205,7 +206,7 @@ export class ProgramBuilder implements Interceptor {
     // Pre-existing memory has handles unknown to the program.
     const id = this.valueOf(target);
     // A branch or loop may have merged this value with another one.
-    const hasOthers = this.isInput(this.#memory.rootOf(id)) || this.#memory.isLinked(id);
+    const hasOthers = this.isInput(this.memory.rootOf(id)) || this.memory.isLinked(id);
     if (hasOthers) throw new RecordedWriteInPlace(userName(op));
     const inputs = this.#apartFromTarget(op, operands, true);
     const attrs = resolvedAttrs(given, symbolicAttrs(op));
@@ -235,9 +236,9 @@ export class ProgramBuilder implements Interceptor {
   #sharingWith(target: Tensor, operand: Tensor): OperandSharing {
     const [to, from] = [this.valueOf(target), this.valueOf(operand)];
     if (to === from) return 'sameMemory';
-    if (!this.#memory.mayShare(to, from)) return 'apart';
+    if (!this.memory.mayShare(to, from)) return 'apart';
     // How the elements of two values overlap is only known for views of one root.
-    if (this.#memory.rootOf(to) !== this.#memory.rootOf(from)) return 'overlapping';
+    if (this.memory.rootOf(to) !== this.memory.rootOf(from)) return 'overlapping';
     return isOverwritten(this.#placeOf(target), this.#placeOf(operand))
       ? 'overlapping'
       : 'sameMemory';
@@ -245,31 +246,7 @@ export class ProgramBuilder implements Interceptor {
 
   #write(op: OpRecord, ids: readonly ValueId[], attrs: Attrs, before: ValueId | null): void {
     this.#append(op, ids, [], attrs, before === null ? {} : { before });
-    this.noteWrite(ids[0]!);
-  }
-
-  /** Notes a write to the value's memory, by an op of this program or of a region. */
-  noteWrite(id: ValueId): void {
-    this.#memory.noteWrite(id);
-  }
-
-  /** Returns the number of writes to the value's memory so far. */
-  versionOf(id: ValueId): number {
-    return this.#memory.versionOf(id);
-  }
-
-  /** Whether a write to either value may change the other. */
-  mayShare(one: ValueId, other: ValueId): boolean {
-    return this.#memory.mayShare(one, other);
-  }
-
-  /** Rolls back the last `count` noted writes. */
-  forgetWrites(count: number): void {
-    this.#memory.forgetWrites(count);
-  }
-
-  get writeCount(): number {
-    return this.#memory.writeCount;
+    this.memory.noteWrite(ids[0]!);
   }
 
   /** Infers the result first, like eager execution, which rejects operands larger than the target. */
@@ -293,8 +270,8 @@ export class ProgramBuilder implements Interceptor {
     const made = outputs.map((output) => this.valueOf(output));
     for (const id of made) this.#handedThrough.add(id);
     this.#append(op, ids, made, attrs, inside);
-    for (const shared of sharedBy(this.#ops.at(-1)!, 'memory')) this.#memory.noteShared(shared);
-    for (const index of writtenOperands({ op, ...inside })) this.noteWrite(ids[index]!);
+    for (const shared of sharedBy(this.#ops.at(-1)!, 'memory')) this.memory.noteShared(shared);
+    for (const index of writtenOperands({ op, ...inside })) this.memory.noteWrite(ids[index]!);
     return outputs;
   }
 
@@ -314,11 +291,7 @@ export class ProgramBuilder implements Interceptor {
 
   /** Returns the value that owns the memory: the value itself unless it is a view. */
   rootOf(tensor: Tensor): ValueId {
-    return this.rootOfValue(this.valueOf(tensor));
-  }
-
-  rootOfValue(id: ValueId): ValueId {
-    return this.#memory.rootOf(id);
+    return this.memory.rootOf(this.valueOf(tensor));
   }
 
   checkpoint(): Checkpoint {
@@ -326,7 +299,7 @@ export class ProgramBuilder implements Interceptor {
       values: this.#values.length,
       ops: this.#ops.length,
       inputs: this.#inputs.length,
-      writes: this.writeCount,
+      writes: this.memory.writeCount,
       freedNodes: this.freedNodes.soFar,
     };
   }
@@ -345,7 +318,7 @@ export class ProgramBuilder implements Interceptor {
   }
 
   rollback(to: Checkpoint): void {
-    this.#memory.rollback(to.values as ValueId, to.writes);
+    this.memory.rollback(to.values as ValueId, to.writes);
     this.#values.length = to.values;
     for (const ids of [this.#optional, this.#handedThrough]) {
       for (const id of ids) if (id >= to.values) ids.delete(id);
@@ -399,8 +372,8 @@ export class ProgramBuilder implements Interceptor {
     const { offset } = meta;
     const known = offset !== 0 && isSymbolic(offset) ? { ...meta, offset: offset.value } : meta;
     const value = (this.#values.push(known) - 1) as ValueId;
-    const version = () => this.#memory.versionOf(value);
-    const sharing = () => this.#memory.sharing(value);
+    const version = () => this.memory.versionOf(value);
+    const sharing = () => this.memory.sharing(value);
     return new Tensor(meta, null, { builder: this, value, version, sharing });
   }
 }

@@ -81,6 +81,7 @@ export class ValueMemory {
     return this.#writes.length;
   }
 
+  /** Notes a write to the value's memory, by an op of this program or of a region. */
   noteWrite(id: ValueId): void {
     const roots = this.#linkedTo(this.rootOf(id));
     this.#writes.push(roots);

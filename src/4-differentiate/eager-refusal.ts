@@ -57,7 +57,7 @@ export function eagerRefusal(
       for (const each of earlier) backward(each);
       // Eager backward visits everything below one result before it visits the next result.
       for (const root of roots) backward({ roots: [root], wanted }, true);
-      for (const id of changed) builder.noteWrite(id);
+      for (const id of changed) builder.memory.noteWrite(id);
       backward({ roots, wanted });
     } catch (error) {
       if (error instanceof AutogradError) return error;

@@ -88,7 +88,7 @@ export class CheckpointFrame {
    */
   expectUnchanged(values: readonly ValueId[]): void {
     const { builder, autograd, journal } = this.#t;
-    for (const id of values) this.#versions.push(changeOf(() => builder.versionOf(id)));
+    for (const id of values) this.#versions.push(changeOf(() => builder.memory.versionOf(id)));
     journal.keepList(autograd.checkpoints);
     autograd.checkpoints.push(this);
   }

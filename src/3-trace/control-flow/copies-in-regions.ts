@@ -45,7 +45,8 @@ function copiesLeft(copied: CopiedViews, program: Program, isLoop: boolean): Set
   const left = new Set<number>();
   const mayBeLeft = (id: (typeof program.outputs)[number]) =>
     copied.isCopy(region, id) ||
-    (isLoop && [...left].some((index) => region.builder.mayShare(program.inputs[index]!, id)));
+    (isLoop &&
+      [...left].some((index) => region.builder.memory.mayShare(program.inputs[index]!, id)));
   for (let before = -1; before < left.size; ) {
     before = left.size;
     for (const [index, id] of program.outputs.entries()) if (mayBeLeft(id)) left.add(index);

@@ -93,12 +93,12 @@ export class RegionBuilder implements Surroundings {
 
   /** Called when a path has been traced: its writes take effect only once the op with the region is appended. */
   takeBackWrites(): void {
-    this.builder.forgetWrites(this.builder.writeCount);
+    this.builder.memory.forgetWrites(this.builder.memory.writeCount);
   }
 
   #noteWrite(input: ValueId): void {
     const outer = this.outerOf(input);
-    if (outer) this.#outer.builder.noteWrite(this.#outer.builder.valueOf(outer));
+    if (outer) this.#outer.builder.memory.noteWrite(this.#outer.builder.valueOf(outer));
   }
 
   #mayShare(one: ValueId, other: ValueId): boolean {
@@ -106,11 +106,11 @@ export class RegionBuilder implements Surroundings {
     // A loop-carried value may be any pre-existing value.
     if (!from || !to) return true;
     const { builder } = this.#outer;
-    return builder.mayShare(builder.valueOf(from), builder.valueOf(to));
+    return builder.memory.mayShare(builder.valueOf(from), builder.valueOf(to));
   }
 
   #forgetWrite(input: ValueId): void {
-    if (this.outerOf(input)) this.#outer.builder.forgetWrites(1);
+    if (this.outerOf(input)) this.#outer.builder.memory.forgetWrites(1);
   }
 
   /**

@@ -67,7 +67,7 @@ export class CopiedViews {
     const { builder } = program;
     const sources = this.#noted.get(builder)?.sources ?? none;
     return (
-      [...sources].some((source) => builder.mayShare(source, id)) ||
+      [...sources].some((source) => builder.memory.mayShare(source, id)) ||
       outsideOf(program, id).some(({ around, outer }) => this.isSource(around, outer))
     );
   }
@@ -76,10 +76,10 @@ export class CopiedViews {
   isCopy(program: ProgramAround, id: ValueId): boolean {
     const { builder } = program;
     const copies = this.#noted.get(builder)?.copies ?? none;
-    const root = builder.rootOfValue(id);
+    const root = builder.memory.rootOf(id);
     return (
       // Later results of branches and loops may be the copy; what the copy may be instead came before it.
-      [...copies].some((copy) => copy <= root && builder.mayShare(copy, root)) ||
+      [...copies].some((copy) => copy <= root && builder.memory.mayShare(copy, root)) ||
       outsideOf(program, id).some(({ around, outer }) => this.isCopy(around, outer))
     );
   }
@@ -123,11 +123,12 @@ export class CopiedViews {
 /** Returns the values of the enclosing program that the value may be. */
 function outsideOf(program: ProgramAround, id: ValueId): OutsideValue[] {
   const { builder } = program;
-  const root = builder.rootOfValue(id);
+  const root = builder.memory.rootOf(id);
   return program
     .outside()
     .filter(
-      ({ input }) => input === root || (!builder.isInput(root) && builder.mayShare(input, root)),
+      ({ input }) =>
+        input === root || (!builder.isInput(root) && builder.memory.mayShare(input, root)),
     );
 }
 
