@@ -116,6 +116,14 @@ describe('layers', () => {
     expect([...sizes].filter(([, count]) => count > 25)).toEqual([]);
   });
 
+  it('files have at most 400 lines', () => {
+    const long = [...files, ...filesUnder('test')].flatMap((file) => {
+      const count = readFileSync(join(root, file), 'utf8').split('\n').length - 1;
+      return count > 400 ? [`${file}: ${count}`] : [];
+    });
+    expect(long).toEqual([]);
+  });
+
   it('the root of src holds the public surface and the pipeline', () => {
     const root = files.filter((file) => dirname(file) === 'src');
     expect(root.map((file) => basename(file, '.ts'))).toEqual([

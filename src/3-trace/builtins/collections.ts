@@ -11,7 +11,7 @@ import {
   hasEntry,
   setEntry,
 } from '../heap/collections.ts';
-import { isResultRead } from '../state/result-read.ts';
+import { isResultRead } from '../state/current-instruction.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { nextOf, returnOf, throwInto } from '../values/generators.ts';
 import { advanceIterator, iteratorOver } from '../values/iterators.ts';

@@ -9,7 +9,7 @@ import { isIgnoredFile, isNotToStatic } from '../../traces/policy.ts';
 import type { Reg } from '../../vm/bytecode/instructions.ts';
 import { expectHeldWeakly, setEntry } from '../heap/collections.ts';
 import { newObject } from '../heap/made-objects.ts';
-import { nameAt } from '../state/callee-name.ts';
+import { nameAt } from '../state/current-instruction.ts';
 import { errorTypes, isAggregate, makeError } from '../state/exceptions.ts';
 import { constantOf, guardIdentity, isNullish, isUndefined } from '../state/facts.ts';
 import { isFrameworkFile, isInlinedFrameworkFile } from '../state/framework-files.ts';

@@ -1,17 +1,9 @@
-import { gradEnabled, withGradMode } from '../../../runtime/autograd/grad-mode.ts';
-import {
-  currentDevice,
-  guardingDevice,
-  hasMoreDevices,
-  withGuard,
-} from '../../../runtime/device/current.ts';
+import { gradEnabled } from '../../../runtime/autograd/grad-mode.ts';
+import { currentDevice, hasMoreDevices } from '../../../runtime/device/current.ts';
 import type { Device } from '../../../runtime/device/device.ts';
-import { type UserPosition, withPositionProvider } from '../../../runtime/errors/position.ts';
-import { withInterceptor } from '../../../runtime/ops/core/bind.ts';
-import { guardedOps } from '../../../runtime/ops/core/guarded-op.ts';
+import type { UserPosition } from '../../../runtime/errors/position.ts';
 import { ProgramBuilder } from '../../../runtime/program/builder.ts';
 import type { ValueId } from '../../../runtime/program/program.ts';
-import { withRandomSource } from '../../../runtime/random/seed.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { Guard } from '../../guards/guard.ts';
 import type { NumberHistory } from '../../guards/number-history.ts';
@@ -43,11 +35,12 @@ import type {
   TensorVariable,
   Variable,
 } from '../variables/variable.ts';
+import { appendOps, errorOf, guardOpDevice } from './append-ops.ts';
 import { AutogradState } from './autograd-state.ts';
-import { mayCatchRejection, Raised } from './exceptions.ts';
+import { Raised } from './exceptions.ts';
 import { type Execution, notBegun } from './execution.ts';
 import type { GraphControl } from './graph-control.ts';
-import { errorPositionIn, lineIn, positionIn } from './position.ts';
+import { lineIn, positionIn } from './position.ts';
 import type { RegionBuilder } from './region-builder.ts';
 import { rollback } from './rollback.ts';
 import { NestedSurroundings, type Surroundings } from './surroundings.ts';
@@ -153,7 +146,7 @@ export class Tracer {
     this.control = control;
     this.random = randomStream(this);
     this.guard('grad', { kind: 'gradMode', enabled: gradEnabled() });
-    if (hasMoreDevices()) this.#guardOpDevice();
+    if (hasMoreDevices()) guardOpDevice(this);
     for (const { closure } of entryFrames) this.sources.add(closure.code.source);
     this.frames = entryFrames.map((frame, index) =>
       enteredFrame(frame, index, (source, value) => this.read(source, value)),
@@ -330,50 +323,14 @@ export class Tracer {
     tape.push({ operands, perform, result, gradMode, guard, at: builder.at });
   }
 
+  /** Runs `body` so that the ops it binds are appended to the program, or none if it throws. */
   append<T>(body: () => T): T {
-    const checkpoint = this.builder.checkpoint();
-    this.builder.at = this.position();
-    const before = guardedOps();
-    try {
-      const result = withPositionProvider(
-        () => errorPositionIn(this.frames),
-        () =>
-          withInterceptor(this.builder, () =>
-            withRandomSource(this.random, () => this.#inModes(body)),
-          ),
-      );
-      this.control.copied.follow(this.surroundings, checkpoint.ops);
-      this.catchesRejection ||= mayCatchRejection(this, checkpoint.ops);
-      return result;
-    } catch (error) {
-      this.builder.rollback(checkpoint);
-      throw error;
-    } finally {
-      if (guardedOps() > before && this.top.guard === undefined) this.#guardOpDevice();
-    }
+    return appendOps(this, body);
   }
 
   /** Returns the error that a function of the tensor API would throw, or undefined. Appends nothing. */
   tried(body: () => unknown): unknown {
-    // A call may draw random numbers before it throws.
-    const mark = this.journal.open();
-    return this.builder.trial(() => {
-      try {
-        this.append(body);
-        return undefined;
-      } catch (error) {
-        return error;
-      } finally {
-        this.journal.undo(mark);
-        this.journal.close();
-      }
-    });
-  }
-
-  /** Runs `body` in the modes set by `noGrad`, `enableGrad` and `deviceGuard` in the traced code. */
-  #inModes<T>(body: () => T): T {
-    const { guard, gradMode } = this.top;
-    return withGuard(guard, () => withGradMode(gradMode, body));
+    return errorOf(this, body);
   }
 
   /** The device of ops without inputs. */
@@ -391,11 +348,6 @@ export class Tracer {
   guardDevice(): void {
     if (this.top.guard) return;
     this.guard('device', { kind: 'device', device: currentDevice() });
-  }
-
-  /** Guards the device guard around the call, which decides where ops are computed. */
-  #guardOpDevice(): void {
-    this.guard('op device', { kind: 'opDevice', device: guardingDevice() });
   }
 
   /** Returns the line of a user's file, if it contains the code of one of the frames. */

@@ -2,8 +2,8 @@
 
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { expectForm, grow, isGrown } from '../control-flow/lists/growable-array.ts';
+import { isResultRead } from '../state/current-instruction.ts';
 import { guardChange } from '../state/facts.ts';
-import { isResultRead } from '../state/result-read.ts';
 import type { Tracer } from '../state/tracer.ts';
 import {
   hole,

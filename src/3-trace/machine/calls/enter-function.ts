@@ -11,7 +11,7 @@ import { usesSuper } from '../../../vm/bytecode/uses-super.ts';
 import { usesThis } from '../../../vm/bytecode/uses-this.ts';
 import { isPolyfill, notePolyfill } from '../../builtins/polyfills/codes.ts';
 import { polyfillOf } from '../../builtins/polyfills.ts';
-import { nameAt } from '../../state/callee-name.ts';
+import { nameAt } from '../../state/current-instruction.ts';
 import { Raised } from '../../state/exceptions.ts';
 import { isFrameworkFile, isInlinedFrameworkFile } from '../../state/framework-files.ts';
 import type { Tracer } from '../../state/tracer.ts';

@@ -13,7 +13,7 @@ import { scalarCall, scalarMethod } from '../../control-flow/numbers/scalars.ts'
 import { textCall } from '../../control-flow/numbers/text.ts';
 import { orderOf, traceOrder } from '../../control-flow/sort-order.ts';
 import { passedBound, passedFunction } from '../../heap/passed-functions.ts';
-import { nameAt } from '../../state/callee-name.ts';
+import { nameAt } from '../../state/current-instruction.ts';
 import { guardIdentity, isNullish } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { arrayElements, asArray } from '../../values/arrays.ts';
