@@ -22,7 +22,7 @@ export interface RowCut {
   /** The results, or the target of an in-place write. Null for a sum over all rows. */
   readonly outputs: readonly (RowSlice | null)[];
   /** Continues, in place, sums that the op has started with the first rows; takes the sums as first operands. */
-  readonly goesOn?: KernelOp;
+  readonly accumulate?: KernelOp;
   /** Returns the attributes of the op over this many rows. */
   readonly attrs: (rows: number) => Attrs;
   /** The minimum number of rows per call: with fewer, operands that every row reads are reread too often. */

@@ -16,7 +16,7 @@ export class Region {
   readonly ptr: number;
   readonly bytes: number;
   readonly #allocator: RegionOwner;
-  #alive = 0;
+  #live = 0;
   #isOpen = true;
 
   constructor(allocator: RegionOwner, ptr: number, bytes: number) {
@@ -26,21 +26,21 @@ export class Region {
   }
 
   get isEmpty(): boolean {
-    return this.#alive === 0;
+    return this.#live === 0;
   }
 
   /** Returns the address of a block at an offset, which must be free according to the plan. Both are aligned. */
   alloc(offset: number, bytes: number): number {
     invariant(this.#isOpen && offset + bytes <= this.bytes, 'a block outside of its region');
     const ptr = this.ptr + offset;
-    this.#alive++;
+    this.#live++;
     this.#allocator.counter.alloc(ptr, bytes);
     return ptr;
   }
 
   free(ptr: number, bytes: number): void {
     this.#allocator.counter.free(ptr, bytes);
-    this.#alive--;
+    this.#live--;
     this.#giveBack();
   }
 
@@ -50,6 +50,6 @@ export class Region {
   }
 
   #giveBack(): void {
-    if (!this.#isOpen && this.#alive === 0) this.#allocator.closeRegion(this.ptr);
+    if (!this.#isOpen && this.#live === 0) this.#allocator.closeRegion(this.ptr);
   }
 }

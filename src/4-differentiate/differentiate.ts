@@ -35,7 +35,7 @@ export function differentiate(
   forward: Program,
   needsGrad: readonly boolean[],
   differentiable: readonly boolean[],
-  { region = false, goesOn = false, sameInputs = [] }: DifferentiateOptions = {},
+  { region = false, continuesSums = false, sameInputs = [] }: DifferentiateOptions = {},
 ): JointProgram {
   const builder = replayBuilder();
   const idsOf = (group: readonly number[]) => group.map((i) => forward.inputs[i]!);
@@ -53,7 +53,7 @@ export function differentiate(
     });
     // In the order of eager backward: contributions from ops after the region come before those from ops in it.
     const earlier = inputs.map((leaf) => {
-      const isContinued = goesOn && leaf.requiresGrad && !mayBeList(leaf);
+      const isContinued = continuesSums && leaf.requiresGrad && !mayBeList(leaf);
       return isContinued ? gradientInput(builder, leaf, true) : null;
     });
     const rootGradients = [...earlier, ...gradients];
@@ -80,13 +80,13 @@ export function differentiate(
     const all = targets.map((leaf) => found.get(leaf) ?? null);
     const program = builder.finish(all.filter((id) => id !== null));
     const whole = { program, earlier: earlier.map(idOf), gradInputs: all };
-    const kept = goesOn ? dropNeedlessSums(whole) : whole;
+    const kept = continuesSums ? dropNeedlessSums(whole) : whole;
     return {
       program: kept.program,
       forwardOps,
       forwardInputs: forward.inputs,
       forwardOutputs: forward.outputs,
-      gradOutputs: [...gradients.map(idOf), ...(goesOn ? kept.earlier : [])],
+      gradOutputs: [...gradients.map(idOf), ...(continuesSums ? kept.earlier : [])],
       gradInputs: kept.gradInputs,
       leafOutputs,
       // A region receives the earlier sums as inputs, so they need not be searched for.

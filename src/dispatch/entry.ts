@@ -111,8 +111,8 @@ export class Entry {
     const { outcome } = result;
     this.#returns = outcome.kind === 'return' ? compileRecipe(outcome.value) : null;
     this.runsEagerly = outcome.kind === 'break' && outcome.eagerly === true;
-    const goesOn = outcome.kind === 'break' && !this.runsEagerly;
-    this.#frames = goesOn ? outcome.frames.map(compileFrame) : [];
+    const resumes = outcome.kind === 'break' && !this.runsEagerly;
+    this.#frames = resumes ? outcome.frames.map(compileFrame) : [];
     this.#lost = result.lost.flatMap((why, index) =>
       why === null ? [] : [{ lose: losingHistory(why), index }],
     );

@@ -75,14 +75,14 @@ export class ResumePoint {
    */
   returns(frames: readonly Frame[]): boolean {
     const states = this.#states;
-    if (states.isEmpty) this.#tellApart(frames);
+    if (states.isEmpty) this.#distinguish(frames);
     if (!states.visit(frames, this.#entries.size)) return false;
     // If the state doesn't distinguish the call from its entry, inspects it more closely.
-    return !this.#tellApart(frames);
+    return !this.#distinguish(frames);
   }
 
   /** Whether some guard rejected an entry that it has not rejected for an earlier call. */
-  #tellApart(frames: readonly Frame[]): boolean {
+  #distinguish(frames: readonly Frame[]): boolean {
     let isNew = false;
     for (const { guards } of this.#entries) {
       const failing = guards.firstFailing(frames);

@@ -158,9 +158,9 @@ export function isProxy(value: unknown): boolean {
 
 /** The native function that detects Proxies. */
 export function proxyTest(): (value: unknown) => boolean {
-  utilTypes ??= (globalThis.process?.getBuiltinModule?.('node:util') ?? nobodyKnows) as UtilTypes;
+  utilTypes ??= (globalThis.process?.getBuiltinModule?.('node:util') ?? noUtilTypes) as UtilTypes;
   return utilTypes.types.isProxy;
 }
 
-const nobodyKnows: UtilTypes = { types: { isProxy: () => false } };
+const noUtilTypes: UtilTypes = { types: { isProxy: () => false } };
 let utilTypes: UtilTypes | undefined;

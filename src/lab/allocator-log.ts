@@ -136,7 +136,7 @@ class LogFold {
   #foreignFrees = 0;
   #malformed = 0;
   readonly #malformedLines: { line: number; text: string }[] = [];
-  readonly #alive = new Set<number | string>();
+  readonly #pointers = new Set<number | string>();
 
   add(line: string): void {
     if (!eventWords.some((word) => line.includes(word))) return;
@@ -170,7 +170,7 @@ class LogFold {
   }
 
   #alloc(bytes: number, ptr: number | string): void {
-    this.#alive.add(ptr);
+    this.#pointers.add(ptr);
     this.#live += bytes;
     this.#max = Math.max(this.#max, this.#live);
     this.#allocatedBytes += bytes;
@@ -178,7 +178,7 @@ class LogFold {
   }
 
   #free(bytes: number, ptr: number | string): void {
-    if (!this.#alive.delete(ptr)) this.#foreignFrees++;
+    if (!this.#pointers.delete(ptr)) this.#foreignFrees++;
     this.#live -= bytes;
     this.#freedBytes += bytes;
     this.#frees++;

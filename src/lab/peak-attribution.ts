@@ -2,7 +2,7 @@ import { type UserPosition, userPosition } from '../../runtime/errors/position.t
 import { events } from '../../runtime/memory/events.ts';
 
 /** A block that was live at the peak. */
-interface AliveBlock {
+interface LiveBlock {
   readonly bytes: number;
   /** The op that allocated it. */
   readonly op: string;
@@ -16,10 +16,10 @@ interface PeakAttribution {
   /** Bytes allocated before the recording that were still live at the peak. */
   readonly fromBefore: number;
   /** Largest first. */
-  readonly blocks: readonly AliveBlock[];
+  readonly blocks: readonly LiveBlock[];
 }
 
-interface Recorded extends AliveBlock {
+interface Recorded extends LiveBlock {
   readonly born: number;
   died: number;
 }
@@ -33,7 +33,7 @@ export function recordPeak<T>(
   body: () => T,
 ): { readonly result: T; readonly attribution: PeakAttribution } {
   const before = device.allocator.counter.allocated;
-  const alive = new Map<number, Recorded>();
+  const live = new Map<number, Recorded>();
   const blocks: Recorded[] = [];
   let moment = 0;
   let peak = before;
@@ -43,15 +43,15 @@ export function recordPeak<T>(
     if (event.device !== device.name) return;
     moment++;
     if (event.kind === 'free') {
-      const block = alive.get(event.ptr);
+      const block = live.get(event.ptr);
       if (block) block.died = moment;
-      alive.delete(event.ptr);
+      live.delete(event.ptr);
       return;
     }
     const { bytes, op, ptr, allocated } = event;
     const at = events.at ?? userPosition();
     const block = { bytes, op, at, born: moment, died: Number.POSITIVE_INFINITY };
-    alive.set(ptr, block);
+    live.set(ptr, block);
     blocks.push(block);
     if (allocated <= peak) return;
     peak = allocated;

@@ -21,7 +21,7 @@ import { sameOperands, sameTensors } from './same-tensors.ts';
 
 export interface RegionOptions {
   /** Whether its gradients continue from the sums that have reached the operands before. */
-  readonly goesOn?: boolean;
+  readonly continuesSums?: boolean;
   /** Indices of inputs that may be the same tensor, group by group. */
   readonly sameInputs?: readonly (readonly number[])[];
 }
@@ -184,7 +184,7 @@ function differentiated(
   const form = op === condOp ? differentiateCond : differentiateWhile;
   const plain = regions.map(({ program }): Region => ({ program, joint: null }));
   const made = form(inputs, plain, (program, needs, differentiable) =>
-    differentiate(program, needs, differentiable, { goesOn: true, sameInputs }),
+    differentiate(program, needs, differentiable, { continuesSums: true, sameInputs }),
   );
   variants.set(key, made);
   known.set(last, variants);

@@ -138,10 +138,10 @@ export class ControlNode extends GradNode {
     const first = carried > 0 ? 0 : 1;
     for (const operand of to.toReversed()) {
       const number = results.length + operand - first;
-      const inTurns = carried > 0 && operand >= carried;
+      const inLoop = carried > 0 && operand >= carried;
       const inRegion = regions.some(({ joint }) => joint && joint.gradOutputs[number] !== null);
-      const goesOn = (inTurns || inRegion) && !mayBeList(inputs[operand]!);
-      const sum = goesOn ? takeSum(operand) : null;
+      const continuesSum = (inLoop || inRegion) && !mayBeList(inputs[operand]!);
+      const sum = continuesSum ? takeSum(operand) : null;
       if (sum) sums.set(number, sum);
     }
     return sums;

@@ -42,3 +42,17 @@ it('comments name their actors, and use plain verbs', () => {
   );
   expect(found).toEqual([]);
 });
+
+// The field's terms instead: live, continues, distinguishes, rollBack, rematerialize.
+it('names are made of verbs and terms that the field uses', () => {
+  const unclear =
+    /nobody|somebody|whoever|anew|goesOn|givesBack|standsFor|tells?Apart|putDown|takeBack(?!w)|\bredo|computeAgain|makeAgain|mayBeKnown|\b#?alive\b|mostAlive/i;
+  const found = sources.flatMap((file) => {
+    const code = readFileSync(join(root, file), 'utf8')
+      .replace(/\/\*.*?\*\/|\/\/.*?$|'(?:\\.|[^'\\\n])*'/gms, '')
+      .matchAll(/#?\b[a-z]\w*/gi);
+    const names = new Set(Array.from(code, ([name]) => name));
+    return [...names].filter((name) => unclear.test(name)).map((name) => `${file}: ${name}`);
+  });
+  expect(found).toEqual([]);
+});

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest';
 import { cpu } from '../../runtime/device/cpu/cpu-device.ts';
 import { BestFitAllocator } from '../../runtime/memory/allocator.ts';
-import { type Layout, type LiveRange, layOut, mostAlive } from '../../src/7-plan/arena/layout.ts';
+import { type Layout, type LiveRange, layOut, mostLive } from '../../src/7-plan/arena/layout.ts';
 import { Occupancy } from '../../src/7-plan/arena/occupancy.ts';
 import { TakenPlaces } from '../../src/7-plan/arena/taken-places.ts';
 import { memory, noGrad, type Tensor, toStatic } from '../../src/index.ts';
@@ -43,7 +43,7 @@ describe('plan/arena', () => {
       });
       const layout = layOut(ranges);
       expectDisjoint(ranges, layout);
-      expect(layout.bytes).toBeGreaterThanOrEqual(mostAlive(ranges));
+      expect(layout.bytes).toBeGreaterThanOrEqual(mostLive(ranges));
     }
   });
 
@@ -87,7 +87,7 @@ describe('plan/arena', () => {
     ];
     const layout = layOut(ranges);
     expectDisjoint(ranges, layout);
-    expect(layout.bytes).toBe(mostAlive(ranges));
+    expect(layout.bytes).toBe(mostLive(ranges));
   });
 
   it('of training programs the block is at most 5 % larger than what is alive', () => {
@@ -95,7 +95,7 @@ describe('plan/arena', () => {
       const ranges = trainingRanges(seed, 20 + 10 * seed);
       const layout = layOut(ranges);
       expectDisjoint(ranges, layout);
-      expect(layout.bytes / mostAlive(ranges)).toBeLessThan(1.05);
+      expect(layout.bytes / mostLive(ranges)).toBeLessThan(1.05);
     }
   });
 
@@ -103,7 +103,7 @@ describe('plan/arena', () => {
     const ranges = trainingRanges(7, 900);
     const { offsets, bytes } = layOut(ranges);
     expect(ranges.length).toBeGreaterThan(2000);
-    expect(bytes / mostAlive(ranges)).toBeLessThan(1.05);
+    expect(bytes / mostLive(ranges)).toBeLessThan(1.05);
     const overlaps = ranges.flatMap((a, i) =>
       ranges.slice(0, i).filter((b, j) => {
         const together = a.from <= b.to && b.from <= a.to;

@@ -75,7 +75,7 @@ function train({ batch, channels, size, bias, layers }: Shape, prefer: 'bytes' |
     const { kernel } = op.op;
     if (kernel.kind !== 'staged') return false;
     const { stages, rows, longestRow } = kernel.body;
-    return stages.some(({ cut }) => cut.goesOn) && rows * longestRow > 2 * 65_536;
+    return stages.some(({ cut }) => cut.accumulate) && rows * longestRow > 2 * 65_536;
   }).length;
   return { losses, parameters, peak, predicted: forward?.predicted.peakBytes, sums };
 }
@@ -119,7 +119,7 @@ it('leave the convolutional net what its forward saves, without slices', () => {
     const { steps, predicted } = captured.parts.at(-1)!.stages!.planned.forward;
     const summed = steps.flatMap(({ op: { op } }) => {
       return op.kernel.kind === 'staged'
-        ? op.kernel.body.stages.filter(({ cut }) => cut.goesOn)
+        ? op.kernel.body.stages.filter(({ cut }) => cut.accumulate)
         : [];
     });
     expect(summed.map(({ op }) => op.name).sort()).toContain('conv2dWeightGrad');

@@ -83,13 +83,13 @@ export function gatheredRows(
       const height = Math.min(most, rows - row);
       bound[height] ??= bind(height);
       const first = (from + row * rowStep!) / bytes;
-      let goesOn = 0;
+      let accumulates = 0;
       for (const { length, copies, toRow, toColumn } of bound[height]) {
         for (const { launch, place, to } of copies) {
           launch([{ holder: memory, offset: first + place }], to);
         }
-        kernel(totalsAt, bytes, gatheredAt, toRow, toColumn, height, length, goesOn);
-        goesOn = 1;
+        kernel(totalsAt, bytes, gatheredAt, toRow, toColumn, height, length, accumulates);
+        accumulates = 1;
       }
       kernel(to + row * outStep!, outStep!, totalsAt, bytes, 0, height, 1, accumulate);
     }

@@ -25,7 +25,7 @@ function bindReduction(
   x: TensorMeta,
   dims: readonly number[],
   kind: ReductionKind,
-  goesOn = 0,
+  accumulates = 0,
 ): Launch {
   const dtype = x.dtype as ReducedDType;
   const { kept, reduced } = reductionOver(x, dims);
@@ -59,7 +59,7 @@ function bindReduction(
     strides: [aheadSteps!.slice(0, nest)],
   };
   const alone = (from: number, to: number): void => {
-    let accumulate = goesOn;
+    let accumulate = accumulates;
     const at = [from];
     walk(before, at, () => {
       take(to, at[0]!, rows.size, accumulate);
@@ -76,7 +76,7 @@ function bindReduction(
   const isLong = !apart && last < 0 && outer === 1 && !hasRows;
   const together = isLong ? inPieces(kind, dtype, rows, columns) : null;
   const parts = new Parts(kernel, 10);
-  const args = [0, outStep, 0, rowStep, columnStep, 0, columns.size, goesOn, count, countStep];
+  const args = [0, outStep, 0, rowStep, columnStep, 0, columns.size, accumulates, count, countStep];
 
   return ([source], [target]) => {
     const at = [addressOf(source!, dtype), addressOf(target!, dtype)];
@@ -85,7 +85,7 @@ function bindReduction(
       return;
     }
     if (together) {
-      together(at[0]!, at[1]!, goesOn);
+      together(at[0]!, at[1]!, accumulates);
       return;
     }
     walk(rows.outer, at, () => {
@@ -133,16 +133,16 @@ function inPieces(
   dtype: ReducedDType,
   { size: height, strides: [rowStep, outStep] }: Inner,
   { size, strides: [columnStep] }: Inner,
-): ((from: number, to: number, goesOn: number) => void) | null {
+): ((from: number, to: number, accumulates: number) => void) | null {
   const { bytes } = dtypes[dtype];
   const pieces = rowPieces(dtype, size, inVectors(dtype, size, columnStep! / bytes));
   const parts = pieces.length;
   const totals = height * bytes;
   if (parts <= 2 || parts > mostParts || parts * totals > partArgumentsBytes) return null;
   const kernel = reduceKernels[dtype]()[kind];
-  const add = (to: number, step: number, from: number, goesOn: number) =>
-    kernel(to, step, from, bytes, 0, height, 1, goesOn);
-  return (from, to, goesOn) => {
+  const add = (to: number, step: number, from: number, accumulates: number) =>
+    kernel(to, step, from, bytes, 0, height, 1, accumulates);
+  return (from, to, accumulates) => {
     let start = 0;
     pieces.forEach((length, part) => {
       const own = [partArgumentsAt + part * totals, bytes, from + start * columnStep!];
@@ -153,7 +153,7 @@ function inPieces(
     for (let part = 1; part < parts; part++) {
       add(partArgumentsAt, bytes, partArgumentsAt + part * totals, 1);
     }
-    add(to, outStep!, partArgumentsAt, goesOn);
+    add(to, outStep!, partArgumentsAt, accumulates);
   };
 }
 

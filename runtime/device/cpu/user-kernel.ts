@@ -33,11 +33,11 @@ type NumberOf = (frame: Frame) => number;
 type TestOf = (frame: Frame) => boolean;
 
 /** How a statement ends. */
-const goesOn = 0;
+const fallsThrough = 0;
 const breaks = 1;
 const continues = 2;
 const returns = 3;
-type Ending = typeof goesOn | typeof breaks | typeof continues | typeof returns;
+type Ending = typeof fallsThrough | typeof breaks | typeof continues | typeof returns;
 type Run = (frame: Frame) => Ending;
 
 const round = Math.fround;
@@ -138,9 +138,9 @@ class Closures {
     return (frame) => {
       for (let i = 0; i < runs.length; i++) {
         const ending = runs[i]!(frame);
-        if (ending !== goesOn) return ending;
+        if (ending !== fallsThrough) return ending;
       }
-      return goesOn;
+      return fallsThrough;
     };
   }
 
@@ -151,7 +151,7 @@ class Closures {
         const value = this.#number(statement.value);
         return (frame) => {
           frame.locals[id] = value(frame);
-          return goesOn;
+          return fallsThrough;
         };
       }
       case 'if': {
@@ -188,7 +188,7 @@ class Closures {
         update(frame);
         goes = test(frame);
       }
-      return goesOn;
+      return fallsThrough;
     };
   }
 

@@ -92,10 +92,10 @@ export function perEntry(...whole: readonly number[]): RowRule {
 }
 
 /**
- * A float32 sum over the entries of the first dimension, which `goesOn` continues in place, bitwise identically;
+ * A float32 sum over the entries of the first dimension, which `accumulate` continues in place, bitwise identically;
  * operands in `whole` have no such entries.
  */
-export function summedEntries(goesOn: () => KernelOp, ...whole: readonly number[]): RowRule {
+export function summedEntries(accumulate: () => KernelOp, ...whole: readonly number[]): RowRule {
   return (inputs, outputs, attrs) => {
     const slices = inputs.map((meta, i) => (whole.includes(i) ? null : rowSlice(meta, 1)));
     const isDense = [...inputs, ...outputs].every(
@@ -104,7 +104,14 @@ export function summedEntries(goesOn: () => KernelOp, ...whole: readonly number[
     const count = inputs[0]!.shape[0] ?? 0;
     if (!isDense || count < 2 || outputs[0]!.dtype !== 'float32') return [];
     return [
-      { count, inputs: slices, outputs: [null], attrs: () => attrs, least: 1, goesOn: goesOn() },
+      {
+        count,
+        inputs: slices,
+        outputs: [null],
+        attrs: () => attrs,
+        least: 1,
+        accumulate: accumulate(),
+      },
     ];
   };
 }

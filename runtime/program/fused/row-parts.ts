@@ -209,7 +209,7 @@ class BodyBuilder {
 
   /** Returns the values that are sums over all rows. */
   #sums(): ReadonlySet<ValueId> {
-    return new Set(this.#parts.flatMap(({ part, cut }) => (cut.goesOn ? part.outputs : [])));
+    return new Set(this.#parts.flatMap(({ part, cut }) => (cut.accumulate ? part.outputs : [])));
   }
 
   /** Returns the external values that parts write in place. */
@@ -250,7 +250,7 @@ class BodyBuilder {
       });
       const written = writtenValues(part);
       const isOwn = (id: ValueId, i: number) => this.#isWhole(cut.outputs[i] ?? null, cut, id);
-      return reads && (cut.goesOn !== undefined || written.every(isOwn));
+      return reads && (cut.accumulate !== undefined || written.every(isOwn));
     });
   }
 

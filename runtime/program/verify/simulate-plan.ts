@@ -32,7 +32,7 @@ interface Living {
 }
 
 /** The values that are live at the end, and the outputs. */
-class Alive extends Map<ValueId, Living> {
+class LiveValues extends Map<ValueId, Living> {
   readonly made = new Set<ValueId>();
 }
 
@@ -40,7 +40,7 @@ class Alive extends Map<ValueId, Living> {
 export class SimulatedPlan {
   readonly #planned: PlannedSubgraph;
   readonly #where: string;
-  readonly #alive = new Alive();
+  readonly #live = new LiveValues();
   /** Values defined here or before; none may be defined again. */
   readonly #defined = new Set<ValueId>();
   readonly #placed = new PlacedSpans();
@@ -52,10 +52,10 @@ export class SimulatedPlan {
     this.#fail = failureAt(where);
   }
 
-  run(plan: Plan, inputs: readonly ValueId[], kept: ReadonlyMap<ValueId, Living>): Alive {
+  run(plan: Plan, inputs: readonly ValueId[], kept: ReadonlyMap<ValueId, Living>): LiveValues {
     const unused = new Set(plan.unusedInputs);
     for (const [id, { before, after }] of kept) {
-      this.#alive.set(id, { storage: { owners: 1, place: null }, before, after });
+      this.#live.set(id, { storage: { owners: 1, place: null }, before, after });
       this.#defined.add(id);
     }
     for (const id of inputs) {
@@ -71,11 +71,11 @@ export class SimulatedPlan {
     });
     this.#fail = failureAt(`${this.#where}, its end`);
     for (const id of plan.outputs) {
-      if (!this.#alive.has(id)) this.#fail(`the result %${id}, which is not live`, 'a value');
-      this.#alive.made.add(id);
+      if (!this.#live.has(id)) this.#fail(`the result %${id}, which is not live`, 'a value');
+      this.#live.made.add(id);
     }
     for (const id of plan.freesAtEnd) this.#free(id);
-    return this.#alive;
+    return this.#live;
   }
 
   #meta(id: ValueId): TensorMeta {
@@ -89,7 +89,7 @@ export class SimulatedPlan {
 
   #enter(id: ValueId, storage: Storage, before: number, after: number): void {
     storage.owners++;
-    this.#alive.set(id, { storage, before, after });
+    this.#live.set(id, { storage, before, after });
   }
 
   /** An arena larger than its contents would waste memory. */
@@ -132,7 +132,7 @@ export class SimulatedPlan {
     if (!fits) this.#fail(`${inputs.length} operands`, String(op.operands.length));
     inputs.forEach((id, i) => {
       if (operandUse(op, i) === 'shape') return;
-      if (!this.#alive.has(id)) this.#fail(`%${id}, which is not live`, 'a live value');
+      if (!this.#live.has(id)) this.#fail(`%${id}, which is not live`, 'a live value');
       const isTarget = op.inPlace && i === 0;
       const isRead = op.kernel.kind !== 'view' && op.layout === 'contiguous';
       if (isRead && !isTarget && !isContiguousMeta(this.#meta(id))) {
@@ -191,7 +191,7 @@ export class SimulatedPlan {
   #make({ op, reuses, frees, places }: Step, id: ValueId, i: number, plan: Plan): void {
     const elements = sizeOf(this.#meta(id).shape);
     if (op.op.kernel.kind === 'view') {
-      const base = this.#alive.get(op.inputs[0]!)!;
+      const base = this.#live.get(op.inputs[0]!)!;
       const shift = this.#meta(id).offset - this.#meta(op.inputs[0]!).offset;
       const { shape, strides } = this.#meta(id);
       const [before, after] = [base.before + shift, base.after - shift];
@@ -207,7 +207,7 @@ export class SimulatedPlan {
     const reuse = reuses[i] ?? null;
     const place = places?.[i] ?? null;
     if (reuse !== null) {
-      const taken = this.#alive.get(reuse);
+      const taken = this.#live.get(reuse);
       const from = this.#meta(reuse);
       const bytes = (taken?.after ?? 0) * from.device.elementBytes(from.dtype);
       const fits = op.inputs.includes(reuse) && frees.includes(reuse) && place === null;
@@ -236,9 +236,9 @@ export class SimulatedPlan {
   }
 
   #free(id: ValueId): void {
-    const living = this.#alive.get(id);
+    const living = this.#live.get(id);
     if (!living) this.#fail(`%${id} freed, which is not live`, 'a live value');
-    this.#alive.delete(id);
+    this.#live.delete(id);
     const { storage } = living;
     if (--storage.owners === 0 && storage.place) {
       this.#placed.delete(storage.place.from, storage.place.to);

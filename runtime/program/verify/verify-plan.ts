@@ -15,7 +15,7 @@ import { failureAt } from './verify-failure.ts';
  */
 export function verifySubgraph(planned: PlannedSubgraph, where: string): void {
   const { values, forward, backward } = planned;
-  const alive = new SimulatedPlan(planned, `${where}, forward`).run(
+  const live = new SimulatedPlan(planned, `${where}, forward`).run(
     forward,
     forward.inputs,
     new Map(),
@@ -43,7 +43,7 @@ export function verifySubgraph(planned: PlannedSubgraph, where: string): void {
       'numbers of its gradients and outputs',
     );
   }
-  const missing = saved.withData.find((id) => !alive.has(id));
+  const missing = saved.withData.find((id) => !live.has(id));
   if (missing !== undefined)
     fail(`saved %${missing}, which forward has freed`, 'a value that is kept');
   gradOutputs.forEach((id, i) => {
@@ -77,7 +77,7 @@ export function verifySubgraph(planned: PlannedSubgraph, where: string): void {
       fail(`the parts ${ids.map((id) => `%${id}`).join(', ')}`, 'sums of the parts of a gradient');
     });
     reverify([forward, each], fail);
-    const kept = new Map(saved.withData.map((id) => [id, alive.get(id)!]));
+    const kept = new Map(saved.withData.map((id) => [id, live.get(id)!]));
     const left = new SimulatedPlan(planned, `${where}, backward`).run(each, entering, kept);
     const lost = gradInputs.find((id) => id !== null && !left.made.has(id));
     if (lost !== undefined)

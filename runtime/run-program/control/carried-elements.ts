@@ -33,11 +33,11 @@ export class CarriedElements {
     const metas = inputs.slice(0, carried).map((id) => values[id]!);
     const isRead = (i: number) => !unusedInputs.includes(inputs[i]!);
     /** Whether backward continues from an earlier sum. */
-    const goesOn = (i: number) => (backward?.gradOutputs[carried + i] ?? null) !== null;
+    const continuesSum = (i: number) => (backward?.gradOutputs[carried + i] ?? null) !== null;
     const flows = (i: number) => (backward?.gradOutputs[i] ?? null) !== null;
     const lists = metas.flatMap((meta, i) => (mayBeList(meta) && flows(i) ? [i] : []));
     this.#candidates = metas.flatMap(({ dtype, shape }, operand) => {
-      if (lists.length === 0 || !goesOn(operand) || !isRead(operand)) return [];
+      if (lists.length === 0 || !continuesSum(operand) || !isRead(operand)) return [];
       const isElement = (list: number) => {
         const element = elementSpec(metas[list]!);
         return element.dtype === dtype && String(element.shape) === String(shape);

@@ -7,9 +7,9 @@ import type { Tracer } from '../state/tracer.ts';
 import {
   byHost,
   changeHost,
+  hostState,
   plainValues,
   readHost,
-  standsFor,
 } from '../values/objects/host-objects.ts';
 import { isPrimitiveVariable, ordinaryToPrimitive, toPrimitive } from '../values/to-primitive.ts';
 import { specialized } from '../variables/unions.ts';
@@ -41,7 +41,7 @@ export function guardZone(t: Tracer, date: Date): void {
 const asks =
   (name: string): Builtin =>
   (t, receiver, args) => {
-    const date = standsFor(t, receiver);
+    const date = hostState(t, receiver);
     if (args.length > 0) return asksWith(t, receiver, name, args);
     if (date.kind === 'newHost' && date.type === 'Date') return ask(t, date.value, name);
     if (date.kind !== 'object' || isProxy(date.value) || !isDate(date.value)) return undefined;

@@ -16,15 +16,15 @@ export function replayRegions(
   replay: Replay,
 ): { readonly captured: readonly Tensor[]; readonly programs: readonly Program[] } {
   const { found, surroundings } = replay;
-  const stand = (tensor: Tensor): Tensor => found.get(tensor) ?? tensor;
+  const replacementOf = (tensor: Tensor): Tensor => found.get(tensor) ?? tensor;
   const again = regions.map(({ region: recorded, outputs }) => {
-    const region = new RegionBuilder(surroundings, stand);
+    const region = new RegionBuilder(surroundings, replacementOf);
     recorded.givenFor.forEach((outer, i) => {
       const before = recorded.given[i]!;
-      found.set(before, region.give(stand(outer), before.requiresGrad));
+      found.set(before, region.give(replacementOf(outer), before.requiresGrad));
     });
     play(recorded.tape, { ...replay, surroundings: region });
-    const results = outputs.map(stand);
+    const results = outputs.map(replacementOf);
     region.captureAll(results);
     return { region, results };
   });

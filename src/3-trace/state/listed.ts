@@ -33,7 +33,7 @@ export function expectUnlisted(variable: Variable): void {
 
 /** Must be called before an object's identity matters. */
 export function expectIdentity(variable: Variable): void {
-  if (variable.kind === 'tensor' && variable.mayBeKnown) {
+  if (variable.kind === 'tensor' && variable.isIdentityUnknown) {
     throw new GraphBreak(
       'unbacked-list',
       'a tensor that a branch, a loop or an array of data-dependent length produces is compared by identity',

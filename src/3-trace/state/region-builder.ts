@@ -48,10 +48,10 @@ export class RegionBuilder implements Surroundings {
   readonly givenFor: Tensor[] = [];
   readonly tape: TapeCall[] = [];
 
-  /** `stand`: returns the replacement of a tensor when a program is rebuilt. */
-  constructor(outer: Surroundings, stand = (tensor: Tensor): Tensor => tensor) {
+  /** `replacementOf`: returns the replacement of a tensor when a program is rebuilt. */
+  constructor(outer: Surroundings, replacementOf = (tensor: Tensor): Tensor => tensor) {
     this.#outer = outer;
-    this.builder = new ProgramBuilder((tensor) => this.capture(stand(tensor)), {
+    this.builder = new ProgramBuilder((tensor) => this.capture(replacementOf(tensor)), {
       region: true,
       outside: {
         noteWrite: (input) => this.#noteWrite(input),
@@ -92,7 +92,7 @@ export class RegionBuilder implements Surroundings {
   }
 
   /** Called when a path has been traced: its writes take effect only once the op with the region is appended. */
-  takeBackWrites(): void {
+  rollBackWrites(): void {
     this.builder.memory.forgetWrites(this.builder.memory.writeCount);
   }
 

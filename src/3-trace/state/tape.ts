@@ -44,24 +44,24 @@ export interface TapeCall {
 }
 
 /** Resolves the operands of a tape in one program. */
-export interface Stand {
+export interface OperandResolver {
   tensor(recorded: Tensor): Tensor;
   number(expr: NumberExpr): number;
   tensors(list: TensorList): readonly Tensor[];
 }
 
-export function resolve(value: unknown, stand: Stand): unknown {
-  if (value instanceof Tensor) return stand.tensor(value);
-  if (value instanceof DeferredNumber) return stand.number(value.expr);
+export function resolve(value: unknown, resolver: OperandResolver): unknown {
+  if (value instanceof Tensor) return resolver.tensor(value);
+  if (value instanceof DeferredNumber) return resolver.number(value.expr);
   if (Array.isArray(value)) {
     return value.flatMap((item): readonly unknown[] =>
-      item instanceof TensorList ? stand.tensors(item) : [resolve(item, stand)],
+      item instanceof TensorList ? resolver.tensors(item) : [resolve(item, resolver)],
     );
   }
   if (typeof value !== 'object' || value === null) return value;
   if (Object.getPrototypeOf(value) !== Object.prototype) return value;
   const entries = Object.entries(value);
-  return Object.fromEntries(entries.map(([key, item]) => [key, resolve(item, stand)]));
+  return Object.fromEntries(entries.map(([key, item]) => [key, resolve(item, resolver)]));
 }
 
 /** Returns the tensors among operands or results, including nested arrays and objects. */
@@ -83,7 +83,7 @@ export class DoesNotFit extends Error {
 export interface Replay {
   /** The replacements of recorded tensors, inputs first. */
   readonly found: Map<Tensor, Tensor>;
-  readonly number: Stand['number'];
+  readonly number: OperandResolver['number'];
   readonly lists: Map<TensorList, readonly Tensor[]>;
   readonly surroundings: Surroundings;
 }
@@ -91,7 +91,7 @@ export interface Replay {
 /** Replays a tape into another program. */
 export function play(tape: readonly TapeCall[], replay: Replay): void {
   const { found, lists } = replay;
-  const stand: Stand = {
+  const resolver: OperandResolver = {
     tensor: (recorded) => {
       const there = found.get(recorded);
       if (!there) throw new InvariantError('a tape reads a tensor before it is made');
@@ -101,11 +101,11 @@ export function play(tape: readonly TapeCall[], replay: Replay): void {
     tensors: (list) => lists.get(list)!,
   };
   const { builder } = replay.surroundings;
-  playCalls(tape, { stand, found, used: new Set(found.values()), builder }, replay);
+  playCalls(tape, { resolver, found, used: new Set(found.values()), builder }, replay);
 }
 
 interface Playing {
-  readonly stand: Stand;
+  readonly resolver: OperandResolver;
   readonly found: Map<Tensor, Tensor>;
   /** The replacements of all recorded tensors that an operand or result may be. */
   readonly used: Set<Tensor>;
@@ -115,11 +115,11 @@ interface Playing {
 /** Repeats recorded calls. `replay`: the program that is being rebuilt, if it isn't the recorded one. */
 export function playCalls(
   calls: readonly TapeCall[],
-  { stand, found, used, builder }: Playing,
+  { resolver, found, used, builder }: Playing,
   replay?: Replay,
 ): void {
   for (const { operands, perform, result, gradMode, guard, at } of calls) {
-    const given = operands.map((operand) => resolve(operand, stand));
+    const given = operands.map((operand) => resolve(operand, resolver));
     builder.at = at;
     const now = withInterceptor(builder, () =>
       withGuard(guard, () => withGradMode(gradMode, () => perform(given, builder, replay))),

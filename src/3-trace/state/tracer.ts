@@ -44,7 +44,7 @@ import { lineIn, positionIn } from './position.ts';
 import type { RegionBuilder } from './region-builder.ts';
 import { rollback } from './rollback.ts';
 import { NestedSurroundings, type Surroundings } from './surroundings.ts';
-import { type Perform, resolve, type Stand, type TapeCall } from './tape.ts';
+import { type OperandResolver, type Perform, resolve, type TapeCall } from './tape.ts';
 import { TensorInputs } from './tensor-inputs.ts';
 import { expectDepth, expectNesting, tooLong } from './trace-limits.ts';
 
@@ -184,7 +184,7 @@ export class Tracer {
     try {
       return this.inRegion(region, body);
     } finally {
-      region.takeBackWrites();
+      region.rollBackWrites();
       this.journal.undo(mark);
       this.journal.close();
       this.floor = floor;
@@ -285,7 +285,7 @@ export class Tracer {
   }
 
   /** Resolves the operands of calls in the program under construction. */
-  get stand(): Stand {
+  get resolver(): OperandResolver {
     return {
       tensor: (tensor) => tensor,
       number: (expr) => numberFor(this.numbers, this.sizes, expr),
@@ -298,8 +298,8 @@ export class Tracer {
    * follow from its operands, because it is run again for other sizes.
    */
   perform<T>(operands: readonly unknown[], perform: Perform): T {
-    const { stand } = this;
-    const given = operands.map((operand) => resolve(operand, stand));
+    const { resolver } = this;
+    const given = operands.map((operand) => resolve(operand, resolver));
     const result = this.append(() => perform(given, this.builder));
     this.record(operands, perform, result);
     return result as T;

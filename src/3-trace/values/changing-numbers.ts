@@ -4,7 +4,7 @@ import { numberSources } from '../../guards/number-expr.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { constantOf } from '../state/facts.ts';
 import { expectNoCall, guardNumbers } from '../state/symbolic-guards.ts';
-import { DeferredNumber, type Perform, resolve, type Stand } from '../state/tape.ts';
+import { DeferredNumber, type OperandResolver, type Perform, resolve } from '../state/tape.ts';
 import type { Tracer } from '../state/tracer.ts';
 import type { SymbolicVariable } from '../variables/variable.ts';
 
@@ -118,7 +118,7 @@ export class ChangingNumbers {
   ): unknown {
     const t = this.#t;
     const numbers = new Map([...this.#open.keys()].map((operand) => [operand, number(operand)]));
-    const stand: Stand = {
+    const resolver: OperandResolver = {
       tensor: (tensor) => {
         // In a branch or loop, captures a value of the surroundings as an operand of the region.
         t.builder.valueOf(tensor);
@@ -127,7 +127,7 @@ export class ChangingNumbers {
       number: (expr) => t.numbers.operand(t.sizes, expr) as number,
       tensors: ({ recorded }) => recorded,
     };
-    const given = operands.map((operand) => resolve(replaced(operand, numbers), stand));
+    const given = operands.map((operand) => resolve(replaced(operand, numbers), resolver));
     return t.tried(() => body(given, t.builder));
   }
 }

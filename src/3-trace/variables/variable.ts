@@ -67,7 +67,7 @@ export interface TensorVariable {
   /** True after `keep()`: the enclosing `tidy` doesn't free it. */
   isKept?: boolean;
   /** True if it may be a tensor that the code already has: an element that was read, or a result of a path. */
-  mayBeKnown?: boolean;
+  isIdentityUnknown?: boolean;
   /** Positions of the branches and loops that merged it with other tensors, latest first. */
   mergedAt?: readonly UserPosition[];
   /** Pre-existing tensors that it may alias: it is the same tensor on some paths. */

@@ -32,7 +32,7 @@ export class RowRules implements GroupRules<Rows> {
   begin(op: ProgramOp): Rows | null {
     if (isHeadedPart(op, this.#values)) return { sharedProducts: 0 };
     const cuts = rowCutsOf(op, this.#values);
-    if (cuts.length === 0 || (!this.#sums && cuts[0]!.goesOn)) return null;
+    if (cuts.length === 0 || (!this.#sums && cuts[0]!.accumulate)) return null;
     const isShared = cuts.every(({ least }) => least > 1);
     return { sharedProducts: isShared ? 1 : 0 };
   }

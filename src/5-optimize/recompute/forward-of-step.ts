@@ -7,12 +7,12 @@ import type { Program } from '../../../runtime/program/program.ts';
  */
 export function forwardOfStep({ ops }: Program): (index: number) => boolean {
   const isForward = new Uint8Array(ops.length);
-  let goesOn = false;
+  let isInForward = false;
   for (let index = ops.length - 1; index >= 0; index--) {
     const { recordsGrad, backward } = ops[index]!;
-    if (recordsGrad) goesOn = true;
-    else if (backward) goesOn = false;
-    if (goesOn) isForward[index] = 1;
+    if (recordsGrad) isInForward = true;
+    else if (backward) isInForward = false;
+    if (isInForward) isForward[index] = 1;
   }
   return (index) => isForward[index] === 1;
 }

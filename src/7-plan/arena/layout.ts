@@ -34,7 +34,7 @@ const nothing: Layout = { offsets: [], bytes: Number.POSITIVE_INFINITY };
  * the peak of live bytes.
  */
 export function layOut(ranges: readonly LiveRange[]): Layout {
-  const most = mostAlive(ranges);
+  const most = mostLive(ranges);
   const bound = ranges.length > manyRanges ? most * (1 + littleShare) : most;
   let best = nothing;
   let bestOrder: readonly number[] = [];
@@ -61,17 +61,17 @@ export function layOut(ranges: readonly LiveRange[]): Layout {
 }
 
 /** The largest number of bytes live at one step. */
-export function mostAlive(ranges: readonly LiveRange[]): number {
+export function mostLive(ranges: readonly LiveRange[]): number {
   const changes = ranges.flatMap(({ bytes, from, to }) => [
     { at: from, bytes },
     { at: to + 1, bytes: -bytes },
   ]);
   changes.sort((a, b) => a.at - b.at || a.bytes - b.bytes);
-  let alive = 0;
+  let live = 0;
   let most = 0;
   for (const { bytes } of changes) {
-    alive += bytes;
-    most = Math.max(most, alive);
+    live += bytes;
+    most = Math.max(most, live);
   }
   return most;
 }

@@ -22,7 +22,7 @@ export class Occupancy {
   /** Places the block at the lowest offset that is free throughout its live range. */
   place(range: LiveRange): number {
     if (range.bytes === 0) return 0;
-    const offset = lowestGap(this.#whileAlive(range), range.bytes);
+    const offset = lowestGap(this.#during(range), range.bytes);
     this.#insert(1, 0, this.#leaves - 1, range, offset);
     return offset;
   }
@@ -39,7 +39,7 @@ export class Occupancy {
     if (to > middle) this.#insert(2 * node + 1, middle + 1, last, range, offset);
   }
 
-  #whileAlive({ from, to }: LiveRange): TakenPlaces[] {
+  #during({ from, to }: LiveRange): TakenPlaces[] {
     const found: TakenPlaces[] = [];
     const visit = (node: number, first: number, last: number): void => {
       const [filling, below] = [this.#filling[node], this.#below[node]];

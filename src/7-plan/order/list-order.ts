@@ -102,7 +102,7 @@ export function hastened(graph: MemoryGraph, given: Order, ceiling: number): Ord
 export function postponed(graph: MemoryGraph, given: Order): Order {
   const { after, before, bytes, makes, maker, pinned, touches } = graph;
   /** Live after the ops that are scheduled next. */
-  const alive = Uint8Array.from(pinned);
+  const isLive = Uint8Array.from(pinned);
   const reversed = scheduled(graph, {
     given: given.slice().reverse(),
     before: after,
@@ -111,12 +111,12 @@ export function postponed(graph: MemoryGraph, given: Order): Order {
     schedule: (op, ask) => {
       for (let at = touches.starts[op]!; at < touches.starts[op + 1]!; at++) {
         const storage = touches.items[at]!;
-        if (alive[storage]) continue;
-        alive[storage] = 1;
+        if (isLive[storage]) continue;
+        isLive[storage] = 1;
         ask(storage);
       }
       for (let at = makes.starts[op]!; at < makes.starts[op + 1]!; at++)
-        alive[makes.items[at]!] = 0;
+        isLive[makes.items[at]!] = 0;
     },
   });
   return reversed.reverse();
@@ -127,8 +127,8 @@ export function postponed(graph: MemoryGraph, given: Order): Order {
     for (let at = touches.starts[op]!; at < touches.starts[op + 1]!; at++) {
       const storage = touches.items[at]!;
       if (maker[storage] === op) {
-        if (alive[storage]) change -= bytes[storage]!;
-      } else if (!alive[storage]) change += bytes[storage]!;
+        if (isLive[storage]) change -= bytes[storage]!;
+      } else if (!isLive[storage]) change += bytes[storage]!;
     }
     return change;
   }

@@ -172,7 +172,7 @@ function naturalLoops(drafts: Drafts, entry: Pc): Map<Pc, Set<Pc>> | undefined {
 function findLeaders(code: Code, entries: readonly Pc[]): ReadonlySet<Pc> {
   const leaders = new Set<Pc>(entries);
   for (let pc = 0; pc < code.instructions.length; pc++) {
-    if (goesOn(code, pc)) continue;
+    if (fallsThrough(code, pc)) continue;
     for (const target of successors(code, pc)) leaders.add(target);
   }
   // A block lies in at most one region.
@@ -182,7 +182,7 @@ function findLeaders(code: Code, entries: readonly Pc[]): ReadonlySet<Pc> {
 
 function draftAt(code: Code, start: Pc, leaders: ReadonlySet<Pc>, through: boolean): Draft {
   let last = start;
-  while (goesOn(code, last) && !leaders.has(last + 1)) last++;
+  while (fallsThrough(code, last) && !leaders.has(last + 1)) last++;
   const handler = handlerIn(code, start, last);
   const leaves = !through && suspends(code.instructions[last]!);
   const next = [
@@ -205,7 +205,8 @@ function handlerIn(code: Code, start: Pc, last: Pc): Pc | undefined {
   return undefined;
 }
 
-const goesOn = (code: Code, pc: Pc): boolean => effectOf(code.instructions[pc]!).flow === 'next';
+const fallsThrough = (code: Code, pc: Pc): boolean =>
+  effectOf(code.instructions[pc]!).flow === 'next';
 
 /** Computes dominators with the simple fixed-point algorithm of Cooper, Harvey and Kennedy. */
 function findDominators(order: readonly Draft[], before: ReadonlyMap<Draft, Draft[]>): void {

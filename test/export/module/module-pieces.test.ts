@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { workload } from '../../../examples/workloads/char-transformer.ts';
 import { programParts } from '../../../runtime/save/loaded-program.ts';
-import { type LiveRange, layOut, mostAlive } from '../../../src/7-plan/arena/layout.ts';
+import { type LiveRange, layOut, mostLive } from '../../../src/7-plan/arena/layout.ts';
 import { exportModule } from '../../../src/export/index.ts';
 import { textOf } from '../../../src/export/module/emit/item-text.ts';
 import { inLoops } from '../../../src/export/module/emit/loops.ts';
@@ -99,7 +99,7 @@ describe('exact layouts', () => {
     let [improved, exact] = [0, 0];
     for (let first = 1; first <= 12; first++) {
       const ranges = rangesFor(first);
-      const [usual, most] = [layOut(ranges), mostAlive(ranges)];
+      const [usual, most] = [layOut(ranges), mostLive(ranges)];
       const { offsets, bytes } = exactLayout(ranges);
       expect(bytes).toBeLessThanOrEqual(usual.bytes);
       if (usual.bytes > most && bytes < usual.bytes) improved++;

@@ -15,7 +15,7 @@ function forEachBlock(
   for (let from = 0; from < length; from += step) body(from, Math.min(step, length - from));
 }
 
-export type WeightGrad = (grad: number, image: number, out: number, goesOn: boolean) => void;
+export type WeightGrad = (grad: number, image: number, out: number, accumulates: boolean) => void;
 
 /** Returns null if no block fits either. */
 export function weightGradByBlocks(shape: ConvShape): WeightGrad | null {
@@ -47,7 +47,7 @@ export function weightGradByBlocks(shape: ConvShape): WeightGrad | null {
   };
 
   // Image by image, so that the sum can stop after some images and continue with the next.
-  const run = (grad: number, image: number, out: number, goesOn: boolean) => {
+  const run = (grad: number, image: number, out: number, accumulates: boolean) => {
     for (let g = 0; g < groups; g++) {
       const ofImage = (n: number) =>
         [
@@ -65,7 +65,7 @@ export function weightGradByBlocks(shape: ConvShape): WeightGrad | null {
         for (let n = 0; n < batch; n++) {
           const at = ofImage(n);
           forEachBlock(patches.columns, blocks.columns, (column, columns) => {
-            const isFirst = !goesOn && n === 0 && column === 0;
+            const isFirst = !accumulates && n === 0 && column === 0;
             const place = only ?? binders[column / blocks.columns]!();
             runBlock(at, [row, rows], [column, columns], place, isFirst);
           });

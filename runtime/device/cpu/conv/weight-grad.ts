@@ -121,7 +121,7 @@ export function weightGrad(shape: ConvShape): WeightGrad | null {
   // Zeros are set for each call.
   const args = [at, 0, 0, 0, batch, 0, 0, 0, 0, 0, moreAt, columns, blocks.columns, 0, 0];
   const isDivisible = Math.ceil(groups / together) * narrow.length * outputRanges > 1;
-  const run = (grad: number, image: number, out: number, goesOn: boolean): void => {
+  const run = (grad: number, image: number, out: number, accumulates: boolean): void => {
     const isShared = isDivisible && pool.shares(work);
     const ranges = isShared ? narrow : wide;
     const height = isShared ? Math.ceil(outChannels / outputRanges / 4) * 4 : outChannels;
@@ -140,7 +140,7 @@ export function weightGrad(shape: ConvShape): WeightGrad | null {
           args[7] = channel;
           args[8] = channels;
           args[9] = Math.min(height, outChannels - from);
-          args[13] = Number(goesOn);
+          args[13] = Number(accumulates);
           args[14] = Math.min(atOnce, groups - g);
           parts.call(args, isShared);
         }

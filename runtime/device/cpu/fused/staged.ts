@@ -43,7 +43,7 @@ interface Moving {
 interface BoundStage {
   readonly launch: Launch;
   /** The launch for all blocks except the first, if the stage sums over rows. */
-  readonly goesOn: Launch | null;
+  readonly accumulate: Launch | null;
   readonly inputs: readonly BlockOperand[];
   readonly outputs: readonly BlockOperand[];
   readonly own: Record<string, AttrValue>;
@@ -92,8 +92,8 @@ export function staged(
         own[name] = ((now ?? attrs)[from] as number) + row * step;
       }
       const isTold = advancing.length > 0 || (now !== undefined && numbers.length > 0);
-      const { inputs, outputs, goesOn } = stage;
-      if (row > 0 && goesOn) goesOn([...outputs, ...inputs], outputs);
+      const { inputs, outputs, accumulate } = stage;
+      if (row > 0 && accumulate) accumulate([...outputs, ...inputs], outputs);
       else stage.launch(inputs, outputs, isTold ? own : undefined);
     }
   };
@@ -204,10 +204,12 @@ class BlockBinder {
       const metas = this.#metas(stage, rows * perRow);
       const count = stage.inputs.length;
       const [read, made] = [metas.slice(0, count), metas.slice(count)];
-      const { goesOn } = cut;
+      const { accumulate } = cut;
       return {
         launch: this.#device.prepare(overRows(op, metas[0]!.shape), read, made, attrs),
-        goesOn: goesOn ? this.#device.prepare(goesOn, [...made, ...read], made, attrs) : null,
+        accumulate: accumulate
+          ? this.#device.prepare(accumulate, [...made, ...read], made, attrs)
+          : null,
         inputs: stage.inputs.map((place, i) => operand(place, cut.inputs[i]!)),
         outputs: stage.outputs.map((place, i) => operand(place, cut.outputs[i]!)),
         own: attrs,

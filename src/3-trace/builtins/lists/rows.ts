@@ -18,9 +18,9 @@ import { constantOf } from '../../state/facts.ts';
 import {
   DoesNotFit,
   isAlike,
+  type OperandResolver,
   playCalls,
   type Replay,
-  type Stand,
   type TapeCall,
   tensorsIn,
 } from '../../state/tape.ts';
@@ -146,17 +146,17 @@ function mapped(t: Tracer, columns: readonly OuterTensors[], row: Row): TensorLi
     rowsFrom(
       columns.map(({ recorded }) => recorded),
       1,
-    ).map((tensors) => resultFor(tensors, { stand: t.stand, builder: t.builder })),
+    ).map((tensors) => resultFor(tensors, { resolver: t.resolver, builder: t.builder })),
   );
   const list = new TensorList([row.result, ...others]);
   t.record(
     [...columns.map((column) => [column]), free],
     (operands, builder, replay) => {
       const rows = rowsFrom(operands.slice(0, -1) as Tensor[][], 0);
-      const stand = standOf(replay!);
+      const resolver = resolverOf(replay!);
       replay!.lists.set(
         list,
-        rows.map((tensors) => resultFor(tensors, { stand, builder, replay })),
+        rows.map((tensors) => resultFor(tensors, { resolver, builder, replay })),
       );
       return null;
     },
@@ -178,14 +178,14 @@ function reduced(t: Tracer, { columns }: Rows, start: number, first: Row, next: 
       columns.map(({ recorded }) => recorded),
       start + 2,
     );
-    return all(rows, next.result, { stand: t.stand, builder: t.builder });
+    return all(rows, next.result, { resolver: t.resolver, builder: t.builder });
   });
   t.record(
     [...columns.map((column) => [column]), [...from.free, ...on.free]],
     (operands, builder, replay) => {
       const rows = rowsFrom(operands.slice(0, -1) as Tensor[][], 0);
       if (rows.length <= start) throw new DoesNotFit();
-      const target = { stand: standOf(replay!), builder, replay };
+      const target = { resolver: resolverOf(replay!), builder, replay };
       const so = from.resultFor(rows.slice(0, start + 1).flat(), target);
       return all(rows.slice(start + 1), so, target);
     },
@@ -201,12 +201,12 @@ function rowsFrom(columns: readonly (readonly Tensor[])[], start: number): Tenso
 
 /** The program to which calls are appended again. */
 interface Target {
-  readonly stand: Stand;
+  readonly resolver: OperandResolver;
   readonly builder: ProgramBuilder;
   readonly replay?: Replay | undefined;
 }
 
-function standOf({ found, number, lists }: Replay): Stand {
+function resolverOf({ found, number, lists }: Replay): OperandResolver {
   return {
     tensor: (recorded) => found.get(recorded)!,
     number,
@@ -220,17 +220,17 @@ function repeatable({ given, calls, result }: Omit<Row, 'isPlain'>) {
   if (!own.has(result)) throw differently('returns the same tensor for each element');
   const all = new Set(calls.flatMap(({ operands }) => tensorsIn(operands)));
   const free = [...all].filter((tensor) => !own.has(tensor));
-  const resultFor = (tensors: readonly Tensor[], { stand, builder, replay }: Target): Tensor => {
+  const resultFor = (tensors: readonly Tensor[], { resolver, builder, replay }: Target): Tensor => {
     const isLike = (tensor: Tensor, i: number) =>
       isAlike(given[i]!, tensor) && given[i]!.device === tensor.device;
     if (!tensors.every(isLike)) throw new DoesNotFit();
     const found = new Map(given.map((recorded, i) => [recorded, tensors[i]!]));
-    const inside: Stand = {
-      ...stand,
-      tensor: (recorded) => found.get(recorded) ?? stand.tensor(recorded),
+    const inside: OperandResolver = {
+      ...resolver,
+      tensor: (recorded) => found.get(recorded) ?? resolver.tensor(recorded),
     };
-    const used = new Set([...tensors, ...free.map(stand.tensor)]);
-    playCalls(calls, { stand: inside, found, used, builder }, replay);
+    const used = new Set([...tensors, ...free.map(resolver.tensor)]);
+    playCalls(calls, { resolver: inside, found, used, builder }, replay);
     return found.get(result)!;
   };
   return { resultFor, free };
@@ -269,7 +269,8 @@ function pathsIn(element: unknown): (readonly string[])[] | undefined {
 function elementAt(t: Tracer, { outer, columns }: Rows, index: number): Variable {
   const tensors = columns.map(({ recorded }) => recorded[index]!);
   const build = (value: unknown): Variable => {
-    if (value instanceof Tensor) return { ...tracedTensor(tensors.shift()!), mayBeKnown: true };
+    if (value instanceof Tensor)
+      return { ...tracedTensor(tensors.shift()!), isIdentityUnknown: true };
     const parts = plainParts(value)!.map(([key, part]) => [key, build(part)] as const);
     if (Array.isArray(value)) return { ...newArray(parts.map((part) => part[1])), listed: true };
     return { ...newObject(t), entries: new Map(parts), listed: true };

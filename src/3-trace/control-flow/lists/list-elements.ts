@@ -174,7 +174,7 @@ export function elementOf(
       case 'leaf': {
         const tensor = leaves[next++]!;
         if (part.of !== 'tensor') return { kind: 'scalar', type: part.of, tensor };
-        return Object.assign(t.result(tensor), { mayBeKnown: true });
+        return Object.assign(t.result(tensor), { isIdentityUnknown: true });
       }
       case 'same':
         return part.value;

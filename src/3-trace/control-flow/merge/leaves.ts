@@ -155,7 +155,7 @@ export function leafVariable(t: Tracer, leaf: Leaf, tensor: Tensor): Variable {
   const mergedAt = [...new Set(at ? [at, ...before] : before)];
   return Object.assign(t.result(tensor), {
     mayAlias: outerOf(leaf),
-    mayBeKnown: true,
+    isIdentityUnknown: true,
     isKept: merged.some(({ isKept }) => isKept),
     mergedAt,
   });

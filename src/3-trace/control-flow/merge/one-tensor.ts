@@ -7,7 +7,7 @@ import { RestartTrace } from '../plans/loop-plans.ts';
  * trace, which then distinguishes these tensors.
  */
 export function expectOneTensor(t: Tracer, { mergedAt = [] }: TensorVariable): void {
-  const more = mergedAt.filter((at) => t.control.plans.tellApart(at));
+  const more = mergedAt.filter((at) => t.control.plans.distinguish(at));
   if (more.length > 0) throw new RestartTrace();
 }
 
@@ -19,6 +19,6 @@ export function expectOneName(t: Tracer, variable: TensorVariable): void {
   expectOneTensor(t, variable);
   const { traced } = variable;
   const places = (traced && t.control.mergedInto.get(traced)) ?? [];
-  const more = places.filter((at) => t.control.plans.tellApart(at));
+  const more = places.filter((at) => t.control.plans.distinguish(at));
   if (more.length > 0) throw new RestartTrace();
 }

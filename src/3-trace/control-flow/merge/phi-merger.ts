@@ -72,7 +72,7 @@ export class PhiMerger {
   /**
    * True if tensors that existed before the paths diverged are distinguished from each other and from new ones.
    */
-  readonly #apart: boolean;
+  readonly #distinguishes: boolean;
 
   /**
    * `inner`: the builders of the paths' regions. `given`: values that are leaves even if all paths produce the
@@ -90,7 +90,7 @@ export class PhiMerger {
     this.#t = t;
     this.#isOld = isOld;
     this.#given = given;
-    this.#apart = t.control.plans.tellsApart(t.position());
+    this.#distinguishes = t.control.plans.distinguishes(t.position());
   }
 
   /** `tell`: formats the description of a union. */
@@ -255,13 +255,13 @@ export class PhiMerger {
   /** Returns whether the tensor existed before the paths diverged and needs no representative on other paths. */
   #isKept(variable: TensorVariable): boolean {
     const tensor = this.#t.use(variable);
-    const isTold = this.#apart || !tensor.isContiguous;
-    return isTold && !this.#inner.has(tensor.traced!.builder);
+    const isDistinguished = this.#distinguishes || !tensor.isContiguous;
+    return isDistinguished && !this.#inner.has(tensor.traced!.builder);
   }
 
   readonly #classOf = (variable: Variable): string => {
     const found = classOf(this.#t, variable, this.#isOld);
-    if (!this.#apart || variable.kind !== 'tensor' || !this.#isKept(variable)) return found;
+    if (!this.#distinguishes || variable.kind !== 'tensor' || !this.#isKept(variable)) return found;
     return `${found} tensor number ${idOf(this.#t.use(variable))}`;
   };
 

@@ -244,7 +244,7 @@ function operand(t: Tracer, operator: string, variable: Variable): Tensor | numb
 }
 
 /** `!scalar` still tells the union's option. */
-function toldOtherwise({ tells }: DeviceScalar): Pick<DeviceScalar, 'tells'> {
+function negatedTag({ tells }: DeviceScalar): Pick<DeviceScalar, 'tells'> {
   if (!tells) return {};
   return { tells: { ...tells, holds: tells.holds.map((each) => !each) } };
 }
@@ -253,7 +253,7 @@ function toldOtherwise({ tells }: DeviceScalar): Pick<DeviceScalar, 'tells'> {
 export function scalarUnary(t: Tracer, operator: string, x: DeviceScalar): Variable {
   switch (operator) {
     case '!':
-      return { ...truth(run(t, () => ops.logicalNot(asTruth(t, x)))), ...toldOtherwise(x) };
+      return { ...truth(run(t, () => ops.logicalNot(asTruth(t, x)))), ...negatedTag(x) };
     case '+':
       return numberScalar(asNumber(t, x));
     case '-': {

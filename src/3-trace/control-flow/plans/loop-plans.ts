@@ -132,18 +132,18 @@ export class LoopPlans {
     throw new RestartTrace();
   }
 
-  readonly #toldApart = new Set<string>();
+  readonly #distinguished = new Set<string>();
 
   /** Returns whether tensors merged at this decision are distinguished by identity. */
-  tellsApart(at: UserPosition | undefined): boolean {
-    return at !== undefined && this.#toldApart.has(formatPosition(at));
+  distinguishes(at: UserPosition | undefined): boolean {
+    return at !== undefined && this.#distinguished.has(formatPosition(at));
   }
 
   /** Distinguishes tensors merged here from the next trace on. Returns false if they already are. */
-  tellApart(at: UserPosition): boolean {
+  distinguish(at: UserPosition): boolean {
     const key = formatPosition(at);
-    if (this.#toldApart.has(key)) return false;
-    this.#toldApart.add(key);
+    if (this.#distinguished.has(key)) return false;
+    this.#distinguished.add(key);
     return true;
   }
 

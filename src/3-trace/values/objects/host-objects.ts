@@ -28,7 +28,7 @@ import { typedArrayVariable } from '../typed-arrays.ts';
  * Returns the variable that represents the object: the object itself, or the traced state of a pre-existing object
  * that the trace changes.
  */
-export function standsFor(t: Tracer, given: Variable): Variable {
+export function hostState(t: Tracer, given: Variable): Variable {
   const variable = specialized(given);
   return variable.kind === 'object' ? (t.effects.host(variable.value) ?? variable) : variable;
 }
@@ -38,7 +38,7 @@ export function standsFor(t: Tracer, given: Variable): Variable {
  * for other values. The instance must not be changed.
  */
 export function readHost(t: Tracer, given: Variable, type: HostTypeName): object | undefined {
-  const variable = standsFor(t, given);
+  const variable = hostState(t, given);
   if (variable.kind === 'newHost') return variable.type === type ? variable.value : undefined;
   if (variable.kind !== 'object' || isProxy(variable.value)) return undefined;
   if (hostTypeOf(variable.value) !== type) return undefined;
@@ -72,7 +72,7 @@ export function changeHost<T>(
 }
 
 function changeable(t: Tracer, given: Variable, type: HostTypeName): NewHostVariable | undefined {
-  const variable = standsFor(t, given);
+  const variable = hostState(t, given);
   if (variable.kind === 'newHost') return variable.type === type ? variable : undefined;
   const value = readHost(t, variable, type);
   if (!value || variable.kind !== 'object') return undefined;
@@ -83,7 +83,7 @@ function changeable(t: Tracer, given: Variable, type: HostTypeName): NewHostVari
 
 /** Returns the plain value if the trace knows all of it; otherwise undefined. */
 export function plainValue(t: Tracer, given: Variable): { readonly value: unknown } | undefined {
-  const variable = standsFor(t, given);
+  const variable = hostState(t, given);
   if (variable.kind === 'scalar' || variable.kind === 'text') return undefined;
   if (isPrimitiveVariable(variable)) return { value: constantOf(t, variable) };
   if (variable.kind === 'newTypedArray') return { value: variable.data.slice() };

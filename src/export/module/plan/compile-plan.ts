@@ -4,7 +4,7 @@ import { alignedBytes } from '../../../../runtime/memory/allocator.ts';
 import type { PlannedSubgraph } from '../../../../runtime/program/plan.ts';
 import { scalarTableIn } from '../../../../runtime/program/scalars.ts';
 import { changingAttrs } from '../../../../runtime/run-program/changing-attrs.ts';
-import { mostAlive } from '../../../7-plan/arena/layout.ts';
+import { mostLive } from '../../../7-plan/arena/layout.ts';
 import { NotRecorded } from '../actions/actions.ts';
 import { type Place, type Recording, recordPlan } from '../recording/record-plan.ts';
 import type { KernelChoice } from '../recording/recorded-heap.ts';
@@ -49,7 +49,7 @@ export function compilePlan(
     besides: { inner: 0, tables: 2 * apart },
   };
   const { lives, innerBytes, tableBytes } = recordPlan(planned, trial);
-  const plannedBytes = mostAlive(lives);
+  const plannedBytes = mostLive(lives);
   const { predicted } = planned.forward;
   invariant(
     plannedBytes === predicted.peakBytes,

@@ -1,4 +1,4 @@
-import { type Layout, type LiveRange, layOut, mostAlive } from '../../../7-plan/arena/layout.ts';
+import { type Layout, type LiveRange, layOut, mostLive } from '../../../7-plan/arena/layout.ts';
 
 /** The most orders tried from one start, and the most without an improvement. */
 const mostOrders = 120;
@@ -13,7 +13,7 @@ const pushes = [0.02, 0.2, 1] as const;
  * that ended too high are placed earlier in the next attempt, until all fit.
  */
 export function exactLayout(ranges: readonly LiveRange[]): Layout {
-  const most = mostAlive(ranges);
+  const most = mostLive(ranges);
   let best = layOut(ranges);
   if (best.bytes === most || ranges.length > mostRanges) return best;
   const together = ranges.map((a, i) =>
@@ -50,13 +50,13 @@ export function exactLayout(ranges: readonly LiveRange[]): Layout {
 
 /** Starting orders: ranges live at the peak first; largest first; largest and longest-lived first. */
 function beginningsOf(ranges: readonly LiveRange[]): readonly (readonly number[])[] {
-  const alive: number[] = [];
+  const live: number[] = [];
   for (const { bytes, from, to } of ranges) {
-    for (let step = from; step <= to; step++) alive[step] = (alive[step] ?? 0) + bytes;
+    for (let step = from; step <= to; step++) live[step] = (live[step] ?? 0) + bytes;
   }
   const contention = ({ from, to }: LiveRange): number => {
     let most = 0;
-    for (let step = from; step <= to; step++) most = Math.max(most, alive[step]!);
+    for (let step = from; step <= to; step++) most = Math.max(most, live[step]!);
     return most;
   };
   const by = (key: (range: LiveRange) => number): readonly number[] =>

@@ -73,14 +73,14 @@ function convolve(f: FunctionBuilder): void {
 
 /**
  * (geometry, dy, image, out, images, first, rows, channel, channels, outChannels, columnTable, columns,
- * sumColumns, goesOn): the weight gradient at patch rows `first` to `first + rows`, which belong to `channels`
+ * sumColumns, accumulates): the weight gradient at patch rows `first` to `first + rows`, which belong to `channels`
  * planes starting at `channel`; `columns` positions are summed `sumColumns` at a time, then over images. `out` is
  * the result of row 0.
  */
 function convolveWeightGrad(f: FunctionBuilder): void {
   const [geometry, dy, image, out, images, first, rows, channel, channels, outChannels] =
     f.params(10);
-  const [columnTable, columns, sumColumns, goesOn] = f.params(4);
+  const [columnTable, columns, sumColumns, accumulates] = f.params(4);
   const own = (name: GeometryWord) => word(geometry, name);
   const [line, base, rowTable, column, width, left, kind, dyRow] = f.locals('i32', 8);
   const [channelsLeft, height, dyAt, to, started] = f.locals('i32', 5);
@@ -89,7 +89,7 @@ function convolveWeightGrad(f: FunctionBuilder): void {
   f.if(own('isSliced'), () => slice.clear(channels));
   f.set(rowTable, add(own('rowTable'), bytes(get(first))));
   f.set(dyRow, bytes(get(columns)));
-  f.set(started, get(goesOn));
+  f.set(started, get(accumulates));
   f.countDown(images, 1, () => {
     slice.place(base, image, channel, channels);
     f.if(

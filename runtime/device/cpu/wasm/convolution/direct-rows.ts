@@ -140,13 +140,14 @@ function lines(f: FunctionBuilder, operands: Operands, spacing: Spacing): void {
 export const vectorsAtOnce = 4;
 
 /**
- * (source, vectors, count, dy, columnTable, columns, sumColumns, out, goesOn): for each of `count` vectors of up
+ * (source, vectors, count, dy, columnTable, columns, sumColumns, out, accumulates): for each of `count` vectors of up
  * to four adjacent taps, given by three words in memory (offset in the source, byte in the result, taps), the sum
  * over the positions of dy · source, `sumColumns` at a time. `count` is a multiple of `vectorsAtOnce`. Reads four
  * elements regardless of the number of taps.
  */
 export function directGradRow(f: FunctionBuilder): void {
-  const [source, vectors, count, dy, columnTable, columns, sumColumns, out, goesOn] = f.params(9);
+  const [source, vectors, count, dy, columnTable, columns, sumColumns, out, accumulates] =
+    f.params(9);
   const [columnsLeft, left, at, column, dyAt, started] = f.locals('i32', 6);
   const indices = Array.from({ length: vectorsAtOnce }, (_, i) => i);
   const offsets = indices.map(() => f.local('i32'));
@@ -180,7 +181,7 @@ export function directGradRow(f: FunctionBuilder): void {
     f.set(columnsLeft, get(columns));
     f.set(column, get(columnTable));
     f.set(dyAt, get(dy));
-    f.set(started, get(goesOn));
+    f.set(started, get(accumulates));
     f.while(op('i32.gt_s', get(columnsLeft), i32(0)), () => {
       const isLast = op('i32.lt_s', get(columnsLeft), get(sumColumns));
       f.set(left, op('select', get(columnsLeft), get(sumColumns), isLast));
