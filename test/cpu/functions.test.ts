@@ -129,6 +129,15 @@ const cases: Readonly<Record<string, Case>> = {
     ],
   },
   erfc: { expr: F.erfc(x), exact: erfc, ranges: [[-5, 4]], error: 2e-6 },
+  'normal distribution': {
+    expr: F.normalCdf(x, E.exp(E.mul(E.const(-0.5), E.mul(x, x)))),
+    exact: (value) => erfc(-value * Math.SQRT1_2) / 2,
+    ranges: [
+      [-6, 6],
+      [-1e-3, 1e-3],
+    ],
+    error: 3e-6,
+  },
 };
 
 describe('functions of one number', () => {

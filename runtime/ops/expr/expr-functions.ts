@@ -166,28 +166,32 @@ function erfSeries(x: Expr): Expr {
   return mul(x, polynomial(mul(x, x), coefficients));
 }
 
-/** erfc of a ≥ 1, as e^(−a²)/a times a series in 1/a². */
-function erfcTail(a: Expr): Expr {
-  const inverse = div(c(1), a);
-  const y = mul(inverse, inverse);
-  const near = polynomial(
-    y,
+/**
+ * The probability of a normal number above a ≥ 0, given `bell` = e^(−a²/2): `bell` times a polynomial in
+ * 1/(1 + 0.35 a), fitted to a relative error below 4e-8.
+ */
+function normalTail(a: Expr, bell: Expr): Expr {
+  const t = div(c(1), add(c(1), mul(c(0.35), a)));
+  const ratio = polynomial(
+    t,
     [
-      2.326819970068386e-2, -1.387039388740657e-1, 3.687424674597105e-1, -5.824733027278666e-1,
-      6.210004621745983e-1, -4.944515323274145e-1, 3.404879937665872e-1, -2.741127028184656e-1,
-      5.638259427386472e-1,
+      -2.91560107e-2, 1.44021645e-1, -2.55819496e-1, 1.5929697e-1, -2.31963697e-2, 1.05545575e-1,
+      1.19823087e-1, 1.3986326e-1, 1.39621322e-1,
     ],
   );
-  const far = polynomial(
-    y,
-    [
-      -1.047766399936249e1, 1.297719955372516e1, -7.495518717768503, 2.921019019210786,
-      -1.0152652792027, 4.218463358204948e-1, -2.820767439740514e-1, 5.641895067754075e-1,
-    ],
-  );
-  const power = E.exp(neg(mul(a, a)));
-  return mul(mul(power, inverse), select(lt(a, c(2)), near, far));
+  return mul(mul(bell, t), ratio);
 }
+
+/** The standard normal distribution function at x, given `bell` = e^(−x²/2). */
+function normalCdf(x: Expr, bell: Expr): Expr {
+  const tail = normalTail(abs(x), bell);
+  const double = add(c(1), E.double('erf', mul(x, c(Math.SQRT1_2))));
+  return E.precision(select(lt(x, c(0)), tail, sub(c(1), tail)), mul(c(0.5), double));
+}
+
+/** erfc of a ≥ 0 */
+const erfcTail = (a: Expr): Expr =>
+  mul(c(2), normalTail(mul(c(Math.SQRT2), a), E.exp(neg(mul(a, a)))));
 
 function erf(x: Expr): Expr {
   const far = odd(x, (a) => sub(c(1), erfcTail(a)));
@@ -260,6 +264,7 @@ export const F = {
   log10: inBoth('log10', log10),
   erf: inBoth('erf', erf),
   erfc: inBoth('erfc', erfc),
+  normalCdf,
   sigmoid,
   softplus,
   sign,

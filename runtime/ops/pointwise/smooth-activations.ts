@@ -234,13 +234,12 @@ export const mish = (a: Tensor): Tensor => {
 };
 
 const gaussian = 1 / Math.sqrt(2 * Math.PI);
-/** The standard normal CDF at x. */
-const below = (x: Expr): Expr => E.mul(c(0.5), E.add(one, F.erf(E.mul(x, c(Math.SQRT1_2)))));
+const bellOf = (x: Expr): Expr => E.exp(E.mul(c(-0.5), E.mul(x, x)));
 export const geluOp = activation('gelu', {
-  value: (x) => E.mul(x, below(x)),
+  value: (x) => E.mul(x, F.normalCdf(x, bellOf(x))),
   slope: (x) => {
-    const density = E.mul(c(gaussian), E.exp(E.mul(c(-0.5), E.mul(x, x))));
-    return E.add(below(x), E.mul(x, density));
+    const bell = bellOf(x);
+    return E.add(F.normalCdf(x, bell), E.mul(x, E.mul(c(gaussian), bell)));
   },
   secondDerivative: (x) => {
     const squared = mul(x, x);
