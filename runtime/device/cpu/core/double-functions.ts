@@ -33,7 +33,7 @@ export function errorFunction(x: number, complement: boolean, exp: (x: number) =
 
 export type DoubleFunction =
   | DoubleFn
-  | Extract<UnaryFn, 'exp' | 'exp2' | 'log' | 'log2' | 'tanh' | 'sin' | 'cos'>
+  | Extract<UnaryFn, 'exp2' | 'log2' | 'sin' | 'cos'>
   | Extract<BinaryFn, 'pow' | 'rem'>;
 
 /** A function of one or two numbers, according to its `length`. */

@@ -8,8 +8,8 @@ import { errorFunction } from '../core/double-functions.ts';
  */
 
 const mathNames = [
-  ...['exp', 'log', 'log2', 'log10', 'log1p', 'expm1', 'sin', 'cos', 'tan', 'asin', 'acos', 'atan'],
-  ...['atan2', 'sinh', 'cosh', 'tanh', 'asinh', 'acosh', 'atanh'],
+  ...['log2', 'log10', 'log1p', 'expm1', 'sin', 'cos', 'tan', 'asin', 'acos', 'atan', 'atan2'],
+  ...['sinh', 'cosh', 'asinh', 'acosh', 'atanh'],
 ] as const;
 
 const power = '(x, y) => x === 1 || (x === -1 && Math.abs(y) === Infinity) ? 1 : x ** y';

@@ -4,6 +4,7 @@ import { type Arithmetic, arithmetics, comparedIn } from '../../../../ops/expr/e
 import type { DType } from '../../../../spec/dtype.ts';
 import { toInt32 } from '../../scalar/pointwise.ts';
 import { type Code, f32x4, f64x2, i32x4, op, type PlainOp, shuffle } from './code.ts';
+import { emitDoubleExp, emitDoubleLog, emitDoubleTanh } from './double-transcendental.ts';
 import { doubleOf, rounded, upper } from './double-vectors.ts';
 import { type FunctionBuilder, get, type Local } from './function-builder.ts';
 import { byDoubleLane, byLane } from './lanes.ts';
@@ -224,6 +225,12 @@ export class ExprEmitter {
         return op(`f64x2.${fn}`, get(x));
       case 'round':
         return op('f64x2.nearest', get(x));
+      case 'exp':
+        return emitDoubleExp(this.#f, x);
+      case 'log':
+        return emitDoubleLog(this.#f, x);
+      case 'tanh':
+        return emitDoubleTanh(this.#f, x);
       default:
         return byDoubleLane(this.#f, fn, x);
     }
