@@ -78,6 +78,18 @@ export abstract class RecurrentCell extends Module {
   }
 }
 
+/** A cell whose state is the hidden vector alone. */
+abstract class HiddenStateCell extends RecurrentCell {
+  override readonly stateSize = 1;
+
+  override forward(input: Tensor, hidden: Tensor | null = null): Tensor {
+    return tidy(() => {
+      const projected = this.project(input);
+      return this.step(projected, this.stateFrom(hidden === null ? null : [hidden], projected))[0];
+    });
+  }
+}
+
 export function expectState(name: string, given: readonly Tensor[], size: number): void {
   expectTensorList(name, given);
   if (given.length === size) return;
@@ -101,21 +113,13 @@ export const rnnCellKinds: OptionKinds<RNNCellOptions> = {
 };
 
 /** h ← tanh(Wx + b + Uh + c): input [batch, in] → hidden [batch, hidden]. */
-export class RNNCell extends RecurrentCell {
-  override readonly stateSize = 1;
+export class RNNCell extends HiddenStateCell {
   readonly nonlinearity: 'tanh' | 'relu';
 
   constructor(inputSize: number, hiddenSize: number, options: RNNCellOptions = {}) {
     expectOptions('RNNCell', options, rnnCellKinds);
     super(inputSize, hiddenSize, 1, options);
     this.nonlinearity = options.nonlinearity ?? 'tanh';
-  }
-
-  override forward(input: Tensor, hidden: Tensor | null = null): Tensor {
-    return tidy(() => {
-      const projected = this.project(input);
-      return this.step(projected, this.stateFrom(hidden === null ? null : [hidden], projected))[0];
-    });
   }
 
   override step(projected: Tensor, [hidden]: CellState): CellState {
@@ -155,19 +159,10 @@ export class LSTMCell extends RecurrentCell {
 }
 
 /** The cell of Cho et al.; gates in the order reset, update, candidate. */
-export class GRUCell extends RecurrentCell {
-  override readonly stateSize = 1;
-
+export class GRUCell extends HiddenStateCell {
   constructor(inputSize: number, hiddenSize: number, options: CellOptions = {}) {
     expectOptions('GRUCell', options, cellKinds);
     super(inputSize, hiddenSize, 3, options);
-  }
-
-  override forward(input: Tensor, hidden: Tensor | null = null): Tensor {
-    return tidy(() => {
-      const projected = this.project(input);
-      return this.step(projected, this.stateFrom(hidden === null ? null : [hidden], projected))[0];
-    });
   }
 
   override step(projected: Tensor, [hidden]: CellState): CellState {
