@@ -7,10 +7,27 @@ import { chosenByNothing, type WgslPlan } from './wgsl-plan.ts';
 import { groupsOf, workgroupThreads } from './wgsl-text.ts';
 import { WgslWriter } from './wgsl-writer.ts';
 
-/** The count of numbers that one thread draws: a block of Philox. */
-const lanes = 4;
+/** The count of numbers in a block of Philox, which one thread draws. */
+export const lanes = 4;
 
-const firstBlock = (attrs: Attrs): number => Math.floor((attrs.offset as number) / lanes);
+/** Declares a stream's position as uniforms: the words of the first block and of the seed, and the numbers to skip. */
+export function streamTexts(
+  w: WgslWriter,
+  suffix: string,
+  numberOf: (attrs: Attrs, name: 'seed' | 'offset') => number,
+) {
+  const word = (name: string, of: (attrs: Attrs) => number) =>
+    w.uniform(`${name}${suffix}`, { kind: 'integer', of });
+  const firstBlock = (attrs: Attrs) => Math.floor(numberOf(attrs, 'offset') / lanes);
+  const [low, high] = [0, 1].map((i) =>
+    word(`block${i}`, (attrs) => twoWords(firstBlock(attrs))[i]!),
+  );
+  const [key0, key1] = [0, 1].map((i) =>
+    word(`key${i}`, (attrs) => twoWords(numberOf(attrs, 'seed'))[i]!),
+  );
+  const skipped = word('skipped', (attrs) => numberOf(attrs, 'offset') % lanes);
+  return { low, high, key0, key1, skipped };
+}
 
 /**
  * Draws numbers `offset`, `offset + 1`, … of the seed's stream, a thread per block. Uniform numbers are bitwise
@@ -33,15 +50,8 @@ export function randomPlan(kind: 'uniform' | 'normal') {
           chosenBy: chosenByNothing,
           write: (issue) => {
             const w = new WgslWriter(workgroupThreads, issue);
-            const word = (name: string, of: (attrs: Attrs) => number) =>
-              w.uniform(name, { kind: 'integer', of });
-            const [low, high] = [0, 1].map((i) =>
-              word(`block${i}`, (attrs) => twoWords(firstBlock(attrs))[i]!),
-            );
-            const [key0, key1] = [0, 1].map((i) =>
-              word(`key${i}`, ({ seed }) => twoWords(seed as number)[i]!),
-            );
-            const skipped = word('skipped', ({ offset }) => (offset as number) % lanes);
+            const numberOf = (attrs: Attrs, name: string) => attrs[name] as number;
+            const { low, high, key0, key1, skipped } = streamTexts(w, '', numberOf);
             w.line(
               `let t = group * ${workgroupThreads}u + thread;`,
               `let low = ${low} + t;`,

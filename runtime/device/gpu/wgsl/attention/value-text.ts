@@ -1,6 +1,5 @@
 import { invariant } from '../../../../errors/invariant.ts';
 import { inPrecision } from '../../../../ops/expr/expr-precision.ts';
-import { twoWords } from '../../../../random/philox.ts';
 import type { DType } from '../../../../spec/dtype.ts';
 import { broadcastStrides } from '../../../../spec/shape.ts';
 import type { Attrs } from '../../../kernel-op.ts';
@@ -15,6 +14,7 @@ import {
 import { exponentsOf, exprText } from '../expr-text.ts';
 import { indexTexts, walksOf } from '../index-text.ts';
 import { roundedName } from '../pointwise-kernel.ts';
+import { lanes, streamTexts } from '../random-kernel.ts';
 import { type RowFold, rowOps } from '../row-kernels.ts';
 import type { WgslWriter } from '../wgsl-writer.ts';
 
@@ -209,22 +209,13 @@ function dtypeOf(from: TileSource, { nodes }: TiledBody, inputs: readonly Tensor
   return node.kind === 'pointwise' ? node.dtype : 'float32';
 }
 
-/** The count of numbers per block of the stream. */
-const lanes = 4;
-
 /** Returns the text of the element's number in the stream of the part's seed, as `random-kernel.ts` computes it. */
 function uniformText(w: WgslWriter, part: number, { rows, columns }: TiledBody): string {
-  const at = (attrs: Attrs, name: string) => attrs[stageAttr(part, name)] as number;
-  const word = (name: string, of: (attrs: Attrs) => number) =>
-    w.uniform(`${name}_${part}`, { kind: 'integer', of });
-  const firstBlock = (attrs: Attrs) => Math.floor(at(attrs, 'offset') / lanes);
-  const [low, high] = [0, 1].map((i) =>
-    word(`block${i}`, (attrs) => twoWords(firstBlock(attrs))[i]!),
+  const { low, high, key0, key1, skipped } = streamTexts(
+    w,
+    `_${part}`,
+    (attrs, name) => attrs[stageAttr(part, name)] as number,
   );
-  const [key0, key1] = [0, 1].map((i) =>
-    word(`key${i}`, (attrs) => twoWords(at(attrs, 'seed'))[i]!),
-  );
-  const skipped = word('skipped', (attrs) => at(attrs, 'offset') % lanes);
   const size = `(z * ${w.count('rows', rows)} + row) * ${w.count('columns', columns)} + column`;
   const place = w.let(`${skipped} + ${size}`);
   const block = w.let(`${place} / ${lanes}u`);
