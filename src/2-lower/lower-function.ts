@@ -1,9 +1,9 @@
 import type { Class, Expression, Pattern, Statement } from 'acorn';
 import { invariant } from '../../runtime/errors/invariant.ts';
+import { usesSuper } from '../vm/bytecode/arrow-uses.ts';
 import type { Code, SourceText } from '../vm/bytecode/code.ts';
 import { nextCodeId } from '../vm/bytecode/code-id.ts';
 import type { Reg, Span } from '../vm/bytecode/instructions.ts';
-import { usesSuper } from '../vm/bytecode/uses-super.ts';
 import { lowerClass } from './classes.ts';
 import { CodeBuilder, type Label } from './code-builder.ts';
 import { lowerCondition } from './condition.ts';

@@ -9,10 +9,10 @@ import { isPlainArray, isPlainObject, isProxy, readsPlainly } from '../../guards
 import type { Source } from '../../guards/source.ts';
 import { sourceKey } from '../../guards/source-key.ts';
 import { isIgnoredFile, isNotToStatic } from '../../traces/policy.ts';
+import { usesSuper } from '../../vm/bytecode/arrow-uses.ts';
 import type { Code } from '../../vm/bytecode/code.ts';
 import type { Closure } from '../../vm/bytecode/frame.ts';
 import type { Opcode } from '../../vm/bytecode/instructions.ts';
-import { usesSuper } from '../../vm/bytecode/uses-super.ts';
 import { closureOf } from '../../vm/frames/function-of.ts';
 import { RestartTrace } from '../control-flow/plans/loop-plans.ts';
 import { isFrameworkFile } from '../state/framework-files.ts';

@@ -1,9 +1,9 @@
 import { isGetterGlobal } from '../../../guards/plain.ts';
 import type { Source } from '../../../guards/source.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
+import { usesNewTarget } from '../../../vm/bytecode/arrow-uses.ts';
 import type { Code } from '../../../vm/bytecode/code.ts';
 import { templateObject } from '../../../vm/bytecode/template-object.ts';
-import { usesNewTarget } from '../../../vm/bytecode/uses-new-target.ts';
 import { setCell } from '../../heap/cell-content.ts';
 import { makeClass } from '../../heap/made-classes.ts';
 import { expectNonePassed, variableAround } from '../../heap/passed-functions.ts';

@@ -1,5 +1,5 @@
 import { isProxy } from '../../../guards/plain.ts';
-import { usesNewTarget } from '../../../vm/bytecode/uses-new-target.ts';
+import { usesNewTarget } from '../../../vm/bytecode/arrow-uses.ts';
 import { newObject } from '../../heap/made-objects.ts';
 import { guardIdentity } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
