@@ -101,6 +101,81 @@ describe.each(dtypes)('larger matrices satisfy what defines them, in %s', (dtype
   });
 });
 
+/** The textbook's loops: one subtraction at a time, in ascending order. */
+function eliminated(a: Float64Array, b: Float64Array, n: number): Float64Array {
+  const [lu, x] = [a.slice(), b.slice()];
+  const columns = b.length / n;
+  const exchange = (m: Float64Array, width: number, i: number, k: number) => {
+    const held = m.slice(i * width, (i + 1) * width);
+    m.copyWithin(i * width, k * width, (k + 1) * width);
+    m.set(held, k * width);
+  };
+  const subtract = (
+    m: Float64Array,
+    width: number,
+    i: number,
+    k: number,
+    factor: number,
+    from = 0,
+  ) => {
+    if (factor === 0) return;
+    for (let j = from; j < width; j++) m[i * width + j]! -= factor * m[k * width + j]!;
+  };
+  for (let k = 0; k < n; k++) {
+    let best = k;
+    for (let i = k + 1; i < n; i++) {
+      if (Math.abs(lu[i * n + k]!) > Math.abs(lu[best * n + k]!)) best = i;
+    }
+    exchange(lu, n, k, best);
+    exchange(x, columns, k, best);
+    for (let i = k + 1; i < n; i++) {
+      lu[i * n + k]! /= lu[k * n + k]!;
+      subtract(lu, n, i, k, lu[i * n + k]!, k + 1);
+    }
+  }
+  for (let i = 1; i < n; i++)
+    for (let k = 0; k < i; k++) subtract(x, columns, i, k, lu[i * n + k]!);
+  for (let i = n - 1; i >= 0; i--) {
+    for (let k = i + 1; k < n; k++) subtract(x, columns, i, k, lu[i * n + k]!);
+    for (let j = 0; j < columns; j++) x[i * columns + j]! /= lu[i * n + i]!;
+  }
+  return x;
+}
+
+function choleskyFactor(x: ArrayLike<number>, n: number): Float64Array {
+  const factor = new Float64Array(n * n);
+  for (let i = 0; i < n; i++) {
+    for (let j = 0; j <= i; j++) {
+      let rest = x[i * n + j]!;
+      for (let k = 0; k < j; k++) rest -= factor[i * n + k]! * factor[j * n + k]!;
+      factor[i * n + j] = i === j ? Math.sqrt(rest) : rest / factor[j * n + j]!;
+    }
+  }
+  return factor;
+}
+
+describe('factors and solutions have the bits of one subtraction after the other', () => {
+  it.each(Array.from({ length: 13 }, (_, i) => i + 2))('of %i rows', (n) => {
+    tidy(() => {
+      // Rounded, so that some multiples are 0.
+      const whole = random([n, n], 'float64')
+        .mul(3)
+        .round()
+        .add(ours.eye(n, n, { dtype: 'float64' }).mul(7));
+      for (const a of [random([n, n], 'float64'), whole]) {
+        for (const columns of [1, 3]) {
+          const b = random([n, columns], 'float64', 1);
+          const exact = eliminated(a.dataSync() as Float64Array, b.dataSync() as Float64Array, n);
+          expect(ours.solve(a, b).dataSync()).toEqual(exact);
+        }
+        const square = a.matmul(a.mT).add(ours.eye(n, n, { dtype: 'float64' }));
+        const exact = choleskyFactor(square.dataSync(), n);
+        expect(ours.cholesky(square).dataSync()).toEqual(exact);
+      }
+    });
+  });
+});
+
 describe('special matrices', () => {
   check('singular: det 0, sign 0, logarithm −∞', () => {
     const x = tensor([1, 2, 2, 4], { shape: [2, 2] });

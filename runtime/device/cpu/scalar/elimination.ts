@@ -73,15 +73,24 @@ function exchangeRows(matrix: Float64Array, n: number, a: number, b: number): vo
   }
 }
 
-/** Subtracts multiples of row k from those below, so that their column k becomes 0; stores the multiples there. */
-function clearColumn(lu: Float64Array, n: number, k: number): void {
-  const pivot = lu[k * n + k]!;
+/** The number of columns that are eliminated before the rest of the matrix is updated, once for all of them. */
+const panel = 4;
+
+/** Moves the largest entry of column k to its diagonal. Returns false if all are 0. */
+function choosePivot(factors: Factors, k: number): boolean {
+  const { n, lu, rows } = factors;
+  let best = k;
   for (let i = k + 1; i < n; i++) {
-    const factor = lu[i * n + k]! / pivot;
-    lu[i * n + k] = factor;
-    if (factor === 0) continue;
-    for (let j = k + 1; j < n; j++) lu[i * n + j]! -= factor * lu[k * n + j]!;
+    // A NaN is kept: it is not a missing pivot.
+    if (!(Math.abs(lu[i * n + k]!) <= Math.abs(lu[best * n + k]!))) best = i;
   }
+  if (lu[best * n + k] === 0) return false;
+  if (best !== k) {
+    exchangeRows(lu, n, k, best);
+    [rows[k], rows[best]] = [rows[best]!, rows[k]!];
+    factors.sign = -factors.sign;
+  }
+  return true;
 }
 
 /** Partial pivoting (Golub, Van Loan: Matrix Computations, 3.4). Stops if there is no pivot. */
@@ -90,22 +99,24 @@ function eliminate(factors: Factors): void {
   factors.sign = 1;
   factors.rank = n;
   for (let i = 0; i < n; i++) rows[i] = i;
-  for (let k = 0; k < n; k++) {
-    let best = k;
-    for (let i = k + 1; i < n; i++) {
-      // A NaN is kept: it is not a missing pivot.
-      if (!(Math.abs(lu[i * n + k]!) <= Math.abs(lu[best * n + k]!))) best = i;
+  for (let first = 0; first < n; first += panel) {
+    const end = Math.min(first + panel, n);
+    for (let k = first; k < end; k++) {
+      if (!choosePivot(factors, k)) {
+        factors.rank = k;
+        return;
+      }
+      const pivot = lu[k * n + k]!;
+      for (let i = k + 1; i < n; i++) {
+        const factor = lu[i * n + k]! / pivot;
+        lu[i * n + k] = factor;
+        if (factor === 0) continue;
+        for (let j = k + 1; j < end; j++) lu[i * n + j]! -= factor * lu[k * n + j]!;
+      }
     }
-    if (lu[best * n + k] === 0) {
-      factors.rank = k;
-      return;
+    for (let i = first + 1; i < n; i++) {
+      subtractRows(lu, n, i, lu, i * n, first, Math.min(i, end), end);
     }
-    if (best !== k) {
-      exchangeRows(lu, n, k, best);
-      [rows[k], rows[best]] = [rows[best]!, rows[k]!];
-      factors.sign = -factors.sign;
-    }
-    clearColumn(lu, n, k);
   }
 }
 
@@ -125,7 +136,10 @@ function substitute({ n, lu }: Factors, right: Float64Array, columns: number): v
   }
 }
 
-/** Subtracts the rows `low` to `high` of `right`, each times its entry of `factors`, from row `to`. */
+/**
+ * Subtracts the rows `low` to `high` of `right`, each times its entry of `factors`, from row `to`, one after the
+ * other; rows whose entry is 0 are left out. `start` is the first column.
+ */
 export function subtractRows(
   right: Float64Array,
   columns: number,
@@ -134,13 +148,38 @@ export function subtractRows(
   row: number,
   low: number,
   high: number,
+  start = 0,
 ): void {
-  for (let k = low; k < high; k++) {
-    const factor = factors[row + k]!;
-    if (factor === 0) continue;
-    for (let j = 0; j < columns; j++) {
-      right[to * columns + j]! -= factor * right[k * columns + j]!;
+  let k = low;
+  // Four at a time: an element is loaded and stored once, and rounded as often as before.
+  for (; k + 4 <= high; k += 4) {
+    const [f0, f1] = [factors[row + k]!, factors[row + k + 1]!];
+    const [f2, f3] = [factors[row + k + 2]!, factors[row + k + 3]!];
+    if (f0 === 0 || f1 === 0 || f2 === 0 || f3 === 0) {
+      for (let i = k; i < k + 4; i++) subtractRow(right, columns, to, factors[row + i]!, i, start);
+      continue;
     }
+    const [r0, r1] = [k * columns, (k + 1) * columns];
+    const [r2, r3] = [(k + 2) * columns, (k + 3) * columns];
+    for (let j = start; j < columns; j++) {
+      const rest = right[to * columns + j]! - f0 * right[r0 + j]! - f1 * right[r1 + j]!;
+      right[to * columns + j] = rest - f2 * right[r2 + j]! - f3 * right[r3 + j]!;
+    }
+  }
+  for (; k < high; k++) subtractRow(right, columns, to, factors[row + k]!, k, start);
+}
+
+function subtractRow(
+  right: Float64Array,
+  columns: number,
+  to: number,
+  factor: number,
+  k: number,
+  start: number,
+): void {
+  if (factor === 0) return;
+  for (let j = start; j < columns; j++) {
+    right[to * columns + j]! -= factor * right[k * columns + j]!;
   }
 }
 

@@ -36,17 +36,44 @@ function notPositive(x: TensorMeta, which: number, column: number): never {
   });
 }
 
+/**
+ * Subtracts from the four entries of row i from column j on the products of earlier columns, in their order. Four
+ * sums are in flight instead of one, which waits for each of its terms.
+ */
+function subtractProducts(factor: Float64Array, n: number, i: number, j: number): void {
+  const [own, at] = [i * n, i * n + j];
+  const [r0, r1, r2, r3] = [j * n, (j + 1) * n, (j + 2) * n, (j + 3) * n];
+  let [x0, x1, x2, x3] = [factor[at]!, factor[at + 1]!, factor[at + 2]!, factor[at + 3]!];
+  for (let k = 0; k < j; k++) {
+    const value = factor[own + k]!;
+    x0 -= value * factor[r0 + k]!;
+    x1 -= value * factor[r1 + k]!;
+    x2 -= value * factor[r2 + k]!;
+    x3 -= value * factor[r3 + k]!;
+  }
+  factor[at] = x0;
+  factor[at + 1] = x1;
+  factor[at + 2] = x2;
+  factor[at + 3] = x3;
+}
+
 /** (x [.., n, n], whose lower triangle is read) → the lower triangular L of L·Lᵀ = x */
 export const cholesky = ofMatrices((n, [x]) => {
   const factor = new Float64Array(n * n);
   return ({ data, from, to }, m) => {
     for (let i = 0; i < n; i++) {
-      for (let j = 0; j <= i; j++) {
-        let rest = data[from[0]! + (m * n + i) * n + j]!;
-        for (let k = 0; k < j; k++) rest -= factor[i * n + k]! * factor[j * n + k]!;
-        // Also if it is NaN.
-        if (i === j && !(rest > 0)) notPositive(x!, m, i);
-        factor[i * n + j] = i === j ? Math.sqrt(rest) : rest / factor[j * n + j]!;
+      for (let j = 0; j <= i; j++) factor[i * n + j] = data[from[0]! + (m * n + i) * n + j]!;
+      for (let first = 0; first <= i; first += 4) {
+        const isWhole = first + 3 <= i;
+        if (isWhole) subtractProducts(factor, n, i, first);
+        for (let j = first; j <= i && j < first + 4; j++) {
+          let rest = factor[i * n + j]!;
+          for (let k = isWhole ? first : 0; k < j; k++)
+            rest -= factor[i * n + k]! * factor[j * n + k]!;
+          // Also if it is NaN.
+          if (i === j && !(rest > 0)) notPositive(x!, m, i);
+          factor[i * n + j] = i === j ? Math.sqrt(rest) : rest / factor[j * n + j]!;
+        }
       }
     }
     data.set(factor, to[0]! + m * n * n);
