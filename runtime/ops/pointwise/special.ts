@@ -89,12 +89,17 @@ export const erfinv = (a: Tensor): Tensor => {
 const shifts = [0, 1, 2, 3, 4, 5, 6, 7];
 const stirling = [1 / 1188, -1 / 1680, 1 / 1260, -1 / 360, 1 / 12];
 
-/** ln Γ(z) for z ≥ ½. */
-function lgammaOfPositive(z: Expr): Expr {
-  const product = shifts.map((k) => E.add(z, c(k))).reduce(E.mul);
-  const near = E.sub(series(E.add(z, c(8))), E.log(product));
-  return E.select(E.lt(z, c(8)), near, series(z));
-}
+/** x from ½ on, and 1 − x below. */
+const reflected = E.select(E.lt(x, c(0.5)), E.sub(c(1), x), x);
+const isShifted = E.lt(reflected, c(8));
+/** `reflected`, or the number from 8 on that recurrence leads to. */
+const shifted = E.select(isShifted, E.add(reflected, c(8)), reflected);
+const steps = shifts.map((k) => E.add(reflected, c(k)));
+
+const lgammaOfReflected = E.sub(
+  series(shifted),
+  E.select(isShifted, E.log(steps.reduce(E.mul)), c(0)),
+);
 
 function series(z: Expr): Expr {
   const inverse = E.div(c(1), z);
@@ -112,18 +117,15 @@ const lgammaExpr = E.select(
   E.select(
     E.eq(x, c(-Infinity)),
     c(Infinity),
-    E.sub(E.log(E.div(c(Math.PI), E.abs(E.sin(rest)))), lgammaOfPositive(E.sub(c(1), x))),
+    E.sub(E.log(E.div(c(Math.PI), E.abs(E.sin(rest)))), lgammaOfReflected),
   ),
-  lgammaOfPositive(x),
+  lgammaOfReflected,
 );
 
 const digammaTail = [-1 / 132, 1 / 240, -1 / 252, 1 / 120, -1 / 12];
 
-function digammaOfPositive(z: Expr): Expr {
-  const sum = shifts.map((k) => E.div(c(1), E.add(z, c(k)))).reduce(E.add);
-  const near = E.sub(digammaSeries(E.add(z, c(8))), sum);
-  return E.select(E.lt(z, c(8)), near, digammaSeries(z));
-}
+const inverses = steps.map((step) => E.div(c(1), step)).reduce(E.add);
+const digammaOfReflected = E.sub(digammaSeries(shifted), E.select(isShifted, inverses, c(0)));
 
 function digammaSeries(z: Expr): Expr {
   const inverse = E.div(c(1), z);
@@ -141,9 +143,9 @@ const digammaExpr = E.select(
     isPole,
     // The pole at 0 has a sign; those at −1, −2, … don't.
     E.select(E.eq(x, c(0)), E.neg(E.div(c(1), x)), nan),
-    E.sub(digammaOfPositive(E.sub(c(1), x)), E.div(E.mul(c(Math.PI), E.cos(rest)), E.sin(rest))),
+    E.sub(digammaOfReflected, E.div(E.mul(c(Math.PI), E.cos(rest)), E.sin(rest))),
   ),
-  digammaOfPositive(x),
+  digammaOfReflected,
 );
 
 /** Larger orders have an infinite factorial. */

@@ -7,15 +7,15 @@ import { expectContiguous, indexOf, type KernelFactory } from '../core/kernel.ts
 type Keys = (keys: Uint32Array, first: number, step: number) => void;
 
 const exponentBits = 0x7f800000;
+const signBit = -0x80000000;
 
 function keysOfFloats(keys: Uint32Array, first: number, step: number): void {
   const bits = heap.i32;
   for (let k = 0; k < keys.length; k++) {
     const own = bits[first + k * step]!;
-    const magnitude = own & 0x7fffffff;
-    // NaN counts as the largest, and −0 equals 0.
-    if (magnitude > exponentBits) keys[k] = 0xffffffff;
-    else keys[k] = own < 0 && magnitude !== 0 ? ~own : magnitude | 0x80000000;
+    // NaN counts as the largest, and −0 equals 0. Signs change too often for a branch.
+    if ((own & 0x7fffffff) > exponentBits) keys[k] = 0xffffffff;
+    else keys[k] = own === signBit ? signBit : own ^ ((own >> 31) | signBit);
   }
 }
 
