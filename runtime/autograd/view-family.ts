@@ -1,5 +1,4 @@
-import { formatSpec, isContiguousMeta, type TensorMeta } from '../device/tensor-meta.ts';
-import { AutogradError } from '../errors/errors.ts';
+import { isContiguousMeta, type TensorMeta } from '../device/tensor-meta.ts';
 import { invariant } from '../errors/invariant.ts';
 import { minus } from '../ops/numbers/number-arithmetic.ts';
 import type { OpRecord } from '../ops/record/define-op.ts';
@@ -51,7 +50,6 @@ class Family implements ViewFamily {
     const once = region.shape.map((size, d) =>
       region.strides[d] === 0 ? Math.min(size, 1) : size,
     );
-    expectApart(view, once, region.strides);
     const attrs = { shape: once, strides: region.strides, offset: region.offset };
     let node = new OpNode(ops.asStrided, attrs, [target], [base], [view]);
     const dims = once.flatMap((size, d) => (size === region.shape[d] ? [] : [d]));
@@ -88,29 +86,23 @@ export function regionOf(view: TensorMeta, base: TensorMeta): Region {
   return { shape: view.shape, strides: view.strides, offset: minus(view.offset, base.offset) };
 }
 
-/** Whether all elements of the region are distinct, so that each has its own gradient. */
-function isApart(shape: readonly number[], strides: readonly number[]): boolean {
+/** Returns the dimension with the smallest stride if elements of a region overlap; else undefined. */
+export function overlappingDim(
+  shape: readonly number[],
+  strides: readonly number[],
+): number | undefined {
   const order = shape.map((_, d) => d).filter((d) => shape[d]! > 1);
-  order.sort((a, b) => strides[a]! - strides[b]!);
+  // Of windows one element apart, the dimension within a window, which is the shorter one.
+  order.sort((a, b) => strides[a]! - strides[b]! || b - a);
   let reach = 0;
   for (const d of order) {
-    if (strides[d]! <= reach) return false;
+    if (strides[d]! <= reach) return order[0];
     reach += (shape[d]! - 1) * strides[d]!;
   }
-  return true;
-}
-
-function expectApart(view: Tensor, shape: readonly number[], strides: readonly number[]): void {
-  if (isApart(shape, strides)) return;
-  throw new AutogradError({
-    what: 'a view has no gradient once its memory was overwritten',
-    given: `a ${formatSpec(view)} tensor of overlapping windows`,
-    expected: 'a view whose elements are all different ones',
-    remedy: 'call unfold() again, after the write',
-  });
+  return undefined;
 }
 
 /** Whether gradients can be written to the view's region of its base. */
 export function isWritable(view: Tensor, base: Tensor): boolean {
-  return isContiguousMeta(base) && isApart(view.shape, view.strides);
+  return isContiguousMeta(base) && overlappingDim(view.shape, view.strides) === undefined;
 }

@@ -1,7 +1,7 @@
 /** A tensor written into a larger constant tensor: the gradient of strided views. */
 
 import { provideRegions } from '../../autograd/rebased-node.ts';
-import { provideViewOps } from '../../autograd/view-family.ts';
+import { overlappingDim, provideViewOps } from '../../autograd/view-family.ts';
 import * as rearrangeKernels from '../../device/cpu/movement/rearrange.ts';
 import { deviceGuard } from '../../device/current.ts';
 import { type Attrs, named } from '../../device/kernel-op.ts';
@@ -17,6 +17,7 @@ import {
   sizeOf,
 } from '../../spec/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
+import { addOp } from '../arithmetic/arithmetic.ts';
 import { bind1 } from '../core/bind.ts';
 import { expand, expandOp, sumTo } from '../core/broadcast.ts';
 import { plus } from '../numbers/number-arithmetic.ts';
@@ -25,7 +26,7 @@ import { defineOp, type OpRecord, saving } from '../record/define-op.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
 import { expectNumber } from '../record/positional.ts';
 import { full } from './create.ts';
-import { contiguous, narrow } from './movement.ts';
+import { contiguous, narrow, select } from './movement.ts';
 
 /** A view's position in a contiguous tensor: strides and offset, in elements. */
 interface Region {
@@ -60,7 +61,7 @@ export const asStridedOp = defineOp({
   },
   numbers: ['offset'],
   vjp: {
-    x: saving({ x: 'shape' }, ({ x }, dy, attrs) => placed(dy, x.shape, regionOf(attrs), 0)),
+    x: saving({ x: 'shape' }, ({ x }, dy, attrs) => summedIn(x.shape, dy, regionOf(attrs))),
   },
 });
 
@@ -148,6 +149,20 @@ const repeatOp: OpRecord = {
 };
 
 provideViewOps({ asStrided: asStridedOp, repeat: repeatOp });
+
+/** Returns a tensor of `shape` filled with 0, except for the region, to which `x` is added. */
+function summedIn(shape: Shape, x: Tensor, { strides, offset }: Region): Tensor {
+  const dim = overlappingDim(x.shape, strides);
+  if (dim === undefined) return placed(x, shape, { strides, offset }, 0);
+  const others = strides.filter((_, d) => d !== dim);
+  const slices = Array.from({ length: x.shape[dim]! }, (_, i) =>
+    summedIn(shape, select(x, dim, i), {
+      strides: others,
+      offset: plus(offset, i * strides[dim]!),
+    }),
+  );
+  return slices.reduce((sum, slice) => bind1(addOp, [sum, slice]));
+}
 
 function regionOf({ strides, offset }: Attrs): Region {
   return { strides: strides as readonly number[], offset: offset as number };

@@ -178,6 +178,7 @@ describe('trace/writes that gradients flow through', () => {
             y.unsqueeze(1).expand([rows, 3, columns]),
             y.t().expand([2, columns, rows]).select(0, 1),
             y.sum(0, { keepDim: true }).expand([4, columns]),
+            ...(rows > 1 ? [y.unfold(0, 2, 1)] : []),
           ];
           write(y);
           return views.reduce(
