@@ -186,12 +186,17 @@ export function callApi(
   const call = fn as (...args: unknown[]) => unknown;
   // Only tensor methods have a `this`.
   const self = receiver.kind === 'tensor' ? t.use(receiver) : undefined;
-  const inGraph =
-    rowsAt(t, fn, receiver, args) ??
-    scaledWrite(t, fn, receiver, args) ??
-    filledWith(t, fn, receiver, args) ??
-    clampedByScalars(t, fn, receiver, args) ??
-    callDynamically(t, fn, receiver, args, (arg) => opened(t, arg));
+  const written = receiver.kind === 'tensor' ? receiver : args[0];
+  const inGraph = breakingAtRecordedWrites(
+    t,
+    written,
+    () =>
+      rowsAt(t, fn, receiver, args) ??
+      scaledWrite(t, fn, receiver, args) ??
+      filledWith(t, fn, receiver, args) ??
+      clampedByScalars(t, fn, receiver, args) ??
+      callDynamically(t, fn, receiver, args, (arg) => opened(t, arg)),
+  );
   if (inGraph) return begun(t, inGraph);
   const ofOption = args.map(numberAmong).find((number) => number !== undefined);
   if (ofOption) throw decidesShape(fn.name, ofOption);
@@ -206,25 +211,31 @@ export function callApi(
   const values = scalarOperands(t, fn, self, args).map((arg) => apiValue(t, arg, numbers, false));
   if (creators.has(fn)) t.guardDevice();
   try {
-    const made = numbers.perform([self, ...values], ([on, ...given]) =>
-      Reflect.apply(call, on, given),
+    const made = breakingAtRecordedWrites(t, written, () =>
+      numbers.perform([self, ...values], ([on, ...given]) => Reflect.apply(call, on, given)),
     );
     return begun(t, variableOf(t, made));
   } catch (error) {
     if (error instanceof GraphBreak) throw error;
-    if (error instanceof RecordedWriteInPlace) {
-      const written = receiver.kind === 'tensor' ? receiver : args[0];
-      throw (
-        refusedOfLeaf(t, written, error.op) ??
-        new GraphBreak('in-place', `${error.op}() where gradients flow`)
-      );
-    }
     if (error instanceof ShapeDependsOnData) {
       return begun(t, callWithDataSizes(t, fn, receiver, args, error));
     }
     const withNumbers = callWithNumbers(t, fn, receiver, args);
     if (withNumbers) return withNumbers;
     throw new GraphBreak('op-error', error instanceof Error ? error.message : String(error), error);
+  }
+}
+
+/** Runs `body`; a recorded write to `written` that a program can't represent breaks the graph. */
+function breakingAtRecordedWrites<T>(t: Tracer, written: Variable | undefined, body: () => T): T {
+  try {
+    return body();
+  } catch (error) {
+    if (!(error instanceof RecordedWriteInPlace)) throw error;
+    throw (
+      refusedOfLeaf(t, written, error.op) ??
+      new GraphBreak('in-place', `${error.op}() where gradients flow`)
+    );
   }
 }
 

@@ -1,5 +1,5 @@
 import { describe, it } from 'vitest';
-import { noGrad, type Tensor, zeros } from '../../../src/index.ts';
+import { noGrad, type Tensor, tensor, zeros } from '../../../src/index.ts';
 import { expectSameAsEager, values, weights } from '../same-as-eager.ts';
 import { expectInParts } from './in-parts.ts';
 
@@ -160,6 +160,36 @@ describe('trace/writes that gradients flow through', () => {
       }),
       { graphs: 2 },
     ));
+
+  it('by numbers of the program, behind a break', () => {
+    const writes: Record<string, (y: Tensor, x: Tensor, number: number) => unknown> = {
+      fill_: (y, _, number) => y.fill_(number),
+      'fill_ of a row': (y, _, number) => y.select(0, 1).fill_(number),
+      add_: (y, x, number) => y.add_(x, { alpha: number }),
+      sub_: (y, x, number) => y.sub_(x, { alpha: number }),
+      mul_: (y, _, number) => y.mul_(number),
+      addcmul_: (y, x, number) => y.addcmul_(x, x, { value: number }),
+      addcdiv_: (y, x, number) => y.addcdiv_(x, x, { value: number }),
+      clamp_: (y, _, number) => y.clamp_({ max: number }),
+      clampMin_: (y, _, number) => y.clampMin_(number),
+      lerp_: (y, x, number) => y.lerp_(x, number),
+      maskedFill_: (y, x, number) => y.maskedFill_(x.gt(0), number),
+      indexFill_: (y, _, number) => y.indexFill_(0, tensor([1], { dtype: 'int32' }), number),
+      pow_: (y, _, number) => y.pow_(number),
+    };
+    for (const write of Object.values(writes)) {
+      const world = () => ({
+        fn: (x: Tensor, w: Tensor) => {
+          const y = w.mul(2);
+          x.add_(w);
+          write(y, x, x.sum().itemSync());
+          return y;
+        },
+        args: (call: number) => [values([2, 3], call), weights([2, 3], call + 1)],
+      });
+      expectSameAsEager(world, { calls: 2, capture: 'auto' });
+    }
+  });
 
   it('to memory that views show, repeated and empty ones too', () => {
     const sizes = [
