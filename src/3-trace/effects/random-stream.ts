@@ -15,6 +15,8 @@ export interface RandomStream extends RandomSource {
   seedValue: DeviceScalar | null;
   /** Returns a function that moves the stream back to where it is now. */
   mark(): () => void;
+  /** Returns a function that puts everything back, as if nothing had been drawn since. */
+  checkpoint(): () => void;
   /** Records that an op has drawn a data-dependent count of numbers. */
   moveBy(count: Tensor): void;
   /** The seed that the code has set; null for the run's own seed. */

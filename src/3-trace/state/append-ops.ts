@@ -14,6 +14,7 @@ import type { Tracer } from './tracer.ts';
 export function appendOps<T>(t: Tracer, body: () => T): T {
   const { builder } = t;
   const checkpoint = builder.checkpoint();
+  const undraw = t.random.checkpoint();
   builder.at = t.position();
   const before = guardedOps();
   try {
@@ -26,6 +27,8 @@ export function appendOps<T>(t: Tracer, body: () => T): T {
     return result;
   } catch (error) {
     builder.rollback(checkpoint);
+    // If the call runs natively, it draws its numbers itself.
+    undraw();
     throw error;
   } finally {
     if (guardedOps() > before && t.top.guard === undefined) guardOpDevice(t);

@@ -1,5 +1,5 @@
 import { describe, it } from 'vitest';
-import { noGrad, type Tensor, tensor, zeros } from '../../../src/index.ts';
+import { noGrad, rand, seed, type Tensor, tensor, zeros } from '../../../src/index.ts';
 import { expectSameAsEager, values, weights } from '../same-as-eager.ts';
 import { expectInParts } from './in-parts.ts';
 
@@ -188,6 +188,35 @@ describe('trace/writes that gradients flow through', () => {
         args: (call: number) => [values([2, 3], call), weights([2, 3], call + 1)],
       });
       expectSameAsEager(world, { calls: 2, capture: 'auto' });
+    }
+  });
+
+  it('random numbers, behind a break: each is drawn once', () => {
+    const fills: Record<string, (y: Tensor) => Tensor> = {
+      uniform_: (y) => y.uniform_(-1, 1),
+      normal_: (y) => y.normal_(),
+      exponential_: (y) => y.exponential_(),
+      logNormal_: (y) => y.logNormal_(),
+      cauchy_: (y) => y.cauchy_(),
+      bernoulli_: (y) => y.bernoulli_(0.5),
+      random_: (y) => y.random_(0, 5),
+    };
+    for (const capture of ['break', 'auto'] as const) {
+      for (const fill of Object.values(fills)) {
+        const world = () => ({
+          fn: (x: Tensor, w: Tensor) => {
+            const y = w.mul(2);
+            x.add_(w);
+            fill(y);
+            return [y, rand([2])];
+          },
+          args: (call: number) => {
+            seed(call);
+            return [values([2, 3], call), weights([2, 3], call + 1)];
+          },
+        });
+        expectSameAsEager(world, { calls: 2, capture });
+      }
     }
   });
 

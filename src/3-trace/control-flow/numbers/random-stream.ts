@@ -81,6 +81,17 @@ export class RelativeStream implements RandomSource {
     return () => this.#moveTo(at);
   }
 
+  /** Returns a function that puts everything back, as if nothing had been drawn since. */
+  checkpoint(): () => void {
+    const [own, count, reseeded, start] = [this.#own, this.count, this.reseeded, this.#start];
+    return () => {
+      this.#own = own;
+      this.count = count;
+      this.reseeded = reseeded;
+      this.#start = start;
+    };
+  }
+
   /** The count of drawn numbers, which may differ between branches or iterations. */
   get position(): Variable {
     const { base, drawn } = this.#at;
