@@ -73,10 +73,12 @@ export class Evictions {
     return Math.log(this.#top / bytes) / Math.log(this.#ratio);
   }
 
-  /** The least arithmetic of any candidate at this limit or a lower one. */
+  /** The least arithmetic of any candidate at this limit or a lower one; `never` if there is none. */
   leastWorkAt(level: number): number {
     const bound = Math.max(0, Math.floor(level / this.#stride) - 1);
     while (this.#bounds.length <= bound) {
+      // The walks that find nothing take longest.
+      if (this.#bounds.at(-1) === never) return never;
       const level = this.#bounds.length * this.#stride;
       const own = this.#walk(this.#policy(level, 0));
       this.#bounding.set(level, own);
@@ -91,7 +93,7 @@ export class Evictions {
     if (known) return known;
     const least = this.leastWorkAt(level);
     const found: Candidate[] = [];
-    for (let number = 0; number < this.#policies; number++) {
+    for (let number = 0; number < this.#policies && least < never; number++) {
       const policy = this.#policy(level, number);
       const known = number === 0 ? this.#bounding.get(level) : undefined;
       const cost = known === undefined ? this.#walk(policy) : known;
@@ -112,13 +114,14 @@ export class Evictions {
     return candidate;
   }
 
-  /** The candidates at the lowest limits. */
+  /** The candidates at the lowest limits that have any. */
   lowest(): readonly Candidate[] {
-    const first = Math.max(
-      1,
-      Math.floor(this.count - Math.log(this.#lowRange) / Math.log(this.#ratio)),
-    );
-    const levels = Array.from({ length: Math.max(0, this.count - first) }, (_, i) => first + i);
+    // The operands of single ops may leave no room long before the last limit.
+    let end = this.count;
+    while (end > 1 && this.leastWorkAt(end - 1) === never) end--;
+    const range = Math.log(this.#lowRange) / Math.log(this.#ratio);
+    const first = Math.max(1, Math.floor(end - range));
+    const levels = Array.from({ length: Math.max(0, end - first) }, (_, i) => first + i);
     return levels
       .filter((level) => level % this.#lowStride === 0)
       .flatMap((level) => this.at(level));
