@@ -68,9 +68,8 @@ export function* planProgram(given: Program, options: PlanOptions): Steps<Planne
   let lowerBound = boundInOrder(given, graph, options);
   if (mayReorder(options)) {
     const found = yield* orderForMemory(given, graph, options);
-    const bound = found.lowerBound;
     program = found.program;
-    lowerBound = () => bound;
+    lowerBound = found.lowerBound;
   }
   yield;
   const memories = new OpMemories(given.values);
@@ -97,7 +96,7 @@ function* reordered(
   costOf: (program: Program) => number,
 ): Steps<Program> {
   if (!mayReorder(options) || options.isFirst) return fused;
-  const { program } = yield* orderForMemory(fused, graph, { ...options, isBounded: false });
+  const { program } = yield* orderForMemory(fused, graph, options);
   return program !== fused && costOf(program) < costOf(fused) ? program : fused;
 }
 

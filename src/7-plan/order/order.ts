@@ -3,6 +3,7 @@ import type { Program, ProgramOp } from '../../../runtime/program/program.ts';
 import { writtenOperands } from '../../../runtime/program/writes.ts';
 import type { Field } from '../../../runtime/save/file/field.ts';
 import { type Choices, readIndices } from '../../programs/choices.ts';
+import { once } from '../../programs/once.ts';
 import type { Steps } from '../../programs/steps.ts';
 import { type CutAt, cutAt, cutAtLast } from './cut-at.ts';
 import { exactOrder } from './exact-order.ts';
@@ -23,10 +24,13 @@ import { improvedWindow } from './window.ts';
 
 interface OrderedProgram {
   readonly program: Program;
-  /** A lower bound of the peak in any order of these ops: bytes above what was allocated when the run began. */
-  readonly lowerBound: number;
-  /** Whether the order was proved optimal. */
-  readonly exact: boolean;
+  /**
+   * A lower bound of the peak in any order of these ops: bytes above what was allocated when the run began. The cuts
+   * that serve it alone are made when it is read: plans that are only compared with others need none.
+   */
+  readonly lowerBound: () => number;
+  /** Whether the order is proved optimal. */
+  readonly exact: () => boolean;
 }
 
 /** Programs of up to this many ops are searched exhaustively, within a limit on states. */
@@ -57,40 +61,57 @@ const closeEnough = 1 + 1e-3;
 export function* orderForMemory(
   program: Program,
   options: GraphOptions,
-  { isFirst = false, isBounded = true, choices }: OrderOptions = {},
+  { isFirst = false, choices }: OrderOptions = {},
 ): Steps<OrderedProgram> {
   const moving = movableOps(program);
   const known = choices?.of('order', (choice) => readOrder(choice, moving.length));
   const graph = known?.order === null ? null : memoryGraph(program, options, moving);
   if (known) {
     if (graph && !isLegal(known.order!, graph)) known.fail();
-    return ordered(known);
+    const { order, lowerBound, exact } = known;
+    return {
+      program: ordered(order),
+      lowerBound: () => lowerBound,
+      exact: () => exact,
+    };
   }
   const search = new OrderSearch(graph!, familiesOf(program, moving));
   if (isFirst) search.rough();
-  else yield* search.run(isBounded);
-  const { profile, lowerBound } = search;
+  else yield* search.run();
+  const { peak } = search.profile;
+  const found = search.lowerBound;
   const isSource = search.order.every((index, at) => index === at);
   const order = isSource ? null : Array.from(search.order);
-  const exact = profile.peak <= lowerBound;
-  choices?.note('order', { order, lowerBound, exact });
-  return ordered({ order, lowerBound, exact });
+  const inOrder = ordered(order);
+  // Of the program alone: the graph of a large one takes more memory than everything else of its plan.
+  const lowerBound = once(() =>
+    isFirst || peak <= found ? found : Math.max(found, boundOf(inOrder, options)),
+  );
+  const exact = () => peak <= lowerBound();
+  choices?.note('order', {
+    order,
+    get lowerBound() {
+      return lowerBound();
+    },
+    get exact() {
+      return exact();
+    },
+  });
+  return { program: inOrder, lowerBound, exact };
 
-  function ordered({ order, lowerBound, exact }: ChosenOrder): OrderedProgram {
-    if (order === null) return { program, lowerBound, exact };
+  function ordered(order: readonly OpIndex[] | null): Program {
+    if (order === null) return program;
     const ops = withViews(
       program,
       order.map((index) => moving[index]!),
     );
-    return { program: { ...program, ops }, lowerBound, exact };
+    return { ...program, ops };
   }
 }
 
 interface OrderOptions {
   /** Only a few walks over the program; the bound is loose. */
   readonly isFirst?: boolean;
-  /** Whether the bound matters: cuts that serve it alone take as long as the search. */
-  readonly isBounded?: boolean;
   readonly choices?: Choices;
 }
 
@@ -121,7 +142,7 @@ function isLegal(order: readonly OpIndex[], { size, before }: MemoryGraph): bool
   return order.length === size;
 }
 
-/** The lower bound for a program that keeps its order. */
+/** A lower bound of a program's peak in any order; the closer the program's own order is to the best one, the tighter. */
 export function boundOf(program: Program, options: GraphOptions): number {
   const moving = movableOps(program);
   const graph = memoryGraph(program, options, moving);
@@ -178,13 +199,11 @@ class OrderSearch {
     this.lowerBound = graph.liveAtStart;
   }
 
-  *run(isBounded: boolean): Steps<void> {
+  *run(): Steps<void> {
     if (this.#graph.size === 0) return;
     const [source, { peak }] = [this.order, this.profile];
     if (this.#graph.size > hugeOps) {
       this.#tryLists(this.order);
-      yield;
-      if (isBounded) this.#boundHuge();
       return;
     }
     this.#cut(this.profile.peakAt);
@@ -193,8 +212,6 @@ class OrderSearch {
     this.#tryLists(this.order);
     for (let round = 0; round < rounds && this.#refine(); round++) yield;
     if (this.#graph.size <= exactOps) this.#searchAll();
-    yield;
-    if (isBounded) this.probe();
     // Program order is the easiest to follow: it changes only for a lower peak.
     if (this.profile.peak === peak) this.#take(source);
   }
@@ -207,10 +224,13 @@ class OrderSearch {
   /** Computes bounds at the ops where most bytes are live. */
   probe(): void {
     if (this.profile.peak <= this.lowerBound) return;
+    if (this.#graph.size > hugeOps) {
+      this.#boundHuge();
+      return;
+    }
     const highest = this.#highest(probes);
     for (const position of highest) this.#cut(position);
-    if (this.#graph.size > hugeOps) this.#boundHuge();
-    else this.#cutFamilies(highest, this.profile.peak);
+    this.#cutFamilies(highest, this.profile.peak);
   }
 
   /** Cuts at the op that most others bound, and at families of slices, which leave few ops on either side. */
