@@ -26,14 +26,14 @@ const isHead = ({ op }: ProgramOp) => op.kernel.kind === 'named' && heads.has(op
 /** Whether the op may be part of a product or sum fused with pointwise ops on its elements, on a GPU that fuses. */
 export function isHeadedPart(given: ProgramOp, values: ValueTable): boolean {
   const { op, inputs, outputs, attrs, before, call, regions } = given;
-  if (before !== undefined || call || regions || op.mayRefuse || op.target) return false;
-  if (!isHead(given) && op.kernel.kind !== 'fused' && exprOf(op) === null) return false;
-  const all = [...inputs, ...outputs];
-  if (all.length === 0) return false;
-  const { device } = values[all[0]!]!;
+  const first = inputs[0] ?? outputs[0];
+  if (first === undefined) return false;
+  const { device } = values[first]!;
   // The CPU has stages only with inner memory, which it lacks where no kernels can be generated.
   if (device.kind !== 'gpu' || !device.fusesPointwise) return false;
-  if (!all.every((id) => values[id]!.device === device)) return false;
+  if (before !== undefined || call || regions || op.mayRefuse || op.target) return false;
+  if (!isHead(given) && op.kernel.kind !== 'fused' && exprOf(op) === null) return false;
+  if (![...inputs, ...outputs].every((id) => values[id]!.device === device)) return false;
   if (!isHead(given)) return true;
   const metas = (ids: readonly ValueId[]) => ids.map((id) => values[id]!);
   const isPlain = !Object.values(attrs).some(isChanging);
