@@ -89,3 +89,23 @@ function withBytes(
   };
   return { ...planned, plan: { ...plan, predicted } };
 }
+
+/** The bytes of a plan whose run first copies memory of the caller that it writes to. */
+export const withCopiedBytes = (
+  planned: PredictedMemory,
+  copiedBytes: number,
+): PredictedMemory => ({
+  copiedBytes,
+  get peakBytes() {
+    return planned.peakBytes + copiedBytes;
+  },
+  get lowerBoundBytes() {
+    return planned.lowerBoundBytes + copiedBytes;
+  },
+  get savedBytes() {
+    return planned.savedBytes;
+  },
+  get outputBytes() {
+    return planned.outputBytes;
+  },
+});

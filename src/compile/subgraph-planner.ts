@@ -28,6 +28,7 @@ import { enteringAlone } from '../7-plan/entering.ts';
 import { OpMemories } from '../7-plan/op-memory.ts';
 import { planProgram, roughBytes, roughOrder } from '../7-plan/plan.ts';
 import type { Planned, PlanOptions, PlanRegions } from '../7-plan/plan-in-order.ts';
+import { withCopiedBytes } from '../7-plan/predicted-bytes.ts';
 import type { MemoryOptions } from '../programs/memory-options.ts';
 import type { SubgraphStages } from '../programs/stages.ts';
 import { finish, type Steps } from '../programs/steps.ts';
@@ -44,14 +45,8 @@ function withCopies(stages: SubgraphStages): SubgraphStages {
   const copied = copiedInputs(forward).map((i) => bytesOf(values, forward.inputs[i]!));
   if (copied.length === 0) return stages;
   const copiedBytes = copied.reduce((sum, bytes) => sum + bytes, 0);
-  const { predicted } = forward;
-  const withThem = {
-    ...predicted,
-    copiedBytes,
-    peakBytes: predicted.peakBytes + copiedBytes,
-    lowerBoundBytes: predicted.lowerBoundBytes + copiedBytes,
-  };
-  return { ...stages, planned: { ...planned, forward: { ...forward, predicted: withThem } } };
+  const predicted = withCopiedBytes(forward.predicted, copiedBytes);
+  return { ...stages, planned: { ...planned, forward: { ...forward, predicted } } };
 }
 
 /** The values that a program owns exclusively among those that enter it. */

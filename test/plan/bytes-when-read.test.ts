@@ -1,8 +1,13 @@
-/** A plan that keeps its order is simulated when its bytes are read: first calls and references of checks read none. */
+/**
+ * A plan that keeps its order is simulated when its bytes are read, and the bound of any order is found when it is read:
+ * first calls, references of checks and searches for plans read none.
+ */
 
 import { afterEach, expect, it, vi } from 'vitest';
 import { SimulatedRun } from '../../runtime/run-program/simulate/simulated-run.ts';
-import { type Tensor, tensor, toStatic } from '../../src/index.ts';
+import { deviceGuard, nn, type Tensor, tensor, toStatic } from '../../src/index.ts';
+import { FlowNetwork } from '../../src/programs/max-flow.ts';
+import { stepPlans } from '../optimize/budgets/step-plans.ts';
 
 const inOrder = { fullGraph: true, check: 1, memory: { order: false } } as const;
 
@@ -16,11 +21,18 @@ const bodies: Readonly<Record<string, (x: Tensor) => Tensor>> = {
   },
 };
 
+const written: Readonly<Record<string, (x: Tensor) => Tensor>> = {
+  'a branch behind a write': (x) => {
+    x.mul_(2);
+    return (x.sum().itemSync() > 0 ? x.mul(2) : x.exp()).sum();
+  },
+};
+
 afterEach(() => {
   vi.restoreAllMocks();
 });
 
-it.each(Object.entries(bodies))('%s', (_, body) => {
+it.each(Object.entries({ ...bodies, ...written }))('%s', (_, body) => {
   const forward = vi.spyOn(SimulatedRun.prototype, 'forward');
   const f = toStatic(body, inOrder);
   f(tensor([1, 2, 3])).dispose();
@@ -48,4 +60,24 @@ it.each(Object.entries(bodies))('%s, with its backward', (_, body) => {
   }
   expect(backward).toHaveBeenCalled();
   x.dispose();
+});
+
+it('the bound of a new order', () => {
+  const layers = deviceGuard('meta', () => Array.from({ length: 12 }, () => new nn.Linear(8, 8)));
+  const loss = (x: Tensor) =>
+    layers
+      .reduce((y, layer) => layer.forward(y).tanh().add(y), x)
+      .square()
+      .mean();
+  const { plan } = stepPlans(layers, loss, [16, 8]);
+  const cuts = vi.spyOn(FlowNetwork.prototype, 'maxFlow');
+  const { predicted } = plan({}).planned.forward;
+  const searched = cuts.mock.calls.length;
+  expect(searched).toBeGreaterThan(0);
+  expect(predicted.peakBytes).toBeGreaterThan(0);
+  expect(cuts.mock.calls.length, 'by the peak').toBe(searched);
+  const bound = predicted.lowerBoundBytes;
+  const found = cuts.mock.calls.length;
+  expect(found).toBeGreaterThan(searched);
+  expect([predicted.lowerBoundBytes, cuts.mock.calls.length]).toEqual([bound, found]);
 });

@@ -77,14 +77,17 @@ export function cutAt(graph: MemoryGraph, op: OpIndex, ran: readonly OpIndex[] =
 
 /**
  * Computes the fewest bytes that can be live while the last of some ops runs, whichever that is. This bound is
- * higher than that of each op alone, which leaves the others for later.
+ * higher than that of each op alone, which leaves the others for later. Stops at a bound that is no higher than the
+ * `known` one.
  */
-export function cutAtLast(graph: MemoryGraph, ops: readonly OpIndex[]): number {
-  const cuts = ops.flatMap((op) => {
+export function cutAtLast(graph: MemoryGraph, ops: readonly OpIndex[], known = 0): number {
+  let least = Number.POSITIVE_INFINITY;
+  for (const op of ops) {
     const others = ops.filter((other) => other !== op);
-    return cutAt(graph, op, others)?.bytes ?? [];
-  });
-  return Math.min(...cuts);
+    least = Math.min(least, cutAt(graph, op, others)?.bytes ?? least);
+    if (least <= known) break;
+  }
+  return least;
 }
 
 const open = 0;

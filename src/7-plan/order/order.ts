@@ -22,15 +22,13 @@ import { type GraphOptions, type MemoryGraph, memoryGraph, type OpIndex } from '
 import { movableOps, withViews } from './movable.ts';
 import { improvedWindow } from './window.ts';
 
-interface OrderedProgram {
+export interface OrderedProgram {
   readonly program: Program;
   /**
-   * A lower bound of the peak in any order of these ops: bytes above what was allocated when the run began. The cuts
-   * that serve it alone are made when it is read: plans that are only compared with others need none.
+   * A lower bound of the peak in any order of these ops: bytes above what was allocated when the run began. Found when it
+   * is first read, since finding it takes as long as the search for the order.
    */
   readonly lowerBound: () => number;
-  /** Whether the order is proved optimal. */
-  readonly exact: () => boolean;
 }
 
 /** Programs of up to this many ops are searched exhaustively, within a limit on states. */
@@ -66,50 +64,22 @@ export function* orderForMemory(
   const moving = movableOps(program);
   const known = choices?.of('order', (choice) => readOrder(choice, moving.length));
   const graph = known?.order === null ? null : memoryGraph(program, options, moving);
-  if (known) {
-    if (graph && !isLegal(known.order!, graph)) known.fail();
-    const { order, lowerBound, exact } = known;
-    return {
-      program: ordered(order),
-      lowerBound: () => lowerBound,
-      exact: () => exact,
-    };
-  }
-  const search = new OrderSearch(graph!, familiesOf(program, moving));
-  if (isFirst) search.rough();
-  else yield* search.run();
-  const { peak } = search.profile;
-  const found = search.lowerBound;
-  const isSource = search.order.every((index, at) => index === at);
-  const order = isSource ? null : Array.from(search.order);
-  const inOrder = ordered(order);
-  // Of the program alone: the graph of a large one takes more memory than everything else of its plan.
-  const lowerBound = once(() =>
-    isFirst || peak <= found ? found : Math.max(found, boundOf(inOrder, options)),
-  );
-  const exact = () => peak <= lowerBound();
-  choices?.note('order', {
-    order,
-    get lowerBound() {
-      return lowerBound();
-    },
-    get exact() {
-      return exact();
-    },
-  });
-  return { program: inOrder, lowerBound, exact };
+  if (graph && known && !isLegal(known.order!, graph)) known.fail();
+  const found = known ?? (yield* searchedOrder(graph!, isFirst));
+  if (!known) choices?.note('order', found);
+  const { order, lowerBound } = found;
+  const ordered = order ? inOrder(order.map((index) => moving[index]!)) : program;
+  return {
+    program: ordered,
+    lowerBound: isFirst ? () => lowerBound : once(() => boundOf(ordered, options, lowerBound)),
+  };
 
-  function ordered(order: readonly OpIndex[] | null): Program {
-    if (order === null) return program;
-    const ops = withViews(
-      program,
-      order.map((index) => moving[index]!),
-    );
-    return { ...program, ops };
+  function inOrder(ops: readonly ProgramOp[]): Program {
+    return { ...program, ops: withViews(program, ops) };
   }
 }
 
-interface OrderOptions {
+export interface OrderOptions {
   /** Only a few walks over the program; the bound is loose. */
   readonly isFirst?: boolean;
   readonly choices?: Choices;
@@ -118,8 +88,17 @@ interface OrderOptions {
 interface ChosenOrder {
   /** The order of the movable ops; null for program order. */
   readonly order: readonly OpIndex[] | null;
+  /** What the search has proved. */
   readonly lowerBound: number;
-  readonly exact: boolean;
+}
+
+function* searchedOrder(graph: MemoryGraph, isFirst: boolean): Steps<ChosenOrder> {
+  const search = new OrderSearch(graph);
+  if (isFirst) search.rough();
+  else yield* search.run();
+  const { order, lowerBound } = search;
+  const isSource = order.every((index, at) => index === at);
+  return { order: isSource ? null : Array.from(order), lowerBound };
 }
 
 function readOrder(choice: Field, size: number): ChosenOrder & { readonly fail: () => never } {
@@ -127,7 +106,6 @@ function readOrder(choice: Field, size: number): ChosenOrder & { readonly fail: 
   return {
     order: order.isNull ? null : readIndices(order, size),
     lowerBound: choice.get('lowerBound').int(0, Number.MAX_SAFE_INTEGER),
-    exact: choice.get('exact').boolean(),
     fail: () => order.fail('every op once, behind those that it depends on'),
   };
 }
@@ -142,11 +120,11 @@ function isLegal(order: readonly OpIndex[], { size, before }: MemoryGraph): bool
   return order.length === size;
 }
 
-/** A lower bound of a program's peak in any order; the closer the program's own order is to the best one, the tighter. */
-export function boundOf(program: Program, options: GraphOptions): number {
+/** The lower bound for a program: the `known` one, or a higher one that cuts at its highest ops prove. */
+export function boundOf(program: Program, options: GraphOptions, known = 0): number {
   const moving = movableOps(program);
   const graph = memoryGraph(program, options, moving);
-  const search = new OrderSearch(graph, familiesOf(program, moving));
+  const search = new OrderSearch(graph, familiesOf(program, moving), known);
   search.probe();
   return search.lowerBound;
 }
@@ -188,15 +166,15 @@ class OrderSearch {
   readonly #cuts = new Map<OpIndex, CutAt>();
   order: Order;
   profile: Profile;
-  lowerBound = 0;
+  lowerBound: number;
 
-  constructor(graph: MemoryGraph, families: Families = []) {
+  constructor(graph: MemoryGraph, families: Families = [], known = 0) {
     this.#graph = graph;
     this.#families = families;
     this.#walk = new LiveBytes(graph);
     this.order = sourceOrder(graph);
     this.profile = profileOf(this.#walk, this.order);
-    this.lowerBound = graph.liveAtStart;
+    this.lowerBound = Math.max(known, graph.liveAtStart);
   }
 
   *run(): Steps<void> {
@@ -244,7 +222,7 @@ class OrderSearch {
     const families = new Set(positions.map((at) => this.#families[this.order[at]!]));
     for (const family of families) {
       if (!family || enough <= this.lowerBound) continue;
-      this.lowerBound = Math.max(this.lowerBound, cutAtLast(this.#graph, family));
+      this.lowerBound = Math.max(this.lowerBound, cutAtLast(this.#graph, family, this.lowerBound));
     }
   }
 
