@@ -22,7 +22,7 @@ import { type GraphOptions, type MemoryGraph, memoryGraph, type OpIndex } from '
 import { movableOps, withViews } from './movable.ts';
 import { improvedWindow } from './window.ts';
 
-export interface OrderedProgram {
+interface OrderedProgram {
   readonly program: Program;
   /**
    * A lower bound of the peak in any order of these ops: bytes above what was allocated when the run began. Found when it
@@ -79,7 +79,7 @@ export function* orderForMemory(
   }
 }
 
-export interface OrderOptions {
+interface OrderOptions {
   /** Only a few walks over the program; the bound is loose. */
   readonly isFirst?: boolean;
   readonly choices?: Choices;
@@ -88,7 +88,7 @@ export interface OrderOptions {
 interface ChosenOrder {
   /** The order of the movable ops; null for program order. */
   readonly order: readonly OpIndex[] | null;
-  /** What the search has proved. */
+  /** The result of the search and the bound it has proved. */
   readonly lowerBound: number;
 }
 
