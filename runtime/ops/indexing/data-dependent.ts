@@ -74,15 +74,17 @@ function coordinateTensor(op: string, x: Tensor): Tensor {
   if (found) return found;
   const values = readNumbers(op, x);
   let count = 0;
-  for (let i = 0; i < values.length; i++) if (values[i] !== 0) count++;
+  // Without branches, which would be mispredicted half of the time.
+  for (let i = 0; i < values.length; i++) count += Number(values[i] !== 0);
   const data = new Int32Array(x.rank * count);
   const columns = x.shape.at(-1) ?? 1;
   let place = 0;
   // A scalar has a place without coordinates: a write at a negative index has no effect.
   for (let start = 0; place < count; start += columns) {
     const first = place;
-    for (let column = 0; column < columns; column++) {
-      if (values[start + column] !== 0) data[(x.rank - 1) * count + place++] = column;
+    for (let column = 0; column < columns && place < count; column++) {
+      data[(x.rank - 1) * count + place] = column;
+      place += Number(values[start + column] !== 0);
     }
     if (place === first) continue;
     // The other coordinates are the same in the whole row.

@@ -158,13 +158,13 @@ export const indexingMethods = hostMethods({
     const indices = this.i32;
     const rows = new Int32Array(chosen);
     for (let k = 0; k < dims.length; k++) {
-      const size = sizes[k]!;
+      const [size, stride, first] = [sizes[k]!, strides[k]!, index + k * chosen];
       for (let b = 0; b < chosen; b++) {
-        const given = indices[index + k * chosen + b]!;
+        const given = indices[first + b]!;
         const place = given < 0 && wraps ? given + size : given;
         if (place < 0 || place >= size)
           this.outOfRange(op, given, size, dims[k]!, wraps ? -size : 0);
-        rows[b]! += place * strides[k]!;
+        rows[b]! += Math.imul(place, stride);
       }
     }
     return rows;
@@ -189,6 +189,10 @@ export const indexingMethods = hostMethods({
       const start = whole! + o * outerStep!;
       if (move === 'read' && inner === 1) {
         for (let b = 0; b < rows.length; b++) data[to++] = data[start + rows[b]!]!;
+        continue;
+      }
+      if (move === 'add' && inner === 1) {
+        for (let b = 0; b < rows.length; b++) data[start + rows[b]!]! += data[to++]!;
         continue;
       }
       for (let b = 0; b < chosen!; b++, to += inner!) {
