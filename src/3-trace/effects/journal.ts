@@ -39,10 +39,11 @@ export class Journal {
     return object;
   }
 
-  /** Runs `body`, and returns whether it has changed nothing that existed before. */
-  leavesAlone(body: () => void): boolean {
+  /** Runs `body`, and returns whether it has changed nothing that existed before, except for some objects. */
+  leavesAlone(body: () => void, except: Iterable<object> = []): boolean {
     const [before, outer] = [this.#changes, this.#fresh];
     this.#fresh = new OwnSet();
+    for (const object of except) this.#fresh.add(object);
     try {
       body();
       return this.#changes === before;

@@ -8,7 +8,7 @@ export function setCell(t: Tracer, cell: CellVariable, value: Variable): void {
   const { content, element } = cell;
   t.journal.note(() => {
     cell.content = content;
-  });
+  }, cell);
   cell.content = value;
   if (!element) return;
   t.journal.keepList(element.of.elements);

@@ -1,18 +1,42 @@
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { tensorMethods } from '../../../runtime/tensor-methods/methods.ts';
+import type { NumberExpr } from '../../guards/number-expr.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
-import type { TensorVariable } from '../variables/variable.ts';
+import type { NewArrayVariable, TensorVariable, Variable } from '../variables/variable.ts';
+import { atRow } from './row-index.ts';
 
-/** Tensors that represent those of every element of an array, while a callback is traced for all of them. */
+/** An iteration of a loop over an array, which is traced once for all elements. */
+export interface RowIteration {
+  /** The values that it appends to arrays that existed before the loop. */
+  readonly pushed: ReadonlyMap<NewArrayVariable, Variable[]>;
+  /** Returns the element at a key, if that is the iteration's own index. */
+  element(array: Variable, key: Variable): Variable | undefined;
+}
+
+/** Tensors that represent those of every element of an array, while code is traced for all of them. */
 export class RowWatch {
   /** True if anything of them was read. */
   isRead = false;
   /** The methods that were looked up on them. */
   readonly members = new Set<string | symbol>();
-  readonly #tensors: ReadonlySet<Tensor>;
+  /** The index of the element; null if the code doesn't know it. */
+  readonly index: number | null;
+  readonly iteration: RowIteration | undefined;
+  readonly #tensors: Set<Tensor>;
 
-  constructor(tensors: readonly Tensor[]) {
+  constructor(
+    tensors: readonly Tensor[],
+    index: number | null = null,
+    iteration: RowIteration | undefined = undefined,
+  ) {
     this.#tensors = new Set(tensors);
+    this.index = index;
+    this.iteration = iteration;
+  }
+
+  /** Adds the tensors of another array's element. */
+  add(tensors: readonly Tensor[]): void {
+    for (const tensor of tensors) this.#tensors.add(tensor);
   }
 
   /** Must be called before a member is read. `isMeta`: all tensors that the trace is for have the same. */
@@ -27,6 +51,11 @@ export class RowWatch {
 
   expectNoSize(tensor: Tensor): void {
     if (this.#tensors.has(tensor)) throw differs('shape');
+  }
+
+  /** Returns the number for the element that is being traced. */
+  number(expr: NumberExpr): NumberExpr {
+    return this.index === null ? expr : atRow(expr, { kind: 'constant', value: this.index });
   }
 }
 

@@ -12,6 +12,7 @@ import {
 } from '../../guards/number-expr.ts';
 import { compileReader, type Reader, type Source } from '../../guards/source.ts';
 import { sourceKey } from '../../guards/source-key.ts';
+import { GraphBreak } from '../../traces/graph-break.ts';
 import type { Frame } from '../../vm/bytecode/frame.ts';
 import { isLayout } from './symbolic.ts';
 
@@ -156,6 +157,12 @@ export class ProgramNumbers {
   }
 
   #input(source: Source): SymbolicNumber {
+    if (source.kind === 'held') {
+      throw new GraphBreak(
+        'unsupported-value',
+        'the index of an element is a number of the program',
+      );
+    }
     const key = sourceKey(source);
     let input = this.#inputs.get(key);
     if (!input) {

@@ -5,6 +5,7 @@ import { decidedByBounds, rangeOf } from '../../guards/number-range.ts';
 import { dimSource, type Source } from '../../guards/source.ts';
 import { sourceKey } from '../../guards/source-key.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
+import { dependsOnRow } from '../inputs/row-index.ts';
 import { isSize } from '../inputs/symbolic.ts';
 import type { SymbolicVariable } from '../variables/variable.ts';
 import type { Tracer } from './tracer.ts';
@@ -20,6 +21,8 @@ export function sizeSource(t: Tracer, tensor: Source, dim: number): Source {
 /** Guards that all sources of the expression are numbers. */
 export function guardNumbers(t: Tracer, { expr }: SymbolicVariable): void {
   for (const source of numberSources(expr)) {
+    // The index of an iteration.
+    if (source.kind === 'held') continue;
     if (source.kind === 'called' || (t.sizes.isKey(source) && isSize(source))) continue;
     t.guard(`typeof ${sourceKey(source)}`, { kind: 'typeof', source, type: 'number' });
   }
@@ -28,10 +31,18 @@ export function guardNumbers(t: Tracer, { expr }: SymbolicVariable): void {
 /** Guards that the number or comparison keeps its current value, unless the bounds already imply it. */
 export function guardValue(t: Tracer, variable: SymbolicVariable): number | boolean {
   const { expr, value, source } = variable;
+  if (dependsOnRow(expr)) throw indexNeeded();
   if (decidedByBounds(expr, t.bounds) === value) return value;
   if (source) t.guard(`value ${sourceKey(source)}`, { kind: 'value', source, value });
   else t.guard(`number ${numberKey(expr)}`, { kind: 'number', expr, value });
   return value;
+}
+
+function indexNeeded(): GraphBreak {
+  return new GraphBreak(
+    'unsupported-value',
+    'the index of an element decides what an iteration does',
+  );
 }
 
 /**

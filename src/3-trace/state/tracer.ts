@@ -97,7 +97,7 @@ export class Tracer {
   floor = 0;
   execution: Execution = notBegun;
   #nested = 0;
-  /** The rows of an array for which a callback is being traced once. */
+  /** The elements of an array for which code is being traced once. */
   rows: RowWatch | null = null;
   /** Called with each instruction before it is executed. */
   onInstruction: ((code: Code, pc: Pc) => void) | undefined;
@@ -288,7 +288,7 @@ export class Tracer {
   get resolver(): OperandResolver {
     return {
       tensor: (tensor) => tensor,
-      number: (expr) => numberFor(this.numbers, this.sizes, expr),
+      number: (expr) => numberFor(this.numbers, this.sizes, this.rows?.number(expr) ?? expr),
       tensors: ({ recorded }) => recorded,
     };
   }

@@ -26,6 +26,11 @@ import { clearGrown, popGrown, pushGrown, setGrownElement } from './lists.ts';
 
 /** `push`. The length of a pre-existing array is guarded only if the result is read. */
 export function append(t: Tracer, array: ArrayVariable, items: readonly Variable[]): Variable {
+  const pushed = array.kind === 'newArray' && t.rows?.iteration?.pushed.get(array);
+  if (pushed && !isResultRead(t.top)) {
+    pushed.push(...items);
+    return undefinedVariable;
+  }
   if (growsHere(t, array, items[0])) grow(t, array, expectForm(t, items[0]!));
   if (isGrown(array)) return pushGrown(t, array, items);
   if (array.kind === 'newArray') {

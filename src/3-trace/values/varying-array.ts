@@ -180,11 +180,16 @@ export function elementAtOffset(
 ): Variable | undefined {
   const array = asArray(t, base);
   if (array?.kind !== 'object') return undefined;
-  const length: Source = { kind: 'property', base: array.source, key: 'length' };
-  const offset = offsetFrom(sourceKey(length), expr);
+  const offset = offsetFromLength(array, expr);
   const appended = appendedTo(t, array);
   if (offset === undefined || !appended) return undefined;
   return elementFromEnd(t, array, appended.length - offset);
+}
+
+/** Returns how much more than the array's length before the trace the number is, if that is a constant integer. */
+export function offsetFromLength({ source }: ObjectVariable, expr: NumberExpr): number | undefined {
+  const length: Source = { kind: 'property', base: source, key: 'length' };
+  return offsetFrom(sourceKey(length), expr);
 }
 
 /** Returns how much more than the number at the source the expression is, if that is a constant integer. */

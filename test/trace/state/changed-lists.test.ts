@@ -117,6 +117,67 @@ const uses: Record<string, (cache: Tensor[], x: Tensor) => unknown> = {
     cache.push(x.neg());
     return [all, same, cat(all), same.length];
   },
+  'goes over it': (cache, x) => {
+    let [last, sum] = [x, x];
+    for (const each of cache) [last, sum] = [sum.mul(each), last.add(each)];
+    return [last, sum];
+  },
+  'collects while it goes over it': (cache, x) => {
+    const all: Tensor[] = [];
+    for (const each of cache) all.push(each, x);
+    const twice: Tensor[] = [x];
+    for (const each of cache) twice.push(each.mul(all.length));
+    twice.push(x);
+    return [cat(twice), twice, all];
+  },
+  'stops in the middle': (cache, x) => {
+    let sum = x;
+    for (const each of cache) {
+      if (each === cache[2]) break;
+      sum = sum.add(each);
+    }
+    return sum;
+  },
+  'leaves the last one': (cache, x) => {
+    let last = x;
+    let count = 0;
+    for (let i = 0; i < cache.length; i++) {
+      last = cache[i]!;
+      count += 2;
+    }
+    return [last, count];
+  },
+  'goes over it by index, and writes to one': (cache, x) => {
+    for (let i = 0; i < cache.length; i++) if (i === 1) cache[i]!.add_(x);
+    let sum = x;
+    for (let i = 0; i < cache.length; i += 2) sum = sum.add(cache[i]!.mul(i));
+    return sum;
+  },
+  'grows while it goes over it': (cache, x) => {
+    let sum = x;
+    for (const each of cache) {
+      if (cache.length < 6) cache.push(x.mul(2));
+      sum = sum.add(each);
+    }
+    return sum;
+  },
+  'looks at what it has collected': (cache, x) => {
+    const all = [x];
+    for (const each of cache) all.push(all.at(-1)!.add(each).mul(all.length));
+    return all;
+  },
+  'throws and catches': (cache, x) => {
+    let sum = x;
+    cache.forEach((each, i) => {
+      try {
+        if (each.requiresGrad) throw new Error('one with gradients');
+        sum = sum.add(each.mul(i));
+      } catch {
+        sum = sum.neg();
+      }
+    });
+    return sum;
+  },
   'asks one for its size': (cache, x) => cat(cache).mul(cache[0]!.shape[1]!).add(x),
 };
 

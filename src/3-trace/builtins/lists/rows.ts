@@ -3,49 +3,35 @@
  * elements, in this call and in others, repeat its tensor API calls.
  */
 
-import { TostaticError } from '../../../../runtime/errors/errors.ts';
-import type { ProgramBuilder } from '../../../../runtime/program/builder.ts';
-import { Tensor } from '../../../../runtime/tensor/tensor.ts';
-import { hasBareTensors, keysInElements, plainParts } from '../../../guards/list-layout.ts';
-import { compileReader } from '../../../guards/source.ts';
-import { GraphBreak } from '../../../traces/graph-break.ts';
+import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import type { Code } from '../../../vm/bytecode/code.ts';
-import { newObject } from '../../heap/made-objects.ts';
 import type { OuterTensors } from '../../inputs/outer-tensors.ts';
 import { RowWatch } from '../../inputs/row-watch.ts';
-import { Raised } from '../../state/exceptions.ts';
-import { constantOf } from '../../state/facts.ts';
 import {
   DoesNotFit,
   isAlike,
   type OperandResolver,
   playCalls,
-  type Replay,
   type TapeCall,
   tensorsIn,
 } from '../../state/tape.ts';
 import type { Tracer } from '../../state/tracer.ts';
-import { asArray, itemsOf } from '../../values/arrays.ts';
-import { columnsOf, isMadeByElements, manyTensors } from '../../values/varying-array.ts';
+import { isMadeByElements, manyTensors } from '../../values/varying-array.ts';
 import { isRefused } from '../../variables/code-of.ts';
 import { TensorList } from '../../variables/tensor-list.ts';
-import { specialized, UnionMet } from '../../variables/unions.ts';
+import { specialized } from '../../variables/unions.ts';
+import { undefinedVariable, type Variable } from '../../variables/variable.ts';
 import {
-  newArray,
-  type ObjectVariable,
-  tracedTensor,
-  undefinedVariable,
-  type Variable,
-} from '../../variables/variable.ts';
-
-/** The elements of a pre-existing array: trees of tensors, all with the same keys. */
-interface Rows {
-  readonly outer: ObjectVariable;
-  /** The tensors at each path in the elements. */
-  readonly columns: readonly OuterTensors[];
-  /** Values that the trace has appended. */
-  readonly appended: readonly Variable[];
-}
+  differently,
+  elementAt,
+  guardBare,
+  orByElement,
+  type Rows,
+  resolverOf,
+  rowsFrom,
+  rowsOf,
+  type Target,
+} from './row-elements.ts';
 
 /** `array.map(callback)`; undefined if the callback is traced for each element. */
 export function mapRows(t: Tracer, array: Variable, callback: Variable): Variable | undefined {
@@ -89,10 +75,6 @@ export function reduceRows(
 
 function called(t: Tracer, callback: Variable, args: readonly Variable[]): Variable {
   return t.execution.callInside(callback, undefinedVariable, args);
-}
-
-function differently(why: string): GraphBreak {
-  return new GraphBreak('unsupported-value', `a callback ${why}`);
 }
 
 /** The calls of a callback for one element. */
@@ -194,26 +176,6 @@ function reduced(t: Tracer, { columns }: Rows, start: number, first: Row, next: 
   return t.result(result);
 }
 
-/** Returns the tensors of each element, from one on. */
-function rowsFrom(columns: readonly (readonly Tensor[])[], start: number): Tensor[][] {
-  return columns[0]!.slice(start).map((_, i) => columns.map((column) => column[start + i]!));
-}
-
-/** The program to which calls are appended again. */
-interface Target {
-  readonly resolver: OperandResolver;
-  readonly builder: ProgramBuilder;
-  readonly replay?: Replay | undefined;
-}
-
-function resolverOf({ found, number, lists }: Replay): OperandResolver {
-  return {
-    tensor: (recorded) => found.get(recorded)!,
-    number,
-    tensors: (list) => lists.get(list)!,
-  };
-}
-
 /** Returns a function that repeats the calls with other tensors, and the further ones that it uses. */
 function repeatable({ given, calls, result }: Omit<Row, 'isPlain'>) {
   const own = new Set([...given, ...calls.flatMap((call) => tensorsIn(call.result))]);
@@ -236,57 +198,6 @@ function repeatable({ given, calls, result }: Omit<Row, 'isPlain'>) {
   return { resultFor, free };
 }
 
-/** Returns undefined if the elements are read one by one, or have not varied in number so far. */
-function rowsOf(t: Tracer, given: Variable): Rows | undefined {
-  const array = asArray(t, given);
-  if (t.isInRegion || t.rows || !array) return undefined;
-  if (array.kind === 'newArray') {
-    const { extended } = array;
-    if (!extended?.isCopy || extended.preceding.length > 0 || array.named?.size) return undefined;
-    const { outer, tensors, appended } = extended;
-    return { outer, columns: [tensors as OuterTensors], appended };
-  }
-  const elements = array.value as readonly unknown[];
-  const areTensors = elements[0] instanceof Tensor;
-  const keys = areTensors ? undefined : keysInElements(elements);
-  const paths = areTensors || keys !== undefined ? pathsIn(elements[0]) : undefined;
-  const columns = columnsOf(t, array, paths?.map((path) => ({ path, keys })) ?? []);
-  if (!columns?.length) return undefined;
-  const content = t.effects.array(array.value)?.content;
-  return { outer: array, columns, appended: content ? itemsOf(content) : [] };
-}
-
-/** Returns the paths to all tensors in an element; undefined if it contains anything else. */
-function pathsIn(element: unknown): (readonly string[])[] | undefined {
-  if (element instanceof Tensor) return [[]];
-  const parts = plainParts(element)?.map(([key, part]) =>
-    pathsIn(part)?.map((path) => [key, ...path]),
-  );
-  return parts?.some((paths) => !paths) ? undefined : parts?.flatMap((paths) => paths!);
-}
-
-/** Returns an element, of which the code being traced gets nothing but its tensors. */
-function elementAt(t: Tracer, { outer, columns }: Rows, index: number): Variable {
-  const tensors = columns.map(({ recorded }) => recorded[index]!);
-  const build = (value: unknown): Variable => {
-    if (value instanceof Tensor)
-      return { ...tracedTensor(tensors.shift()!), isIdentityUnknown: true };
-    const parts = plainParts(value)!.map(([key, part]) => [key, build(part)] as const);
-    if (Array.isArray(value)) return { ...newArray(parts.map((part) => part[1])), listed: true };
-    return { ...newObject(t), entries: new Map(parts), listed: true };
-  };
-  return build((outer.value as readonly unknown[])[index]);
-}
-
-/** Guards that no element's tensor has a member of its own in place of a method. */
-function guardBare(t: Tracer, { source }: OuterTensors, key: string | symbol): void {
-  const place = { kind: 'query', base: source, query: 'bareTensors', key } as const;
-  const isBare = hasBareTensors(compileReader(source)(t.entryFrames) as object, key);
-  if (constantOf(t, t.read(place, isBare)) !== true) {
-    throw new GraphBreak('unsupported-value', `the elements may have another ${String(key)}()`);
-  }
-}
-
 /** Returns whether a function sees no arguments beyond the first ones. */
 function takesAtMost(t: Tracer, callback: Variable, count: number): boolean {
   const code = codeOf(t, callback);
@@ -303,20 +214,4 @@ function codeOf(t: Tracer, callback: Variable): Code | undefined {
   if (callback.kind !== 'function') return undefined;
   const found = t.codeOf.called(callback.value);
   return isRefused(found) || found.boundArgs.length > 0 ? undefined : found.closure.code;
-}
-
-/** Runs `body`; undoes it, and returns undefined, if the elements can't be traced together. */
-function orByElement<T>(t: Tracer, body: () => T): T | undefined {
-  try {
-    return t.attempt(body);
-  } catch (error) {
-    const isUndone =
-      error instanceof GraphBreak ||
-      error instanceof DoesNotFit ||
-      error instanceof UnionMet ||
-      error instanceof TostaticError ||
-      (error instanceof Raised && !error.keepsEffects);
-    if (!isUndone) throw error;
-    return undefined;
-  }
 }

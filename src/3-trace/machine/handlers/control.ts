@@ -1,5 +1,6 @@
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import type { Reg } from '../../../vm/bytecode/instructions.ts';
+import { countRows, visitRows } from '../../builtins/lists/visit-rows.ts';
 import { decide } from '../../control-flow/decide.ts';
 import { keepLoopOfOpenSize } from '../../control-flow/loops/open-size-loops.ts';
 import { type Condition, missingOf, truthOf } from '../../control-flow/merge/union-operators.ts';
@@ -32,12 +33,16 @@ export const controlHandlers: Handlers<
   jump: (_t, _frame, { target }) => target,
   jumpIf: (t, frame, { test, target }) => {
     keepLoopOfOpenSize(t, frame, get(frame, test), target, frame.pc + 1);
+    const end = countRows(t, frame, test, target, frame.pc + 1);
+    if (end !== undefined) return end;
     const truth = testOf(t, frame, test);
     if (typeof truth !== 'boolean') return decide(t, frame, truth, target, frame.pc + 1);
     return truth ? target : undefined;
   },
   jumpIfNot: (t, frame, { test, target }) => {
     keepLoopOfOpenSize(t, frame, get(frame, test), frame.pc + 1, target);
+    const end = countRows(t, frame, test, frame.pc + 1, target);
+    if (end !== undefined) return end;
     const truth = testOf(t, frame, test);
     if (typeof truth !== 'boolean') return decide(t, frame, truth, frame.pc + 1, target);
     return truth ? undefined : target;
@@ -63,7 +68,8 @@ export const controlHandlers: Handlers<
     set(frame, dst, openIteration(t, get(frame, iterable))),
   getKeyIterator: (t, frame, { dst, object }) =>
     set(frame, dst, openKeyIteration(t, get(frame, object))),
-  iteratorNext: (t, frame, { dst, iterator, done }) => {
+  iteratorNext: (t, frame, instruction) => {
+    const { dst, iterator, done } = instruction;
     const iteration = get(frame, iterator);
     if (iteration.kind !== 'iteratorRecord') {
       // The iterator's position differs between iterations: it is stepped natively, so that no entry depends on
@@ -71,6 +77,8 @@ export const controlHandlers: Handlers<
       const reason = t.builder.opCount === 0 ? 'host-value' : 'loop-iteration';
       throw new GraphBreak(reason, 'a loop that began before the last break continues');
     }
+    const end = visitRows(t, frame, instruction);
+    if (end !== undefined) return end;
     const element = advance(t, iteration);
     if (element === null) return done;
     set(frame, dst, element);

@@ -267,5 +267,6 @@ function hasKey(t: Tracer, given: Variable, object: Variable): Variable {
   const [key, base] = [specialized(given), specialized(object)];
   const grown = key.kind === 'scalar' ? grownIn(t, base) : undefined;
   if (key.kind === 'scalar' && grown) return known(isInGrown(t, grown, key));
+  if (t.rows?.iteration?.element(base, key)) return known(true);
   return withPropertyKey(t, key, (name) => hasProperty(t, base, name, false));
 }

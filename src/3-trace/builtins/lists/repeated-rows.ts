@@ -1,0 +1,89 @@
+/** Iterations over elements, and how they are repeated for other elements, of this call or of another. */
+
+import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
+import type { NumberExpr } from '../../../guards/number-expr.ts';
+import { atRow } from '../../inputs/row-index.ts';
+import { DoesNotFit, isAlike, playCalls, type TapeCall, tensorsIn } from '../../state/tape.ts';
+import type { Target } from './row-elements.ts';
+
+/** The calls of one iteration. Tensors that existed before the loop are not `carried`: they stay the same. */
+export interface Iteration {
+  /** The tensors of the element. */
+  readonly row: readonly Tensor[];
+  /** The tensor in each location before the iteration; null if no iteration has made it. */
+  readonly carried: readonly (Tensor | null)[];
+  readonly calls: readonly TapeCall[];
+  /** The tensor in each location after it. */
+  readonly left: readonly (Tensor | null)[];
+  /** The tensors that are appended to each array. */
+  readonly pushed: readonly Tensor[];
+}
+
+/** The results of several iterations. */
+export interface Left {
+  readonly carried: readonly (Tensor | null)[];
+  /** All tensors that were appended to each array. */
+  readonly pushed: readonly (readonly Tensor[])[];
+}
+
+/** Returns the tensors from before the loop that the iteration uses. */
+export function freeIn({ row, carried, calls, pushed }: Iteration): Tensor[] {
+  const own = new Set([...row, ...carried, ...calls.flatMap(({ result }) => tensorsIn(result))]);
+  const used = new Set([...calls.flatMap(({ operands }) => tensorsIn(operands)), ...pushed]);
+  return [...used].filter((tensor) => !own.has(tensor));
+}
+
+/** Repeats iterations for the rows from `start` on; those behind the last iteration are like it. */
+export function repeatFor(
+  rows: readonly (readonly Tensor[])[],
+  iterations: readonly Iteration[],
+  start: number,
+  before: Left,
+  target: Target,
+): Left {
+  const pushed = before.pushed.map((list) => [...list]);
+  let { carried } = before;
+  for (let i = start; i < rows.length; i++) {
+    const iteration = iterations[Math.min(i, iterations.length - 1)]!;
+    const left = repeat(iteration, rows[i]!, carried, i, target);
+    carried = left.carried;
+    for (const [j, tensor] of left.pushed.entries()) pushed[j]!.push(tensor);
+  }
+  return { carried, pushed };
+}
+
+function repeat(
+  { row, carried, calls, left, pushed }: Iteration,
+  nextRow: readonly Tensor[],
+  nextCarried: readonly (Tensor | null)[],
+  index: number,
+  { resolver, builder, replay }: Target,
+) {
+  const found = new Map<Tensor, Tensor>();
+  const used = new Set<Tensor>();
+  const put = (recorded: Tensor, next: Tensor | null | undefined) => {
+    const known = found.get(recorded);
+    // Tensors that are one must stay one, and others must not become one.
+    const isOther = known ? known !== next : !next || used.has(next);
+    if (isOther || !next || !isAlike(recorded, next) || recorded.device !== next.device) {
+      throw new DoesNotFit();
+    }
+    found.set(recorded, next);
+    used.add(next);
+  };
+  for (const [i, tensor] of row.entries()) put(tensor, nextRow[i]);
+  for (const [i, tensor] of carried.entries()) if (tensor) put(tensor, nextCarried[i]);
+  const tensor = (recorded: Tensor) => found.get(recorded) ?? resolver.tensor(recorded);
+  const here = { kind: 'constant', value: index } as const;
+  const inside = {
+    ...resolver,
+    tensor,
+    number: (expr: NumberExpr) => resolver.number(atRow(expr, here)),
+  };
+  for (const { operands } of calls) for (const free of tensorsIn(operands)) used.add(tensor(free));
+  playCalls(calls, { resolver: inside, found, used, builder }, replay);
+  return {
+    carried: left.map((each) => each && tensor(each)),
+    pushed: pushed.map(tensor),
+  };
+}

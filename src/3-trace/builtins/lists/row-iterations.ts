@@ -1,0 +1,262 @@
+import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
+import { asCounter, type Counter, countedBy } from '../../inputs/row-index.ts';
+import { RowWatch } from '../../inputs/row-watch.ts';
+import { isAlike, tensorsIn } from '../../state/tape.ts';
+import type { Tracer } from '../../state/tracer.ts';
+import {
+  known,
+  type NewArrayVariable,
+  type ObjectVariable,
+  type Variable,
+} from '../../variables/variable.ts';
+import type { Iteration } from './repeated-rows.ts';
+import { differently, elementAt, guardBare, type Rows, rowsOf } from './row-elements.ts';
+import { appendableArrays, type RowLocation } from './row-locations.ts';
+import type { RowLoop } from './row-loops.ts';
+
+/** The changes that an iteration makes besides computing tensors. */
+interface Probe {
+  /** The locations that count, by their index. */
+  readonly counters: ReadonlyMap<number, Counter>;
+  /** The arrays to which it appends one value. */
+  readonly pushed: readonly NewArrayVariable[];
+  /** Other arrays of which it reads the element at its own index. */
+  readonly others: readonly ObjectVariable[];
+}
+
+class Probed extends Error {
+  readonly probe: Probe;
+  constructor(probe: Probe) {
+    super();
+    this.probe = probe;
+  }
+}
+
+/** Traces the first iteration with numbers as they are; nothing of that remains. */
+export function probeRow(t: Tracer, loop: RowLoop, locations: readonly RowLocation[]): Probe {
+  try {
+    return t.attempt(() => {
+      throw new Probed(probe(t, loop, locations));
+    });
+  } catch (error) {
+    if (error instanceof Probed) return error.probe;
+    throw error;
+  }
+}
+
+function probe(t: Tracer, loop: RowLoop, locations: readonly RowLocation[]): Probe {
+  const before = locations.map((each) => each.read());
+  const arrays = appendableArrays(t).map((array) => ({ array, elements: [...array.elements] }));
+  const others = new Map<object, ObjectVariable>();
+  const elements = new Map([[loop.rows.outer.value, elementAt(t, loop.rows, 0)]]);
+  const element = (array: Variable, key: Variable) => {
+    if (array.kind !== 'object' || key.kind !== 'constant' || key.value !== 0) return undefined;
+    const known = elements.get(array.value);
+    if (known) return known;
+    t.rows = null;
+    const rows = rowsOf(t, array);
+    t.rows = watch;
+    if (!rows) return undefined;
+    others.set(array.value, array);
+    elements.set(array.value, elementAt(t, rows, 0));
+    return elements.get(array.value);
+  };
+  const watch = new RowWatch([], null, { pushed: new Map(), element });
+  t.rows = watch;
+  try {
+    loop.trace(() => elements.get(loop.rows.outer.value)!, known(0));
+  } finally {
+    t.rows = null;
+  }
+  const counters = new Map<number, Counter>();
+  for (const [i, location] of locations.entries()) {
+    const [start, next] = [integerIn(before[i]!), integerIn(location.read())];
+    if (start === undefined || next === undefined || start === next) continue;
+    counters.set(i, { start, step: next - start });
+  }
+  const pushed = arrays.flatMap(({ array, elements }) =>
+    array.elements.length === elements.length + 1 ? [array] : [],
+  );
+  return { counters, pushed, others: [...others.values()] };
+}
+
+function integerIn(variable: Variable): number | undefined {
+  if (variable.kind !== 'constant' || variable.source) return undefined;
+  return Number.isSafeInteger(variable.value) ? (variable.value as number) : undefined;
+}
+
+interface Surroundings extends Omit<Probe, 'others'> {
+  /** The array of the loop, and those of which the same element is read. */
+  readonly all: readonly Rows[];
+  readonly locations: readonly RowLocation[];
+}
+
+/** The maximum number of iterations that may differ from those after them. */
+const maxIterations = 4;
+
+/** The iterations at the start of a loop. */
+export class RowIterations {
+  readonly iterations: Iteration[] = [];
+  readonly #t: Tracer;
+  readonly #loop: RowLoop;
+  readonly #around: Surroundings;
+  /** The contents of the locations before each iteration, and after the last one. */
+  readonly #contents: (readonly Variable[])[];
+  /** The tensors that iterations have computed. */
+  readonly #computed = new Set<Tensor>();
+
+  constructor(t: Tracer, loop: RowLoop, around: Surroundings) {
+    this.#t = t;
+    this.#loop = loop;
+    this.#around = around;
+    this.#contents = [around.locations.map((each) => each.read())];
+  }
+
+  /** Traces iterations until the next one would be like the last one. */
+  settle(): void {
+    const count = this.#loop.rows.columns[0]!.recorded.length;
+    do {
+      if (this.iterations.length === Math.min(count, maxIterations)) {
+        throw differently('leaves something other than a tensor that it computes');
+      }
+      this.#trace();
+    } while (!this.#isSettled());
+  }
+
+  /** Puts what all iterations have left in place of what these have. */
+  leave(carried: readonly (Tensor | null)[]): void {
+    for (const [i, tensor] of carried.entries()) {
+      if (tensor) this.#around.locations[i]!.write(this.#t.result(tensor));
+    }
+  }
+
+  #trace(): void {
+    const { all, locations, counters, pushed } = this.#around;
+    const index = this.iterations.length;
+    for (const [i, counter] of counters) locations[i]!.write(countedBy(counter, index));
+    const row = all.flatMap(({ columns }) => columns.map(({ recorded }) => recorded[index]!));
+    const carried = this.#carried();
+    const values = new Map(pushed.map((array) => [array, [] as Variable[]]));
+    const elements = new Map<Rows, Variable>();
+    const elementOf = (rows: Rows) => {
+      const element = elements.get(rows) ?? elementAt(this.#t, rows, index);
+      elements.set(rows, element);
+      return element;
+    };
+    const element = (array: Variable, key: Variable) => {
+      const rows = array.kind === 'object' && all.find((each) => each.outer.value === array.value);
+      return rows && key.kind === 'symbolic' && isOwnIndex(key.expr) ? elementOf(rows) : undefined;
+    };
+    const watch = new RowWatch(row, index, { pushed: values, element });
+    const calls = this.#alone(watch, () => {
+      this.#loop.trace(() => elementOf(all[0]!), countedBy({ start: 0, step: 1 }, index));
+    });
+    this.#loop.expectNext();
+    this.#note(calls, row);
+    for (const [i, { start, step }] of counters) {
+      const next = locations[i]!.read();
+      const found = next.kind === 'symbolic' ? asCounter(next.expr) : undefined;
+      if (found?.start !== start + step || found.step !== step) {
+        throw differently('counts in another way');
+      }
+    }
+    this.#contents.push(locations.map((each) => each.read()));
+    const left = this.#carried();
+    const appended = pushed.map((array) => this.#pushedTensor(values.get(array)!));
+    this.iterations.push({ row, carried, calls, left, pushed: appended });
+  }
+
+  #pushedTensor(values: readonly Variable[]): Tensor {
+    const [value] = values;
+    if (values.length !== 1 || value?.kind !== 'tensor') {
+      throw differently('appends something other than one tensor');
+    }
+    return this.#t.use(value);
+  }
+
+  /** Traces an iteration that may change nothing but variables, and returns its calls. */
+  #alone(watch: RowWatch, body: () => void) {
+    const t = this.#t;
+    const { builder } = t;
+    const { tape } = t.surroundings;
+    const [mark, opCount] = [tape.length, builder.opCount];
+    const state = () => [t.sizes.reads.length, t.random.count, t.random.reseeded, t.sizes.fixed];
+    const before = state();
+    const cells = this.#around.locations.flatMap(({ cell }) => cell ?? []);
+    t.rows = watch;
+    try {
+      const isPure = t.journal.leavesAlone(body, cells);
+      const isRepeatable = state().every((each, i) => each === before[i]);
+      if (
+        !isPure ||
+        !isRepeatable ||
+        builder.some(({ regions }) => regions !== undefined, opCount)
+      ) {
+        throw differently('does more than compute tensors');
+      }
+    } finally {
+      t.rows = null;
+    }
+    for (const key of watch.members) {
+      for (const { columns } of this.#around.all) guardBare(t, columns[0]!, key);
+    }
+    return tape.splice(mark);
+  }
+
+  /** Notes the tensors that the calls have made, other than their operands. */
+  #note(calls: Iteration['calls'], row: readonly Tensor[]): void {
+    const before = new Set(row);
+    for (const { operands, result } of calls) {
+      for (const tensor of tensorsIn(operands)) before.add(tensor);
+      for (const tensor of tensorsIn(result)) if (!before.has(tensor)) this.#computed.add(tensor);
+    }
+  }
+
+  /** Returns the tensors of the loop in each location. */
+  #carried(): (Tensor | null)[] {
+    const { counters } = this.#around;
+    return this.#contents.at(-1)!.map((variable, i) => {
+      const tensor = variable.kind === 'tensor' && !counters.has(i) ? variable.traced : null;
+      return tensor && this.#isOfLoop(tensor) ? tensor : null;
+    });
+  }
+
+  /** Elements are other tensors in each iteration, too. */
+  #isOfLoop(tensor: Tensor): boolean {
+    return this.#computed.has(tensor) || this.iterations.some(({ row }) => row.includes(tensor));
+  }
+
+  /** Returns whether every location contains what the iterations compute, or what it will contain to the end. */
+  #isSettled(): boolean {
+    const [first, ...later] = this.#contents;
+    const [before, after] = this.#contents.slice(-2) as [readonly Variable[], readonly Variable[]];
+    return first!.every((variable, i) => {
+      if (this.#around.counters.has(i)) return true;
+      if (later.every((content) => isSame(content[i]!, variable))) return true;
+      const [earlier, last] = [this.#computedIn(before[i]!), this.#computedIn(after[i]!)];
+      if (earlier && last) return isAlike(earlier, last);
+      return isConstant(before[i]!) && isSame(before[i]!, after[i]!);
+    });
+  }
+
+  #computedIn(variable: Variable): Tensor | undefined {
+    const tensor = variable.kind === 'tensor' ? variable.traced : null;
+    return tensor && this.#computed.has(tensor) ? tensor : undefined;
+  }
+}
+
+function isOwnIndex(expr: Parameters<typeof asCounter>[0]): boolean {
+  const counter = asCounter(expr);
+  return counter?.start === 0 && counter.step === 1;
+}
+
+function isConstant({ kind }: Variable): boolean {
+  return kind === 'constant';
+}
+
+function isSame(a: Variable, b: Variable): boolean {
+  if (a === b) return true;
+  if (a.kind === 'tensor' && b.kind === 'tensor') return a.traced !== null && a.traced === b.traced;
+  if (a.kind !== 'constant' || b.kind !== 'constant') return false;
+  return a.source === null && b.source === null && Object.is(a.value, b.value);
+}
