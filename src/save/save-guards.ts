@@ -71,6 +71,8 @@ function savedGuard(guard: Guard, trace: GuardedTrace, places: Places): SavedGua
       if (source.kind === 'query' && source.query === 'tensors') {
         return tensorsAlone(source.base, trace, places);
       }
+      // As for `bare`.
+      if (source.kind === 'query' && source.query === 'bareTensors') return [];
       if (!isPrimitiveValue(value)) return refuse(guard, trace);
       return [{ kind, source: places.of(guard.source), value }];
     }

@@ -25,6 +25,18 @@ const steps: Readonly<Record<string, Step>> = {
     all.push(x);
     return { all, sum: stack(all).sum(), count: all.length };
   },
+  'mapped and summed up': (cache, x) =>
+    cat(cache.map((each) => each.mul(x))).add(cache.reduce((all, each) => all.add(each), x)),
+  'gone over by a loop': (cache, x) => {
+    let [sum, weight] = [x, 1];
+    for (const each of cache) sum = sum.mul(0.5).add(each.mul(weight++));
+    return { sum, weight };
+  },
+  'gone over by index, and collected': (cache, x) => {
+    const all = [x];
+    for (let i = 0; i < cache.length; i++) all.push(cache[i]!.mul(i).add(x));
+    return { all: cat(all), count: all.length };
+  },
   'copied as it is': (cache, x) => [[...cache], x.exp()],
 };
 
