@@ -140,7 +140,10 @@ function eachOnce(
   return failures.map(({ name, message }) => `${name}: ${message}`).join('\n');
 }
 
-/** A whole step without a budget, with smaller and smaller ones, and with the smallest feasible one. */
+/**
+ * A whole step without a budget, with smaller and smaller ones, and with the smallest feasible one. A budget that the
+ * plan of the last one holds as well has the same plan.
+ */
 async function sweepBudgets(
   count: number,
   within: (budget: number | null) => Promise<VariantResult | null>,
@@ -150,6 +153,7 @@ async function sweepBudgets(
   if (!none || !floor) return [];
   const between: VariantResult[] = [];
   for (const budget of budgetsBetween(beside(none), beside(floor), count)) {
+    if (beside(between.at(-1) ?? none) <= budget) continue;
     const result = await within(budget);
     if (result) between.push(result);
   }

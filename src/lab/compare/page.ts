@@ -56,7 +56,8 @@ function curveSection(swept: readonly VariantResult[]): ReportSection {
   const points = curveOf(swept);
   return {
     title: 'from no budget to the least',
-    summary: 'The slider goes from no memory budget to the least that can be held.',
+    summary:
+      'The slider goes from no memory budget to the least that can be held; bytes are those beside what is held between steps.',
     lines: ordered.map(({ title, timeline }) => ({ name: title, timeline })),
     stops: points.map(captionOf),
     table: curveTable(points),

@@ -31,9 +31,23 @@ function timeAxis(lines) {
   return { kind: 'time', end: Math.max(...lines.map(({ duration }) => duration)), places };
 }
 
-/** Lines of allocated bytes, op by op or over time. See report.ts for the form of the data. */
+/** The line as bytes beside those that were there before it. */
+function besideBefore(line) {
+  const points = line.points.map(([at, allocated, ...rest]) => [
+    at,
+    allocated - line.before,
+    ...rest,
+  ]);
+  return { ...line, before: 0, points };
+}
+
+/**
+ * Lines of allocated bytes, op by op or over time. See report.ts for the form of the data. With a slider, one line at
+ * a time: bytes beside what was allocated before, which no budget changes.
+ */
 export class Chart {
-  constructor(place, { lines, opAxis, stops }, opNames) {
+  constructor(place, { lines: given, opAxis, stops }, opNames) {
+    const lines = stops ? given.map(besideBefore) : given;
     this.lines = lines;
     this.stops = stops;
     this.opNames = opNames;
@@ -129,6 +143,13 @@ export class Chart {
     return [this.xs, ...held];
   }
 
+  /** One step at a time has all of the width: a first slow one would leave none to the others. */
+  end(max) {
+    if (!this.stops || this.axis.kind !== 'time') return max;
+    const [shown] = this.lines.filter((_, index) => this.shown[index]);
+    return Math.min(max, shown.duration);
+  }
+
   /** The same scale for all stops of a slider. */
   top(max) {
     return this.stops ? Math.max(...this.lines.map(peakOf)) / this.unit.bytes : max;
@@ -152,7 +173,7 @@ export class Chart {
         points: { size: 8, width: 2, fill: color('--page') },
       },
       scales: {
-        x: { time: false, range: (_, min, max) => [min, max] },
+        x: { time: false, range: (_, min, max) => [min, this.end(max)] },
         y: { range: (_, __, max) => [0, this.top(max) * 1.06] },
       },
       series: [{}, ...this.lines.map((_, index) => this.series(index, byTime))],
@@ -228,7 +249,8 @@ export class Chart {
   drawPeaks(plot) {
     // After the grid, which would run through the label.
     const [{ before }] = this.lines;
-    if (this.lines.every((line) => line.before === before)) drawBefore(plot, before, this.unit);
+    const isAlike = !this.stops && this.lines.every((line) => line.before === before);
+    if (isAlike) drawBefore(plot, before, this.unit);
     this.lines.forEach((line, index) => {
       const peak = peakOf(line);
       const point = line.points.findIndex(([, allocated]) => allocated === peak);
