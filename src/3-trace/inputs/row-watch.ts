@@ -6,7 +6,7 @@ import type { NewArrayVariable, TensorVariable, Variable } from '../variables/va
 import { atRow } from './row-index.ts';
 
 /** An iteration of a loop over an array, which is traced once for all elements. */
-export interface RowIteration {
+interface RowIteration {
   /** The values that it appends to arrays that existed before the loop. */
   readonly pushed: ReadonlyMap<NewArrayVariable, Variable[]>;
   /** Returns the element at a key, if that is the iteration's own index. */
