@@ -121,7 +121,7 @@ function shortPosition({ file, line, column }: UserPosition): unknown {
   return [file.slice(Math.max(file.lastIndexOf('/'), file.lastIndexOf('\\')) + 1), line, column];
 }
 
-function encodeAttrs(attrs: Attrs): Readonly<Record<string, unknown>> {
+export function encodeAttrs(attrs: Attrs): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     Object.entries(attrs).map(([name, value]) => [name, encodeAttr(value)]),
   );
@@ -137,7 +137,7 @@ function encodeAttr(value: AttrValue): unknown {
   return encodePrimitive(value as number | boolean | string);
 }
 
-function encodeScalars({ nodes, values }: ScalarTable): unknown {
+export function encodeScalars({ nodes, values }: ScalarTable): unknown {
   return nodes.map((node, id) => {
     const value = encodePrimitive(values[id]!);
     if (node.kind === 'input') return { input: node.index, value };

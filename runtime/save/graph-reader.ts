@@ -1,16 +1,10 @@
 import type { Device } from '../device/device.ts';
-import { type Attrs, type AttrValue, mayOverwrite } from '../device/kernel-op.ts';
+import { mayOverwrite } from '../device/kernel-op.ts';
 import { symbolicAttrs } from '../device/symbolic-attrs.ts';
 import type { TensorMeta } from '../device/tensor-meta.ts';
 import type { UserPosition } from '../errors/position.ts';
 import { coreOps } from '../ops/families/core.ts';
-import { scalarFunctions } from '../ops/numbers/scalar-functions.ts';
-import {
-  type ScalarId,
-  type ScalarNode,
-  ScalarTable,
-  SymbolicNumber,
-} from '../ops/numbers/symbolic-number.ts';
+import type { ScalarTable } from '../ops/numbers/symbolic-number.ts';
 import { type OpRecord, opsIn } from '../ops/record/define-op.ts';
 import { aliasOp } from '../program/alias-op.ts';
 import { controlOps } from '../program/control-ops.ts';
@@ -24,8 +18,8 @@ import { outputGradientOp } from '../program/output-gradient-op.ts';
 import type { BackwardPart, Plan, PlannedSubgraph, Step } from '../program/plan.ts';
 import type { Arrival, ProgramOp, Region, ValueId } from '../program/program.ts';
 import { contiguousStrides } from '../spec/shape.ts';
-import { type Field, maxScalarArguments } from './file/field.ts';
-import { readNumber, readPrimitive } from './primitive.ts';
+import { attrReader, type ReadAttrs, readScalars } from './attr-reader.ts';
+import type { Field } from './file/field.ts';
 import { dtypeNames, maxRank } from './tensors.ts';
 
 const safe = Number.MAX_SAFE_INTEGER;
@@ -69,10 +63,10 @@ class GraphReader {
   readonly #field: Field;
   readonly #values: readonly TensorMeta[];
   readonly #scalars: ScalarTable | null;
+  readonly #attrs: ReadAttrs;
   readonly #earlier: readonly ReadGraph[];
   readonly #device: Device;
   readonly #isPortable: boolean;
-  readonly #symbols = new Map<ScalarId, SymbolicNumber>();
   #levels = 1;
 
   constructor(field: Field, device: Device, plan: PlanUse, earlier: readonly ReadGraph[]) {
@@ -82,6 +76,7 @@ class GraphReader {
     this.#earlier = earlier;
     this.#values = field.list('values', (value) => readMeta(value, device));
     this.#scalars = field.has('scalars') ? readScalars(field.get('scalars')) : null;
+    this.#attrs = attrReader(this.#scalars);
   }
 
   read(): ReadGraph {
@@ -168,11 +163,12 @@ class GraphReader {
   #op(field: Field): ProgramOp {
     const record = readOp(field.get('op'));
     const again = field.get('again');
+    const attrs = field.get('attrs');
     return {
       op: record,
       inputs: this.#ids(field.get('inputs')),
       outputs: this.#ids(field.get('outputs')),
-      attrs: this.#attrs(field.get('attrs'), record),
+      attrs: attrs.isMissing ? {} : this.#attrs(attrs, symbolicAttrs(record)),
       // A file doesn't record whether an op ran without gradients, except for aliases.
       recordsGrad: true,
       ...(!again.isMissing && { again: this.#id(again) }),
@@ -225,42 +221,6 @@ class GraphReader {
     if (!mayOverwrite(op, from, this.#device, to)) return false;
     const bytes = (id: ValueId) => this.#device.elementBytes(this.#values[id]!.dtype);
     return bytes(reuse) === bytes(output);
-  }
-
-  #attrs(field: Field, op: OpRecord): Attrs {
-    if (field.isMissing) return {};
-    const changing = symbolicAttrs(op);
-    return Object.fromEntries(
-      field.entries().map(([name, value]) => [name, this.#attr(value, changing.has(name))]),
-    );
-  }
-
-  /** `mayChange` tells whether runs may compute the attribute. */
-  #attr(field: Field, mayChange: boolean): AttrValue {
-    if (Array.isArray(field.value)) {
-      return field.items().map((item) => {
-        return mayChange && item.has('scalar') ? this.#symbol(item) : readNumber(item);
-      }) as readonly number[];
-    }
-    if (field.has('scalar')) {
-      if (!mayChange) field.fail('a number that is the same in each run');
-      return this.#symbol(field);
-    }
-    const value = readPrimitive(field);
-    if (typeof value === 'number' || typeof value === 'boolean' || typeof value === 'string') {
-      return value;
-    }
-    return field.fail('a number, a text, true or false');
-  }
-
-  #symbol(field: Field): SymbolicNumber {
-    const table = this.#scalars;
-    if (!table) return field.fail('a graph with JavaScript numbers');
-    const id = field.get('scalar').int(0, table.nodes.length - 1) as ScalarId;
-    // One object per scalar, so that ops with it have equal attributes.
-    const symbol = this.#symbols.get(id) ?? new SymbolicNumber(table, id);
-    this.#symbols.set(id, symbol);
-    return symbol;
   }
 
   #ids(field: Field): ValueId[] {
@@ -322,26 +282,6 @@ function regionOf({ values, forward }: PlannedSubgraph): Region {
 function readArrival(field: Field): Arrival {
   const [target, outputs] = field.tuple(2);
   return { target: target.int(), outputs: outputs.items().map((i) => i.int()) };
-}
-
-function readScalars(field: Field): ScalarTable {
-  const known = field.items().map((item, id): readonly [ScalarNode, number] => {
-    if (item.has('constant')) {
-      const value = readNumber(item.get('constant'));
-      return [{ kind: 'constant', value }, value];
-    }
-    const value = readNumber(item.get('value'));
-    if (item.has('input')) return [{ kind: 'input', index: item.get('input').int(0, id) }, value];
-    const fn = item.get('fn').oneOf([...scalarFunctions.keys()]);
-    const args = item
-      .get('args')
-      .items(maxScalarArguments)
-      .map((arg) => arg.int(0, id - 1) as ScalarId);
-    return [{ kind: 'apply', fn, args }, value];
-  });
-  const inputs = known.flatMap(([node]) => (node.kind === 'input' ? [node.index] : []));
-  if (inputs.some((index, i) => index !== i)) field.fail('inputs in their order');
-  return ScalarTable.of(known);
 }
 
 /** Groups parts until they become separate steps. */

@@ -1,4 +1,5 @@
 import type { ScalarTable } from '../../runtime/ops/numbers/symbolic-number.ts';
+import { attrReader } from '../../runtime/save/attr-reader.ts';
 import type { Field } from '../../runtime/save/file/field.ts';
 import type { CodeOf } from '../3-trace/variables/code-of.ts';
 import { PlainReads } from '../guards/plain-reads.ts';
@@ -26,6 +27,8 @@ interface Place {
 export class LiveReader {
   /** The numbers of the program being read, once they are known. */
   scalars: ScalarTable | undefined;
+  /** Reads attributes with these numbers. */
+  attrs = attrReader(null);
   readonly frames: readonly Frame[];
   readonly #given: Place;
   readonly #texts: readonly Field[];

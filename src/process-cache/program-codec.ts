@@ -14,9 +14,7 @@ import {
   isSymbolic,
   type ScalarDecision,
   type ScalarId,
-  type ScalarNode,
-  ScalarTable,
-  SymbolicNumber,
+  type ScalarTable,
 } from '../../runtime/ops/numbers/symbolic-number.ts';
 import { opTable } from '../../runtime/ops/op-table.ts';
 import type { OpRecord } from '../../runtime/ops/record/define-op.ts';
@@ -24,7 +22,9 @@ import { aliasOp } from '../../runtime/program/alias-op.ts';
 import type { PlannedSubgraph, Step } from '../../runtime/program/plan.ts';
 import type { Program, ProgramOp, ValueId } from '../../runtime/program/program.ts';
 import { verifySubgraph } from '../../runtime/program/verify/verify-plan.ts';
+import { attrReader, readScalars } from '../../runtime/save/attr-reader.ts';
 import { type Field, maxScalarArguments } from '../../runtime/save/file/field.ts';
+import { encodeAttrs, encodeScalars } from '../../runtime/save/graph-format.ts';
 import { dtypeNames, maxRank } from '../../runtime/save/tensors.ts';
 import { contiguousStrides, sameShape } from '../../runtime/spec/shape.ts';
 import {
@@ -35,14 +35,11 @@ import {
   integers,
   list,
   notKept,
-  number,
   oneOf,
   optional,
   pair,
-  primitive,
   record,
   string,
-  variants,
 } from './codec.ts';
 import { device } from './device-codec.ts';
 
@@ -51,90 +48,45 @@ const ids = integers<ValueId>();
 const scalarFunction = oneOf(...scalarFunctions.keys());
 const scalarArguments = integers<ScalarId>(maxScalarArguments);
 
-const node = variants<ScalarNode>(() => ({
-  input: record({ index: integer() }),
-  constant: record({ value: number }),
-  apply: record({ fn: scalarFunction, args: scalarArguments }),
-}));
 const decision = record<ScalarDecision>({
   fn: scalarFunction,
   args: scalarArguments,
   value: boolean,
 });
 const tableParts = record({
-  nodes: list(pair(node, number)),
+  table: { write: encodeScalars, read: readScalars } as Codec<ScalarTable>,
   needed: integers<ScalarId>(),
   decisions: list(pair(string, decision)),
 });
 
-/** The numbers of a program. They refer only to earlier ones, and inputs are in order. */
+/** The numbers of a program. */
 export const scalars: Codec<ScalarTable> = {
   write(table, live) {
     live.scalars = table;
-    const nodes = table.nodes.map((each, i) => [each, table.values[i]!] as const);
-    return tableParts.write({ nodes, ...table.dependencies() }, live);
+    return tableParts.write({ table, ...table.dependencies() }, live);
   },
   read(field, live) {
-    const { nodes, needed, decisions } = tableParts.read(field, live);
-    let inputs = 0;
-    nodes.forEach(([each], i) => {
-      const isInOrder =
-        each.kind === 'input'
-          ? each.index === inputs++
-          : each.kind === 'constant' || each.args.every((arg) => arg < i);
-      if (!isInOrder) field.get('nodes').fail('numbers that follow from earlier ones');
-    });
-    const isThere = (each: ScalarId) => each < nodes.length;
+    const { table, needed, decisions } = tableParts.read(field, live);
+    const isThere = (each: ScalarId) => each < table.nodes.length;
     const isWhole = needed.every(isThere) && decisions.every(([, { args }]) => args.every(isThere));
     if (!isWhole) field.get('needed').fail('numbers of the table');
-    const table = ScalarTable.of(nodes);
     table.dependOn({ needed, decisions });
     live.scalars = table;
+    live.attrs = attrReader(table);
     return table;
-  },
-};
-
-const attr: Codec<AttrValue> = {
-  write(value, live) {
-    if (isSymbolic(value)) {
-      if (value.table !== live.scalars)
-        return notKept('it computes with numbers of another program');
-      return { scalar: value.id };
-    }
-    if (Array.isArray(value)) return value.map((item: number) => attr.write(item, live));
-    return primitive.write(value as number | boolean | string, live);
-  },
-  read(field, live) {
-    if (Array.isArray(field.value)) {
-      if (field.value.every((item) => typeof item === 'number')) return field.value;
-      return field.items().map((item) => {
-        const value = attr.read(item, live);
-        return typeof value === 'number' || isSymbolic(value)
-          ? (value as number)
-          : item.fail('a number');
-      });
-    }
-    if (field.has('scalar')) {
-      const { scalars: table } = live;
-      const last = table ? table.nodes.length - 1 : -1;
-      return new SymbolicNumber(table!, field.get('scalar').int(0, last) as ScalarId);
-    }
-    const value = primitive.read(field, live);
-    const isAttr = ['number', 'boolean', 'string'].includes(typeof value);
-    return isAttr ? (value as AttrValue) : field.fail('a number, a text, true or false');
   },
 };
 
 const attrs: Codec<Attrs> = {
   write(value, live) {
-    const entries = Object.entries(value);
-    if (entries.length === 0) return null;
-    return Object.fromEntries(entries.map(([name, each]) => [name, attr.write(each, live)]));
+    const isForeign = (each: unknown) => isSymbolic(each) && each.table !== live.scalars;
+    const values = Object.values(value);
+    if (values.flat().some(isForeign))
+      return notKept('it computes with numbers of another program');
+    return values.length === 0 ? null : encodeAttrs(value);
   },
-  read(field, live) {
-    if (field.isNull) return {};
-    return Object.fromEntries(field.entries().map(([name, each]) => [name, attr.read(each, live)]));
-  },
+  // `program` checks which attributes runs may compute, once it knows the ops.
+  read: (field, live) => (field.isNull ? {} : live.attrs(field, { has: () => true })),
 };
 
 const ownOps = new Map([aliasOp].map((op) => [op.name, op]));
