@@ -14,7 +14,7 @@ import {
 } from './assembler/code.ts';
 import { double, horner, logarithmParts } from './assembler/double-vectors.ts';
 import { type FunctionBuilder, get, type Local } from './assembler/function-builder.ts';
-import { compile, lazily } from './assembler/module-builder.ts';
+import { compileWhenRead, lazily } from './assembler/module-builder.ts';
 
 const multipliers = [0xd2511f53, 0xcd9e8d57] as const;
 const weyl = [0x9e3779b9, 0xbb67ae85] as const;
@@ -207,4 +207,4 @@ function pointsOnCircle(
   };
 }
 
-export const randomKernels = lazily(() => compile({ uniform, normal }));
+export const randomKernels = lazily(() => compileWhenRead([{ uniform }, { normal }]));

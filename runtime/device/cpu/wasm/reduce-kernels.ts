@@ -15,7 +15,7 @@ import {
   store,
 } from './assembler/code.ts';
 import { type FunctionBuilder, get, type Local } from './assembler/function-builder.ts';
-import { compile, lazily, localIndex } from './assembler/module-builder.ts';
+import { compileWhenRead, lazily, localIndex } from './assembler/module-builder.ts';
 
 type NumberType = 'f32' | 'f64' | 'i32';
 
@@ -307,17 +307,16 @@ function reduceMatrices(position: number) {
   };
 }
 
+type Fold = keyof typeof folds;
+
 function kernelsOf(type: NumberType) {
   const names = ['sum', 'prod', 'max', 'min'] as const;
-  const matrix = names.map((name) => [name, reduceMatrix(reducerOf(type, folds[name]))] as const);
-  const several = names.map((name, i) => [`${name}s`, reduceMatrices(i)] as const);
-  return compile(Object.fromEntries([...matrix, ...several]) as ReduceDefinitions);
+  const pairs = names.map((name) => ({
+    [name]: reduceMatrix(reducerOf(type, folds[name])),
+    [`${name}s`]: reduceMatrices(0),
+  }));
+  return compileWhenRead<Fold | `${Fold}s`>(pairs);
 }
-
-type Definition = (f: FunctionBuilder) => void;
-type ReduceDefinitions = {
-  readonly [N in keyof typeof folds | `${keyof typeof folds}s`]: Definition;
-};
 
 /** The number of adjacent elements processed in vectors; the remainder is added separately. */
 const vectorStep = { float32: 16, float64: 8, int32: 16 } as const;

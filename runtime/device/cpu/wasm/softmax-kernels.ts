@@ -1,6 +1,6 @@
 import { acrossLanes, type Code, f32x4, i32, load, op } from './assembler/code.ts';
 import { type FunctionBuilder, get, type Local } from './assembler/function-builder.ts';
-import { compile, lazily } from './assembler/module-builder.ts';
+import { compileWhenRead, lazily } from './assembler/module-builder.ts';
 import { emitExp, emitLog } from './assembler/transcendental.ts';
 import { along } from './runs-of-four.ts';
 
@@ -145,5 +145,11 @@ function softmaxGrad(f: FunctionBuilder): void {
 }
 
 export const softmaxKernels = lazily(() =>
-  compile({ logSoftmax, softmax, logSoftmaxGrad, probabilityShare, softmaxGrad }),
+  compileWhenRead([
+    { logSoftmax },
+    { softmax },
+    { logSoftmaxGrad },
+    { probabilityShare },
+    { softmaxGrad },
+  ]),
 );

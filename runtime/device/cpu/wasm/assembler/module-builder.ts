@@ -131,11 +131,13 @@ const instanceOf = (code: Uint8Array<ArrayBuffer>, imports?: WebAssembly.Imports
 /** Creates kernels from a module's code. */
 export const instantiation = { of: instanceOf };
 
+type Definitions<Name extends string> = {
+  readonly [N in Name]: (builder: FunctionBuilder) => void;
+};
+
 /** Compiles functions over the heap; `define` writes the body of each. */
 export function compile<Name extends string>(
-  definitions: {
-    readonly [N in Name]: (builder: FunctionBuilder) => void;
-  },
+  definitions: Definitions<Name>,
 ): { readonly [N in Name]: Kernel } {
   const functions = new Map<string, FunctionBuilder>();
   for (const name of Object.keys(definitions) as Name[]) {
@@ -151,6 +153,27 @@ export function compile<Name extends string>(
   const list = Object.values<Kernel>(kernels);
   for (const kernel of list) modules.set(kernel, { code, imports, kernels: list });
   return kernels;
+}
+
+/**
+ * Compiles each group of functions when the first of them is read: most programs use a few of a family, and writing
+ * them all would be much of a first call.
+ */
+export function compileWhenRead<Name extends string>(
+  groups: readonly Partial<Definitions<Name>>[],
+): { readonly [N in Name]: Kernel } {
+  const kernels = {};
+  for (const group of groups) {
+    let made: { readonly [name: string]: Kernel } | undefined;
+    for (const name of Object.keys(group)) {
+      const get = () => {
+        made ??= compile(group as Definitions<string>);
+        return made[name];
+      };
+      Object.defineProperty(kernels, name, { get, enumerable: true });
+    }
+  }
+  return kernels as { readonly [N in Name]: Kernel };
 }
 
 /**
