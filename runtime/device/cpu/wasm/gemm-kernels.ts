@@ -1,7 +1,7 @@
 import { panelAAt, panelBAt, tileAt, unpackedCountAt } from '../core/scratch.ts';
 import { type Code, callCode, f32x4, i32, load, op, scratch, store } from './assembler/code.ts';
 import { type FunctionBuilder, get, type Local, smaller } from './assembler/function-builder.ts';
-import { compile, lazily, localIndex } from './assembler/module-builder.ts';
+import { compileWhenRead, lazily, localIndex } from './assembler/module-builder.ts';
 import { fusesMultiplyAdd, mulAdd } from './assembler/multiply-add.ts';
 import { wideVectors } from './assembler/wide-vectors.ts';
 import { packStrided, packTable } from './pack-kernels.ts';
@@ -246,20 +246,18 @@ function product(f: FunctionBuilder): void {
 }
 
 /** Indices of the functions in their module, for calls between them. */
-const parts = {
-  ...{ packA: 0, packB: 1, packTableA: 2, packTableB: 3 },
-  ...{ multiplyPanels: 4, multiplyUnpacked: 5 },
-} as const;
+const parts = { packA: 0, packB: 1, multiplyPanels: 2, multiplyUnpacked: 3 } as const;
 
 export const gemmKernels = lazily(() =>
-  compile({
-    packA: packStrided(tileRows()),
-    packB: packStrided(tileColumns()),
-    packTableA: packTable(tileRows()),
-    packTableB: packTable(tileColumns()),
-    multiplyPanels,
-    multiplyUnpacked,
-    product,
-    vectorProduct,
-  }),
+  compileWhenRead([
+    {
+      packA: packStrided(tileRows()),
+      packB: packStrided(tileColumns()),
+      multiplyPanels,
+      multiplyUnpacked,
+      product,
+    },
+    { packTableB: packTable(tileColumns()) },
+    { vectorProduct },
+  ]),
 );
