@@ -80,8 +80,7 @@ function slidingPool(
   const planeBytes = x.shape[2]! * width * 4;
   const [kernelHeight, kernelWidth] = pairAttr(attrs, 'kernel');
   const [strideH, strideW] = pairAttr(attrs, 'stride');
-  const { maxPool, maxPoolCoded } = poolKernels();
-  const kernel = isCoded ? maxPoolCoded : maxPool;
+  const kernel = poolKernels()[isCoded ? 'maxPoolCoded' : 'maxPool'];
   const outPlane = outHeight * outWidth;
   const plane = outPlane * kernelHeight * kernelWidth;
   const sizes = [outHeight, outWidth, width, planeBytes, kernelHeight, kernelWidth];
@@ -124,8 +123,7 @@ function windowsKernel(
   const columnsAt = at + outHeight * 8;
   const sizes = [outHeight, outWidth, width, planeBytes, at, columnsAt];
   const taps = (rows.ends[0]! - rows.starts[0]!) * (columns.ends[0]! - columns.starts[0]!);
-  const { maxPoolWindows, maxPoolCodedWindows } = poolKernels();
-  const kernel = starts ? maxPoolCodedWindows : maxPoolWindows;
+  const kernel = poolKernels()[starts ? 'maxPoolCodedWindows' : 'maxPoolWindows'];
   const dtype = starts ? 'uint8' : 'int32';
   const windows = starts ? [starts.first, starts.lineStep, starts.windowStep] : [];
   return ([source], [target, indices]) => {

@@ -1,7 +1,7 @@
 import { panelBAt, panelBBytes, tileAt } from '../core/scratch.ts';
 import { type Code, i32, i32x4, load, op, scratch, store } from './assembler/code.ts';
 import { type FunctionBuilder, get, type Local, smaller } from './assembler/function-builder.ts';
-import { compile, lazily } from './assembler/module-builder.ts';
+import { compileWhenRead, lazily } from './assembler/module-builder.ts';
 
 /** Products of float64 and int32 matrices, whose sums run through the inner dimension one by one. */
 
@@ -135,5 +135,5 @@ function plainProduct(dtype: PlainProductDType) {
 }
 
 export const plainProducts = lazily(() =>
-  compile({ float64: plainProduct('float64'), int32: plainProduct('int32') }),
+  compileWhenRead([{ float64: plainProduct('float64') }, { int32: plainProduct('int32') }]),
 );

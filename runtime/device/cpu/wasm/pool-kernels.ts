@@ -1,6 +1,6 @@
 import { type Code, i32, lane, load, memoryLane, op, store } from './assembler/code.ts';
 import { type FunctionBuilder, get, type Local } from './assembler/function-builder.ts';
-import { compile, lazily } from './assembler/module-builder.ts';
+import { compileWhenRead, lazily } from './assembler/module-builder.ts';
 
 /** The form of positions of maxima: int32 in the plane, or uint8 in the window. */
 type Places = 'inPlane' | 'inWindow';
@@ -293,12 +293,12 @@ function maxPoolWindows(f: FunctionBuilder, kind: Places): void {
 }
 
 export const poolKernels = lazily(() =>
-  compile({
-    maxPool: (f) => maxPool(f, 'inPlane'),
-    maxPoolCoded: (f) => maxPool(f, 'inWindow'),
-    maxPoolWindows: (f) => maxPoolWindows(f, 'inPlane'),
-    maxPoolCodedWindows: (f) => maxPoolWindows(f, 'inWindow'),
-    maxPoolGrad,
-    maxPoolCodedGrad,
-  }),
+  compileWhenRead([
+    { maxPool: (f) => maxPool(f, 'inPlane') },
+    { maxPoolCoded: (f) => maxPool(f, 'inWindow') },
+    { maxPoolWindows: (f) => maxPoolWindows(f, 'inPlane') },
+    { maxPoolCodedWindows: (f) => maxPoolWindows(f, 'inWindow') },
+    { maxPoolGrad },
+    { maxPoolCodedGrad },
+  ]),
 );

@@ -6,7 +6,7 @@ import {
   type Local,
   type Locals,
 } from './assembler/function-builder.ts';
-import { compile, lazily } from './assembler/module-builder.ts';
+import { compileWhenRead, lazily } from './assembler/module-builder.ts';
 
 /** Bytes of a tap in the table: where its entry starts, and its weight as float64. */
 export const tapBytes = 16;
@@ -129,4 +129,4 @@ function resampleGrad(f: FunctionBuilder): void {
   });
 }
 
-export const resampleKernels = lazily(() => compile({ resample, resampleGrad }));
+export const resampleKernels = lazily(() => compileWhenRead([{ resample }, { resampleGrad }]));
