@@ -1,5 +1,5 @@
 import { AutogradError, type ErrorFacts } from '../errors/errors.ts';
-import { GradNode, secondBackward } from '../tensor/grad-node.ts';
+import { GradNode, secondBackward, type Target, targetOf } from '../tensor/grad-node.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 
 /**
@@ -13,8 +13,8 @@ class LostNode extends GradNode {
   override readonly name: string;
   readonly #lost: LostHistory;
 
-  constructor(lost: LostHistory) {
-    super([], 1);
+  constructor(lost: LostHistory, targets: readonly Target[]) {
+    super(targets, 1);
     this.#lost = lost;
     this.name = typeof lost === 'string' ? lost : lost.what;
     // Backward detects a freed graph before it starts, but an overwritten value only on its way.
@@ -32,11 +32,11 @@ class LostNode extends GradNode {
   protected override releaseSaved(): void {}
 }
 
-/** Returns a function that gives a tensor such a history. */
-export function losingHistory(lost: LostHistory): (tensor: Tensor) => void {
-  const node = new LostNode(lost);
-  return (tensor) => {
-    node.retain();
-    tensor.setGradEdge({ node, index: 0 });
+/** Returns a function that gives a tensor such a history, which leads to these inputs. */
+export function losingHistory(
+  lost: LostHistory,
+): (tensor: Tensor, inputs: readonly Tensor[]) => void {
+  return (tensor, inputs) => {
+    tensor.setGradEdge({ node: new LostNode(lost, inputs.map(targetOf)), index: 0 });
   };
 }

@@ -45,7 +45,7 @@ export class LoadedEntry {
   readonly #makes: (results: CallResults) => void;
   readonly #result: (results: CallResults) => unknown;
   readonly #effects: readonly ((results: CallResults) => Change)[];
-  readonly #lose: readonly (((output: Tensor) => void) | null)[];
+  readonly #lose: readonly (ReturnType<typeof losingHistory> | null)[];
   readonly #device: Device;
   readonly #subgraph: Subgraph | null;
   readonly #holdsLines: boolean;
@@ -169,7 +169,7 @@ export class LoadedEntry {
       : [];
     const { randomNumbers, reads, optional, same } = this.saved;
     this.#lose.forEach((lose, i) => {
-      lose?.(outputs[i]!);
+      lose?.(outputs[i]!, inputs);
     });
     if (same.length > 0) joinSame(outputs, same, inputs);
     if (randomNumbers > 0) skipNumbers(randomNumbers);

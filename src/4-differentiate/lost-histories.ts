@@ -1,6 +1,8 @@
-import type { LostHistory } from '../../runtime/autograd/lost-history.ts';
+import { type LostHistory, losingHistory } from '../../runtime/autograd/lost-history.ts';
 import { AutogradError } from '../../runtime/errors/errors.ts';
 import type { Program } from '../../runtime/program/program.ts';
+import { writtenOperands } from '../../runtime/program/writes.ts';
+import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { differentiate } from './differentiate.ts';
 
 /**
@@ -27,4 +29,30 @@ export function lostHistories(
     }
   };
   return differentiable.map((_, output) => errorOf((i) => i === output));
+}
+
+/** Returns a function that gives an output of each run a history that can't run backward any more. */
+export function losingOutput(
+  program: Program,
+  output: number,
+  why: LostHistory,
+): (outputs: readonly Tensor[], inputs: readonly Tensor[]) => void {
+  const lose = losingHistory(why);
+  const from = inputsBehind(program, output);
+  return (outputs, inputs) => {
+    lose(
+      outputs[output]!,
+      from.map((i) => inputs[i]!),
+    );
+  };
+}
+
+/** Returns the indices of the inputs that an output may depend on; what is written in place may be part of it. */
+function inputsBehind({ ops, inputs, outputs }: Program, output: number): number[] {
+  const behind = new Set([outputs[output]!]);
+  for (const op of [...ops].reverse()) {
+    const leads = op.outputs.some((id) => behind.has(id)) || writtenOperands(op).length > 0;
+    if (leads) for (const id of op.inputs) behind.add(id);
+  }
+  return inputs.flatMap((id, i) => (behind.has(id) ? [i] : []));
 }

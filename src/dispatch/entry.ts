@@ -1,11 +1,11 @@
 import { enableGrad, gradEnabled } from '../../runtime/autograd/grad-mode.ts';
-import { losingHistory } from '../../runtime/autograd/lost-history.ts';
 import type { Holder } from '../../runtime/device/holder.ts';
 import { events } from '../../runtime/memory/events.ts';
 import { skipNumbers } from '../../runtime/random/seed.ts';
 import { decided } from '../../runtime/run-program/control/decisions.ts';
 import { joinSame } from '../../runtime/run-program/same-outputs.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
+import { losingOutput } from '../4-differentiate/lost-histories.ts';
 import { type CalledNumber, calledNumber, forgetCalls } from '../guards/called-numbers.ts';
 import { type Guard, GuardSet } from '../guards/guard.ts';
 import { neededNumbers } from '../guards/needed-numbers.ts';
@@ -66,7 +66,7 @@ export class Entry {
   readonly #effects: ReturnType<typeof compileEffects> | undefined;
   readonly #made: MadeByRun;
   /** Outputs whose graph no longer has a backward. */
-  readonly #lost: readonly { readonly lose: (output: Tensor) => void; readonly index: number }[];
+  readonly #lost: readonly ReturnType<typeof losingOutput>[];
   /** Whether eager execution throws on this path, so that the call runs eagerly. */
   readonly runsEagerly: boolean;
   /** It has one set of sizes, and runs whenever its guards hold. */
@@ -113,8 +113,8 @@ export class Entry {
     this.runsEagerly = outcome.kind === 'break' && outcome.eagerly === true;
     const resumes = outcome.kind === 'break' && !this.runsEagerly;
     this.#frames = resumes ? outcome.frames.map(compileFrame) : [];
-    this.#lost = result.lost.flatMap((why, index) =>
-      why === null ? [] : [{ lose: losingHistory(why), index }],
+    this.#lost = result.lost.flatMap((why, i) =>
+      why ? [losingOutput(result.program, i, why)] : [],
     );
   }
 
@@ -338,7 +338,7 @@ export class Entry {
     outputs: Tensor[],
   ): EntryOutcome {
     if (holders) owned.noteSaved(this.subgraph!, holders, this.#lastPeak);
-    for (const { lose, index } of this.#lost) lose(outputs[index]!);
+    for (const lose of this.#lost) lose(outputs, inputs);
     if (this.result.same.length > 0) joinSame(outputs, this.result.same, inputs);
     this.#call(frames, true);
     if (this.result.randomNumbers > 0) skipNumbers(this.result.randomNumbers);

@@ -1,5 +1,14 @@
-import { describe, it } from 'vitest';
-import { noGrad, rand, seed, type Tensor, tensor, zeros } from '../../../src/index.ts';
+import { describe, expect, it } from 'vitest';
+import {
+  grad,
+  noGrad,
+  rand,
+  seed,
+  type Tensor,
+  tensor,
+  toStatic,
+  zeros,
+} from '../../../src/index.ts';
 import { expectSameAsEager, values, weights } from '../same-as-eager.ts';
 import { expectInParts } from './in-parts.ts';
 
@@ -114,6 +123,38 @@ describe('trace/writes that gradients flow through', () => {
         garbage: true,
       },
     );
+  });
+
+  it('over a value that backward needs: of the leaves that it leads to, and of no others', () => {
+    const histories: Record<string, (x: Tensor, w: Tensor) => Tensor> = {
+      overwritten: (x, w) => {
+        const y = x.mul(w);
+        x.fill_(2);
+        return y;
+      },
+      freed: (x, w) => {
+        const y = x.mul(w);
+        y.sum().backward();
+        return y;
+      },
+    };
+    const other = weights([3], 2);
+    for (const fn of Object.values(histories)) {
+      const outcomes = (run: typeof fn) =>
+        [(w: Tensor) => [w], (w: Tensor) => [other, w], () => [other]].map((wanted) => {
+          const w = weights([3], 1);
+          const total = run(values([3]), w)
+            .sum()
+            .add(other.sum());
+          try {
+            const found = grad(total, wanted(w), { allowUnused: true });
+            return found.map((own) => own && [...own.dataSync()]);
+          } catch (error) {
+            return String(error).split('\n')[0];
+          }
+        });
+      expect(outcomes(toStatic(fn))).toEqual(outcomes(fn));
+    }
   });
 
   it('over the operand of the write itself', () =>
