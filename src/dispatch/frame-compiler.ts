@@ -40,7 +40,7 @@ import { Entry } from './entry.ts';
 import { savedInputsOf } from './ownership/saved-views.ts';
 import { firstOptions, PlanInForce, type ReadySubgraph } from './plan-in-force.ts';
 import type { Candidate, ResumePoint } from './resume-point.ts';
-import { SizedEntries } from './sized-entries.ts';
+import { SizedEntries, withOwnSizes } from './sized-entries.ts';
 import { type PlanChoice, SubgraphVariants } from './subgraph-variants.ts';
 import { verifiedCodeOf, verifyFrames } from './verified-code.ts';
 
@@ -190,8 +190,9 @@ export class FrameCompiler {
     keep: Keep,
   ): Entry | NoEntry {
     const sized = this.#sizedEntry(point, frames, result, keep);
-    if (!sized) keep(result.guards);
-    const entry = sized ?? this.#fixedEntry(point, result);
+    const own = sized ? result : withOwnSizes(result, frames);
+    if (!sized) keep(own.guards);
+    const entry = sized ?? this.#fixedEntry(point, own);
     if (!entry) return { why: 'a value that backward needs is written in place' };
     if (result.outcome.kind === 'break') this.#stats.addBreak(result.outcome.record);
     return entry;

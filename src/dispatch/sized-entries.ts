@@ -125,3 +125,12 @@ export class SizedEntries {
 }
 
 const bytesOf = ({ entry }: Sized): number => entry?.bytes ?? 0;
+
+/** Returns the trace with guards on the sizes for which it can be replayed: it doesn't fit others. */
+export function withOwnSizes(result: TraceResult, frames: readonly Frame[]): TraceResult {
+  if (!result.resized) return result;
+  const guards = result.resized.keys.map((source): Guard => {
+    return { kind: 'value', source, value: compileReader(source)(frames) as number };
+  });
+  return { ...result, guards: [...result.guards, ...guards] };
+}

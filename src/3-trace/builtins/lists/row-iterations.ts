@@ -104,6 +104,8 @@ export class RowIterations {
   readonly #contents: (readonly Variable[])[];
   /** The tensors that iterations have computed. */
   readonly #computed = new Set<Tensor>();
+  /** The tensors of their elements, which differ between iterations, too. */
+  readonly #elements = new Set<Tensor>();
 
   constructor(t: Tracer, loop: RowLoop, around: Surroundings) {
     this.#t = t;
@@ -203,9 +205,10 @@ export class RowIterations {
     return tape.splice(mark);
   }
 
-  /** Notes the tensors that the calls have made, other than their operands. */
+  /** Notes the tensors of an iteration: its element's, and those that it has made. */
   #note(calls: Iteration['calls'], row: readonly Tensor[]): void {
     const before = new Set(row);
+    for (const tensor of row) this.#elements.add(tensor);
     for (const { operands, result } of calls) {
       for (const tensor of tensorsIn(operands)) before.add(tensor);
       for (const tensor of tensorsIn(result)) if (!before.has(tensor)) this.#computed.add(tensor);
@@ -217,13 +220,9 @@ export class RowIterations {
     const { counters } = this.#around;
     return this.#contents.at(-1)!.map((variable, i) => {
       const tensor = variable.kind === 'tensor' && !counters.has(i) ? variable.traced : null;
-      return tensor && this.#isOfLoop(tensor) ? tensor : null;
+      const isOfLoop = tensor && (this.#computed.has(tensor) || this.#elements.has(tensor));
+      return isOfLoop ? tensor : null;
     });
-  }
-
-  /** Elements are other tensors in each iteration, too. */
-  #isOfLoop(tensor: Tensor): boolean {
-    return this.#computed.has(tensor) || this.iterations.some(({ row }) => row.includes(tensor));
   }
 
   /** Returns whether every location contains what the iterations compute, or what it will contain to the end. */

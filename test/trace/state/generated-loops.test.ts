@@ -1,0 +1,105 @@
+/** Random loops over lists that grow: any statements, of which some can be repeated for other elements and others can't. */
+
+import { describe, expect, it } from 'vitest';
+import { cat, type Tensor } from '../../../src/index.ts';
+import { expectSameAsEager, values, type World, weights } from '../same-as-eager.ts';
+
+type Body = (cache: Tensor[], x: Tensor) => unknown;
+
+/** Random numbers that are the same in every run. */
+function numbers(seed: number): (below: number) => number {
+  let state = seed * 2654435761 + 1;
+  return (below) => {
+    state = (Math.imul(state ^ (state >>> 15), 2246822519) + 0x9e3779b9) >>> 0;
+    return (state >>> 8) % below;
+  };
+}
+
+/** Statements of an iteration: `each` is the element, `a` and `b` are tensors around the loop, `n` is a number. */
+const plain = [
+  'a = a.add(each);',
+  'b = b.mul(0.5).sub(each.mul(x));',
+  '[a, b] = [b, a.maximum(each)];',
+  'out.push(each.mul(x));',
+  'n += 3;',
+  'a = a.mul(n).div(7);',
+  'b = b.add(each.mul(i));',
+  '{ const c = each.tanh(); a = a.mul(c); b = b.add(c); }',
+  'if (first) { a = each; first = false; } else a = a.add(each.mul(2));',
+  'other = other ? other.add(b) : each;',
+  '{ const f = (t) => t.add(a); b = f(b); }',
+  'w = w.matmul(m);',
+];
+const special = [
+  'if (i === 2) a = a.neg();',
+  'if (each === cache[1]) b = b.neg();',
+  'out.push(a, b);',
+  'a = a.add(out.length);',
+  'if (each.requiresGrad) a = a.neg();',
+  'last = each;',
+  'if (i === 4) break;',
+  'if (n > 9) continue;',
+  'cat([a, each]).sum();',
+  'b = b.add(a.shape[1]);',
+];
+
+const heads = [
+  'for (const each of cache) { const i = n;',
+  'for (const [i, each] of cache.entries()) {',
+  'for (let i = 0; i < cache.length; i++) { const each = cache[i];',
+  'for (let i = 0; i < size; i++) { const each = cache[i];',
+];
+
+function bodyOf(seed: number): string {
+  const next = numbers(seed);
+  const statements = Array.from({ length: 1 + next(4) }, () =>
+    next(6) === 0 ? special[next(special.length)]! : plain[next(plain.length)]!,
+  );
+  const isCall = next(5) === 0 && !statements.some((each) => /break|continue/.test(each));
+  const loop = isCall
+    ? `cache.forEach((each, i) => { ${statements.join('\n')} });`
+    : `${heads[next(heads.length)]!} ${statements.join('\n')} }`;
+  const push = 'cache.push(x.mul(2));';
+  const [before, after] = next(2) ? [push, ''] : ['', push];
+  return `(cache, x) => {
+    const size = cache.length;
+    ${before}
+    let [a, b, n, first, other, last, w] = [x, x.neg(), 0, true, null, null, x];
+    const out = [x];
+    ${loop}
+    ${after}
+    return [a, b, n, first, other, last, w, out, cat(out)];
+  }`;
+}
+
+function worldOf(seed: number): World {
+  const cache: Tensor[] = [];
+  const m = weights([3, 3]);
+  const text = `return ${bodyOf(seed)}`;
+  const body = new Function('cat', 'm', text)(cat, m) as Body;
+  return {
+    fn: (x: Tensor) => body(cache, x),
+    args: (call) => {
+      if (call === 5 && seed % 3 === 0) cache.push(weights([1, 3], call));
+      if (call === 6 && seed % 4 === 0) cache.length = 1;
+      return [values([1, 3], call)];
+    },
+    state: () => [cache, m],
+  };
+}
+
+const count = Number(process.env.GENERATED_RUNS) || 24;
+
+describe('a random loop over a list that grows', () => {
+  let repeated = 0;
+  for (let seed = 0; seed < count; seed++) {
+    it(`gives what eager execution gives: ${seed}`, () => {
+      const { stats } = expectSameAsEager(() => worldOf(seed), { calls: 9 });
+      if (stats.translations < 7) repeated++;
+    });
+  }
+
+  it('most of them have one translation for several lengths', () => {
+    expect(repeated).toBeGreaterThan(count / 3);
+  });
+});
