@@ -1,16 +1,19 @@
 /** Mistakes of the first hour, of someone who comes from PyTorch, NumPy or TensorFlow.js: what each error says, captured as eagerly. */
 
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import {
   ArgumentError,
   crossEntropy,
   data,
   einsum,
+  huberLoss,
+  l1Loss,
   mseLoss,
   nn,
   oneHot,
   ones,
   optim,
+  smoothL1Loss,
   Tensor,
   tensor,
   toStatic,
@@ -225,4 +228,32 @@ it('w.data = x, which replaces the elements in PyTorch, is not ignored', () => {
     w.data = zeros([2]);
   };
   for (const attempt of [assigned, toStatic(assigned)]) expect(attempt).toThrow(/read only.*data/);
+});
+
+describe('a target that is broadcast', () => {
+  afterEach(() => {
+    vi.restoreAllMocks();
+  });
+
+  for (const loss of [mseLoss, l1Loss, smoothL1Loss, huberLoss]) {
+    it(`${loss.name} warns once, with the line, captured as eagerly, and computes what it is given`, () => {
+      const warn = vi.spyOn(console, 'warn').mockImplementation(() => {});
+      const scores = tensor([[1], [2], [3]]);
+      const step = (x: Tensor, y: Tensor) => loss(x, y);
+      const captured = toStatic(step);
+      step(scores, scores);
+      expect(warn).not.toHaveBeenCalled();
+      for (let i = 0; i < 3; i++) {
+        const all = step(scores, tensor([1, 2, 3]));
+        expect(captured(scores, tensor([1, 2, 3])).itemSync()).toBe(all.itemSync());
+      }
+      expect(warn.mock.calls).toEqual([
+        [expect.stringMatching(new RegExp(`${loss.name} .*first-hour\\.test\\.ts:\\d+`))],
+      ]);
+      // Another pair of ranks is another mistake.
+      captured(scores, tensor(1));
+      captured(scores, tensor(1));
+      expect(warn).toHaveBeenCalledTimes(2);
+    });
+  }
 });

@@ -22,6 +22,7 @@ import { expectTensors } from '../record/expect-tensors.ts';
 import { mean, sum } from '../reduce/reduce.ts';
 import { expectReduction, type LossOptions, reduced } from '../reduce/reduction-options.ts';
 import { crossEntropyKinds, lossKinds, nllKinds } from './loss-kinds.ts';
+import { warnOfSizes } from './unequal-sizes.ts';
 
 export interface NllOptions extends LossOptions {
   /** The factor of each class, [classes]. */
@@ -222,6 +223,7 @@ function smoothed(
 export function mseLoss(x: Tensor, target: Tensor, options: LossOptions = {}): Tensor {
   expectTensors('mseLoss', x, target);
   expectOptions('mseLoss', options, lossKinds);
+  warnOfSizes('mseLoss', x, target);
   if (anyHalf(x, target)) return roundedOnce([x, target], (a, b) => mseLoss(a, b, options));
   return tidy(() => {
     const difference = sub(x, target);

@@ -22,6 +22,7 @@ import { defineOp, expectTensor, type OpRecord, saving } from '../record/define-
 import type { LossOptions } from '../reduce/reduction-options.ts';
 import { gaussianKinds, huberKinds, lossKinds, poissonKinds, smoothL1Kinds } from './loss-kinds.ts';
 import { lossOf } from './loss-of.ts';
+import { warnOfSizes } from './unequal-sizes.ts';
 
 function floats(op: OpRecord, x: Tensor, y: Tensor, attrs = {}): Tensor {
   expectTensor(op, y);
@@ -33,7 +34,10 @@ const gap = E.sub(E.input(0), E.input(1));
 
 /** |x − target| */
 export function l1Loss(x: Tensor, target: Tensor, options: LossOptions = {}): Tensor {
-  return lossOf('l1Loss', lossKinds, [x, target], options, (x, target) => abs(sub(x, target)));
+  return lossOf('l1Loss', lossKinds, [x, target], options, (x, target) => {
+    warnOfSizes('l1Loss', x, target);
+    return abs(sub(x, target));
+  });
 }
 
 const beta = E.attr('beta');
@@ -68,6 +72,7 @@ export function smoothL1Loss(
   options: LossOptions & { readonly beta?: number } = {},
 ): Tensor {
   return lossOf('smoothL1Loss', smoothL1Kinds, [x, target], options, (x, target) => {
+    warnOfSizes('smoothL1Loss', x, target);
     const { beta = 1 } = options;
     return equals(beta, 0) ? abs(sub(x, target)) : floats(smoothL1Op, x, target, { beta });
   });
@@ -80,6 +85,7 @@ export function huberLoss(
   options: LossOptions & { readonly delta?: number } = {},
 ): Tensor {
   return lossOf('huberLoss', huberKinds, [x, target], options, (x, target) => {
+    warnOfSizes('huberLoss', x, target);
     const { delta = 1 } = options;
     return mul(floats(smoothL1Op, x, target, { beta: delta }), delta);
   });

@@ -1,0 +1,19 @@
+import { formatPosition, userPosition } from '../../errors/position.ts';
+import { sameShape } from '../../spec/shape.ts';
+import type { Tensor } from '../../tensor/tensor.ts';
+
+/** The pairs of ranks for which each loss has warned: a step that is repeated warns once. */
+const told = new Set<string>();
+
+/** Warns of a target that is broadcast, as PyTorch does: scores [n, 1] and targets [n] have n × n differences. */
+export function warnOfSizes(name: string, { shape }: Tensor, target: Tensor): void {
+  if (sameShape(shape, target.shape)) return;
+  const key = `${name} ${shape.length} ${target.shape.length}`;
+  if (told.has(key)) return;
+  told.add(key);
+  const at = userPosition();
+  console.warn(
+    `tostatic: ${name} of an input [${shape}] and a target [${target.shape}]${at ? ` (${formatPosition(at)})` : ''}: ` +
+      'the smaller one is repeated, which is rarely meant. Reshape one of them: target.reshapeAs(input)',
+  );
+}
