@@ -18,7 +18,7 @@ export function* runPasses(
   shared = new SharedPasses(),
 ): Steps<Staged> {
   const context = { ...uncounted, costOf: oncePerProgram(uncounted.costOf) };
-  let current = given;
+  let [current, isVerified] = [given, false];
   for (const pass of passes) {
     const stages: readonly string[] = pass.stages;
     if (!stages.includes(context.stage) || settings.without.has(pass.name)) continue;
@@ -27,7 +27,10 @@ export function* runPasses(
     const applied = !hasSameOps(current, after);
     const [{ program: given }, { program }] = [current, after];
     settings.record({ pass: pass.name, stage: context.stage, applied, ms, given, program });
-    if (settings.verify) verifyProgram(program, context.available);
+    if (settings.verify && (applied || !isVerified)) {
+      verifyProgram(program, context.available);
+      isVerified = true;
+    }
     current = applied ? after : current;
     yield;
   }

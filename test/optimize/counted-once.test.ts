@@ -2,6 +2,7 @@
 
 import { expect, it } from 'vitest';
 import { contiguousMeta } from '../../runtime/device/tensor-meta.ts';
+import { InvariantError } from '../../runtime/errors/invariant.ts';
 import { bind, withInterceptor } from '../../runtime/ops/core/bind.ts';
 import { ProgramBuilder } from '../../runtime/program/builder.ts';
 import { assertOp } from '../../runtime/program/control-ops.ts';
@@ -54,6 +55,39 @@ it('the bytes of each program are counted once, however many passes fuse it', ()
   expect(counted[0]).toBe(program);
   expect(counted.length).toBe(new Set(counted).size);
   expect(counted.length).toBe(1 + applied.length);
+});
+
+it('a program is verified once, however many passes leave it as it is', () => {
+  const program = orderedStep();
+  let verified = 0;
+  /** None are: read whenever a program is verified. */
+  const available: ValueId[] = [];
+  available[Symbol.iterator] = () => {
+    verified++;
+    return [].values();
+  };
+  const runs: PassRun[] = [];
+  const counting = { memory: memoryOptions(), gradOutputs: 0, costOf: () => 1 };
+  const context = { ...counting, stage: 'ordered', available } as const;
+  const settings = {
+    without: new Set<string>(),
+    verify: true,
+    record: (run: PassRun) => runs.push(run),
+  };
+  const run = (given: Program) =>
+    finish(runPasses({ program: given, firstLate: 0, alsoRead: [] }, context, settings));
+  const { program: fused } = run(program);
+  expect(runs[0]!.applied).toBe(true);
+  expect(verified).toBe(runs.filter(({ applied }) => applied).length);
+  runs.length = 0;
+  verified = 0;
+  run(fused);
+  expect(runs.map(({ applied }) => applied)).not.toContain(true);
+  expect(runs.length).toBeGreaterThan(1);
+  expect(verified).toBe(1);
+  expect(() => run({ ...fused, outputs: [fused.values.length as ValueId] })).toThrow(
+    InvariantError,
+  );
 });
 
 it('a program that several passes weigh is counted once in each form', () => {
