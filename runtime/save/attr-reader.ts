@@ -13,13 +13,18 @@ import { readNumber, readPrimitive } from './primitive.ts';
 
 /** Reads numbers that refer only to earlier ones, with inputs in order. Throws DataError for others. */
 export function readScalars(field: Field): ScalarTable {
+  let inputs = 0;
   const known = field.items().map((item, id): readonly [ScalarNode, number] => {
     if (item.has('constant')) {
       const value = readNumber(item.get('constant'));
       return [{ kind: 'constant', value }, value];
     }
     const value = readNumber(item.get('value'));
-    if (item.has('input')) return [{ kind: 'input', index: item.get('input').int(0, id) }, value];
+    if (item.has('input')) {
+      const index = item.get('input').int(inputs, inputs);
+      inputs++;
+      return [{ kind: 'input', index }, value];
+    }
     const fn = item.get('fn').oneOf([...scalarFunctions.keys()]);
     const args = item
       .get('args')
@@ -27,8 +32,6 @@ export function readScalars(field: Field): ScalarTable {
       .map((arg) => arg.int(0, id - 1) as ScalarId);
     return [{ kind: 'apply', fn, args }, value];
   });
-  const inputs = known.flatMap(([node]) => (node.kind === 'input' ? [node.index] : []));
-  if (inputs.some((index, i) => index !== i)) field.fail('inputs in their order');
   return ScalarTable.of(known);
 }
 

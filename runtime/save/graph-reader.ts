@@ -163,12 +163,11 @@ class GraphReader {
   #op(field: Field): ProgramOp {
     const record = readOp(field.get('op'));
     const again = field.get('again');
-    const attrs = field.get('attrs');
     return {
       op: record,
       inputs: this.#ids(field.get('inputs')),
       outputs: this.#ids(field.get('outputs')),
-      attrs: attrs.isMissing ? {} : this.#attrs(attrs, symbolicAttrs(record)),
+      attrs: field.has('attrs') ? this.#attrs(field.get('attrs'), symbolicAttrs(record)) : {},
       // A file doesn't record whether an op ran without gradients, except for aliases.
       recordsGrad: true,
       ...(!again.isMissing && { again: this.#id(again) }),
