@@ -68,9 +68,14 @@ export class Places {
 
   /**
    * A key that is equal for sources that lead to one location, such as a property of one object reached along
-   * different paths.
+   * different paths, or a variable that is read by its name and written as a property.
    */
   keyOf(source: Source): string {
+    const variable = source.kind === 'free' && source.scope.place?.(source.name, false);
+    if (variable) {
+      const base: Source = { kind: 'held', value: variable.object, name: '' };
+      return sourceKey({ kind: 'property', base, key: variable.key });
+    }
     const object = owns(source, 'base') && !this.isArgument(source) && this.#objectAt(source.base);
     if (!object) return sourceKey(source);
     return sourceKey({ ...source, base: { kind: 'held', value: object, name: '' } });

@@ -184,6 +184,43 @@ describe('a loaded program', () => {
     for (const each of [layer, program, x]) each.dispose();
   });
 
+  it('has one entry for a variable that it reads and writes', async () => {
+    const functions: Record<string, () => (x: Tensor) => unknown> = {
+      'a number': () => {
+        let count = 1;
+        return (x) => {
+          count += 0.5;
+          return [x.mul(count), count];
+        };
+      },
+      'a whole number': () => {
+        let count = 0;
+        return (x) => x.mul(++count);
+      },
+      'a tensor': () => {
+        let last = ones([2]);
+        return (x) => {
+          last = last.add(x);
+          return last.mul(2);
+        };
+      },
+      'a number that inner functions share': () => {
+        let count = 1;
+        const next = () => ++count;
+        return (x) => x.mul(next()).add(count);
+      },
+    };
+    const x = tensor([1, 2]);
+    for (const [name, make] of Object.entries(functions)) {
+      const f = toStatic(make(), { fullGraph: true });
+      for (let i = 0; i < 4; i++) f(x);
+      const program = await loadProgram(await save(f));
+      for (let i = 0; i < 4; i++) {
+        expect(bits([program(x)] as never), name).toEqual(bits([f(x)] as never));
+      }
+    }
+  });
+
   it('runs on the meta device, for shapes and bytes alone', async () => {
     const f = toStatic((x: Tensor) => x.matmul(x).relu(), { fullGraph: true });
     tidy(() => void f(ones([8, 8])));
