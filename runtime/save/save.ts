@@ -16,7 +16,7 @@ export async function save(
 ): Promise<Uint8Array> {
   const parts = programParts(value);
   if (parts) return saveProgram(programToSave(parts), path);
-  const tensors = new TensorWriter();
+  const tensors = new TensorWriter(false);
   return finish({ value: encodeValue(value, tensors) }, tensors, path);
 }
 
@@ -24,7 +24,7 @@ export async function saveProgram(
   program: ProgramToSave,
   path: string | URL | undefined,
 ): Promise<Uint8Array> {
-  const tensors = new TensorWriter();
+  const tensors = new TensorWriter(true);
   return finish({ program: encodeProgram(program, tensors) }, tensors, path);
 }
 

@@ -4,7 +4,7 @@ import { contiguousMeta } from '../device/tensor-meta.ts';
 import { invariant } from '../errors/invariant.ts';
 import { newHolder } from '../ops/core/eager.ts';
 import { type DType, dtypes, newTypedArray, type TypedArray } from '../spec/dtype.ts';
-import { contiguousStrides } from '../spec/shape.ts';
+import { contiguousStrides, extentOf, sameShape, sizeOf } from '../spec/shape.ts';
 import { keep } from '../tensor/lifetime.ts';
 import { Tensor } from '../tensor/tensor.ts';
 import type { DataWriter } from './file/container.ts';
@@ -40,6 +40,12 @@ interface SavedTensors {
 /** Collects the tensors of a file to be written, each once; reading them waits for the device. */
 export class TensorWriter {
   readonly #numbers = new Map<Tensor, number>();
+  readonly #keepsLayouts: boolean;
+
+  /** `keepsLayouts`: strided tensors keep their strides, as plans are made for them; else they become contiguous. */
+  constructor(keepsLayouts: boolean) {
+    this.#keepsLayouts = keepsLayouts;
+  }
 
   /** Returns the tensor's index in the file. */
   add(tensor: Tensor): number {
@@ -58,9 +64,11 @@ export class TensorWriter {
     for (const tensor of added) {
       const { holder, shape, strides, offset, requiresGrad } = tensor;
       const whole = holder && shared.has(holder) ? wholeOf(tensor) : null;
+      const isUsual = sameShape(strides, contiguousStrides(shape));
+      const part = !whole && this.#keepsLayouts && !isUsual ? partOf(tensor) : null;
       let storage = whole ? known.get(holder!) : undefined;
       if (storage === undefined) {
-        const source = whole ?? tensor;
+        const source = whole ?? part ?? tensor;
         const values = await source.data();
         storage = storages.length;
         storages.push({
@@ -71,9 +79,11 @@ export class TensorWriter {
         if (whole) known.set(holder!, storage);
       }
       whole?.dispose();
-      const place = whole
-        ? { strides: [...strides], offset }
-        : { strides: contiguousStrides(shape), offset: 0 };
+      part?.dispose();
+      const place =
+        whole || part
+          ? { strides: [...strides], offset: whole ? offset : 0 }
+          : { strides: contiguousStrides(shape), offset: 0 };
       tensors.push({ storage, shape: [...shape], ...place, requiresGrad });
     }
     return { storages, tensors };
@@ -97,6 +107,13 @@ function wholeOf({ holder, dtype, device }: Tensor): Tensor {
   invariant(holder, 'a tensor with memory');
   const elements = holder.bytes / device.elementBytes(dtype);
   return new Tensor(contiguousMeta({ dtype, shape: [elements] }, device), holder.retain());
+}
+
+/** Returns the memory from the tensor's first element to its last as a vector. */
+function partOf({ holder, dtype, device, shape, strides, offset }: Tensor): Tensor | null {
+  if (!holder || sizeOf(shape) === 0) return null;
+  const meta = contiguousMeta({ dtype, shape: [extentOf(shape, strides)] }, device);
+  return new Tensor({ ...meta, offset }, holder.retain());
 }
 
 function bytesOf({ buffer, byteOffset, byteLength }: TypedArray): Uint8Array {

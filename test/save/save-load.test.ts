@@ -221,6 +221,36 @@ describe('a loaded program', () => {
     }
   });
 
+  it('has state in the layout that its plans read and write', async () => {
+    const layouts: Record<string, (base: Tensor) => Tensor> = {
+      transposed: (base) => base.t(),
+      columns: (base) => base.narrow(1, 2, 3),
+      'every second': (base) => base.slice(0, 1, null, 2).slice(1, 0, null, 2),
+      repeated: (base) => base.narrow(0, 1, 1).expand([3, 6]),
+      windows: (base) => base.unfold(1, 3, 1),
+      'a diagonal': (base) => base.diagonal(),
+      'one element': (base) => base.narrow(0, 2, 1).narrow(1, 3, 1),
+    };
+    for (const [name, layout] of Object.entries(layouts)) {
+      const state = layout(randn([4, 6]));
+      const f = toStatic(
+        (x: Tensor) => {
+          if (name !== 'repeated' && name !== 'windows') state.add_(x);
+          return [state.mul(x), state];
+        },
+        { fullGraph: true },
+      );
+      const x = tensor(0.5);
+      f(x);
+      const program = await loadProgram(await save(f));
+      for (let i = 0; i < 2; i++) {
+        const [own, loaded] = [f(x), program(x) as Tensor[]];
+        expect(bits(loaded as never), name).toEqual(bits(own as never));
+        expect(loaded[1]!.strides, name).toEqual(own[1]!.strides);
+      }
+    }
+  });
+
   it('runs on the meta device, for shapes and bytes alone', async () => {
     const f = toStatic((x: Tensor) => x.matmul(x).relu(), { fullGraph: true });
     tidy(() => void f(ones([8, 8])));
