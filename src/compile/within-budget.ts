@@ -198,8 +198,15 @@ function searched(
     if (found) return found;
   }
   refineFloor();
+  // Nothing needs as few bytes without arithmetic done again: another plan need not be made to see that.
+  if (least && leastWork(least.best.recompute!.bytes) > 0) return least;
   const unchanged = wholeAsFound();
   return least && cheaper(unchanged.best, least.best) !== unchanged.best ? least : unchanged;
+
+  /** A bound of the arithmetic that any plan within these bytes does again; above 0 if there is one. */
+  function leastWork(bytes: number): number {
+    return bound.least(bytes + planning.donatedBytes, Number.MIN_VALUE);
+  }
 
   function wholeAsFound(): Searched {
     const { made, take } = whole();
