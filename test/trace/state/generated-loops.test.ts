@@ -88,13 +88,16 @@ function worldOf(seed: number): World {
   };
 }
 
-const count = Number(process.env.GENERATED_RUNS) || 24;
+const count = Number(process.env.GENERATED_RUNS) || 16;
 
 describe('a random loop over a list that grows', () => {
   let repeated = 0;
   for (let seed = 0; seed < count; seed++) {
     it(`gives what eager execution gives: ${seed}`, () => {
-      const { stats } = expectSameAsEager(() => worldOf(seed), { calls: 9 });
+      const { stats } = expectSameAsEager(() => worldOf(seed), {
+        calls: 9,
+        fullGraph: seed % 3 === 2,
+      });
       if (stats.translations < 7) repeated++;
     });
   }
