@@ -135,8 +135,8 @@ export class FrameCompiler {
         this.#compile(point, frames, result, keep),
       );
     } catch (error) {
-      const { strict, fullGraph } = this.#settings;
-      if (strict || fullGraph || error instanceof TostaticError) throw error;
+      const { strict, fullGraph, check } = this.#settings;
+      if (strict || fullGraph || check > 0 || error instanceof TostaticError) throw error;
       return { why: `tostatic failed: ${error instanceof Error ? error.message : String(error)}` };
     }
   }

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { heap } from '../../runtime/device/cpu/core/heap.ts';
+import { InvariantError } from '../../runtime/errors/invariant.ts';
 import type { ProgramOp } from '../../runtime/program/program.ts';
 import type { Pass, Staged } from '../../src/5-optimize/facts/pass.ts';
 import { type PassName, passes } from '../../src/5-optimize/passes.ts';
@@ -299,6 +300,21 @@ describe('check mode', () => {
     );
     expect([...f(tensor([1])).dataSync()]).toEqual([2]);
     expect(() => f(tensor([-1]))).toThrow('negative');
+  });
+
+  it('throws what compiling throws, since a part that runs eagerly would compare nothing', () => {
+    const pass: Pass = passes.find(({ name }) => name === 'deadCode')!;
+    vi.spyOn(pass, 'run').mockImplementation((given, context): Staged => {
+      const { program } = given;
+      return { ...given, program: { ...program, ops: program.ops.slice(1) } };
+    });
+    const body = (x: Tensor) => x.mul(2).exp().sum();
+    expect(() => toStatic(body, { check: 1 })(tensor([1]))).toThrow(InvariantError);
+    const unchecked = toStatic(body, { check: 0 });
+    expect(unchecked(tensor([1])).itemSync()).toBeCloseTo(Math.exp(2), 4);
+    expect(unchecked.stats().fallbacks).toMatchObject([
+      { why: expect.stringContaining('tostatic failed') },
+    ]);
   });
 
   it('is refused for what is no number of runs', () => {
