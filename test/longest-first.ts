@@ -44,7 +44,7 @@ export const long = [
   'examples/two-devices',
   'plan/aliased-inputs',
   'generated/language-programs',
-  'trace/state/growing-lists',
+  'trace/growing-lists/whole',
   'plan/recompute-scores',
   'export/module/module-ops',
   'export/stablehlo-ops',

@@ -85,7 +85,7 @@ export const errorClasses: Readonly<
   InvariantError: {
     when: 'A mistake of tostatic itself.',
     remedy:
-      'Report it with the message; without `fullGraph` and `strict` that part runs as ordinary JavaScript.',
+      'Report it with the message; without `fullGraph`, `strict` and `check` that part runs as ordinary JavaScript.',
   },
 };
 
