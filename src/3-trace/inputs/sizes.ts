@@ -43,6 +43,18 @@ export class Sizes {
   /** True if the trace did something that can't be replayed, so that it holds for its own sizes only. */
   fixed = false;
 
+  /** Returns a function that restores the current state, except for the dimensions of inputs. */
+  checkpoint(): () => void {
+    const { reads, keys, decided, fixed } = this;
+    const [readCount, keyCount, decidedCount] = [reads.length, keys.size, decided.size];
+    return () => {
+      reads.length = readCount;
+      for (const key of [...keys.keys()].slice(keyCount)) keys.delete(key);
+      for (const key of [...decided.keys()].slice(decidedCount)) decided.delete(key);
+      this.fixed = fixed;
+    };
+  }
+
   get vary(): boolean {
     return this.keys.size > 0;
   }

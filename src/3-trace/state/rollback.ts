@@ -1,3 +1,4 @@
+import { sourceKey } from '../../guards/source-key.ts';
 import type { TensorInputs } from './tensor-inputs.ts';
 import type { Tracer } from './tracer.ts';
 
@@ -23,5 +24,21 @@ export function rollback(t: Tracer, inputs: TensorInputs): () => void {
     for (const [i, frame] of frames.entries()) frame.pc = pcs[i]!;
     top.registers.splice(0, top.registers.length, ...registers);
     top.last = last;
+  };
+}
+
+/** Returns a function that restores the guards and sizes that a trace relies on to their current state. */
+export function factsRollback({ guards, numbers, sizes }: Tracer): () => void {
+  const count = guards.size;
+  const restoreSizes = sizes.checkpoint();
+  const dependencies = numbers.scalars.dependencies();
+  return () => {
+    restoreSizes();
+    numbers.scalars.dependOn(dependencies);
+    // Scalar inputs remain, and so does the guard that each is a number.
+    const inputs = new Set(numbers.sources.map(sourceKey));
+    for (const [key, guard] of [...guards].slice(count)) {
+      if (guard.kind !== 'typeof' || !inputs.has(sourceKey(guard.source))) guards.delete(key);
+    }
   };
 }

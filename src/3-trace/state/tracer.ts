@@ -42,7 +42,7 @@ import { type Execution, notBegun } from './execution.ts';
 import type { GraphControl } from './graph-control.ts';
 import { lineIn, positionIn } from './position.ts';
 import type { RegionBuilder } from './region-builder.ts';
-import { rollback } from './rollback.ts';
+import { factsRollback, rollback } from './rollback.ts';
 import { NestedSurroundings, type Surroundings } from './surroundings.ts';
 import { type OperandResolver, type Perform, resolve, type TapeCall } from './tape.ts';
 import { TensorInputs } from './tensor-inputs.ts';
@@ -222,6 +222,17 @@ export class Tracer {
     } finally {
       this.floor = floor;
       this.journal.close();
+    }
+  }
+
+  /** Likewise, but rolls back its guards, too: the code is traced in another way instead. */
+  tentatively<T>(body: () => T): T {
+    const rollBack = factsRollback(this);
+    try {
+      return this.attempt(body);
+    } catch (error) {
+      if (!(error instanceof Raised && error.keepsEffects)) rollBack();
+      throw error;
     }
   }
 

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from 'vitest';
 import { cat, stack, type Tensor } from '../../../src/index.ts';
-import { expectSameAsEager, type World, weights } from '../same-as-eager.ts';
+import { expectSameAsEager, values, type World, weights } from '../same-as-eager.ts';
 import { pushed, row } from './pushed.ts';
 
 /** Loops, which are traced up to the iteration that is like all later ones. */
@@ -157,4 +157,43 @@ describe('a loop over an array of tensors that grows', () => {
       });
     }
   }
+});
+
+describe('a loop over an array that can only be traced element by element', () => {
+  it('leaves nothing of the attempt to repeat it: other sizes need no trace of their own', () => {
+    const rows = (call: number, size: number) => values([size, 3], call);
+    const make = (): World => ({
+      fn: (cache: Tensor[], x: Tensor) => {
+        let sum = x;
+        for (const each of cache) {
+          const scaled = sum.mul(each);
+          sum = scaled.shape[0]! < 100 ? scaled.add(1) : scaled;
+          if (each === x) break;
+        }
+        return sum;
+      },
+      // The length varies first, then the size.
+      args: (call) => [
+        Array.from({ length: Math.min(call + 1, 3) }, (_, i) => row(i)),
+        rows(call, Math.max(call, 2)),
+      ],
+    });
+    const { translations, stats } = expectSameAsEager(make, { calls: 9, check: 1 });
+    expect(translations.at(-1)).toBe(translations[4]);
+    expect(stats).toMatchObject({ fallbacks: [], breaks: [] });
+  });
+});
+
+describe('map() over an array that can only be traced element by element', () => {
+  it('leaves nothing of the attempt either', () => {
+    const make = (): World => ({
+      fn: (cache: Tensor[], x: Tensor) => cat(cache.map((each) => x.mul(each).add(cache[0]!))),
+      args: (call) => [
+        Array.from({ length: Math.min(call + 1, 3) }, (_, i) => row(i)),
+        values([Math.max(call, 2), 3], call),
+      ],
+    });
+    const { translations } = expectSameAsEager(make, { calls: 9, check: 1 });
+    expect(translations.at(-1)).toBe(translations[4]);
+  });
 });

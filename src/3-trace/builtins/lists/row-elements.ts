@@ -109,7 +109,7 @@ export function guardBare(t: Tracer, { source }: OuterTensors, key: string | sym
 /** Runs `body`; undoes it, and returns undefined, if the elements can't be traced together. */
 export function orByElement<T>(t: Tracer, body: () => T): T | undefined {
   try {
-    return t.attempt(body);
+    return t.tentatively(body);
   } catch (error) {
     const isUndone =
       error instanceof GraphBreak ||

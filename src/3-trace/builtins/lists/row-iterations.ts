@@ -35,7 +35,7 @@ class Probed extends Error {
 /** Traces the first iteration with numbers as they are; nothing of that remains. */
 export function probeRow(t: Tracer, loop: RowLoop, locations: readonly RowLocation[]): Probe {
   try {
-    return t.attempt(() => {
+    return t.tentatively(() => {
       throw new Probed(probe(t, loop, locations));
     });
   } catch (error) {

@@ -131,14 +131,12 @@ function traced(
   over: Variable,
   loopOver: (rows: Rows) => RowLoop,
 ): boolean {
-  const { fixed } = t.sizes;
   const isTraced = orByElement(t, () => {
     const rows = rowsOf(t, over);
     if (!rows) return undefined;
     traceRowLoop(t, frame, loopOver(rows));
     return true;
   });
-  if (!isTraced) t.sizes.fixed = fixed;
   return isTraced === true;
 }
 
