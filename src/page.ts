@@ -38,7 +38,7 @@ export {
   type SavedDType,
 } from './programs/memory-options.ts';
 export { save } from './save/save.ts';
-export type { BreakGroup, CapturedStats, FallbackRecord } from './stats.ts';
+export type { BreakGroup, CapturedStats, FallbackRecord, PerLengthRecord } from './stats.ts';
 export {
   type StaticFunction,
   type StaticModule,

@@ -9,6 +9,15 @@ export interface FallbackRecord {
   readonly at: UserPosition | undefined;
 }
 
+/** Records that code over an array is translated anew for each length of the array. */
+export interface PerLengthRecord {
+  readonly at: UserPosition | undefined;
+  readonly why: string;
+}
+
+/** The number of lengths that usually need traces of their own: the first ones. */
+const firstLengths = 3;
+
 /** All breaks with one reason. */
 export interface BreakGroup {
   readonly reason: BreakReason;
@@ -50,6 +59,8 @@ export interface CapturedStats {
   /** The breaks grouped by reason, most frequent first. */
   readonly breakReasons: readonly BreakGroup[];
   readonly fallbacks: readonly FallbackRecord[];
+  /** Loops and calls over arrays that are translated anew for each length, with reasons. */
+  readonly perLength?: readonly PerLengthRecord[];
   /** The number of runs and backwards that check mode has repeated and found identical. */
   readonly checks: { readonly runs: number; readonly backwards: number };
   /** With a memory budget and graph breaks: what the current or last step has needed beside its inputs. */
@@ -79,6 +90,7 @@ export class StatsCounter {
   readonly #unkept = new Set<string>();
   readonly #breaks = new Map<string, BreakRecord>();
   readonly #met = new Map<BreakReason, number>();
+  readonly #perLength = new Map<string, { record: PerLengthRecord; count: number }>();
   readonly #fallbacks = new Map<string, FallbackRecord>();
 
   addBreak(record: BreakRecord): void {
@@ -97,6 +109,21 @@ export class StatsCounter {
     if (reason !== 'host-value') this.#met.set(reason, (this.#met.get(reason) ?? 0) + 1);
   }
 
+  addPerLength(records: readonly PerLengthRecord[]): void {
+    for (const record of records) {
+      const key = JSON.stringify(record.at);
+      const count = (this.#perLength.get(key)?.count ?? 0) + 1;
+      this.#perLength.set(key, { record, count });
+    }
+  }
+
+  /** The code that was translated for more than the first lengths. */
+  get perLength(): PerLengthRecord[] {
+    return [...this.#perLength.values()].flatMap(({ record, count }) =>
+      count > firstLengths ? [plain(record)] : [],
+    );
+  }
+
   addFallback(record: FallbackRecord): void {
     this.#fallbacks.set(record.why, record);
   }
@@ -110,7 +137,7 @@ export class StatsCounter {
     const checks = { runs: this.checks?.runs ?? 0, backwards: this.checks?.backwards ?? 0 };
     const programs = { translations, graphs, graphRuns, ops, sizes, plans };
     const counts = { calls, ...programs, kernels, checks };
-    const { coldCalls, knownPlans, knownTraces } = this;
+    const { coldCalls, knownPlans, knownTraces, perLength } = this;
     const coExecution = this.callTrace?.counts();
     return {
       ...counts,
@@ -121,6 +148,7 @@ export class StatsCounter {
       breaks,
       breakReasons,
       fallbacks,
+      ...(perLength.length > 0 && { perLength }),
       ...(coExecution && { coExecution }),
     };
   }

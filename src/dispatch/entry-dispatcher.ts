@@ -254,7 +254,12 @@ export class EntryDispatcher {
     const returns = !mayFallBack || point.returns(frames);
     if (!point.isCrowded) {
       point.isCrowded = true;
-      const why = `${point.size} different entries were compiled here and none fits; what the guards rely on changes with every call`;
+      const [first] = this.#stats.perLength;
+      const at = first?.at ? ` at ${formatPosition(first.at)}` : '';
+      const changes = first
+        ? `the code${at} is traced for each length of an array, since ${first.why}`
+        : 'what the guards rely on changes with every call';
+      const why = `${point.size} different entries were compiled here and none fits; ${changes}`;
       if (mayFallBack)
         this.#reportNative(frames, `${why}. From now on, a call is compiled when its state recurs`);
       else warnOnce(`${this.#name || 'a function'} is retraced again and again: ${why}`);

@@ -178,6 +178,7 @@ export class FrameCompiler {
       }),
     );
     this.#stats.translations++;
+    this.#stats.addPerLength(result.perLength);
     if (fullGraph) expectOneProgram(frames[0]!.closure.code.name || 'the function', result);
     return result;
   }

@@ -4,7 +4,7 @@ import { plural } from '../../runtime/errors/plural.ts';
 import { formatPosition } from '../../runtime/errors/position.ts';
 import type { Dynamic } from '../guards/number-history.ts';
 import type { CompiledPart } from '../programs/compiled-part.ts';
-import type { CapturedStats } from '../stats.ts';
+import type { CapturedStats, PerLengthRecord } from '../stats.ts';
 import { appliedTo } from './applied.ts';
 
 /** For graphs of fewer ops, entering and leaving costs more than their kernels. */
@@ -12,6 +12,9 @@ const tinyOps = 4;
 
 /** Stable code needs one trace from each point where it begins, and one with symbolic numbers and sizes. */
 const usualTraces = 2;
+
+/** The number of places shown at which the length of an array decides what is traced. */
+const mostPlaces = 3;
 
 /** The facts about a captured function that `explain()` describes. */
 export interface Explained {
@@ -34,7 +37,7 @@ export function costWarnings({ stats, parts, dynamic }: Explained): string[] {
 }
 
 function retraces(
-  { calls }: CapturedStats,
+  { calls, perLength = [] }: CapturedStats,
   parts: readonly CompiledPart[],
   dynamic: Dynamic,
 ): string[] {
@@ -43,6 +46,7 @@ function retraces(
     [],
   );
   if (again.length <= usualTraces || again.length * 4 <= calls) return [];
+  if (perLength.length > 0) return perLength.slice(0, mostPlaces).map(describePerLength);
   const { codes, pcs } = again[0]!.trace;
   const [code, pc] = [codes.at(-1)!, pcs.at(-1)!];
   const span = code.spans[pc];
@@ -54,6 +58,13 @@ function retraces(
     `${plural(again.length, 'trace')}${from} in ${plural(calls, 'call')}: a guarded value changes from call to call. ` +
       `TOSTATIC_LOG=2 names the guard that failed; pass what changes as a number or a tensor${advice}`,
   ];
+}
+
+function describePerLength({ at, why }: PerLengthRecord): string {
+  return (
+    `the code${at ? ` at ${formatPosition(at)}` : ''} is traced for each length of an array anew, since ${why}. ` +
+    'Only compute tensors from an element there, or stack the elements'
+  );
 }
 
 /** The traces that begin at each point: at the call, and after each graph break. */

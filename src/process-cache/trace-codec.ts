@@ -91,6 +91,7 @@ export const trace = record<KeptTrace>({
   effects: list(effect),
   unrolled: loops,
   kept: loops,
+  perLength: loops,
   truthyTensors: list(position) as Codec<readonly UserPosition[]>,
   called: list(called),
   randomNumbers: integer(),

@@ -338,7 +338,7 @@ export interface Resized {
   readonly numbers: () => readonly NumberExpr[];
 }
 
-/** The decision to unroll or keep a loop. */
+/** What became of a loop, or of a call that goes over elements, and why. */
 export interface LoopDecision {
   readonly at: UserPosition | undefined;
   readonly why: string;
@@ -368,6 +368,8 @@ export interface TraceResult {
   readonly unrolled: readonly LoopDecision[];
   /** Loops of the program whose iterations JavaScript could have counted. */
   readonly kept: readonly LoopDecision[];
+  /** The code for which the trace holds for one length of an array only, although the length varies. */
+  readonly perLength: readonly LoopDecision[];
   /** Conditions that are a tensor, the result of a comparison: always true, whatever its value is. */
   readonly truthyTensors: readonly UserPosition[];
   /** The calls of `Math.random()` and the clock that a run makes before and after it. */

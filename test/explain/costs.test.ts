@@ -58,6 +58,59 @@ describe('explain warns', () => {
     expect(advises).toBe(dynamic !== true);
   });
 
+  it.each<[string, (cache: Tensor[], x: Tensor) => Tensor, string]>([
+    [
+      'a loop that ends early',
+      (cache, x) => {
+        let sum = x;
+        for (const each of cache) {
+          sum = sum.add(each);
+          if (each === x) break;
+        }
+        return sum;
+      },
+      'compared by identity',
+    ],
+    [
+      'a loop over another range',
+      (cache, x) => {
+        let sum = x;
+        for (let i = cache.length - 1; i >= 0; i--) sum = sum.add(cache[i]!);
+        return sum;
+      },
+      'its index is not',
+    ],
+    ['a callback', (cache, x) => x.add(cache.map((t) => t.shape.length).length), 'the shape of'],
+    ['a length', (cache, x) => x.reshape(...cache.map(() => 1)), 'than a tensor'],
+    ['all elements', (cache, x) => x.mul(Math.max(...cache.map((t) => t.rank))), 'than a tensor'],
+  ])('of traces for each length of an array: %s', (_, body, why) => {
+    const cache: Tensor[] = [];
+    const f = toStatic((x: Tensor) => {
+      cache.push(x.exp());
+      return body(cache, x).mul(2).add(1);
+    });
+    for (let i = 0; i < 6; i++) f(ones([1]));
+    const { perLength = [] } = f.stats();
+    expect(perLength.length).toBeGreaterThan(0);
+    const [{ at, why: found }] = perLength as [(typeof perLength)[number]];
+    expect(found).toContain(why);
+    expect(at).toMatchObject({ file: expect.stringContaining('costs.test.ts') });
+    expect(warnings(f)[0]).toContain(`costs.test.ts:${at!.line}:${at!.column} is traced for each`);
+  });
+
+  it('of nothing where one trace serves every length', () => {
+    const cache: Tensor[] = [];
+    const f = toStatic((x: Tensor) => {
+      cache.push(x.exp());
+      let sum = x;
+      for (const each of cache) sum = sum.add(each).mul(2);
+      return sum;
+    });
+    for (let i = 0; i < 6; i++) f(ones([1]));
+    expect(f.stats().perLength).toBeUndefined();
+    expect(warnings(f).filter((line) => line.includes('length of an array'))).toEqual([]);
+  });
+
   it('of memory plans again', () => {
     const f = toStatic((x: Tensor) => x.mul(2).add(1).exp().sum());
     for (let n = 2; n < 20; n++) f(ones([n]));

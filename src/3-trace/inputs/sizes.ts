@@ -1,3 +1,4 @@
+import { formatPosition, type UserPosition } from '../../../runtime/errors/position.ts';
 import { scalarFunctions } from '../../../runtime/ops/numbers/scalar-functions.ts';
 import { ScalarTable, type SymbolicNumber } from '../../../runtime/ops/numbers/symbolic-number.ts';
 import { sizeOf } from '../../../runtime/spec/shape.ts';
@@ -13,6 +14,7 @@ import {
 import { compileReader, type Reader, type Source } from '../../guards/source.ts';
 import { sourceKey } from '../../guards/source-key.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
+import type { LoopDecision } from '../../traces/trace-result.ts';
 import type { Frame } from '../../vm/bytecode/frame.ts';
 import { isLayout } from './symbolic.ts';
 
@@ -42,17 +44,27 @@ export class Sizes {
   readonly decided = new Map<string, NumberExpr>();
   /** True if the trace did something that can't be replayed, so that it holds for its own sizes only. */
   fixed = false;
+  /** The code for which the trace holds for one length of an array only, with reasons. */
+  readonly perLength = new Map<string, LoopDecision>();
 
   /** Returns a function that restores the current state, except for the dimensions of inputs. */
   checkpoint(): () => void {
-    const { reads, keys, decided, fixed } = this;
-    const [readCount, keyCount, decidedCount] = [reads.length, keys.size, decided.size];
+    const { reads, keys, decided, perLength, fixed } = this;
+    const { length } = reads;
+    const maps = [keys, decided, perLength].map((map) => ({ map, size: map.size }));
     return () => {
-      reads.length = readCount;
-      for (const key of [...keys.keys()].slice(keyCount)) keys.delete(key);
-      for (const key of [...decided.keys()].slice(decidedCount)) decided.delete(key);
+      reads.length = length;
+      for (const { map, size } of maps) {
+        for (const key of [...map.keys()].slice(size)) map.delete(key);
+      }
       this.fixed = fixed;
     };
+  }
+
+  /** Notes that the trace holds for one length of an array, although the length varies. */
+  holdForOneLength(at: UserPosition | undefined, why: string): void {
+    const key = at ? formatPosition(at) : '';
+    if (!this.perLength.has(key)) this.perLength.set(key, { at, why });
   }
 
   get vary(): boolean {

@@ -33,9 +33,20 @@ export function guardValue(t: Tracer, variable: SymbolicVariable): number | bool
   const { expr, value, source } = variable;
   if (dependsOnRow(expr)) throw indexNeeded();
   if (decidedByBounds(expr, t.bounds) === value) return value;
+  if (typeof value === 'number' && isOfLength(expr)) {
+    t.sizes.holdForOneLength(t.position(), 'what it does depends on how many elements there are');
+  }
   if (source) t.guard(`value ${sourceKey(source)}`, { kind: 'value', source, value });
   else t.guard(`number ${numberKey(expr)}`, { kind: 'number', expr, value });
   return value;
+}
+
+/** Whether the number is computed from the length of a list or string. */
+export function isOfLength(expr: NumberExpr): boolean {
+  for (const source of numberSources(expr)) {
+    if (source.kind === 'property' && source.key === 'length') return true;
+  }
+  return false;
 }
 
 function indexNeeded(): GraphBreak {

@@ -32,7 +32,7 @@ export interface Rows {
 }
 
 export function differently(why: string): GraphBreak {
-  return new GraphBreak('unsupported-value', `a callback ${why}`);
+  return new GraphBreak('unsupported-value', `for an element, it ${why}`);
 }
 
 /** Returns the tensors of each element, from one on. */
@@ -118,6 +118,16 @@ export function orByElement<T>(t: Tracer, body: () => T): T | undefined {
       error instanceof TostaticError ||
       (error instanceof Raised && !error.keepsEffects);
     if (!isUndone) throw error;
+    t.sizes.holdForOneLength(t.position(), reasonOf(error));
     return undefined;
   }
+}
+
+function reasonOf(error: GraphBreak | DoesNotFit | UnionMet | TostaticError | Raised): string {
+  if (error instanceof GraphBreak) return error.detail;
+  if (error instanceof TostaticError) return error.message.split('\n', 1)[0]!;
+  if (error instanceof DoesNotFit) return 'its elements, or what it makes of them, differ in shape';
+  return error instanceof Raised
+    ? 'it throws for some elements'
+    : 'a value in it is data-dependent in kind';
 }

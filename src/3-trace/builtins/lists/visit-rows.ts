@@ -5,6 +5,7 @@ import { compileReader, type Source } from '../../../guards/source.ts';
 import type { InstructionOf, Pc, Reg } from '../../../vm/bytecode/instructions.ts';
 import { type Loop, structureOf } from '../../../vm/bytecode/structure.ts';
 import { asCounter } from '../../inputs/row-index.ts';
+import { isOfLength } from '../../state/symbolic-guards.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { asArray, lengthBefore } from '../../values/arrays.ts';
 import { isMadeByElements, offsetFromLength } from '../../values/varying-array.ts';
@@ -65,13 +66,20 @@ export function countRows(
   outside: Pc,
 ): Pc | undefined {
   const decision = frame.registers[test];
-  const limit = decision?.kind === 'symbolic' ? limitOf(decision.expr, 0, 0) : undefined;
-  const array = limit && arrayOfLength(t, limit);
-  if (!array || !mayVary(t, array)) return undefined;
+  if (decision?.kind !== 'symbolic' || t.isInRegion || t.rows || !isOfLength(decision.expr)) {
+    return undefined;
+  }
   const { pc } = frame;
   const loop = loopAround(frame, inside, outside);
-  const visited = offsetFromLength(array, limit);
-  if (!loop || visited === undefined || visited < 0) return undefined;
+  if (!loop) return undefined;
+  const limit = limitOf(decision.expr, 0, 0);
+  const array = limit && arrayOfLength(t, limit);
+  const visited = array && offsetFromLength(array, limit);
+  if (!array || visited === undefined || visited < 0) {
+    t.sizes.holdForOneLength(t.position(), 'its index is not 0, 1, 2 and so on, below the length');
+    return undefined;
+  }
+  if (!mayVary(t, array)) return undefined;
   const isTraced = traced(t, frame, loop, array, (rows) => ({
     rows,
     test,
