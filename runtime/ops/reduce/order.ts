@@ -1,6 +1,6 @@
 /** Sorting. */
 
-import * as ordersKernels from '../../device/cpu/scalar/order.ts';
+import * as ordersKernels from '../../device/cpu/order.ts';
 import { type Attrs, named } from '../../device/kernel-op.ts';
 import { formatSpec, type TensorMeta } from '../../device/tensor-meta.ts';
 import { ArgumentError } from '../../errors/errors.ts';

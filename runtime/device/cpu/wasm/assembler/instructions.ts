@@ -148,6 +148,7 @@ export const memoryOpcodes = {
   'i32.load8_u': 0x2d,
   'i32.load16_u': 0x2f,
   'i32.store': 0x36,
+  'i32.store8': 0x3a,
   'f32.store': 0x38,
   'f64.store': 0x39,
   'v128.load': simd(0),
