@@ -18,7 +18,7 @@ import { type KeyFormat, keyFormats, type SortedDType, sortedAs, writeKeys } fro
 import { writeRanks } from './ranks.ts';
 
 const listsAt = panelAAt;
-/** What vectors write past the end of a list. */
+/** The bytes that vectors may write past the end of a list. */
 const slack = 32;
 
 /** The largest row whose words and two lists of positions fit a thread's scratch memory. */

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { compute, release, sample } from './samples.ts';
+import { compute, release, sample } from '../samples.ts';
 
 const special = [0, -0, 1, -1, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, Number.NaN];
 const numbers = {

@@ -2,15 +2,15 @@
 
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { cpu } from '../../runtime/device/cpu/cpu-device.ts';
-import * as wasm from '../../runtime/device/cpu/order.ts';
-import * as javascript from '../../runtime/device/cpu/scalar/order.ts';
-import { longestSorted } from '../../runtime/device/cpu/wasm/order/row-sorter.ts';
-import { Holder } from '../../runtime/device/holder.ts';
-import type { KernelFactory } from '../../runtime/device/kernel-op.ts';
-import { contiguousMeta } from '../../runtime/device/tensor-meta.ts';
-import { type DType, dtypes, newTypedArray, type TypedArray } from '../../runtime/spec/dtype.ts';
-import { sizeOf } from '../../runtime/spec/shape.ts';
+import { cpu } from '../../../runtime/device/cpu/cpu-device.ts';
+import * as wasm from '../../../runtime/device/cpu/order.ts';
+import * as javascript from '../../../runtime/device/cpu/scalar/order.ts';
+import { longestSorted } from '../../../runtime/device/cpu/wasm/order/row-sorter.ts';
+import { Holder } from '../../../runtime/device/holder.ts';
+import type { KernelFactory } from '../../../runtime/device/kernel-op.ts';
+import { contiguousMeta } from '../../../runtime/device/tensor-meta.ts';
+import { type DType, dtypes, newTypedArray, type TypedArray } from '../../../runtime/spec/dtype.ts';
+import { sizeOf } from '../../../runtime/spec/shape.ts';
 
 const sorted = ['float32', 'float64', 'int32', 'uint8', 'bool'] as const satisfies DType[];
 
