@@ -8,7 +8,19 @@ import { ones } from '../ops/movement/create.ts';
 import { stack } from '../ops/movement/joining.ts';
 import { reshape, select, transpose, unsqueeze } from '../ops/movement/movement.ts';
 import { linspace } from '../ops/movement/ranges.ts';
-import { add, clamp, eq, floor, mul, round, rsub, sub, where } from '../ops/pointwise/pointwise.ts';
+import {
+  abs,
+  add,
+  clamp,
+  eq,
+  floor,
+  mul,
+  remainder,
+  round,
+  rsub,
+  sub,
+  where,
+} from '../ops/pointwise/pointwise.ts';
 import { matmul } from '../ops/products/matmul.ts';
 import { expectTensors } from '../ops/record/expect-tensors.ts';
 import { expectArguments, expectOptions, type OptionKinds } from '../options/expect-options.ts';
@@ -18,16 +30,16 @@ import type { Tensor } from '../tensor/tensor.ts';
 
 export interface GridSampleOptions {
   /** `bilinear` by default. */
-  readonly mode?: 'bilinear' | 'nearest';
-  /** Values outside the image: `zeros` by default, or the nearest `border` pixel. */
-  readonly paddingMode?: 'zeros' | 'border';
+  readonly mode?: 'bilinear' | 'nearest' | 'bicubic';
+  /** Values outside the image: `zeros` by default, the nearest `border` pixel, or the image mirrored. */
+  readonly paddingMode?: 'zeros' | 'border' | 'reflection';
   /** Whether −1 and 1 are the centers of the corner pixels rather than their outer edges. */
   readonly alignCorners?: boolean;
 }
 
 const kinds: OptionKinds<GridSampleOptions> = {
-  mode: oneOf('bilinear', 'nearest'),
-  paddingMode: oneOf('zeros', 'border'),
+  mode: oneOf('bilinear', 'nearest', 'bicubic'),
+  paddingMode: oneOf('zeros', 'border', 'reflection'),
   alignCorners: flag,
 };
 
@@ -42,11 +54,60 @@ function expectFit(x: Tensor, grid: Tensor): void {
   });
 }
 
-/** Samples `x` [n, c, h, w] at the positions of `grid` [n, h', w', 2], x and y from −1 to 1: [n, c, h', w']. */
+/** A pixel's row or column beside a position, and its factor. */
+type Tap = readonly [place: Tensor, factor: Tensor];
+
+/** The two pixels around each position. */
+function linearTaps(position: Tensor): Tap[] {
+  const first = floor(position);
+  const share = sub(position, first);
+  return [
+    [first, rsub(share, 1)],
+    [add(first, 1), share],
+  ];
+}
+
+/** The four pixels around each position, with the factors of cubic convolution (Keys, 1981) at −0.75. */
+function cubicTaps(position: Tensor): Tap[] {
+  const first = floor(position);
+  const share = sub(position, first);
+  const cubic = (t: Tensor, [a, b, c, d]: readonly [number, number, number, number]): Tensor =>
+    add(mul(add(mul(add(mul(t, a), b), t), c), t), d);
+  const inner = (t: Tensor) => cubic(t, [1.25, -2.25, 0, 1]);
+  const outer = (t: Tensor) => cubic(t, [-0.75, 3.75, -6, 3]);
+  return [
+    [sub(first, 1), outer(add(share, 1))],
+    [first, inner(share)],
+    [add(first, 1), inner(rsub(share, 1))],
+    [add(first, 2), outer(rsub(share, 2))],
+  ];
+}
+
+/** Returns positions in pixels as the padding finds them in an image of this size; zeros stay outside. */
+function padded(
+  position: Tensor,
+  size: number,
+  { paddingMode = 'zeros', alignCorners = false }: GridSampleOptions,
+): Tensor {
+  if (paddingMode === 'zeros') return position;
+  const inside = { min: 0, max: size - 1 };
+  if (paddingMode === 'border') return clamp(position, inside);
+  // Reflected at the centers of the outermost pixels, or at their outer edges.
+  const first = alignCorners ? 0 : -0.5;
+  const span = size - 1 - 2 * first;
+  if (span === 0) return mul(position, 0);
+  const period = remainder(abs(sub(position, first)), 2 * span);
+  return clamp(rsub(abs(sub(period, span)), span + first), inside);
+}
+
+/**
+ * Samples `x` [n, c, h, w] at the positions of `grid` [n, h', w', 2], x and y from −1 to 1: [n, c, h', w']. Throws
+ * ShapeError for other shapes. As in PyTorch, `bicubic` pads the pixels that it reads, other modes the positions.
+ */
 export function gridSample(x: Tensor, grid: Tensor, options: GridSampleOptions = {}): Tensor {
   expectTensors('gridSample', x, grid);
   expectOptions('gridSample', options, kinds);
-  const { mode = 'bilinear', paddingMode = 'zeros', alignCorners = false } = options;
+  const { mode = 'bilinear', alignCorners = false } = options;
   expectFit(x, grid);
   const [n, c, h, w] = x.shape as [number, number, number, number];
   const [oh, ow] = grid.shape.slice(1) as [number, number];
@@ -55,7 +116,7 @@ export function gridSample(x: Tensor, grid: Tensor, options: GridSampleOptions =
     const along = (axis: number, size: number) => {
       const unit = add(select(grid, 3, axis), 1);
       const place = alignCorners ? mul(unit, (size - 1) / 2) : sub(mul(unit, size / 2), 0.5);
-      return paddingMode === 'border' ? clamp(place, { min: 0, max: size - 1 }) : place;
+      return mode === 'bicubic' ? place : padded(place, size, options);
     };
     const [column, row] = [along(0, w), along(1, h)];
     const pixel = (rows: Tensor, columns: Tensor) => {
@@ -66,20 +127,24 @@ export function gridSample(x: Tensor, grid: Tensor, options: GridSampleOptions =
       return where(unsqueeze(isInside, 1), found, 0);
     };
     if (mode === 'nearest') return pixel(round(row), round(column));
-    const [top, left] = [floor(row), floor(column)];
-    const [down, right] = [sub(row, top), sub(column, left)];
-    const [up, near] = [rsub(down, 1), rsub(right, 1)];
-    const weighted = (rows: Tensor, columns: Tensor, factor: Tensor) =>
-      mul(pixel(rows, columns), unsqueeze(factor, 1));
-    return add(
-      add(weighted(top, left, mul(up, near)), weighted(top, add(left, 1), mul(up, right))),
-      add(
-        weighted(add(top, 1), left, mul(down, near)),
-        weighted(add(top, 1), add(left, 1), mul(down, right)),
+    const taps = (position: Tensor, size: number): Tap[] =>
+      mode === 'bilinear'
+        ? linearTaps(position)
+        : cubicTaps(position).map(([place, factor]) => [padded(place, size, options), factor]);
+    const columns = taps(column, w);
+    return sumOf(
+      taps(row, h).map(([rows, down]) =>
+        sumOf(
+          columns.map(([places, right]) =>
+            mul(pixel(rows, places), unsqueeze(mul(down, right), 1)),
+          ),
+        ),
       ),
     );
   });
 }
+
+const sumOf = (parts: readonly Tensor[]): Tensor => parts.reduce((total, part) => add(total, part));
 
 const sizeKinds = { size: arrayOf(count(0), 4) };
 

@@ -53,21 +53,24 @@ export function cartesianProd(...vectors: readonly Tensor[]): Tensor {
   );
 }
 
-/** Returns all combinations of `r` elements of a vector, in order: [combinations, r]. */
+/** Returns all combinations of `r` elements of a vector, in order: [combinations, r]; [0] for none of them, as in PyTorch. */
 export function combinations(x: Tensor, r = 2, withReplacement = false): Tensor {
   expectTensors('combinations', x);
   expectNumber('combinations', 'r', r);
   expectFlag('combinations', 'withReplacement', withReplacement);
-  if (x.rank !== 1 || !Number.isInteger(r) || r < 1) {
+  if (x.rank !== 1 || !Number.isInteger(r) || r < 0) {
     throw new ArgumentError({
       what: 'combinations: not choices of elements of a vector',
       given: `${r} of ${formatSpec(x)}`,
-      expected: 'an integer from 1 on, and a tensor with one dimension',
+      expected: 'an integer from 0 on, and a tensor with one dimension',
       remedy: 'flatten the tensor first: x.flatten()',
     });
   }
   const chosen = choices(x.shape[0]!, r, withReplacement);
-  return tidy(() => reshape(indexSelect(x, 0, placesOn(x, chosen.flat())), [chosen.length, r]));
+  return tidy(() => {
+    const elements = indexSelect(x, 0, placesOn(x, chosen.flat()));
+    return r === 0 ? elements : reshape(elements, [chosen.length, r]);
+  });
 }
 
 /** Returns the p-norm distances between the rows of [n, k], pairs in order: [n · (n − 1) / 2]. */

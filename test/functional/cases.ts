@@ -9,32 +9,15 @@ import {
   ctcLoss,
   diagflat,
   embeddingBag,
-  gridSample,
   logSoftmax,
   maxPool3d,
   pdist,
-  type Tensor,
   tensor,
 } from '../../runtime/index.ts';
+import { gridSampleCases } from './grid-sample-cases.ts';
+import { at, type FunctionalCase, type Nested, range, total } from './plain-loops.ts';
 
-export interface FunctionalCase {
-  readonly name: string;
-  /** Shapes of the inputs that get gradients. */
-  readonly shapes: readonly (readonly number[])[];
-  readonly run: (...inputs: Tensor[]) => Tensor;
-  readonly expected: (...inputs: Nested[]) => unknown;
-}
-
-export type Nested = number[] & { shape: readonly number[] };
-
-const range = (n: number) => Array.from({ length: n }, (_, i) => i);
 const int = (values: number[] | number[][]) => tensor(values as number[], { dtype: 'int32' });
-
-/** Element of a contiguous tensor; `outside` beyond its edges. */
-function at(x: Nested, index: readonly number[], outside = 0): number {
-  if (index.some((i, d) => i < 0 || i >= x.shape[d]!)) return outside;
-  return x[index.reduce((flat, i, d) => flat * x.shape[d]! + i, 0)]!;
-}
 
 type Triple = readonly [number, number, number];
 interface Windows {
@@ -101,8 +84,6 @@ function bags(lists: readonly number[][], reduce: (values: number[]) => number) 
     );
 }
 
-const total = (values: readonly number[]) => values.reduce((a, b) => a + b, 0);
-
 /** All sequences of classes that collapse to the labels: repeats are joined, then blanks (0) are dropped. */
 function alignmentLoss(
   logProbs: (t: number, c: number) => number,
@@ -116,34 +97,6 @@ function alignmentLoss(
   const collapsed = (path: number[]) => path.filter((c, t) => c !== 0 && c !== path[t - 1]);
   const fits = paths.filter((path) => collapsed(path).join() === labels.join());
   return -Math.log(total(fits.map((path) => Math.exp(total(path.map((c, t) => logProbs(t, c)))))));
-}
-
-function sampled(x: Nested, grid: Nested, corners: boolean, border: boolean): number[] {
-  const [n, c, h, w] = x.shape as [number, number, number, number];
-  const [, oh, ow] = grid.shape as [number, number, number];
-  const place = (unit: number, size: number) => {
-    const own = corners ? ((unit + 1) / 2) * (size - 1) : ((unit + 1) * size - 1) / 2;
-    return border ? Math.min(Math.max(own, 0), size - 1) : own;
-  };
-  return range(n).flatMap((b) =>
-    range(c).flatMap((channel) =>
-      range(oh).flatMap((i) =>
-        range(ow).map((j) => {
-          const [px, py] = [place(at(grid, [b, i, j, 0]), w), place(at(grid, [b, i, j, 1]), h)];
-          return total(
-            [Math.floor(py), Math.floor(py) + 1].flatMap((row) =>
-              [Math.floor(px), Math.floor(px) + 1].map(
-                (column) =>
-                  at(x, [b, channel, row, column]) *
-                  (1 - Math.abs(py - row)) *
-                  (1 - Math.abs(px - column)),
-              ),
-            ),
-          );
-        }),
-      ),
-    ),
-  );
 }
 
 const plain: Windows = { stride: [1, 1, 1], padding: [0, 0, 0], dilation: [1, 1, 1] };
@@ -288,24 +241,7 @@ export const cases: readonly FunctionalCase[] = [
       ),
     ],
   },
-  ...([true, false].flatMap((alignCorners) =>
-    (['zeros', 'border'] as const).map((paddingMode) => ({
-      name: `gridSample, ${paddingMode}, corners ${alignCorners ? 'aligned' : 'not aligned'}`,
-      shapes: [
-        [2, 2, 3, 4],
-        [2, 2, 3, 2],
-      ],
-      // Beyond the edges, too.
-      run: (x: Tensor, g: Tensor) => gridSample(x, g.mul(1.4), { paddingMode, alignCorners }),
-      expected: (x: Nested, g: Nested) => {
-        const grid = Object.assign(
-          g.map((v) => v * 1.4),
-          { shape: g.shape },
-        );
-        return sampled(x, grid, alignCorners, paddingMode === 'border');
-      },
-    })),
-  ) as readonly FunctionalCase[]),
+  ...gridSampleCases,
   {
     name: 'affineGrid',
     shapes: [[2, 2, 3]],
@@ -342,6 +278,12 @@ export const cases: readonly FunctionalCase[] = [
     shapes: [[4]],
     run: (x) => combinations(x!, 3),
     expected: ([a, b, c, d]) => [a, b, c, a, b, d, a, c, d, b, c, d],
+  },
+  {
+    name: 'combinations of no elements',
+    shapes: [[4]],
+    run: (x) => combinations(x!, 0),
+    expected: () => [],
   },
   {
     name: 'pdist',

@@ -27,7 +27,8 @@ import {
   zeros,
 } from '../../src/index.ts';
 import { spread } from '../ops/eager.ts';
-import { cases, type FunctionalCase, type Nested } from './cases.ts';
+import { cases } from './cases.ts';
+import type { FunctionalCase, Nested } from './plain-loops.ts';
 
 const leaves = ({ shapes }: FunctionalCase, values: readonly Float64Array[]): Tensor[] =>
   shapes.map((shape, i) =>
