@@ -24,6 +24,7 @@ const writes: Readonly<Record<string, readonly [Write, Write]>> = {
   addcdiv_: [(x, y, z) => x.addcdiv_(y, z, 2), (x, y, z) => x.add(y.div(z).mul(2))],
   copy_: [(x, y) => x.copy_(y), (x, y) => y.expand(x.shape)],
   fill_: [(x) => x.fill_(3), (x) => x.mul(0).add(3)],
+  'fill_ of a tensor': [(x, y) => x.fill_(y.sum()), (x, y) => y.sum().expand(x.shape)],
 };
 
 describe('a write in place to a result has the gradient of the op out of place', () => {

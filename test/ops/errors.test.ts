@@ -210,6 +210,13 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     given: 'an expanded f32[3] tensor',
     remedy: 'clone()',
   },
+  'a value with dimensions': {
+    make: () => f(2).fill_(f(1)),
+    type: 'ShapeError',
+    what: 'fill_: the value has dimensions',
+    given: 'f32[1]',
+    remedy: 'copy_',
+  },
   'a result larger than the target': {
     make: () => f(2).add_(f(2, 2)),
     type: 'ShapeError',

@@ -4,6 +4,7 @@ import * as copiesKernels from '../../device/cpu/movement/copies.ts';
 import { type Attrs, named, userName } from '../../device/kernel-op.ts';
 import { formatSpec, type TensorMeta } from '../../device/tensor-meta.ts';
 import { ArgumentError, DTypeError, ShapeError } from '../../errors/errors.ts';
+import { isTensor } from '../../options/is-tensor.ts';
 import { type DType, dtypes } from '../../spec/dtype.ts';
 import { broadcastShapes, sameShape, sizeOf } from '../../spec/shape.ts';
 import { expectHeld } from '../../spec/stored-numbers.ts';
@@ -236,10 +237,22 @@ export function mul_(target: Tensor, other: Tensor | number): Tensor {
     : intoTarget(mulInto, target, other);
 }
 
-export function fill_(target: Tensor, value: number): Tensor {
+/** Sets all elements to a number, or to the value of a tensor without dimensions, converted to the target's dtype. */
+export function fill_(target: Tensor, value: number | Tensor): Tensor {
   expectTensors('fill_', target);
-  expectHeld(value, target.dtype, 'fill_');
-  return bind1(fillInto, [target], { value });
+  if (isTensor(value)) return filledWith(target, value as Tensor);
+  expectHeld(value as number, target.dtype, 'fill_');
+  return bind1(fillInto, [target], { value: value as number });
+}
+
+function filledWith(target: Tensor, value: Tensor): Tensor {
+  if (value.rank === 0) return copy_(target, value);
+  throw new ShapeError({
+    what: 'fill_: the value has dimensions',
+    given: formatSpec(value),
+    expected: 'a number, or a tensor without dimensions',
+    remedy: 'copy a tensor with copy_',
+  });
 }
 
 /** Copies from any dtype, with conversion. */
