@@ -317,6 +317,7 @@ export {
   mv,
   outer,
   tensordot,
+  vdot,
 } from './products/products.ts';
 export { rand, randn } from './random/drawn.ts';
 export { alphaDropout, dropout, featureDropout } from './random/dropout.ts';
@@ -340,7 +341,7 @@ export {
   unique,
 } from './reduce/counting.ts';
 export { amax, amin, argmax, argmin, max, min } from './reduce/extremes.ts';
-export { median, nanmedian, quantile } from './reduce/middle.ts';
+export { median, nanmedian } from './reduce/middle.ts';
 export {
   argsort,
   kthvalue,
@@ -351,6 +352,12 @@ export {
   topk,
   type ValuesAndPlaces,
 } from './reduce/order.ts';
+export {
+  type Interpolation,
+  nanquantile,
+  type QuantileOptions,
+  quantile,
+} from './reduce/quantiles.ts';
 export { type DimOptions, type Dims, mean, type ReduceOptions, sum } from './reduce/reduce.ts';
 export type { LossOptions, Reduction } from './reduce/reduction-options.ts';
 export { cummax, cummin, logcumsumexp } from './reduce/running-extremes.ts';

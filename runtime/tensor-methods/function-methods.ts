@@ -14,6 +14,7 @@ import * as distances from '../ops/products/distances.ts';
 import * as products from '../ops/products/products.ts';
 import * as counting from '../ops/reduce/counting.ts';
 import * as middle from '../ops/reduce/middle.ts';
+import * as quantiles from '../ops/reduce/quantiles.ts';
 import * as running from '../ops/reduce/running-extremes.ts';
 import * as statistics from '../ops/reduce/statistics.ts';
 
@@ -51,7 +52,8 @@ export const functionMethods = {
   nanmean: statistics.nanmean,
   aminmax: statistics.aminmax,
   dist: statistics.dist,
-  quantile: middle.quantile,
+  quantile: quantiles.quantile,
+  nanquantile: quantiles.nanquantile,
   cummax: running.cummax,
   cummin: running.cummin,
   logcumsumexp: running.logcumsumexp,

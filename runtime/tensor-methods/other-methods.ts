@@ -52,7 +52,7 @@ export const otherMethods = {
   corrcoef: compositions.corrcoef,
   argwhere: dataDependent.nonzero,
   ger: products.outer,
-  vdot: products.dot,
+  vdot: products.vdot,
   nelement: (x: Tensor): number => x.numel(),
   storageOffset: (x: Tensor): number => x.offset,
   ndimension: (x: Tensor): number => x.rank,

@@ -25,7 +25,7 @@ export const productAdapters: Adapters = {
   mv: product('mv', ours.mv),
   bmm: product('bmm', ours.bmm),
   dot: product('dot', ours.dot),
-  vdot: product('dot', ours.dot),
+  vdot: product('vdot', ours.vdot),
   inner: product('inner', ours.inner),
   outer: product('outer', ours.outer),
   kron: product('kron', ours.kron),

@@ -54,6 +54,19 @@ const extreme = (name: string, fn: Extreme) =>
     },
   );
 
+type Quantile = typeof ours.quantile;
+
+const quantile = (name: string, fn: Quantile) =>
+  adapter(
+    `${name}(x, q, dim, { keepDim, interpolation })`,
+    'input q dim keepdim interpolation',
+    (given) =>
+      fn(given.tensor('input'), given.operand('q'), given.numberOr('dim', null), {
+        ...kept(given),
+        interpolation: given.text<ours.Interpolation>('interpolation', 'linear'),
+      }),
+  );
+
 interface Middle {
   (x: Tensor): Tensor;
   (x: Tensor, dim: number, keepDim?: boolean): [Tensor, Tensor];
@@ -99,6 +112,8 @@ export const reductionAdapters: Adapters = {
   min: extreme('min', ours.min),
   median: middle('median', ours.median),
   nanmedian: middle('nanmedian', ours.nanmedian),
+  quantile: quantile('quantile', ours.quantile),
+  nanquantile: quantile('nanquantile', ours.nanquantile),
   norm: adapter('norm(x, p, dims, { keepDim })', 'input p dim keepdim', (given) => {
     const p = given.get('p');
     const order = p === 'nuc' || p === 'fro' || p === undefined ? (p ?? 2) : Number(p);

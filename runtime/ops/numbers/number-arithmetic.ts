@@ -70,6 +70,11 @@ export function truncated(x: number): number {
   return typeof x === 'number' ? Math.trunc(x) : apply('Math.trunc', x);
 }
 
+/** x rounded to float32. */
+export function nearestFloat32(x: number): number {
+  return typeof x === 'number' ? Math.fround(x) : apply('Math.fround', x);
+}
+
 /** The natural logarithm. */
 export function logarithm(x: number): number {
   return typeof x === 'number' ? Math.log(x) : apply('Math.log', x);

@@ -66,6 +66,8 @@ export function dot(a: Tensor, b: Tensor): Tensor {
   return matmul(a, b);
 }
 
+export { dot as vdot };
+
 /** The outer product of two vectors: [n,m]. */
 export function outer(a: Tensor, b: Tensor): Tensor {
   expectTensors('outer', a, b);

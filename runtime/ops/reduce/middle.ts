@@ -1,30 +1,19 @@
-/** Medians and quantiles. */
+/** Medians. */
 
 import { noGrad } from '../../autograd/grad-mode.ts';
-import { ArgumentError } from '../../errors/errors.ts';
 import { normalizeDim } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
-import { add, mul, sub } from '../arithmetic/arithmetic.ts';
+import { sub } from '../arithmetic/arithmetic.ts';
 import { div, floorDivide } from '../arithmetic/division.ts';
 import { isnan, logicalAnd, logicalNot, logicalOr } from '../arithmetic/logic.ts';
 import { cast } from '../core/cast.ts';
-import { floating } from '../core/promotion.ts';
-import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
 import { gather } from '../indexing/gather.ts';
 import { reshape, select, squeeze, unsqueeze } from '../movement/movement.ts';
-import {
-  equals,
-  isAtMost,
-  minus,
-  product,
-  wholeAbove,
-  wholeBelow,
-} from '../numbers/number-arithmetic.ts';
 import { clamp } from '../pointwise/combining.ts';
-import { eq, keepWhere, maskedFill, where } from '../pointwise/comparison.ts';
+import { eq, keepWhere, where } from '../pointwise/comparison.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
-import { expectFlag, expectNumber } from '../record/positional.ts';
+import { expectFlag } from '../record/positional.ts';
 import { argmax } from './extremes.ts';
 import { sort } from './order.ts';
 import { expectEntries, sum, unreduce } from './reduce.ts';
@@ -93,40 +82,3 @@ function sharedAmongEqual(flat: Tensor, value: Tensor): Tensor {
 export const median = chosenBy('median', middle);
 /** The median of the elements that are not NaN. */
 export const nanmedian = chosenBy('nanmedian', middleOfNumbers);
-
-/** The `q`-quantile of a dimension, with linear interpolation; of the flattened tensor without `dim`. */
-export function quantile(x: Tensor, q: number, dim?: number, keepDim = false): Tensor {
-  expectTensors('quantile', x);
-  expectNumber('quantile', 'q', q);
-  expectFlag('quantile', 'keepDim', keepDim);
-  if (!(isAtMost(0, q) && isAtMost(q, 1))) {
-    throw new ArgumentError({
-      what: 'quantile: not a number from 0 to 1',
-      given: String(q),
-      expected: 'a number from 0 to 1',
-      remedy: 'divide percentages by 100',
-    });
-  }
-  if (anyHalf(x)) return roundedOnce([x], (own) => quantile(own, q, dim, keepDim));
-  return tidy(() => {
-    const flat = dim === undefined || x.rank === 0;
-    const values = cast(x, floating(x.dtype));
-    const own = flat ? reshape(values, [x.numel()]) : values;
-    const at = flat ? 0 : normalizeDim(dim, x.rank, 'quantile');
-    if (own.shape[at] === 0) expectEntries('quantile', own, [at]);
-    const ordered = sort(own, at)[0];
-    const place = product(q, own.shape[at]! - 1);
-    const low = select(ordered, at, wholeBelow(place));
-    const high = select(ordered, at, wholeAbove(place));
-    const share = minus(place, wholeBelow(place));
-    const value = equals(share, 0) ? low : add(low, mul(sub(high, low), share));
-    const spoiled = maskedFill(mul(value, 1), any(isnan(own), at), Number.NaN);
-    if (!keepDim) return spoiled;
-    return flat
-      ? reshape(
-          spoiled,
-          x.shape.map(() => 1),
-        )
-      : unsqueeze(spoiled, at);
-  });
-}
