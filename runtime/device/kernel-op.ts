@@ -54,14 +54,23 @@ export interface NamedKernel<N extends KernelName = KernelName> {
   readonly kind: 'named';
   readonly name: N;
   readonly onCpu: KernelFactory;
+  /** Returns the bytes that a launch on the CPU allocates and frees; without it, none. */
+  readonly scratchOnCpu?: ScratchBytes | undefined;
 }
+
+/** The bytes that a launch allocates besides its results, for operands as the kernel gets them. */
+export type ScratchBytes = (inputs: readonly TensorMeta[], attrs: Attrs) => number;
 
 /**
  * Returns a kernel implemented by hand (`kernel-names.ts` describes each), with its CPU implementation. No module
  * refers to all of them: a page downloads only the kernels of its ops.
  */
-export function named<N extends KernelName>(name: N, onCpu: KernelFactory): NamedKernel<N> {
-  return { kind: 'named', name, onCpu };
+export function named<N extends KernelName>(
+  name: N,
+  onCpu: KernelFactory,
+  scratchOnCpu?: ScratchBytes,
+): NamedKernel<N> {
+  return { kind: 'named', name, onCpu, scratchOnCpu };
 }
 
 /** Binds a kernel to its operands' metas. Must be cheap, because it runs once per eager op. */

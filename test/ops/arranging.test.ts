@@ -272,7 +272,7 @@ describe('order', () => {
     });
   });
 
-  it('has the same order at every length, with one sort by insertion and two by digits', () => {
+  it('has the same order at every length, with sorts by pairs and by digits', () => {
     for (const length of [1, 2, 63, 64, 65, 2048, 8191, 8192, 8193, 20_000]) {
       // Odd values among many that occur twice, and keys of all 32 bits.
       const floats = Array.from({ length }, (_, i) =>

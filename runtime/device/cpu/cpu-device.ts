@@ -19,7 +19,7 @@ import { collapse, walk } from './core/loops.ts';
 import { fillBytes } from './movement/bytes.ts';
 import { pointwise } from './pointwise/pointwise.ts';
 import { hasSimd } from './wasm/assembler/module-builder.ts';
-import { inFloat32, wideningBytes, widens } from './widening.ts';
+import { asFloat32, inFloat32, wideningBytes, widens } from './widening.ts';
 
 function kernelOf(
   op: KernelOp,
@@ -89,15 +89,20 @@ export class CpuDevice implements Device {
     }
   }
 
-  /** Kernels pack into a fixed region outside the tensors; half-precision operands are widened into new memory. */
+  /**
+   * Most kernels pack into a fixed region outside the tensors; half-precision operands are widened into new memory.
+   */
   scratchBytes(
     op: KernelOp,
     inputs: readonly TensorMeta[],
     outputs: readonly TensorMeta[],
+    attrs: Attrs,
   ): number {
     const { kernel } = op;
-    const isWidened = kernel.kind === 'named' && widens(kernel.name, inputs, outputs);
-    return isWidened ? wideningBytes(op, inputs, outputs) : 0;
+    if (kernel.kind !== 'named') return 0;
+    const isWidened = widens(kernel.name, inputs, outputs);
+    const own = kernel.scratchOnCpu?.(isWidened ? inputs.map(asFloat32) : inputs, attrs) ?? 0;
+    return isWidened ? own + wideningBytes(op, inputs, outputs) : own;
   }
 
   upload(data: TypedArray, meta: TensorMeta, target: Operand): void {

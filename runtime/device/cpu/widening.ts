@@ -120,7 +120,7 @@ export function inFloat32(op: KernelOp, kernel: KernelFactory, device: Device): 
   };
 }
 
-/** Returns the float32 meta of an operand read by shape alone. */
-function asFloat32(meta: TensorMeta): TensorMeta {
+/** Returns the meta that a float32 kernel gets in place of a half-precision one. */
+export function asFloat32(meta: TensorMeta): TensorMeta {
   return isHalf(meta.dtype) ? { ...meta, dtype: 'float32' } : meta;
 }

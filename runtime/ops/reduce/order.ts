@@ -35,7 +35,7 @@ function sorting(name: string): OpRecord {
     fits: ([x], { dim, count }) =>
       (count as number) <= x!.shape[dim as number]! || 'at most as many as there are',
     infer: inferSorted,
-    kernel: named('sort', ordersKernels.sort),
+    kernel: named('sort', ordersKernels.sort, ordersKernels.sortScratch),
     vjp: {
       x: saving({ x: 'shape', out1: 'value' }, ({ x, out1 }, dy, { dim }) =>
         gatherFrom(dy, out1, x, dim as number),

@@ -11,6 +11,7 @@ import type { KernelFactory } from '../../../runtime/device/kernel-op.ts';
 import { contiguousMeta } from '../../../runtime/device/tensor-meta.ts';
 import { type DType, dtypes, newTypedArray, type TypedArray } from '../../../runtime/spec/dtype.ts';
 import { sizeOf } from '../../../runtime/spec/shape.ts';
+import { memory, type Tensor, tidy, toStatic, zeros } from '../../../src/index.ts';
 
 const sorted = ['float32', 'float64', 'int32', 'uint8', 'bool'] as const satisfies DType[];
 
@@ -111,13 +112,31 @@ describe('sorts in WebAssembly and in JavaScript agree', () => {
     }
   });
 
-  it('for rows that just fit the scratch memory of a thread, and longer ones', () => {
-    for (const dtype of ['float32', 'uint8'] as const) {
-      const longest = longestSorted(dtype);
-      for (const size of [longest, longest + 1]) {
-        const rest = { outer: 1, inner: 1, count: size, descending: false, seed: 5 } as const;
-        expectSame({ dtype, size, ...rest, kind: 'bits' });
-      }
-    }
+  it('for rows that just fit the scratch memory of a thread, and longer ones in memory of their own', () => {
+    const rest = { outer: 1, descending: false, seed: 5, kind: 'bits' } as const;
+    const [short, long] = [longestSorted('uint8'), longestSorted('float32') + 1];
+    expectSame({ dtype: 'uint8', size: short, inner: 1, count: short, ...rest });
+    expectSame({ dtype: 'float32', size: long, inner: 2, count: 40, ...rest });
   });
 });
+
+it.each(['float32', 'float16', 'uint8'] as const)(
+  'the peak is predicted: %s rows that do not fit the scratch memory have lists in memory of their own',
+  (dtype) => {
+    const longest = longestSorted(dtype === 'float16' ? 'float32' : dtype);
+    const peaks = [longest, longest + 1].map((size) =>
+      tidy(() => {
+        const x = zeros([size, 2], { dtype });
+        const sorting = toStatic((own: Tensor) => own.sort(0)[1]);
+        sorting(x);
+        memory.reset();
+        const start = memory.stats().allocated;
+        sorting(x);
+        const { peakBytes } = sorting.programs()[0]!.stages!.planned.forward.predicted;
+        expect(memory.stats().peakAllocated - start).toBe(peakBytes);
+        return peakBytes;
+      }),
+    );
+    expect(peaks[1]! - peaks[0]!).toBeGreaterThan(longest * 12);
+  },
+);

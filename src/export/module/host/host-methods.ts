@@ -2,6 +2,7 @@ import { convolutionMethods } from '../../../../runtime/device/cpu/conv/scalar-c
 import { loopMethods } from '../../../../runtime/device/cpu/core/loops.ts';
 import { indexingMethods } from '../../../../runtime/device/cpu/movement/indexing.ts';
 import { lossMethods } from '../../../../runtime/device/cpu/scalar/loss.ts';
+import { orderMethods } from '../../../../runtime/device/cpu/scalar/order.ts';
 import { poolMethods } from '../../../../runtime/device/cpu/scalar/pool.ts';
 import { extremeMethods, reductionMethods } from '../../../../runtime/device/cpu/scalar/reduce.ts';
 import { resampleMethods } from '../../../../runtime/device/cpu/scalar/resample.ts';
@@ -17,6 +18,7 @@ const all = {
   ...softmaxMethods,
   ...standardizeMethods,
   ...convolutionMethods,
+  ...orderMethods,
   ...poolMethods,
   ...resampleMethods,
   ...scanMethods,

@@ -1,55 +1,21 @@
 import {
   type GeneratedKernel,
   hostCalls,
-  hostKernel,
   hostMethods,
-  type Numbers,
-  type View,
 } from '../../../../runtime/device/cpu/core/host-kernels.ts';
 import {
   addressOf,
   expectContiguous,
   indexOf,
 } from '../../../../runtime/device/cpu/core/kernel.ts';
-import { lineMethods } from '../../../../runtime/device/cpu/core/loops.ts';
-import { alongDim } from '../../../../runtime/device/cpu/core/reduction.ts';
 import { panelAAt } from '../../../../runtime/device/cpu/core/scratch.ts';
 import { randomKernels } from '../../../../runtime/device/cpu/wasm/random-kernels.ts';
 import type { KernelName } from '../../../../runtime/device/kernel-names.ts';
 import type { KernelFactory } from '../../../../runtime/device/kernel-op.ts';
 import { sizeOf } from '../../../../runtime/spec/shape.ts';
 
-/** A sort by comparing, and random numbers by counter, from any position in the stream. */
+/** Random numbers by counter, from any position in the stream. */
 export const replacingMethods = hostMethods({
-  ...lineMethods,
-
-  /** The first sorted entries of each row and their positions; the sort is stable, and NaN is the largest. */
-  sortRows(
-    view: View,
-    [from, values, places]: Numbers,
-    sizes: Numbers,
-    count: number,
-    sign: 1 | -1,
-  ): void {
-    const data = this[view];
-    const [size, step] = sizes as [number, number];
-    this.eachLine(sizes, (start, place) => {
-      const first = from! + start;
-      const order = Int32Array.from({ length: size }, (_, k) => k).sort((a, b) => {
-        const [x, y] = [data[first + a * step]!, data[first + b * step]!];
-        if (x < y) return -sign;
-        if (x > y) return sign;
-        return sign * (Number(Number.isNaN(x)) - Number(Number.isNaN(y)));
-      });
-      // The results have `count` entries where the operand has `size`.
-      const into = ((start - place) / size) * count + place;
-      for (let k = 0; k < count; k++) {
-        data[values! + into + k * step] = data[first + order[k]! * step]!;
-        this.i32[places! + into + k * step] = order[k]!;
-      }
-    });
-  },
-
   /** Writes random numbers from position `offset` of the stream on; a partial block is drawn aside and copied. */
   random(
     isNormal: number,
@@ -137,19 +103,8 @@ const random =
     };
   };
 
-const sort = hostKernel(
-  replacingMethods,
-  'sortRows',
-  ([x], [values, places]) => [x, values, places],
-  ([x], _outputs, attrs) => {
-    const { size, stride, outer } = alongDim(x!.shape, attrs.dim as number);
-    return [[size, stride, outer], attrs.count as number, attrs.descending ? -1 : 1];
-  },
-);
-
-/** Kernels that a recording has in place of the device's, which read elements of tensors or know the stream. */
+/** Kernels that a recording has in place of the device's, which know the stream. */
 export const replacingKernels: { readonly [N in KernelName]?: KernelFactory } = {
-  sort,
   uniform: random(0),
   normal: random(1),
 };

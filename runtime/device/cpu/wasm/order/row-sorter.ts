@@ -21,11 +21,15 @@ const listsAt = panelAAt;
 /** The bytes that vectors may write past the end of a list. */
 const slack = 32;
 
-/** The largest row whose words and two lists of positions fit a thread's scratch memory. */
-export function longestSorted(dtype: DType): number {
-  const lists = keyFormats[sortedAs(dtype)].words + 2;
-  return Math.floor(((threadBytes - listsAt) / lists - slack) / 4);
-}
+/** The lists of a row: each word of the keys, and twice the positions. */
+const listsOf = (dtype: DType): number => keyFormats[sortedAs(dtype)].words + 2;
+
+/** The bytes of a row's lists. */
+export const rowBytes = (dtype: DType, size: number): number => listsOf(dtype) * (size * 4 + slack);
+
+/** The size of the largest row whose lists fit a thread's scratch memory. */
+export const longestSorted = (dtype: DType): number =>
+  Math.floor(((threadBytes - listsAt) / listsOf(dtype) - slack) / 4);
 
 /** Up to these sizes, comparing all pairs takes less time than counting digits, and than keeping the first few. */
 const mostByPairs = 128;
@@ -38,9 +42,9 @@ const leastByWideDigits = 8192;
 const few = 32;
 
 /**
- * (x, values, indices, row, rows, size, count, inner, flip): the first `count` elements of each sorted row, and their
- * positions. Row r has the elements from r % inner + ⌊r / inner⌋ · size · inner on, `inner` apart. `flip` is −1 for
- * descending order, otherwise 0.
+ * (x, values, indices, row, rows, size, count, inner, flip, space): the first `count` elements of each sorted row, and
+ * their positions. Row r has the elements from r % inner + ⌊r / inner⌋ · size · inner on, `inner` apart. `flip` is −1 for
+ * descending order, otherwise 0. `space` is the address of `rowBytes` of memory; 0 for the thread's scratch memory.
  */
 class RowSorter {
   readonly #f: FunctionBuilder;
@@ -49,6 +53,7 @@ class RowSorter {
   readonly #count: Local;
   readonly #inner: Local;
   readonly #flip: Local;
+  readonly #space: Local;
   /** Addresses of the row's first element and first results. */
   readonly #from: Local;
   readonly #values: Local;
@@ -60,10 +65,11 @@ class RowSorter {
   readonly #end: Local;
 
   constructor(f: FunctionBuilder, format: KeyFormat) {
-    const [x, values, indices, row, rows, size, count, inner, flip] = f.params(9);
+    const [x, values, indices, row, rows, size, count, inner, flip, space] = f.params(10);
     this.#f = f;
     this.#format = format;
     [this.#size, this.#count, this.#inner, this.#flip] = [size, count, inner, flip];
+    this.#space = space;
     [this.#from, this.#values, this.#indices] = f.locals('i32', 3);
     this.#words = f.locals('i32', format.words);
     [this.#positions, this.#others, this.#end] = f.locals('i32', 3);
@@ -90,7 +96,7 @@ class RowSorter {
     const bytes = f.local('i32', op('i32.shl', get(this.#size), i32(2)));
     const apart = op('i32.and', op('i32.add', get(bytes), i32(slack)), i32(-16));
     const lists = [...this.#words, this.#positions, this.#others];
-    f.set(lists[0]!, scratch(listsAt));
+    f.set(lists[0]!, op('select', get(this.#space), scratch(listsAt), get(this.#space)));
     lists.slice(1).forEach((list, i) => {
       f.set(list, op('i32.add', get(lists[i]!), apart));
     });
