@@ -11,12 +11,9 @@ export interface FallbackRecord {
 
 /** Records that code over an array is translated anew for each length of the array. */
 export interface PerLengthRecord {
-  readonly at: UserPosition | undefined;
+  readonly at?: UserPosition | undefined;
   readonly why: string;
 }
-
-/** The number of lengths that usually need traces of their own: the first ones. */
-const firstLengths = 3;
 
 /** All breaks with one reason. */
 export interface BreakGroup {
@@ -83,6 +80,7 @@ export class StatsCounter {
   knownTraces = 0;
   staticKernels = 0;
   eagerKernels = 0;
+  perLength: readonly PerLengthRecord[] = [];
   /** Null before something is compiled. */
   checks: CheckCounter | null = null;
   /** Statistics of a co-executed function. */
@@ -90,7 +88,6 @@ export class StatsCounter {
   readonly #unkept = new Set<string>();
   readonly #breaks = new Map<string, BreakRecord>();
   readonly #met = new Map<BreakReason, number>();
-  readonly #perLength = new Map<string, { record: PerLengthRecord; count: number }>();
   readonly #fallbacks = new Map<string, FallbackRecord>();
 
   addBreak(record: BreakRecord): void {
@@ -107,21 +104,6 @@ export class StatsCounter {
   /** A run reached a break. */
   meetBreak({ reason }: BreakRecord): void {
     if (reason !== 'host-value') this.#met.set(reason, (this.#met.get(reason) ?? 0) + 1);
-  }
-
-  addPerLength(records: readonly PerLengthRecord[]): void {
-    for (const record of records) {
-      const key = JSON.stringify(record.at);
-      const count = (this.#perLength.get(key)?.count ?? 0) + 1;
-      this.#perLength.set(key, { record, count });
-    }
-  }
-
-  /** The code that was translated for more than the first lengths. */
-  get perLength(): PerLengthRecord[] {
-    return [...this.#perLength.values()].flatMap(({ record, count }) =>
-      count > firstLengths ? [plain(record)] : [],
-    );
   }
 
   addFallback(record: FallbackRecord): void {

@@ -254,12 +254,7 @@ export class EntryDispatcher {
     const returns = !mayFallBack || point.returns(frames);
     if (!point.isCrowded) {
       point.isCrowded = true;
-      const [first] = this.#stats.perLength;
-      const at = first?.at ? ` at ${formatPosition(first.at)}` : '';
-      const changes = first
-        ? `the code${at} is traced for each length of an array, since ${first.why}`
-        : 'what the guards rely on changes with every call';
-      const why = `${point.size} different entries were compiled here and none fits; ${changes}`;
+      const why = `${point.size} different entries were compiled here and none fits; ${this.#compiler.lengths.cause}`;
       if (mayFallBack)
         this.#reportNative(frames, `${why}. From now on, a call is compiled when its state recurs`);
       else warnOnce(`${this.#name || 'a function'} is retraced again and again: ${why}`);

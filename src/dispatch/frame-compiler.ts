@@ -37,6 +37,7 @@ import type { TraceResult } from '../traces/trace-result.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
 import { codeOf } from './code-cache.ts';
 import { Entry } from './entry.ts';
+import { LengthsTraced } from './lengths-traced.ts';
 import { savedInputsOf } from './ownership/saved-views.ts';
 import { firstOptions, PlanInForce, type ReadySubgraph } from './plan-in-force.ts';
 import type { Candidate, ResumePoint } from './resume-point.ts';
@@ -66,9 +67,7 @@ interface NoEntry {
   readonly why: string;
 }
 
-export function isEntry(found: Entry | NoEntry): found is Entry {
-  return found instanceof Entry;
-}
+export const isEntry = (found: Entry | NoEntry): found is Entry => found instanceof Entry;
 
 /** Phases 3 to 7: from a point in the code to the compiled entry there. */
 export class FrameCompiler {
@@ -81,6 +80,7 @@ export class FrameCompiler {
   readonly #partOf = new WeakMap<Candidate, CompiledPart>();
   /** Limits attempts to trace the function as one program if it doesn't have to be one. */
   readonly #pathBudget: PathBudget;
+  readonly lengths = new LengthsTraced();
 
   constructor(settings: StaticSettings, stats: StatsCounter) {
     this.#settings = settings;
@@ -178,7 +178,7 @@ export class FrameCompiler {
       }),
     );
     this.#stats.translations++;
-    this.#stats.addPerLength(result.perLength);
+    this.#stats.perLength = this.lengths.with(result.perLength);
     if (fullGraph) expectOneProgram(frames[0]!.closure.code.name || 'the function', result);
     return result;
   }
