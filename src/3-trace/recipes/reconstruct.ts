@@ -23,7 +23,7 @@ import { type Keyed, labelOf } from '../heap/key-order.ts';
 import { expectNotPassed } from '../heap/passed-functions.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { expectNoPrivate, expectNoPrivateFields } from '../values/objects/private-names.ts';
-import type { TraceFrame } from '../variables/trace-frame.ts';
+import { argumentsOf, type TraceFrame } from '../variables/trace-frame.ts';
 import { resolved } from '../variables/unions.ts';
 import {
   absent,
@@ -216,7 +216,7 @@ export class Reconstruction {
     const live = [
       ...(awaited === undefined ? liveBefore(closure.code)[pc]! : liveDuring(closure.code, pc - 1)),
     ];
-    const args = needsArguments(closure.code, pc) ? frame.args : [];
+    const args = needsArguments(closure.code, pc) ? argumentsOf(frame) : [];
     return {
       call:
         entry !== null

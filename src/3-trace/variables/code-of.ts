@@ -1,4 +1,6 @@
+import type { Code } from '../../vm/bytecode/code.ts';
 import type { Closure } from '../../vm/bytecode/frame.ts';
+import type { Variable } from './variable.ts';
 
 /** Code and scope of a function, provided by phases 1 and 2. */
 export interface CapturedCode {
@@ -51,4 +53,12 @@ export type PrivateMemberKind = 'method' | 'get' | 'set';
 
 export function isRefused(found: CapturedCode | RejectedCode): found is RejectedCode {
   return 'refused' in found;
+}
+
+/** Returns the code that a call of the function runs with exactly its arguments; undefined if it isn't known. */
+export function codeBehind(codeOf: CodeOf, callee: Variable): Code | undefined {
+  if (callee.kind === 'closure') return callee.code;
+  if (callee.kind !== 'function') return undefined;
+  const found = codeOf.called(callee.value);
+  return isRefused(found) || found.boundArgs.length > 0 ? undefined : found.closure.code;
 }

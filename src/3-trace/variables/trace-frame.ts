@@ -5,7 +5,7 @@ import type { Closure, Frame } from '../../vm/bytecode/frame.ts';
 import type { Pc, Reg } from '../../vm/bytecode/instructions.ts';
 import type { ClassVariable } from './function-variables.ts';
 import type { IteratorRecordVariable } from './iterator-variables.ts';
-import type { CellReference, Variable } from './variable.ts';
+import type { CellReference, NewArrayVariable, Variable } from './variable.ts';
 
 /** A stack frame of the traced code. */
 export interface TraceFrame {
@@ -15,6 +15,8 @@ export interface TraceFrame {
   readonly entry: number | null;
   readonly thisVariable: Variable;
   readonly args: readonly Variable[];
+  /** The arguments behind `args`: an array of any length. */
+  rest?: NewArrayVariable;
   readonly registers: (Variable | undefined)[];
   readonly returnTo: Reg | undefined;
   /** The home object of the running method, if it was created in the trace. */
@@ -33,6 +35,10 @@ export interface TraceFrame {
   /** The previous instruction; null at the start. */
   last: Pc | null;
 }
+
+/** Returns all arguments, one by one. */
+export const argumentsOf = ({ args, rest }: TraceFrame): readonly Variable[] =>
+  rest ? [...args, ...rest.elements] : args;
 
 /** Returns the frame that a trace is entered with; its values are read through their sources. */
 export function enteredFrame(

@@ -1,6 +1,7 @@
 /** Places that an iteration over elements may change: variables, and arrays that it appends to. */
 
 import { liveBefore } from '../../../vm/bytecode/liveness.ts';
+import { partsOf } from '../../control-flow/locations/parts.ts';
 import { madeObjects } from '../../control-flow/locations/reachable.ts';
 import { setCell } from '../../heap/cell-content.ts';
 import type { Tracer } from '../../state/tracer.ts';
@@ -35,7 +36,7 @@ export function rowLocations(t: Tracer, frame: TraceFrame, except: number): RowL
       registers[register] = value;
     },
   }));
-  for (const variable of madeObjects(t)) {
+  for (const variable of madeObjects(t, partsLeftWhole)) {
     if (variable.kind !== 'cell' || variable.element) continue;
     locations.push({
       cell: variable,
@@ -46,6 +47,12 @@ export function rowLocations(t: Tracer, frame: TraceFrame, except: number): RowL
   return locations;
 }
 
+/** Returns the variables that a variable contains. The tensors of an array of any length can't be changed. */
+function partsLeftWhole(variable: Variable): ReturnType<typeof partsOf> {
+  if (variable.kind !== 'newArray' || !variable.extended) return partsOf(variable);
+  return [...variable.extended.preceding, ...variable.extended.appended];
+}
+
 /** Returns the arrays made in the trace to which an iteration may append. */
 export function appendableArrays(t: Tracer): NewArrayVariable[] {
   const isPlain = (variable: Variable): variable is NewArrayVariable => {
@@ -53,7 +60,7 @@ export function appendableArrays(t: Tracer): NewArrayVariable[] {
     const { outer, isArguments, listed, fixed, named, own, elements } = variable;
     return !(outer || isArguments || listed || fixed || named || own || elements.includes(hole));
   };
-  return [...madeObjects(t)].filter(isPlain);
+  return [...madeObjects(t, partsLeftWhole)].filter(isPlain);
 }
 
 /** Makes every use of the array but `push` a graph break. Returns a function that ends this. */

@@ -4,7 +4,6 @@
  */
 
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
-import type { Code } from '../../../vm/bytecode/code.ts';
 import type { OuterTensors } from '../../inputs/outer-tensors.ts';
 import { RowWatch } from '../../inputs/row-watch.ts';
 import {
@@ -17,7 +16,7 @@ import {
 } from '../../state/tape.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { isMadeByElements, manyTensors } from '../../values/varying-array.ts';
-import { isRefused } from '../../variables/code-of.ts';
+import { codeBehind } from '../../variables/code-of.ts';
 import { TensorList } from '../../variables/tensor-list.ts';
 import { specialized } from '../../variables/unions.ts';
 import { undefinedVariable, type Variable } from '../../variables/variable.ts';
@@ -200,18 +199,11 @@ function repeatable({ given, calls, result }: Omit<Row, 'isPlain'>) {
 
 /** Returns whether a function sees no arguments beyond the first ones. */
 function takesAtMost(t: Tracer, callback: Variable, count: number): boolean {
-  const code = codeOf(t, callback);
+  const code = codeBehind(t.codeOf, callback);
   return (
     code?.instructions.every(({ op, ...rest }) => {
       if (op === 'arg') return (rest as { readonly index: number }).index < count;
       return op !== 'restArgs' && op !== 'arguments';
     }) === true
   );
-}
-
-function codeOf(t: Tracer, callback: Variable): Code | undefined {
-  if (callback.kind === 'closure') return callback.code;
-  if (callback.kind !== 'function') return undefined;
-  const found = t.codeOf.called(callback.value);
-  return isRefused(found) || found.boundArgs.length > 0 ? undefined : found.closure.code;
 }

@@ -9,7 +9,7 @@ import type { Variable } from '../../variables/variable.ts';
 import { partsOf } from './parts.ts';
 
 /** Returns the reachable objects that were created in the trace, and may therefore be changed. */
-export function madeObjects(t: Tracer): ReadonlySet<Variable> {
+export function madeObjects(t: Tracer, partsIn = partsOf): ReadonlySet<Variable> {
   const found = new Set<Variable>();
   const pending: Variable[] = [];
   const reach = (variable: Variable | null | undefined) => {
@@ -28,7 +28,7 @@ export function madeObjects(t: Tracer): ReadonlySet<Variable> {
   for (const { content } of t.effects.collections()) reach(content);
   for (const { key, value } of t.effects.collectionChanges) [key, value].forEach(reach);
   for (let variable = pending.pop(); variable; variable = pending.pop()) {
-    for (const part of partsOf(variable)) reach(part);
+    for (const part of partsIn(variable)) reach(part);
   }
   return found;
 }

@@ -1,3 +1,4 @@
+import { invariant } from '../../../../runtime/errors/invariant.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import type { Pc, Reg } from '../../../vm/bytecode/instructions.ts';
 import { construct } from '../../builtins/construct.ts';
@@ -6,14 +7,21 @@ import { arrayElements, asArray } from '../../values/arrays.ts';
 import type { TraceFrame } from '../../variables/trace-frame.ts';
 import { undefinedVariable, type Variable } from '../../variables/variable.ts';
 import { invoke } from '../calls/invoke.ts';
+import { spreadRest } from '../calls/spread-rest.ts';
 import { get, type Handlers, set } from './handler.ts';
 
 /** Call instructions. If a frame was pushed, its result goes to `dst` and the caller continues after the call. */
 export const callHandlers: Handlers<'call' | 'callSpread' | 'construct' | 'constructSpread'> = {
   call: (t, frame, { dst, callee, receiver, args }) =>
     perform(t, frame, dst, callee, receiver, read(frame, args)),
-  callSpread: (t, frame, { dst, callee, receiver, args }) =>
-    perform(t, frame, dst, callee, receiver, listed(t, get(frame, args))),
+  callSpread: (t, frame, { dst, callee, receiver, args }) => {
+    const spread = spreadRest(t, get(frame, callee), get(frame, args));
+    if (!spread) return perform(t, frame, dst, callee, receiver, listed(t, get(frame, args)));
+    const next = perform(t, frame, dst, callee, receiver, spread.args);
+    invariant(t.top.closure.code === spread.code && t.top !== frame, 'the function is inlined');
+    t.top.rest = spread.rest;
+    return next;
+  },
   construct: (t, frame, { dst, callee, args }) =>
     finish(frame, dst, construct(t, get(frame, callee), read(frame, args), dst)),
   constructSpread: (t, frame, { dst, callee, args }) =>

@@ -11,8 +11,9 @@ import { constantOf, isInitialized, typeOf } from '../../state/facts.ts';
 import { isFrameworkFile } from '../../state/framework-files.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { nameClosure } from '../../values/objects/name-closure.ts';
+import { extendedArray } from '../../values/varying-array.ts';
 import type { ClosureVariable } from '../../variables/function-variables.ts';
-import type { TraceFrame } from '../../variables/trace-frame.ts';
+import { argumentsOf, type TraceFrame } from '../../variables/trace-frame.ts';
 import {
   absent,
   type CellReference,
@@ -65,7 +66,8 @@ export const valueHandlers: Handlers<
   arg: (t, frame, { dst, index }) => set(frame, dst, argument(t, frame, index)),
   restArgs: (t, frame, { dst, from }) => {
     if (frame.entry !== null) guardArgumentCount(t, frame);
-    set(frame, dst, newArray(frame.args.slice(from)));
+    const extended = frame.rest && extendedArray(t, frame.rest, frame.args.slice(from));
+    set(frame, dst, extended ?? newArray(argumentsOf(frame).slice(from)));
   },
   this: (_t, frame, { dst }) => set(frame, dst, frame.thisVariable),
   newTarget: (_t, frame, { dst }) => set(frame, dst, frame.newTarget ?? undefinedVariable),
