@@ -185,6 +185,19 @@ describe('threads/the same bits', () => {
     });
   });
 
+  it.each([
+    [20_000, 16],
+    [700, 300],
+    [5, 40_000],
+    [2, 200_000],
+  ])('sorted rows, %i × %i', (...shape) => {
+    expectSameBits(() => {
+      const x = randn(shape);
+      const columns = rand(shape).mul(200).to('int32').transpose(0, 1).contiguous();
+      return [...x.sort(), ...x.topk(7), ...columns.sort(0, true), x.to('float64').argsort()];
+    });
+  });
+
   it('writes that overlap what they read', () => {
     expectSameBits(() => {
       const x = randn([large]);
