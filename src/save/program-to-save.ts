@@ -38,23 +38,25 @@ export function programToSave(fn: CompiledFunction): ProgramToSave {
   for (const source of entries.flatMap(({ entry }) => entry.result.inputs)) {
     if (!places.isArgument(source) && places.isTensor(source)) places.of(source);
   }
+  let fits = false;
   const saved = entries.flatMap(({ entry, guards }) => {
     const { result, part, subgraph } = entry;
     const trace = { ...result, name, names, guards };
     const asked = savedGuards(trace, places, written, frames);
     if (!asked) return [];
+    fits ||= asked.fits;
     const writer = new EntryWriter(name, trace, places);
     if (part.tooSmall)
       throw notSavable(name, 'a graph smaller than minGraphSize, which is not compiled');
     const planned = subgraph?.portable.planned ?? null;
     if (planned) expectKnownShapes(name, planned.forward.steps);
-    return [writer.entry(asked, planned, graphs)];
+    return [writer.entry(asked.guards, planned, graphs)];
   });
   const everySize = fn.sized.flatMap(({ resized, names: known }) => {
     const documentAt = documentOf(fn, resized, known, places, written);
     return programsForEverySize(resized, fn.bounds, places, documentAt);
   });
-  if (saved.length > 0) {
+  if (fits) {
     const state = withGradients(places.state, saved);
     return { name, inputSpec, state, entries: saved, everySize, graphs };
   }
@@ -106,7 +108,7 @@ function documentOf(
     if (!asked) return null;
     const planned = planFor(result, memory, ordered);
     const graphs = new GraphWriter();
-    const entry = new EntryWriter(name, trace, places).entry(asked, planned, graphs);
+    const entry = new EntryWriter(name, trace, places).entry(asked.guards, planned, graphs);
     // As stored in a file.
     return JSON.parse(
       JSON.stringify({ graphs: graphs.graphs, entry: encodeEntry(entry) }),

@@ -33,6 +33,12 @@ interface GuardedTrace {
   readonly names: SourceNames;
 }
 
+interface AskedGuards {
+  readonly guards: readonly SavedGuard[];
+  /** Whether the guards on state hold now, so that the program can serve the next call. */
+  readonly fits: boolean;
+}
+
 /**
  * Returns the guards that a loaded program must check: those on arguments, and those on state that some entry
  * writes. All others hold forever if they hold now; null if one doesn't.
@@ -42,14 +48,19 @@ export function savedGuards(
   places: Places,
   written: ReadonlySet<string>,
   frames: readonly Frame[],
-): SavedGuard[] | null {
-  const isAsked = (guard: Guard) =>
-    sourcesOf(guard).some((source) => {
-      return places.isArgument(source) || written.has(places.keyOf(source));
-    });
-  const settled = trace.guards.filter((guard) => guard.kind !== 'gradMode' && !isAsked(guard));
-  if (!new GuardSet(settled, trace.sizes).holds(frames)) return null;
-  return trace.guards.filter(isAsked).flatMap((guard) => savedGuard(guard, trace, places));
+): AskedGuards | null {
+  const ofArguments = (guard: Guard) => sourcesOf(guard).some((each) => places.isArgument(each));
+  const ofWritten = (guard: Guard) =>
+    sourcesOf(guard).some((each) => written.has(places.keyOf(each)));
+  const isAsked = (guard: Guard) => ofArguments(guard) || ofWritten(guard);
+  const hold = (guards: readonly Guard[]) => new GuardSet(guards, trace.sizes).holds(frames);
+  if (!hold(trace.guards.filter((guard) => guard.kind !== 'gradMode' && !isAsked(guard)))) {
+    return null;
+  }
+  return {
+    guards: trace.guards.filter(isAsked).flatMap((guard) => savedGuard(guard, trace, places)),
+    fits: hold(trace.guards.filter((guard) => ofWritten(guard) && !ofArguments(guard))),
+  };
 }
 
 function savedGuard(guard: Guard, trace: GuardedTrace, places: Places): SavedGuard[] {
