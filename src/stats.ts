@@ -9,7 +9,7 @@ export interface FallbackRecord {
   readonly at: UserPosition | undefined;
 }
 
-/** Records that code over an array is translated anew for each length of the array. */
+/** Records that code over an array has a trace for each length of the array. */
 export interface PerLengthRecord {
   readonly at?: UserPosition | undefined;
   readonly why: string;
@@ -56,7 +56,7 @@ export interface CapturedStats {
   /** The breaks grouped by reason, most frequent first. */
   readonly breakReasons: readonly BreakGroup[];
   readonly fallbacks: readonly FallbackRecord[];
-  /** Loops and calls over arrays that are translated anew for each length, with reasons. */
+  /** Loops and calls over arrays that have a trace for each length, with reasons. */
   readonly perLength?: readonly PerLengthRecord[];
   /** The number of runs and backwards that check mode has repeated and found identical. */
   readonly checks: { readonly runs: number; readonly backwards: number };

@@ -62,7 +62,7 @@ function retraces(
 
 function describePerLength({ at, why }: PerLengthRecord): string {
   return (
-    `the code${at ? ` at ${formatPosition(at)}` : ''} is traced for each length of an array anew, since ${why}. ` +
+    `the code${at ? ` at ${formatPosition(at)}` : ''} is traced for each length of an array, since ${why}. ` +
     'Only compute tensors from an element there, or stack the elements'
   );
 }

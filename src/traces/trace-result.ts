@@ -338,7 +338,7 @@ export interface Resized {
   readonly numbers: () => readonly NumberExpr[];
 }
 
-/** What became of a loop, or of a call that goes over elements, and why. */
+/** The decision how to trace a loop, or a call that goes over elements. */
 export interface LoopDecision {
   readonly at: UserPosition | undefined;
   readonly why: string;
