@@ -41,6 +41,8 @@ interface ExecutableOptions {
 
 /** Counts the steps of a simulated run, including those of regions. */
 interface StepCounter {
+  /** A region begins to run in these slots. */
+  enter(slots: readonly Slot[]): void;
   step(): void;
   /** Returns the simulated action of an op. */
   control(step: Step, values: ValueTable, run: Action): Action;
@@ -58,6 +60,7 @@ export class Executable {
   readonly #values: ValueTable;
   /** Null if the program is just the list of actions. */
   readonly #backend: BackendProgram | null;
+  readonly #counter: StepCounter | null;
 
   /** `gradients` are optional inputs; results computed from them are optional too. */
   constructor(
@@ -68,6 +71,7 @@ export class Executable {
   ) {
     this.plan = plan;
     this.#values = values;
+    this.#counter = counter;
     const ops = plan.steps.map(({ op }) => op);
     const optional = optionalGradientsOf(ops, gradients);
     const devices = new Set(
@@ -133,6 +137,7 @@ export class Executable {
     const { slots, scalars } = scope;
     const { op, at } = events;
     const memory = this.#memory;
+    this.#counter?.enter(slots);
     try {
       memory?.open();
       if (this.#backend) this.#backend.runIn(scope);

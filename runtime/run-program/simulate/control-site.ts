@@ -15,13 +15,17 @@ export function countedControl(step: Step, values: ValueTable, run: Action): Act
   const tolerant = onAnyPath(step, values, run);
   return (slots, scalars) => {
     const simulation = currentSimulation();
-    const { observer, read } = simulation;
+    const { around, entered, observer, read } = simulation;
     simulation.observer = null;
+    simulation.around = [...around, { op: step.op, slots }];
+    simulation.entered = [];
     try {
       simulation.read = readerOf(step, slots, simulation.decider);
       if (observer) observer(slots, () => tolerant(slots, scalars));
       else tolerant(slots, scalars);
     } finally {
+      simulation.around = around;
+      simulation.entered = entered;
       simulation.observer = observer;
       simulation.read = read;
     }
@@ -36,8 +40,10 @@ function readerOf({ op, regions }: Step, slots: readonly Slot[], decider: Decide
       return () => (branch === 0 ? 1 : 0);
     }
     case 'while': {
-      let iterations = decider.iterations(op, regions![1]!.backward !== null);
-      return () => (iterations-- > 0 ? 1 : 0);
+      const iterations = decider.iterations(op, regions![1]!.backward !== null);
+      if (typeof iterations === 'function') return () => (iterations() ? 1 : 0);
+      let rest = iterations;
+      return () => (rest-- > 0 ? 1 : 0);
     }
     case 'listAt':
     case 'listSet': {

@@ -5,6 +5,7 @@ import type { TensorMeta } from '../../device/tensor-meta.ts';
 import type { Plan, PlannedCall, PlannedSubgraph, Step } from '../../program/plan.ts';
 import type { ValueTable } from '../../program/program.ts';
 import { Executable } from '../executor.ts';
+import type { Slot } from '../scope/scope.ts';
 import { countedControl } from './control-site.ts';
 import { countingDevice } from './counting-device.ts';
 import { currentSimulation } from './simulation.ts';
@@ -34,9 +35,16 @@ function countedStep(step: Step): Step {
   return {
     ...step,
     ...(changes && { op: { ...op, attrs: presentAttrs(op.attrs) } }),
-    ...(regions && { regions: regions.map(countedSubgraph) }),
+    ...(regions && { regions: countedRegions(step, regions) }),
     ...(call && { call: countedCall(call) }),
   };
+}
+
+/** The condition of a loop is given all that the loop carries: where it decides, no memory is out of sight. */
+function countedRegions({ op }: Step, regions: readonly PlannedSubgraph[]): PlannedSubgraph[] {
+  const [first, ...rest] = regions.map(countedSubgraph) as [PlannedSubgraph, ...PlannedSubgraph[]];
+  if (op.op.name !== 'while') return [first, ...rest];
+  return [{ ...first, forward: { ...first.forward, unusedInputs: [] } }, ...rest];
 }
 
 function countedPlan(plan: Plan): Plan {
@@ -69,6 +77,9 @@ function countedSubgraph(planned: PlannedSubgraph): PlannedSubgraph {
 
 const counter = {
   control: countedControl,
+  enter: (slots: readonly Slot[]) => {
+    currentSimulation().entered = slots;
+  },
   step: () => {
     currentSimulation().steps++;
   },

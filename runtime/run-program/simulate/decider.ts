@@ -5,8 +5,11 @@ import type { ProgramOp } from '../../program/program.ts';
 export interface Decider {
   /** Returns the index of the region of a `cond` that runs. */
   branch(op: ProgramOp): number;
-  /** Returns the number of iterations of a `while`; `recorded` tells whether each saves values for backward. */
-  iterations(op: ProgramOp, recorded: boolean): number;
+  /**
+   * Returns the number of iterations of a `while`, or what decides before each whether it runs; `recorded` tells
+   * whether each saves values for backward.
+   */
+  iterations(op: ProgramOp, recorded: boolean): number | (() => boolean);
   /** Returns the index of the element that an op reads or writes, in a list of this length. */
   element(count: number): number;
   /** Returns a number that determines shapes; null for any. */

@@ -79,7 +79,7 @@ export class SimulatedRun {
 
   /** A key for the memory between two steps: equal keys mean that later steps have equal bytes. */
   get memoryKey(): string {
-    return memoryKey(this.#scope);
+    return memoryKey(this.#scope.slots);
   }
 
   /** Frees everything; the run can't continue. */
@@ -101,6 +101,11 @@ export class SimulatedRun {
   /** The number of live bytes. */
   get live(): number {
     return this.#simulation.live;
+  }
+
+  /** The highest live bytes during the last step so far. */
+  get peak(): number {
+    return this.#simulation.peak;
   }
 
   get steps(): number {

@@ -1,6 +1,7 @@
 import { InvariantError } from '../../errors/invariant.ts';
 import { events } from '../../memory/events.ts';
 import { spans } from '../../profiler/spans.ts';
+import type { ProgramOp } from '../../program/program.ts';
 import { decided } from '../control/decisions.ts';
 import type { Slot } from '../scope/scope.ts';
 import type { Decider } from './decider.ts';
@@ -15,6 +16,10 @@ export class Simulation {
   /** The number of steps so far, including those of regions each time they ran. */
   steps = 0;
   observer: Observer | null = null;
+  /** The control ops that are running, each inside the one before, and the slots that it is in. */
+  around: readonly { readonly op: ProgramOp; readonly slots: readonly Slot[] }[] = [];
+  /** The slots of the region of the innermost control op that began to run last. */
+  entered: readonly Slot[] = [];
   readonly decider: Decider;
   /** Returns the next number that the current control op reads from the device. */
   read: () => number = nothingToRead;

@@ -3,7 +3,7 @@ import { Holder } from '../../device/holder.ts';
 import { type ListItem, ListMark, TensorList } from '../../device/tensor-list.ts';
 import type { PlannedSubgraph } from '../../program/plan.ts';
 import { Tape } from '../control/tape.ts';
-import type { Scope } from '../scope/scope.ts';
+import type { Scope, Slot } from '../scope/scope.ts';
 import { UnknownTape } from './unknown-values.ts';
 
 /** One value of a scope. */
@@ -89,12 +89,12 @@ function numberOf(planned: PlannedSubgraph): number {
   return number;
 }
 
-/** Returns a key that is equal for scopes with the same memory and the same owners. */
-export function memoryKey(scope: Scope): string {
+/** Returns a key that is equal for slots with the same memory and the same owners. */
+export function memoryKey(...all: readonly (readonly Slot[])[]): string {
   const places = new Map<Holder, number>();
-  return scopeKey(scope);
+  return all.map(slotsKey).join(';');
 
-  function scopeKey({ slots }: Scope): string {
+  function slotsKey(slots: readonly Slot[]): string {
     let key = '';
     slots.forEach(({ holder }, id) => {
       if (holder) key += `${id}:${holderKey(holder)},`;
@@ -110,7 +110,7 @@ export function memoryKey(scope: Scope): string {
     if (holder instanceof Tape) {
       for (let i = 0; i < holder.length; i++) {
         const { region, scope: inner, elements } = holder.at(i);
-        key += `[${numberOf(region.planned)} ${scopeKey(inner)}`;
+        key += `[${numberOf(region.planned)} ${slotsKey(inner.slots)}`;
         for (const { operand, list, index } of elements) key += ` ${operand}=${list}.${index}`;
         key += ']';
       }

@@ -3,6 +3,7 @@ import type { BackwardPart, Plan } from '../../../runtime/program/plan.ts';
 import type { ProgramOp, ValueId, ValueTable } from '../../../runtime/program/program.ts';
 import { movedOperands } from '../../../runtime/run-program/control/moved-operands.ts';
 import type { Slot } from '../../../runtime/run-program/scope/scope.ts';
+import type { Decider } from '../../../runtime/run-program/simulate/decider.ts';
 import {
   type EnteringAlone,
   heldBy,
@@ -10,9 +11,11 @@ import {
   SimulatedRun,
   type StepObserver,
 } from '../../../runtime/run-program/simulate/simulated-run.ts';
+import { DecidedPath } from './decided-path.ts';
+import { type Decisions, type Explored, explorePaths } from './explore-paths.ts';
 import { forwardPaths } from './forward-paths.ts';
 import { UniformPath } from './uniform-path.ts';
-import { worstPath } from './worst-path.ts';
+import { countPaths, fewPaths, worstPath } from './worst-path.ts';
 
 /** The memory that one control op uses on one path, for ordering the ops. */
 export interface ControlMemory {
@@ -55,14 +58,59 @@ export function simulate(
   return run.backward(plan, entering, after.gradOutputs, observer);
 }
 
-function worstPathOf(plan: Plan, simulatable: Simulatable): UniformPath {
+/** The steps simulated to find paths on which ops decide differently each time they run. */
+const mostSteps = 6_000;
+
+/** Returns the decisions of the worst path, for any number of runs. */
+function worstPathOf(plan: Plan, simulatable: Simulatable): () => Decider {
   const { values, entering, after } = simulatable;
-  if (!after) return worstPath(forwardPaths(plan, values, entering));
-  return worstPath((path) => {
+  const bytesOn = (path: Decider) => {
     const run = new SimulatedRun(values, path);
     const bytes = simulate(run, plan, simulatable);
     run.end();
     return bytes;
+  };
+  const uniform = after ? worstPath(bytesOn) : worstPath(forwardPaths(plan, values, entering));
+  const decided = (decisions: Decisions) => () =>
+    new DecidedPath(decisions, new UniformPath(uniform.chosen));
+  const forward = after ?? { plan, entering };
+  let worst: () => Decider = () => new UniformPath(uniform.chosen);
+  if (!hasSteadyLoop(forward.plan) && countPaths(uniform) <= fewPaths) return worst;
+  let { peakBytes } = bytesOn(worst());
+  const explored = exploredPaths(forward, values, uniform);
+  let spent = 0;
+  for (const decisions of after ? explored.ends : [explored.decisions]) {
+    if (spent > mostSteps) break;
+    const bytes = bytesOn(decided(decisions)());
+    spent += bytes.steps;
+    if (bytes.peakBytes <= peakBytes) continue;
+    peakBytes = bytes.peakBytes;
+    worst = decided(decisions);
+  }
+  return worst;
+}
+
+const explorations = new WeakMap<Plan, Explored>();
+
+/** The backwards of a forward plan begin with the memory that it ends with. */
+function exploredPaths(
+  { plan, entering }: Pick<ForwardBefore, 'plan' | 'entering'>,
+  values: ValueTable,
+  usual: UniformPath,
+): Explored {
+  let explored = explorations.get(plan);
+  if (!explored) {
+    explored = explorePaths(plan, values, entering, usual, mostSteps);
+    explorations.set(plan, explored);
+  }
+  return explored;
+}
+
+/** Whether a loop that keeps nothing of its iterations is in a plan. */
+function hasSteadyLoop({ steps }: Plan): boolean {
+  return steps.some(({ op, regions = [] }) => {
+    const isLoop = op.op.name === 'while' && regions[1]!.backward === null;
+    return isLoop || regions.some(({ forward }) => hasSteadyLoop(forward));
   });
 }
 
@@ -75,7 +123,7 @@ export interface WorstCase {
 }
 
 export function worstCase(plan: Plan, simulatable: Simulatable): WorstCase {
-  const path = worstPathOf(plan, simulatable);
+  const decisions = worstPathOf(plan, simulatable);
   const control = new Map<ProgramOp, ControlMemory>();
   const observer: StepObserver = (i, slots, run, simulation) => {
     const step = plan.steps[i]!;
@@ -99,7 +147,7 @@ export function worstCase(plan: Plan, simulatable: Simulatable): WorstCase {
       held: operands.flatMap((each, k) => (each && onTape.has(each) ? [k] : [])),
     });
   };
-  const run = new SimulatedRun(simulatable.values, new UniformPath(path.chosen));
+  const run = new SimulatedRun(simulatable.values, decisions());
   const bytesOf = (holder: Holder) => run.bytesOf(holder);
   const bytes = simulate(run, plan, simulatable, observer);
   return { bytes, control, tapes: run.tapes() };

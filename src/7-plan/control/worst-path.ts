@@ -37,7 +37,7 @@ interface Option {
 /** The most steps simulated for all paths of a plan; a few paths are simulated in any case. */
 const mostSteps = 200_000;
 /** Up to this many paths, all are tried. */
-const fewPaths = 8;
+export const fewPaths = 8;
 /** With more paths, this many of those expected to be the worst are simulated. */
 const mostCandidates = 4;
 
@@ -97,7 +97,7 @@ type Look<F extends SimulatedPath> = (
   but?: ProgramOp,
 ) => Seen<F> | null;
 
-function countPaths({ options }: UniformPath): number {
+export function countPaths({ options }: UniformPath): number {
   return [...options.values()].reduce((all, { length }) => all * length, 1);
 }
 

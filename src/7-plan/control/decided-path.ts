@@ -1,0 +1,65 @@
+import type { ProgramOp } from '../../../runtime/program/program.ts';
+import type { Decider } from '../../../runtime/run-program/simulate/decider.ts';
+import type { UniformPath } from './uniform-path.ts';
+
+/**
+ * A path on which a control op may decide differently each time it runs: decisions in the order in which they are
+ * made, one before each iteration of a loop that records nothing, and those of a uniform path after the last one.
+ */
+export class DecidedPath implements Decider {
+  /** The decisions so far. */
+  readonly made: number[] = [];
+  readonly #given: readonly number[];
+  readonly #base: UniformPath;
+
+  constructor(given: readonly number[], base: UniformPath) {
+    this.#given = given;
+    this.#base = base;
+  }
+
+  branch(op: ProgramOp): number {
+    return this.#decide(op, [0, 1], this.#base.branch(op));
+  }
+
+  iterations(op: ProgramOp, recorded: boolean): number | (() => boolean) {
+    const usual = this.#base.iterations(op, recorded);
+    if (recorded) return this.#decide(op, [0, 1], usual);
+    const mayGoOn = this.limit();
+    let done = 0;
+    return () => {
+      const options = mayGoOn(done) ? [0, 1] : [0];
+      const goesOn = this.#decide(op, options, done < usual ? 1 : 0) === 1;
+      if (goesOn) done++;
+      return goesOn;
+    };
+  }
+
+  element(count: number): number {
+    return this.#base.element(count);
+  }
+
+  number(): null {
+    return null;
+  }
+
+  /** Called at the start of a loop; returns whether one more iteration may follow `done` ones. */
+  protected limit(): (done: number) => boolean {
+    return () => true;
+  }
+
+  /** Called for each decision after the given ones, before it is made. */
+  protected open(_op: ProgramOp, _others: readonly number[]): void {}
+
+  #decide(op: ProgramOp, options: readonly number[], usual: number): number {
+    const given = this.#given[this.made.length];
+    const decision = given ?? (options.includes(usual) ? usual : options[0]!);
+    if (given === undefined) {
+      this.open(
+        op,
+        options.filter((each) => each !== decision),
+      );
+    }
+    this.made.push(decision);
+    return decision;
+  }
+}

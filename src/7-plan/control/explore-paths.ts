@@ -1,0 +1,171 @@
+import { TensorList } from '../../../runtime/device/tensor-list.ts';
+import type { Plan } from '../../../runtime/program/plan.ts';
+import type { ProgramOp, ValueTable } from '../../../runtime/program/program.ts';
+import {
+  type EnteringAlone,
+  SimulatedRun,
+} from '../../../runtime/run-program/simulate/simulated-run.ts';
+import { currentSimulation } from '../../../runtime/run-program/simulate/simulation.ts';
+import { memoryKey, type Snapshot } from '../../../runtime/run-program/simulate/snapshot.ts';
+import { DecidedPath } from './decided-path.ts';
+import type { UniformPath } from './uniform-path.ts';
+
+/** The decisions of a path, to be followed by those of a uniform path. */
+export type Decisions = readonly number[];
+
+export interface Explored {
+  /** The highest bytes of a simulated path, without donated inputs, and its decisions up to there. */
+  readonly peakBytes: number;
+  readonly decisions: Decisions;
+  /** A path to each memory that forward can end with. */
+  readonly ends: readonly Decisions[];
+  /** Whether every path has the memory of a simulated one, at each of its steps. */
+  readonly isComplete: boolean;
+}
+
+/** The memory before a step, and a path to it. */
+interface Reached {
+  readonly step: number;
+  readonly memory: Snapshot | null;
+  readonly decisions: Decisions;
+}
+
+/** A list that grows with each iteration of a loop is simulated for this many. */
+const iterationsOfGrowing = 3;
+
+/**
+ * Simulates a forward plan on every path, also on those where a control op decides differently each time it runs.
+ * Two paths that meet in the same memory need the same bytes from there on: a decision is made once in each memory,
+ * so a loop ends once its iterations leave no new memory. `mostSteps`: the number of steps to simulate.
+ */
+export function explorePaths(
+  plan: Plan,
+  values: ValueTable,
+  entering: EnteringAlone,
+  base: UniformPath,
+  mostSteps: number,
+): Explored {
+  let [peakBytes, donatedBytes, spent] = [Number.NEGATIVE_INFINITY, 0, 0];
+  let worst: Decisions = [];
+  const ends = new Map<string, Decisions>();
+  const seen = new Set<string>();
+  const reached: Reached[] = [{ step: 0, memory: null, decisions: [] }];
+  const notePeak = (bytes: number, decisions: Decisions) => {
+    if (bytes - donatedBytes <= peakBytes) return;
+    peakBytes = bytes - donatedBytes;
+    worst = decisions;
+  };
+  for (let next = reached.pop(); next && spent < mostSteps; next = reached.pop()) {
+    follow(next);
+  }
+  return { peakBytes, decisions: worst, ends: [...ends.values()], isComplete: spent < mostSteps };
+
+  /** Runs until a step that decides, whose outcomes are to be followed then. */
+  function follow({ step: from, memory, decisions }: Reached): void {
+    const run = new SimulatedRun(values, base, memory ?? undefined);
+    if (!memory) {
+      donatedBytes = run.enter(plan, entering);
+      notePeak(run.live, decisions);
+    }
+    let step = from;
+    for (; step < plan.steps.length && !decides(plan, step); step++) {
+      notePeak(run.peakOf(plan, step), decisions);
+    }
+    spent += run.steps;
+    const key = `${step} ${run.memoryKey}`;
+    if (step === plan.steps.length) {
+      if (!ends.has(key)) ends.set(key, decisions);
+    } else if (!seen.has(key)) {
+      seen.add(key);
+      outcomes(step, run.snapshot(), decisions);
+    }
+    run.end();
+  }
+
+  /** Runs one step on all paths inside of it. */
+  function outcomes(step: number, before: Snapshot, decisions: Decisions): void {
+    const known = new Set<string>();
+    const after = new Set<string>();
+    const open: Decisions[] = [[]];
+    for (let given = open.pop(); given && spent < mostSteps; given = open.pop()) {
+      const path = new ExploringPath(given, base, known, open);
+      const run = new SimulatedRun(values, path, before);
+      const isNew = endsAnew(() => run.peakOf(plan, step));
+      spent += run.steps;
+      const made = [...decisions, ...path.made];
+      notePeak(run.peak, made);
+      if (isNew && !after.has(run.memoryKey)) {
+        after.add(run.memoryKey);
+        reached.push({ step: step + 1, memory: run.snapshot(), decisions: made });
+      }
+      run.end();
+    }
+  }
+}
+
+function decides({ steps }: Plan, step: number): boolean {
+  const { regions, call } = steps[step]!;
+  return regions !== undefined || call !== undefined;
+}
+
+/** Thrown where a path has the memory of another one: both continue in the same way. */
+class PathsMeet extends Error {}
+
+/** Whether a path is run to its end. */
+function endsAnew(run: () => void): boolean {
+  try {
+    run();
+    return true;
+  } catch (error) {
+    if (error instanceof PathsMeet) return false;
+    throw error;
+  }
+}
+
+/** A path that notes which other decisions are possible in memory that no path has met before. */
+class ExploringPath extends DecidedPath {
+  readonly #known: Set<string>;
+  readonly #open: Decisions[];
+
+  constructor(given: Decisions, base: UniformPath, known: Set<string>, open: Decisions[]) {
+    super(given, base);
+    this.#known = known;
+    this.#open = open;
+  }
+
+  protected override limit(): (done: number) => boolean {
+    let now = 0;
+    return (done) => {
+      const before = now;
+      now = itemCount();
+      return done < iterationsOfGrowing || now <= before;
+    };
+  }
+
+  protected override open(op: ProgramOp, others: readonly number[]): void {
+    const { around, entered, live } = currentSimulation();
+    const key = `${around.map((each) => numberOf(each.op)).join()},${numberOf(op)} ${live} ${memoryKey(...around.map(({ slots }) => slots), entered)}`;
+    if (this.#known.has(key)) throw new PathsMeet();
+    this.#known.add(key);
+    for (const other of others) this.#open.push([...this.made, other]);
+  }
+}
+
+/** The number of elements of the lists that are alive. */
+function itemCount(): number {
+  const { around, entered } = currentSimulation();
+  let count = 0;
+  for (const slots of [...around.map((each) => each.slots), entered]) {
+    for (const { holder } of slots) if (holder instanceof TensorList) count += holder.items.length;
+  }
+  return count;
+}
+
+const numbers = new WeakMap<ProgramOp, number>();
+let next = 0;
+
+function numberOf(op: ProgramOp): number {
+  const known = numbers.get(op) ?? next++;
+  numbers.set(op, known);
+  return known;
+}
