@@ -24,13 +24,13 @@ export class DecidedPath implements Decider {
   iterations(op: ProgramOp, recorded: boolean): number | (() => boolean) {
     const usual = this.#base.iterations(op, recorded);
     if (recorded) return this.#decide(op, [0, 1], usual);
-    const mayGoOn = this.limit();
+    const mayContinue = this.limit();
     let done = 0;
     return () => {
-      const options = mayGoOn(done) ? [0, 1] : [0];
-      const goesOn = this.#decide(op, options, done < usual ? 1 : 0) === 1;
-      if (goesOn) done++;
-      return goesOn;
+      const options = mayContinue(done) ? [0, 1] : [0];
+      const continues = this.#decide(op, options, done < usual ? 1 : 0) === 1;
+      if (continues) done++;
+      return continues;
     };
   }
 

@@ -90,7 +90,7 @@ export function explorePaths(
     for (let given = open.pop(); given && spent < mostSteps; given = open.pop()) {
       const path = new ExploringPath(given, base, known, open);
       const run = new SimulatedRun(values, path, before);
-      const isNew = endsAnew(() => run.peakOf(plan, step));
+      const isNew = isCompleted(() => run.peakOf(plan, step));
       spent += run.steps;
       const made = [...decisions, ...path.made];
       notePeak(run.peak, made);
@@ -112,7 +112,7 @@ function decides({ steps }: Plan, step: number): boolean {
 class PathsMeet extends Error {}
 
 /** Whether a path is run to its end. */
-function endsAnew(run: () => void): boolean {
+function isCompleted(run: () => void): boolean {
   try {
     run();
     return true;
