@@ -9,7 +9,7 @@ import { type ConvOptions, convKinds } from '../ops/convolution/convolution-opti
 import { type MaxPoolOptions, maxPool2d } from '../ops/convolution/max-pool.ts';
 import { permute, reshape, squeeze, unsqueeze } from '../ops/movement/movement.ts';
 import { unfold } from '../ops/movement/windows.ts';
-import { expectTensors } from '../ops/record/expect-tensors.ts';
+import { expectOptional, expectTensors } from '../ops/record/expect-tensors.ts';
 import { expectNoStride } from '../options/expect-arguments.ts';
 import { expectArguments, expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { count, flag, perDimension } from '../options/option-kinds.ts';
@@ -50,6 +50,7 @@ export function conv3d(
   options: Conv3dOptions = {},
 ): Tensor {
   expectTensors('conv3d', x, weight);
+  expectOptional('conv3d', bias);
   expectOptions('conv3d', options, convKinds(3));
   const { stride = 1, padding = 0, dilation = 1, groups = 1 } = options;
   expectFit(x, weight, groups);

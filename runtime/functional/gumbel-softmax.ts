@@ -3,6 +3,7 @@ import { zerosLike } from '../ops/movement/ranges.ts';
 import { softmax } from '../ops/normalization/softmax.ts';
 import { add, clampMin, div, log, log1p, neg, sub } from '../ops/pointwise/pointwise.ts';
 import { randLike } from '../ops/random/random.ts';
+import { expectTensors } from '../ops/record/expect-tensors.ts';
 import { argmax } from '../ops/reduce/extremes.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { anyInteger, flag, positive } from '../options/option-kinds.ts';
@@ -28,6 +29,7 @@ const smallest = 2 ** -24;
  * log-probabilities.
  */
 export function gumbelSoftmax(logits: Tensor, options: GumbelSoftmaxOptions = {}): Tensor {
+  expectTensors('gumbelSoftmax', logits);
   expectOptions('gumbelSoftmax', options, kinds);
   const { tau = 1, hard = false, dim = -1 } = options;
   return tidy(() => {

@@ -23,11 +23,13 @@ import type { Tensor } from '../tensor/tensor.ts';
 
 /** Returns a matrix with the elements of `x` on a diagonal. */
 export function diagflat(x: Tensor, offset = 0): Tensor {
+  expectTensors('diagflat', x);
   return tidy(() => diag(reshape(x, [-1]), offset));
 }
 
 /** Returns a block-diagonal matrix of the given matrices, 0 elsewhere; vectors are rows. */
 export function blockDiag(...matrices: readonly Tensor[]): Tensor {
+  expectTensors('blockDiag', ...matrices);
   return tidy(() => {
     const blocks = matrices.map((matrix) => atleast2d(matrix));
     const sizes = blocks.map(({ shape }) => shape[1]!);
@@ -44,6 +46,7 @@ export function blockDiag(...matrices: readonly Tensor[]): Tensor {
 
 /** Returns the Cartesian product of vectors: [product of lengths, number of vectors]; a single vector is kept. */
 export function cartesianProd(...vectors: readonly Tensor[]): Tensor {
+  expectTensors('cartesianProd', ...vectors);
   if (vectors.length === 1) return vectors[0]!;
   return tidy(() =>
     stack(

@@ -227,7 +227,7 @@ const mistakes: Readonly<Record<string, readonly [run: () => unknown, what: stri
   ],
   'diagEmbed dimensions': [() => ours.diagEmbed(f(2), 0, 1, 1), 'ArgumentError: diagEmbed'],
   // Any op
-  'a disposed tensor': [() => ours.layerNorm(disposed(), 2), 'DisposedError: standardize'],
+  'a disposed tensor': [() => ours.layerNorm(disposed(), 2), 'DisposedError: layerNorm'],
   'a number for a tensor': [() => ours.fmax(f(2), 3 as never), 'ArgumentError: fmax'],
   'tensors on two devices': [
     () => {

@@ -43,7 +43,10 @@ export function slice(
 /** Checks indices passed from untyped JavaScript. */
 function expectItems(op: string, items: readonly IndexItem[]): void {
   const wrong = Array.isArray(items) ? items.findIndex((item) => !isItem(item)) : 0;
-  if (wrong < 0) return;
+  if (wrong < 0) {
+    expectTensors(op, ...items.filter((item) => item instanceof Tensor));
+    return;
+  }
   const given: unknown = Array.isArray(items) ? items[wrong] : items;
   throw new ArgumentError({
     what: `${op}: not ${Array.isArray(items) ? 'an index' : 'a list of indices'}`,

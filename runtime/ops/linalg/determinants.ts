@@ -13,6 +13,7 @@ import { bindFloat, floating } from '../core/promotion.ts';
 import { transpose, unsqueeze } from '../movement/movement.ts';
 import { matmul } from '../products/matmul.ts';
 import { defineOp, expectTensor, type OpRecord, saving } from '../record/define-op.ts';
+import { expectTensors } from '../record/expect-tensors.ts';
 import { sum } from '../reduce/reduce.ts';
 import { inverse } from './linear-systems.ts';
 import { inferPerMatrix, inferSquare } from './square-matrices.ts';
@@ -74,7 +75,7 @@ export const logAbsDetOp = defineOp({
  * underflows. 0 and −∞ for a singular matrix, which has no gradient (ArgumentError).
  */
 export function slogdet(x: Tensor): [sign: Tensor, logAbsDet: Tensor] {
-  expectTensor(logAbsDetOp, x);
+  expectTensors('slogdet', x);
   return tidy(() => {
     const [logarithm, sign] = bind(logAbsDetOp, [cast(x, floating(x.dtype))]);
     return [sign!, logarithm!];
@@ -83,6 +84,7 @@ export function slogdet(x: Tensor): [sign: Tensor, logAbsDet: Tensor] {
 
 /** ln of the determinant: NaN if it is negative, −∞ if it is 0. */
 export function logdet(x: Tensor): Tensor {
+  expectTensors('logdet', x);
   return tidy(() => {
     const [sign, logarithm] = slogdet(x);
     return add(logarithm, log(sign));

@@ -154,6 +154,7 @@ export function multilabelSoftMarginLoss(
   target: Tensor,
   given: WeightOptions = {},
 ): Tensor {
+  expectTensors('multilabelSoftMarginLoss', x, target);
   expectOptions('multilabelSoftMarginLoss', given, weightKinds);
   const { weight = null, ...options } = given;
   if (anyHalf(x, target, weight))

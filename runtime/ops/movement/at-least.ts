@@ -3,7 +3,7 @@
 import { broadcastShapes, type Shape } from '../../spec/shape.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { expand } from '../core/broadcast.ts';
-import { shapeOf } from '../record/expect-tensors.ts';
+import { expectTensors, shapeOf } from '../record/expect-tensors.ts';
 import { reshape } from './movement.ts';
 
 /** A number becomes [1]; others are returned as they are. */
@@ -16,14 +16,16 @@ export const atleast2d = (x: Tensor): Tensor =>
 
 /** A number becomes [1, 1, 1], a vector [1, n, 1], a matrix [m, n, 1]; others are returned as they are. */
 export function atleast3d(x: Tensor): Tensor {
-  if (shapeOf('atleast3d', x).length > 2) return x;
+  expectTensors('atleast3d', x);
+  if (x.rank > 2) return x;
   return reshape(x, x.rank === 2 ? [...x.shape, 1] : [1, x.shape[0] ?? 1, 1]);
 }
 
 /** Returns views of all tensors in their common broadcast shape. Throws ShapeError if there is none. */
 export function broadcastTensors(...tensors: readonly Tensor[]): Tensor[] {
+  expectTensors('broadcastTensors', ...tensors);
   const shape = tensors.reduce<Shape>(
-    (joint, x) => broadcastShapes(joint, shapeOf('broadcastTensors', x), 'broadcastTensors'),
+    (joint, x) => broadcastShapes(joint, x.shape, 'broadcastTensors'),
     [],
   );
   return tensors.map((x) => expand(x, shape));

@@ -68,6 +68,7 @@ export function contiguous(x: Tensor): Tensor {
 
 /** Returns a copy with its own memory. */
 export function clone(x: Tensor): Tensor {
+  expectTensors('clone', x);
   return bind1(copy, [x]);
 }
 

@@ -15,7 +15,7 @@ import { type CreateOptions, created } from '../core/creation-options.ts';
 import { difference, equals, isInteger, minus, quotient } from '../numbers/number-arithmetic.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
 import { defineOp } from '../record/define-op.ts';
-import { expectTensors } from '../record/expect-tensors.ts';
+import { shapeOf } from '../record/expect-tensors.ts';
 import { expectNumber } from '../record/positional.ts';
 import { full } from './create.ts';
 import { placed } from './place.ts';
@@ -145,7 +145,6 @@ const likeNames: readonly string[] = ['shape'];
 
 /** A tensor filled with a number, with shape, dtype and device of `x`. */
 export function fullLike(x: Tensor, value: number, options: LikeOptions = {}): Tensor {
-  expectTensors('fullLike', x);
   return filledLike('fullLike', x, value, options, likeNames);
 }
 
@@ -156,19 +155,18 @@ function filledLike(
   options: LikeOptions,
   names?: readonly string[],
 ): Tensor {
+  const shape = shapeOf(op, x);
   expectNumber(op, 'value', value);
   const { dtype, device } = x;
   return created({ op, options, dtype, device, ...(names && { names }) }, (asked) =>
-    full(options.shape ?? x.shape, value, { dtype: asked }),
+    full(options.shape ?? shape, value, { dtype: asked }),
   );
 }
 
 export const zerosLike = (x: Tensor, options: LikeOptions = {}): Tensor => {
-  expectTensors('zerosLike', x);
   return filledLike('zerosLike', x, 0, options, likeNames);
 };
 export const onesLike = (x: Tensor, options: LikeOptions = {}): Tensor => {
-  expectTensors('onesLike', x);
   return filledLike('onesLike', x, 1, options, likeNames);
 };
 /** Same as `zerosLike`: no tensor exposes previous contents of its memory. */

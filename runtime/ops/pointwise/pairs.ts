@@ -213,6 +213,8 @@ export function signbit(a: Tensor): Tensor {
 
 /** `sub` with its operands swapped: other − alpha · a. */
 export function rsub(a: Tensor, other: Operand, given: Keyword<'alpha'> = 1): Tensor {
+  expectTensors('rsub', a);
+  expectOperand('rsub', other);
   const alpha = numberFrom('rsub', 'alpha', given);
   if (alpha !== 1 && anyHalf(a, other)) {
     return roundedOnce([a, other], (x, y) => rsub(x, y, alpha));

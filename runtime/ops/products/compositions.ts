@@ -65,6 +65,7 @@ export const whereElse = (x: Tensor, test: Tensor, other: Operand): Tensor => wh
 
 /** Whether each element is among those of `test`. */
 export function isin(x: Tensor, test: Tensor, options: { readonly invert?: boolean } = {}): Tensor {
+  expectTensors('isin', x, test);
   expectOptions('isin', options, { invert: flag });
   return tidy(() => {
     const found = any(eq(unsqueeze(x, -1), flatten(test)), -1);
@@ -96,6 +97,7 @@ export function cov(x: Tensor, options: { readonly correction?: number } = {}): 
 
 /** The Pearson correlation matrix of the rows of [variables, observations]. */
 export function corrcoef(x: Tensor): Tensor {
+  expectTensors('corrcoef', x);
   return tidy(() => {
     const covariance = cov(x);
     if (covariance.rank === 0) return div(covariance, covariance);

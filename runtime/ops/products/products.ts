@@ -160,6 +160,7 @@ export interface AddProductOptions {
 const plus =
   (name: string, product: (a: Tensor, b: Tensor) => Tensor) =>
   (x: Tensor, a: Tensor, b: Tensor, options: AddProductOptions = {}): Tensor => {
+    expectTensors(name, x, a, b);
     expectOptions(name, options, { beta: anyOperand, alpha: anyOperand });
     const { beta = 1, alpha = 1 } = options;
     const combined = (addend: Tensor, left: Tensor, right: Tensor): Tensor => {

@@ -21,7 +21,7 @@ import { unsqueeze } from '../movement/movement.ts';
 import { fullLike } from '../movement/ranges.ts';
 import { difference, isBelow, isInteger, minus } from '../numbers/number-arithmetic.ts';
 import { gt, lt, where } from '../pointwise/comparison.ts';
-import { expectTensors } from '../record/expect-tensors.ts';
+import { expectTensors, shapeOf } from '../record/expect-tensors.ts';
 import { expectFlag, expectNumber } from '../record/positional.ts';
 import { argmax } from '../reduce/extremes.ts';
 import { argsort, topk } from '../reduce/order.ts';
@@ -55,7 +55,7 @@ export function randint(
 
 /** Uniform in [0, 1), with shape, dtype and device of `x`; float32 for integers. */
 export function randLike(x: Tensor, options: CreateOptions = {}): Tensor {
-  expectTensors('randLike', x);
+  shapeOf('randLike', x);
   const { device } = x;
   return created({ op: 'randLike', options, dtype: floating(x.dtype), device }, (dtype) =>
     rand(x.shape, { dtype }),
@@ -64,7 +64,7 @@ export function randLike(x: Tensor, options: CreateOptions = {}): Tensor {
 
 /** Standard normal, with shape, dtype and device of `x`; float32 for integers. */
 export function randnLike(x: Tensor, options: CreateOptions = {}): Tensor {
-  expectTensors('randnLike', x);
+  shapeOf('randnLike', x);
   const { device } = x;
   return created({ op: 'randnLike', options, dtype: floating(x.dtype), device }, (dtype) =>
     randn(x.shape, { dtype }),
@@ -142,6 +142,7 @@ function drawnFor(x: Tensor, draw: typeof rand): Tensor {
 
 /** 1 with the probability given by each element, else 0. One number of the stream per element. */
 export function bernoulli(probabilities: Tensor): Tensor {
+  expectTensors('bernoulli', probabilities);
   return tidy(() =>
     cast(lt(randLike(probabilities), probabilities), floating(probabilities.dtype)),
   );

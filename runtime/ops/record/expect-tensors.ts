@@ -3,23 +3,31 @@
 import { ArgumentError } from '../../errors/errors.ts';
 import { shown } from '../../options/expect-options.ts';
 import { isTensor } from '../../options/is-tensor.ts';
+import { disposedError } from '../../tensor/disposed-error.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
 
-/** Throws ArgumentError for an operand of the op `name` that is not a tensor. */
+/**
+ * Throws ArgumentError for an operand of the function `name` that is not a tensor, DisposedError for a disposed one: an
+ * op that the function is composed of would name itself.
+ */
 export function expectTensors(name: string, ...operands: readonly Tensor[]): void {
-  for (const operand of operands) if (!isTensor(operand)) throw noTensor(name, operand);
+  for (const operand of operands) expectUsable(name, operand);
 }
 
-/** Throws ArgumentError for an operand that is neither a tensor nor omitted. */
+function expectUsable(name: string, operand: Tensor): void {
+  if (!isTensor(operand)) throw noTensor(name, operand);
+  if (operand.disposed) throw disposedError(operand, name);
+}
+
+/** Throws as `expectTensors` for an operand that is neither a tensor nor omitted. */
 export function expectOptional(name: string, operand: Tensor | null | undefined): void {
-  if (operand !== null && operand !== undefined && !isTensor(operand))
-    throw noTensor(name, operand);
+  if (operand !== null && operand !== undefined) expectUsable(name, operand);
 }
 
-/** Throws ArgumentError for an operand that is neither a tensor nor a number. */
+/** Throws as `expectTensors` for an operand that is neither a tensor nor a number. */
 export function expectOperand(name: string, operand: Tensor | number): void {
-  if (!isNumber(operand) && !isTensor(operand)) throw noTensor(name, operand);
+  if (!isNumber(operand)) expectUsable(name, operand);
 }
 
 /** Returns a boolean as 1 or 0. */
@@ -53,7 +61,7 @@ export function expectTensorList(name: string, operands: readonly Tensor[]): voi
 
 /** Returns the shape of an operand of which nothing else is read; throws ArgumentError for anything but a tensor. */
 export function shapeOf(name: string, operand: Tensor): Tensor['shape'] {
-  expectTensors(name, operand);
+  if (!isTensor(operand)) throw noTensor(name, operand);
   return operand.shape;
 }
 

@@ -76,6 +76,7 @@ export function searchsorted(
 
 /** Returns the index of the interval, between sorted boundaries, that each value falls into. */
 export function bucketize(x: Tensor, boundaries: Tensor, options: SearchOptions = {}): Tensor {
+  expectTensors('bucketize', x, boundaries);
   expectOptions('bucketize', options, { right: flag });
   return searchsorted(boundaries, x, options);
 }

@@ -117,11 +117,11 @@ export const argmin = place(named('argmin', placesKernels.argmin));
 type Chosen = [values: Tensor, indices: Tensor];
 
 /** Defines values and indices along one dimension; the gradient flows to the indexed elements. */
-function alongDim(where: typeof argmax) {
+function alongDim(name: 'max' | 'min', where: typeof argmax) {
   return (x: Tensor, dim: number, keepDim: boolean): Chosen => {
-    expectTensors('max', x);
-    const at = normalizeDim(dim, x.rank, 'max');
-    expectFlag('max', 'keepDim', keepDim);
+    expectTensors(name, x);
+    const at = normalizeDim(dim, x.rank, name);
+    expectFlag(name, 'keepDim', keepDim);
     if (x.rank === 0) return [tidy(() => amax(x)), where(x)];
     const indices = where(x, at, true);
     const values = gather(x, at, indices);
@@ -139,8 +139,13 @@ interface Extreme {
   (x: Tensor, dim: number, keepDim?: boolean): Chosen;
 }
 
-function extremeOf(all: typeof amax, ofPairs: typeof maximum, places: typeof argmax): Extreme {
-  const along = alongDim(places);
+function extremeOf(
+  name: 'max' | 'min',
+  all: typeof amax,
+  ofPairs: typeof maximum,
+  places: typeof argmax,
+): Extreme {
+  const along = alongDim(name, places);
   return ((x: Tensor, other?: Tensor | number, keepDim?: boolean) => {
     if (other === undefined) return all(x);
     return other instanceof Tensor ? ofPairs(x, other) : along(x, other, keepDim ?? false);
@@ -148,6 +153,6 @@ function extremeOf(all: typeof amax, ofPairs: typeof maximum, places: typeof arg
 }
 
 /** The maximum of a whole tensor, of two tensors elementwise, or `[values, indices]` along a dimension. */
-export const max: Extreme = extremeOf(amax, maximum, argmax);
+export const max: Extreme = extremeOf('max', amax, maximum, argmax);
 /** The minimum of a whole tensor, of two tensors elementwise, or `[values, indices]` along a dimension. */
-export const min: Extreme = extremeOf(amin, minimum, argmin);
+export const min: Extreme = extremeOf('min', amin, minimum, argmin);

@@ -167,8 +167,8 @@ export function kthvalue<D extends DType>(
   dim = -1,
   keepDim = false,
 ): ValuesAndPlaces<D> {
+  expectTensors('kthvalue', x);
   expectFlag('kthvalue', 'keepDim', keepDim);
-  expectTensor(topkOp, x);
   const at = normalizeDim(dim, x.rank, 'kthvalue');
   return tidy(() => {
     const smallest = ordered(topkOp, x, at, false, k);

@@ -210,6 +210,7 @@ export function aminmax(
   dims?: Dims | DimOptions,
   options: ReduceOptions | boolean = {},
 ): [Tensor, Tensor] {
+  expectTensors('aminmax', x);
   if (typeof options === 'boolean' || hasKeywords(dims, options))
     return aminmax(x, ...positional('aminmax', dims, options));
   return [amin(x, dims, options), amax(x, dims, options)];
@@ -247,5 +248,6 @@ export function all(
 
 /** Whether all elements are close according to `isclose`; a bool scalar. */
 export function allclose(a: Tensor, b: Tensor, options: ClosenessOptions = {}): Tensor {
+  expectTensors('allclose', a, b);
   return tidy(() => all(isclose(a, b, options)));
 }
