@@ -41,6 +41,10 @@ There is no int64: \`x.long()\` and \`x.int()\` are both int32. As in PyTorch, \
 \`x.stride()\`, \`x.storageOffset()\`, \`x.elementSize()\` and \`x.nbytes\` say how a tensor lies in memory. What is in \`torch.nn.functional\` is exported beside the rest:
 \`import { relu, crossEntropy } from 'tostatic'\`. A method that PyTorch has and this library hasn't, such as \`x.cuda()\` or \`x.numpy()\`, is a type error, and throws an error that says what to write.
 
+Where PyTorch differs: \`sign\` and \`heaviside\` of NaN are NaN here, as in NumPy, and 0 in PyTorch, so that a lost value stays visible. Arguments beyond the last one, such as \`x.relu(2)\`, are type errors that
+JavaScript ignores; PyTorch throws. A call doesn't count its arguments: JavaScript doesn't tell how many optional
+ones a function takes, so each op would need that number, and \`xs.map(relu)\` passes three.
+
 | PyTorch | here | samples |
 | --- | --- | ---: |
 ${rows.join('\n')}

@@ -64,6 +64,13 @@ describe('NaN, infinities and zeros come out of float32 kernels as of JavaScript
   }
 });
 
+it('NaN has no sign and no side: PyTorch says 0', () => {
+  const missing = tensor([NaN]);
+  expect(missing.sign().itemSync()).toBeNaN();
+  expect(missing.heaviside(tensor([1])).itemSync()).toBeNaN();
+  expect(missing.abs().itemSync()).toBeNaN();
+});
+
 const gradientOf = (x: Tensor, op: OpRecord, others: readonly Tensor[]) => {
   const out = bind1(op, [x, ...others], attrs);
   if (out.requiresGrad) out.backward(tensor([], { shape: out.shape, dtype: out.dtype }));
