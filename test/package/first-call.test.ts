@@ -14,7 +14,7 @@ beforeAll(async () => {
 /** Counts what the rest of a file does between `start` and `counts`. */
 const counting = `
 import { Session } from 'node:inspector';
-const counted = { debugger: 0, scriptsRead: 0, wasmModules: 0, functionsMade: 0 };
+const counted = { debugger: 0, scriptsRead: 0, wasmModules: 0, wasmBytes: 0, functionsMade: 0 };
 const { post } = Session.prototype;
 Session.prototype.post = function (method, ...rest) {
   if (method === 'Debugger.enable') counted.debugger++;
@@ -26,7 +26,9 @@ const counts = (target, name) =>
     construct(made, given, by) { counted[name]++; return Reflect.construct(made, given, by); },
     apply(made, self, given) { counted[name]++; return Reflect.apply(made, self, given); },
   });
-WebAssembly.Module = counts(WebAssembly.Module, 'wasmModules');
+WebAssembly.Module = new Proxy(counts(WebAssembly.Module, 'wasmModules'), {
+  construct(made, given) { counted.wasmBytes += given[0].byteLength; return Reflect.construct(made, given); },
+});
 globalThis.Function = counts(Function, 'functionsMade');
 const session = new Session();
 session.connect();
@@ -57,6 +59,7 @@ interface Counted {
   readonly debugger: number;
   readonly scriptsRead: number;
   readonly wasmModules: number;
+  readonly wasmBytes: number;
   readonly functionsMade: number;
   readonly calls: Readonly<Record<string, number>>;
 }
@@ -88,8 +91,9 @@ test('first call/one trace, no debugger, and each text is parsed once', () => {
   const code = `${counting}${training}${start}\nstep(x, y).itemSync();\n${report}`;
   const first = run('first-call.mjs', code) as Counted;
   expect(first).toMatchObject({ debugger: 0, functionsMade: 0 });
-  // Products, loss and its gradient, sums, fused ops, updates.
-  expect(first.wasmModules).toBeLessThanOrEqual(12);
+  // Products, loss and its gradient, sums, fused ops, updates: each has a module of what it runs.
+  expect(first.wasmModules).toBeLessThanOrEqual(14);
+  expect(first.wasmBytes).toBeLessThan(25_000);
   // A final plan is searched for in the background, later.
   const { traceOnce, planInOrder, parseScript, parsePrinted, functionAt } = first.calls;
   const { lowerFunction, lowerAnalysed, lowerConstruction, inflated, analyzeScript } = first.calls;
