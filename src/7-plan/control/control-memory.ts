@@ -58,8 +58,11 @@ export function simulate(
   return run.backward(plan, entering, after.gradOutputs, observer);
 }
 
-/** The steps simulated to find paths on which ops decide differently each time they run. */
-const mostSteps = 6_000;
+/**
+ * The steps simulated to find paths on which ops decide differently each time they run. Four times as many double the
+ * time in which a sort of a few values is compiled.
+ */
+const mostSteps = 1_500;
 
 /** Returns the decisions of the worst path, for any number of runs. */
 function worstPathOf(plan: Plan, simulatable: Simulatable): () => Decider {
