@@ -81,6 +81,7 @@ function worstPathOf(plan: Plan, simulatable: Simulatable): () => Decider {
   if (!hasSteadyLoop(forward.plan) && countPaths(uniform) <= fewPaths) return worst;
   let { peakBytes } = bytesOn(worst());
   const explored = exploredPaths(forward, values, uniform);
+  if (!explored) return worst;
   let spent = 0;
   for (const decisions of after ? explored.ends : [explored.decisions]) {
     if (spent > mostSteps) break;
@@ -95,17 +96,27 @@ function worstPathOf(plan: Plan, simulatable: Simulatable): () => Decider {
 
 const explorations = new WeakMap<Plan, Explored>();
 
-/** The backwards of a forward plan begin with the memory that it ends with. */
+/** Those of programs with more paths than are explored, which is found out once for all plans of a program. */
+const unexplored = new WeakSet<ValueTable>();
+
+/**
+ * Returns null if the program has too many paths: its plans are then compared by their uniform paths alone. The
+ * backwards of a forward plan begin with the memory that it ends with.
+ */
 function exploredPaths(
   { plan, entering }: Pick<ForwardBefore, 'plan' | 'entering'>,
   values: ValueTable,
   usual: UniformPath,
-): Explored {
-  let explored = explorations.get(plan);
-  if (!explored) {
-    explored = explorePaths(plan, values, entering, usual, mostSteps);
-    explorations.set(plan, explored);
+): Explored | null {
+  const known = explorations.get(plan);
+  if (known) return known;
+  if (unexplored.has(values)) return null;
+  const explored = explorePaths(plan, values, entering, usual, mostSteps);
+  if (!explored.isComplete) {
+    unexplored.add(values);
+    return null;
   }
+  explorations.set(plan, explored);
   return explored;
 }
 
