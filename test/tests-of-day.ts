@@ -10,14 +10,18 @@ export const dividedFiles: readonly string[] = [
   'full-graph/numbers/reads-before-writes',
   'gpu/wgsl/attention',
   'optim/alternating-steps',
+  'optimize/budgets/budget-choice',
   'optimize/budgets/measured-forms',
+  'optimize/masks-within-budget',
   'plan/aliased-inputs',
   'plan/recompute-scores',
   'run-program/partial-requests',
   'save/damaged',
   'trace/builtins/builtins',
   'trace/state/changing-attributes',
+  'training-steps/accumulation',
   'training-steps/never-above-eager',
+  'vm/behaviour',
 ].map((path) => `/test/${path}.test.ts`);
 
 let [file, number] = ['', 0];
