@@ -59,10 +59,10 @@ export function simulate(
 }
 
 /**
- * The steps simulated to find paths on which ops decide differently each time they run. Four times as many double the
+ * The steps simulated to find paths on which ops decide differently each time they run. Ten times as many double the
  * time in which a sort of a few values is compiled.
  */
-const mostSteps = 1_500;
+const mostSteps = 600;
 
 /** Returns the decisions of the worst path, for any number of runs. */
 function worstPathOf(plan: Plan, simulatable: Simulatable): () => Decider {
