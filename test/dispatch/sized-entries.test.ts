@@ -1,4 +1,4 @@
-/** A trace that serves several sizes, and one that turns out to serve only its own. */
+/** A trace replayed for several sizes, and one whose replay fails and which is guarded by its own sizes. */
 
 import { describe, expect, it } from 'vitest';
 import { SizedEntries, withOwnSizes } from '../../src/dispatch/sized-entries.ts';
