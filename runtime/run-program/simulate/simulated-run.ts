@@ -57,14 +57,14 @@ export class SimulatedRun {
   /** The outputs of forward. */
   #results: readonly Holder[] = [];
 
-  /** `from` is a snapshot in the middle of a run, from which any number of runs can continue. */
-  constructor(values: ValueTable, decider: Decider, from?: Snapshot) {
+  /** `from` is a snapshot in the middle of a run, from which any number of runs can continue; one if it `isMoved`. */
+  constructor(values: ValueTable, decider: Decider, from?: Snapshot, isMoved = false) {
     this.#values = values;
     this.#simulation = new Simulation(decider, from?.live);
     this.#scopes = scopesFor(values);
     this.#scope = this.#scopes.take();
     if (!from) return;
-    const copy = this.#copyOf(from);
+    const copy = isMoved ? from : this.#copyOf(from);
     for (const holder of copy.callers) this.#callers.add(holder);
     for (const { id, name, holder, offset, identity } of copy.values) {
       this.#scope.slots[id]!.put(holder, offset, identity, name);
@@ -75,6 +75,15 @@ export class SimulatedRun {
   snapshot(): Snapshot {
     const { live } = this;
     return this.#copyOf({ values: valuesIn(this.#scope), live, callers: this.#callers });
+  }
+
+  /** Returns the memory between two steps of forward and ends the run, which copies nothing. */
+  moveOut(): Snapshot {
+    const { live } = this;
+    const values = valuesIn(this.#scope);
+    for (const slot of this.#scope.slots) slot.holder = null;
+    this.#scopes.giveBack(this.#scope);
+    return { values, live, callers: this.#callers };
   }
 
   /** A key for the memory between two steps: equal keys mean that later steps have equal bytes. */

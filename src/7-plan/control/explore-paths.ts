@@ -62,7 +62,7 @@ export function explorePaths(
 
   /** Runs until a step that decides, whose outcomes are to be followed then. */
   function follow({ step: from, memory, decisions }: Reached): void {
-    const run = new SimulatedRun(values, base, memory ?? undefined);
+    const run = new SimulatedRun(values, base, memory ?? undefined, true);
     if (!memory) {
       donatedBytes = run.enter(plan, entering);
       notePeak(run.live, decisions);
@@ -77,7 +77,8 @@ export function explorePaths(
       if (!ends.has(key)) ends.set(key, decisions);
     } else if (!seen.has(key)) {
       seen.add(key);
-      outcomes(step, run.snapshot(), decisions);
+      outcomes(step, run.moveOut(), decisions);
+      return;
     }
     run.end();
   }
@@ -94,11 +95,13 @@ export function explorePaths(
       spent += run.steps;
       const made = [...decisions, ...path.made];
       notePeak(run.peak, made);
-      if (isNew && !after.has(run.memoryKey)) {
-        after.add(run.memoryKey);
-        reached.push({ step: step + 1, memory: run.snapshot(), decisions: made });
+      const key = isNew ? run.memoryKey : null;
+      if (key === null || after.has(key)) {
+        run.end();
+        continue;
       }
-      run.end();
+      after.add(key);
+      reached.push({ step: step + 1, memory: run.moveOut(), decisions: made });
     }
   }
 }
