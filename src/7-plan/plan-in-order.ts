@@ -5,7 +5,7 @@ import { bytesOf } from '../../runtime/program/value-bytes.ts';
 import { movedOperands } from '../../runtime/run-program/control/moved-operands.ts';
 import type { Choices } from '../programs/choices.ts';
 import type { MemoryOptions } from '../programs/memory-options.ts';
-import type { ForwardBefore } from './control/control-memory.ts';
+import type { ForwardBefore } from './control/simulate-plan.ts';
 import { type CountOptions, countInOrder } from './count-in-order.ts';
 import { OpMemories } from './op-memory.ts';
 import type { Storage } from './order/storages.ts';

@@ -1,8 +1,9 @@
-import type { Program, ValueId } from '../../runtime/program/program.ts';
+import { oncePerProgram, type Program, type ValueId } from '../../runtime/program/program.ts';
 import { bytesOf } from '../../runtime/program/value-bytes.ts';
 import { once } from '../programs/once.ts';
 import type { Steps } from '../programs/steps.ts';
-import type { Simulatable } from './control/control-memory.ts';
+import type { Simulatable } from './control/simulate-plan.ts';
+import type { WorstCase } from './control/worst-case.ts';
 import { enteringAlone, enteringWith } from './entering.ts';
 import { OpMemories } from './op-memory.ts';
 import type { GraphOptions } from './order/memory-graph.ts';
@@ -16,10 +17,10 @@ import {
   type RewriteStage,
 } from './plan-in-order.ts';
 import {
-  onWorstPath,
-  type PlanOnWorstPath,
+  type PlanWithControl,
   predictedInOrder,
   predictedOnWorstPath,
+  withControl,
 } from './predicted-bytes.ts';
 
 /**
@@ -116,9 +117,12 @@ function mayReorder({ memory }: PlanOptions): boolean {
 }
 
 /**
- * Simulates the plan on its worst path to find the memory that control ops use. The ops are then ordered like any
- * others; a new order is simulated as well, and kept if its worst path needs less. A plan that keeps its order is
- * simulated when its bytes are read.
+ * Simulates the plan to find the memory that control ops use. The ops are then ordered like any others; a new order is
+ * simulated as well, and kept if its worst path needs less.
+ *
+ * Plans are compared by the bytes of their uniform paths, which are bounds. All paths are simulated of the plan that is
+ * chosen, and of others only if that one needs more than their bounds: by its bytes on all paths one of them may be
+ * better. A plan that keeps its order is simulated when its bytes are read.
  */
 function* planWithControl(
   given: Program,
@@ -126,37 +130,55 @@ function* planWithControl(
   graph: GraphOptions,
 ): Steps<Planned> {
   const simulatable = simulatableOf(given, options);
-  const inOrder = (each: Program) => onWorstPath(planInOrder(each, given, options), simulatable);
-  let best = inOrder(given);
-  if (mayReorder(options)) {
-    const withControl = { ...graph, control: best.worst().control };
-    const { program } = yield* orderForMemory(given, withControl, options);
-    const other = inOrder(program);
-    if (peakOf(other) < peakOf(best)) best = other;
-  }
-  const costOf = (each: Program) => peakOf(inOrder(each));
-  const fused = rewrittenBy(options, best.planned.program, 'ordered', costOf);
-  const rewritten = rewrittenBy(options, fused, 'fused', costOf);
-  yield;
-  const lowerBound = boundOnWorstPath(best, graph, options);
-  return predictedOnWorstPath(
-    rewritten === best.planned.program ? best : inOrder(rewritten),
-    lowerBound,
+  const { isFirst, carried } = options;
+  const counted = { ...options, ...(carried && { carried: withoutTapes(carried) }) };
+  const inOrder = oncePerProgram((each) =>
+    withControl(planInOrder(each, given, counted), simulatable, isFirst),
   );
+  const orders = [inOrder(given)];
+  if (mayReorder(options)) {
+    const { control } = orders[0]!.bytes.estimate;
+    const { program } = yield* orderForMemory(given, { ...graph, control }, options);
+    orders.push(inOrder(program));
+  }
+  yield;
+  const chosenBy = (bytesOf: (bytes: WorstCase) => number) => {
+    const costOf = (each: Program) => bytesOf(inOrder(each).bytes);
+    const best = orders.reduce((a, b) => (bytesOf(b.bytes) < bytesOf(a.bytes) ? b : a));
+    const fused = rewrittenBy(options, best.planned.program, 'ordered', costOf);
+    return { best, rewritten: inOrder(rewrittenBy(options, fused, 'fused', costOf)) };
+  };
+  let chosen = chosenBy(({ leastPeakBytes }) => leastPeakBytes);
+  yield;
+  if (!isFirst && orders.length > 1 && needsMore(chosen.rewritten, chosen.best)) {
+    chosen = chosenBy(({ peakBytes }) => peakBytes);
+    yield;
+  }
+  return predictedOnWorstPath(chosen.rewritten, boundOnWorstPath(chosen.best, graph, options));
+}
+
+/** The bytes that are counted in order are replaced by simulated ones. */
+function withoutTapes(carried: ReadonlyMap<ValueId, Storage>): Map<ValueId, Storage> {
+  return new Map([...carried].map(([id, each]) => [id, each.isTape ? { ...emptyTape } : each]));
+}
+
+const emptyTape: Storage = { bytes: 0, exclusive: false, owners: 1 };
+
+/** Whether the worst path of a rewritten plan needs more than the bound, and what was accepted beyond it. */
+function needsMore({ bytes: own }: PlanWithControl, { bytes }: PlanWithControl): boolean {
+  return own.peakBytes > Math.max(own.leastPeakBytes, bytes.leastPeakBytes);
 }
 
 /** A path is known where it has decided the order. */
 function boundOnWorstPath(
-  { planned, worst }: PlanOnWorstPath,
+  { planned, bytes }: PlanWithControl,
   graph: GraphOptions,
   options: PlanOptions,
 ): () => number {
   if (options.isFirst) return () => 0;
   const { program } = planned;
-  return once(() => boundOf(program, { ...graph, control: worst().control, least: true }));
+  return once(() => boundOf(program, { ...graph, control: bytes.worst.control, least: true }));
 }
-
-const peakOf = ({ worst }: PlanOnWorstPath): number => worst().bytes.peakBytes;
 
 function simulatableOf({ values, inputs }: Program, options: PlanOptions): Simulatable {
   return { values, entering: enteringAlone(inputs, options), after: options.after ?? null };

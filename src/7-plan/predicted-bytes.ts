@@ -3,8 +3,9 @@
 import type { Plan, PredictedMemory } from '../../runtime/program/plan.ts';
 import { type RunBytes, SimulatedRun } from '../../runtime/run-program/simulate/simulated-run.ts';
 import { once } from '../programs/once.ts';
-import { type Simulatable, simulate, type WorstCase, worstCase } from './control/control-memory.ts';
+import { type Simulatable, simulate } from './control/simulate-plan.ts';
 import { UniformPath } from './control/uniform-path.ts';
+import { WorstCase } from './control/worst-case.ts';
 import type { Storage } from './order/storages.ts';
 import type { Planned } from './plan-in-order.ts';
 
@@ -28,19 +29,26 @@ function countedBytes(plan: Plan, simulatable: Simulatable): RunBytes {
   return bytes;
 }
 
-/** A plan with control ops, and the simulation of its worst path. */
-export interface PlanOnWorstPath {
+/** A plan with control ops, and its bytes on their paths. */
+export interface PlanWithControl {
   readonly planned: Planned;
-  readonly worst: () => WorstCase;
+  readonly bytes: WorstCase;
 }
 
-export function onWorstPath(planned: Planned, simulatable: Simulatable): PlanOnWorstPath {
-  return { planned, worst: once(() => worstCase(planned.plan, simulatable)) };
+export function withControl(
+  planned: Planned,
+  simulatable: Simulatable,
+  isFirst = false,
+): PlanWithControl {
+  return { planned, bytes: new WorstCase(planned.plan, simulatable, isFirst) };
 }
 
-/** Replaces the estimated bytes, also those of kept tapes, by the ones that the worst path needs. */
+/**
+ * Replaces the estimated bytes by those that the worst path needs. The bytes of kept tapes are estimates: they only
+ * guide the order of the program that continues with them.
+ */
 export function predictedOnWorstPath(
-  { planned, worst }: PlanOnWorstPath,
+  { planned, bytes }: PlanWithControl,
   lowerBound: () => number,
 ): Planned {
   const kept = new Map(planned.kept);
@@ -49,11 +57,11 @@ export function predictedOnWorstPath(
     if ((op.regions || op.call) && tape !== undefined && kept.has(tape)) {
       kept.set(
         tape,
-        storageOfTape(() => worst().tapes.get(tape) ?? 0),
+        storageOfTape(() => bytes.estimate.tapes.get(tape) ?? 0),
       );
     }
   }
-  return withBytes({ ...planned, kept }, () => worst().bytes, lowerBound);
+  return withBytes({ ...planned, kept }, () => bytes.worst.bytes, lowerBound);
 }
 
 const storageOfTape = (bytes: () => number): Storage => ({
@@ -62,6 +70,7 @@ const storageOfTape = (bytes: () => number): Storage => ({
   },
   exclusive: false,
   owners: 1,
+  isTape: true,
 });
 
 function withBytes(

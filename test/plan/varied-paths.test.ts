@@ -166,7 +166,7 @@ describe('the predicted peak of a random loop', () => {
     eachOf([1, 2, 4, 6, 7, 9, 10, 11], false, ({ run, planned }, below, text) => {
       const { forward, values } = planned;
       const { peakBytes } = forward.predicted;
-      const explored = explorePaths(forward, values, unowned, new UniformPath(), 600);
+      const explored = explorePaths(forward, values, unowned, new UniformPath(), 6_000);
       if (!explored.isComplete) return;
       complete++;
       const worst = new DecidedPath(explored.decisions, new UniformPath());

@@ -1,9 +1,11 @@
-import { describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { Plan } from '../../runtime/program/plan.ts';
 import type { ProgramOp } from '../../runtime/program/program.ts';
 import { SimulatedRun } from '../../runtime/run-program/simulate/simulated-run.ts';
+import { explorePaths } from '../../src/7-plan/control/explore-paths.ts';
 import { predictRun } from '../../src/7-plan/control/predict-run.ts';
 import { UniformPath } from '../../src/7-plan/control/uniform-path.ts';
+import { WorstCase } from '../../src/7-plan/control/worst-case.ts';
 import { type SimulatePath, worstPath } from '../../src/7-plan/control/worst-path.ts';
 import { cat, type Tensor, tensor, tidy, toStatic, zeros } from '../../src/index.ts';
 
@@ -32,7 +34,7 @@ describe('the path that needs most', () => {
       const kept = all.map((op, i) => (path.branch(op) === i % 2 ? 0 : 10 + i));
       return all.map((_, step) => kept.slice(0, step + 1).reduce((a, b) => a + b, 0));
     });
-    const worst = worstPath(follow);
+    const { path: worst } = worstPath(follow);
     expect(all.map((op) => worst.chosen.get(op))).toEqual(all.map((_, i) => 1 - (i % 2)));
     expect(follow.runs).toBeLessThanOrEqual(32);
   });
@@ -50,7 +52,7 @@ describe('the path that needs most', () => {
           : 6;
       return [inner, inner + (path.branch(d) === 1 ? 3 : 0) + (path.branch(e) === 0 ? 2 : 0)];
     });
-    const worst = worstPath(follow);
+    const { path: worst } = worstPath(follow);
     const decided = [a, b, c, d, e].map((op) => worst.chosen.get(op));
     expect(decided).toEqual([1, 1, 1, 1, 0]);
   });
@@ -63,7 +65,7 @@ describe('the path that needs most', () => {
       const shared = f! + g! + h! > 0 ? 50 : 0;
       return [10 * (a! + b! + c! + d! + e!) + shared, a! && b! && !h! ? 95 : 0];
     });
-    const worst = worstPath(follow);
+    const { path: worst } = worstPath(follow);
     expect(follow(worst).peakBytes).toBe(100);
   });
 
@@ -90,7 +92,9 @@ describe('the path that needs most', () => {
         return now;
       };
       const simulated = vi.spyOn(SimulatedRun.prototype, 'peakOf');
-      tidy(() => toStatic(f, { fullGraph: true })(tensor([1, 2])));
+      const graph = toStatic(f, { fullGraph: true });
+      tidy(() => graph(tensor([1, 2])));
+      void graph.ready();
       // Without frees, memory differs until the end.
       const { length } = simulated.mock.calls.filter(([plan]) => plan.steps.some(frees));
       simulated.mockRestore();
@@ -130,6 +134,50 @@ describe('the path that needs most', () => {
     expect(planned.backward!.plan.predicted.peakBytes).toBe(
       highest(({ backwardPeak }) => backwardPeak!),
     );
+  });
+});
+
+describe('of several plans', () => {
+  const mixed = (x: Tensor) => {
+    let [a, b, wide] = [x, x, x];
+    for (let i = 0; a.sum().itemSync() > i; i++) {
+      if (b.sum().itemSync() > i) a = b.mul(2);
+      else b = a.unsqueeze(0).expand([8, 4]).sin().sum([0]);
+      wide = b.unsqueeze(0).expand([4, 4]).mul(i).sum([0]);
+    }
+    const first = a.unsqueeze(0).expand([64, 4]).exp();
+    const second = b.unsqueeze(0).expand([64, 4]).exp();
+    return first.matmul(wide).sum().add(second.matmul(wide).sum());
+  };
+  const compiled = () => {
+    const graph = toStatic(mixed, { fullGraph: true, check: 0 });
+    tidy(() => graph(tensor([1, -2, 3, -4])));
+    void graph.ready();
+    return graph.programs()[0]!.stages!.planned;
+  };
+  afterEach(() => {
+    vi.restoreAllMocks();
+  });
+
+  it('only the chosen one is simulated on all paths', () => {
+    const explored = vi.spyOn(SimulatedRun.prototype, 'moveOut');
+    const { forward, values } = compiled();
+    const count = explored.mock.calls.length;
+    explored.mockClear();
+    const entering = { alone: () => false, donated: () => false };
+    explorePaths(forward, values, entering, new UniformPath(), 6_000);
+    expect(count).toBeGreaterThan(0);
+    expect(count).toBe(explored.mock.calls.length);
+  });
+
+  it('another one is chosen if that needs less on its worst path', () => {
+    const least = compiled().forward.predicted.peakBytes;
+    const bytes = vi.spyOn(WorstCase.prototype, 'peakBytes', 'get');
+    bytes.mockImplementation(function (this: WorstCase) {
+      const { leastPeakBytes: own } = this;
+      return own === least ? 10 * own : own;
+    });
+    expect(compiled().forward.predicted.peakBytes).toBeGreaterThan(least);
   });
 });
 

@@ -62,7 +62,7 @@ const fewIterations = 4;
  */
 export function loopGrowths(planned: PlannedSubgraph): LoopGrowth[] {
   const simulate = (path: UniformPath) => predictRun(planned, path).forward;
-  const worst = worstPath(simulate);
+  const { path: worst } = worstPath(simulate);
   return [...worst.options.keys()].flatMap((op): LoopGrowth[] => {
     if (op.op.name !== 'while') return [];
     const at = (iterations: number) => simulate(worst.with(op, iterations)).peakBytes;

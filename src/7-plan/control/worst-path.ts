@@ -41,6 +41,12 @@ export const fewPaths = 8;
 /** With more paths, this many of those expected to be the worst are simulated. */
 const mostCandidates = 4;
 
+/** A path and its peak. */
+export interface WorstPath {
+  readonly path: UniformPath;
+  readonly peakBytes: number;
+}
+
 /**
  * Returns the path with the highest peak.
  *
@@ -49,7 +55,12 @@ const mostCandidates = 4;
  * the highest steps are simulated. Where estimate and simulation differ, paths that differ from the worst known one
  * in a single decision are tried as well.
  */
-export function worstPath<F extends SimulatedPath>(simulate: SimulatePath<F>): UniformPath {
+export function worstPath<F extends SimulatedPath>(simulate: SimulatePath<F>): WorstPath {
+  const { path, simulated } = worstSeen(simulate);
+  return { path, peakBytes: simulated.peakBytes };
+}
+
+function worstSeen<F extends SimulatedPath>(simulate: SimulatePath<F>): Seen<F> {
   let [paths, spent] = [0, 0];
   const look: Look<F> = (path, from, but) => {
     if (spent >= mostSteps && paths >= fewPaths) return null;
@@ -62,7 +73,7 @@ export function worstPath<F extends SimulatedPath>(simulate: SimulatePath<F>): U
   };
   const start = new UniformPath();
   const first: Seen<F> = { path: start, simulated: simulate(start) };
-  if (countPaths(first.path) <= fewPaths) return worstOf(first, allPaths(first.path), look).path;
+  if (countPaths(first.path) <= fewPaths) return worstOf(first, allPaths(first.path), look);
   const factors = factorsOf(first, [...first.path.options.keys()], look);
   const steps = first.simulated.peaks
     .map((bytes, step) => ({ step, bytes: bytes + highest(factors, step) }))
@@ -87,7 +98,7 @@ export function worstPath<F extends SimulatedPath>(simulate: SimulatePath<F>): U
     improves = better !== worst;
     worst = better;
   }
-  return worst.path;
+  return worst;
 }
 
 /** `from`: a simulated path that differs in the decision of one op. Null: no more paths are tried. */

@@ -8,6 +8,8 @@ export interface Storage {
   exclusive: boolean;
   /** The number of values in the scope that hold it. */
   owners: number;
+  /** Set for what only a tape owns: its bytes are simulated when they are read. */
+  readonly isTape?: true;
 }
 
 /** Counts bytes exactly as the allocator will. */
