@@ -38,8 +38,13 @@ export function namesElements({ inputs, lists, tape, guards, effects }: Traced):
   };
   const isAt = (source: Source): boolean =>
     isElement(source) || (owns(source, 'base') && isAt(source.base));
+  // Elements that are inputs of their own are the same ones in a longer array.
+  const alone = new Set(inputs.flatMap(({ list, source }) => (list ? [] : [sourceKey(source)])));
+  const isAloneAt = (source: Source): boolean =>
+    alone.has(sourceKey(source)) || (owns(source, 'base') && isAloneAt(source.base));
+  const names = (source: Source): boolean => isAt(source) && !isAloneAt(source);
   return (
-    guards.some((guard) => !isImplied(guard) && sourcesOf(guard).some(isAt)) ||
+    guards.some((guard) => !isImplied(guard) && sourcesOf(guard).some(names)) ||
     effects.some((effect) => changedBy(effect).some(isAt)) ||
     tape.some(({ operands, result }) =>
       tensorsIn([operands, result]).some((each) => tensors.has(each)),

@@ -14,7 +14,7 @@ import type { Resized, TraceResult } from '../traces/trace-result.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
 import { CountedStream } from './inputs/counted-stream.ts';
 import { distinctElements, distinctInputs } from './inputs/distinct-inputs.ts';
-import { elementSource, type OuterTensors } from './inputs/outer-tensors.ts';
+import { elementSource, indexIn, type OuterTensors } from './inputs/outer-tensors.ts';
 import { numberFor, ProgramNumbers, type SizeRead, type Sizes, sizeIn } from './inputs/sizes.ts';
 import { isSize } from './inputs/symbolic.ts';
 import type { TraceInput } from './inputs/trace-input.ts';
@@ -127,16 +127,24 @@ function withSizes(
   };
 }
 
+interface InputsNow {
+  readonly inputs: readonly TraceInput[];
+  /** Those that are the tensors of each array. */
+  readonly members: ReadonlyMap<OuterTensors, readonly TraceInput[]>;
+}
+
 /**
- * Returns the inputs of a call: the trace's inputs, followed by all tensors that the arrays contain now. Returns
- * null if an array no longer contains only tensors.
+ * Returns the inputs of a call: the trace's inputs, followed by all other tensors that the arrays contain now.
+ * Returns null if an array no longer contains only tensors.
  */
 function inputsNow(
   { inputs, lists }: Recorded,
   readerOf: Found['readerOf'],
   frames: readonly Frame[],
-): TraceInput[] | null {
-  const all = inputs.filter(({ list }) => !list);
+): InputsNow | null {
+  const alone = inputs.filter(({ list }) => !list);
+  const all = [...alone];
+  const members = new Map<OuterTensors, TraceInput[]>();
   for (const list of lists) {
     const { source: base, path, keys } = list;
     const array = readerOf(base)(frames) as readonly unknown[];
@@ -144,11 +152,14 @@ function inputsNow(
     if (keys !== undefined && keysInElements(array) !== keys) return null;
     const found = tensorsAt(array, path);
     if (!found) return null;
-    found.forEach((tensor, i) => {
-      all.push({ source: elementSource(base, String(i), path), tensor, list });
+    const atIndex = new Map(alone.map((each) => [indexIn(list, each.source, found.length), each]));
+    const own = found.map((tensor, i) => {
+      return atIndex.get(i) ?? { source: elementSource(base, String(i), path), tensor, list };
     });
+    members.set(list, own);
+    for (const each of own) if (each.list) all.push(each);
   }
-  return all;
+  return { inputs: all, members };
 }
 
 /** Returns the grad mode of the calls that the trace is for; undefined if it holds for any mode. */
@@ -159,10 +170,10 @@ function gradModeOf({ guards }: TraceResult): boolean | undefined {
 
 function playAt({ frames, readerOf, layoutOf }: Found, recorded: Recorded): TraceResult | null {
   const { result, outputs, tape, sizes } = recorded;
-  const now = new Map(recorded.lists.map((list) => [list, [] as Tensor[]]));
-  const lists: Map<TensorList, readonly Tensor[]> = new Map(now);
-  const inputs = inputsNow(recorded, readerOf, frames);
-  if (!inputs) return null;
+  const now = inputsNow(recorded, readerOf, frames);
+  if (!now) return null;
+  const { inputs, members } = now;
+  const lists = new Map<TensorList, readonly Tensor[]>();
   const found = new Map<Tensor, Tensor>();
   const capture = (tensor: Tensor): Tensor => {
     const there = found.get(tensor);
@@ -180,6 +191,7 @@ function playAt({ frames, readerOf, layoutOf }: Found, recorded: Recorded): Trac
   const numbers = new ProgramNumbers(frames, sizes, sizeOf, readerOf);
   const stream = new CountedStream(numbers);
   try {
+    const values = new Map<TraceInput, Tensor>();
     for (const each of inputs) {
       const { tensor, list } = each;
       const { shape, strides: present } = layoutOf(each);
@@ -189,8 +201,13 @@ function playAt({ frames, readerOf, layoutOf }: Found, recorded: Recorded): Trac
       const traced = requireGrad(input, requiresGrad);
       // The tape refers to tensors in arrays by value, not by index.
       found.set(list ? traced : tensor, traced);
-      if (list) now.get(list)!.push(traced);
+      values.set(each, traced);
     }
+    for (const [list, own] of members)
+      lists.set(
+        list,
+        own.map((each) => values.get(each)!),
+      );
     const number = (expr: NumberExpr) => numberFor(numbers, sizes, expr);
     const surroundings = { builder, capture, outside: () => [], tape: [] };
     // A file may be written in another grad mode than that of the calls.

@@ -1,5 +1,6 @@
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { Source } from '../../guards/source.ts';
+import { sourceKey } from '../../guards/source-key.ts';
 import { TensorList } from '../variables/tensor-list.ts';
 
 /** A path to a tensor in elements that all have the same keys; undefined if they are tensors. */
@@ -28,6 +29,20 @@ export class OuterTensors extends TensorList {
 /** Returns the source of an array's tensors, in which programs of one trace may differ besides sizes. */
 export function layoutSource(base: Source): Source {
   return { kind: 'query', base, query: 'tensors', key: undefined };
+}
+
+/** Returns which of the list's `count` tensors the source reads by its index, from the start or the end. */
+export function indexIn(list: OuterTensors, given: Source, count: number): number | undefined {
+  let source = given;
+  for (const key of [...list.path].reverse()) {
+    if (source.kind !== 'property' || source.key !== key) return undefined;
+    source = source.base;
+  }
+  const isFromEnd = source.kind === 'query' && source.query === 'fromEnd';
+  if (source.kind !== 'property' && !(source.kind === 'query' && isFromEnd)) return undefined;
+  const at = String(source.key);
+  if (!/^\d+$/.test(at) || sourceKey(source.base) !== sourceKey(list.source)) return undefined;
+  return isFromEnd ? count - Number(at) : Number(at);
 }
 
 /** Returns the source of what a path leads to from an element. */

@@ -1,8 +1,11 @@
 /** The index of the element for which an iteration is traced once for all elements of an array. */
 
+import { scalarFunctions } from '../../../runtime/ops/numbers/scalar-functions.ts';
 import { type NumberExpr, numberSources } from '../../guards/number-expr.ts';
 import type { Source } from '../../guards/source.ts';
+import { sourceKey } from '../../guards/source-key.ts';
 import type { SymbolicVariable } from '../variables/variable.ts';
+import { isLength } from './symbolic.ts';
 
 /** Stands for the index in expressions. It has no value: each iteration puts its own number there. */
 const rowIndex: Source = { kind: 'held', value: {}, name: 'the index of an element' };
@@ -12,6 +15,12 @@ const rowIndexExpr: NumberExpr = { kind: 'source', source: rowIndex };
 export function dependsOnRow(expr: NumberExpr): boolean {
   for (const source of numberSources(expr)) if (source === rowIndex) return true;
   return false;
+}
+
+/** Returns whether the number depends on the index, and on lengths, alone. */
+export function isOfRow(expr: NumberExpr): boolean {
+  const sources = [...numberSources(expr)];
+  return sources.includes(rowIndex) && sources.every((each) => each === rowIndex || isLength(each));
 }
 
 /** Returns the expression for the index `row`. */
@@ -25,32 +34,61 @@ export function atRow(expr: NumberExpr, row: NumberExpr): NumberExpr {
 export interface Counter {
   readonly start: number;
   readonly step: number;
+  /** The length that it is counted from; null if it is counted from 0. */
+  readonly from: SymbolicVariable | null;
 }
 
-/** Returns the counter in an iteration. `row`: the index, `at`: its value. */
+/** Returns the counter in an iteration. `row`: how many iterations came before, `at`: their number in this trace. */
 export function countedBy(
-  { start, step }: Counter,
+  { start, step, from }: Counter,
   at: number,
   row: NumberExpr = rowIndexExpr,
 ): SymbolicVariable {
-  const scaled = step === 1 ? row : applied('*', row, step);
-  const expr = start === 0 ? scaled : applied('+', scaled, start);
-  return { kind: 'symbolic', expr, value: start + step * at, source: null };
+  const scaled = step === 1 ? row : applied('*', row, constant(step));
+  const total = from ? applied('+', from.expr, scaled) : scaled;
+  const expr = start === 0 ? total : applied('+', total, constant(start));
+  const value = ((from?.value ?? 0) as number) + start + step * at;
+  return { kind: 'symbolic', expr, value, source: null };
 }
 
-function applied(fn: string, left: NumberExpr, value: number): NumberExpr {
-  return { kind: 'apply', fn, args: [left, { kind: 'constant', value }] };
+const constant = (value: number): NumberExpr => ({ kind: 'constant', value });
+
+function applied(fn: string, left: NumberExpr, right: NumberExpr): NumberExpr {
+  return { kind: 'apply', fn, args: [left, right] };
 }
 
-/** Returns the expression as a counter; undefined if it is none. */
-export function asCounter(expr: NumberExpr): Counter | undefined {
-  if (expr.kind === 'constant') return { start: expr.value, step: 0 };
-  if (expr.kind === 'source') return expr.source === rowIndex ? { start: 0, step: 1 } : undefined;
+/** Returns the expression as a counter, perhaps one that is counted from a length; undefined if it is none. */
+export function asCounter(
+  expr: NumberExpr,
+  length: SymbolicVariable | null = null,
+): Counter | undefined {
+  if (expr.kind === 'constant') return { start: expr.value, step: 0, from: null };
+  if (expr.kind === 'source') {
+    if (expr.source === rowIndex) return { start: 0, step: 1, from: null };
+    const isLength = length?.source && sourceKey(expr.source) === sourceKey(length.source);
+    return isLength ? { start: 0, step: 0, from: length } : undefined;
+  }
   if (expr.kind !== 'apply' || expr.args.length !== 2) return undefined;
-  const [a, b] = expr.args.map(asCounter);
-  if (!a || !b) return undefined;
-  if (expr.fn === '+') return { start: a.start + b.start, step: a.step + b.step };
-  if (expr.fn === '-') return { start: a.start - b.start, step: a.step - b.step };
-  if (expr.fn !== '*' || (a.step !== 0 && b.step !== 0)) return undefined;
-  return { start: a.start * b.start, step: a.step * b.start + a.start * b.step };
+  const [a, b] = expr.args.map((arg) => asCounter(arg, length));
+  if (!a || !b || (b.from && (a.from || expr.fn !== '+'))) return undefined;
+  const from = a.from ?? b.from;
+  if (expr.fn === '+') return { start: a.start + b.start, step: a.step + b.step, from };
+  if (expr.fn === '-') return { start: a.start - b.start, step: a.step - b.step, from };
+  if (expr.fn !== '*' || from || (a.step !== 0 && b.step !== 0)) return undefined;
+  return { start: a.start * b.start, step: a.step * b.start + a.start * b.step, from };
+}
+
+export function isSameCounter(a: Counter | undefined, b: Counter): boolean {
+  return a?.start === b.start && a.step === b.step && a.from === b.from;
+}
+
+/** Returns whether a comparison of counters has the same result in all iterations from this one on. */
+export function isSettledAt(expr: NumberExpr, iteration: number): boolean {
+  const compare = expr.kind === 'apply' && scalarFunctions.get(expr.fn);
+  if (!compare || expr.args.length !== 2) return false;
+  const [a, b] = expr.args.map((arg) => asCounter(arg));
+  if (!a || !b) return false;
+  const step = a.step - b.step;
+  const difference = a.start - b.start + step * iteration;
+  return difference * step >= 0 && compare(difference, 0) === compare(step, 0);
 }

@@ -3,7 +3,7 @@ import { tensorMethods } from '../../../runtime/tensor-methods/methods.ts';
 import type { NumberExpr } from '../../guards/number-expr.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import type { NewArrayVariable, TensorVariable, Variable } from '../variables/variable.ts';
-import { atRow } from './row-index.ts';
+import { asCounter, atRow, isSettledAt } from './row-index.ts';
 
 /** An iteration of a loop over an array, which is traced once for all elements. */
 interface RowIteration {
@@ -22,6 +22,8 @@ export class RowWatch {
   /** The index of the element; null if the code doesn't know it. */
   readonly index: number | null;
   readonly iteration: RowIteration | undefined;
+  /** False if a later iteration may decide otherwise by its index. */
+  isSettled = true;
   readonly #tensors: Set<Tensor>;
 
   constructor(
@@ -53,11 +55,29 @@ export class RowWatch {
     if (this.#tensors.has(tensor)) throw differs('shape');
   }
 
+  /** Must be called before a pre-existing tensor is used that isn't reached through the element. */
+  expectOther(tensor: Tensor): void {
+    if (!this.#tensors.has(tensor)) return;
+    throw new GraphBreak('unsupported-value', 'an element is also used by itself');
+  }
+
+  /** Returns whether the comparison may be decided here; notes if later iterations may decide otherwise. */
+  decide(expr: NumberExpr): boolean {
+    const isComparison = expr.kind === 'apply' && comparisons.has(expr.fn);
+    if (this.index === null || !isComparison || !expr.args.every(isCounter)) return false;
+    if (!isSettledAt(expr, this.index)) this.isSettled = false;
+    return true;
+  }
+
   /** Returns the number for the element that is being traced. */
   number(expr: NumberExpr): NumberExpr {
     return this.index === null ? expr : atRow(expr, { kind: 'constant', value: this.index });
   }
 }
+
+const comparisons: ReadonlySet<string> = new Set(['<', '<=', '>', '>=', '===', '!==']);
+
+const isCounter = (expr: NumberExpr): boolean => asCounter(expr) !== undefined;
 
 function differs(key: string): GraphBreak {
   return new GraphBreak(

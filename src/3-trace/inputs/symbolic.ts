@@ -25,6 +25,11 @@ export function isSize(source: Source): boolean {
   return isEntryOf('shape', source);
 }
 
+/** True for the length of a list or string. */
+export function isLength(source: Source): boolean {
+  return source.kind === 'property' && source.key === 'length';
+}
+
 /** True for a size or stride of an input tensor. */
 export function isLayout(source: Source): boolean {
   return isSize(source) || isEntryOf('strides', source);

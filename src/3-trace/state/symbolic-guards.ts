@@ -6,7 +6,7 @@ import { dimSource, type Source } from '../../guards/source.ts';
 import { sourceKey } from '../../guards/source-key.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { dependsOnRow } from '../inputs/row-index.ts';
-import { isSize } from '../inputs/symbolic.ts';
+import { isLength, isSize } from '../inputs/symbolic.ts';
 import type { SymbolicVariable } from '../variables/variable.ts';
 import type { Tracer } from './tracer.ts';
 
@@ -31,7 +31,10 @@ export function guardNumbers(t: Tracer, { expr }: SymbolicVariable): void {
 /** Guards that the number or comparison keeps its current value, unless the bounds already imply it. */
 export function guardValue(t: Tracer, variable: SymbolicVariable): number | boolean {
   const { expr, value, source } = variable;
-  if (dependsOnRow(expr)) throw indexNeeded();
+  if (dependsOnRow(expr)) {
+    if (t.rows?.decide(expr)) return value;
+    throw indexNeeded();
+  }
   if (decidedByBounds(expr, t.bounds) === value) return value;
   if (typeof value === 'number' && isOfLength(expr)) {
     t.sizes.holdForOneLength(t.position(), 'what it does depends on how many elements there are');
@@ -43,10 +46,7 @@ export function guardValue(t: Tracer, variable: SymbolicVariable): number | bool
 
 /** Whether the number is computed from the length of a list or string. */
 export function isOfLength(expr: NumberExpr): boolean {
-  for (const source of numberSources(expr)) {
-    if (source.kind === 'property' && source.key === 'length') return true;
-  }
-  return false;
+  return [...numberSources(expr)].some(isLength);
 }
 
 function indexNeeded(): GraphBreak {

@@ -10,7 +10,7 @@ import type { NumberHistory } from '../../guards/number-history.ts';
 import { dimSource, type Source, strideSource } from '../../guards/source.ts';
 import { sourceKey } from '../../guards/source-key.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
-import { type ElementPath, elementSource, OuterTensors } from '../inputs/outer-tensors.ts';
+import { type ElementPath, elementSource, indexIn, OuterTensors } from '../inputs/outer-tensors.ts';
 import type { TensorInput } from '../inputs/trace-input.ts';
 import { outerTensor, type TensorVariable, tracedTensor } from '../variables/variable.ts';
 import { constantOf } from './facts.ts';
@@ -52,7 +52,10 @@ export class TensorInputs {
       throw new GraphBreak('branch-effect', 'a tensor is used that a branch may have disposed of');
     }
     if (disposal) this.#refuse((actual ?? made)!);
-    if (made) return made;
+    if (made) {
+      if (!variable.isIdentityUnknown) this.#t.rows?.expectOther(made);
+      return made;
+    }
     invariant(actual && source, 'a tensor is traced or has a source');
     if (!actual.holder) {
       // Another call may pass a tensor with data, for which the op doesn't throw.
@@ -61,9 +64,14 @@ export class TensorInputs {
     }
     const known = this.#inputOf.get(actual);
     if (known) {
+      this.#t.rows?.expectOther(known.traced!);
+      this.#useAlone(known, source);
       // Each tensor is a single input, so that its gradient is summed in eager execution's order.
-      const key = `same ${sourceKey(source)} ${sourceKey(known.source!)}`;
-      this.#t.guard(key, { kind: 'same', source, other: known.source!, same: true });
+      const other = this.#inputAt(actual).source;
+      const key = `same ${sourceKey(source)} ${sourceKey(other)}`;
+      if (sourceKey(source) !== sourceKey(other)) {
+        this.#t.guard(key, { kind: 'same', source, other, same: true });
+      }
       this.#t.journal.noteInput(() => {
         variable.traced = null;
       });
@@ -73,13 +81,31 @@ export class TensorInputs {
       this.#variablesOf.get(actual)!.push(variable);
       return known.traced!;
     }
+    this.#guardMeta(source, actual);
+    const traced = this.#add(variable, actual, source, null);
+    this.#findSizes(source, traced);
+    return traced;
+  }
+
+  #guardMeta(source: Source, actual: Tensor): void {
     const { dtype, shape, device, requiresGrad, isContiguous } = actual;
     const strides = isContiguous ? null : actual.strides;
     const guard = { source, dtype, shape, strides, device, requiresGrad } as const;
     this.#t.guard(`tensor ${sourceKey(source)}`, { kind: 'tensor', ...guard });
-    const traced = this.#add(variable, actual, source, null);
-    this.#findSizes(source, traced);
-    return traced;
+  }
+
+  /** Makes a tensor of a list an input of its own if the source reads it by its index. */
+  #useAlone({ actual, traced }: TensorVariable, source: Source): void {
+    const i = this.list.findIndex((each) => each.actual === actual);
+    const input = this.list[i]!;
+    if (!input.list || indexIn(input.list, source, input.list.recorded.length) === undefined)
+      return;
+    this.#t.journal.noteInput(() => {
+      if (this.list[i]?.actual === actual) this.list[i] = input;
+    });
+    this.list[i] = { ...input, source, list: null };
+    this.#guardMeta(source, actual!);
+    this.#findSizes(source, traced!);
   }
 
   /**
@@ -92,13 +118,25 @@ export class TensorInputs {
     const known = this.#lists.get(key);
     if (known) return known;
     const { disposed } = this.#t.effects;
-    const isTaken = (actual: Tensor) => this.#inputOf.has(actual) || disposed.has(actual);
-    if (actuals.some(isTaken) || new Set(actuals).size < actuals.length) return undefined;
     const recorded: Tensor[] = [];
     const list = new OuterTensors(source, at, recorded);
+    // An input that is read by its index in this array is one of its tensors, too.
+    const aloneAt = actuals.map((actual, i) => {
+      const input = this.#inputOf.has(actual) ? this.#inputAt(actual) : undefined;
+      const isElement = input && indexIn(list, input.source, actuals.length) === i;
+      return isElement && this.#inputOf.get(actual)!.traced === input.tensor ? input.tensor : null;
+    });
+    const isTaken = (actual: Tensor, i: number) =>
+      disposed.has(actual) || (this.#inputOf.has(actual) && !aloneAt[i]);
+    if (actuals.some(isTaken) || new Set(actuals).size < actuals.length) return undefined;
     this.#t.journal.keepMap(this.#lists);
     this.#lists.set(key, list);
     actuals.forEach((actual, i) => {
+      const alone = aloneAt[i];
+      if (alone) {
+        recorded.push(alone);
+        return;
+      }
       const place = elementSource(source, String(i), at.path);
       const variable = outerTensor(place, actual);
       recorded.push(this.#add(variable, actual, place, list));
@@ -109,6 +147,12 @@ export class TensorInputs {
   /** The arrays all of whose tensors are inputs. */
   get lists(): readonly OuterTensors[] {
     return [...this.#lists.values()];
+  }
+
+  #inputAt(actual: Tensor): TensorInput {
+    const input = this.list.find((each) => each.actual === actual);
+    invariant(input, 'a pre-existing tensor is an input');
+    return input;
   }
 
   #isOfList(actual: Tensor): boolean {
@@ -152,9 +196,7 @@ export class TensorInputs {
 
   /** Returns the input value of an outer tensor. */
   of({ actual }: TensorVariable): Tensor {
-    const input = this.list.find((each) => each.actual === actual);
-    invariant(input, 'a pre-existing tensor is an input');
-    return input.tensor;
+    return this.#inputAt(actual!).tensor;
   }
 
   /** Returns the variable for an op result, which may be one of the op's operands. */

@@ -12,7 +12,7 @@ import { isGrown, setGrown, TakenBefore } from '../control-flow/lists/growable-a
 import { unknownLength } from '../control-flow/lists/list-elements.ts';
 import { symbolicTensor } from '../control-flow/merge/leaves.ts';
 import { scalarBinary } from '../control-flow/numbers/scalars.ts';
-import { constantOf, guardChange, sourceOf } from '../state/facts.ts';
+import { constantOf, guardChange, sourceOf, truthiness } from '../state/facts.ts';
 import { expectUnlisted } from '../state/listed.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { present, specialized } from '../variables/unions.ts';
@@ -82,8 +82,8 @@ export function lengthOf(t: Tracer, array: ArrayVariable): Variable {
   if (array.kind === 'newArray') {
     const { extended } = array;
     if (!extended) return known(itemsOf(array).length);
-    const { outer, preceding, appended } = extended;
-    return longer(t, lengthBefore(t, outer), preceding.length + appended.length);
+    const { outer, preceding, count = lengthBefore(t, outer), appended } = extended;
+    return longer(t, count, preceding.length + appended.length);
   }
   const length = lengthBefore(t, array);
   const content = t.effects.array(array.value)?.content;
@@ -133,10 +133,18 @@ function elementOrHole(t: Tracer, array: ArrayVariable, index: number): Variable
   if (array.kind === 'newArray') return itemsOf(array)[index] ?? undefinedVariable;
   const content = t.effects.array(array.value)?.content;
   if (content && (isGrown(content) || content.elements.length > 0)) {
-    const before = constantOf(t, lengthBefore(t, array)) as number;
-    if (index >= before) return arrayElement(t, content, index - before);
+    const length = lengthBefore(t, array);
+    if (!isBelow(t, index, length)) {
+      return arrayElement(t, content, index - (constantOf(t, length) as number));
+    }
   }
   return outerElement(t, array, index);
+}
+
+/** Returns whether the index is below the length, which may be another one above it in another call. */
+function isBelow(t: Tracer, index: number, length: Variable): boolean {
+  const isThere = deferOperator(t, '<', [known(index), length]);
+  return isThere ? truthiness(t, isThere) : index < (constantOf(t, length) as number);
 }
 
 function outerElement(t: Tracer, { value, source }: ObjectVariable, index: number): Variable {
@@ -156,7 +164,7 @@ export function arrayElements(t: Tracer, array: ArrayVariable): Variable[] {
 /** Returns whether `index in array`. */
 export function hasElement(t: Tracer, array: ArrayVariable, index: number): boolean {
   if (isGrown(array)) return isInGrown(t, array, index);
-  if (index >= arrayLength(t, array)) return false;
+  if (!isBelow(t, index, lengthOf(t, array))) return false;
   if (elementOrHole(t, array, index) === hole) return false;
   if (array.kind === 'newArray') return true;
   return index >= (array.value as readonly unknown[]).length || hasOuterElement(t, array, index);

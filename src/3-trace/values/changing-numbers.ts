@@ -2,7 +2,8 @@ import { RecordedWriteInPlace } from '../../../runtime/program/recorded-write.ts
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { numberSources } from '../../guards/number-expr.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
-import { asCounter } from '../inputs/row-index.ts';
+import { isOfRow } from '../inputs/row-index.ts';
+import { isLength } from '../inputs/symbolic.ts';
 import { constantOf } from '../state/facts.ts';
 import { expectNoCall, guardNumbers } from '../state/symbolic-guards.ts';
 import { DeferredNumber, type OperandResolver, type Perform, resolve } from '../state/tape.ts';
@@ -42,7 +43,10 @@ export class ChangingNumbers {
     const { expr, value } = variable;
     const { sizes, numbers } = this.#t;
     if (typeof value === 'boolean') return constantOf(this.#t, variable);
-    if (asCounter(expr)) return new DeferredNumber(expr);
+    if (isOfRow(expr)) {
+      for (const source of numberSources(expr)) if (isLength(source)) sizes.addKey(source);
+      return new DeferredNumber(expr);
+    }
     const { symbols, sizesInArrays } = this.#use;
     const maySymbol = symbols !== 'no' && !(inArray && sizesInArrays);
     if (sizes.decide(expr) || !maySymbol || numbers.attribute(expr) === undefined) {

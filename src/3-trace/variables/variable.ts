@@ -170,8 +170,10 @@ export interface BoundVariable {
 interface ExtendedArray {
   readonly outer: ObjectVariable;
   readonly preceding: readonly Variable[];
-  /** One tensor for each element of `outer`. */
+  /** Tensors whose number depends on the length of `outer`. */
   readonly tensors: TensorList;
+  /** Their number; undefined if there is one for each element. */
+  readonly count?: Variable;
   /** False if `tensors` are not its elements, but what `map` has made of them. */
   readonly isCopy: boolean;
   readonly appended: Variable[];
@@ -182,7 +184,7 @@ export interface NewArrayVariable {
   readonly elements: Variable[];
   /** Set if the number of elements is data-dependent; `elements` must not be read then. */
   grown?: GrowableList | undefined;
-  /** Set if it has a tensor for each element of an array of any length; `elements` must not be read then. */
+  /** Set if it has tensors for the elements of an array of any length; `elements` must not be read then. */
   readonly extended?: ExtendedArray;
   /** The array literal that created it, and whether the array is known to grow in branches and loops. */
   readonly born?: AllocationSite;

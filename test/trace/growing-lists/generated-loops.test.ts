@@ -29,9 +29,17 @@ const plain = [
   'other = other ? other.add(b) : each;',
   '{ const f = (t) => t.add(a); b = f(b); }',
   'w = w.matmul(m);',
+  'a = a.mul(0.5 ** i);',
+  'if (i > 1) b = b.sub(each);',
 ];
 const special = [
   'if (i === 2) a = a.neg();',
+  'if (i % 2) a = a.neg();',
+  'if (i < size - 1) b = b.neg();',
+  'a = a.add(cache[0]);',
+  'b = b.mul(cache.at(-1));',
+  'a = a.add(cache[size - 1] ?? x);',
+  'if (i > 0) out.push(each);',
   'if (each === cache[1]) b = b.neg();',
   'out.push(a, b);',
   'a = a.add(out.length);',
@@ -48,6 +56,13 @@ const heads = [
   'for (const [i, each] of cache.entries()) {',
   'for (let i = 0; i < cache.length; i++) { const each = cache[i];',
   'for (let i = 0; i < size; i++) { const each = cache[i];',
+  'for (let i = 1; i < cache.length; i++) { const each = cache[i];',
+  'for (let i = 0; i < cache.length; i += 2) { const each = cache[i];',
+  'for (let i = 1; i < size; i += 3) { const each = cache[i];',
+  'for (let i = 0; i <= cache.length - 2; i++) { const each = cache[i];',
+  'for (let i = cache.length - 1; i >= 0; i--) { const each = cache[i];',
+  'for (let i = size - 1; i > -1; i--) { const each = cache[i];',
+  'for (let i = size - 2; i >= 0; i -= 2) { const each = cache[i];',
 ];
 
 function bodyOf(seed: number): string {
@@ -64,11 +79,12 @@ function bodyOf(seed: number): string {
   return `(cache, x) => {
     const size = cache.length;
     ${before}
-    let [a, b, n, first, other, last, w] = [x, x.neg(), 0, true, null, null, x];
+    ${next(4) === 0 ? 'const begin = cache[0] ?? x;' : 'const begin = x;'}
+    let [a, b, n, first, other, last, w] = [begin, x.neg(), 0, true, null, null, x];
     const out = [x];
     ${loop}
     ${after}
-    return [a, b, n, first, other, last, w, out, cat(out)];
+    return [a, b, n, first, other, last, w, ${next(2) ? 'out' : 'x.mul(out.length)'}, cat(out)];
   }`;
 }
 

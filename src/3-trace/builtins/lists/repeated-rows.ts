@@ -16,7 +16,7 @@ export interface Iteration {
   /** The tensor in each location after it. */
   readonly left: readonly (Tensor | null)[];
   /** The tensors that are appended to each array. */
-  readonly pushed: readonly Tensor[];
+  readonly pushed: readonly (readonly Tensor[])[];
 }
 
 /** The results of several iterations. */
@@ -29,7 +29,7 @@ export interface Left {
 /** Returns the tensors from before the loop that the iteration uses. */
 export function freeIn({ row, carried, calls, pushed }: Iteration): Tensor[] {
   const own = new Set([...row, ...carried, ...calls.flatMap(({ result }) => tensorsIn(result))]);
-  const used = new Set([...calls.flatMap(({ operands }) => tensorsIn(operands)), ...pushed]);
+  const used = new Set([...calls.flatMap(({ operands }) => tensorsIn(operands)), ...pushed.flat()]);
   return [...used].filter((tensor) => !own.has(tensor));
 }
 
@@ -47,7 +47,7 @@ export function repeatFor(
     const iteration = iterations[Math.min(i, iterations.length - 1)]!;
     const left = repeat(iteration, rows[i]!, carried, i, target);
     carried = left.carried;
-    for (const [j, tensor] of left.pushed.entries()) pushed[j]!.push(tensor);
+    for (const [j, tensors] of left.pushed.entries()) pushed[j]!.push(...tensors);
   }
   return { carried, pushed };
 }
@@ -84,6 +84,6 @@ function repeat(
   playCalls(calls, { resolver: inside, found, used, builder }, replay);
   return {
     carried: left.map((each) => each && tensor(each)),
-    pushed: pushed.map(tensor),
+    pushed: pushed.map((list) => list.map(tensor)),
   };
 }

@@ -1,5 +1,6 @@
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
-import { asCounter, type Counter, countedBy } from '../../inputs/row-index.ts';
+import type { OuterTensors } from '../../inputs/outer-tensors.ts';
+import { asCounter, type Counter, countedBy, isSameCounter } from '../../inputs/row-index.ts';
 import { RowWatch } from '../../inputs/row-watch.ts';
 import { isAlike, tensorsIn } from '../../state/tape.ts';
 import type { Tracer } from '../../state/tracer.ts';
@@ -7,18 +8,24 @@ import {
   known,
   type NewArrayVariable,
   type ObjectVariable,
+  type SymbolicVariable,
   type Variable,
 } from '../../variables/variable.ts';
 import type { Iteration } from './repeated-rows.ts';
 import { differently, elementAt, guardBare, type Rows, rowsOf } from './row-elements.ts';
 import { appendableArrays, type RowLocation } from './row-locations.ts';
 import type { RowLoop } from './row-loops.ts';
+import { type RowOrder, recordedIndex, rowsInOrder } from './row-order.ts';
 
 /** The changes that an iteration makes besides computing tensors. */
 interface Probe {
+  /** The elements that the loop visits. */
+  readonly order: RowOrder;
   /** The locations that count, by their index. */
   readonly counters: ReadonlyMap<number, Counter>;
-  /** The arrays to which it appends one value. */
+  /** The arrays to which iterations may append. */
+  readonly appendable: readonly NewArrayVariable[];
+  /** Those to which it appends. */
   readonly pushed: readonly NewArrayVariable[];
   /** Other arrays of which it reads the element at its own index. */
   readonly others: readonly ObjectVariable[];
@@ -48,9 +55,13 @@ function probe(t: Tracer, loop: RowLoop, locations: readonly RowLocation[]): Pro
   const before = locations.map((each) => each.read());
   const arrays = appendableArrays(t).map((array) => ({ array, elements: [...array.elements] }));
   const others = new Map<object, ObjectVariable>();
-  const elements = new Map([[loop.rows.outer.value, elementAt(t, loop.rows, 0)]]);
+  const { first } = loop;
+  const begin = first.start + (loop.first.from ? loop.rows.columns[0]!.recorded.length : 0);
+  const elements = new Map([[loop.rows.outer.value, elementAt(t, loop.rows, begin)]]);
   const element = (array: Variable, key: Variable) => {
-    if (array.kind !== 'object' || key.kind !== 'constant' || key.value !== 0) return undefined;
+    if (array.kind !== 'object' || !isSameCounter(counterIn(key, first.from), first)) {
+      return undefined;
+    }
     const known = elements.get(array.value);
     if (known) return known;
     t.rows = null;
@@ -58,31 +69,58 @@ function probe(t: Tracer, loop: RowLoop, locations: readonly RowLocation[]): Pro
     t.rows = watch;
     if (!rows) return undefined;
     others.set(array.value, array);
-    elements.set(array.value, elementAt(t, rows, 0));
+    elements.set(array.value, elementAt(t, rows, begin));
     return elements.get(array.value);
   };
   const watch = new RowWatch([], null, { pushed: new Map(), element });
   t.rows = watch;
   try {
-    loop.trace(() => elements.get(loop.rows.outer.value)!, known(0));
+    loop.trace(() => elements.get(loop.rows.outer.value)!, known(first.start));
   } finally {
     t.rows = null;
   }
   const counters = new Map<number, Counter>();
   for (const [i, location] of locations.entries()) {
-    const [start, next] = [integerIn(before[i]!), integerIn(location.read())];
-    if (start === undefined || next === undefined || start === next) continue;
-    counters.set(i, { start, step: next - start });
+    const each = counterIn(before[i]!, first.from);
+    const next = counterIn(location.read(), first.from);
+    if (each && next) counters.set(i, between(each, next));
+    if (counters.get(i)?.step === 0) counters.delete(i);
   }
+  const order = { index: indexOf(loop), spared: Math.max(-loop.end, 0) };
   const pushed = arrays.flatMap(({ array, elements }) =>
-    array.elements.length === elements.length + 1 ? [array] : [],
+    array.elements.length > elements.length ? [array] : [],
   );
-  return { counters, pushed, others: [...others.values()] };
+  const appendable = arrays.map(({ array }) => array);
+  return { order, counters, appendable, pushed, others: [...others.values()] };
 }
 
-function integerIn(variable: Variable): number | undefined {
+/** Returns a number before the first iteration, which is a constant or counted from a length. */
+function counterIn(variable: Variable, length: SymbolicVariable | null): Counter | undefined {
+  if (variable.kind === 'symbolic') {
+    const counter = length && asCounter(variable.expr, length);
+    return counter?.from && counter.step === 0 ? counter : undefined;
+  }
   if (variable.kind !== 'constant' || variable.source) return undefined;
-  return Number.isSafeInteger(variable.value) ? (variable.value as number) : undefined;
+  if (!Number.isSafeInteger(variable.value)) return undefined;
+  return { start: variable.value as number, step: 0, from: null };
+}
+
+/** Returns the counter that takes these two values. */
+function between(first: Counter, next: Counter): Counter {
+  if (first.from !== next.from) throw differently('counts in another way');
+  return { ...first, step: next.start - first.start };
+}
+
+/** Returns the loop's index, after its first iteration. */
+function indexOf({ first, next }: RowLoop): Counter {
+  const expr = next();
+  if (!expr) return { ...first, step: 1 };
+  const second = asCounter(expr, first.from);
+  const index = second?.step === 0 ? between(first, second) : undefined;
+  if (!index || (first.from ? index.step >= 0 : index.step <= 0)) {
+    throw differently('counts otherwise');
+  }
+  return index;
 }
 
 interface Surroundings extends Omit<Probe, 'others'> {
@@ -94,6 +132,15 @@ interface Surroundings extends Omit<Probe, 'others'> {
 /** The maximum number of iterations that may differ from those after them. */
 const maxIterations = 4;
 
+/** Thrown if an iteration appends to an array to which the ones before it didn't append. */
+export class AppendsTo extends Error {
+  readonly array: NewArrayVariable;
+  constructor(array: NewArrayVariable) {
+    super();
+    this.array = array;
+  }
+}
+
 /** The iterations at the start of a loop. */
 export class RowIterations {
   readonly iterations: Iteration[] = [];
@@ -104,6 +151,8 @@ export class RowIterations {
   readonly #contents: (readonly Variable[])[];
   /** The tensors that iterations have computed. */
   readonly #computed = new Set<Tensor>();
+  /** True if the last iteration decides as all later ones. */
+  #lastDecides = true;
   /** The tensors of their elements, which differ between iterations, too. */
   readonly #elements = new Set<Tensor>();
 
@@ -114,15 +163,22 @@ export class RowIterations {
     this.#contents = [around.locations.map((each) => each.read())];
   }
 
+  /** The arrays to which they append. */
+  get pushed(): readonly NewArrayVariable[] {
+    return this.#around.pushed;
+  }
+
   /** Traces iterations until the next one would be like the last one. */
   settle(): void {
-    const count = this.#loop.rows.columns[0]!.recorded.length;
+    const { order } = this.#around;
+    const [{ recorded }] = this.#loop.rows.columns as [OuterTensors];
+    const { length } = rowsInOrder([recorded], order);
     do {
-      if (this.iterations.length === Math.min(count, maxIterations)) {
+      if (this.iterations.length === Math.min(length, maxIterations)) {
         throw differently('leaves something other than a tensor that it computes');
       }
       this.#trace();
-    } while (!this.#isSettled());
+    } while (!this.#lastDecides || !this.#isSettled());
   }
 
   /** Puts what all iterations have left in place of what these have. */
@@ -133,10 +189,13 @@ export class RowIterations {
   }
 
   #trace(): void {
-    const { all, locations, counters, pushed } = this.#around;
-    const index = this.iterations.length;
-    for (const [i, counter] of counters) locations[i]!.write(countedBy(counter, index));
+    const { all, order, locations, counters, pushed } = this.#around;
+    const { length: count } = this.#loop.rows.columns[0]!.recorded;
+    const iteration = this.iterations.length;
+    const index = recordedIndex(order, iteration, count);
+    for (const [i, counter] of counters) locations[i]!.write(countedBy(counter, iteration));
     const row = all.flatMap(({ columns }) => columns.map(({ recorded }) => recorded[index]!));
+    const { from } = order.index;
     const carried = this.#carried();
     const values = new Map(pushed.map((array) => [array, [] as Variable[]]));
     const elements = new Map<Rows, Variable>();
@@ -147,32 +206,35 @@ export class RowIterations {
     };
     const element = (array: Variable, key: Variable) => {
       const rows = array.kind === 'object' && all.find((each) => each.outer.value === array.value);
-      return rows && key.kind === 'symbolic' && isOwnIndex(key.expr) ? elementOf(rows) : undefined;
+      if (!rows || key.kind !== 'symbolic') return undefined;
+      return isSameCounter(asCounter(key.expr, from), order.index) ? elementOf(rows) : undefined;
     };
-    const watch = new RowWatch(row, index, { pushed: values, element });
+    const watch = new RowWatch(row, iteration, { pushed: values, element });
+    watch.add(
+      carried.filter((tensor) => tensor !== null && this.#elements.has(tensor)) as Tensor[],
+    );
     const calls = this.#alone(watch, () => {
-      this.#loop.trace(() => elementOf(all[0]!), countedBy({ start: 0, step: 1 }, index));
+      this.#loop.trace(() => elementOf(all[0]!), countedBy(order.index, iteration));
     });
-    this.#loop.expectNext();
+    this.#lastDecides = watch.isSettled;
+    const next = this.#loop.next();
+    if (next && !isSameCounter(asCounter(next, from), after(order.index))) {
+      throw differently('counts otherwise');
+    }
     this.#note(calls, row);
-    for (const [i, { start, step }] of counters) {
-      const next = locations[i]!.read();
-      const found = next.kind === 'symbolic' ? asCounter(next.expr) : undefined;
-      if (found?.start !== start + step || found.step !== step) {
-        throw differently('counts in another way');
-      }
+    for (const [i, counter] of counters) {
+      const now = locations[i]!.read();
+      const found = now.kind === 'symbolic' ? asCounter(now.expr, from) : undefined;
+      if (!isSameCounter(found, after(counter))) throw differently('counts in another way');
     }
     this.#contents.push(locations.map((each) => each.read()));
     const left = this.#carried();
-    const appended = pushed.map((array) => this.#pushedTensor(values.get(array)!));
+    const appended = pushed.map((array) => values.get(array)!.map((value) => this.#pushed(value)));
     this.iterations.push({ row, carried, calls, left, pushed: appended });
   }
 
-  #pushedTensor(values: readonly Variable[]): Tensor {
-    const [value] = values;
-    if (values.length !== 1 || value?.kind !== 'tensor') {
-      throw differently('appends something other than one tensor');
-    }
+  #pushed(value: Variable): Tensor {
+    if (value.kind !== 'tensor') throw differently('appends something other than tensors');
     return this.#t.use(value);
   }
 
@@ -185,9 +247,14 @@ export class RowIterations {
     const state = () => [t.sizes.reads.length, t.random.count, t.random.reseeded, t.sizes.fixed];
     const before = state();
     const cells = this.#around.locations.flatMap(({ cell }) => cell ?? []);
+    const arrays = this.#around.appendable
+      .filter((array) => !this.pushed.includes(array))
+      .map((array) => ({ array, count: array.elements.length }));
     t.rows = watch;
     try {
       const isPure = t.journal.leavesAlone(body, cells);
+      const longer = isPure || arrays.find(({ array, count }) => array.elements.length > count);
+      if (typeof longer === 'object') throw new AppendsTo(longer.array);
       const isRepeatable = state().every((each, i) => each === before[i]);
       if (
         !isPure ||
@@ -244,9 +311,9 @@ export class RowIterations {
   }
 }
 
-function isOwnIndex(expr: Parameters<typeof asCounter>[0]): boolean {
-  const counter = asCounter(expr);
-  return counter?.start === 0 && counter.step === 1;
+/** Returns the counter one iteration later. */
+function after(counter: Counter): Counter {
+  return { ...counter, start: counter.start + counter.step };
 }
 
 function isConstant({ kind }: Variable): boolean {

@@ -73,17 +73,17 @@ export function onlyAppendedTo(array: NewArrayVariable): () => void {
   return () => putElements(array, elements);
 }
 
-/** Appends a tensor for each element of a pre-existing array, whose number may differ in another call. */
+/** Appends tensors, whose number depends on the length of a pre-existing array, in another call, too. */
 export function appendForRows(
   t: Tracer,
   array: NewArrayVariable,
   outer: ObjectVariable,
-  tensors: TensorList,
+  { tensors, count }: { readonly tensors: TensorList; readonly count: Variable },
 ): void {
-  const { elements } = array;
-  const all = manyTensors(t, { outer, preceding: elements, tensors, isCopy: false, appended: [] });
+  const { elements: preceding } = array;
+  const all = manyTensors(t, { outer, preceding, tensors, count, isCopy: false, appended: [] });
   t.journal.note(() => {
-    putElements(array, elements);
+    putElements(array, preceding);
     Reflect.deleteProperty(array, 'extended');
   });
   Object.defineProperties(array, Object.getOwnPropertyDescriptors(all));

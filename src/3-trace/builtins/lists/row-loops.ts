@@ -3,8 +3,9 @@
  * change is a tensor of the loop; the last one is repeated for all other elements, in this call and in others.
  */
 
+import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import type { NumberExpr } from '../../../guards/number-expr.ts';
-import { countedBy } from '../../inputs/row-index.ts';
+import type { Counter } from '../../inputs/row-index.ts';
 import { RowWatch } from '../../inputs/row-watch.ts';
 import { DoesNotFit } from '../../state/tape.ts';
 import type { Tracer } from '../../state/tracer.ts';
@@ -12,80 +13,113 @@ import { itemsOf, lengthBefore } from '../../values/arrays.ts';
 import { offsetFromLength } from '../../values/varying-array.ts';
 import { TensorList } from '../../variables/tensor-list.ts';
 import type { TraceFrame } from '../../variables/trace-frame.ts';
-import type { SymbolicVariable, Variable } from '../../variables/variable.ts';
+import type { NewArrayVariable, SymbolicVariable, Variable } from '../../variables/variable.ts';
 import { freeIn, type Iteration, type Left, repeatFor } from './repeated-rows.ts';
-import { differently, type Rows, resolverOf, rowsFrom, rowsOf } from './row-elements.ts';
-import { probeRow, RowIterations } from './row-iterations.ts';
+import { differently, type Rows, resolverOf, rowsOf } from './row-elements.ts';
+import { AppendsTo, probeRow, RowIterations } from './row-iterations.ts';
 import { appendForRows, onlyAppendedTo, rowLocations } from './row-locations.ts';
+import {
+  counterAfter,
+  countIterations,
+  fromEnd,
+  type RowOrder,
+  rowsInOrder,
+  totalOf,
+} from './row-order.ts';
 
 export interface RowLoop {
   readonly rows: Rows;
   /** The register of the loop's condition; -1 if there is none. */
   readonly test: number;
-  /** How many of the values that the trace has appended the loop visits. */
-  readonly visited: number;
+  /** The first index. */
+  readonly first: Counter;
+  /** Where a loop that runs forwards ends: how far behind the elements that existed before the trace. */
+  readonly end: number;
   /** Traces one iteration, up to the instruction at which the next one begins. */
   trace(element: () => Variable, index: Variable): void;
-  /** Throws if the loop may not go on to the next element. */
-  expectNext(): void;
+  /** Returns the index of the next iteration; null if an iterator counts. Throws if the loop ends otherwise. */
+  next(): NumberExpr | null;
 }
 
 /** Traces the loop for any number of elements. Throws a graph break if iterations do more than compute tensors. */
 export function traceRowLoop(t: Tracer, frame: TraceFrame, loop: RowLoop): void {
   const locations = rowLocations(t, frame, loop.test);
-  const { counters, pushed, others } = probeRow(t, loop, locations);
+  const { others, ...probe } = probeRow(t, loop, locations);
   const joined = others.map((each) => rowsOf(t, each) ?? fail());
   const all = [loop.rows, ...joined];
-  const unlocked = pushed.map(onlyAppendedTo);
-  const trace = new RowIterations(t, loop, { all, locations, counters, pushed });
-  try {
-    trace.settle();
-  } finally {
-    for (const unlock of unlocked) unlock();
-  }
-  const lists = recordRows(t, all, trace.iterations, loop.visited > 0, (left) => {
+  const settled = (pushed: readonly NewArrayVariable[]): RowIterations => {
+    const unlocked = pushed.map(onlyAppendedTo);
+    const trace = new RowIterations(t, loop, { ...probe, all, locations, pushed });
+    try {
+      return t.tentatively(() => {
+        trace.settle();
+        return trace;
+      });
+    } catch (error) {
+      if (!(error instanceof AppendsTo)) throw error;
+      return settled([...pushed, error.array]);
+    } finally {
+      for (const unlock of unlocked) unlock();
+    }
+  };
+  const trace = settled(probe.pushed);
+  const { order, counters } = probe;
+  const isAligned = loop.end > 0;
+  const lists = recordRows(t, { all, order, isAligned }, trace.iterations, (left) => {
     trace.leave(left.carried);
   });
-  for (const [i, array] of pushed.entries()) {
-    appendForRows(t, array, loop.rows.outer, lists[i]!);
-  }
   const length = lengthBefore(t, loop.rows.outer) as SymbolicVariable;
-  for (const [i, counter] of counters) {
-    locations[i]!.write(countedBy(counter, length.value as number, length.expr));
+  const count = countIterations(t, order, length);
+  for (const [i, array] of trace.pushed.entries()) {
+    const counts = trace.iterations.map(({ pushed }) => pushed[i]!.length);
+    const all = { tensors: lists[i]!, count: totalOf(counts, count) };
+    appendForRows(t, array, loop.rows.outer, all);
   }
-  for (let i = 0; i < loop.visited; i++) visitAppended(t, loop, all, length, i);
+  for (const [i, counter] of counters) locations[i]!.write(counterAfter(counter, count));
+  for (let i = count.next ?? loop.end; i < loop.end; i += order.index.step) {
+    visitAppended(t, loop, all, length, i);
+  }
 }
 
 const fail = (): never => {
   throw differently('reads an element of another array');
 };
 
+interface Visited {
+  /** The array of the loop, and those of which the same element is read. */
+  readonly all: readonly Rows[];
+  readonly order: RowOrder;
+  /** True if all arrays must have the same length. */
+  readonly isAligned: boolean;
+}
+
 /** Repeats the last iteration for the elements behind it, and records how to repeat all of them. */
 function recordRows(
   t: Tracer,
-  all: readonly Rows[],
+  { all, order, isAligned }: Visited,
   iterations: readonly Iteration[],
-  isAligned: boolean,
   leave: (left: Left) => void,
 ): readonly TensorList[] {
   const columns = all.flatMap((rows) => rows.columns);
-  const expectLengths = (lists: readonly (readonly unknown[])[]) => {
-    const [{ length }, ...others] = lists as [readonly unknown[], ...(readonly unknown[])[]];
-    const isShort = (list: readonly unknown[]) =>
+  const rowsIn = (lists: readonly (readonly Tensor[])[]) => {
+    const [{ length }, ...others] = lists as [readonly Tensor[], ...(readonly Tensor[])[]];
+    const isShort = (list: readonly Tensor[]) =>
       isAligned ? list.length !== length : list.length < length;
-    if (length < iterations.length || others.some(isShort)) throw new DoesNotFit();
+    if (others.some(isShort)) throw new DoesNotFit();
+    const rows = rowsInOrder(lists, order);
+    if (rows.length < iterations.length) throw new DoesNotFit();
+    return rows;
   };
-  const tensors = columns.map(({ recorded }) => recorded);
-  expectLengths(tensors);
+  const tensors = rowsIn(columns.map(({ recorded }) => recorded));
   const last = iterations.at(-1)!;
   const none = { carried: last.left.map(() => null), pushed: last.pushed.map(() => []) };
   const so = {
     carried: last.left,
-    pushed: last.pushed.map((_, i) => iterations.map(({ pushed }) => pushed[i]!)),
+    pushed: last.pushed.map((_, i) => iterations.flatMap(({ pushed }) => pushed[i]!)),
   };
   const { length } = iterations;
   const left = t.append(() =>
-    repeatFor(rowsFrom(tensors, 0), iterations, length, so, {
+    repeatFor(tensors, iterations, length, so, {
       resolver: t.resolver,
       builder: t.builder,
     }),
@@ -95,10 +129,9 @@ function recordRows(
   t.record(
     [...columns.map((column) => [column]), iterations.flatMap(freeIn)],
     (operands, builder, replay) => {
-      const given = operands.slice(0, -1) as (typeof tensors)[number][];
-      expectLengths(given);
+      const given = rowsIn(operands.slice(0, -1) as Tensor[][]);
       const target = { resolver: resolverOf(replay!), builder, replay };
-      const now = repeatFor(rowsFrom(given, 0), iterations, 0, none, target);
+      const now = repeatFor(given, iterations, 0, none, target);
       for (const [i, list] of lists.entries()) replay!.lists.set(list, now.pushed[i]!);
       return resultsOf(now);
     },
@@ -117,11 +150,6 @@ function visitAppended(
   at: number,
 ): void {
   const { outer, appended } = loop.rows;
-  const expr: NumberExpr =
-    at === 0
-      ? length.expr
-      : { kind: 'apply', fn: '+', args: [length.expr, { kind: 'constant', value: at }] };
-  const value = (length.value as number) + at;
   t.rows = new RowWatch([], null, {
     pushed: new Map(),
     element: (array, key) => {
@@ -131,7 +159,7 @@ function visitAppended(
     },
   });
   try {
-    loop.trace(() => appended[at]!, { kind: 'symbolic', expr, value, source: null });
+    loop.trace(() => appended[at]!, fromEnd(length, at));
   } finally {
     t.rows = null;
   }

@@ -4,11 +4,11 @@ import type { NumberExpr } from '../../../guards/number-expr.ts';
 import { compileReader, type Source } from '../../../guards/source.ts';
 import type { InstructionOf, Pc, Reg } from '../../../vm/bytecode/instructions.ts';
 import { type Loop, structureOf } from '../../../vm/bytecode/structure.ts';
-import { asCounter } from '../../inputs/row-index.ts';
+import { asCounter, type Counter } from '../../inputs/row-index.ts';
 import { isOfLength } from '../../state/symbolic-guards.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { asArray, lengthBefore } from '../../values/arrays.ts';
-import { isMadeByElements, offsetFromLength } from '../../values/varying-array.ts';
+import { isMadeByElements } from '../../values/varying-array.ts';
 import type { IteratorVariable } from '../../variables/iterator-variables.ts';
 import type { TraceFrame } from '../../variables/trace-frame.ts';
 import { known, newArray, type ObjectVariable, type Variable } from '../../variables/variable.ts';
@@ -36,12 +36,13 @@ export function visitRows(
   const isTraced = traced(t, frame, loop, over.over as ObjectVariable, (rows) => ({
     rows,
     test: -1,
-    visited: rows.appended.length,
+    first: { start: 0, step: 0, from: null },
+    end: rows.appended.length,
     trace: (element, index) => {
       frame.registers[dst] = elementOf(over, element, index);
       traceBody(t, frame, loop, pc, pc + 1);
     },
-    expectNext: () => {},
+    next: () => null,
   }));
   if (!isTraced) return undefined;
   t.journal.note(() => {
@@ -66,43 +67,90 @@ export function countRows(
   outside: Pc,
 ): Pc | undefined {
   const decision = frame.registers[test];
-  if (decision?.kind !== 'symbolic' || t.isInRegion || t.rows || !isOfLength(decision.expr)) {
-    return undefined;
-  }
+  if (decision?.kind !== 'symbolic' || decision.value !== true) return undefined;
+  if (t.isInRegion || t.rows || !isOfLength(decision.expr)) return undefined;
   const { pc } = frame;
   const loop = loopAround(frame, inside, outside);
-  if (!loop) return undefined;
-  const limit = limitOf(decision.expr, 0, 0);
-  const array = limit && arrayOfLength(t, limit);
-  const visited = array && offsetFromLength(array, limit);
-  if (!array || visited === undefined || visited < 0) {
-    t.sizes.holdForOneLength(t.position(), 'its index is not 0, 1, 2 and so on, below the length');
+  if (!loop || byElement.get(frame)?.has(pc)) return undefined;
+  const bound = boundOf(t, decision.expr);
+  if (!bound) {
+    t.sizes.holdForOneLength(
+      t.position(),
+      'its index is not counted up to the length, or down to 0',
+    );
     return undefined;
   }
+  const { array, first, end } = bound;
   if (!mayVary(t, array)) return undefined;
+  const { length } = array.value as readonly unknown[];
+  const begin = first.start + (first.from ? length : 0);
+  // A loop may begin or end with elements that the trace has appended.
+  if (begin < 0 || begin >= length + Math.min(end, 0)) return undefined;
   const isTraced = traced(t, frame, loop, array, (rows) => ({
     rows,
     test,
-    visited: Math.min(visited, rows.appended.length),
+    first,
+    end: endOf(rows, end),
     trace: () => traceBody(t, frame, loop, pc, inside),
-    expectNext: () => {
+    next: () => {
       const next = frame.registers[test];
-      const now = next?.kind === 'symbolic' ? limitOf(next.expr, 1, 1) : undefined;
-      if (!now || offsetFromLength(array, now) !== visited) throw differently('counts otherwise');
+      const now = next?.kind === 'symbolic' ? boundOf(t, next.expr) : undefined;
+      if (now?.array.value !== array.value || now.end !== end)
+        throw differently('counts otherwise');
+      return now.index;
     },
   }));
-  if (!isTraced) return undefined;
+  if (!isTraced) {
+    byElement.set(frame, new Set(byElement.get(frame)).add(pc));
+    return undefined;
+  }
   frame.registers[test] = known(false);
   return outside;
 }
 
-/** Returns the limit of `index < limit`, if the index is this counter. */
-function limitOf(expr: NumberExpr, start: number, step: number): NumberExpr | undefined {
-  if (expr.kind !== 'apply' || expr.fn !== '<') return undefined;
-  const [index, limit] = expr.args as [NumberExpr, NumberExpr];
-  const counter = asCounter(index);
-  return counter?.start === start && counter.step === step ? limit : undefined;
+/** Decisions of loops whose elements can't be traced together: there is no further attempt at each iteration. */
+const byElement = new WeakMap<TraceFrame, ReadonlySet<Pc>>();
+
+function endOf({ appended }: Rows, end: number): number {
+  if (end > appended.length) throw differently('reads elements behind the last one');
+  return end;
 }
+
+/** The bound of a loop: `index < array.length` or `index >= 0`. */
+interface Bound {
+  readonly array: ObjectVariable;
+  readonly index: NumberExpr;
+  readonly first: Counter;
+  /** Where a loop that runs forwards ends: how far behind the length before the trace. */
+  readonly end: number;
+}
+
+function boundOf(t: Tracer, expr: NumberExpr): Bound | undefined {
+  if (expr.kind !== 'apply' || !comparisons.has(expr.fn)) return undefined;
+  const [left, right] = expr.args as [NumberExpr, NumberExpr];
+  const { isSwapped, plus } = comparisons.get(expr.fn)!;
+  const [low, high] = isSwapped ? [right, left] : [left, right];
+  const array = arrayOfLength(t, low) ?? arrayOfLength(t, high);
+  if (!array) return undefined;
+  const length = lengthBefore(t, array);
+  if (length.kind !== 'symbolic') return undefined;
+  const [below, above] = [asCounter(low, length), asCounter(high, length)];
+  if (!below || below.from || !above?.from) return undefined;
+  if (isSwapped && below.step === 0 && below.start + 1 === plus) {
+    return { array, index: high, first: { ...above, step: 0 }, end: 0 };
+  }
+  if (above.step !== 0 || below.start < 0) return undefined;
+  return { array, index: low, first: { ...below, step: 0 }, end: above.start + plus };
+}
+
+/** Comparisons as `low < high + plus`. */
+const comparisons: ReadonlyMap<string, { readonly isSwapped: boolean; readonly plus: number }> =
+  new Map([
+    ['<', { isSwapped: false, plus: 0 }],
+    ['<=', { isSwapped: false, plus: 1 }],
+    ['>', { isSwapped: true, plus: 0 }],
+    ['>=', { isSwapped: true, plus: 1 }],
+  ]);
 
 /** Returns the pre-existing array whose length the number is counted from. */
 function arrayOfLength(t: Tracer, expr: NumberExpr): ObjectVariable | undefined {

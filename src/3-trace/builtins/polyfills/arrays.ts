@@ -9,7 +9,7 @@ export function map(this: unknown[], callback: Callback, self?: unknown): unknow
   const length = this.length;
   const result: unknown[] = [];
   for (let i = 0; i < length; i++) {
-    if (i in this) result[i] = callback.call(self, this[i], i, this);
+    if (i in this) result.push(callback.call(self, this[i], i, this));
     else result.length = i + 1;
   }
   return result;
@@ -94,8 +94,10 @@ export function reduce(this: unknown[], callback: Reducer, ...start: unknown[]):
   let i = 0;
   let result = start[0];
   if (start.length === 0) {
-    while (i < length && !(i in this)) i++;
-    if (i >= length) throw new TypeError('Reduce of empty array with no initial value');
+    const isEmpty = length === 0;
+    while (isEmpty || !(i in this)) {
+      if (++i >= length) throw new TypeError('Reduce of empty array with no initial value');
+    }
     result = this[i++];
   }
   for (; i < length; i++) if (i in this) result = callback(result, this[i], i, this);
@@ -106,8 +108,9 @@ export function reduceRight(this: unknown[], callback: Reducer, ...start: unknow
   let i = this.length - 1;
   let result = start[0];
   if (start.length === 0) {
-    while (i >= 0 && !(i in this)) i--;
-    if (i < 0) throw new TypeError('Reduce of empty array with no initial value');
+    while (i < 0 || !(i in this)) {
+      if (--i < 0) throw new TypeError('Reduce of empty array with no initial value');
+    }
     result = this[i--];
   }
   for (; i >= 0; i--) if (i in this) result = callback(result, this[i], i, this);
@@ -129,12 +132,12 @@ export function from(
   let i = 0;
   if (method !== undefined && method !== null) {
     for (const item of items as Iterable<unknown>) {
-      result[i] = callback.call(self, item, i);
+      result.push(callback.call(self, item, i));
       i++;
     }
     return result;
   }
   const { length } = items as ArrayLike<unknown>;
-  for (; i < length; i++) result[i] = callback.call(self, (items as ArrayLike<unknown>)[i], i);
+  for (; i < length; i++) result.push(callback.call(self, (items as ArrayLike<unknown>)[i], i));
   return result;
 }

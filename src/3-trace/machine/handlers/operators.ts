@@ -17,6 +17,7 @@ import { countedOn, deferOperator, deferToRun } from '../../values/numbers.ts';
 import { isInstance } from '../../values/objects/instances.ts';
 import { hasProperty } from '../../values/property-keys.ts';
 import { withPrimitive, withPrimitives, withPropertyKey } from '../../values/to-primitive.ts';
+import { elementAtOffset } from '../../values/varying-array.ts';
 import { textBreak } from '../../variables/text.ts';
 import { specialized } from '../../variables/unions.ts';
 import { known, type Variable } from '../../variables/variable.ts';
@@ -268,5 +269,6 @@ function hasKey(t: Tracer, given: Variable, object: Variable): Variable {
   const grown = key.kind === 'scalar' ? grownIn(t, base) : undefined;
   if (key.kind === 'scalar' && grown) return known(isInGrown(t, grown, key));
   if (t.rows?.iteration?.element(base, key)) return known(true);
+  if (key.kind === 'symbolic' && elementAtOffset(t, base, key)) return known(true);
   return withPropertyKey(t, key, (name) => hasProperty(t, base, name, false));
 }
