@@ -12,6 +12,7 @@ import { fastKey } from '../vm/language/index-key.ts';
 import { owns } from '../vm/language/primordials.ts';
 import { FunctionConstructor } from '../vm/machine/may-generate.ts';
 import { type Check, compileCheck, compileTest, looksInside } from './check-guard.ts';
+import { callNative } from './collection-slots.ts';
 import type { Guard, InheritedProperty } from './guard.ts';
 import { sourcesOf } from './guard-sources.ts';
 import { lookupGetter } from './inherited-property.ts';
@@ -298,6 +299,10 @@ class CheckWriter {
       case 'property':
         if (!isReadThrough(source)) return this.#property(source.base, source.key);
         break;
+      case 'lookup': {
+        const [collection, key] = [this.#read(source.collection), this.#read(source.base)];
+        return `${this.#constant(callNative)}(${collection}, '${source.method}', ${key})`;
+      }
       default:
         break;
     }

@@ -4,12 +4,14 @@ import type { ShapeBounds } from './shape-bounds.ts';
 export type Dynamic = boolean | 'auto';
 
 /**
- * The numbers that traces at one point have found at each location. The first is taken as a constant; a second one
- * makes the location symbolic, whatever the first was. Sizes 0 and 1 are always constants: they broadcast, and much
- * is simpler with them.
+ * The numbers that traces at one point have found at each location, and the keys of Maps and Sets. The first number is
+ * taken as a constant; a second one makes the location symbolic, whatever the first was. Sizes 0 and 1 are always
+ * constants: they broadcast, and much is simpler with them.
  */
 export class NumberHistory {
   readonly #first = new Map<string, number>();
+  /** The objects found first, by location. */
+  readonly #objects = new Map<string, WeakRef<object>>();
   readonly #dynamic: Dynamic;
   /** Locations that may hold any number within bounds from the start. */
   readonly bounds: ShapeBounds;
@@ -41,6 +43,13 @@ export class NumberHistory {
     if (this.isBounded(place) || this.#differs(place, value)) return true;
     if (changes && this.#dynamic !== false && !Number.isNaN(value)) return true;
     return this.#dynamic === true && value !== 0 && value !== 1 && !Number.isNaN(value);
+  }
+
+  /** Whether an earlier trace has found another object at the location. Records the first one. */
+  isOtherObject(place: string, object: object): boolean {
+    const first = this.#objects.get(place);
+    if (!first) this.#objects.set(place, new WeakRef(object));
+    return first !== undefined && first.deref() !== object;
   }
 
   /** Whether the first number at the location was a different one. */

@@ -65,6 +65,8 @@ function newKey(source: Source): string {
       return `${sourceKey(source.base)}/m${keyText(source.key)}`;
     case 'mapHas':
       return `${sourceKey(source.base)}/h${keyText(source.key)}`;
+    case 'lookup':
+      return `${sourceKey(source.base)}/${source.method}(${sourceKey(source.collection)})`;
     case 'closureCell':
       return `${sourceKey(source.base)}/c${source.index}`;
     case 'closureThis':

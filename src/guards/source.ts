@@ -65,6 +65,13 @@ type TraceSource =
   /** Entries of Maps and Sets; the key is a primitive or a held object. */
   | { readonly kind: 'mapGet'; readonly base: Source; readonly key: unknown }
   | { readonly kind: 'mapHas'; readonly base: Source; readonly key: unknown }
+  /** The result of looking up the object `base`, which may be another one in each call, in a Map or Set. */
+  | {
+      readonly kind: 'lookup';
+      readonly base: Source;
+      readonly collection: Source;
+      readonly method: LookupMethod;
+    }
   /** A variable captured by a function that bytecode created: a cell, or an arrow's `this`. */
   | { readonly kind: 'closureCell'; readonly base: Source; readonly index: number }
   | { readonly kind: 'closureThis'; readonly base: Source }
@@ -75,6 +82,9 @@ type TraceSource =
   | CalledNumber
   /** An object that the trace itself found, and holds. */
   | { readonly kind: 'held'; readonly value: object; readonly name: string };
+
+/** A method of Maps and Sets that looks a key up. */
+export type LookupMethod = 'get' | 'has';
 
 /** `x.shape[dim]` */
 export function dimSource(tensor: Source, dim: number): Source {
@@ -191,6 +201,12 @@ export function compileRead(source: Source, readerOf: (base: Source) => Reader):
         return set.has === has ? set.has(key) : callNative(set, 'has', key);
       };
     }
+    case 'lookup': {
+      const key = readerOf(source.base);
+      const collection = readerOf(source.collection);
+      const { method } = source;
+      return (frames) => callNative(collection(frames) as object, method, key(frames));
+    }
     case 'closureCell': {
       const base = readerOf(source.base);
       const { index } = source;
@@ -298,6 +314,10 @@ export function printSource(source: Source, names: SourceNames): string {
     case 'mapHas': {
       const method = source.kind === 'mapGet' ? 'get' : 'has';
       return `${printSource(source.base, names)}.${method}(${printKey(source.key)})`;
+    }
+    case 'lookup': {
+      const collection = printSource(source.collection, names);
+      return `${collection}.${source.method}(${printSource(source.base, names)})`;
     }
     case 'closureCell':
       return `a variable of ${printSource(source.base, names)}`;

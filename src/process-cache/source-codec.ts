@@ -162,6 +162,7 @@ export const sourceItem: Codec<Source> = variants<Source>(() => ({
   instanceOf: record({ base: source, type: anyObject as Codec<never> }),
   mapGet: record({ base: source, key: anyValue }),
   mapHas: record({ base: source, key: anyValue }),
+  lookup: record({ base: source, collection: source, method: oneOf('get', 'has') }),
   closureCell: never('it calls a function that captured code has made'),
   closureThis: record({ base: source }),
   closureName: record({ base: source, name: string }),

@@ -157,11 +157,13 @@ function ofNow(trace: TraceResult, frames: readonly Frame[]): TraceResult {
   return { ...trace, program };
 }
 
-/** As tracing would: a second number at a location makes it symbolic. */
+/** As tracing would: a second number at a location makes it symbolic, and a second key of a Map may be any. */
 function noteNumbers({ guards }: TraceResult, history: TraceRequest['history']): void {
   for (const guard of guards) {
     if (guard.kind === 'value' && typeof guard.value === 'number') {
       history.isSymbolic(sourceKey(guard.source), guard.value);
+    } else if (guard.kind === 'identity') {
+      history.isOtherObject(sourceKey(guard.source), guard.value);
     } else if (guard.kind === 'tensor') {
       guard.shape.forEach((size, dim) => {
         const place = sourceKey(dimSource(guard.source, dim));

@@ -1,4 +1,4 @@
-import type { CollectionEntry } from '../variables/variable.ts';
+import type { CollectionEntry, Variable } from '../variables/variable.ts';
 
 /** The trace's writes to a pre-existing Map or Set, entry by entry. */
 export interface WrittenEntries {
@@ -8,6 +8,8 @@ export interface WrittenEntries {
   all: Map<unknown, CollectionEntry> | null;
   /** Inserted keys, as in a collection created in the trace. */
   readonly putIn: unknown[];
+  /** Keys that were written or deleted. */
+  readonly keys: Variable[];
 }
 
 /** `reinserted`: deleted before it was written, so that it has moved to the end. */

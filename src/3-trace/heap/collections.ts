@@ -7,20 +7,16 @@ import {
   isPlainCollection,
 } from '../../guards/collection-slots.ts';
 import { isProxy } from '../../guards/plain.ts';
-import type { Source } from '../../guards/source.ts';
+import type { LookupMethod, Source } from '../../guards/source.ts';
 import { sourceKey } from '../../guards/source-key.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
-import type { Primitive } from '../../vm/bytecode/instructions.ts';
 import { append, OwnMap } from '../../vm/language/primordials.ts';
 import { TakenBefore } from '../control-flow/lists/growable-array.ts';
 import type { CollectionChange } from '../effects/effects.ts';
 import type { WrittenEntries, WrittenEntry } from '../effects/written-entries.ts';
 import { orRaise } from '../state/exceptions.ts';
 import { constantOf } from '../state/facts.ts';
-import { expectIdentity } from '../state/listed.ts';
 import type { Tracer } from '../state/tracer.ts';
-import { numberNeeded } from '../variables/number-needed.ts';
-import { textBreak } from '../variables/text.ts';
 import { present, resolved, specialized } from '../variables/unions.ts';
 import {
   absent,
@@ -32,6 +28,7 @@ import {
   undefinedVariable,
   type Variable,
 } from '../variables/variable.ts';
+import { changingKey, isMadeInside, keptKey, keyIdentity } from './collection-keys.ts';
 import { makeRoom, settleOrder } from './key-order.ts';
 
 export type CollectionVariable = NewCollectionVariable | ObjectVariable;
@@ -125,20 +122,34 @@ function takeOver(t: Tracer, outer: ObjectVariable, type: 'Map' | 'Set'): void {
 
 export function getEntry(t: Tracer, given: CollectionVariable, key: Variable): Variable {
   const collection = taken(t, given);
-  const id = keyIdentity(t, key);
+  const id = keyIdentity(t, key, keysIn(t, collection));
   const written = writtenEntry(t, collection, id);
   if (written !== undefined) return written?.value ?? undefinedVariable;
-  const { value, source } = collection as ObjectVariable;
-  return t.read({ kind: 'mapGet', base: source, key: id }, callNative(value, 'get', id));
+  return lookUp(t, collection as ObjectVariable, 'get', key, id);
+}
+
+/** Reads what a pre-existing collection contains before the trace. */
+function lookUp(
+  t: Tracer,
+  { value, source }: ObjectVariable,
+  method: LookupMethod,
+  key: Variable,
+  id: unknown,
+): Variable {
+  const changing = changingKey(t, key);
+  const kind = method === 'get' ? 'mapGet' : 'mapHas';
+  const place: Source = changing
+    ? { kind: 'lookup', base: changing, collection: source, method }
+    : { kind, base: source, key: id };
+  return t.read(place, callNative(value, method, id));
 }
 
 export function hasEntry(t: Tracer, given: CollectionVariable, key: Variable): Variable {
   const collection = taken(t, given);
-  const id = keyIdentity(t, key);
+  const id = keyIdentity(t, key, keysIn(t, collection));
   const written = writtenEntry(t, collection, id);
   if (written !== undefined) return known(written !== null);
-  const { value, source } = collection as ObjectVariable;
-  return t.read({ kind: 'mapHas', base: source, key: id }, callNative(value, 'has', id));
+  return lookUp(t, collection as ObjectVariable, 'has', key, id);
 }
 
 /** Returns undefined if the trace doesn't know and the collection itself must be read. */
@@ -159,9 +170,6 @@ function writtenEntry(
   return isMadeInside(id) ? null : undefined;
 }
 
-const isMadeInside = (id: unknown): boolean => made.has(id as object);
-const made = new WeakSet<object>();
-
 export function setEntry(
   t: Tracer,
   given: CollectionVariable,
@@ -169,7 +177,7 @@ export function setEntry(
   { key, value }: CollectionEntry,
 ): void {
   const collection = changeable(t, given);
-  const id = keyIdentity(t, key);
+  const id = keyIdentity(t, key, keysIn(t, collection));
   const kept = keptKey(key, id);
   const entry = { key: kept, value: operation === 'add' ? kept : value };
   if (collection.kind === 'newCollection') {
@@ -180,7 +188,7 @@ export function setEntry(
     collection.entries.set(id, entry);
     return;
   }
-  const state = stateOf(t, collection);
+  const state = writtenWith(t, collection, key);
   const before = state.written.get(id);
   if (before === null) state.written.delete(id);
   if (!before) putIn(t, state, id);
@@ -198,13 +206,13 @@ export function deleteEntry(
 ): Variable {
   const collection = changeable(t, given);
   const had = isAsked ? hasEntry(t, collection, key) : undefinedVariable;
-  const id = keyIdentity(t, key);
+  const id = keyIdentity(t, key, keysIn(t, collection));
   if (collection.kind === 'newCollection') {
     t.journal.keepMap(collection.entries);
     collection.entries.delete(id);
     return had;
   }
-  const state = stateOf(t, collection);
+  const state = writtenWith(t, collection, key);
   state.written.set(id, null);
   state.all?.delete(id);
   change(t, collection, 'delete', key, null);
@@ -300,60 +308,22 @@ function outerEntry(t: Tracer, { value, source }: ObjectVariable, key: unknown):
   return { key: held, value: t.read({ kind: 'mapGet', base: source, key }, content) };
 }
 
-const isNumber = (key: Variable) => key.kind === 'constant' || key.kind === 'symbolic';
-
-/** Normalizes -0 to 0, as a Map or Set does. */
-function keptKey(key: Variable, id: unknown): Variable {
-  return id === 0 && isNumber(key) && Object.is(key.value, -0) ? known(0) : key;
-}
-
-/**
- * Returns the identity by which a Map compares a key: the primitive, the pre-existing object, or the variable of
- * an object created in the trace.
- */
-function keyIdentity(t: Tracer, given: Variable): unknown {
-  const key = specialized(given);
-  switch (key.kind) {
-    case 'constant':
-    case 'symbolic':
-      return unsigned(constantOf(t, key));
-    case 'object':
-    case 'function': {
-      const { source, value } = key;
-      if (source) t.guard(`identity ${sourceKey(source)}`, { kind: 'identity', source, value });
-      return value;
-    }
-    case 'tensor': {
-      const { source, actual } = key;
-      if (!source || !actual) return inside(key);
-      t.guard(`identity ${sourceKey(source)}`, { kind: 'identity', source, value: actual });
-      return actual;
-    }
-    case 'newArray':
-    case 'newCollection':
-      return key.outer ? keyIdentity(t, key.outer) : inside(key);
-    case 'scalar':
-      throw numberNeeded(key, 'is a key of a Map or Set');
-    case 'text':
-      throw textBreak(key, 'is a key of a Map or Set');
-    default:
-      return inside(key);
+/** The keys that the trace knows to be in a collection, or to have been written or deleted. */
+function* keysIn(t: Tracer, collection: CollectionVariable): Iterable<Variable> {
+  if (collection.kind === 'newCollection') {
+    for (const { key } of collection.entries.values()) yield key;
+    return;
   }
-}
-
-const unsigned = (value: Primitive | symbol): Primitive | symbol => (value === 0 ? 0 : value);
-
-function inside(key: Variable): Variable {
-  expectIdentity(key);
-  made.add(key);
-  return key;
+  const state = t.collections.get(collection.value);
+  yield* state?.keys ?? [];
+  for (const { key } of state?.all?.values() ?? []) yield key;
 }
 
 function stateOf(t: Tracer, { value }: ObjectVariable): WrittenEntries {
   let state = t.collections.get(value);
   if (!state) {
     t.journal.keepMap(t.collections);
-    state = { written: new Map(), all: null, putIn: [] };
+    state = { written: new Map(), all: null, putIn: [], keys: [] };
     t.collections.set(value, state);
   }
   const { all } = state;
@@ -362,6 +332,14 @@ function stateOf(t: Tracer, { value }: ObjectVariable): WrittenEntries {
   });
   t.journal.keepMap(state.written);
   if (all) t.journal.keepMap(all);
+  return state;
+}
+
+/** Returns the state in which a key is written or deleted. */
+function writtenWith(t: Tracer, collection: ObjectVariable, key: Variable): WrittenEntries {
+  const state = stateOf(t, collection);
+  t.journal.keepList(state.keys);
+  state.keys.push(key);
   return state;
 }
 

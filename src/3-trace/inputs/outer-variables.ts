@@ -14,8 +14,18 @@ export class OuterVariables {
   /** All sources that were read. */
   readonly places: Source[] = [];
 
+  /** Whether a key of a Map or Set is known to differ from call to call. */
+  hasChangingKeys = false;
+
   constructor(history: NumberHistory) {
     this.#history = history;
+  }
+
+  /** Whether the object that is a key of a Map or Set differs from call to call: another trace has found another. */
+  isChangingKey(source: Source, object: object): boolean {
+    const changes = this.#history.isOtherObject(sourceKey(source), object);
+    this.hasChangingKeys ||= changes;
+    return changes;
   }
 
   /**

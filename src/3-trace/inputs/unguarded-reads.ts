@@ -24,4 +24,5 @@ function addPath(source: Source, guarded: Set<string>): void {
   if (guarded.has(key)) return;
   guarded.add(key);
   if (owns(source, 'base')) addPath(source.base, guarded);
+  if (source.kind === 'lookup') addPath(source.collection, guarded);
 }
