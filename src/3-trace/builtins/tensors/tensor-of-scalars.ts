@@ -11,6 +11,7 @@ import { type DType, dtypes } from '../../../../runtime/spec/dtype.ts';
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import { traceRequiresGrad } from '../../autograd/leaves.ts';
+import { type GrowableArray, grownIn } from '../../control-flow/lists/growable-array.ts';
 import { asNumber, typeOfScalar } from '../../control-flow/numbers/scalars.ts';
 import { asInteger, isWhole } from '../../control-flow/numbers/whole-numbers.ts';
 import { constantOf } from '../../state/facts.ts';
@@ -18,7 +19,9 @@ import type { Tracer } from '../../state/tracer.ts';
 import { arrayElements, asArray } from '../../values/arrays.ts';
 import { plainEntries } from '../../values/property-keys.ts';
 import { numberNeeded } from '../../variables/number-needed.ts';
+import { specialized } from '../../variables/unions.ts';
 import type { DeviceScalar, Variable } from '../../variables/variable.ts';
+import { numbersOf, tensorOfList } from './tensor-of-list.ts';
 
 /** Returns the created tensor; undefined for other functions, and if all numbers are known. */
 export function tensorOfScalars(
@@ -29,6 +32,8 @@ export function tensorOfScalars(
   const called = fn === tensor || fn === full ? fn : undefined;
   const [data, shape] = called === full ? [args[1], args[0]] : [args[0], undefined];
   if (!called || !data) return undefined;
+  const grown = called === tensor ? grownIn(t, specialized(data)) : undefined;
+  if (grown) return ofList(t, grown, args[1]);
   const leaves: Variable[] = [];
   const sizes = collect(t, data, leaves);
   if (!leaves.some(({ kind }) => kind === 'scalar')) return undefined;
@@ -49,6 +54,16 @@ export function tensorOfScalars(
   );
   const result = t.result(made);
   return requiresGrad ? traceRequiresGrad(t, result, []) : result;
+}
+
+function ofList(t: Tracer, array: GrowableArray, options: Variable | undefined): Variable {
+  const { dtype, requiresGrad } = optionsGiven(t, options);
+  const isInteger = dtype !== undefined && dtype !== 'bool' && !dtypes[dtype].floating;
+  if (!isInteger && !requiresGrad) return tensorOfList(t, numbersOf(array), dtype);
+  throw new GraphBreak(
+    'unsupported-value',
+    `a tensor of data-dependent length ${requiresGrad ? 'with requiresGrad' : `of ${dtype}`}`,
+  );
 }
 
 /** Collects the leaves of nested arrays and returns the arrays' sizes; null if they are ragged. */
@@ -74,24 +89,10 @@ function optionsOf(
   leaves: readonly Variable[],
   options: Variable | undefined,
   isFull: boolean,
-): { readonly dtype: DType; readonly requiresGrad: boolean } {
-  let dtype: DType =
-    !isFull && leaves.every((leaf) => typeOfScalar(t, leaf) === 'boolean') ? 'bool' : 'float32';
-  let requiresGrad = false;
-  const isGiven = options && !(options.kind === 'constant' && constantOf(t, options) === undefined);
-  if (isGiven && options.kind === 'constant') {
-    // Rejected by eager execution.
-    throw new GraphBreak('unsupported-value', 'options that are not an object');
-  }
-  for (const { key, value } of isGiven ? plainEntries(t, options) : []) {
-    const given = constantOf(t, value);
-    if (given === undefined) continue;
-    if (key === 'dtype' && typeof given === 'string' && given in dtypes) dtype = given as DType;
-    else if (key === 'requiresGrad' && typeof given === 'boolean') requiresGrad = given;
-    else {
-      throw new GraphBreak('unsupported-value', `a tensor of data-dependent numbers with ${key}`);
-    }
-  }
+): CreationOptions {
+  const areBooleans = !isFull && leaves.every((leaf) => typeOfScalar(t, leaf) === 'boolean');
+  const given = optionsGiven(t, options);
+  const { dtype = areBooleans ? 'bool' : 'float32', requiresGrad } = given;
   if (dtypes[dtype].floating) return { dtype, requiresGrad };
   if (requiresGrad) {
     // Rejected by eager execution.
@@ -109,6 +110,34 @@ function optionsOf(
     fraction,
     `becomes part of a tensor of ${dtype}, which does not hold every number`,
   );
+}
+
+interface CreationOptions {
+  readonly dtype: DType;
+  readonly requiresGrad: boolean;
+}
+
+function optionsGiven(
+  t: Tracer,
+  options: Variable | undefined,
+): Partial<CreationOptions> & Pick<CreationOptions, 'requiresGrad'> {
+  let dtype: DType | undefined;
+  let requiresGrad = false;
+  const isGiven = options && !(options.kind === 'constant' && constantOf(t, options) === undefined);
+  if (isGiven && options.kind === 'constant') {
+    // Rejected by eager execution.
+    throw new GraphBreak('unsupported-value', 'options that are not an object');
+  }
+  for (const { key, value } of isGiven ? plainEntries(t, options) : []) {
+    const given = constantOf(t, value);
+    if (given === undefined) continue;
+    if (key === 'dtype' && typeof given === 'string' && given in dtypes) dtype = given as DType;
+    else if (key === 'requiresGrad' && typeof given === 'boolean') requiresGrad = given;
+    else {
+      throw new GraphBreak('unsupported-value', `a tensor of data-dependent numbers with ${key}`);
+    }
+  }
+  return { ...(dtype && { dtype }), requiresGrad };
 }
 
 function element(t: Tracer, leaf: Variable, dtype: DType): Tensor {
