@@ -24,7 +24,7 @@ import type { Tracer } from './tracer.ts';
 export function constantOf(t: Tracer, given: Variable): Primitive | symbol {
   const variable = specialized(given);
   if (variable.kind === 'symbolic') {
-    if (t.numbersAreVolatile && comesFromBreak(variable)) throw changingNumber();
+    if (t.numbersAreVolatile && comesFromBreak(variable)) breakBeforeNumber(t);
     expectNoCall(t, variable.expr);
     return guardValue(t, variable);
   }
@@ -36,10 +36,18 @@ export function constantOf(t: Tracer, given: Variable): Primitive | symbol {
   const { source, value } = variable;
   if (!source) return value;
   if (t.numbersAreVolatile && typeof value === 'number' && rootOf(source).kind === 'register') {
-    throw changingNumber();
+    breakBeforeNumber(t);
   }
   t.guard(`value ${sourceKey(source)}`, { kind: 'value', source, value });
   return value;
+}
+
+/**
+ * Breaks the graph before a number in a register is guarded, if the graph may break. If it may not, no break came
+ * before: the number is a parameter of a generator, which has run up to its body, and is guarded like any other.
+ */
+function breakBeforeNumber(t: Tracer): void {
+  if (t.control.policy !== 'always') throw changingNumber();
 }
 
 function changingNumber(): GraphBreak {
@@ -63,7 +71,7 @@ export function truthiness(t: Tracer, given: Variable): boolean {
   const variable = specialized(given);
   if (variable.kind === 'symbolic' && !variable.source) {
     // Decided natively while the graph is empty, since entries would multiply with every such decision.
-    if (t.builder.opCount === 0 && comesFromBreak(variable)) throw changingNumber();
+    if (t.builder.opCount === 0 && comesFromBreak(variable)) breakBeforeNumber(t);
     expectNoCall(t, variable.expr);
     return Boolean(guardValue(t, variable));
   }

@@ -190,7 +190,7 @@ const cases: Record<Exclude<BreakReason, Elsewhere>, Case | readonly Case[]> = {
         y = y.mul(2);
         all.push(sum(y));
       }
-      return tensor(all);
+      return all.flat();
     },
     says: /needs its elements one by one/,
   },
@@ -233,12 +233,22 @@ const cases: Record<Exclude<BreakReason, Elsewhere>, Case | readonly Case[]> = {
     },
     says: /the function waits here/,
   },
-  yield: {
-    run: function* (x) {
-      yield x.mul(2);
+  yield: [
+    {
+      run: function* (x) {
+        yield x.mul(2);
+      },
+      says: /the generator yields a value/,
     },
-    says: /the generator yields a value/,
-  },
+    {
+      name: 'after arithmetic on a parameter and a decision on it',
+      given: () => 3,
+      run: function* (x, n: number) {
+        for (let i = 0; i < n - 1; i++) yield x.mul(n * 2);
+      },
+      says: /the generator yields a value/,
+    },
+  ],
   'call-depth': {
     run: (x) => {
       const grow = (y: Tensor, n: number): Tensor => (n < 0 ? y : grow(y.mul(2), n + 1));

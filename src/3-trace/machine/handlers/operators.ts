@@ -173,13 +173,15 @@ const unaryNames = { '-': 'negate', '+': 'Number', '~': '~' } as const;
 
 /**
  * Returns a primitive operand. A number that came out of a graph break differs from run to run: while the graph is
- * still empty, it is computed natively, so that no entry depends on it.
+ * still empty, it is computed natively, so that no entry depends on it. If the graph may not break, it is a parameter
+ * of a generator.
  */
 function hostNumber(t: Tracer, variable: Variable): Primitive {
   if (variable.kind === 'constant' && typeof variable.value === 'symbol') {
     throw new GraphBreak('throw', 'a symbol is computed on');
   }
-  if (t.builder.opCount === 0 && isNumberFromBreak(variable)) {
+  const mayBreak = t.builder.opCount === 0 && t.control.policy !== 'always';
+  if (mayBreak && isNumberFromBreak(variable)) {
     throw new GraphBreak('host-value', 'a number read since the last graph');
   }
   return constantOf(t, variable) as Primitive;
