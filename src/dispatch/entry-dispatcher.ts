@@ -254,7 +254,8 @@ export class EntryDispatcher {
     const returns = !mayFallBack || point.returns(frames);
     if (!point.isCrowded) {
       point.isCrowded = true;
-      const why = `${point.size} different entries were compiled here and none fits; ${this.#compiler.lengths.cause}`;
+      const cause = this.#compiler.lengths.cause ?? changesBetween(point, frames);
+      const why = `${point.size} different entries were compiled here and none fits; ${cause}`;
       if (mayFallBack)
         this.#reportNative(frames, `${why}. From now on, a call is compiled when its state recurs`);
       else warnOnce(`${this.#name || 'a function'} is retraced again and again: ${why}`);
@@ -369,4 +370,13 @@ function positionOf(frames: readonly Frame[]): UserPosition | undefined {
   // A caller's pc is already past its call.
   const span = spans[frame === frames.at(-1) ? frame.pc : frame.pc - 1];
   return span && source.position(span.start);
+}
+
+/** Names the guards that reject a call for most of the entries. */
+function changesBetween(point: ResumePoint, frames: readonly Frame[]): string {
+  const counts = new Map<string, number>();
+  for (const miss of point.misses(frames)) counts.set(miss, (counts.get(miss) ?? 0) + 1);
+  const often = [...counts].sort(([, a], [, b]) => b - a).map(([miss]) => miss);
+  const shown = often.slice(0, 2).map((miss) => `'${miss}'`);
+  return `what the guards rely on changes with every call: ${shown.join(' and ')} failed`;
 }

@@ -25,10 +25,10 @@ export class LengthsTraced {
     );
   }
 
-  /** Why calls keep coming that none of many entries fits. */
-  get cause(): string {
+  /** Why calls keep coming that none of many entries fits; undefined if lengths are not the reason. */
+  get cause(): string | undefined {
     const [first] = this.#often;
-    if (!first) return 'what the guards rely on changes with every call';
+    if (!first) return undefined;
     const at = first.at ? ` at ${formatPosition(first.at)}` : '';
     return `the code${at} is traced for each length of an array, since ${first.why}`;
   }

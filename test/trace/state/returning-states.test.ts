@@ -1,7 +1,7 @@
 /** Calls that differ in what a trace unrolls: lists and maps that grow. Entries are made for what returns. */
 
 import { describe, expect, it } from 'vitest';
-import { cat, stack, type Tensor, toStatic } from '../../../src/index.ts';
+import { cat, stack, type Tensor, tensor, toStatic } from '../../../src/index.ts';
 import { expectSameAsEager, values, type World } from '../same-as-eager.ts';
 
 type Pairs = [Tensor, Tensor][];
@@ -125,6 +125,20 @@ describe('what guards rely on changes with every call', () => {
       }),
       { calls: 160 },
     );
+  });
+
+  it('names the guards that failed for most entries', () => {
+    const f = toStatic((x: Tensor, steps: { done: boolean }[]) =>
+      x.mul(tensor(steps.map(({ done }) => (done ? 0 : 1)))),
+    );
+    for (let call = 0; call < 16; call++) {
+      f(
+        values([4]),
+        [0, 1, 2, 3].map((bit) => ({ done: Boolean(call & (1 << bit)) })),
+      );
+    }
+    const [{ why } = { why: '' }] = f.stats().fallbacks;
+    expect(why).toMatch(/changes with every call: 'steps\[0\]\.done' and/);
   });
 
   it('with fullGraph, each call is translated instead', () => {
