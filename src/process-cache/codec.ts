@@ -57,7 +57,7 @@ export function pair<A, B>(first: Codec<A>, second: Codec<B>): Codec<readonly [A
   return {
     write: ([a, b], live) => [first.write(a, live), second.write(b, live)],
     read(field, live) {
-      const [a, b] = field.tuple(2) as [Field, Field];
+      const [a, b] = field.tuple(2);
       return [first.read(a, live), second.read(b, live)];
     },
   };
@@ -149,7 +149,7 @@ export function variants<T extends Kinded>(codecs: () => Variants<T>): Codec<T> 
   return {
     write: (value, live) => [value.kind, codecOf(value.kind)!.write(value, live)],
     read(field, live) {
-      const [kind, rest] = field.tuple(2) as [Field, Field];
+      const [kind, rest] = field.tuple(2);
       const codec = codecOf(kind.string()) ?? kind.fail('a kind that files hold');
       return { kind: kind.value, ...codec.read(rest, live) } as unknown as T;
     },

@@ -6,6 +6,7 @@ import { PlainReads } from '../guards/plain-reads.ts';
 import type { Reader, Source } from '../guards/source.ts';
 import type { SourceText } from '../vm/bytecode/code.ts';
 import type { Closure, Frame, PrivateAccess, Scope } from '../vm/bytecode/frame.ts';
+import { isObject } from '../vm/language/primordials.ts';
 import { brandOf } from './brand.ts';
 import { type Digest, printCode, printOwn } from './code-print.ts';
 import type { KnownObjects } from './known-objects.ts';
@@ -80,7 +81,7 @@ export class LiveReader {
   }
 
   closure(field: Field): Closure {
-    const [how, of] = field.tuple(2) as [Field, Field];
+    const [how, of] = field.tuple(2);
     const asking = how.oneOf(['frame', 'call', 'new']);
     if (asking === 'frame') return this.frames[of.int(0, this.frames.length - 1)]!.closure;
     return this.#closureOf(this.object(of), asking);
@@ -90,7 +91,7 @@ export class LiveReader {
   expectFacts(facts: Field): void {
     const places = new Map<object, number>();
     for (const item of facts.get('objects').items()) {
-      const [source, object, isFixed] = item.tuple(3) as [Field, Field, Field];
+      const [source, object, isFixed] = item.tuple(3);
       const found = this.object(object);
       if (this.#read(source) !== found) unfit('another object');
       this.#expectFixed(source, isFixed.boolean());
@@ -99,7 +100,7 @@ export class LiveReader {
       places.set(found, id);
     }
     for (const item of facts.get('constants').items()) {
-      const [source, value] = item.tuple(2) as [Field, Field];
+      const [source, value] = item.tuple(2);
       if (!Object.is(this.#read(source), anyValue.read(value, this))) unfit('another constant');
       this.#expectFixed(source, true);
     }
@@ -122,12 +123,11 @@ export class LiveReader {
   #find(item: Field): object {
     if (item.has('known')) return this.#known(item);
     const found = this.#at(item);
-    const isObject = (typeof found === 'object' && found !== null) || typeof found === 'function';
-    if (!isObject || brandOf(found, this.#given.known) !== item.get('brand').string()) {
+    if (!isObject(found) || brandOf(found, this.#given.known) !== item.get('brand').string()) {
       return unfit('an object of another kind');
     }
     if (typeof found === 'function') {
-      const [how, print] = item.get('code').tuple(2) as [Field, Field];
+      const [how, print] = item.get('code').tuple(2);
       const { code } = this.#closureOf(found, how.oneOf(['call', 'new', 'alone']));
       if (printCode(code, found, this.#given.digest) !== this.text(print)) unfit('other code');
     }
@@ -146,7 +146,7 @@ export class LiveReader {
   #at(item: Field): unknown {
     if (item.has('at')) return this.#read(item.get('at'));
     if (item.has('variable')) {
-      const [scope, name] = item.get('variable').tuple(2) as [Field, Field];
+      const [scope, name] = item.get('variable').tuple(2);
       return this.scope(scope).place?.(name.string(), true)?.object;
     }
     if (item.has('thisOf')) return this.closure(item.get('thisOf')).lexicalThis?.value;
@@ -154,7 +154,7 @@ export class LiveReader {
       const type = this.object(item.get('prototype'));
       return Object.getOwnPropertyDescriptor(type, 'prototype')?.value;
     }
-    const [below, levels] = item.get('above').tuple(2) as [Field, Field];
+    const [below, levels] = item.get('above').tuple(2);
     let found: object | null = this.object(below);
     for (let i = levels.int(1, 1000); i > 0 && found; i--) {
       found = Object.getPrototypeOf(found) as object | null;

@@ -9,6 +9,7 @@ import { compileReader, type Source } from '../guards/source.ts';
 import { rootOf, sourceKey } from '../guards/source-key.ts';
 import type { Code } from '../vm/bytecode/code.ts';
 import type { Closure, Frame, PrivateAccess, Scope } from '../vm/bytecode/frame.ts';
+import { isObject } from '../vm/language/primordials.ts';
 import { brandOf } from './brand.ts';
 import { type Digest, printCode, printOwn } from './code-print.ts';
 import { notKept } from './codec.ts';
@@ -258,10 +259,6 @@ export class LiveWriter {
       object instanceof Tensor ? 'it holds a tensor' : 'it holds an object that no path leads to',
     );
   }
-}
-
-function isObject(value: unknown): value is object {
-  return (typeof value === 'object' && value !== null) || typeof value === 'function';
 }
 
 /** A number that differs in each run. */

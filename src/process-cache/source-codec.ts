@@ -1,8 +1,8 @@
 import { numberCalls } from '../../runtime/ops/numbers/number-calls.ts';
-import type { Field } from '../../runtime/save/file/field.ts';
 import type { Query } from '../guards/query.ts';
 import type { Source } from '../guards/source.ts';
 import type { PrivateAccess, Scope } from '../vm/bytecode/frame.ts';
+import { isObject } from '../vm/language/primordials.ts';
 import {
   boolean,
   type Codec,
@@ -52,9 +52,7 @@ export const key: Codec<string | symbol> = {
 /** A primitive, or an object of the process by its index in the entry's list. */
 export const anyValue: Codec<unknown> = {
   write(value, live) {
-    if ((typeof value === 'object' && value !== null) || typeof value === 'function') {
-      return { object: live.object(value) };
-    }
+    if (isObject(value)) return { object: live.object(value) };
     return typeof value === 'symbol'
       ? symbol.write(value, live)
       : primitive.write(value as string, live);
@@ -75,7 +73,7 @@ export const anyObject: Codec<object> = {
 const variable: Codec<{ readonly scope: Scope; readonly name: string }> = {
   write: ({ scope, name }, live) => [live.scope(scope, name), name],
   read(field, live) {
-    const [around, name] = field.tuple(2) as [Field, Field];
+    const [around, name] = field.tuple(2);
     const scope = live.scope(around);
     // Rejects invalid names.
     scope.reader(name.string());
@@ -87,7 +85,7 @@ const variable: Codec<{ readonly scope: Scope; readonly name: string }> = {
 const free: Codec<Omit<Source & { readonly kind: 'free' }, 'kind'>> = {
   write: (value, live) => [variable.write(value, live), live.text(value.owner)],
   read(field, live) {
-    const [found, owner] = field.tuple(2) as [Field, Field];
+    const [found, owner] = field.tuple(2);
     return { ...variable.read(found, live), owner: live.text(owner) };
   },
 };
@@ -120,7 +118,7 @@ function withAccess<T extends { readonly name: string }>(
   return {
     write: (value, live) => [rest.write(value, live), live.access(value.access, value.name)],
     read(field, live) {
-      const [own, access] = field.tuple(2) as [Field, Field];
+      const [own, access] = field.tuple(2);
       const read = rest.read(own, live);
       return { ...read, access: live.access(access, read.name) };
     },
@@ -131,7 +129,7 @@ function withAccess<T extends { readonly name: string }>(
 const held: Codec<{ readonly value: object; readonly name: string }> = {
   write: ({ value, name }, live) => [live.object(value, name), name],
   read(field, live) {
-    const [value, name] = field.tuple(2) as [Field, Field];
+    const [value, name] = field.tuple(2);
     return { value: live.object(value), name: name.string() };
   },
 };

@@ -39,7 +39,7 @@ export class Choices {
   of<T>(search: string, read: (choice: Field) => T): T | undefined {
     if (this.#isOver || !this.#known) return undefined;
     const next = this.#known.pop() ?? new Field(undefined, 'choices');
-    const [name, choice] = next.tuple(2) as [Field, Field];
+    const [name, choice] = next.tuple(2);
     name.oneOf([search]);
     return read(choice);
   }

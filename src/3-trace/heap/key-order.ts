@@ -1,6 +1,7 @@
 /** Key order of objects, Maps and Sets created in the trace, which may differ between paths. */
 
 import { isIndex } from '../../vm/language/index-key.ts';
+import { isObject } from '../../vm/language/primordials.ts';
 import { joinOrders } from '../effects/join-orders.ts';
 import type { Location } from '../state/location.ts';
 import { idOf } from '../state/object-ids.ts';
@@ -19,8 +20,7 @@ export type Keyed = NewObjectVariable | NewCollectionVariable;
 /** Returns the label that represents a key in an order, as JSON. Equal keys have equal labels. */
 export function labelOf(key: unknown): string {
   if (typeof key === 'string') return JSON.stringify(key);
-  const isObject = (typeof key === 'object' && key !== null) || typeof key === 'function';
-  return JSON.stringify([typeof key, isObject ? idOf(key as object) : String(key)]);
+  return JSON.stringify([typeof key, isObject(key) ? idOf(key) : String(key)]);
 }
 
 /** Returns the key order as a variable: the labels of the keys that may be present. */

@@ -1,4 +1,4 @@
-import { assertNever } from '../../../runtime/errors/invariant.ts';
+import { fillArray } from '../../../runtime/entry/make.ts';
 import { seed, skipNumbers } from '../../../runtime/random/seed.ts';
 import { isTracked, keep, liveWith, tensorsIn } from '../../../runtime/tensor/lifetime.ts';
 import { requireGrad } from '../../../runtime/tensor/require-grad.ts';
@@ -20,9 +20,7 @@ import { absentValue, compileRecipe, type RecipeReader, type RunValues } from '.
  * Compiles the effects of an entry. All reads come first: `[a.x, b.x] = [b.x, a.x]` must not see its own first
  * half. The returned function applies the changes.
  */
-export function compileEffects(
-  effects: readonly Effect[],
-): (values: RunValues, owned: OwnedTensors) => Change {
+export function compileEffects(effects: readonly Effect[]): CompiledEffect {
   const compiled = effects.map(compileEffect);
   return (values, owned) => {
     const changes = compiled.map((read) => read(values, owned));
@@ -32,144 +30,135 @@ export function compileEffects(
   };
 }
 
-function compileEffect(effect: Effect): (values: RunValues, owned: OwnedTensors) => Change {
-  switch (effect.kind) {
-    case 'setProperty': {
-      const objectOf = compileReader(effect.object);
-      const read = compileRecipe(effect.value);
-      const { key } = effect;
-      return (values, owned) => {
-        const object = objectOf(values.frames) as object;
-        const value = read(values);
-        if (value === absentValue) return () => void Reflect.deleteProperty(object, key);
-        owned.store(object, value);
-        // As in eager execution, a gradient lives as long as its tensor.
-        if (object instanceof Tensor && value instanceof Tensor && isTracked(value)) {
-          liveWith(object, value);
-        }
-        return () => {
-          (object as Record<string | symbol, unknown>)[key] = value;
-        };
+type CompiledEffect = (values: RunValues, owned: OwnedTensors) => Change;
+
+const compilers: {
+  readonly [K in Effect['kind']]: (effect: Extract<Effect, { kind: K }>) => CompiledEffect;
+} = {
+  setProperty: (effect) => {
+    const objectOf = compileReader(effect.object);
+    const read = compileRecipe(effect.value);
+    const { key } = effect;
+    return (values, owned) => {
+      const object = objectOf(values.frames) as object;
+      const value = read(values);
+      if (value === absentValue) return () => void Reflect.deleteProperty(object, key);
+      owned.store(object, value);
+      // As in eager execution, a gradient lives as long as its tensor.
+      if (object instanceof Tensor && value instanceof Tensor && isTracked(value)) {
+        liveWith(object, value);
+      }
+      return () => {
+        (object as Record<string | symbol, unknown>)[key] = value;
       };
-    }
-    case 'deleteProperty': {
-      const objectOf = compileReader(effect.object);
-      const { key } = effect;
-      return (values) => {
-        const object = objectOf(values.frames) as Record<string | symbol, unknown>;
-        return () => {
-          delete object[key];
-        };
+    };
+  },
+  deleteProperty: (effect) => {
+    const objectOf = compileReader(effect.object);
+    const { key } = effect;
+    return (values) => {
+      const object = objectOf(values.frames) as Record<string | symbol, unknown>;
+      return () => {
+        delete object[key];
       };
-    }
-    case 'orderKeys': {
-      const objectOf = compileReader(effect.object);
-      const read = compileRecipe(effect.which);
-      return (values) => {
-        const object = objectOf(values.frames) as Record<string, unknown>;
-        const { last } = JSON.parse(read(values) as string) as { readonly last: readonly string[] };
-        return () => moveLast(object, last);
+    };
+  },
+  orderKeys: (effect) => {
+    const objectOf = compileReader(effect.object);
+    const read = compileRecipe(effect.which);
+    return (values) => {
+      const object = objectOf(values.frames) as Record<string, unknown>;
+      const { last } = JSON.parse(read(values) as string) as { readonly last: readonly string[] };
+      return () => moveLast(object, last);
+    };
+  },
+  fillArray: (effect) => {
+    const arrayOf = compileReader(effect.array);
+    const append = compileItems(effect.items);
+    const { from } = effect;
+    const listOf = effect.list && compileRecipe(effect.list);
+    return (values, owned) => {
+      const array = arrayOf(values.frames) as unknown[];
+      const items = listOf ? [...(listOf(values) as unknown[])] : [];
+      append(items, values);
+      for (const item of items) owned.store(array, item);
+      return () => fillArray(array, from, items);
+    };
+  },
+  changeCollection: compileCollectionChange,
+  fillCollection: compileCollectionFill,
+  assignHost: (effect) => {
+    const objectOf = compileReader(effect.object);
+    const { assign } = hostType(effect.type);
+    const { value } = effect;
+    return ({ frames }) => {
+      const object = objectOf(frames) as object;
+      return () => assign(object, value);
+    };
+  },
+  requiresGrad: (effect) =>
+    changesTensor(effect.tensor, (tensor) => requireGrad(tensor, effect.value)),
+  retainGrad: (effect) => changesTensor(effect.tensor, (tensor) => tensor.retainGrad()),
+  setGrad: (effect) => {
+    const [readTensor, readGrad] = [compileRecipe(effect.tensor), compileRecipe(effect.value)];
+    return (values, owned) => {
+      const [tensor, grad] = [readTensor(values) as Tensor, readGrad(values) as Tensor];
+      owned.escape(grad);
+      if (isTracked(grad)) liveWith(tensor, grad);
+      return () => {
+        tensor.grad = grad;
       };
-    }
-    case 'fillArray': {
-      const arrayOf = compileReader(effect.array);
-      const append = compileItems(effect.items);
-      const { from } = effect;
-      const listOf = effect.list && compileRecipe(effect.list);
-      return (values, owned) => {
-        const array = arrayOf(values.frames) as unknown[];
-        const items = listOf ? [...(listOf(values) as unknown[])] : [];
-        append(items, values);
-        for (const item of items) owned.store(array, item);
-        return () => {
-          if (from === 0) array.length = 0;
-          const start = array.length;
-          array.length = start + items.length;
-          // Not every index: a hole stays a hole.
-          items.forEach((item, i) => {
-            array[start + i] = item;
-          });
-        };
-      };
-    }
-    case 'changeCollection':
-      return compileCollectionChange(effect);
-    case 'fillCollection':
-      return compileCollectionFill(effect);
-    case 'assignHost': {
-      const objectOf = compileReader(effect.object);
-      const { assign } = hostType(effect.type);
-      const { value } = effect;
-      return ({ frames }) => {
-        const object = objectOf(frames) as object;
-        return () => assign(object, value);
-      };
-    }
-    case 'requiresGrad':
-    case 'retainGrad': {
-      const read = compileRecipe(effect.tensor);
-      const change =
-        effect.kind === 'retainGrad'
-          ? (tensor: Tensor) => tensor.retainGrad()
-          : (tensor: Tensor) => requireGrad(tensor, effect.value);
-      return (values) => {
-        const tensor = read(values) as Tensor;
-        return () => {
-          change(tensor);
-        };
-      };
-    }
-    case 'setGrad': {
-      const [readTensor, readGrad] = [compileRecipe(effect.tensor), compileRecipe(effect.value)];
-      return (values, owned) => {
-        const [tensor, grad] = [readTensor(values) as Tensor, readGrad(values) as Tensor];
-        owned.escape(grad);
-        if (isTracked(grad)) liveWith(tensor, grad);
-        return () => {
-          tensor.grad = grad;
-        };
-      };
-    }
-    case 'keep': {
-      const read = compileRecipe(effect.tensor);
-      return (values) => {
-        for (const tensor of tensorsIn(read(values))) keep(tensor);
-        return nothing;
-      };
-    }
-    case 'dispose': {
-      const tensorOf = compileReader(effect.tensor);
-      const isDue = compileCondition(effect.when);
-      return (values) => {
-        const tensor = tensorOf(values.frames) as Tensor;
-        return isDue(values) ? () => tensor.dispose() : nothing;
-      };
-    }
-    case 'disposeOutput': {
-      const read = compileRecipe(effect.output);
-      const isDue = compileCondition(effect.when);
-      return (values) => {
-        const tensor = read(values) as Tensor;
-        return isDue(values) ? () => tensor.dispose() : nothing;
-      };
-    }
-    case 'seed': {
-      const read = compileRecipe(effect.value);
-      return (values) => {
-        const value = read(values) as number;
-        return () => seed(value);
-      };
-    }
-    case 'drawNumbers': {
-      const read = compileRecipe(effect.count);
-      return (values) => {
-        const count = read(values) as number;
-        return () => skipNumbers(count);
-      };
-    }
-    default:
-      return assertNever(effect, 'effect');
-  }
+    };
+  },
+  keep: (effect) => {
+    const read = compileRecipe(effect.tensor);
+    return (values) => {
+      for (const tensor of tensorsIn(read(values))) keep(tensor);
+      return nothing;
+    };
+  },
+  dispose: (effect) => {
+    const tensorOf = compileReader(effect.tensor);
+    const isDue = compileCondition(effect.when);
+    return (values) => {
+      const tensor = tensorOf(values.frames) as Tensor;
+      return isDue(values) ? () => tensor.dispose() : nothing;
+    };
+  },
+  disposeOutput: (effect) => {
+    const read = compileRecipe(effect.output);
+    const isDue = compileCondition(effect.when);
+    return (values) => {
+      const tensor = read(values) as Tensor;
+      return isDue(values) ? () => tensor.dispose() : nothing;
+    };
+  },
+  seed: (effect) => {
+    const read = compileRecipe(effect.value);
+    return (values) => {
+      const value = read(values) as number;
+      return () => seed(value);
+    };
+  },
+  drawNumbers: (effect) => {
+    const read = compileRecipe(effect.count);
+    return (values) => {
+      const count = read(values) as number;
+      return () => skipNumbers(count);
+    };
+  },
+};
+
+function compileEffect(effect: Effect): CompiledEffect {
+  return compilers[effect.kind](effect as never);
+}
+
+function changesTensor(recipe: Recipe, change: (tensor: Tensor) => void): CompiledEffect {
+  const read = compileRecipe(recipe);
+  return (values) => {
+    const tensor = read(values) as Tensor;
+    return () => change(tensor);
+  };
 }
 
 function moveLast(object: Record<string, unknown>, keys: readonly string[]): void {
