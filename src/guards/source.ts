@@ -111,134 +111,136 @@ export function compileReader(source: Source): Reader {
 
 /** Compiles a reader; `readerOf` compiles the sources that it reads through. */
 export function compileRead(source: Source, readerOf: (base: Source) => Reader): Reader {
-  switch (source.kind) {
-    case 'argument': {
-      const { frame, index } = source;
-      return (frames) => frames[frame]!.args[index];
-    }
-    case 'argumentCount': {
-      const { frame } = source;
-      return (frames) => frames[frame]!.args.length;
-    }
-    case 'this': {
-      const { frame } = source;
-      return (frames) => frames[frame]!.thisValue;
-    }
-    case 'newTarget': {
-      const { frame } = source;
-      return (frames) => frames[frame]!.newTarget;
-    }
-    case 'register': {
-      const { frame, reg } = source;
-      return (frames) => frames[frame]!.registers[reg];
-    }
-    case 'free':
-      return source.scope.reader(source.name);
-    case 'hasFree': {
-      const { scope, name } = source;
-      return () => scope.has(name);
-    }
-    case 'outerCell': {
-      const { frame, index } = source;
-      return (frames) => frames[frame]!.closure.cells[index];
-    }
-    case 'property': {
-      const base = readerOf(source.base);
-      const key = fastKey(source.key);
-      return (frames) => (base(frames) as Record<PropertyKey, unknown>)[key];
-    }
-    case 'hasProperty': {
-      const base = readerOf(source.base);
-      const { key, own } = source;
-      if (own) return (frames) => Object.hasOwn(base(frames) as object, key);
-      return (frames) => key in (base(frames) as object);
-    }
-    case 'accessor': {
-      const base = readerOf(source.base);
-      const { key, which } = source;
-      return (frames) => accessorOf(base(frames) as object, key)?.[which];
-    }
-    case 'query': {
-      const base = readerOf(source.base);
-      const { query, key } = source;
-      return (frames) => ask(query, base(frames) as object, key);
-    }
-    case 'prototypeOf': {
-      const base = readerOf(source.base);
-      return (frames) => Object.getPrototypeOf(base(frames)) as unknown;
-    }
-    case 'private': {
-      const base = readerOf(source.base);
-      const { access, slot } = source;
-      if (slot) return (frames) => new PrivateSlot(access, base(frames) as object);
-      return (frames) => access.get(base(frames) as object);
-    }
-    case 'hasPrivate': {
-      const base = readerOf(source.base);
-      const { access } = source;
-      return (frames) => access.has(base(frames) as object);
-    }
-    case 'random':
-      return randomReader(source);
-    case 'instanceOf': {
-      const base = readerOf(source.base);
-      const { type } = source;
-      return (frames) => base(frames) instanceof type;
-    }
-    case 'mapGet': {
-      const base = readerOf(source.base);
-      const { key } = source;
-      return (frames) => {
-        const map = base(frames) as ReadonlyMap<unknown, unknown>;
-        return map.get === get ? map.get(key) : callNative(map, 'get', key);
-      };
-    }
-    case 'mapHas': {
-      const base = readerOf(source.base);
-      const { key } = source;
-      return (frames) => {
-        const set = base(frames) as ReadonlySet<unknown>;
-        return set.has === has ? set.has(key) : callNative(set, 'has', key);
-      };
-    }
-    case 'lookup': {
-      const key = readerOf(source.base);
-      const collection = readerOf(source.collection);
-      const { method } = source;
-      return (frames) => callNative(collection(frames) as object, method, key(frames));
-    }
-    case 'closureCell': {
-      const base = readerOf(source.base);
-      const { index } = source;
-      return (frames) => closureOf(base(frames))!.cells[index];
-    }
-    case 'closureThis': {
-      const base = readerOf(source.base);
-      return (frames) => closureOfFunction(base(frames))!.lexicalThis!.value;
-    }
-    case 'closureName': {
-      const base = readerOf(source.base);
-      const { name } = source;
-      return (frames) => closureOfFunction(base(frames))!.scope.get(name);
-    }
-    case 'bound': {
-      const base = readerOf(source.base);
-      const { part } = source;
-      return (frames) => {
-        const { target, thisValue, args } = boundParts(base(frames))!;
-        return part === 'target' ? target : part === 'this' ? thisValue : args[part];
-      };
-    }
-    case 'called':
-      return (frames) => calledNumber(frames, source);
-    case 'held': {
-      const { value } = source;
-      return () => value;
-    }
-    default:
-      return assertNever(source, 'source');
-  }
+  return readers[source.kind](source as never, readerOf);
 }
+
+const readers: {
+  readonly [K in Source['kind']]: (
+    source: Extract<Source, { kind: K }>,
+    readerOf: (base: Source) => Reader,
+  ) => Reader;
+} = {
+  argument: (source) => {
+    const { frame, index } = source;
+    return (frames) => frames[frame]!.args[index];
+  },
+  argumentCount: (source) => {
+    const { frame } = source;
+    return (frames) => frames[frame]!.args.length;
+  },
+  this: (source) => {
+    const { frame } = source;
+    return (frames) => frames[frame]!.thisValue;
+  },
+  newTarget: (source) => {
+    const { frame } = source;
+    return (frames) => frames[frame]!.newTarget;
+  },
+  register: (source) => {
+    const { frame, reg } = source;
+    return (frames) => frames[frame]!.registers[reg];
+  },
+  free: (source) => source.scope.reader(source.name),
+  hasFree: (source) => {
+    const { scope, name } = source;
+    return () => scope.has(name);
+  },
+  outerCell: (source) => {
+    const { frame, index } = source;
+    return (frames) => frames[frame]!.closure.cells[index];
+  },
+  property: (source, readerOf) => {
+    const base = readerOf(source.base);
+    const key = fastKey(source.key);
+    return (frames) => (base(frames) as Record<PropertyKey, unknown>)[key];
+  },
+  hasProperty: (source, readerOf) => {
+    const base = readerOf(source.base);
+    const { key, own } = source;
+    if (own) return (frames) => Object.hasOwn(base(frames) as object, key);
+    return (frames) => key in (base(frames) as object);
+  },
+  accessor: (source, readerOf) => {
+    const base = readerOf(source.base);
+    const { key, which } = source;
+    return (frames) => accessorOf(base(frames) as object, key)?.[which];
+  },
+  query: (source, readerOf) => {
+    const base = readerOf(source.base);
+    const { query, key } = source;
+    return (frames) => ask(query, base(frames) as object, key);
+  },
+  prototypeOf: (source, readerOf) => {
+    const base = readerOf(source.base);
+    return (frames) => Object.getPrototypeOf(base(frames)) as unknown;
+  },
+  private: (source, readerOf) => {
+    const base = readerOf(source.base);
+    const { access, slot } = source;
+    if (slot) return (frames) => new PrivateSlot(access, base(frames) as object);
+    return (frames) => access.get(base(frames) as object);
+  },
+  hasPrivate: (source, readerOf) => {
+    const base = readerOf(source.base);
+    const { access } = source;
+    return (frames) => access.has(base(frames) as object);
+  },
+  random: randomReader,
+  instanceOf: (source, readerOf) => {
+    const base = readerOf(source.base);
+    const { type } = source;
+    return (frames) => base(frames) instanceof type;
+  },
+  mapGet: (source, readerOf) => {
+    const base = readerOf(source.base);
+    const { key } = source;
+    return (frames) => {
+      const map = base(frames) as ReadonlyMap<unknown, unknown>;
+      return map.get === get ? map.get(key) : callNative(map, 'get', key);
+    };
+  },
+  mapHas: (source, readerOf) => {
+    const base = readerOf(source.base);
+    const { key } = source;
+    return (frames) => {
+      const set = base(frames) as ReadonlySet<unknown>;
+      return set.has === has ? set.has(key) : callNative(set, 'has', key);
+    };
+  },
+  lookup: (source, readerOf) => {
+    const key = readerOf(source.base);
+    const collection = readerOf(source.collection);
+    const { method } = source;
+    return (frames) => callNative(collection(frames) as object, method, key(frames));
+  },
+  closureCell: (source, readerOf) => {
+    const base = readerOf(source.base);
+    const { index } = source;
+    return (frames) => closureOf(base(frames))!.cells[index];
+  },
+  closureThis: (source, readerOf) => {
+    const base = readerOf(source.base);
+    return (frames) => closureOfFunction(base(frames))!.lexicalThis!.value;
+  },
+  closureName: (source, readerOf) => {
+    const base = readerOf(source.base);
+    const { name } = source;
+    return (frames) => closureOfFunction(base(frames))!.scope.get(name);
+  },
+  bound: (source, readerOf) => {
+    const base = readerOf(source.base);
+    const { part } = source;
+    return (frames) => {
+      const { target, thisValue, args } = boundParts(base(frames))!;
+      return part === 'target' ? target : part === 'this' ? thisValue : args[part];
+    };
+  },
+  called: (source) => (frames) => calledNumber(frames, source),
+  held: (source) => {
+    const { value } = source;
+    return () => value;
+  },
+};
 
 /** The names that registers and arguments have in the user's code. */
 export interface SourceNames {

@@ -1,7 +1,6 @@
 /** Objects that each run creates. */
 
 import { compileItems as compileItemsOf } from '../../../runtime/entry/make.ts';
-import { assertNever } from '../../../runtime/errors/invariant.ts';
 import { noteBound } from '../../guards/code-behind.ts';
 import { callNative, collectionType } from '../../guards/collection-slots.ts';
 import { hostType } from '../../guards/host-types.ts';
@@ -100,171 +99,163 @@ type CompiledMake =
   | Shell
   | { readonly build: RecipeReader; readonly settle?: (made: unknown) => void };
 
+const compilers: {
+  readonly [K in Make['kind']]: (make: Extract<Make, { kind: K }>) => CompiledMake;
+} = {
+  array: (make) => {
+    const append = compileItems(make.elements);
+    const named = make.named.map(([key, recipe]) => [key, compileRecipe(recipe)] as const);
+    return ofClass(make.own, {
+      empty: () => [],
+      fill: (made, values) => {
+        append(made as unknown[], values);
+        for (const [key, read] of named) Object.assign(made as object, { [key]: read(values) });
+        if (make.isFrozen) Object.freeze(made);
+      },
+    });
+  },
+  extendedArray: (make) => {
+    const [readArray, appendItems] = [compileRecipe(make.array), compileItems(make.elements)];
+    return {
+      empty: () => [],
+      fill: (made, values) => {
+        const before = readArray(values) as readonly unknown[];
+        for (let i = 0; i < before.length; i++) append(made as unknown[], before[i]);
+        appendItems(made as unknown[], values);
+        if (make.isFrozen) Object.freeze(made);
+      },
+    };
+  },
+  arguments: (make) => {
+    const append = compileItems(make.elements);
+    const { elements, shared } = make;
+    const named = make.named.map(([key, recipe]) => [key, compileRecipe(recipe)] as const);
+    const nothing = elements.map(() => undefined);
+    return {
+      empty: () =>
+        shared ? sharedArguments(nothing, shared.count, shared.callee) : unmappedArguments(nothing),
+      fill: (made, values) => {
+        const items: unknown[] = [];
+        append(items, values);
+        Object.assign(made as object, items);
+        for (const [key, read] of named) (made as Record<string, unknown>)[key] = read(values);
+      },
+    };
+  },
+  list: compileList,
+  object: compileObject,
+  collection: compileCollection,
+  weakCollection: compileWeakCollection,
+  weakRef: (make) => {
+    const target = compileRecipe(make.target);
+    return { build: (values) => new WeakRef(target(values) as WeakKey) };
+  },
+  promise: (make) => ({ build: compilePromise(make) }),
+  symbol: (make) => ({ build: () => Symbol(make.description) }),
+  cell: (make) => {
+    const read = compileRecipe(make.content);
+    return {
+      empty: (): Cell => ({ value: undefined }),
+      fill: (made, values) => {
+        (made as Cell).value = read(values);
+      },
+    };
+  },
+  parameterCell: (make) => {
+    const args = compileRecipe(make.arguments);
+    return { build: (values) => parameterCell(args(values), make.index) };
+  },
+  arrayIterator: (make) => {
+    const array = compileRecipe(make.array);
+    const object = make.namesOf && compileRecipe(make.namesOf);
+    const { next, done } = make;
+    return {
+      build: (values) => {
+        const items = array(values) as unknown[];
+        const iteration = object
+          ? nameIteratorAt(object(values) as object, items, next)
+          : arrayIteratorAt(items, next);
+        iteration.done = done;
+        return iteration;
+      },
+    };
+  },
+  iterator: (make) => {
+    const over = compileRecipe(make.over);
+    const { what, next } = make;
+    return {
+      build: (values) => iteratorOf(over(values) as object, what),
+      settle: (made) => {
+        for (let i = 0; i < next; i++) (made as Iterator<unknown>).next();
+      },
+    };
+  },
+  iteratorRecord: (make) => {
+    const iterator = compileRecipe(make.iterator);
+    const method = make.next && compileRecipe(make.next);
+    const { done } = make;
+    // The iterator may be an object that is filled later.
+    return {
+      empty: () => new ProtocolIterator(),
+      fill: (made, values) => {
+        const iteration = made as ProtocolIterator;
+        const over = iterator(values) as Iterator<unknown>;
+        iteration.begin(over, (method ? method(values) : over.next) as () => unknown);
+        iteration.done = done;
+      },
+    };
+  },
+  regexp: (make) => {
+    const { pattern, flags, lastIndex } = make;
+    return { build: () => Object.assign(new RegExp(pattern, flags), { lastIndex }) };
+  },
+  typedArray: (make) => {
+    const { data } = make;
+    return { build: () => data.slice() };
+  },
+  view: (make) => {
+    const { type: View, byteOffset, length } = make;
+    const buffer = compileRecipe(make.buffer);
+    return { build: (values) => new View(buffer(values) as ArrayBuffer, byteOffset, length) };
+  },
+  host: (make) => {
+    const { copy } = hostType(make.type);
+    const { value } = make;
+    return { build: () => copy(value) };
+  },
+  fixedHost: ({ build }) => ({ build }),
+  generator: (make) => {
+    const build = compileFrame(make.frame);
+    const { state } = make;
+    return {
+      build: (values) => {
+        const frame = build(values);
+        // JavaScript can't inspect a generator: its content is listed here.
+        values.made.push([...frame.registers, ...frame.args, frame.thisValue]);
+        return resumedGenerator(frame, state);
+      },
+    };
+  },
+  bound: (make) => {
+    const [target, receiver] = [compileRecipe(make.target), compileRecipe(make.receiver)];
+    const args = make.args.map(compileRecipe);
+    return {
+      build: (values) => {
+        const given = args.map((read) => read(values));
+        // JavaScript can't inspect a bound function: its content is listed here.
+        const [fn, thisValue] = [target(values) as () => unknown, receiver(values)];
+        values.made.push([thisValue, ...given]);
+        const bound = fn.bind(thisValue, ...given);
+        noteBound(bound, { target: fn, thisValue, args: given });
+        return bound;
+      },
+    };
+  },
+  closure: compileClosure,
+};
+
 function compileMake(make: Make): CompiledMake {
-  switch (make.kind) {
-    case 'array': {
-      const append = compileItems(make.elements);
-      const named = make.named.map(([key, recipe]) => [key, compileRecipe(recipe)] as const);
-      return ofClass(make.own, {
-        empty: () => [],
-        fill: (made, values) => {
-          append(made as unknown[], values);
-          for (const [key, read] of named) Object.assign(made as object, { [key]: read(values) });
-          if (make.isFrozen) Object.freeze(made);
-        },
-      });
-    }
-    case 'extendedArray': {
-      const [readArray, appendItems] = [compileRecipe(make.array), compileItems(make.elements)];
-      return {
-        empty: () => [],
-        fill: (made, values) => {
-          const before = readArray(values) as readonly unknown[];
-          for (let i = 0; i < before.length; i++) append(made as unknown[], before[i]);
-          appendItems(made as unknown[], values);
-          if (make.isFrozen) Object.freeze(made);
-        },
-      };
-    }
-    case 'arguments': {
-      const append = compileItems(make.elements);
-      const { elements, shared } = make;
-      const named = make.named.map(([key, recipe]) => [key, compileRecipe(recipe)] as const);
-      const nothing = elements.map(() => undefined);
-      return {
-        empty: () =>
-          shared
-            ? sharedArguments(nothing, shared.count, shared.callee)
-            : unmappedArguments(nothing),
-        fill: (made, values) => {
-          const items: unknown[] = [];
-          append(items, values);
-          Object.assign(made as object, items);
-          for (const [key, read] of named) (made as Record<string, unknown>)[key] = read(values);
-        },
-      };
-    }
-    case 'list':
-      return compileList(make);
-    case 'object':
-      return compileObject(make);
-    case 'collection':
-      return compileCollection(make);
-    case 'weakCollection':
-      return compileWeakCollection(make);
-    case 'weakRef': {
-      const target = compileRecipe(make.target);
-      return { build: (values) => new WeakRef(target(values) as WeakKey) };
-    }
-    case 'promise':
-      return { build: compilePromise(make) };
-    case 'symbol':
-      return { build: () => Symbol(make.description) };
-    case 'cell': {
-      const read = compileRecipe(make.content);
-      return {
-        empty: (): Cell => ({ value: undefined }),
-        fill: (made, values) => {
-          (made as Cell).value = read(values);
-        },
-      };
-    }
-    case 'parameterCell': {
-      const args = compileRecipe(make.arguments);
-      return { build: (values) => parameterCell(args(values), make.index) };
-    }
-    case 'arrayIterator': {
-      const array = compileRecipe(make.array);
-      const object = make.namesOf && compileRecipe(make.namesOf);
-      const { next, done } = make;
-      return {
-        build: (values) => {
-          const items = array(values) as unknown[];
-          const iteration = object
-            ? nameIteratorAt(object(values) as object, items, next)
-            : arrayIteratorAt(items, next);
-          iteration.done = done;
-          return iteration;
-        },
-      };
-    }
-    case 'iterator': {
-      const over = compileRecipe(make.over);
-      const { what, next } = make;
-      return {
-        build: (values) => iteratorOf(over(values) as object, what),
-        settle: (made) => {
-          for (let i = 0; i < next; i++) (made as Iterator<unknown>).next();
-        },
-      };
-    }
-    case 'iteratorRecord': {
-      const iterator = compileRecipe(make.iterator);
-      const method = make.next && compileRecipe(make.next);
-      const { done } = make;
-      // The iterator may be an object that is filled later.
-      return {
-        empty: () => new ProtocolIterator(),
-        fill: (made, values) => {
-          const iteration = made as ProtocolIterator;
-          const over = iterator(values) as Iterator<unknown>;
-          iteration.begin(over, (method ? method(values) : over.next) as () => unknown);
-          iteration.done = done;
-        },
-      };
-    }
-    case 'regexp': {
-      const { pattern, flags, lastIndex } = make;
-      return { build: () => Object.assign(new RegExp(pattern, flags), { lastIndex }) };
-    }
-    case 'typedArray': {
-      const { data } = make;
-      return { build: () => data.slice() };
-    }
-    case 'view': {
-      const { type: View, byteOffset, length } = make;
-      const buffer = compileRecipe(make.buffer);
-      return { build: (values) => new View(buffer(values) as ArrayBuffer, byteOffset, length) };
-    }
-    case 'host': {
-      const { copy } = hostType(make.type);
-      const { value } = make;
-      return { build: () => copy(value) };
-    }
-    case 'fixedHost':
-      return { build: make.build };
-    case 'generator': {
-      const build = compileFrame(make.frame);
-      const { state } = make;
-      return {
-        build: (values) => {
-          const frame = build(values);
-          // JavaScript can't inspect a generator: its content is listed here.
-          values.made.push([...frame.registers, ...frame.args, frame.thisValue]);
-          return resumedGenerator(frame, state);
-        },
-      };
-    }
-    case 'bound': {
-      const [target, receiver] = [compileRecipe(make.target), compileRecipe(make.receiver)];
-      const args = make.args.map(compileRecipe);
-      return {
-        build: (values) => {
-          const given = args.map((read) => read(values));
-          // JavaScript can't inspect a bound function: its content is listed here.
-          const [fn, thisValue] = [target(values) as () => unknown, receiver(values)];
-          values.made.push([thisValue, ...given]);
-          const bound = fn.bind(thisValue, ...given);
-          noteBound(bound, { target: fn, thisValue, args: given });
-          return bound;
-        },
-      };
-    }
-    case 'closure':
-      return compileClosure(make);
-    default:
-      return assertNever(make, 'make');
-  }
+  return compilers[make.kind](make as never);
 }
 
 /** Creates a container of a user's class: its prototype immediately, its named properties after the content. */
