@@ -15,7 +15,7 @@ import {
   type Wanted,
 } from '../tensor/grad-node.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import type { Partial } from './backward/partials.ts';
+import type { BackwardVariant } from './backward/backward-variants.ts';
 import { ValuesOnTapes } from './backward/values-on-tapes.ts';
 import { awaitBackwardPlan, continuedPlan, runBackwardPlan } from './backward-plan.ts';
 import type { WatchedInput } from './compacted-inputs.ts';
@@ -31,7 +31,7 @@ import type { Scope } from './scope/scope.ts';
 const hookOrders = new WeakMap<readonly ValueId[], readonly number[]>();
 
 /** The outputs with a gradient, and the requested gradients. */
-type Backward = Pick<Partial, 'outputs' | 'wanted'>;
+type Backward = Pick<BackwardVariant, 'outputs' | 'wanted'>;
 
 /**
  * The grad node of one run of a subgraph. It locks the scope, in which only values that backward reads still have
@@ -58,7 +58,7 @@ export class RunProgramNode extends GradNode {
   /** Inputs saved as copies: writing to an original is an error, as if it were saved itself. */
   #watched: readonly WatchedInput[] = [];
   /** The backward for the outputs that are expected to have a gradient. */
-  #expected: Partial | null = null;
+  #expected: BackwardVariant | null = null;
 
   constructor(subgraph: Subgraph, scope: Scope, targets: readonly Target[], owners: number) {
     super(targets, owners);
@@ -85,24 +85,24 @@ export class RunProgramNode extends GradNode {
     passInner: PassOutput | null,
     only: Wanted | null,
   ): (Tensor | null)[] {
-    const given = this.subgraph.partials!.of(gradOutputs, only, this.#expected);
+    const variant = this.subgraph.backwards!.of(gradOutputs, only, this.#expected);
     this.#expected = null;
     const arrivals = this.#observedArrivals();
-    this.#pathOrder = arrivals && given.orderOf(arrivals);
+    this.#pathOrder = arrivals && variant.orderOf(arrivals);
     const isOther = gradOutputs.length > this.backward.gradOutputs.length;
     // Only the program of the path knows which values of an iteration this backward reads.
     const isPathNeeded = this.subgraph.recorded !== null && this.#onTapes.changed().length > 0;
     if (gradEnabled() || isOther || isPathNeeded || (passInner && this.isPathObserved(only))) {
-      return applyRecorded(this, given, { gradOutputs, retainGraph, takeSum, passInner });
+      return applyRecorded(this, variant, { gradOutputs, retainGraph, takeSum, passInner });
     }
     try {
       this.#expectLanded();
-      this.expectUnchanged(given, readsOf(given));
+      this.expectUnchanged(variant, readsOf(variant));
     } catch (error) {
       passComplete(this, gradOutputs, innerOutputsOf(this.backward.plan), passInner);
       throw error;
     }
-    const part = this.results.choose(given, retainGraph);
+    const part = this.results.choose(variant, retainGraph);
     try {
       const plan = continuedPlan(this, part.plan, part.gradInputs, takeSum);
       const gradients = this.isTapped
@@ -134,10 +134,10 @@ export class RunProgramNode extends GradNode {
     takeSum: TakeSum,
     only: Wanted | null,
   ): Promise<(Tensor | null)[]> {
-    const given = this.subgraph.partials!.of(gradOutputs, only, this.#expected);
+    const variant = this.subgraph.backwards!.of(gradOutputs, only, this.#expected);
     this.#expected = null;
-    this.expectUnchanged(given, readsOf(given));
-    const part = this.results.choose(given, retainGraph);
+    this.expectUnchanged(variant, readsOf(variant));
+    const part = this.results.choose(variant, retainGraph);
     try {
       const plan = continuedPlan(this, part.plan, part.gradInputs, takeSum);
       return await awaitBackwardPlan(this, plan, part.gradInputs, gradOutputs);
@@ -160,7 +160,7 @@ export class RunProgramNode extends GradNode {
   override leadsTo(outputs: ReadonlySet<number>, wanted: Wanted | null): readonly boolean[] | null {
     const error = this.isSpent && this.#eagerRefusal({ outputs: [...outputs], wanted }, []);
     if (error) throw error;
-    const expected = this.subgraph.partials!.ofOutputs(outputs, wanted);
+    const expected = this.subgraph.backwards!.ofOutputs(outputs, wanted);
     this.results.expectOpen(expected, outputs);
     for (const index of outputs) if (index >= this.backward.gradOutputs.length) return null;
     this.#expected = expected;
@@ -173,7 +173,7 @@ export class RunProgramNode extends GradNode {
   }
 
   override leadingOutputs(wanted: Wanted): ReadonlySet<number> {
-    const leading = new Set(this.subgraph.partials!.leadingOutputs(wanted));
+    const leading = new Set(this.subgraph.backwards!.leadingOutputs(wanted));
     const { gradOutputs } = this.backward;
     const { regionResults } = this.subgraph;
     for (const index of wanted.outputs) {
@@ -237,7 +237,7 @@ export class RunProgramNode extends GradNode {
   override targetOrder(
     gradOutputs: readonly (Tensor | null | undefined)[],
   ): readonly number[] | null {
-    return this.#pathOrder ?? this.subgraph.partials!.of(gradOutputs).targetOrder;
+    return this.#pathOrder ?? this.subgraph.backwards!.of(gradOutputs).targetOrder;
   }
 
   /**
@@ -348,8 +348,8 @@ export class RunProgramNode extends GradNode {
 }
 
 /** Whether a backward in the planned form reads a value. Of a tape, it may read everything. */
-function readsOf(given: Partial): (at: KeptAt) => boolean {
-  if (given.isWhole) return () => true;
-  const { reads } = given.freeing;
+function readsOf(variant: BackwardVariant): (at: KeptAt) => boolean {
+  if (variant.isWhole) return () => true;
+  const { reads } = variant.freeing;
   return ({ frame, id }) => frame > 0 || reads.has(id);
 }

@@ -2,8 +2,8 @@ import { operandUse } from '../device/kernel-op.ts';
 import type { AutogradError } from '../errors/errors.ts';
 import type { BackwardPart, Plan } from '../program/plan.ts';
 import type { ValueId } from '../program/program.ts';
+import type { BackwardVariant } from './backward/backward-variants.ts';
 import type { PartialBackward } from './backward/partial-backward.ts';
-import type { Partial } from './backward/partials.ts';
 
 /**
  * Tracks which results of a run have been differentiated, and for which gradients. Paths without a common op are
@@ -35,12 +35,12 @@ export class OpenResults {
    * Throws AutogradError if an earlier backward has run part of this one. `outputs` are in the order in which they
    * were reached.
    */
-  expectOpen(part: Partial, outputs: Iterable<number> = part.outputs): void {
+  expectOpen(variant: BackwardVariant, outputs: Iterable<number> = variant.outputs): void {
     const done = this.#differentiated;
-    const own = part.freeing.differentiated;
+    const own = variant.freeing.differentiated;
     if (done.size === 0 || isApart(own, done)) return;
     const isRepeatable = [...own].every((id) => this.#repeatable.has(id) || !done.has(id));
-    const error = this.#refused({ outputs: [...outputs], wanted: part.wanted }, isRepeatable);
+    const error = this.#refused({ outputs: [...outputs], wanted: variant.wanted }, isRepeatable);
     if (error) throw error;
   }
 
@@ -49,16 +49,16 @@ export class OpenResults {
   }
 
   /** Chooses the plan of a backward, which may be the last one. */
-  choose(part: Partial, retainGraph: boolean): PartialBackward {
-    this.expectOpen(part);
-    if (retainGraph) return part.retaining;
-    this.#close(part);
-    return this.#readsLater() ? part.retaining : part.freeing;
+  choose(variant: BackwardVariant, retainGraph: boolean): PartialBackward {
+    this.expectOpen(variant);
+    if (retainGraph) return variant.retaining;
+    this.#close(variant);
+    return this.#readsLater() ? variant.retaining : variant.freeing;
   }
 
-  #close(part: Partial): void {
-    this.#closed.push(part);
-    const { freeing } = part;
+  #close(variant: BackwardVariant): void {
+    this.#closed.push(variant);
+    const { freeing } = variant;
     const before = this.#differentiated;
     if (before.size > 0) {
       this.#differentiated = new Set([...before, ...freeing.differentiated]);
@@ -125,7 +125,7 @@ export class OpenResults {
 }
 
 /** The outputs of a backward, and the gradients it requested. */
-type ClosedResults = Pick<Partial, 'outputs' | 'wanted'>;
+type ClosedResults = Pick<BackwardVariant, 'outputs' | 'wanted'>;
 
 function isApart(a: ReadonlySet<ValueId>, b: ReadonlySet<ValueId>): boolean {
   for (const id of a) if (b.has(id)) return false;

@@ -10,7 +10,7 @@ import type {
 import type { ValueId } from '../program/program.ts';
 import type { PassOutput, TakeSum, Target } from '../tensor/grad-node.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import type { Partial } from './backward/partials.ts';
+import type { BackwardVariant } from './backward/backward-variants.ts';
 import type { RunProgramNode } from './grad-node.ts';
 import { type Frame, slotOnPath } from './run-path.ts';
 import { Slot } from './scope/scope.ts';
@@ -31,12 +31,12 @@ interface Application {
  */
 export function applyRecorded(
   node: RunProgramNode,
-  given: Partial,
+  variant: BackwardVariant,
   { gradOutputs, retainGraph, takeSum, passInner }: Application,
 ): (Tensor | null)[] {
   const { subgraph, scope, results, path } = node;
   if (!subgraph.recorded) throw noCompiler();
-  results.expectOpen(given);
+  results.expectOpen(variant);
   const earlier = subgraph.continuedSums.flatMap(({ target }) => {
     const sum = takeSum(target);
     return sum ? [{ of: target, gradient: sum }] : [];
@@ -59,7 +59,7 @@ export function applyRecorded(
       values: described(ofValues),
       earlier: described(earlier),
       watched: passInner !== null,
-      wanted: wantedNumbers(given),
+      wanted: wantedNumbers(variant),
       path: path?.taken ?? null,
     };
     const numbers = subgraph.numbersOf(scope);
@@ -68,14 +68,14 @@ export function applyRecorded(
     const inner = innerOutputs(program);
     const kept = keptValues(node, program);
     try {
-      expectKept(node, given, program, kept.slots);
+      expectKept(node, variant, program, kept.slots);
     } catch (error) {
       passComplete(node, gradOutputs, inner, passInner);
       throw error;
     }
     if (!retainGraph) {
       if (ofValues.length > 0) results.closeAll();
-      else results.choose(given, false);
+      else results.choose(variant, false);
     }
     const passed = passFirst(node, gradOutputs, inner, passInner);
     const gradients = [
@@ -137,7 +137,7 @@ export function passComplete(
   for (const gradient of passed) gradient?.dispose();
 }
 
-function wantedNumbers({ wanted }: Partial): GradientRequest['wanted'] {
+function wantedNumbers({ wanted }: BackwardVariant): GradientRequest['wanted'] {
   if (!wanted) return null;
   const targets = [...wanted.targets.keys()].filter((i) => wanted.targets[i]);
   return { targets, outputs: [...wanted.outputs] };
@@ -166,7 +166,7 @@ function keptValues(
 
 function expectKept(
   node: RunProgramNode,
-  given: Partial,
+  variant: BackwardVariant,
   { taken, onPath }: GradientProgram,
   slots: Frame['slots'],
 ): void {
@@ -174,8 +174,8 @@ function expectKept(
   const reads = new Set(
     [...taken].flatMap((id) => (onPath ? onPath.keptAt[id]! : [{ frame: 0, id }]).map(keyOf)),
   );
-  node.expectUnchanged(given, (at) => reads.has(keyOf(at)));
-  for (const id of taken) if (!slots[id]!.holder) throw node.secondBackward(given);
+  node.expectUnchanged(variant, (at) => reads.has(keyOf(at)));
+  for (const id of taken) if (!slots[id]!.holder) throw node.secondBackward(variant);
 }
 
 /** Returns the gradient target of a forward value. */

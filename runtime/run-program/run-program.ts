@@ -8,9 +8,9 @@ import type { ValueId, ValueTable } from '../program/program.ts';
 import { ScalarProgram, scalarInputs, scalarTableIn } from '../program/scalars.ts';
 import { type Target, targetOf } from '../tensor/grad-node.ts';
 import { Tensor } from '../tensor/tensor.ts';
+import { BackwardVariants } from './backward/backward-variants.ts';
 import { type ContinuedTarget, continuedTargets } from './backward/gradient-accumulators.ts';
 import { RecordedBackwards } from './backward/higher-order-gradients.ts';
-import { Partials } from './backward/partials.ts';
 import { type WatchedInput, watched } from './compacted-inputs.ts';
 import { takeDynamic } from './dynamic-outputs.ts';
 import { enter, enterCompact } from './enter.ts';
@@ -35,7 +35,7 @@ export class Subgraph {
   /** Saved values that were moved off their device. */
   readonly stored: readonly ValueId[];
   /** Backward programs by the set of outputs that have a gradient. */
-  readonly partials: Partials | null;
+  readonly backwards: BackwardVariants | null;
   /** Backward programs with differentiable results; null without a compiler. */
   readonly recorded: RecordedBackwards | null;
   /** The indices of outputs returned by branches or loops. Only a recorded backward knows all ops that read them. */
@@ -66,7 +66,7 @@ export class Subgraph {
     this.continuedSums = continued.targets;
     this.values = continued.values;
     this.stored = (backward?.saved.withData ?? []).filter((id) => values[id]!.device.expectLanded);
-    this.partials = backward && new Partials(backward, values);
+    this.backwards = backward && new BackwardVariants(backward, values);
     this.recorded = backward?.again
       ? new RecordedBackwards(backward.again, (own) => this.recordedPart(own), this.#scalarTable)
       : null;

@@ -40,18 +40,65 @@ export function partialBackward(
 ): PartialBackward {
   const gradInputs = all.map((id, i) => (!wanted || wanted.targets[i] ? id : null));
   const absent = new Set(missing);
+  const { steps, derived, dead } = reachedSteps(plan.steps, gradOutputs, values, absent);
+  const outputs = plan.outputs.filter(
+    (id) => !absent.has(id) && (!wanted || gradInputs.includes(id)),
+  );
+  const needed = neededFor(steps, outputs, wanted);
+  const live = withoutDeadSteps(steps, needed, wanted !== null, absent, dead);
+  // No other gradient leaves the scope.
+  dead.push(...plan.outputs.filter((id) => derived.has(id) && !outputs.includes(id)));
+  const only = wanted && sumsAt(wanted, live, outputs, gradOutputs);
+  const isNeeded = (id: ValueId) => !only || (needed.has(id) && !only.has(id));
+  const ofLeaves = new Set(sums.flat());
+  const given = gradOutputs.filter(
+    (id): id is ValueId => id !== null && !missing.has(id) && isNeeded(id),
+  );
+  const isDerived = (id: ValueId) => derived.has(id) && !absent.has(id) && isNeeded(id);
+  const differentiated = new Set([
+    ...given,
+    ...live.flatMap(({ op: { op, outputs } }) => {
+      const differentiatesMore = op.kernel.kind === 'control' && !isGradientSum(op);
+      return outputs.filter((id) => isDerived(id) && (differentiatesMore || !ofLeaves.has(id)));
+    }),
+  ]);
+  const isThere = (id: ValueId): boolean => !absent.has(id);
+  const freesAtEnd = [...plan.freesAtEnd, ...dead].filter(isThere);
+  return {
+    plan: { ...plan, steps: live, outputs, freesAtEnd },
+    gradInputs: gradInputs.map((id) => (id !== null && isThere(id) ? id : null)),
+    differentiated,
+    reads: new Set([...outputs, ...live.flatMap(dataReadBy)]),
+  };
+}
+
+interface ReachedSteps {
+  readonly steps: readonly Step[];
   /** The values that any gradient leads to. */
+  readonly derived: ReadonlySet<ValueId>;
+  /** Values whose last use was in a step omitted at the end. */
+  readonly dead: ValueId[];
+}
+
+/**
+ * Returns the steps that present gradients reach, adapted to those that are missing; adds the values that become
+ * missing to `absent`.
+ */
+function reachedSteps(
+  all: readonly Step[],
+  gradOutputs: BackwardPart['gradOutputs'],
+  values: ValueTable,
+  absent: Set<ValueId>,
+): ReachedSteps {
   const derived = new Set<ValueId>(gradOutputs.filter((id) => id !== null));
   const steps: Step[] = [];
-  /** Values whose last use was in an omitted step. */
   let dead: ValueId[] = [];
   const keep = (step: Step): void => {
     const frees = [...step.frees, ...dead].filter((id) => !absent.has(id));
     steps.push({ ...step, frees });
     dead = [];
   };
-
-  for (const step of plan.steps) {
+  for (const step of all) {
     const { inputs, outputs, op } = step.op;
     const gradients = inputs.filter((id) => derived.has(id));
     if (gradients.length > 0 || op === earlierSum) for (const id of outputs) derived.add(id);
@@ -66,7 +113,7 @@ export function partialBackward(
         const from = inputs[operand]!;
         if (!given.includes(from)) continue;
         const op = { ...step.op, outputs: [sum] };
-        absent.delete(op.outputs[0]!);
+        absent.delete(sum);
         steps.push(passOn({ op, reuses: [], frees: frees.delete(from) ? [from] : [] }, from));
       }
       dead.push(...frees);
@@ -82,46 +129,11 @@ export function partialBackward(
       keep(step);
     }
   }
-  const outputs = plan.outputs.filter(
-    (id) => !absent.has(id) && (!wanted || gradInputs.includes(id)),
-  );
-  const needed = neededFor(steps, outputs, wanted);
-  const live = withoutDeadSteps(steps, needed, wanted !== null, absent, dead);
-  // No other gradient leaves the scope.
-  dead.push(...plan.outputs.filter((id) => derived.has(id) && !outputs.includes(id)));
-  const only = wanted && sumsAt(wanted, live, outputs, gradOutputs);
-  const isNeeded = (id: ValueId) => !only || (needed.has(id) && !only.has(id));
-  const ofLeaves = new Set(sums.flat());
-  const given = gradOutputs.filter(
-    (id): id is ValueId => id !== null && !missing.has(id) && isNeeded(id),
-  );
-  const differentiated = new Set([
-    ...given,
-    ...live.flatMap(({ op: { op, outputs } }) => {
-      const differentiatesMore = op.kernel.kind === 'control' && !isGradientSum(op);
-      const isDifferentiated = (id: ValueId) =>
-        isNeeded(id) && (differentiatesMore || !ofLeaves.has(id));
-      return outputs.filter((id) => derived.has(id) && !absent.has(id) && isDifferentiated(id));
-    }),
-  ]);
-  const reads = new Set([
-    ...outputs,
-    ...live.flatMap(({ op: { op, inputs } }) =>
-      inputs.filter((_, i) => operandUse(op, i) === 'data'),
-    ),
-  ]);
-  const isThere = (id: ValueId): boolean => !absent.has(id);
-  return {
-    plan: {
-      ...plan,
-      steps: live,
-      outputs,
-      freesAtEnd: [...plan.freesAtEnd, ...dead].filter(isThere),
-    },
-    gradInputs: gradInputs.map((id) => (id !== null && isThere(id) ? id : null)),
-    differentiated,
-    reads,
-  };
+  return { steps, derived, dead };
+}
+
+function dataReadBy({ op: { op, inputs } }: Step): readonly ValueId[] {
+  return inputs.filter((_, i) => operandUse(op, i) === 'data');
 }
 
 /**

@@ -7,7 +7,7 @@ import { leadingOutputs, type PartialBackward, partialBackward } from './partial
 type Gradients = readonly unknown[];
 
 /** A backward of a subgraph for one set of outputs with a gradient. */
-export class Partial {
+export class BackwardVariant {
   /** Identifies the combination of missing gradients. */
   readonly key: number | string;
   /** The indices of the outputs with a gradient. */
@@ -80,11 +80,11 @@ function orderOfTargets(
   return [...last.keys()].sort((a, b) => last[a]! - last[b]!);
 }
 
-/** All partial backwards, created on first use. A look-up allocates nothing for a small number of outputs. */
-export class Partials {
+/** All variants of a backward, created on first use. A look-up allocates nothing for a small number of outputs. */
+export class BackwardVariants {
   readonly #backward: BackwardPart;
   readonly #values: ValueTable;
-  readonly #known = new Map<number | string, Partial>();
+  readonly #known = new Map<number | string, BackwardVariant>();
 
   constructor(backward: BackwardPart, values: ValueTable) {
     this.#backward = backward;
@@ -95,7 +95,11 @@ export class Partials {
    * Returns the backward for the outputs that have a gradient, limited to the `wanted` gradients. `expected` is
    * the likely result.
    */
-  of(gradients: Gradients, wanted: Wanted | null = null, expected: Partial | null = null): Partial {
+  of(
+    gradients: Gradients,
+    wanted: Wanted | null = null,
+    expected: BackwardVariant | null = null,
+  ): BackwardVariant {
     const only = wanted && this.#limited(wanted);
     const outputs = this.#keyOf(gradients);
     const key = only
@@ -111,7 +115,7 @@ export class Partials {
   }
 
   /** Returns the backward for these output indices. */
-  ofOutputs(outputs: ReadonlySet<number>, wanted: Wanted | null = null): Partial {
+  ofOutputs(outputs: ReadonlySet<number>, wanted: Wanted | null = null): BackwardVariant {
     return this.of(
       this.#backward.gradOutputs.map((_, i) => outputs.has(i)),
       wanted,
@@ -141,7 +145,7 @@ export class Partials {
     return key;
   }
 
-  #made(key: number | string, gradients: Gradients, wanted: Wanted | null): Partial {
+  #made(key: number | string, gradients: Gradients, wanted: Wanted | null): BackwardVariant {
     const { gradOutputs, gradInputs, plan, retainingPlan } = this.#backward;
     const missing = new Set<ValueId>();
     gradOutputs.forEach((id, i) => {
@@ -149,7 +153,7 @@ export class Partials {
     });
     const isWhole = missing.size === 0 && !wanted;
     const outputs = [...gradOutputs.keys()].filter((i) => gradOutputs[i] !== null && gradients[i]);
-    return new Partial(this.#backward, key, outputs, isWhole, wanted, (retains) => {
+    return new BackwardVariant(this.#backward, key, outputs, isWhole, wanted, (retains) => {
       const from = retains ? retainingPlan : plan;
       const part = partialBackward(this.#backward, from, this.#values, missing, wanted);
       return isWhole ? { ...part, plan: from, gradInputs } : part;
