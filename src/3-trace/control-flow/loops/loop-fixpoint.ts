@@ -61,6 +61,20 @@ interface Found {
   readonly fractional: Set<string>;
 }
 
+type Carry = (
+  location: Location,
+  first: Variable | null,
+  last: Variable | null,
+  now: Variable | null,
+) => boolean;
+
+const returned: Location = {
+  key: returnKey,
+  name: 'the returned value',
+  register: null,
+  set() {},
+};
+
 /** One attempt to trace the body with the loop-carried values known so far. */
 export class LoopFixpoint {
   /** True if the loop has the requested form. */
@@ -215,87 +229,76 @@ export class LoopFixpoint {
     carried: Map<string, Carried>,
     held: ReadonlySet<Variable>,
   ): boolean {
-    const isOld = (variable: Variable) => held.has(variable);
     const { state, end } = this.#path;
     const frame = this.#frame;
-    // Once a location is carried, it stays carried even if an iteration leaves it unchanged.
-    const given = new Set(this.#path.region.given);
-    const inner = new Set([this.#path, this.#head].flatMap((path) => path?.region.builder ?? []));
+    const carry = this.#carrier(carried, held);
     let added = false;
-    // Positions at the start and the end of an iteration.
-    const positions = (location: Location) => () => {
-      const ours = isFrameworkFile(frame.closure.code.source.file);
-      const at = ours ? this.#t.position() : end.at;
-      const before_: PathEnd = { ...end, at, last: this.#loop.header };
-      return [before_, end].map((each) => givenAt(frame, location, each));
-    };
-    const carry = (
-      location: Location,
-      first: Variable | null,
-      last: Variable | null,
-      now: Variable | null,
-    ) => {
-      const fresh = differing(location.name, positions(location), (tell) =>
-        mergePhis(this.#t, [first, last], isOld, tell, inner),
-      );
-      if (location.isGradient && (fresh.options > 0 || isFromOutside(first))) this.#peel();
-      const known_ = carried.get(location.key);
-      this.#iterated.set(
-        location.key,
-        differing(location.name, positions(location), (tell) =>
-          mergePhis(this.#t, [now, last], isOld, tell, inner, given),
-        ),
-      );
-      const isKnown = !location.agreed || isSameOrder(this.#t, known_?.merged, fresh);
-      const isAlike = known_ && isKnown && sameLeaves(known_.merged, fresh);
-      if (isAlike && mayBeSame(known_.merged, fresh)) return;
-      carried.set(location.key, { location, merged: fresh });
-      added = true;
-      // Aliases are not counted as changes, since each variable can have only finitely many.
-      if (!isAlike) this.#countChange(location, [now ?? first, last]);
-    };
     const header = { targets: [this.#loop.header], value: null };
-    const lost = [...inside].filter(([key]) => !state.has(key));
-    const left = lost.map(([key, held]): [string, LocationState] => [
-      key,
-      { ...held, value: absent },
-    ]);
-    // Arrays come first, since it must be known which of them are lists.
-    const all = [...state, ...left].sort(
-      ([, a], [, b]) => Number(!a.location.array) - Number(!b.location.array),
-    );
-    for (const [key, { location, raw, value: last }] of all) {
+    for (const [key, { location, raw, value: last }] of locationsOf(state, inside)) {
       const known = inside.get(key);
       const missing = location.part ? absent : location.outside?.(this.#t);
       const now = known?.value ?? missing ?? null;
       const agreed = now && location.agreed?.([now, last]);
       if (agreed) {
-        if (carried.has(key) || !isSame(this.#t, agreed, now))
-          carry(location, agreed, agreed, agreed);
+        const isCarried = carried.has(key) || !isSame(this.#t, agreed, now);
+        if (isCarried && carry(location, agreed, agreed, agreed)) added = true;
         continue;
       }
       const read = isRead(this.#t, frame, end, location);
       const same = last !== absent && raw === known?.raw;
       const changed = read && !same && !(now && isSame(this.#t, now, last));
+      // Once a location is carried, it stays carried even if an iteration leaves it unchanged.
       if (!changed && !carried.has(key)) continue;
       if (location.array) expectLength(this.#t, location, now, last, known === undefined);
       if (isFixed(location)) {
-        throw unmergeable(`a loop of the program changes ${location.name}`, positions(location)());
+        const positions = this.#positionsOf(location);
+        throw unmergeable(`a loop of the program changes ${location.name}`, positions());
       }
       const live = isRead(this.#t, frame, header, location);
       const first = live ? (before.get(key)?.value ?? missing ?? now) : null;
-      carry(location, first, read ? last : null, live ? now : null);
+      if (carry(location, first, read ? last : null, live ? now : null)) added = true;
     }
-    if (end.value) {
-      const location: Location = {
-        key: returnKey,
-        name: 'the returned value',
-        register: null,
-        set() {},
-      };
-      carry(location, null, end.value, null);
-    }
+    if (end.value && carry(returned, null, end.value, null)) added = true;
     return added;
+  }
+
+  /**
+   * Returns a function that merges the values of a location before the loop, after an iteration and before it, and
+   * returns whether the location wasn't carried in this form.
+   */
+  #carrier(carried: Map<string, Carried>, held: ReadonlySet<Variable>): Carry {
+    const isOld = (variable: Variable) => held.has(variable);
+    const given = new Set(this.#path.region.given);
+    const inner = new Set([this.#path, this.#head].flatMap((path) => path?.region.builder ?? []));
+    return (location, first, last, now) => {
+      const merge = (values: Values, outer?: ReadonlySet<Tensor>) =>
+        differing(location.name, this.#positionsOf(location), (tell) =>
+          mergePhis(this.#t, values, isOld, tell, inner, outer),
+        );
+      const fresh = merge([first, last]);
+      if (location.isGradient && (fresh.options > 0 || isFromOutside(first))) this.#peel();
+      const known = carried.get(location.key);
+      this.#iterated.set(location.key, merge([now, last], given));
+      const isKnown = !location.agreed || isSameOrder(this.#t, known?.merged, fresh);
+      const isAlike = known && isKnown && sameLeaves(known.merged, fresh);
+      if (isAlike && mayBeSame(known.merged, fresh)) return false;
+      carried.set(location.key, { location, merged: fresh });
+      // Aliases are not counted as changes, since each variable can have only finitely many.
+      if (!isAlike) this.#countChange(location, [now ?? first, last]);
+      return true;
+    };
+  }
+
+  /** Returns a function that finds a location's positions at the start and the end of an iteration. */
+  #positionsOf(location: Location) {
+    const frame = this.#frame;
+    const { end } = this.#path;
+    return () => {
+      const ours = isFrameworkFile(frame.closure.code.source.file);
+      const at = ours ? this.#t.position() : end.at;
+      const start: PathEnd = { ...end, at, last: this.#loop.header };
+      return [start, end].map((each) => givenAt(frame, location, each));
+    };
   }
 
   /** Counts a change of form. A value that changes too often is assumed to change in every iteration. */
@@ -338,6 +341,15 @@ export class LoopFixpoint {
       tracked: this.#tracked,
     });
   }
+}
+
+/** Returns the locations after an iteration, arrays first, since it must be known which of them are lists. */
+function locationsOf(state: State, inside: State): readonly (readonly [string, LocationState])[] {
+  const lost = [...inside].filter(([key]) => !state.has(key));
+  const left = lost.map(([key, held]) => [key, { ...held, value: absent }] as const);
+  return [...state, ...left].sort(
+    ([, a], [, b]) => Number(!a.location.array) - Number(!b.location.array),
+  );
 }
 
 /** Returns whether the variable is or may alias an outer tensor, whose assignment is a separate effect. */
