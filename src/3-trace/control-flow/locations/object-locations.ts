@@ -3,15 +3,17 @@
 import { liveDuring } from '../../../vm/bytecode/liveness.ts';
 import { putInto } from '../../heap/collections.ts';
 import { labelOf, orderLocation, orderOf } from '../../heap/key-order.ts';
-import { type Add, fixed, type Location } from '../../state/location.ts';
+import { type Add, fixed } from '../../state/location.ts';
 import { idOf } from '../../state/object-ids.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import type { GrowableList, ListVariable } from '../../variables/growable-list.ts';
 import type { GeneratorVariable, IteratorVariable } from '../../variables/iterator-variables.ts';
 import {
+  type CellVariable,
   type DeviceScalar,
   known,
   type NewArrayVariable,
+  type NewCollectionVariable,
   type NewObjectVariable,
   undefinedVariable,
   type Variable,
@@ -24,93 +26,96 @@ export const elementKey = (array: NewArrayVariable, index: number): string =>
 
 /** Adds elements, fields, entries and positions, whose values may change. */
 export function addParts(t: Tracer, variable: Variable, add: Add): void {
-  const id = idOf(variable);
-  const part = (key: string, name: string, set: Location['set'], value: Variable) =>
-    add({ key: `${id} ${key}`, name, register: null, set }, value);
   switch (variable.kind) {
     case 'newArray':
-      if (variable.grown) {
-        addLists(variable as GrowableArray, add);
-        return;
-      }
-      for (const [i, value] of variable.elements.entries()) {
-        const set = (t: Tracer, next: Variable) => {
-          t.journal.keepList(variable.elements);
-          variable.elements[i] = next;
-        };
-        const name = `element ${i} of an array`;
-        const at = { part: 'element', array: variable } as const;
-        add({ key: elementKey(variable, i), name, register: null, set, ...at }, value);
-      }
+      if (variable.grown) addLists(variable as GrowableArray, add);
+      else addElements(variable, add);
       return;
     case 'newObject':
-      for (const [key, value] of variable.entries) {
-        const set = (t: Tracer, next: Variable) => {
-          t.journal.keepMap(variable.entries);
-          variable.entries.set(key, next);
-        };
-        const name = `.${key}`;
-        add({ key: `${id} .${key}`, name, register: null, set, part: 'property' }, value);
-      }
+      addFields(variable, add);
       addSymbols(variable, add);
       add(orderLocation(variable), orderOf(variable));
       return;
     case 'newCollection':
-      for (const [entry, { key, value }] of variable.entries) {
-        const set = (t: Tracer, next: Variable) => {
-          t.journal.keepMap(variable.entries);
-          variable.entries.set(entry, { key, value: next });
-        };
-        const name = `an entry of a ${variable.type}`;
-        const location = `${id} entry ${labelOf(entry)}`;
-        add({ key: location, name, register: null, set, part: 'entry' }, value);
-      }
+      addEntries(variable, add);
       add(orderLocation(variable), orderOf(variable));
       return;
-    case 'cell': {
-      const set = (t: Tracer, next: Variable) => {
-        const before = variable.content;
-        t.journal.note(() => {
-          variable.content = before;
-        });
-        variable.content = next;
-      };
-      part('content', 'a variable shared with a closure', set, variable.content);
+    case 'cell':
+      addContent(variable, add);
       return;
-    }
     case 'iterator':
       addPosition(t, variable, variable, add);
-      add(
-        {
-          key: `${id} next`,
-          name: 'an iterator',
-          register: null,
-          set: fixed,
-          iteration: variable,
-        },
-        stateOf(t, variable),
-      );
+      addState('next', 'an iterator', variable, stateOf(t, variable), add);
       return;
-    case 'iteratorRecord':
-      if (variable.direct && variable.iterator.kind === 'iterator') {
-        addPosition(t, variable.iterator, variable, add);
-      }
-      add(
-        {
-          key: `${id} done`,
-          name: 'an iteration',
-          register: null,
-          set: fixed,
-          iteration: variable,
-        },
-        stateOf(t, variable.iterator, variable.done),
-      );
+    case 'iteratorRecord': {
+      const { iterator, direct, done } = variable;
+      if (direct && iterator.kind === 'iterator') addPosition(t, iterator, variable, add);
+      addState('done', 'an iteration', variable, stateOf(t, iterator, done), add);
       return;
+    }
     case 'generator':
       addGenerator(t, variable, add);
       return;
     default:
   }
+}
+
+function addElements(array: NewArrayVariable, add: Add): void {
+  for (const [i, value] of array.elements.entries()) {
+    const set = (t: Tracer, next: Variable) => {
+      t.journal.keepList(array.elements);
+      array.elements[i] = next;
+    };
+    const name = `element ${i} of an array`;
+    add({ key: elementKey(array, i), name, register: null, set, part: 'element', array }, value);
+  }
+}
+
+function addFields(object: NewObjectVariable, add: Add): void {
+  for (const [key, value] of object.entries) {
+    const set = (t: Tracer, next: Variable) => {
+      t.journal.keepMap(object.entries);
+      object.entries.set(key, next);
+    };
+    const location = `${idOf(object)} .${key}`;
+    add({ key: location, name: `.${key}`, register: null, set, part: 'property' }, value);
+  }
+}
+
+function addEntries(collection: NewCollectionVariable, add: Add): void {
+  for (const [entry, { key, value }] of collection.entries) {
+    const set = (t: Tracer, next: Variable) => {
+      t.journal.keepMap(collection.entries);
+      collection.entries.set(entry, { key, value: next });
+    };
+    const name = `an entry of a ${collection.type}`;
+    const location = `${idOf(collection)} entry ${labelOf(entry)}`;
+    add({ key: location, name, register: null, set, part: 'entry' }, value);
+  }
+}
+
+function addContent(cell: CellVariable, add: Add): void {
+  const set = (t: Tracer, next: Variable) => {
+    const before = cell.content;
+    t.journal.note(() => {
+      cell.content = before;
+    });
+    cell.content = next;
+  };
+  const name = 'a variable shared with a closure';
+  add({ key: `${idOf(cell)} content`, name, register: null, set }, cell.content);
+}
+
+/** Adds the state of an iteration, which must not differ between paths. */
+function addState(key: string, name: string, iteration: Variable, state: Variable, add: Add): void {
+  const location = {
+    key: `${idOf(iteration)} ${key}`,
+    name,
+    register: null,
+    set: fixed,
+    iteration,
+  };
+  add(location, state);
 }
 
 /** Adds the content of symbol-keyed properties. All paths have the same ones, in the same order. */
@@ -134,19 +139,11 @@ function addSymbols(object: NewObjectVariable, add: Add): void {
 function addGenerator(t: Tracer, generator: GeneratorVariable, add: Add): void {
   const { state, frame } = generator;
   const { closure, pc, registers, delegate } = frame;
-  const id = idOf(generator);
-  const iteration = generator;
-  add(
-    { key: `${id} next`, name: 'a generator', register: null, set: fixed, iteration },
-    known(`${state} ${pc}`),
-  );
+  addState('next', 'a generator', generator, known(`${state} ${pc}`), add);
   if (delegate) {
     const { iterator, done } = delegate.iteration;
     if (iterator.kind === 'iterator') addPosition(t, iterator, generator, add);
-    add(
-      { key: `${id} yield*`, name: 'a generator', register: null, set: fixed, iteration },
-      stateOf(t, iterator, done),
-    );
+    addState('yield*', 'a generator', generator, stateOf(t, iterator, done), add);
   }
   if (state !== 'yield' && state !== 'start') return;
   for (const register of liveDuring(closure.code, pc)) {
@@ -158,8 +155,9 @@ function addGenerator(t: Tracer, generator: GeneratorVariable, add: Add): void {
       registers[register] = next;
     };
     const name = closure.code.registerNames[register] ?? 'a value of a generator';
-    const key = `${id} register ${register}`;
-    add({ key, name, register: null, set, iteration }, registers[register] ?? undefinedVariable);
+    const key = `${idOf(generator)} register ${register}`;
+    const location = { key, name, register: null, set, iteration: generator };
+    add(location, registers[register] ?? undefinedVariable);
   }
 }
 
