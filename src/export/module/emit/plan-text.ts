@@ -1,4 +1,5 @@
 import { viewOf } from '../../../../runtime/device/cpu/core/host-kernels.ts';
+import type { TensorMeta } from '../../../../runtime/device/tensor-meta.ts';
 import { scalarTableIn } from '../../../../runtime/program/scalars.ts';
 import type { SavedEffect } from '../../../../runtime/save/saved-entry.ts';
 import type { SavedSource } from '../../../../runtime/save/saved-source.ts';
@@ -61,32 +62,13 @@ export function planText(
         needed,
       )
     : '';
-  const ids = [...scalars.matchAll(/const (s\d+)=/g)].map(([, id]) => id!);
-  const parts: string[][] = [];
-  for (let i = 0; i < lines.length; i += mostStatements) {
-    parts.push(lines.slice(i, i + mostStatements));
-  }
-  const own = ids.filter((id) => lines.some((line) => new RegExp(`\\b${id}\\b`).test(line)));
-  const functions = parts.map(
-    (part, i) => `const part${number}_${i}=(${own.join()})=>{\n${part.join('\n')}\n};`,
-  );
+  const { functions, calls } = partTexts(`part${number}_`, lines, scalars);
   const args = argumentTexts(number, { saved, inputs }, planned.forward, memory, writer);
   const texts: RecipeTexts = {
-    output: (index) => {
-      const place = outputs[index]!;
-      return `(o${index}??=read(${layoutText(place, metas[index]!)}))`;
-    },
-    scalar: (index, type) => {
-      const meta = metas[index]!;
-      if (meta.dtype === 'float16' || meta.dtype === 'bfloat16') {
-        throw notInModule('a result', `a number out of ${meta.dtype}`);
-      }
-      const element = `${viewOf[meta.dtype]}[${indexAt(outputs[index]!, meta)}]`;
-      return type === 'boolean' ? `${element}!==0` : element;
-    },
+    ...outputTexts(outputs, metas),
     place: (source) => sourceText(source, writer, memory),
   };
-  const facts = saved.guards.map((guard) => {
+  const guards = saved.guards.map((guard) => {
     const source = guard.kind === 'number' ? 'its numbers' : printed(guard.source);
     const message = `${JSON.stringify(`${named(source, memory)}: not as in the calls that the module was made of`)}`;
     return `if(!(${writer.guard(guard)}))return new ModuleError('ArgumentError',${message});`;
@@ -99,13 +81,12 @@ export function planText(
   const before = effects.map(({ read }) => read).join('');
   const after = effects.map(({ change }) => change).join('');
   const drawn = saved.randomNumbers > 0 ? `offset+=${saved.randomNumbers};` : '';
-  const calls = parts.map((_, i) => `part${number}_${i}(${own.join()});`).join('');
   const outputNames = outputs.map((_, i) => `o${i}`);
-  const text = `${functions.join('\n')}
+  const text = `${functions}
 plans.push({misfit(args){
 let wrong=null;
 ${args.checks}
-${facts.join('\n')}
+${guards.join('\n')}
 return null;
 },run(args){
 ${args.puts}
@@ -118,6 +99,39 @@ return result;
 }});`;
   const launches = actions.actions.filter(({ kind }) => kind !== 'write').length;
   return { text, launches, statements: lines.length };
+}
+
+/** Divides the statements among functions that take the numbers they use, and returns their calls. */
+function partTexts(prefix: string, lines: readonly string[], scalars: string) {
+  const ids = [...scalars.matchAll(/const (s\d+)=/g)].map(([, id]) => id!);
+  const own = ids.filter((id) => lines.some((line) => new RegExp(`\\b${id}\\b`).test(line)));
+  const functions: string[] = [];
+  let calls = '';
+  for (let i = 0; i < lines.length; i += mostStatements) {
+    const name = `${prefix}${functions.length}`;
+    const part = lines.slice(i, i + mostStatements);
+    functions.push(`const ${name}=(${own.join()})=>{\n${part.join('\n')}\n};`);
+    calls += `${name}(${own.join()});`;
+  }
+  return { functions: functions.join('\n'), calls };
+}
+
+/** Reads outputs as tensors and as numbers. */
+function outputTexts(
+  outputs: CompiledPlan['outputs'],
+  metas: readonly TensorMeta[],
+): Pick<RecipeTexts, 'output' | 'scalar'> {
+  return {
+    output: (index) => `(o${index}??=read(${layoutText(outputs[index]!, metas[index]!)}))`,
+    scalar: (index, type) => {
+      const meta = metas[index]!;
+      if (meta.dtype === 'float16' || meta.dtype === 'bfloat16') {
+        throw notInModule('a result', `a number out of ${meta.dtype}`);
+      }
+      const element = `${viewOf[meta.dtype]}[${indexAt(outputs[index]!, meta)}]`;
+      return type === 'boolean' ? `${element}!==0` : element;
+    },
+  };
 }
 
 const named = (source: string, memory: ModuleMemory): string =>

@@ -30,35 +30,15 @@ export function statementsOf(matcher: NumberMatcher, names: StatementNames): Sta
     [texts, numbers] = [[], []];
   };
   matcher.actions.forEach((action, i) => {
-    const add = (text: string, ...own: readonly Num[]): void => {
+    const add: Add = (text, ...own) => {
       texts.push(text);
       numbers.push(...own);
     };
     switch (action.kind) {
-      case 'write': {
-        const { view, at, values } = action;
-        const others = matcher.others(i, action);
-        const own = values.map((value, k) =>
-          matcher.match(
-            value,
-            others.map((o) => o.values[k]!),
-          ),
-        );
-        const place = matcher.match(
-          at,
-          others.map((other) => other.at),
-        );
-        invariant(typeof place === 'number', 'a place that a run computes');
-        const plain = own.filter((each) => typeof each === 'number');
-        if (own.length > mostSingly && plain.length === own.length) {
-          add(`${view}.set(${names.table(view, plain)},#)`, place);
-          return;
-        }
-        own.forEach((value, k) => {
-          add(`${view}[#]=#`, place + k, value);
-        });
+      case 'write':
+        addWrite(matcher, i, action, names, add);
+        // Part of the kernel's statement.
         return;
-      }
       case 'fill': {
         const others = matcher.others(i, action);
         const value = matcher.match(
@@ -101,6 +81,38 @@ export function statementsOf(matcher: NumberMatcher, names: StatementNames): Sta
   });
   end();
   return statements;
+}
+
+type Add = (text: string, ...numbers: readonly Num[]) => void;
+
+function addWrite(
+  matcher: NumberMatcher,
+  i: number,
+  action: Extract<NumberMatcher['actions'][number], { kind: 'write' }>,
+  names: StatementNames,
+  add: Add,
+): void {
+  const { view, at, values } = action;
+  const others = matcher.others(i, action);
+  const own = values.map((value, k) =>
+    matcher.match(
+      value,
+      others.map((o) => o.values[k]!),
+    ),
+  );
+  const place = matcher.match(
+    at,
+    others.map((other) => other.at),
+  );
+  invariant(typeof place === 'number', 'a place that a run computes');
+  const plain = own.filter((each) => typeof each === 'number');
+  if (own.length > mostSingly && plain.length === own.length) {
+    add(`${view}.set(${names.table(view, plain)},#)`, place);
+    return;
+  }
+  own.forEach((value, k) => {
+    add(`${view}[#]=#`, place + k, value);
+  });
 }
 
 const isNumber = (arg: Argument): arg is Num =>
