@@ -2,9 +2,9 @@ import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import { count, oneOf } from '../options/option-kinds.ts';
 import { chromeTrace, type TraceEvent } from './chrome-trace.ts';
 import { type DeviceTimeRow, deviceTimeRows } from './device-times.ts';
+import { type ProfileRow, rowsOf, type SortKey, sortKeys } from './profile-rows.ts';
 import type { KernelTime, Span } from './recorder.ts';
 import { printReport } from './report.ts';
-import { type ProfileRow, rowsOf, type SortKey, sortKeys } from './rows.ts';
 
 export interface ReportOptions {
   /** The column to sort by, largest first; `total` by default. */

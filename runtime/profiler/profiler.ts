@@ -11,8 +11,8 @@ import { spans } from './spans.ts';
 export type { TraceEvent } from './chrome-trace.ts';
 export type { DeviceTimeRow } from './device-times.ts';
 export { type CopySummary, Profile, type ReportOptions } from './profile.ts';
+export type { ProfileRow, SortKey } from './profile-rows.ts';
 export type { KernelTime, Span } from './recorder.ts';
-export type { ProfileRow, SortKey } from './rows.ts';
 export type { SpanKind } from './spans.ts';
 
 /**

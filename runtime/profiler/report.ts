@@ -1,5 +1,5 @@
 import type { CopySummary, Profile, ReportOptions } from './profile.ts';
-import type { ProfileRow } from './rows.ts';
+import type { ProfileRow } from './profile-rows.ts';
 
 const head = ['event', 'calls', 'total', 'self', 'min', 'max', 'average', 'ratio', 'allocated'];
 

@@ -1,7 +1,7 @@
 import { describeNumerics } from '../../runtime/device/cpu/numerics-report.ts';
 import { ArgumentError } from '../../runtime/errors/errors.ts';
+import type { SortKey } from '../../runtime/profiler/profile-rows.ts';
 import { profile } from '../../runtime/profiler/profiler.ts';
-import type { SortKey } from '../../runtime/profiler/rows.ts';
 import { Captured } from '../dispatch/captured-function.ts';
 import { loadFunction } from './files/load-function.ts';
 import { writeOutput } from './files/write-output.ts';

@@ -3,7 +3,7 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { ArgumentError } from '../../runtime/errors/errors.ts';
 import type { Profile } from '../../runtime/profiler/profile.ts';
-import type { ProfileRow } from '../../runtime/profiler/rows.ts';
+import type { ProfileRow } from '../../runtime/profiler/profile-rows.ts';
 import { spans } from '../../runtime/profiler/spans.ts';
 import { profiler, randn, relu, type Tensor, tensor, tidy, toStatic } from '../../src/index.ts';
 

@@ -2,8 +2,8 @@
 
 import { describe, expect, it } from 'vitest';
 import { Profile } from '../../runtime/profiler/profile.ts';
+import { sortKeys } from '../../runtime/profiler/profile-rows.ts';
 import type { Span } from '../../runtime/profiler/recorder.ts';
-import { sortKeys } from '../../runtime/profiler/rows.ts';
 
 type Given = Pick<Span, 'kind' | 'name' | 'start' | 'end'> & Partial<Span>;
 

@@ -7,7 +7,7 @@ import { emitPointwise } from './expression.ts';
 import { movementOps } from './movement.ts';
 import { reductionOps } from './reductions.ts';
 import { resamplingOps } from './resampling.ts';
-import { rowOps } from './rows.ts';
+import { rowOps } from './softmax-and-losses.ts';
 import { standardizeOps } from './standardize.ts';
 
 /** The ops that an engine can express. */
