@@ -165,9 +165,9 @@ class FunctionNode extends GradNode {
       const context = this.#context;
       context.savedTensors = this.#saved.map(({ value, target }) => value.read(this.name, target));
       const given = this.#outputs.map((spec, i) => gradOutputs[i] ?? zerosLike(spec));
-      const answer = this.#rules.backward(context, ...given);
+      const result = this.#rules.backward(context, ...given);
       context.savedTensors = [];
-      const gradients = answer === null || answer instanceof Tensor ? [answer] : answer;
+      const gradients = result === null || result instanceof Tensor ? [result] : result;
       this.#check(gradients);
       const taken = new Set<Tensor>();
       return gradients.map((gradient, i) => {

@@ -90,10 +90,10 @@ export function throughHooks(
 }
 
 /** Returns the hook's result as a handle owned by the engine; null to continue with the same gradient. */
-function replacement(gradient: Tensor, answer: Tensor | null | undefined): Tensor | null {
-  if (!answer || answer === gradient) return null;
-  checkReplacement(gradient, answer);
-  return isTracked(answer) ? answer : share(answer);
+function replacement(gradient: Tensor, result: Tensor | null | undefined): Tensor | null {
+  if (!result || result === gradient) return null;
+  checkReplacement(gradient, result);
+  return isTracked(result) ? result : share(result);
 }
 
 function checkReplacement(gradient: Tensor, result: Tensor): void {

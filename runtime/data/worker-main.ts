@@ -63,9 +63,9 @@ async function serve(): Promise<void> {
       return failed(error);
     }
   };
-  const send = (answer: Reply): void => {
+  const send = (reply: Reply): void => {
     try {
-      port.postMessage(answer, [...buffersIn(answer.kind === 'batch' ? answer.batch : null)]);
+      port.postMessage(reply, [...buffersIn(reply.kind === 'batch' ? reply.batch : null)]);
     } catch (error) {
       // A sample that can't be cloned, such as a function.
       port.postMessage(failed(error));

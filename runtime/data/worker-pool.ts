@@ -49,7 +49,7 @@ class DataWorker {
       eval: true,
       workerData: { ...start, files },
     });
-    this.#worker.on('message', (reply: Reply) => this.#answer(reply));
+    this.#worker.on('message', (reply: Reply) => this.#settle(reply));
     this.#worker.on('error', (cause) => this.#fail(`it ended: ${String(cause)}`, cause));
     this.#worker.on('exit', (code) => this.#fail(`it ended with exit code ${code}`));
   }
@@ -67,11 +67,11 @@ class DataWorker {
     await this.#worker.terminate();
   }
 
-  #answer(reply: Reply): void {
-    const asked = this.#waiting.shift();
+  #settle(reply: Reply): void {
+    const request = this.#waiting.shift();
     // The loop ended before this message arrived.
-    if (!asked) return;
-    const { resolve, reject, indices } = asked;
+    if (!request) return;
+    const { resolve, reject, indices } = request;
     if (reply.kind === 'batch') resolve(reply.batch);
     else if (reply.kind === 'end') resolve(ended);
     else {
@@ -124,16 +124,16 @@ async function* inOrder(
   batches: Iterable<Int32Array>,
   ahead: number,
 ): AsyncGenerator<unknown, void, undefined> {
-  const asked: Promise<unknown>[] = [];
+  const request: Promise<unknown>[] = [];
   const iterator = batches[Symbol.iterator]();
   let turn = 0;
   const askNext = () => {
     const next = iterator.next();
     if (next.done) return;
-    asked.push(quiet(workers[turn++ % workers.length]!.ask(next.value)));
+    request.push(quiet(workers[turn++ % workers.length]!.ask(next.value)));
   };
   for (let i = 0; i < ahead * workers.length; i++) askNext();
-  for (let next = asked.shift(); next; next = asked.shift()) {
+  for (let next = request.shift(); next; next = request.shift()) {
     const batch = await next;
     askNext();
     yield batch;
@@ -147,17 +147,17 @@ async function* takingTurns(
 ): AsyncGenerator<unknown, void, undefined> {
   let running = workers.map((worker) => ({
     worker,
-    asked: Array.from({ length: ahead }, () => quiet(worker.ask(null))),
+    request: Array.from({ length: ahead }, () => quiet(worker.ask(null))),
   }));
   while (running.length > 0) {
     const through = new Set<DataWorker>();
-    for (const { worker, asked } of running) {
-      const batch = await asked.shift()!;
+    for (const { worker, request } of running) {
+      const batch = await request.shift()!;
       if (batch === ended) {
         through.add(worker);
         continue;
       }
-      asked.push(quiet(worker.ask(null)));
+      request.push(quiet(worker.ask(null)));
       yield batch;
     }
     running = running.filter(({ worker }) => !through.has(worker));

@@ -181,7 +181,7 @@ type Same<R, D extends DType> = R extends Tensor
 /** Propagates an unknown dtype. */
 type Of<D extends DType, R extends DType> = DType extends D ? Tensor : Tensor<R>;
 
-type Answer<N, R, D extends DType> = N extends keyof Casts
+type Result<N, R, D extends DType> = N extends keyof Casts
   ? Tensor<Casts[N]>
   : N extends Truths
     ? Tensor<'bool'>
@@ -210,7 +210,7 @@ interface Join<D extends DType, More extends unknown[]> {
 type OpMethods<D extends DType> = {
   [N in Exclude<keyof Methods, 'sort' | 'topk' | 'kthvalue'>]: N extends Joining
     ? Join<D, Tail<Methods[N]>>
-    : (...rest: Rest<Methods[N]>) => Answer<N, ReturnType<Methods[N]>, D>;
+    : (...rest: Rest<Methods[N]>) => Result<N, ReturnType<Methods[N]>, D>;
 };
 
 /** Methods with more precise signatures than their functions: several dtypes in one result, and overloads. */

@@ -74,7 +74,7 @@ async function readLegacy(source: ByteSource): Promise<ReadonlyMap<string, Store
       );
     }
     const begin = at + 8;
-    storage.read = (offset, bytesAsked) => source.read(begin + offset, bytesAsked);
+    storage.read = (offset, length) => source.read(begin + offset, length);
     at = begin + size;
   }
   return flattened(main.value, main.end);

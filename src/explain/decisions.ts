@@ -97,8 +97,8 @@ function decisionsOf(of: ProgramOp, kept: readonly LoopDecision[]): string[] {
     case 'cond':
       return [line('cond', `; merges ${results(of)}`), ...inner];
     case 'while': {
-      const asked = kept.find((each) => isSamePlace(each.at, at));
-      return [line('while', `; carries ${results(of)}`, asked?.why), ...inner];
+      const loop = kept.find((each) => isSamePlace(each.at, at));
+      return [line('while', `; carries ${results(of)}`, loop?.why), ...inner];
     }
     case 'assert':
       return [line('assert')];

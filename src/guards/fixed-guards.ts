@@ -66,20 +66,20 @@ export function withoutFixed(guards: readonly Guard[], frames: readonly Frame[])
     return owns(source, 'base') ? { ...source, base: shortened(source.base) } : source;
   };
 
-  let isAsked = false;
-  const asked = new Map<string, readonly unknown[]>();
+  let isArrayChecked = false;
+  const checked = new Map<string, readonly unknown[]>();
   const kept = guards.flatMap((guard): Guard[] => {
     if (ofValues.test(guard.kind) && sourcesOf(guard).every(fixedAt)) {
       // The remaining facts about an array are the same for all of them.
-      if (guard.kind !== 'plainArray' || isAsked) return [];
-      isAsked = true;
+      if (guard.kind !== 'plainArray' || isArrayChecked) return [];
+      isArrayChecked = true;
     }
     if (!owns(guard, 'source')) return [guard];
     const source = shortened(guard.source);
     const key = `${guard.kind} ${sourceKey(source)}`;
     const facts = Object.values({ ...guard, source: null });
-    const before = asked.get(key);
-    asked.set(key, facts);
+    const before = checked.get(key);
+    checked.set(key, facts);
     if (before?.every((fact, i) => fact === facts[i])) return [];
     return [{ ...guard, source } as Guard];
   });
@@ -94,11 +94,11 @@ function valueIn(object: object, source: Source): { readonly value: unknown } | 
     const isPlain = prototype === Object.prototype && source.type === Tensor;
     return isPlain ? { value: false } : undefined;
   }
-  const isAsked = source.kind === 'hasProperty';
-  if (!isAsked && source.kind !== 'property') return;
+  const isPresence = source.kind === 'hasProperty';
+  if (!isPresence && source.kind !== 'property') return;
   const own = Object.getOwnPropertyDescriptor(object, source.key);
   if (own?.get || own?.set) return;
   // An absent property may be inherited.
-  if (!own && prototype && !(isAsked && source.own)) return;
-  return { value: isAsked ? own !== undefined : (own?.value as unknown) };
+  if (!own && prototype && !(isPresence && source.own)) return;
+  return { value: isPresence ? own !== undefined : (own?.value as unknown) };
 }

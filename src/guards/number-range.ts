@@ -36,8 +36,8 @@ export function decidedByBounds(expr: NumberExpr, bounds: ShapeBounds): boolean 
     case '===':
       return equal(low, high);
     case '!==': {
-      const answer = equal(low, high);
-      return answer === undefined ? undefined : !answer;
+      const same = equal(low, high);
+      return same === undefined ? undefined : !same;
     }
     default:
       return undefined;

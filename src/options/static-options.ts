@@ -122,14 +122,14 @@ export function settingsOf(options: ToStaticOptions): StaticSettings {
 
 /** Throws ArgumentError for an unknown pass or backend, and for memory options or passes given to the interpreter. */
 function compileOptions(
-  { backend = 'wasm', passes, memory: asked }: ToStaticOptions,
+  { backend = 'wasm', passes, memory: requested }: ToStaticOptions,
   memory: MemoryOptions,
   verify: boolean,
   cache: ChoiceStore | undefined,
 ): CompileOptions {
   const without = switchedOff(passes ?? {});
   if (backend === 'interpret') {
-    if (passes !== undefined || asked !== undefined) throw interpreted();
+    if (passes !== undefined || requested !== undefined) throw interpreted();
     return { ...referenceOptions, verify };
   }
   const found = typeof backend === 'string' ? backendNamed(backend) : checkedBackend(backend);

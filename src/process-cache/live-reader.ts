@@ -82,9 +82,9 @@ export class LiveReader {
 
   closure(field: Field): Closure {
     const [how, of] = field.tuple(2);
-    const asking = how.oneOf(['frame', 'call', 'new']);
-    if (asking === 'frame') return this.frames[of.int(0, this.frames.length - 1)]!.closure;
-    return this.#closureOf(this.object(of), asking);
+    const request = how.oneOf(['frame', 'call', 'new']);
+    if (request === 'frame') return this.frames[of.int(0, this.frames.length - 1)]!.closure;
+    return this.#closureOf(this.object(of), request);
   }
 
   /** Verifies that the objects read are at their locations. Throws Unfit. */

@@ -23,7 +23,7 @@ interface Traced {
   /** All locations that it has read. */
   readonly places: readonly Source[];
   /** The functions whose code it requested. */
-  readonly asked: readonly RequestedCode[];
+  readonly requested: readonly RequestedCode[];
   readonly codeOf: CodeOf;
   readonly known: KnownObjects;
   readonly digest: Digest;
@@ -45,7 +45,7 @@ export class LiveWriter {
   readonly #given: Traced;
   readonly #closures: readonly Closure[];
   readonly #reads: readonly Read[];
-  readonly #asked = new Map<unknown, RequestedCode>();
+  readonly #requested = new Map<unknown, RequestedCode>();
   readonly #owners = new Map<Scope, readonly [how: string, of?: unknown]>();
   readonly #placeOf = new WeakMap<object, Source>();
   /** Functions of this package, without a name of their own, that were read through others. */
@@ -62,7 +62,7 @@ export class LiveWriter {
   /** Reads the locations again: nothing has changed since the trace. */
   constructor(given: Traced) {
     this.#given = given;
-    const { frames, places, asked } = given;
+    const { frames, places, requested } = given;
     this.#closures = frames.map(({ closure }) => closure);
     this.#reads = places.flatMap((source) =>
       isReadByRun(source) ? [] : [{ source, value: compileReader(source)(frames) }],
@@ -79,9 +79,9 @@ export class LiveWriter {
     this.#closures.forEach(({ scope }, frame) => {
       this.#owners.set(scope, ['frame', frame]);
     });
-    for (const each of asked) {
+    for (const each of requested) {
       const { fn, how, closure } = each;
-      if (!this.#asked.has(fn)) this.#asked.set(fn, each);
+      if (!this.#requested.has(fn)) this.#requested.set(fn, each);
       if (this.#owners.has(closure.scope)) continue;
       this.#owners.set(closure.scope, how === 'alone' ? ['language'] : [how, fn]);
     }
@@ -111,7 +111,7 @@ export class LiveWriter {
   /** A function that replaced one of this package's is the user's. */
   #isOfPackage(fn: unknown): boolean {
     if (this.#own.has(fn)) return true;
-    const file = this.#asked.get(fn)?.closure.code.source.file;
+    const file = this.#requested.get(fn)?.closure.code.source.file;
     return (file === undefined || isFrameworkFile(file)) && this.#given.known.isOfPackage(fn);
   }
 
@@ -178,8 +178,8 @@ export class LiveWriter {
   #ownerOf(isIt: (closure: Closure) => boolean): unknown {
     const frame = this.#closures.findIndex(isIt);
     if (frame >= 0) return ['frame', frame];
-    const { asked } = this.#given;
-    const found = asked.find(({ how, closure }) => how !== 'alone' && isIt(closure));
+    const { requested } = this.#given;
+    const found = requested.find(({ how, closure }) => how !== 'alone' && isIt(closure));
     if (!found) return notKept('it refers to a function that captured code has made');
     return [found.how, this.object(found.fn)];
   }
@@ -212,7 +212,7 @@ export class LiveWriter {
       const { digest } = this.#given;
       return { known, text: this.text(printOwn(object, digest)) };
     }
-    if (known !== undefined && (isOfPackage || !this.#asked.has(object))) return { known };
+    if (known !== undefined && (isOfPackage || !this.#requested.has(object))) return { known };
     const brand = brandOf(object, this.#given.known);
     if (brand === undefined) return notKept('it reads a Proxy');
     const place = this.#placeOf.get(object);
@@ -225,8 +225,8 @@ export class LiveWriter {
   #codeOf(fn: RequestedCode['fn']): unknown {
     if (rulesOf(fn as never)) return notKept('it calls a function with gradient rules of its own');
     const { codeOf, digest } = this.#given;
-    const asked = this.#asked.get(fn)?.how;
-    for (const how of asked ? [asked] : (['call', 'new'] as const)) {
+    const requested = this.#requested.get(fn)?.how;
+    for (const how of requested ? [requested] : (['call', 'new'] as const)) {
       const closure = closureFor(codeOf, { fn, how });
       if (closure)
         return [how satisfies CodeRequest, this.text(printCode(closure.code, fn, digest))];
@@ -236,7 +236,7 @@ export class LiveWriter {
 
   *#followed(): Iterable<Closure> {
     yield* this.#closures;
-    for (const { closure } of this.#given.asked) yield closure;
+    for (const { closure } of this.#given.requested) yield closure;
   }
 
   /** An object at no known location: it belongs to an object that has one. */

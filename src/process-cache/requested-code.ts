@@ -26,11 +26,11 @@ export function closureFor(
 }
 
 /** Records the functions whose code is requested. */
-export function notingCode(codeOf: CodeOf, asked: RequestedCode[]): CodeOf {
+export function notingCode(codeOf: CodeOf, requested: RequestedCode[]): CodeOf {
   type Fn = RequestedCode['fn'];
   const noted = (how: CodeRequest, ask: (fn: Fn) => ReturnType<CodeOf>) => (fn: Fn) => {
     const found = ask(fn);
-    if (!isRefused(found)) asked.push({ fn, how, closure: found.closure });
+    if (!isRefused(found)) requested.push({ fn, how, closure: found.closure });
     return found;
   };
   return Object.assign(noted('call', codeOf), {

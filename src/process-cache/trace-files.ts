@@ -39,13 +39,13 @@ export class TraceFiles implements TraceStore {
     this.#known ??= new KnownObjects();
     const { frames, codeOf } = request;
     const [known, digest] = [this.#known, this.#digest];
-    const asked: RequestedCode[] = [];
+    const requested: RequestedCode[] = [];
     const name = `${digest(this.#pointOf(request))}.trace`;
     let isThere = false;
     let writer: LiveWriter | undefined;
     let facts: unknown;
     return {
-      codeOf: notingCode(codeOf, asked),
+      codeOf: notingCode(codeOf, requested),
       find: () => {
         const found = this.#find(name, request);
         isThere = found !== undefined;
@@ -56,7 +56,7 @@ export class TraceFiles implements TraceStore {
         try {
           if (!writer) {
             const { places } = result;
-            writer = new LiveWriter({ frames, places, asked, codeOf, known, digest });
+            writer = new LiveWriter({ frames, places, requested, codeOf, known, digest });
             facts = writer.facts();
           }
           const written = trace.write({ ...result, guards, resized: null }, writer);

@@ -95,14 +95,14 @@ export class ControlNode extends GradNode {
       throw changedInPlace(this.name, `a ${formatSpec(tensor)} tensor, written since forward`);
     }
     const ofResults = this.#record.results.flatMap((_, i) => (gradOutputs[i] ? [i] : []));
-    const asked = this.targets.flatMap((target, i) => (target && wanted[i] ? [i] : []));
+    const requested = this.targets.flatMap((target, i) => (target && wanted[i] ? [i] : []));
     const regions = inside.regions ?? null;
     const presenceIn = (all: readonly Tensor[]): Existence[] =>
       all.map((each) => (builder.isOptional(each) ? 'maybe' : 'always'));
     const ofOwn = ofResults.map((i) => gradOutputs[i]!);
-    const bare = { regions, of: ofResults, to: asked, carried };
+    const bare = { regions, of: ofResults, to: requested, carried };
     const own = optionalGradientsIn(bare, presenceIn(ofOwn));
-    const to = asked.filter((_, k) => own[k] !== 'never');
+    const to = requested.filter((_, k) => own[k] !== 'never');
     const earlier = this.#takeSums(to, takeSum);
     const given = [...ofOwn, ...earlier.values()];
     const of = [...ofResults, ...earlier.keys()];

@@ -40,14 +40,14 @@ export function joinedCall(
     list: false,
     apart: members.every(({ call }) => call.apart),
     perform: (operands, builder) => {
-      const answers: ReturnType<CallSite['perform']>[] = [];
+      const performed: ReturnType<CallSite['perform']>[] = [];
       for (const { call, wires } of members) {
         const own = wires.map((wire) =>
-          wire.from === 'outside' ? operands[wire.operand]! : answers[wire.member]![wire.result]!,
+          wire.from === 'outside' ? operands[wire.operand]! : performed[wire.member]![wire.result]!,
         );
-        answers.push(call.site.perform(own, builder));
+        performed.push(call.site.perform(own, builder));
       }
-      return results.map(({ member, result }) => answers[member]![result]!);
+      return results.map(({ member, result }) => performed[member]![result]!);
     },
   };
   const sample = sampleOf(site, finish);

@@ -42,15 +42,15 @@ export function programToSave(fn: CompiledFunction): ProgramToSave {
   const saved = entries.flatMap(({ entry, guards }) => {
     const { result, part, subgraph } = entry;
     const trace = { ...result, name, names, guards };
-    const asked = savedGuards(trace, places, written, frames);
-    if (!asked) return [];
-    fits ||= asked.fits;
+    const checked = savedGuards(trace, places, written, frames);
+    if (!checked) return [];
+    fits ||= checked.fits;
     const writer = new EntryWriter(name, trace, places);
     if (part.tooSmall)
       throw notSavable(name, 'a graph smaller than minGraphSize, which is not compiled');
     const planned = subgraph?.portable.planned ?? null;
     if (planned) expectKnownShapes(name, planned.forward.steps);
-    return [writer.entry(asked.guards, planned, graphs)];
+    return [writer.entry(checked.guards, planned, graphs)];
   });
   const everySize = fn.sized.flatMap(({ resized, names: known }) => {
     const documentAt = documentOf(fn, resized, known, places, written);
@@ -104,11 +104,11 @@ function documentOf(
     if (!result) return null;
     const guards = [...resized.guards, ...result.guards, ...neededNumbers(result)];
     const trace = { ...result, name, names, guards };
-    const asked = savedGuards(trace, places, written, frames);
-    if (!asked) return null;
+    const checked = savedGuards(trace, places, written, frames);
+    if (!checked) return null;
     const planned = planFor(result, memory, ordered);
     const graphs = new GraphWriter();
-    const entry = new EntryWriter(name, trace, places).entry(asked.guards, planned, graphs);
+    const entry = new EntryWriter(name, trace, places).entry(checked.guards, planned, graphs);
     // As stored in a file.
     return JSON.parse(
       JSON.stringify({ graphs: graphs.graphs, entry: encodeEntry(entry) }),

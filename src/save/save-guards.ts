@@ -33,7 +33,7 @@ interface GuardedTrace {
   readonly names: SourceNames;
 }
 
-interface AskedGuards {
+interface CheckedGuards {
   readonly guards: readonly SavedGuard[];
   /** Whether the guards on state hold now, so that the program can serve the next call. */
   readonly fits: boolean;
@@ -48,17 +48,17 @@ export function savedGuards(
   places: Places,
   written: ReadonlySet<string>,
   frames: readonly Frame[],
-): AskedGuards | null {
+): CheckedGuards | null {
   const ofArguments = (guard: Guard) => sourcesOf(guard).some((each) => places.isArgument(each));
   const ofWritten = (guard: Guard) =>
     sourcesOf(guard).some((each) => written.has(places.keyOf(each)));
-  const isAsked = (guard: Guard) => ofArguments(guard) || ofWritten(guard);
+  const isChecked = (guard: Guard) => ofArguments(guard) || ofWritten(guard);
   const hold = (guards: readonly Guard[]) => new GuardSet(guards, trace.sizes).holds(frames);
-  if (!hold(trace.guards.filter((guard) => guard.kind !== 'gradMode' && !isAsked(guard)))) {
+  if (!hold(trace.guards.filter((guard) => guard.kind !== 'gradMode' && !isChecked(guard)))) {
     return null;
   }
   return {
-    guards: trace.guards.filter(isAsked).flatMap((guard) => savedGuard(guard, trace, places)),
+    guards: trace.guards.filter(isChecked).flatMap((guard) => savedGuard(guard, trace, places)),
     fits: hold(trace.guards.filter((guard) => ofWritten(guard) && !ofArguments(guard))),
   };
 }

@@ -1,6 +1,6 @@
 /** Why a loop whose iterations JavaScript could count is a loop of the program. */
 export const keptBecause = {
-  asked: 'keepLoop() asks for it',
+  requested: 'keepLoop() asks for it',
   openSize: 'a dynamic size decides its number of iterations',
   manyIterations: 'it has more iterations than unrollLimit',
 } as const;

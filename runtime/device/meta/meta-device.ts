@@ -45,7 +45,7 @@ class MetaDevice implements Device {
   readonly mostTileColumns = 0;
   readonly innerBytes = innerBytes;
   #next = chunkBytes;
-  #answers: Iterator<number | boolean> | null = null;
+  #reads: Iterator<number | boolean> | null = null;
 
   constructor() {
     this.allocator = new BestFitAllocator('meta', {
@@ -77,22 +77,22 @@ class MetaDevice implements Device {
   }
 
   downloadSync({ dtype, shape }: TensorMeta): TypedArray {
-    if (!this.#answers || sizeOf(shape) !== 1) return noData();
-    const answer = this.#answers.next();
-    if (answer.done) return noData('provide a value for every read in the body');
+    if (!this.#reads || sizeOf(shape) !== 1) return noData();
+    const read = this.#reads.next();
+    if (read.done) return noData('provide a value for every read in the body');
     const data = newTypedArray(dtype, 1);
-    data[0] = Number(answer.value);
+    data[0] = Number(read.value);
     return data;
   }
 
   /** See `withMetaReads`. */
   withReads<T>(answers: Iterable<number | boolean>, body: () => T): T {
-    const around = this.#answers;
-    this.#answers = answers[Symbol.iterator]();
+    const around = this.#reads;
+    this.#reads = answers[Symbol.iterator]();
     try {
       return body();
     } finally {
-      this.#answers = around;
+      this.#reads = around;
     }
   }
 }

@@ -21,9 +21,9 @@ export function verifyWhileLoop(check: ControlCheck): void {
   check.expectInputs(body, check.inputs);
   check.expectResults(body, results);
   check.expectSameLayout('carried value', results, check.inputs.slice(0, results.length));
-  const answer = test.forward.outputs.map((id) => test.values[id]!);
-  if (answer.length !== 1) check.fail(`${answer.length} conditions`, 'one');
-  check.expectSingle(answer[0]!);
+  const conditions = test.forward.outputs.map((id) => test.values[id]!);
+  if (conditions.length !== 1) check.fail(`${conditions.length} conditions`, 'one');
+  check.expectSingle(conditions[0]!);
 }
 
 export function verifyBackward(check: ControlCheck, forwardName: 'cond' | 'while'): void {

@@ -113,7 +113,7 @@ function taken(slot: Slot, form: OperandForm, moves: boolean): readonly ListItem
 export function compileCallBackward(step: Step, values: ValueTable): Action {
   const { op, call: planned } = step;
   const { given, keeps, moved: moves, of, sums, tape, to } = backwardOperands(step, values);
-  const { forms, dynamic, list: answersList } = planned!.call;
+  const { forms, dynamic, list: returnsList } = planned!.call;
   const { device } = values[tape]!;
   const [retaining, freeing] = [true, false].map(() => new WeakMap<RegionRun, RegionBackward>());
   const backwardOf = (region: RegionRun, retains: boolean) => {
@@ -128,9 +128,9 @@ export function compileCallBackward(step: Step, values: ValueTable): Action {
     const record = slots[tape]!.holder as Tape;
     const retains = keeps || record.isShared;
     const gradientOf = (result: number): Slot | null => {
-      const place = of.indexOf(answersList ? 0 : result);
+      const place = of.indexOf(returnsList ? 0 : result);
       if (place < 0) return null;
-      if (answersList) {
+      if (returnsList) {
         const item = (slots[given[place]!]!.holder as TensorList | null)?.items[result];
         if (!item) return null;
         const element = new Slot();

@@ -22,17 +22,17 @@ export function compileList(step: Step, values: ValueTable): Action {
 
 const actions: Readonly<Record<string, (step: ListStep) => Action>> = {
   listOf: (step) => (slots) => {
-    step.answer(slots, new TensorList(step.device, step.operands(slots).map(namedItem)));
+    step.put(slots, new TensorList(step.device, step.operands(slots).map(namedItem)));
   },
   listPush: (step) => (slots) => {
     const list = step.own(slots);
     list.push(namedItem(step.operand(slots, 1)));
-    step.answer(slots, list);
+    step.put(slots, list);
   },
   listPop: (step) => (slots) => {
     const list = step.own(slots);
     list.pop();
-    step.answer(slots, list);
+    step.put(slots, list);
   },
   listAt: (step) => (slots) => {
     const { items } = step.list(slots);
@@ -40,7 +40,7 @@ const actions: Readonly<Record<string, (step: ListStep) => Action>> = {
     decided.current?.note(index);
     const item = items[index];
     invariant(item, 'a list has the element that is read');
-    step.answer(slots, item.holder.retain(), item.offset, item.identity, item.name);
+    step.put(slots, item.holder.retain(), item.offset, item.identity, item.name);
     step.mark(slots, index, items.length);
   },
   listSet: (step) => (slots) => {
@@ -48,7 +48,7 @@ const actions: Readonly<Record<string, (step: ListStep) => Action>> = {
     const index = step.index(slots);
     decided.current?.note(index);
     list.set(index, namedItem(step.operand(slots, 2)));
-    step.answer(slots, list);
+    step.put(slots, list);
     step.mark(slots, index, list.items.length);
   },
   listConcat: (step) => (slots) => {
@@ -56,7 +56,7 @@ const actions: Readonly<Record<string, (step: ListStep) => Action>> = {
     const list = step.own(slots);
     const { length } = list.items;
     for (const item of tail) list.push(item);
-    step.answer(slots, list);
+    step.put(slots, list);
     step.mark(slots, length, list.items.length);
   },
   listGradientAt: (step) => {
@@ -69,7 +69,7 @@ const actions: Readonly<Record<string, (step: ListStep) => Action>> = {
     const { index, length } = step.readMark(slots, 0);
     const list = new TensorList(step.device, new Array<null>(length).fill(null));
     list.set(index, itemOf(step.operand(slots, 1)));
-    step.answer(slots, list);
+    step.put(slots, list);
   },
   listClear: (step) => (slots) => {
     const { index } = step.readMark(slots, 1);
@@ -84,7 +84,7 @@ const actions: Readonly<Record<string, (step: ListStep) => Action>> = {
   },
   listTail: (step) => (slots) => {
     const { index } = step.readMark(slots, 1);
-    step.answer(slots, new TensorList(step.device, step.list(slots).items.slice(index)));
+    step.put(slots, new TensorList(step.device, step.list(slots).items.slice(index)));
   },
   listAdd: (step) => {
     const sum = new GradientSum(step.resultMeta);
@@ -172,7 +172,7 @@ class ListStep {
     return readNumber(meta, this.operand(slots, 1));
   }
 
-  answer(
+  put(
     slots: readonly Slot[],
     holder: Holder,
     offset = 0,
@@ -196,12 +196,12 @@ class ListStep {
   gradients(slots: readonly Slot[], change: (list: TensorList) => void): void {
     const list = this.own(slots);
     change(list);
-    this.answer(slots, list);
+    this.put(slots, list);
   }
 
   /** Returns the gradient of one element, if there is one. */
   gradient(slots: readonly Slot[], index: number): void {
     const item = this.list(slots).items.at(index);
-    if (item) this.answer(slots, item.holder.retain(), item.offset);
+    if (item) this.put(slots, item.holder.retain(), item.offset);
   }
 }

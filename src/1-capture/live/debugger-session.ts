@@ -83,7 +83,7 @@ const nothing = (): void => {};
 export const handoverName = '__tostaticCapture';
 const objectGroup = 'tostatic-capture';
 
-/** True once a session has not answered: sessions of this runtime never will. */
+/** True once a session has not responded: sessions of this runtime never will. */
 let isMute = false;
 
 /** A connected inspector session. All of its methods are synchronous. */
@@ -112,7 +112,7 @@ export class DebuggerSession {
       opened.reachFrom(globalThis);
       // The inspector evaluates in the main realm, but test runners may load this file in another realm.
       opened.reachFrom(realmOf(inspector.Session));
-      if (opened.#answersImmediately()) return opened;
+      if (opened.#respondsImmediately()) return opened;
       isMute = true;
       opened.rest();
       session.disconnect();
@@ -123,13 +123,13 @@ export class DebuggerSession {
   }
 
   /** Captures are synchronous, but sessions of Deno and Bun respond later or never. */
-  #answersImmediately(): boolean {
+  #respondsImmediately(): boolean {
     const expression = handoverName;
-    const answer: { result?: RemoteObject } | undefined = this.post('Runtime.evaluate', {
+    const response: { result?: RemoteObject } | undefined = this.post('Runtime.evaluate', {
       expression,
       objectGroup,
     });
-    return answer?.result?.objectId !== undefined;
+    return response?.result?.objectId !== undefined;
   }
 
   post<M extends keyof Protocol>(method: M, params?: Protocol[M][0]): Protocol[M][1] {

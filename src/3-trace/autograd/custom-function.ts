@@ -8,9 +8,9 @@ import { InvariantError } from '../../../runtime/errors/invariant.ts';
 import type { GradNode } from '../../../runtime/tensor/grad-node.ts';
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
-import { constantOf } from '../state/facts.ts';
 import { asEagerly } from '../state/rejected-eagerly.ts';
 import type { Tracer } from '../state/tracer.ts';
+import { constantOf } from '../state/value-guards.ts';
 import { arrayElements, asArray } from '../values/arrays.ts';
 import { readProperty } from '../values/properties.ts';
 import {
@@ -111,14 +111,14 @@ function outputsOf(t: Tracer, result: Variable): Tensor | Tensor[] {
   return arrayElements(t, list).map((each) => tensorOf(t, each, why));
 }
 
-function gradientsOf(t: Tracer, answer: Variable): Tensor | null | (Tensor | null)[] {
+function gradientsOf(t: Tracer, result: Variable): Tensor | null | (Tensor | null)[] {
   const one = (each: Variable): Tensor | null => {
     if (each.kind === 'tensor') return t.use(each);
     if (constantOf(t, each) === null) return null;
     throw new GraphBreak('throw', 'a gradient of a custom function that is not a tensor');
   };
-  const list = asArray(t, answer);
-  return list ? arrayElements(t, list).map(one) : one(answer);
+  const list = asArray(t, result);
+  return list ? arrayElements(t, list).map(one) : one(result);
 }
 
 function tensorOf(t: Tracer, variable: Variable, why: string): Tensor {

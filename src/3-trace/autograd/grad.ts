@@ -39,12 +39,12 @@ function gradInTrace(t: Tracer, [outputs, inputs, options]: readonly Variable[])
         seedValue(seed, createGraph),
       );
       const own = { createGraph, retainGraph: true, allowUnused };
-      const asked = gradOutputs ? { ...own, gradOutputs } : own;
-      return gradWith(of as Tensor[], to as Tensor[], asked, watch);
+      const request = gradOutputs ? { ...own, gradOutputs } : own;
+      return gradWith(of as Tensor[], to as Tensor[], request, watch);
     });
-  const asked = tensorsOf(t, inputs);
-  noteRequest(roots, asked);
-  const found = followRetaining(t, roots, [roots, asked, seeds], run);
+  const targets = tensorsOf(t, inputs);
+  noteRequest(roots, targets);
+  const found = followRetaining(t, roots, [roots, targets, seeds], run);
   const variableOf = allowUnused ? gradientVariable : neededGradient;
   return newArray(
     found.map((gradient) => {

@@ -9,10 +9,10 @@ import { sourceKey } from '../../guards/source-key.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { expectOneTensor } from '../control-flow/merge/one-tensor.ts';
 import type { Site } from '../state/autograd-state.ts';
-import { constantOf } from '../state/facts.ts';
 import { isDifferentiable, isLeaf, placesBelow } from '../state/recorded-graph.ts';
 import { asEagerly } from '../state/rejected-eagerly.ts';
 import type { Tracer } from '../state/tracer.ts';
+import { constantOf } from '../state/value-guards.ts';
 import { arrayElements, asArray } from '../values/arrays.ts';
 import { readProperty } from '../values/properties.ts';
 import { isCallable } from '../values/to-primitive.ts';
@@ -46,12 +46,12 @@ export function traceRegisterHook(
   );
   t.autograd.watched.set(placeOf(tensor), site);
   t.autograd.callsUser = true;
-  const answer: NewObjectVariable = {
+  const handleObject: NewObjectVariable = {
     kind: 'newObject',
     entries: new Map([['remove', { kind: 'function', value: removeHook, source: null }]]),
   };
-  t.autograd.handles.set(answer, { handle, site });
-  return answer;
+  t.autograd.handles.set(handleObject, { handle, site });
+  return handleObject;
 }
 
 export function traceRemoveHook(t: Tracer, receiver: Variable): Variable {
@@ -136,14 +136,14 @@ function breakAtSite(t: Tracer, place: GradNode | Tensor): void {
 
 function callHook(t: Tracer, hook: Variable, gradient: Tensor): Tensor | null {
   expectPresent(t, gradient);
-  const answer = t.execution.callInside(
+  const result = t.execution.callInside(
     hook,
     undefinedVariable,
     [t.result(gradient)],
     gradEnabled(),
   );
-  if (answer.kind === 'tensor') return t.use(answer);
-  const value = constantOf(t, answer);
+  if (result.kind === 'tensor') return t.use(result);
+  const value = constantOf(t, result);
   if (value === undefined || value === null) return null;
   throw new GraphBreak('throw', 'a gradient hook returns no tensor');
 }

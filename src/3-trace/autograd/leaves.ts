@@ -8,10 +8,10 @@ import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { expectOneName, expectOneTensor } from '../control-flow/merge/one-tensor.ts';
 import { requiresGradAlways } from '../control-flow/merge/requires-grad.ts';
-import { constantOf } from '../state/facts.ts';
 import { isMadeInside } from '../state/region-builder.ts';
 import { asEagerly } from '../state/rejected-eagerly.ts';
 import type { Tracer } from '../state/tracer.ts';
+import { constantOf } from '../state/value-guards.ts';
 import { callDynamically } from '../values/call-dynamically.ts';
 import { type TensorVariable, undefinedVariable, type Variable } from '../variables/variable.ts';
 import { expectTensor } from './expect-tensor.ts';
@@ -32,11 +32,11 @@ function detach(x: Tensor): Tensor {
 /** `x.requiresGrad_(value)`: from here on, the variable represents another graph value. */
 export function traceRequiresGrad(t: Tracer, of: Variable, [given]: readonly Variable[]): Variable {
   const receiver = expectTensor(of, 'requiresGrad_');
-  const asked = given ? constantOf(t, given) : undefined;
-  if (asked !== undefined && typeof asked !== 'boolean') {
+  const requested = given ? constantOf(t, given) : undefined;
+  if (requested !== undefined && typeof requested !== 'boolean') {
     throw new GraphBreak('throw', 'requiresGrad_() with an argument that is not a boolean');
   }
-  const value = asked ?? true;
+  const value = requested ?? true;
   const tensor = t.use(receiver);
   if (t.isInRegion) return beginInside(t, receiver, tensor, value);
   if (receiver.source) expectLeaf(t, receiver);
@@ -100,7 +100,7 @@ function switchOuter(t: Tracer, variable: TensorVariable, value: boolean): void 
   t.effects.setRequiresGrad(actual, variable.source!, value);
 }
 
-/** Returns another graph value for the same memory, which is a leaf if asked for. */
+/** Returns another graph value for the same memory, which is a leaf if requested for. */
 export function alias(t: Tracer, tensor: Tensor, leaf: 'own' | 'outer' | null = null): Tensor {
   return asEagerly(() =>
     t.perform<Tensor>([tensor], ([x]) => {

@@ -39,8 +39,8 @@ import {
   scalarOperands,
   scaledWrite,
 } from '../control-flow/numbers/scalar-arguments.ts';
-import { constantOf, guardPrimitive, sourceOf } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
+import { constantOf, guardPrimitive, sourceOf } from '../state/value-guards.ts';
 import { arrayElements, asArray, isArray } from '../values/arrays.ts';
 import { callDynamically, callWithDataSizes, callWithNumbers } from '../values/call-dynamically.ts';
 import { ChangingNumbers, type NumberUse } from '../values/changing-numbers.ts';

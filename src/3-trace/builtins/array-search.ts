@@ -1,6 +1,6 @@
 /** `indexOf`, `lastIndexOf` and `includes` of arrays. */
 
-import { isGrown } from '../control-flow/lists/growable-array.ts';
+import { isGrowable } from '../control-flow/lists/growable-array.ts';
 import type { Tracer } from '../state/tracer.ts';
 import {
   type ArrayVariable,
@@ -28,7 +28,7 @@ export function comparesScalars(
   [item]: readonly Variable[],
 ): boolean {
   const array = asArray(t, receiver);
-  if (!array || isGrown(array)) return false;
+  if (!array || isGrowable(array)) return false;
   if (item?.kind === 'scalar') return true;
   return array.kind === 'newArray' && array.elements.some(({ kind }) => kind === 'scalar');
 }

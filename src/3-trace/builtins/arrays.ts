@@ -2,11 +2,11 @@
 
 import { accessorOf, isProxy } from '../../guards/plain.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
-import { isGrown } from '../control-flow/lists/growable-array.ts';
+import { isGrowable } from '../control-flow/lists/growable-array.ts';
 import { needsElements } from '../control-flow/lists/list-elements.ts';
 import { orRaise } from '../state/exceptions.ts';
-import { constantOf, isNullish, isUndefined } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
+import { constantOf, isNullish, isUndefined } from '../state/value-guards.ts';
 import { append, removeLast, setElement } from '../values/array-changes.ts';
 import {
   type ArrayVariable,
@@ -20,7 +20,7 @@ import {
   solid,
 } from '../values/arrays.ts';
 import { expand, iteratorOver } from '../values/iterators.ts';
-import { grownElement } from '../values/lists.ts';
+import { growableElement } from '../values/lists.ts';
 import { isOfArrayClass, makesArrays } from '../values/makes-arrays.ts';
 import { readProperty, readSymbol } from '../values/properties.ts';
 import { isPristine } from '../values/protocols.ts';
@@ -58,7 +58,7 @@ function onArray(body: Body): Builtin {
 
 /** Excludes arrays of data-dependent length, which `polyfills/lists.ts` handles. */
 export function onKnownArray(body: Body): Builtin {
-  return onArray((t, array, args) => (isGrown(array) ? undefined : body(t, array, args)));
+  return onArray((t, array, args) => (isGrowable(array) ? undefined : body(t, array, args)));
 }
 
 /** Excludes arrays of user classes, whose constructors create the result (`polyfills/array-classes.ts`). */
@@ -121,7 +121,7 @@ function flatten(t: Tracer, array: ArrayVariable, depth: number): Variable[] {
 /** A method that visits elements one by one; breaks the graph for arrays of data-dependent length. */
 function elementwise(method: string, body: Body): Builtin {
   return onArray((t, array, args) => {
-    if (isGrown(array)) throw needsElements(method);
+    if (isGrowable(array)) throw needsElements(method);
     return body(t, array, args);
   });
 }
@@ -345,7 +345,7 @@ export const arrayBuiltins: BuiltinTable = [
     Array.prototype.at,
     onArray((t, array, [index]) => {
       const at = integer(t, index, 0);
-      if (isGrown(array)) return grownElement(t, array, at, at < 0);
+      if (isGrowable(array)) return growableElement(t, array, at, at < 0);
       const fromEnd = elementFromEnd(t, array, -at);
       if (fromEnd) return fromEnd;
       const i = at < 0 ? arrayLength(t, array) + at : at;

@@ -3,8 +3,8 @@
 import type { TypedArray } from '../../../runtime/spec/dtype.ts';
 import { typedArrayTypes } from '../../guards/types/typed-array-types.ts';
 import { bufferVariable, keepBytes, madeBufferIn } from '../heap/buffers.ts';
-import { constantOf, guardIdentity } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
+import { constantOf, guardIdentity } from '../state/value-guards.ts';
 import { byHost } from '../values/objects/host-objects.ts';
 import { isPrimitiveVariable } from '../values/to-primitive.ts';
 import { specialized } from '../variables/unions.ts';

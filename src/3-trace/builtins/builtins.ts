@@ -2,8 +2,8 @@
 
 import { textCall } from '../control-flow/numbers/text.ts';
 import { orRaise } from '../state/exceptions.ts';
-import { constantOf, typeOf } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
+import { constantOf, typeOf } from '../state/value-guards.ts';
 import { deferCall } from '../values/numbers.ts';
 import { isPrimitiveVariable, withPrimitives } from '../values/to-primitive.ts';
 import { typedArrayMade } from '../values/typed-arrays.ts';

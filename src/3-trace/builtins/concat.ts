@@ -1,20 +1,20 @@
 /** `array.concat(…)` */
 
 import { GraphBreak } from '../../traces/graph-break.ts';
-import { grownIn, isGrown } from '../control-flow/lists/growable-array.ts';
-import { constantOf } from '../state/facts.ts';
+import { growableIn, isGrowable } from '../control-flow/lists/growable-array.ts';
 import type { Tracer } from '../state/tracer.ts';
+import { constantOf } from '../state/value-guards.ts';
 import { append } from '../values/array-changes.ts';
 import { asArray, elementsWithHoles, isArray } from '../values/arrays.ts';
-import { appendGrown } from '../values/lists.ts';
+import { appendGrowable } from '../values/lists.ts';
 import { hasProperty } from '../values/property-keys.ts';
 import { isPrimitiveVariable } from '../values/to-primitive.ts';
 import { extendedArray } from '../values/varying-array.ts';
 import { type NewArrayVariable, newArray, type Variable } from '../variables/variable.ts';
 
 export function concat(t: Tracer, receiver: Variable, args: readonly Variable[]): Variable {
-  const all = [receiver, ...args].map((part) => grownIn(t, part) ?? part);
-  if (all.some(isGrown)) return concatLists(t, all);
+  const all = [receiver, ...args].map((part) => growableIn(t, part) ?? part);
+  if (all.some(isGrowable)) return concatLists(t, all);
   return extendedByParts(t, all) ?? newArray(partsOf(t, all).flat());
 }
 
@@ -55,7 +55,7 @@ function isSpreadSpecially(t: Tracer, part: Variable): boolean {
 function concatLists(t: Tracer, parts: readonly Variable[]): Variable {
   const result = newArray([]);
   for (const part of parts) {
-    if (isGrown(part)) appendGrown(t, result, part);
+    if (isGrowable(part)) appendGrowable(t, result, part);
     else append(t, result, (concat(t, part, []) as NewArrayVariable).elements);
   }
   return result;

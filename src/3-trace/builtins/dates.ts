@@ -2,8 +2,8 @@
 
 import { dateMethodNames, readDate } from '../../guards/host-types.ts';
 import { isProxy } from '../../guards/plain.ts';
-import { constantOf, guardIdentity } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
+import { constantOf, guardIdentity } from '../state/value-guards.ts';
 import {
   byHost,
   changeHost,

@@ -16,8 +16,8 @@ import {
   setOwnProperty,
 } from '../heap/made-objects.ts';
 import { expectNoStack, typeError } from '../state/exceptions.ts';
-import { constantOf, guardObject, guardPrimitive, truthiness } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
+import { constantOf, guardObject, guardPrimitive, truthiness } from '../state/value-guards.ts';
 import { arrayElement, hasElement, indexKeys } from '../values/arrays.ts';
 import { heldFunction } from '../values/getters.ts';
 import { readKey, readProperty } from '../values/properties.ts';
@@ -286,8 +286,8 @@ export function fix(t: Tracer, given: Variable, how: keyof typeof reached): Vari
   if (object.kind === 'constant' || object.kind === 'symbolic' || object.kind === 'text')
     return given;
   if (isOuter(object)) {
-    const answer = constantOf(t, askOuter(t, object, reached[how]));
-    if (answer === (how !== 'preventExtensions')) return given;
+    const isSo = constantOf(t, askOuter(t, object, reached[how]));
+    if (isSo === (how !== 'preventExtensions')) return given;
     throw new GraphBreak('native-call', `${how} of an object that existed before`);
   }
   if (object.kind === 'newArray' && how === 'freeze') return freezeArray(t, object);
@@ -306,7 +306,7 @@ export function fix(t: Tracer, given: Variable, how: keyof typeof reached): Vari
 }
 
 function freezeArray(t: Tracer, array: NewArrayVariable): Variable {
-  if (t.isInRegion || array.grown || array.isArguments || array.outer || array.own) {
+  if (t.isInRegion || array.growable || array.isArguments || array.outer || array.own) {
     throw new GraphBreak('native-call', 'freeze of an array in a branch or loop of the program');
   }
   const { fixed = false } = array;

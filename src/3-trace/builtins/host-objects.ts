@@ -3,8 +3,8 @@
 import type { HostTypeName } from '../../guards/host-types.ts';
 import { isProxy } from '../../guards/plain.ts';
 import { sourceKey } from '../../guards/source-key.ts';
-import { guardIdentity } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
+import { guardIdentity } from '../state/value-guards.ts';
 import {
   byHost,
   changeHost,

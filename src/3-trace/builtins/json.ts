@@ -2,8 +2,8 @@
 
 import { newObject, setOwnProperty } from '../heap/made-objects.ts';
 import { orRaise } from '../state/exceptions.ts';
-import { constantOf } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
+import { constantOf } from '../state/value-guards.ts';
 import { isPrimitiveVariable, textOfPrimitive, withPrimitive } from '../values/to-primitive.ts';
 import {
   isPrimitive,

@@ -5,7 +5,7 @@ import { clamp } from '../../../runtime/ops/pointwise/combining.ts';
 import { where } from '../../../runtime/ops/pointwise/comparison.ts';
 import { add, eq, lt, trunc } from '../../../runtime/ops/pointwise/pointwise.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
-import { grownIn } from '../control-flow/lists/growable-array.ts';
+import { growableIn } from '../control-flow/lists/growable-array.ts';
 import { asNumber } from '../control-flow/numbers/scalars.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { arrayLength, asArray } from '../values/arrays.ts';
@@ -45,7 +45,7 @@ export function withKnownPlaces(
   const counted = counting.get(fn);
   if (!counted || !args.some((arg, i) => counted[i] && arg.kind === 'scalar')) return args;
   const array = asArray(t, receiver);
-  if (!array || grownIn(t, receiver)) return args;
+  if (!array || growableIn(t, receiver)) return args;
   const length = arrayLength(t, array);
   return args.map((arg, i) => {
     const what = counted[i];

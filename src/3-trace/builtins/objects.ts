@@ -9,6 +9,7 @@ import {
   setPrototype,
 } from '../heap/made-objects.ts';
 import { typeError } from '../state/exceptions.ts';
+import type { Tracer } from '../state/tracer.ts';
 import {
   constantOf,
   guardIdentity,
@@ -16,8 +17,7 @@ import {
   isNullish,
   truthiness,
   typeOf,
-} from '../state/facts.ts';
-import type { Tracer } from '../state/tracer.ts';
+} from '../state/value-guards.ts';
 import { sameValueZero } from '../values/equality.ts';
 import { eachElement } from '../values/iterators.ts';
 import { expectWritable, isFixed } from '../values/objects/failed-writes.ts';

@@ -6,12 +6,12 @@
 import { typedArrayTypes } from '../../guards/types/typed-array-types.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import type { Closure } from '../../vm/bytecode/frame.ts';
-import { grownIn } from '../control-flow/lists/growable-array.ts';
+import { growableIn } from '../control-flow/lists/growable-array.ts';
 import { needsElements } from '../control-flow/lists/list-elements.ts';
 import { isRatherList, sortArguments } from '../control-flow/sort-order.ts';
 import { asCollection, asPlainCollection } from '../heap/collections.ts';
-import { constantOf, isUndefined } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
+import { constantOf, isUndefined } from '../state/value-guards.ts';
 import { arrayLength, asArray, isArray } from '../values/arrays.ts';
 import { isArrayClass, isOfArrayClass, makesArrays } from '../values/makes-arrays.ts';
 import { isCloneable } from '../values/objects/is-cloneable.ts';
@@ -341,7 +341,7 @@ function bodyFor(
 ): AnyFunction | undefined {
   const own = ofClass(t, fn, receiver, args);
   if (own) return own;
-  const ofList = grownIn(t, receiver) ? ofLists.get(fn) : undefined;
+  const ofList = growableIn(t, receiver) ? ofLists.get(fn) : undefined;
   if (ofList) {
     const sorts = ofList === lists.sort || ofList === lists.toSorted;
     if (sorts && !isCallable(args[0])) throw needsElements(fn.name, ' without a comparison');

@@ -2,8 +2,8 @@
 
 import { newObject, setOwnProperty } from '../heap/made-objects.ts';
 import { orRaise } from '../state/exceptions.ts';
-import { constantOf, isUndefined } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
+import { constantOf, isUndefined } from '../state/value-guards.ts';
 import { iteratorOver } from '../values/iterators.ts';
 import {
   asRegExp,

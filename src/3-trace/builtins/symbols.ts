@@ -1,6 +1,6 @@
 /** Functions under well-known symbols, when user code calls them. */
 
-import { constantOf, isUndefined } from '../state/facts.ts';
+import { constantOf, isUndefined } from '../state/value-guards.ts';
 import { isInstance } from '../values/objects/instances.ts';
 import { isPrimitiveVariable, joinedText } from '../values/to-primitive.ts';
 import { known, undefinedVariable } from '../variables/variable.ts';

@@ -2,8 +2,8 @@
 
 import { isProxy } from '../../guards/plain.ts';
 import { sourceKey } from '../../guards/source-key.ts';
-import { constantOf } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
+import { constantOf } from '../state/value-guards.ts';
 import { isArray } from '../values/arrays.ts';
 import { readSymbol } from '../values/properties.ts';
 import { isPrimitiveVariable } from '../values/to-primitive.ts';

@@ -5,8 +5,8 @@
 import { isPlainArray, isProxy } from '../../guards/plain.ts';
 import { sourceKey } from '../../guards/source-key.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
-import { guardIdentity } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
+import { guardIdentity } from '../state/value-guards.ts';
 import { arrayElements } from '../values/arrays.ts';
 import { byHost, plainValue } from '../values/objects/host-objects.ts';
 import { plainKeys } from '../values/property-keys.ts';
@@ -182,8 +182,8 @@ function isCopied(t: Tracer, given: Variable, depth = 0): boolean {
   if (variable.kind === 'constant' || variable.kind === 'symbolic') return !isLarge(variable.value);
   if (depth === maxDepth) return false;
   if (variable.kind === 'newArray') {
-    const { named, isArguments, grown, outer, own } = variable;
-    if (named || isArguments || grown || outer || own) return false;
+    const { named, isArguments, growable, outer, own } = variable;
+    if (named || isArguments || growable || outer || own) return false;
     return arrayElements(t, variable).every((each) => isCopied(t, each, depth + 1));
   }
   if (variable.kind !== 'newObject' || variable.traits || prototypeOf(variable)) return false;

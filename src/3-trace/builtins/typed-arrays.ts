@@ -8,8 +8,8 @@ import {
 } from '../../guards/types/typed-array-types.ts';
 import { keepBytes } from '../heap/buffers.ts';
 import { orRaise } from '../state/exceptions.ts';
-import { constantOf, sourceOf } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
+import { constantOf, sourceOf } from '../state/value-guards.ts';
 import { expand } from '../values/iterators.ts';
 import { readProperty } from '../values/properties.ts';
 import { isPrimitiveVariable } from '../values/to-primitive.ts';

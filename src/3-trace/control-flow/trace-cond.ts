@@ -8,7 +8,7 @@ import { RejectedEagerly } from '../state/rejected-eagerly.ts';
 import type { Tracer } from '../state/tracer.ts';
 import type { TraceFrame } from '../variables/trace-frame.ts';
 import { absent, type DeviceScalar, known, type Variable } from '../variables/variable.ts';
-import { Grows, withGrown } from './lists/growable-array.ts';
+import { Grows, withGrowable } from './lists/growable-array.ts';
 import { madeObjects } from './locations/reachable.ts';
 import { type State, stateOf } from './locations/state.ts';
 import { appendBranches } from './merge/append-branches.ts';
@@ -36,7 +36,7 @@ export function traceCond(
   test: DeviceScalar,
   starts: readonly [Start, Start],
 ): PathEnd {
-  return withGrown(t, () => traceCondAs(t, frame, test, starts));
+  return withGrowable(t, () => traceCondAs(t, frame, test, starts));
 }
 
 function traceCondAs(

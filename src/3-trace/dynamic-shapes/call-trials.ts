@@ -87,7 +87,8 @@ export function elementOf(trials: readonly Trial[]): Tensor | null {
   if (isOneLength(trials)) return null;
   const [element, ...others] = trials.flatMap(({ tried }) => tried.results);
   const isFlat = trials.every(
-    ({ tried: { answer, results } }) => Array.isArray(answer) && answer.length === results.length,
+    ({ tried: { returned, results } }) =>
+      Array.isArray(returned) && returned.length === results.length,
   );
   return isFlat && element && others.every((other) => sameSpec(other, element)) ? element : null;
 }
@@ -104,9 +105,9 @@ export function sizesOf(trials: readonly Trial[], result: number): ResultSizes {
   return { dtype, sizes };
 }
 
-/** Returns the structure of an answer, ignoring sizes. */
-function formOf({ answer }: TriedCall): string {
+/** Returns the structure of a result, ignoring sizes. */
+function formOf({ returned }: TriedCall): string {
   const formOfPart = (part: unknown): string =>
     Array.isArray(part) ? `[${part.map(formOfPart).join()}]` : String((part as Tensor).rank);
-  return formOfPart(answer);
+  return formOfPart(returned);
 }

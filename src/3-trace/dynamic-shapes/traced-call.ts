@@ -55,8 +55,8 @@ export interface TracedCall extends Pick<CallSite, 'name' | 'forms' | 'metas'> {
 /** The result of a call for particular shapes. */
 export interface TriedCall {
   /** The function's result: tensors and arrays of tensors. */
-  readonly answer: unknown;
-  /** The distinct tensors in the answer, followed by the count of random numbers if the call draws any. */
+  readonly returned: unknown;
+  /** The distinct tensors in it, followed by the count of random numbers if the call draws any. */
   readonly results: readonly Tensor[];
   /** True if a result is a view of an operand in eager execution; here it may be a copy. */
   readonly isView: boolean;
@@ -74,7 +74,7 @@ const noOther = (): never => {
 /** Calls the function for these shapes, and throws what it throws. */
 export function tryCall(traced: TracedCall, given: readonly GivenOperand[]): TriedCall {
   const { builder, operands } = beginCall(traced, given, noOther);
-  const made = withInterceptor(builder, () => answered(traced, operands, builder));
+  const made = withInterceptor(builder, () => appended(traced, operands, builder));
   const isView = hasView(made.results, builder);
   if (writtenInputs(endCall(builder, made.results)).length > 0) {
     throw new NotDynamic('writes to a tensor in place');
@@ -87,11 +87,11 @@ function hasView(results: readonly Tensor[], builder: ProgramBuilder): boolean {
 }
 
 /** Calls the function, whose ops are appended to the program under construction. */
-function answered(
+function appended(
   { call, gradMode, stream, device, at }: TracedCall,
   operands: readonly CallOperand[],
   builder: ProgramBuilder,
-): Pick<TriedCall, 'answer' | 'results'> {
+): Pick<TriedCall, 'returned' | 'results'> {
   builder.at = at;
   const numbers = stream?.operands.map((index) => operands[index] as Tensor);
   const drawing = numbers && new CallStream(new PlacedOffset(numbers, stream!.drawn));
@@ -103,14 +103,14 @@ function answered(
           withGradMode(gradMode, () => deviceGuard(device, body)),
         ),
     );
-  const answer = within(() => call(operands));
-  const results = [...new Set(tensorsIn(answer))];
-  return { answer, results: drawing ? [...results, within(() => drawing.count())] : results };
+  const returned = within(() => call(operands));
+  const results = [...new Set(tensorsIn(returned))];
+  return { returned, results: drawing ? [...results, within(() => drawing.count())] : results };
 }
 
-function tensorsIn(answer: unknown): Tensor[] {
-  if (answer instanceof Tensor) return [answer];
-  if (Array.isArray(answer)) return answer.flatMap(tensorsIn);
+function tensorsIn(result: unknown): Tensor[] {
+  if (result instanceof Tensor) return [result];
+  if (Array.isArray(result)) return result.flatMap(tensorsIn);
   throw new NotDynamic('returns something other than tensors');
 }
 
@@ -158,7 +158,7 @@ function attempted(
   builder: ProgramBuilder,
 ): readonly Tensor[] {
   try {
-    return answered(traced, operands, builder).results;
+    return appended(traced, operands, builder).results;
   } catch (error) {
     throw refused(traced, error instanceof Error ? error.message : String(error));
   }

@@ -1,5 +1,5 @@
-import { constantOf } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
+import { constantOf } from '../state/value-guards.ts';
 import { type BoundVariable, known, type Variable } from '../variables/variable.ts';
 
 /** Returns the `name` of a bound function, given that of its target. */

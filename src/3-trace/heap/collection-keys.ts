@@ -3,9 +3,9 @@
 import type { Source } from '../../guards/source.ts';
 import { sourceKey } from '../../guards/source-key.ts';
 import type { Primitive } from '../../vm/bytecode/instructions.ts';
-import { constantOf, guardObject, isSame } from '../state/facts.ts';
 import { expectIdentity } from '../state/listed.ts';
 import type { Tracer } from '../state/tracer.ts';
+import { constantOf, guardObject, isSame } from '../state/value-guards.ts';
 import { numberNeeded } from '../variables/number-needed.ts';
 import { textBreak } from '../variables/text.ts';
 import { specialized } from '../variables/unions.ts';

@@ -15,8 +15,8 @@ import { TakenBefore } from '../control-flow/lists/growable-array.ts';
 import type { CollectionChange } from '../effects/effects.ts';
 import type { WrittenEntries, WrittenEntry } from '../effects/written-entries.ts';
 import { orRaise } from '../state/exceptions.ts';
-import { constantOf } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
+import { constantOf } from '../state/value-guards.ts';
 import { present, resolved, specialized } from '../variables/unions.ts';
 import {
   absent,
@@ -197,15 +197,15 @@ export function setEntry(
   change(t, collection, operation, entry.key, operation === 'set' ? entry.value : null);
 }
 
-/** `isAsked`: the code reads whether the entry was present. */
+/** `isRead`: the code reads whether the entry was present. */
 export function deleteEntry(
   t: Tracer,
   given: CollectionVariable,
   key: Variable,
-  isAsked: boolean,
+  isRead: boolean,
 ): Variable {
   const collection = changeable(t, given);
-  const had = isAsked ? hasEntry(t, collection, key) : undefinedVariable;
+  const had = isRead ? hasEntry(t, collection, key) : undefinedVariable;
   const id = keyIdentity(t, key, keysIn(t, collection));
   if (collection.kind === 'newCollection') {
     t.journal.keepMap(collection.entries);

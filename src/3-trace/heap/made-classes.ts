@@ -7,8 +7,8 @@
 import { isProxy } from '../../guards/plain.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import type { Code } from '../../vm/bytecode/code.ts';
-import { guardIdentity } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
+import { guardIdentity } from '../state/value-guards.ts';
 import { isRefused } from '../variables/code-of.ts';
 import type { ClassVariable } from '../variables/function-variables.ts';
 import type { TraceFrame } from '../variables/trace-frame.ts';

@@ -3,8 +3,8 @@
 import { accessorOf, allows, plainName } from '../../guards/plain.ts';
 import type { Source } from '../../guards/source.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
-import { guardChange } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
+import { guardChange } from '../state/value-guards.ts';
 import type {
   FunctionVariable,
   NewObjectVariable,

@@ -1,8 +1,8 @@
 import { isProxy } from '../../guards/plain.ts';
 import type { Source } from '../../guards/source.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
-import { guardIdentity } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
+import { guardIdentity } from '../state/value-guards.ts';
 import { present } from '../variables/unions.ts';
 import type { Variable } from '../variables/variable.ts';
 import type { Key } from './made-objects.ts';

@@ -2,8 +2,8 @@
 
 import { GraphBreak } from '../../traces/graph-break.ts';
 import type { InstructionOf } from '../../vm/bytecode/instructions.ts';
-import { truthiness } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
+import { truthiness } from '../state/value-guards.ts';
 import { nextOf, type Step } from '../values/generators.ts';
 import { advance, iteratorResult, openIteration } from '../values/iterators.ts';
 import { readProperty } from '../values/properties.ts';

@@ -49,7 +49,7 @@ export function effectRecipes({ effects, random }: Tracer, recipes: Reconstructi
 function fill(recipes: Reconstruction, { source, content, whole }: OuterArray): Effect {
   const from = whole ? 0 : 'end';
   const fill = { kind: 'fillArray', array: source, from } as const;
-  if (content.grown) {
+  if (content.growable) {
     const list: Recipe = { kind: 'made', index: recipes.make(content) };
     return { ...fill, items: [], list };
   }

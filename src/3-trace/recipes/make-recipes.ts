@@ -31,8 +31,8 @@ import type { Reconstruction } from './reconstruct.ts';
 export function makeOf(to: Reconstruction, variable: Variable): Make {
   switch (variable.kind) {
     case 'newArray':
-      if (variable.grown) {
-        const { form, lists } = variable.grown;
+      if (variable.growable) {
+        const { form, lists } = variable.growable;
         const outputs = lists.map((list) => to.outputs.ofList(list));
         return { kind: 'list', outputs, element: elementRecipe(to, form) };
       }

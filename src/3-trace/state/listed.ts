@@ -15,7 +15,7 @@ export function markListed(t: Tracer, given: Variable): void {
   });
   value.listed = true;
   if (value.kind === 'newObject') for (const part of value.entries.values()) markListed(t, part);
-  else if (!value.grown) for (const part of value.elements) markListed(t, part);
+  else if (!value.growable) for (const part of value.elements) markListed(t, part);
 }
 
 export function isListed(variable: Variable): boolean {

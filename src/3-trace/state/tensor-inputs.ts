@@ -13,10 +13,10 @@ import { GraphBreak } from '../../traces/graph-break.ts';
 import { type ElementPath, elementSource, indexIn, OuterTensors } from '../inputs/outer-tensors.ts';
 import type { TensorInput } from '../inputs/trace-input.ts';
 import { outerTensor, type TensorVariable, tracedTensor } from '../variables/variable.ts';
-import { constantOf } from './facts.ts';
 import { asOp } from './op-error.ts';
 import { sizeSource } from './symbolic-guards.ts';
 import type { Tracer } from './tracer.ts';
+import { constantOf } from './value-guards.ts';
 
 export class TensorInputs {
   /** In the order of the program's inputs. */

@@ -1,10 +1,10 @@
 /** Adds and removes elements: immediately in arrays created in the trace, after the run in pre-existing ones. */
 
 import { GraphBreak } from '../../traces/graph-break.ts';
-import { expectForm, grow, isGrown } from '../control-flow/lists/growable-array.ts';
+import { expectForm, grow, isGrowable } from '../control-flow/lists/growable-array.ts';
 import { isResultRead } from '../state/current-instruction.ts';
-import { guardChange } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
+import { guardChange } from '../state/value-guards.ts';
 import {
   hole,
   known,
@@ -22,7 +22,7 @@ import {
   takeEnd,
   takeWhole,
 } from './arrays.ts';
-import { clearGrown, popGrown, pushGrown, setGrownElement } from './lists.ts';
+import { clearGrowable, popGrowable, pushGrowable, setGrowableElement } from './lists.ts';
 
 /** `push`. The length of a pre-existing array is guarded only if the result is read. */
 export function append(t: Tracer, array: ArrayVariable, items: readonly Variable[]): Variable {
@@ -32,7 +32,7 @@ export function append(t: Tracer, array: ArrayVariable, items: readonly Variable
     return undefinedVariable;
   }
   if (growsHere(t, array, items[0])) grow(t, array, expectForm(t, items[0]!));
-  if (isGrown(array)) return pushGrown(t, array, items);
+  if (isGrowable(array)) return pushGrowable(t, array, items);
   if (array.kind === 'newArray') {
     const { extended, fixed } = array;
     if (!extended || fixed) return known(changeElements(t, array).push(...items));
@@ -55,10 +55,10 @@ function growsHere(
 }
 
 export function removeLast(t: Tracer, array: ArrayVariable): Variable {
-  if (isGrown(array)) return popGrown(t, array);
+  if (isGrowable(array)) return popGrowable(t, array);
   if (array.kind === 'object') {
     const content = t.effects.array(array.value)?.content;
-    const hasEnd = content && !isGrown(content) && itemsOf(content).length > 0;
+    const hasEnd = content && !isGrowable(content) && itemsOf(content).length > 0;
     return removeLast(t, hasEnd ? content : takeWhole(t, array));
   }
   return solid(changeElements(t, array).pop());
@@ -66,8 +66,8 @@ export function removeLast(t: Tracer, array: ArrayVariable): Variable {
 
 /** `array[index] = value` */
 export function setElement(t: Tracer, array: ArrayVariable, index: number, value: Variable): void {
-  if (isGrown(array)) {
-    setGrownElement(t, array, index, value);
+  if (isGrowable(array)) {
+    setGrowableElement(t, array, index, value);
     return;
   }
   if (array.kind === 'object' && !t.effects.array(array.value)) {
@@ -102,8 +102,8 @@ export function setLength(t: Tracer, array: ArrayVariable, length: number): void
     setLength(t, takeWhole(t, array), length);
     return;
   }
-  if (isGrown(array) && length === 0) {
-    clearGrown(t, array);
+  if (isGrowable(array) && length === 0) {
+    clearGrowable(t, array);
     return;
   }
   const elements = changeElements(t, array);

@@ -8,13 +8,13 @@ import { allows, isPlainArray, isProxy, readsPlainly } from '../../guards/plain.
 import type { Source } from '../../guards/source.ts';
 import { sourceKey } from '../../guards/source-key.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
-import { isGrown, setGrown, TakenBefore } from '../control-flow/lists/growable-array.ts';
+import { isGrowable, setGrowable, TakenBefore } from '../control-flow/lists/growable-array.ts';
 import { unknownLength } from '../control-flow/lists/list-elements.ts';
 import { symbolicTensor } from '../control-flow/merge/leaves.ts';
 import { scalarBinary } from '../control-flow/numbers/scalars.ts';
-import { constantOf, guardChange, sourceOf, truthiness } from '../state/facts.ts';
 import { expectUnlisted } from '../state/listed.ts';
 import type { Tracer } from '../state/tracer.ts';
+import { constantOf, guardChange, sourceOf, truthiness } from '../state/value-guards.ts';
 import { present, specialized } from '../variables/unions.ts';
 import {
   absent,
@@ -27,7 +27,7 @@ import {
   undefinedVariable,
   type Variable,
 } from '../variables/variable.ts';
-import { appendGrown, grownElement, isInGrown } from './lists.ts';
+import { appendGrowable, growableElement, isInGrowable } from './lists.ts';
 import { countedOn, deferOperator } from './numbers.ts';
 
 export type ArrayVariable = NewArrayVariable | ObjectVariable;
@@ -50,7 +50,7 @@ export function asArray(
     t.guard(`plainArray ${sourceKey(source)}`, { kind: 'plainArray', source });
   else t.guard(`isArray ${sourceKey(source)}`, { kind: 'isArray', source, isArray: true });
   const changed = t.effects.array(value);
-  if (use === 'all' && changed && isGrown(changed.content)) return takeWhole(t, variable);
+  if (use === 'all' && changed && isGrowable(changed.content)) return takeWhole(t, variable);
   if (!changed?.whole) return variable;
   t.effects.met.touchContent(value, source);
   return changed.content;
@@ -78,7 +78,7 @@ export function itemsOf({ elements }: NewArrayVariable): readonly Variable[] {
 
 /** Returns the length as a value that hasn't been guarded yet. */
 export function lengthOf(t: Tracer, array: ArrayVariable): Variable {
-  if (isGrown(array)) return array.grown.length;
+  if (isGrowable(array)) return array.growable.length;
   if (array.kind === 'newArray') {
     const { extended } = array;
     if (!extended) return known(itemsOf(array).length);
@@ -88,7 +88,7 @@ export function lengthOf(t: Tracer, array: ArrayVariable): Variable {
   const length = lengthBefore(t, array);
   const content = t.effects.array(array.value)?.content;
   if (!content) return length;
-  if (isGrown(content)) return behind(t, length, content.grown.length);
+  if (isGrowable(content)) return behind(t, length, content.growable.length);
   return longer(t, length, itemsOf(content).length);
 }
 
@@ -112,7 +112,7 @@ function behind(t: Tracer, length: Variable, more: DeviceScalar): Variable {
 }
 
 export function arrayLength(t: Tracer, array: ArrayVariable): number {
-  if (isGrown(array)) throw unknownLength();
+  if (isGrowable(array)) throw unknownLength();
   return constantOf(t, lengthOf(t, array)) as number;
 }
 
@@ -124,7 +124,7 @@ export function lengthBefore(t: Tracer, { value, source }: ObjectVariable): Vari
 }
 
 export function arrayElement(t: Tracer, array: ArrayVariable, index: number): Variable {
-  if (isGrown(array)) return grownElement(t, array, index);
+  if (isGrowable(array)) return growableElement(t, array, index);
   const element = elementOrHole(t, array, index);
   return element === hole ? undefinedVariable : element;
 }
@@ -132,7 +132,7 @@ export function arrayElement(t: Tracer, array: ArrayVariable, index: number): Va
 function elementOrHole(t: Tracer, array: ArrayVariable, index: number): Variable {
   if (array.kind === 'newArray') return itemsOf(array)[index] ?? undefinedVariable;
   const content = t.effects.array(array.value)?.content;
-  if (content && (isGrown(content) || content.elements.length > 0)) {
+  if (content && (isGrowable(content) || content.elements.length > 0)) {
     const length = lengthBefore(t, array);
     if (!isBelow(t, index, length)) {
       return arrayElement(t, content, index - (constantOf(t, length) as number));
@@ -157,13 +157,13 @@ function outerElement(t: Tracer, { value, source }: ObjectVariable, index: numbe
 }
 
 export function arrayElements(t: Tracer, array: ArrayVariable): Variable[] {
-  if (array.kind === 'newArray' && !isGrown(array)) return itemsOf(array).map(solid);
+  if (array.kind === 'newArray' && !isGrowable(array)) return itemsOf(array).map(solid);
   return Array.from({ length: arrayLength(t, array) }, (_, i) => arrayElement(t, array, i));
 }
 
 /** Returns whether `index in array`. */
 export function hasElement(t: Tracer, array: ArrayVariable, index: number): boolean {
-  if (isGrown(array)) return isInGrown(t, array, index);
+  if (isGrowable(array)) return isInGrowable(t, array, index);
   if (!isBelow(t, index, lengthOf(t, array))) return false;
   if (elementOrHole(t, array, index) === hole) return false;
   if (array.kind === 'newArray') return true;
@@ -224,10 +224,10 @@ export function takeWhole(t: Tracer, outer: ObjectVariable): NewArrayVariable {
   );
   const changed = t.effects.changeArray(outer);
   const { content } = changed;
-  if (isGrown(content)) {
+  if (isGrowable(content)) {
     const all = newArray(before);
-    appendGrown(t, all, content);
-    setGrown(t, content, all.grown!);
+    appendGrowable(t, all, content);
+    setGrowable(t, content, all.growable!);
   } else {
     t.journal.keepList(content.elements);
     content.elements.unshift(...before);

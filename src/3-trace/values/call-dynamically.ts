@@ -16,8 +16,8 @@ import type { Shape } from '../../../runtime/spec/shape.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { CallSite } from '../../regions/site-call.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
-import { grownIn, isGrown } from '../control-flow/lists/growable-array.ts';
-import { grownArray, unknownLength } from '../control-flow/lists/list-elements.ts';
+import { growableIn, isGrowable } from '../control-flow/lists/growable-array.ts';
+import { growableArray, unknownLength } from '../control-flow/lists/list-elements.ts';
 import { numberAmong } from '../control-flow/numbers/keyword-numbers.ts';
 import { decidesShape, takesOperands } from '../control-flow/numbers/scalar-arguments.ts';
 import { asNumber, scalarOperand } from '../control-flow/numbers/scalars.ts';
@@ -32,8 +32,8 @@ import {
   type TracedCall,
 } from '../dynamic-shapes/traced-call.ts';
 import { written } from '../dynamic-shapes/writes.ts';
-import { constantOf } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
+import { constantOf } from '../state/value-guards.ts';
 import { sampleRuns } from '../variables/sample-numbers.ts';
 import { resolved, specialized } from '../variables/unions.ts';
 import { type DeviceScalar, newArray, prototypeOf, type Variable } from '../variables/variable.ts';
@@ -56,7 +56,7 @@ export function callDynamically(
   const takes = takesOperands(fn);
   const isOne = (given: Variable): boolean => {
     const variable = resolved(given);
-    if (variable.kind === 'dynamic' || grownIn(t, variable)) return true;
+    if (variable.kind === 'dynamic' || growableIn(t, variable)) return true;
     if (variable.kind !== 'newArray') return false;
     const { extended } = variable;
     const parts = extended ? [...extended.preceding, ...extended.appended] : variable.elements;
@@ -68,10 +68,10 @@ export function callDynamically(
   const given = args.map(opened);
   return written(t, fn, receiver, (called) => {
     try {
-      return new Call(t, called, takes).answer(receiver, given);
+      return new Call(t, called, takes).trace(receiver, given);
     } catch (error) {
       if (!(error instanceof ShapeDependsOnData)) throw error;
-      return answerWithDataSizes(t, called, receiver, given, error);
+      return tracedWithDataSizes(t, called, receiver, given, error);
     }
   });
 }
@@ -89,11 +89,11 @@ export function callWithDataSizes(
 ): Variable {
   if (t.control.policy !== 'always') throw readsSize(error);
   return written(t, fn, receiver, (called) =>
-    answerWithDataSizes(t, called, receiver, args, error),
+    tracedWithDataSizes(t, called, receiver, args, error),
   );
 }
 
-function answerWithDataSizes(
+function tracedWithDataSizes(
   t: Tracer,
   fn: Callable,
   receiver: Variable,
@@ -102,7 +102,7 @@ function answerWithDataSizes(
 ): Variable {
   try {
     const found = hasKnownSizes(fn) ? [] : sizesFound(t, fn, receiver, args);
-    return new Call(t, withSizes(fn), false).answer(receiver, [newArray(found), ...args]);
+    return new Call(t, withSizes(fn), false).trace(receiver, [newArray(found), ...args]);
   } catch (thrown) {
     if (!(thrown instanceof ShapeDependsOnData)) throw thrown;
     throw readsSize(error);
@@ -119,7 +119,7 @@ function sizesFound(
   receiver: Variable,
   args: readonly Variable[],
 ): Variable[] {
-  const found = new Call(t, computingSizes(fn), false).answer(receiver, args);
+  const found = new Call(t, computingSizes(fn), false).trace(receiver, args);
   return arrayElements(t, asArray(t, found)!).map((each): Variable => {
     if (each.kind !== 'tensor') return each;
     const tensor = t.use(each);
@@ -140,7 +140,7 @@ export function callWithNumbers(
   const number = args.map(resolved).find((arg): arg is DeviceScalar => arg.kind === 'scalar');
   if (!number) return undefined;
   if (t.control.policy !== 'always' || fn.name.endsWith('_')) throw decidesShape(fn.name, number);
-  return new Call(t, fn, false).answer(receiver, args);
+  return new Call(t, fn, false).trace(receiver, args);
 }
 
 /** A call that is being appended to the program. */
@@ -160,7 +160,7 @@ class Call {
     this.#takesNumbers = takesNumbers;
   }
 
-  answer(receiver: Variable, args: readonly Variable[]): Variable {
+  trace(receiver: Variable, args: readonly Variable[]): Variable {
     const t = this.#t;
     const given = [receiver, ...args].map(resolved);
     const like = given.find((each) => each.kind === 'tensor' || each.kind === 'dynamic');
@@ -253,7 +253,7 @@ class Call {
       Array.isArray(value)
         ? newArray(value.map(variableOf))
         : variables[first.tried.results.indexOf(value as Tensor)]!;
-    return variableOf(first.tried.answer);
+    return variableOf(first.tried.returned);
   }
 
   /**
@@ -297,7 +297,7 @@ class Call {
       t.control.copied.noteShared(this.#operands.tensors);
     }
     t.control.plans.usesLists = true;
-    return grownArray({
+    return growableArray({
       form: { kind: 'leaf', of: 'tensor', spec, at: t.position() },
       lists: [{ kind: 'list', tensor: tensor!, of: 'tensor', depth: 0 }],
       length: { kind: 'scalar', type: 'number', tensor: count! },
@@ -341,8 +341,8 @@ class Call {
       default:
     }
     const array = asArray(t, variable);
-    if (array && isGrown(array)) {
-      const { form, lists, length } = array.grown;
+    if (array && isGrowable(array)) {
+      const { form, lists, length } = array.growable;
       if (form.kind !== 'leaf' || form.of !== 'tensor') throw unknownLength();
       return this.#operands.add('list', lists[0]!.tensor, t.control.samples.of(length.tensor));
     }

@@ -4,10 +4,10 @@ import { numberSources } from '../../guards/number-expr.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { isOfRow } from '../inputs/row-index.ts';
 import { isLength } from '../inputs/symbolic.ts';
-import { constantOf } from '../state/facts.ts';
 import { expectNoCall, guardNumbers } from '../state/symbolic-guards.ts';
 import { DeferredNumber, type OperandResolver, type Perform, resolve } from '../state/tape.ts';
 import type { Tracer } from '../state/tracer.ts';
+import { constantOf } from '../state/value-guards.ts';
 import type { SymbolicVariable } from '../variables/variable.ts';
 
 /** How a tensor API function uses numbers. */
@@ -62,9 +62,9 @@ export class ChangingNumbers {
     const t = this.#t;
     let operands = given;
     while (this.#use.symbols === 'tried' && this.#open.size > 0) {
-      const asked = this.#askedFor(operands, body);
-      if (asked.length === 0) break;
-      for (const operand of asked) {
+      const needed = this.#neededBy(operands, body);
+      if (needed.length === 0) break;
+      for (const operand of needed) {
         const variable = this.#open.get(operand)!;
         this.#open.delete(operand);
         this.#specialized.set(operand, this.#plain(variable));
@@ -92,20 +92,20 @@ export class ChangingNumbers {
    * Returns the open operands whose values the call needs. If the call throws for these values, throws its error:
    * the comparisons that led there become dependencies of the trace.
    */
-  #askedFor(operands: readonly unknown[], body: Perform): readonly DeferredNumber[] {
+  #neededBy(operands: readonly unknown[], body: Perform): readonly DeferredNumber[] {
     const { numbers, sizes } = this.#t;
     const { scalars } = numbers;
     const before = scalars.dependencies();
     const open = [...this.#open.keys()];
     const error = this.#failure(operands, body, (operand) => numbers.operand(sizes, operand.expr));
-    const asked = [...scalars.needed].filter((id) => !before.needed.includes(id));
-    if (asked.length === 0 && (error === undefined || isOfTrace(error))) return [];
+    const ids = [...scalars.needed].filter((id) => !before.needed.includes(id));
+    if (ids.length === 0 && (error === undefined || isOfTrace(error))) return [];
     const after = scalars.dependencies();
     scalars.dependOn(before);
-    if (asked.length > 0) {
+    if (ids.length > 0) {
       const reached = open.filter((operand) => {
         const own = numbers.operand(sizes, operand.expr);
-        return typeof own !== 'number' && asked.some((id) => scalars.isFrom(id, own.id));
+        return typeof own !== 'number' && ids.some((id) => scalars.isFrom(id, own.id));
       });
       return reached.length > 0 ? reached : open;
     }

@@ -1,11 +1,11 @@
 /** Arrays indexed by device scalars. */
 
 import { GraphBreak } from '../../traces/graph-break.ts';
-import { isGrown } from '../control-flow/lists/growable-array.ts';
+import { isGrowable } from '../control-flow/lists/growable-array.ts';
 import { chosenBy } from '../control-flow/merge/union.ts';
 import { asNumber } from '../control-flow/numbers/scalars.ts';
-import { constantOf } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
+import { constantOf } from '../state/value-guards.ts';
 import { numberNeeded } from '../variables/number-needed.ts';
 import { specialized } from '../variables/unions.ts';
 import {
@@ -16,12 +16,12 @@ import {
   type Variable,
 } from '../variables/variable.ts';
 import { arrayElement, arrayLength, asArray } from './arrays.ts';
-import { grownElement, setGrownElement } from './lists.ts';
+import { growableElement, setGrowableElement } from './lists.ts';
 
 /** `array[index]`: an element, or undefined. Throws UnionMet, after which each path knows the index. */
 export function elementAt(t: Tracer, base: Variable, index: DeviceScalar): Variable {
   const array = expectArray(t, base, index);
-  if (isGrown(array)) return grownElement(t, array, index);
+  if (isGrowable(array)) return growableElement(t, array, index);
   const found = specialized(unionOfIndex(t, arrayLength(t, array), index));
   return found === outside
     ? undefinedVariable
@@ -29,15 +29,15 @@ export function elementAt(t: Tracer, base: Variable, index: DeviceScalar): Varia
 }
 
 /** `array[index] = value` for an array of data-dependent length; returns false for other arrays. */
-export function setGrownAt(
+export function setGrowableAt(
   t: Tracer,
   base: Variable,
   index: DeviceScalar,
   value: Variable,
 ): boolean {
   const array = asArray(t, base);
-  if (!array || !isGrown(array)) return false;
-  setGrownElement(t, array, index, value);
+  if (!array || !isGrowable(array)) return false;
+  setGrowableElement(t, array, index, value);
   return true;
 }
 
@@ -66,7 +66,7 @@ export function unionOfIndex(t: Tracer, count: number, index: DeviceScalar): Uni
   return union;
 }
 
-/** Unions by index and option count: paths that ask the same question get the same answer. */
+/** Unions by index and option count: paths that ask the same question get the same union. */
 const indices = new WeakMap<DeviceScalar, Map<number, UnionVariable>>();
 const outside = known('outside');
 

@@ -1,7 +1,7 @@
 /** Equality of two variables. */
 
-import { constantOf, isNullish, isSame, truthiness, typeOf } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
+import { constantOf, isNullish, isSame, truthiness, typeOf } from '../state/value-guards.ts';
 import { numberNeeded } from '../variables/number-needed.ts';
 import { textBreak } from '../variables/text.ts';
 import { specialized } from '../variables/unions.ts';

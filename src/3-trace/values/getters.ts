@@ -5,8 +5,8 @@ import { plainName } from '../../guards/plain.ts';
 import type { Source } from '../../guards/source.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { asCollection, sizeOf } from '../heap/collections.ts';
-import { guardIdentity } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
+import { guardIdentity } from '../state/value-guards.ts';
 import {
   type FunctionVariable,
   type ObjectVariable,

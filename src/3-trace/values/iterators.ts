@@ -5,7 +5,7 @@ import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { entries } from '../../../runtime/tensor-methods/nested.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { OwnSet } from '../../vm/language/primordials.ts';
-import { type GrowableArray, isGrown } from '../control-flow/lists/growable-array.ts';
+import { type GrowableArray, isGrowable } from '../control-flow/lists/growable-array.ts';
 import {
   asCollection,
   asPlainCollection,
@@ -14,8 +14,8 @@ import {
   putInto,
 } from '../heap/collections.ts';
 import { Raised } from '../state/exceptions.ts';
-import { constantOf, isNullish, truthiness } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
+import { constantOf, isNullish, truthiness } from '../state/value-guards.ts';
 import { iteratedBy } from '../variables/iterated-by.ts';
 import type {
   GeneratorVariable,
@@ -34,7 +34,7 @@ import {
 import { type ArrayVariable, arrayElements, asArray } from './arrays.ts';
 import { callDynamically } from './call-dynamically.ts';
 import { nextOf, returnOf } from './generators.ts';
-import { startOf, stepGrown } from './lists.ts';
+import { startOf, stepGrowable } from './lists.ts';
 import { isOfArrayClass } from './makes-arrays.ts';
 import { readProperty, readSymbol } from './properties.ts';
 import { hasLost, hasProperty } from './property-keys.ts';
@@ -190,7 +190,7 @@ export function advanceIterator(t: Tracer, iterator: IteratorVariable): Variable
   if (iterator.done) return null;
   const { next, over, what } = iterator;
   const array = over.kind === 'newCollection' ? undefined : asArray(t, over);
-  if (array && isGrown(array)) return advanceGrown(t, iterator, array);
+  if (array && isGrowable(array)) return advanceGrowable(t, iterator, array);
   const collection = array ? undefined : asCollection(t, over, 'Map', 'Set');
   const element = collection
     ? collectionStep(t, collection, iterator)
@@ -205,7 +205,7 @@ export function advanceIterator(t: Tracer, iterator: IteratorVariable): Variable
  * Advances over a list of data-dependent length. Throws UnionMet, since the program decides whether there is
  * another element.
  */
-function advanceGrown(
+function advanceGrowable(
   t: Tracer,
   iterator: IteratorVariable,
   array: GrowableArray,
@@ -215,7 +215,7 @@ function advanceGrown(
   t.journal.note(() => Object.assign(iterator, { position }));
   // The instruction runs again after the decision and must see the same position.
   iterator.position = at;
-  const step = stepGrown(t, array, at);
+  const step = stepGrowable(t, array, at);
   if (!step) return null;
   iterator.position = step.next;
   if (what === 'keys') return at;

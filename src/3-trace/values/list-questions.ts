@@ -1,6 +1,6 @@
 /**
- * Data-dependent questions about a list, such as whether an element exists. The answer is a union, so that each
- * path continues with its own answer.
+ * Data-dependent questions about a list, such as whether an element exists. The result is a union, so that each
+ * path continues with its own option.
  */
 
 import { noGrad } from '../../../runtime/autograd/grad-mode.ts';
@@ -24,16 +24,16 @@ export function inRange(t: Tracer, i: Tensor, n: Tensor): Tensor {
   return t.runApi(() => noGrad(() => logicalAnd(logicalAnd(ge(i, 0), lt(i, n)), eq(i, trunc(i)))));
 }
 
-/** Returns whether the element exists. Throws UnionMet, after which each path knows the answer. */
+/** Returns whether the element exists. Throws UnionMet, after which each path knows the result. */
 export function isThere(
   t: Tracer,
-  grown: GrowableList,
+  growable: GrowableList,
   key: string | DeviceScalar,
   place: () => DeviceScalar,
 ): boolean {
   return (
-    answerTo(t, grown, key, [there, none], () => {
-      const found = inRange(t, asNumber(t, place()), asNumber(t, grown.length));
+    optionFor(t, growable, key, [there, none], () => {
+      const found = inRange(t, asNumber(t, place()), asNumber(t, growable.length));
       return t.runApi(() =>
         noGrad(() => {
           const [zero, one] = [0, 1].map((number) => constantTensor(t, number, found.device));
@@ -46,31 +46,31 @@ export function isThere(
 
 /** Returns whether the current path already knows that the index is valid. */
 export function isKnownIndex({ length }: GrowableList, index: DeviceScalar): boolean {
-  const asked = questions.get(length)?.get(index);
-  return asked !== undefined && resolved(asked) === there;
+  const union = questions.get(length)?.get(index);
+  return union !== undefined && resolved(union) === there;
 }
 
-/** Questions by length: paths that ask the same question get the same answer. */
+/** Questions by length: paths that ask the same question get the same union. */
 const questions = new WeakMap<DeviceScalar, Map<string | DeviceScalar, UnionVariable>>();
 export const [there, last, none] = [known('there'), known('at the end'), known('none')];
 export const paths = [there, last, none];
 
-/** Returns the answer on the current path. Throws UnionMet when a question is first asked. */
-export function answerTo(
+/** Returns the option on the current path. Throws UnionMet when a question is first asked. */
+export function optionFor(
   t: Tracer,
   { length }: GrowableList,
   key: string | DeviceScalar,
-  answers: readonly Variable[],
+  options: readonly Variable[],
   which: () => Tensor,
 ): Variable {
   const existing = questions.get(length)?.get(key);
   if (existing) return specialized(existing);
   throw new UnionMet(() => {
-    const union = chosenBy(t, which(), answers, 'an element of an array');
-    const asked = questions.get(length) ?? new Map<string | DeviceScalar, UnionVariable>();
+    const union = chosenBy(t, which(), options, 'an element of an array');
+    const known = questions.get(length) ?? new Map<string | DeviceScalar, UnionVariable>();
     // The union is valid only in the branch or loop that requested it.
-    t.journal.note(() => asked.delete(key));
-    questions.set(length, asked.set(key, union));
+    t.journal.note(() => known.delete(key));
+    questions.set(length, known.set(key, union));
     return union;
   });
 }

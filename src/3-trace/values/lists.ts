@@ -14,10 +14,15 @@ import {
 } from '../../../runtime/program/list-ops.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
-import { type GrowableArray, Grows, grow, setGrown } from '../control-flow/lists/growable-array.ts';
+import {
+  type GrowableArray,
+  Grows,
+  grow,
+  setGrowable,
+} from '../control-flow/lists/growable-array.ts';
 import {
   elementOf,
-  grownOf,
+  growableOf,
   leavesOf,
   lengthScalar,
   noteCopied,
@@ -36,22 +41,26 @@ import {
   type Variable,
 } from '../variables/variable.ts';
 import {
-  answerTo,
   inRange,
   isKnownIndex,
   isThere,
   last,
   none,
+  optionFor,
   paths,
   there,
 } from './list-questions.ts';
 
 /** `push`; returns the new length. */
-export function pushGrown(t: Tracer, array: GrowableArray, items: readonly Variable[]): Variable {
+export function pushGrowable(
+  t: Tracer,
+  array: GrowableArray,
+  items: readonly Variable[],
+): Variable {
   expectUnlisted(array);
   const rows = items.map((item) => leavesFor(t, array, item));
   for (const row of rows) {
-    const { length } = array.grown;
+    const { length } = array.growable;
     changeLists(t, array, counted(t, length, 1), (list, i) => {
       const longer = t.perform<Tensor>([list, row[i]!], ([to, x]) =>
         bind1(listPush, [to as Tensor, contiguous(x as Tensor)]),
@@ -61,7 +70,7 @@ export function pushGrown(t: Tracer, array: GrowableArray, items: readonly Varia
     });
   }
   for (const item of items) markListed(t, item);
-  return array.grown.length;
+  return array.growable.length;
 }
 
 /**
@@ -69,7 +78,7 @@ export function pushGrown(t: Tracer, array: GrowableArray, items: readonly Varia
  * again.
  */
 function leavesFor(t: Tracer, array: GrowableArray, item: Variable): Tensor[] {
-  const { form } = array.grown;
+  const { form } = array.growable;
   const other = formOf(t, item);
   const wide = other && joinForms(t, form, other);
   if (wide && formText(t, wide) !== formText(t, form)) {
@@ -85,9 +94,9 @@ function changeLists(
   length: DeviceScalar,
   change: (list: Tensor, index: number) => Tensor,
 ): void {
-  const { form, lists } = array.grown;
+  const { form, lists } = array.growable;
   const changed = lists.map((list, i) => ({ ...list, tensor: change(list.tensor, i) }));
-  setGrown(t, array, { form, lists: changed, length });
+  setGrowable(t, array, { form, lists: changed, length });
 }
 
 function counted(t: Tracer, length: DeviceScalar, by: number): DeviceScalar {
@@ -95,50 +104,50 @@ function counted(t: Tracer, length: DeviceScalar, by: number): DeviceScalar {
 }
 
 /** `pop`. Throws UnionMet, after which each path knows whether there is an element. */
-export function popGrown(t: Tracer, array: GrowableArray): Variable {
+export function popGrowable(t: Tracer, array: GrowableArray): Variable {
   expectUnlisted(array);
-  const { grown } = array;
-  const lastPlace = () => counted(t, grown.length, -1);
-  if (!isThere(t, grown, 'pop', lastPlace)) return undefinedVariable;
+  const { growable } = array;
+  const lastPlace = () => counted(t, growable.length, -1);
+  if (!isThere(t, growable, 'pop', lastPlace)) return undefinedVariable;
   const place = lastPlace();
-  const element = elementAtPlace(t, grown, place);
+  const element = elementAtPlace(t, growable, place);
   changeLists(t, array, place, (list) =>
     t.perform<Tensor>([list], ([given]) => bind1(listPop, [given as Tensor])),
   );
   return element;
 }
 
-/** `array[index]`, counted from the end if `fromEnd`. Throws UnionMet, as `popGrown` does. */
-export function grownElement(
+/** `array[index]`, counted from the end if `fromEnd`. Throws UnionMet, as `popGrowable` does. */
+export function growableElement(
   t: Tracer,
-  { grown }: GrowableArray,
+  { growable }: GrowableArray,
   index: number | DeviceScalar,
   fromEnd = false,
 ): Variable {
   const place = () => {
     if (typeof index !== 'number') return index;
-    return fromEnd ? counted(t, grown.length, index) : lengthScalar(t, index);
+    return fromEnd ? counted(t, growable.length, index) : lengthScalar(t, index);
   };
   const key = typeof index === 'number' ? `${fromEnd} ${index}` : index;
-  if (!isThere(t, grown, key, place)) return undefinedVariable;
-  return elementAtPlace(t, grown, place());
+  if (!isThere(t, growable, key, place)) return undefinedVariable;
+  return elementAtPlace(t, growable, place());
 }
 
 /** `array[index] = value`; grows the array if the index is its end. */
-export function setGrownElement(
+export function setGrowableElement(
   t: Tracer,
   array: GrowableArray,
   index: number | DeviceScalar,
   value: Variable,
 ): void {
   expectUnlisted(array);
-  const { length } = array.grown;
+  const { length } = array.growable;
   const place = () => (typeof index === 'number' ? lengthScalar(t, index) : index);
   const key = `set ${typeof index === 'number' ? index : idOf(index)}`;
-  const isKnown = typeof index !== 'number' && isKnownIndex(array.grown, index);
+  const isKnown = typeof index !== 'number' && isKnownIndex(array.growable, index);
   const which = isKnown
     ? there
-    : answerTo(t, array.grown, key, paths, () => {
+    : optionFor(t, array.growable, key, paths, () => {
         const [i, n] = [asNumber(t, place()), asNumber(t, length)];
         const found = inRange(t, i, n);
         return t.runApi(() =>
@@ -149,7 +158,7 @@ export function setGrownElement(
         );
       });
   if (which === last) {
-    pushGrown(t, array, [value]);
+    pushGrowable(t, array, [value]);
     return;
   }
   if (which === none) {
@@ -168,26 +177,26 @@ export function setGrownElement(
 }
 
 /** `length = 0` */
-export function clearGrown(t: Tracer, array: GrowableArray): void {
+export function clearGrowable(t: Tracer, array: GrowableArray): void {
   expectUnlisted(array);
-  setGrown(t, array, grownOf(t, [], array.grown.form));
+  setGrowable(t, array, growableOf(t, [], array.growable.form));
 }
 
 /** Appends the elements of another array. */
-export function appendGrown(t: Tracer, array: NewArrayVariable, other: GrowableArray): void {
+export function appendGrowable(t: Tracer, array: NewArrayVariable, other: GrowableArray): void {
   expectUnlisted(array);
-  if (!array.grown && array.elements.length === 0) {
-    setGrown(t, array, other.grown);
+  if (!array.growable && array.elements.length === 0) {
+    setGrowable(t, array, other.growable);
     return;
   }
-  grow(t, array, other.grown.form);
-  const { form, length } = (array as GrowableArray).grown;
-  if (formText(t, form) !== formText(t, other.grown.form)) {
-    const wide = joinForms(t, form, other.grown.form);
+  grow(t, array, other.growable.form);
+  const { form, length } = (array as GrowableArray).growable;
+  if (formText(t, form) !== formText(t, other.growable.form)) {
+    const wide = joinForms(t, form, other.growable.form);
     const refused = unlike(t, form, other);
     throw wide ? new Grows(array, wide, refused) : refused;
   }
-  const more = other.grown;
+  const more = other.growable;
   const total = scalarBinary(t, '+', length, more.length) as DeviceScalar;
   changeLists(t, array as GrowableArray, total, (list, i) =>
     t.perform<Tensor>([list, more.lists[i]!.tensor], ([a, b]) =>
@@ -197,13 +206,13 @@ export function appendGrown(t: Tracer, array: NewArrayVariable, other: GrowableA
 }
 
 /** Returns the next element and position; null at the end. Throws UnionMet. */
-export function stepGrown(
+export function stepGrowable(
   t: Tracer,
-  { grown }: GrowableArray,
+  { growable }: GrowableArray,
   position: DeviceScalar,
 ): { readonly element: Variable; readonly next: DeviceScalar } | null {
-  if (!isThere(t, grown, position, () => position)) return null;
-  return { element: elementAtPlace(t, grown, position), next: counted(t, position, 1) };
+  if (!isThere(t, growable, position, () => position)) return null;
+  return { element: elementAtPlace(t, growable, position), next: counted(t, position, 1) };
 }
 
 /** Returns the position of an iteration after this many steps. */
@@ -212,20 +221,20 @@ export function startOf(t: Tracer, steps: number): DeviceScalar {
 }
 
 /** Returns the element at an index that is known to be valid. */
-function elementAtPlace(t: Tracer, grown: GrowableList, index: DeviceScalar): Variable {
+function elementAtPlace(t: Tracer, growable: GrowableList, index: DeviceScalar): Variable {
   const at = asNumber(t, index);
-  const leaves = grown.lists.map(({ tensor }) =>
+  const leaves = growable.lists.map(({ tensor }) =>
     t.perform<Tensor>([tensor, at], ([list, i]) => bind1(listAt, [list as Tensor, i as Tensor])),
   );
-  return elementOf(t, grown, leaves);
+  return elementOf(t, growable, leaves);
 }
 
 /** `index in array`. Throws UnionMet. */
-export function isInGrown(
+export function isInGrowable(
   t: Tracer,
-  { grown }: GrowableArray,
+  { growable }: GrowableArray,
   index: number | DeviceScalar,
 ): boolean {
   const place = () => (typeof index === 'number' ? lengthScalar(t, index) : index);
-  return isThere(t, grown, typeof index === 'number' ? `false ${index}` : index, place);
+  return isThere(t, growable, typeof index === 'number' ? `false ${index}` : index, place);
 }

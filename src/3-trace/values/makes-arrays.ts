@@ -1,6 +1,6 @@
 import { isPlainArray, isProxy } from '../../guards/plain.ts';
-import { guardIdentity } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
+import { guardIdentity } from '../state/value-guards.ts';
 import { specialized } from '../variables/unions.ts';
 import type { Variable } from '../variables/variable.ts';
 

@@ -4,9 +4,9 @@ import { hostScalarNames, scalarFunctions } from '../../../runtime/ops/numbers/s
 import type { NumberExpr } from '../../guards/number-expr.ts';
 import type { BinaryOperator } from '../../vm/bytecode/instructions.ts';
 import { symbolicFrom } from '../inputs/symbolic.ts';
-import { constantOf } from '../state/facts.ts';
 import { guardNumbers } from '../state/symbolic-guards.ts';
 import type { Tracer } from '../state/tracer.ts';
+import { constantOf } from '../state/value-guards.ts';
 import type { ConstantVariable, SymbolicVariable, Variable } from '../variables/variable.ts';
 import { ChangingNumbers } from './changing-numbers.ts';
 

@@ -12,8 +12,8 @@ import { GraphBreak } from '../../traces/graph-break.ts';
 import type { BinaryOperator } from '../../vm/bytecode/instructions.ts';
 import { binary } from '../../vm/bytecode/operators.ts';
 import { scalarBinary, scalarCall } from '../control-flow/numbers/scalars.ts';
-import { constantOf } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
+import { constantOf } from '../state/value-guards.ts';
 import { specialized } from '../variables/unions.ts';
 import {
   type FunctionVariable,

@@ -8,8 +8,8 @@ import { settleOrder } from '../heap/key-order.ts';
 import { type Key, ownAttributes, ownSymbols } from '../heap/made-objects.ts';
 import { writtenAbove } from '../heap/written-above.ts';
 import { expectNoStack } from '../state/exceptions.ts';
-import { constantOf } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
+import { constantOf } from '../state/value-guards.ts';
 import type { ClosureVariable } from '../variables/function-variables.ts';
 import { present, specialized } from '../variables/unions.ts';
 import {

@@ -12,9 +12,9 @@ import type { Key } from '../heap/made-objects.ts';
 import { writtenThere } from '../heap/written-above.ts';
 import { sizeIn } from '../inputs/sizes.ts';
 import { symbolicFrom } from '../inputs/symbolic.ts';
-import { constantOf, guardIdentity } from '../state/facts.ts';
 import { sizeSource } from '../state/symbolic-guards.ts';
 import type { Tracer } from '../state/tracer.ts';
+import { constantOf, guardIdentity } from '../state/value-guards.ts';
 import { resolved } from '../variables/unions.ts';
 import {
   type FunctionVariable,

@@ -3,8 +3,8 @@
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { textOfAll } from '../control-flow/numbers/text.ts';
 import { Raised, typeError } from '../state/exceptions.ts';
-import { constantOf, isNullish } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
+import { constantOf, isNullish } from '../state/value-guards.ts';
 import { specialized } from '../variables/unions.ts';
 import { known, type Variable } from '../variables/variable.ts';
 import { readProperty, readSymbol } from './properties.ts';

@@ -2,8 +2,8 @@
 
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { keepBytes } from '../heap/buffers.ts';
-import { constantOf } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
+import { constantOf } from '../state/value-guards.ts';
 import { known, type NewTypedArrayVariable, type Variable } from '../variables/variable.ts';
 
 export function readTypedArray({ data }: NewTypedArrayVariable, key: string): Variable | undefined {

@@ -6,8 +6,8 @@ import {
   typedArrayTypes,
 } from '../../guards/types/typed-array-types.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
-import { constantOf, guardIdentity } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
+import { constantOf, guardIdentity } from '../state/value-guards.ts';
 import type { NewTypedArrayVariable, Variable } from '../variables/variable.ts';
 import { expand } from './iterators.ts';
 

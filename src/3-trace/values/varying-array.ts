@@ -8,7 +8,7 @@ import type { NumberExpr } from '../../guards/number-expr.ts';
 import { readsPlainly } from '../../guards/plain.ts';
 import type { Source } from '../../guards/source.ts';
 import { sourceKey } from '../../guards/source-key.ts';
-import { isGrown } from '../control-flow/lists/growable-array.ts';
+import { isGrowable } from '../control-flow/lists/growable-array.ts';
 import {
   type ElementPath,
   elementSource,
@@ -16,8 +16,8 @@ import {
   type OuterTensors,
 } from '../inputs/outer-tensors.ts';
 import { comesFromBreak } from '../inputs/symbolic.ts';
-import { truthiness } from '../state/facts.ts';
 import type { Tracer } from '../state/tracer.ts';
+import { truthiness } from '../state/value-guards.ts';
 import type { TensorList } from '../variables/tensor-list.ts';
 import {
   hole,
@@ -56,7 +56,7 @@ export function columnsOf(
 ): readonly OuterTensors[] | undefined {
   const { value, source } = array;
   const content = t.effects.array(value)?.content;
-  if (content && isGrown(content)) return undefined;
+  if (content && isGrowable(content)) return undefined;
   if (lengthBefore(t, array).kind !== 'symbolic' || listLayout(value) === undefined) {
     return undefined;
   }
@@ -169,7 +169,7 @@ export function elementFromEnd(
 function appendedTo(t: Tracer, { value }: ObjectVariable): readonly Variable[] | undefined {
   const content = t.effects.array(value)?.content;
   if (!content) return [];
-  return isGrown(content) ? undefined : itemsOf(content);
+  return isGrowable(content) ? undefined : itemsOf(content);
 }
 
 /** `array[array.length - distance]`, likewise. */

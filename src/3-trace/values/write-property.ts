@@ -15,9 +15,9 @@ import {
 import { callsSetter, defaultPrototype, expectDataBelow } from '../heap/setters.ts';
 import { writeStatic } from '../heap/static-writes.ts';
 import { isAggregate } from '../state/exceptions.ts';
-import { constantOf, guardChange, isNull } from '../state/facts.ts';
 import { expectUnlisted } from '../state/listed.ts';
 import type { Tracer } from '../state/tracer.ts';
+import { constantOf, guardChange, isNull } from '../state/value-guards.ts';
 import { present, specialized } from '../variables/unions.ts';
 import {
   absent,
@@ -269,7 +269,7 @@ export function deleteProperty(t: Tracer, target: Variable, key: Key): void {
     deleteOwn(t, object, key);
     return;
   }
-  if (object.kind === 'newArray' && isIndex(key) && !object.grown && !object.isArguments) {
+  if (object.kind === 'newArray' && isIndex(key) && !object.growable && !object.isArguments) {
     deleteElement(t, object, Number(key));
     return;
   }

@@ -183,7 +183,7 @@ export interface NewArrayVariable {
   readonly kind: 'newArray';
   readonly elements: Variable[];
   /** Set if the number of elements is data-dependent; `elements` must not be read then. */
-  grown?: GrowableList | undefined;
+  growable?: GrowableList | undefined;
   /** Set if it has tensors for the elements of an array of any length; `elements` must not be read then. */
   readonly extended?: ExtendedArray;
   /** The array literal that created it, and whether the array is known to grow in branches and loops. */

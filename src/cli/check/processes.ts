@@ -17,7 +17,7 @@ const timeLimit = 120_000;
 class ModeProcess {
   readonly #child: ChildProcess;
   readonly #closed: Promise<unknown>;
-  #answer: (seen: Seen) => void = () => {};
+  #receive: (seen: Seen) => void = () => {};
   #lines = '';
   #errors = '';
 
@@ -26,7 +26,7 @@ class ModeProcess {
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     });
     this.#closed = once(this.#child, 'close');
-    this.#child.on('message', (seen) => this.#answer(seen as Seen));
+    this.#child.on('message', (seen) => this.#receive(seen as Seen));
     this.#child.stdout!.setEncoding('utf8').on('data', (text: string) => {
       this.#lines += text;
     });
@@ -42,15 +42,15 @@ class ModeProcess {
   async see(request: ModeRequest, limit: number): Promise<Seen> {
     this.#errors = '';
     const timer = setTimeout(() => this.kill(), limit);
-    const answer = new Promise<Seen>((resolve) => {
-      this.#answer = resolve;
+    const reply = new Promise<Seen>((resolve) => {
+      this.#receive = resolve;
     });
     const end = this.#closed.then(
       (): Seen => ({ ended: this.#errors.trim() || 'the process ended without output' }),
     );
     // A process that ends meanwhile is told by its closing.
     if (this.isAlive) this.#child.send(request, () => {});
-    const seen = await Promise.race([answer, end]);
+    const seen = await Promise.race([reply, end]);
     clearTimeout(timer);
     return seen;
   }

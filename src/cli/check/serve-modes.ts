@@ -11,7 +11,7 @@ export function serveModes(): void {
     lines += typeof text === 'string' ? text : new TextDecoder().decode(text);
     return true;
   }) as typeof write;
-  const answer = async (request: ModeRequest): Promise<Seen> => {
+  const respond = async (request: ModeRequest): Promise<Seen> => {
     try {
       const report = await runMode(request);
       return { report, lines };
@@ -28,7 +28,7 @@ export function serveModes(): void {
       return;
     }
     lines = '';
-    process.send!(await answer(request));
+    process.send!(await respond(request));
     lines = '';
   });
 }

@@ -82,10 +82,10 @@ async function measureModes(file: string, options: CompareOptions): Promise<Meas
   const measured = async (request: VariantRequest): Promise<VariantResult | null> => {
     const name = typeof request.variant === 'string' ? request.variant : request.variant.title;
     process.stderr.write(`${name} … `);
-    const answer = await measureInOwnProcess(request);
-    process.stderr.write(answer.kind === 'done' ? 'done\n' : 'failed\n');
-    if (answer.kind === 'done') return answer.result;
-    failures.push({ name, message: answer.message });
+    const reply = await measureInOwnProcess(request);
+    process.stderr.write(reply.kind === 'done' ? 'done\n' : 'failed\n');
+    if (reply.kind === 'done') return reply.result;
+    failures.push({ name, message: reply.message });
     return null;
   };
   const results: VariantResult[] = [];

@@ -20,19 +20,19 @@ export interface Setting {
   readonly options: ToStaticOptions;
 }
 
-export type VariantAnswer =
+export type VariantReply =
   | { readonly kind: 'done'; readonly result: VariantResult }
   | { readonly kind: 'failed'; readonly message: string };
 
 /** Measures in a separate process: reserved memory and time are those of this variant alone. */
-export function measureInOwnProcess(request: VariantRequest): Promise<VariantAnswer> {
+export function measureInOwnProcess(request: VariantRequest): Promise<VariantReply> {
   // When run from its sources this uses a loader, which the process inherits.
   const extension = import.meta.url.slice(import.meta.url.lastIndexOf('.'));
   const child = fork(new URL(`./variant-process${extension}`, import.meta.url), {
     serialization: 'advanced',
   });
   return new Promise((resolve) => {
-    child.on('message', (answer: VariantAnswer) => resolve(answer));
+    child.on('message', (reply: VariantReply) => resolve(reply));
     child.on('error', ({ message }) => resolve({ kind: 'failed', message }));
     child.on('exit', (code, signal) => {
       const message = `the process ended early (${signal ?? `exit code ${code}`})`;

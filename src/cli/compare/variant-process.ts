@@ -1,4 +1,4 @@
-/** The child process of own-process.ts: receives a request, measures, and sends the answer. */
+/** The child process of own-process.ts: receives a request, measures, and sends the reply. */
 
 import { setDevice } from '../../../runtime/device/current.ts';
 import { invariant } from '../../../runtime/errors/invariant.ts';
@@ -14,7 +14,7 @@ import {
 } from '../../lab/compare/variants.ts';
 import { errorText } from '../files/report-error.ts';
 import { loadSubject } from './load-subject.ts';
-import type { VariantAnswer, VariantRequest } from './own-process.ts';
+import type { VariantReply, VariantRequest } from './own-process.ts';
 
 async function measure({
   file,
@@ -39,13 +39,13 @@ function variantOf(request: VariantRequest['variant']): Variant {
 }
 
 async function serve(request: VariantRequest): Promise<void> {
-  let answer: VariantAnswer;
+  let reply: VariantReply;
   try {
-    answer = { kind: 'done', result: await measure(request) };
+    reply = { kind: 'done', result: await measure(request) };
   } catch (error) {
-    answer = { kind: 'failed', message: errorText(error).trimEnd() };
+    reply = { kind: 'failed', message: errorText(error).trimEnd() };
   }
-  process.send?.(answer, () => process.disconnect());
+  process.send?.(reply, () => process.disconnect());
 }
 
 process.once('message', (request: VariantRequest) => serve(request));

@@ -65,11 +65,11 @@ export class WorkerPool {
     const { milliseconds } = this.#options;
     const finish = (result: RunResult, reusable: boolean): void => {
       clearTimeout(timer);
-      worker.off('message', answered).off('error', failed).off('exit', exited);
+      worker.off('message', received).off('error', failed).off('exit', exited);
       if (reusable) this.#idle.push(worker);
       else {
         this.#count--;
-        // Its last errors belong to a file that was already answered.
+        // Its last errors belong to a file whose result was already received.
         worker.on('error', () => {});
         void worker.terminate();
       }
@@ -77,7 +77,7 @@ export class WorkerPool {
       this.#next();
     };
     const fail = (error: string): void => finish({ file, ok: false, error }, false);
-    const answered = (result: RunResult | 'ready'): void => {
+    const received = (result: RunResult | 'ready'): void => {
       if (result === 'ready') timer = limit(milliseconds);
       else finish(result, true);
     };
@@ -92,7 +92,7 @@ export class WorkerPool {
     let timer: NodeJS.Timeout | undefined;
     timer = limit(milliseconds + startMilliseconds);
     if (!this.#fresh.delete(worker)) timer = limit(milliseconds);
-    worker.on('message', answered).on('error', failed).on('exit', exited);
+    worker.on('message', received).on('error', failed).on('exit', exited);
     worker.postMessage(file);
   }
 }

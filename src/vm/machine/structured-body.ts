@@ -69,8 +69,8 @@ export function structuredBody(
       test: entry,
       body: [...(arrives ? [assign(id(entryName), literal(0))] : []), ...edge(at, next)],
     }));
-    const asked = when(binary('!==', id(entryName), literal(0)), [switches(id(entryName), cases)]);
-    return [asked, ...edge(at, at.next[0]!)];
+    const jump = when(binary('!==', id(entryName), literal(0)), [switches(id(entryName), cases)]);
+    return [jump, ...edge(at, at.next[0]!)];
   }
 
   function edge(from: Block, target: Pc): Statement[] {

@@ -56,7 +56,7 @@ function partsLeftWhole(variable: Variable): ReturnType<typeof partsOf> {
 /** Returns the arrays made in the trace to which an iteration may append. */
 export function appendableArrays(t: Tracer): NewArrayVariable[] {
   const isPlain = (variable: Variable): variable is NewArrayVariable => {
-    if (variable.kind !== 'newArray' || variable.grown || variable.extended) return false;
+    if (variable.kind !== 'newArray' || variable.growable || variable.extended) return false;
     const { outer, isArguments, listed, fixed, named, own, elements } = variable;
     return !(outer || isArguments || listed || fixed || named || own || elements.includes(hole));
   };

@@ -3,8 +3,8 @@
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import type { NumberExpr } from '../../../guards/number-expr.ts';
 import { type Counter, countedBy, isSameCounter } from '../../inputs/row-index.ts';
-import { truthiness } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
+import { truthiness } from '../../state/value-guards.ts';
 import { deferOperator } from '../../values/numbers.ts';
 import { known, type SymbolicVariable, type Variable } from '../../variables/variable.ts';
 import { rowsFrom } from './row-elements.ts';

@@ -3,8 +3,8 @@
 import { normalizeDim } from '../../../../runtime/spec/shape.ts';
 import { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
-import { constantOf } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
+import { constantOf } from '../../state/value-guards.ts';
 import { arrayElements, asArray } from '../../values/arrays.ts';
 import { dynamicElementCount } from '../../values/dynamic-properties.ts';
 import { readProperty } from '../../values/properties.ts';

@@ -13,8 +13,8 @@ import { GraphBreak } from '../../../traces/graph-break.ts';
 import { check } from '../../control-flow/numbers/check.ts';
 import { methodNamed } from '../../control-flow/numbers/scalar-arguments.ts';
 import { asNumber } from '../../control-flow/numbers/scalars.ts';
-import { constantOf } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
+import { constantOf } from '../../state/value-guards.ts';
 import { sizeOperand } from '../../values/numbers.ts';
 import type { TensorVariable, Variable } from '../../variables/variable.ts';
 

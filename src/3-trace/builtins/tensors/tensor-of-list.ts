@@ -7,7 +7,7 @@ import { stack } from '../../../../runtime/ops/movement/joining.ts';
 import type { DType } from '../../../../runtime/spec/dtype.ts';
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import type { GrowableArray } from '../../control-flow/lists/growable-array.ts';
-import { grownArray, unknownLength } from '../../control-flow/lists/list-elements.ts';
+import { growableArray, unknownLength } from '../../control-flow/lists/list-elements.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { callDynamically } from '../../values/call-dynamically.ts';
 import type { LeafForm } from '../../variables/growable-list.ts';
@@ -22,13 +22,13 @@ interface NumberList {
 }
 
 /** Returns the lists of numbers that an array consists of. Throws a graph break for other elements. */
-export function numbersOf({ grown: { form, lists, length } }: GrowableArray): NumberList {
+export function numbersOf({ growable: { form, lists, length } }: GrowableArray): NumberList {
   const parts = form.kind === 'array' ? form.parts : [form];
   const leaves = parts.filter((part): part is LeafForm => part.kind === 'leaf');
   const areNumbers = leaves.length === parts.length && leaves.every(({ of }) => of !== 'tensor');
   if (!areNumbers || parts.length === 0) throw unknownLength();
   const columns = leaves.map((leaf, i): Variable => {
-    return grownArray({
+    return growableArray({
       form: { ...leaf, of: 'tensor' },
       lists: [{ ...lists[i]!, of: 'tensor' }],
       length,

@@ -7,21 +7,21 @@ import type { Tracer } from '../../state/tracer.ts';
 import type { GrowableList, ListTreeSpec } from '../../variables/growable-list.ts';
 import { resolved } from '../../variables/unions.ts';
 import type { NewArrayVariable, Variable } from '../../variables/variable.ts';
-import { grownOf, missingElements } from './list-elements.ts';
+import { growableOf, missingElements } from './list-elements.ts';
 import { formOf, joinForms, unlike, unlistable } from './list-tree-spec.ts';
 
 /** An array that has become a list. */
-export type GrowableArray = NewArrayVariable & { readonly grown: GrowableList };
+export type GrowableArray = NewArrayVariable & { readonly growable: GrowableList };
 
-export function isGrown(variable: Variable): variable is GrowableArray {
-  return variable.kind === 'newArray' && variable.grown !== undefined;
+export function isGrowable(variable: Variable): variable is GrowableArray {
+  return variable.kind === 'newArray' && variable.growable !== undefined;
 }
 
 /** Returns the variable as a list; for a pre-existing array, the list that is its whole content. */
-export function grownIn(t: Tracer, variable: Variable): GrowableArray | undefined {
-  if (variable.kind !== 'object') return isGrown(variable) ? variable : undefined;
+export function growableIn(t: Tracer, variable: Variable): GrowableArray | undefined {
+  if (variable.kind !== 'object') return isGrowable(variable) ? variable : undefined;
   const changed = t.effects.array(variable.value);
-  if (!changed?.whole || !isGrown(changed.content)) return undefined;
+  if (!changed?.whole || !isGrowable(changed.content)) return undefined;
   t.effects.met.touchContent(variable.value, variable.source);
   return changed.content;
 }
@@ -69,22 +69,22 @@ const changesElsewhere = (): GraphBreak =>
  * are then traced again. `expected`: arrays that are known to need this. An array with a union of lengths is a
  * list from its allocation on.
  */
-export function withGrown<T>(
+export function withGrowable<T>(
   t: Tracer,
-  follow: (grown: Iterable<NewArrayVariable>) => T,
+  follow: (lists: Iterable<NewArrayVariable>) => T,
   expected: ReadonlyMap<NewArrayVariable, ListTreeSpec> = new Map(),
 ): T {
   // Original elements of the arrays that became lists here.
-  const grownHere = new Map<NewArrayVariable, Variable[]>();
+  const madeLists = new Map<NewArrayVariable, Variable[]>();
   const growHere = (array: NewArrayVariable, form: ListTreeSpec) => {
     const { elements } = array;
     grow(t, array, form);
-    grownHere.set(array, elements);
+    madeLists.set(array, elements);
   };
   for (const [array, form] of expected) growHere(array, form);
   for (;;) {
     try {
-      return follow(grownHere.keys());
+      return follow(madeLists.keys());
     } catch (error) {
       if (error instanceof TakenBefore) {
         if (t.isInRegion) throw error;
@@ -100,9 +100,9 @@ export function withGrown<T>(
       }
       const { array, form } = error;
       // The array needs a wider form than was known when it became a list.
-      const before = grownHere.get(array);
-      if (before) Object.assign(array, { grown: undefined, elements: before });
-      if (array.grown) throw error;
+      const before = madeLists.get(array);
+      if (before) Object.assign(array, { growable: undefined, elements: before });
+      if (array.growable) throw error;
       if (array.elements.some((element) => resolved(element).kind === 'union')) {
         growFromBirth(t, array, error);
       }
@@ -121,7 +121,7 @@ function growFromBirth(t: Tracer, { born, outer }: NewArrayVariable, error: Grow
 
 /** Makes the array a list, whose length is a device scalar. `form`: its future elements. */
 export function grow(t: Tracer, array: NewArrayVariable, form: ListTreeSpec): void {
-  if (array.grown) return;
+  if (array.growable) return;
   t.control.plans.usesLists = true;
   const { elements } = array;
   let own: ListTreeSpec | null = null;
@@ -133,7 +133,7 @@ export function grow(t: Tracer, array: NewArrayVariable, form: ListTreeSpec): vo
   }
   // Elements that don't fit are rejected when they are added.
   const wide = own ? (joinForms(t, own, form) ?? own) : form;
-  setGrown(t, array, grownOf(t, elements, wide));
+  setGrowable(t, array, growableOf(t, elements, wide));
   for (const element of elements) markListed(t, element);
 }
 
@@ -150,8 +150,8 @@ export function expectForm(t: Tracer, value: Variable, at?: UserPosition): ListT
   throw unlistable(value);
 }
 
-export function setGrown(t: Tracer, array: NewArrayVariable, grown: GrowableList): void {
-  const { grown: before, elements } = array;
-  t.journal.note(() => Object.assign(array, { grown: before, elements }));
-  Object.assign(array, { grown, elements: missingElements });
+export function setGrowable(t: Tracer, array: NewArrayVariable, growable: GrowableList): void {
+  const { growable: before, elements } = array;
+  t.journal.note(() => Object.assign(array, { growable: before, elements }));
+  Object.assign(array, { growable, elements: missingElements });
 }

@@ -44,7 +44,7 @@ export function lengthScalar(t: Tracer, length: number): DeviceScalar {
 }
 
 /** Returns the lists for known elements. Throws a graph break for an element of another form. */
-export function grownOf(
+export function growableOf(
   t: Tracer,
   elements: readonly Variable[],
   form: ListTreeSpec,
@@ -137,16 +137,16 @@ function collect(t: Tracer, form: ListTreeSpec, given: Variable, found: Tensor[]
     }
     case 'list': {
       if (value.kind !== 'newArray' || value.isArguments || value.own) return false;
-      const grown = value.grown ?? grownOf(t, value.elements, form.of);
-      if (formText(t, grown.form) !== formText(t, form.of)) return false;
-      found.push(...grown.lists.map(({ tensor }) => tensor), asNumber(t, grown.length));
+      const growable = value.growable ?? growableOf(t, value.elements, form.of);
+      if (formText(t, growable.form) !== formText(t, form.of)) return false;
+      found.push(...growable.lists.map(({ tensor }) => tensor), asNumber(t, growable.length));
       return true;
     }
   }
 }
 
 function isKnownArray(value: Variable): value is NewArrayVariable {
-  return value.kind === 'newArray' && !value.grown && !value.isArguments && !value.own;
+  return value.kind === 'newArray' && !value.growable && !value.isArguments && !value.own;
 }
 
 function leafTensor(t: Tracer, { of, spec }: LeafForm, value: Variable): Tensor | null {
@@ -204,13 +204,13 @@ export function elementOf(
   return element;
 }
 
-function nested(grown: GrowableList): NewArrayVariable {
-  return { ...grownArray(grown), listed: true };
+function nested(growable: GrowableList): NewArrayVariable {
+  return { ...growableArray(growable), listed: true };
 }
 
 /** Returns an array that consists of lists only. */
-export function grownArray(grown: GrowableList): NewArrayVariable {
-  return { kind: 'newArray', elements: missingElements, grown };
+export function growableArray(growable: GrowableList): NewArrayVariable {
+  return { kind: 'newArray', elements: missingElements, growable };
 }
 
 /** Breaks the graph when code needs the elements one by one. */

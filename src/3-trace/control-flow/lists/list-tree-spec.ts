@@ -4,9 +4,9 @@ import { formatSpec, sameSpec, type TensorSpec } from '../../../../runtime/devic
 import { formatPosition, type UserPosition } from '../../../../runtime/errors/position.ts';
 import { listSpec } from '../../../../runtime/program/list-ops.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
-import { constantOf, isSame } from '../../state/facts.ts';
 import { idOf } from '../../state/object-ids.ts';
 import type { Tracer } from '../../state/tracer.ts';
+import { constantOf, isSame } from '../../state/value-guards.ts';
 import type { LeafForm, ListTreeSpec } from '../../variables/growable-list.ts';
 import { resolved } from '../../variables/unions.ts';
 import { absent, type Variable } from '../../variables/variable.ts';
@@ -39,7 +39,7 @@ export function formOf(t: Tracer, given: Variable, at = t.position()): ListTreeS
       return { kind: 'same', value };
     case 'newArray': {
       if (value.isArguments || value.named || value.fixed || value.own) return null;
-      if (value.grown) return { kind: 'list', of: value.grown.form };
+      if (value.growable) return { kind: 'list', of: value.growable.form };
       const parts = formsOf(t, value.elements, at);
       return parts && { kind: 'array', parts };
     }
@@ -227,7 +227,7 @@ function culprit(value: Variable, path: string): string {
   };
   switch (value.kind) {
     case 'newArray':
-      if (value.grown) return '';
+      if (value.growable) return '';
       return within(value.elements.map((part, i) => [`[${i}]`, part] as const));
     case 'newObject':
       return within([...value.entries].map(([key, part]) => [`.${key}`, part] as const));

@@ -7,10 +7,10 @@ import { keyText } from '../../../guards/source-key.ts';
 import { OwnMap } from '../../../vm/language/primordials.ts';
 import type { EffectLog } from '../../effects/effects.ts';
 import { agreedLastKeys, asVariable } from '../../effects/last-keys.ts';
-import { constantOf } from '../../state/facts.ts';
 import type { Add, Location } from '../../state/location.ts';
 import { idOf } from '../../state/object-ids.ts';
 import type { Tracer } from '../../state/tracer.ts';
+import { constantOf } from '../../state/value-guards.ts';
 import { absent, known, type Variable } from '../../variables/variable.ts';
 
 export function addEffects(effects: EffectLog, add: Add): void {

@@ -41,7 +41,7 @@ export function freezer(made: ReadonlySet<Variable>): (variable: Variable) => Va
     if (known_) return known_;
     switch (variable.kind) {
       case 'newArray': {
-        if (variable.grown) {
+        if (variable.growable) {
           const same = { ...variable };
           copies.set(variable, same);
           return same;

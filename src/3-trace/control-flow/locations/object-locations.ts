@@ -18,7 +18,7 @@ import {
   undefinedVariable,
   type Variable,
 } from '../../variables/variable.ts';
-import { type GrowableArray, grownIn } from '../lists/growable-array.ts';
+import { type GrowableArray, growableIn } from '../lists/growable-array.ts';
 
 /** Returns the key of an element's location. */
 export const elementKey = (array: NewArrayVariable, index: number): string =>
@@ -28,7 +28,7 @@ export const elementKey = (array: NewArrayVariable, index: number): string =>
 export function addParts(t: Tracer, variable: Variable, add: Add): void {
   switch (variable.kind) {
     case 'newArray':
-      if (variable.grown) addLists(variable as GrowableArray, add);
+      if (variable.growable) addLists(variable as GrowableArray, add);
       else addElements(variable, add);
       return;
     case 'newObject':
@@ -163,21 +163,23 @@ function addGenerator(t: Tracer, generator: GeneratorVariable, add: Add): void {
 
 /** Adds the lists and the length of an array of data-dependent length. */
 function addLists(array: GrowableArray, add: Add): void {
-  const { form, lists, length } = array.grown;
+  const { form, lists, length } = array.growable;
   const location = (
     key: string,
     name: string,
     change: (next: Variable) => Partial<GrowableList>,
   ) => {
     const set = (t: Tracer, next: Variable) => {
-      const { grown } = array;
-      t.journal.note(() => Object.assign(array, { grown }));
-      Object.assign(array, { grown: { ...grown, ...change(next) } });
+      const { growable } = array;
+      t.journal.note(() => Object.assign(array, { growable }));
+      Object.assign(array, { growable: { ...growable, ...change(next) } });
     };
     return { key: `${idOf(array)} ${key}`, name, register: null, set, array, form };
   };
   for (const [i, list] of lists.entries()) {
-    const change = (next: Variable) => ({ lists: array.grown.lists.with(i, next as ListVariable) });
+    const change = (next: Variable) => ({
+      lists: array.growable.lists.with(i, next as ListVariable),
+    });
     add(location(`list ${i}`, 'the elements of an array', change), list);
   }
   const change = (next: Variable) => ({ length: next as DeviceScalar });
@@ -186,7 +188,7 @@ function addLists(array: GrowableArray, add: Add): void {
 
 /** Adds the position of an iteration over an array of data-dependent length. */
 function addPosition(t: Tracer, iterator: IteratorVariable, iteration: Variable, add: Add): void {
-  if (!grownIn(t, iterator.over)) return;
+  if (!growableIn(t, iterator.over)) return;
   const set = (t: Tracer, next: Variable) => {
     const { position } = iterator;
     t.journal.note(() => Object.assign(iterator, { position }));
@@ -203,7 +205,7 @@ function stateOf(t: Tracer, iterator: Variable, done = false): Variable {
   const { over, next, passed, heard } = iterator;
   const state = `${done || iterator.done} ${next}`;
   const isArray = over.kind === 'newArray' || over.kind === 'newTypedArray';
-  if (isArray || grownIn(t, over)) return known(state);
+  if (isArray || growableIn(t, over)) return known(state);
   const again = putInto(t, over)
     .slice(heard)
     .filter((key) => passed.has(key));

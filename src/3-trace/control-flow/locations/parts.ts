@@ -7,7 +7,7 @@ export function partsOf(variable: Variable): readonly (Variable | null)[] {
     case 'union':
       return variable.options;
     case 'newArray':
-      if (variable.grown) return [...variable.grown.lists, variable.grown.length];
+      if (variable.growable) return [...variable.growable.lists, variable.growable.length];
       return variable.named || variable.own
         ? [...variable.elements, ...(variable.named?.values() ?? []), variable.own ?? null]
         : variable.elements;

@@ -14,7 +14,7 @@ export function requestLoop(t: Tracer): void {
     if (loop) {
       const { plans } = t.control;
       if (t.control.isActive(frame, loop) || plans.of(code, loop) !== undefined) return;
-      plans.keep(code, loop, keptBecause.asked);
+      plans.keep(code, loop, keptBecause.requested);
     }
     // For a callback, the loop is in the method that calls it.
     if (depth > 0 && !isPolyfill(t.frames[depth - 1]!.closure.code)) return;

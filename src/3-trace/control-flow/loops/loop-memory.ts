@@ -33,7 +33,7 @@ export class KnownLoop {
   /** Operands by location key, in which objects are numbered in the order in which they are reached. */
   operands: ReadonlyMap<string, KnownOperand> = new Map();
   /** Arrays that are lists before the loop, numbered in the order in which they are reached. */
-  readonly grown = new Map<
+  readonly growable = new Map<
     number,
     { readonly born: Pc | undefined; readonly form: ListTreeSpec }
   >();
@@ -54,28 +54,28 @@ export function knownLoop(t: Tracer, header: Pc): KnownLoop {
 
 /** Returns the arrays that became lists the last time, which now become lists immediately. */
 export function growing(
-  { grown }: KnownLoop,
+  { growable }: KnownLoop,
   made: ReadonlySet<Variable>,
 ): ReadonlyMap<NewArrayVariable, ListTreeSpec> {
   const arrays = new Map<NewArrayVariable, ListTreeSpec>();
-  if (grown.size === 0) return arrays;
+  if (growable.size === 0) return arrays;
   for (const [variable, number] of numbered(made)) {
-    const known = grown.get(number);
-    if (!known || variable.kind !== 'newArray' || variable.grown) continue;
+    const known = growable.get(number);
+    if (!known || variable.kind !== 'newArray' || variable.growable) continue;
     if (variable.born?.pc === known.born) arrays.set(variable, known.form);
   }
   return arrays;
 }
 
-export function rememberGrown(
-  { grown }: KnownLoop,
+export function rememberGrowable(
+  { growable }: KnownLoop,
   made: ReadonlySet<Variable>,
   arrays: Iterable<NewArrayVariable>,
 ): void {
   const became = new Set<Variable>(arrays);
   for (const [variable, number] of numbered(made)) {
-    if (variable.kind !== 'newArray' || !variable.grown || !became.has(variable)) continue;
-    grown.set(number, { born: variable.born?.pc, form: variable.grown.form });
+    if (variable.kind !== 'newArray' || !variable.growable || !became.has(variable)) continue;
+    growable.set(number, { born: variable.born?.pc, form: variable.growable.form });
   }
 }
 

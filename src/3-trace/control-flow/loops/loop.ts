@@ -4,7 +4,7 @@ import type { Location } from '../../state/location.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import type { TraceFrame } from '../../variables/trace-frame.ts';
 import type { NewArrayVariable, Variable } from '../../variables/variable.ts';
-import { grownIn, withGrown } from '../lists/growable-array.ts';
+import { growableIn, withGrowable } from '../lists/growable-array.ts';
 import { heldMoreThanOnce, madeObjects } from '../locations/reachable.ts';
 import { stateOf } from '../locations/state.ts';
 import type { PathEnd } from '../plans/path.ts';
@@ -16,7 +16,7 @@ import {
   type KnownLoop,
   knownLoop,
   operandsKnown,
-  rememberGrown,
+  rememberGrowable,
   rememberOperands,
 } from './loop-memory.ts';
 
@@ -47,7 +47,7 @@ function iteratesKnown(t: Tracer, frame: TraceFrame, { header }: Loop): boolean 
   const iteration = frame.registers[instruction.iterator];
   if (iteration?.kind !== 'iteratorRecord' || iteration.iterator.kind !== 'iterator') return false;
   const { over } = iteration.iterator;
-  return over.kind !== 'newCollection' && !grownIn(t, over) && t.control.listsGrow;
+  return over.kind !== 'newCollection' && !growableIn(t, over) && t.control.listsGrow;
 }
 
 /**
@@ -102,12 +102,12 @@ function convertAs(
   form: Form,
   known: KnownLoop,
 ): PathEnd | null {
-  const attempt = (grown: Iterable<NewArrayVariable>) => {
+  const attempt = (growable: Iterable<NewArrayVariable>) => {
     const made = madeObjects(t);
-    rememberGrown(known, made, grown);
+    rememberGrowable(known, made, growable);
     return attemptAs(t, frame, loop, form, known, made);
   };
-  return withGrown(t, attempt, growing(known, madeObjects(t)));
+  return withGrowable(t, attempt, growing(known, madeObjects(t)));
 }
 
 function attemptAs(

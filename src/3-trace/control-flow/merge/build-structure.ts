@@ -16,7 +16,7 @@ import {
   uninitializedVariable,
   type Variable,
 } from '../../variables/variable.ts';
-import { grownArray } from '../lists/list-elements.ts';
+import { growableArray } from '../lists/list-elements.ts';
 import { describePaths } from './describe.ts';
 
 /** Thrown if the paths produce values that one program can't merge. */
@@ -57,7 +57,7 @@ export function buildStructure(
   };
   switch (first.kind) {
     case 'newArray':
-      return first.grown ? buildList(first.grown, merging) : buildArray(first, merging);
+      return first.growable ? buildList(first.growable, merging) : buildArray(first, merging);
     case 'newObject':
       return buildObject(first, merging);
     case 'newCollection':
@@ -75,10 +75,10 @@ export function buildStructure(
 
 function buildList(first: GrowableList, { build, listed, part }: Merging<NewArrayVariable>): Build {
   const { form } = first;
-  const lists = first.lists.map((_, i) => part((path) => path.grown?.lists[i]));
-  const length = part((path) => path.grown?.length);
+  const lists = first.lists.map((_, i) => part((path) => path.growable?.lists[i]));
+  const length = part((path) => path.growable?.length);
   return (joined, made) => {
-    const array = grownArray({
+    const array = growableArray({
       form,
       lists: lists.map((list) => list(joined, made) as ListVariable),
       length: length(joined, made) as DeviceScalar,

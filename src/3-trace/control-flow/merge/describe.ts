@@ -3,8 +3,8 @@
 import { formatSpec, formatStrides } from '../../../../runtime/device/tensor-meta.ts';
 import { elementSpec } from '../../../../runtime/program/list-ops.ts';
 import { dtypes } from '../../../../runtime/spec/dtype.ts';
-import { constantOf } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
+import { constantOf } from '../../state/value-guards.ts';
 import { absent, hole, type UnbackedTensor, type Variable } from '../../variables/variable.ts';
 import { formText } from '../lists/list-tree-spec.ts';
 import type { Values } from './build-structure.ts';
@@ -17,7 +17,7 @@ export function optionsOf(variable: Variable): readonly Variable[] {
 /** Lists the distinct kinds of values that the paths produce. */
 export function describePaths(t: Tracer, paths: Values): string {
   const all = paths.flatMap((path) => (path ? optionsOf(path) : []));
-  const arrays = all.every((each) => each.kind === 'newArray' && !each.grown);
+  const arrays = all.every((each) => each.kind === 'newArray' && !each.growable);
   const texts = all.map((each) =>
     arrays && each.kind === 'newArray' ? countOf(each.elements.length) : describe(t, each),
   );
@@ -63,8 +63,8 @@ function describe(t: Tracer, variable: Variable): string {
       return `an array of any number of ${what}`;
     }
     case 'newArray':
-      return variable.grown
-        ? `an array of any number of ${formText(t, variable.grown.form)}`
+      return variable.growable
+        ? `an array of any number of ${formText(t, variable.growable.form)}`
         : `an array of ${variable.elements.length}`;
     case 'newObject':
       if (variable.prototype) {

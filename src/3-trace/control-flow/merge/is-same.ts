@@ -1,6 +1,6 @@
 import { valuesIn } from '../../../../runtime/program/number-text.ts';
-import { constantOf } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
+import { constantOf } from '../../state/value-guards.ts';
 import { patternOf } from '../../variables/text.ts';
 import { hole, type Variable } from '../../variables/variable.ts';
 

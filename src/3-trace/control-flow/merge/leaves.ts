@@ -14,17 +14,17 @@ import { extentOf } from '../../../../runtime/spec/shape.ts';
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import { openVariable, unbackedShape } from '../../dynamic-shapes/unbacked-shape.ts';
-import { isNull } from '../../state/facts.ts';
 import { isAround, isMadeInside } from '../../state/region-builder.ts';
 import { guardNumbers, guardValue } from '../../state/symbolic-guards.ts';
 import type { Tracer } from '../../state/tracer.ts';
+import { isNull } from '../../state/value-guards.ts';
 import type {
   SymbolicVariable,
   TensorVariable,
   UnbackedTensor,
   Variable,
 } from '../../variables/variable.ts';
-import { grownOf, listOfTensors } from '../lists/list-elements.ts';
+import { growableOf, listOfTensors } from '../lists/list-elements.ts';
 import { type Column, columnsOf, formText } from '../lists/list-tree-spec.ts';
 import { type Leaf, type NewList, type Renumbered, tensorsOf } from '../numbers/leaf.ts';
 import { asNumber, asTruth, constantTensor, numberTensor } from '../numbers/scalars.ts';
@@ -172,7 +172,7 @@ export function outerOf({ values }: Leaf): readonly TensorVariable[] {
 }
 
 function newList(t: Tracer, { elements, form, index }: NewList): Tensor {
-  if (elements) return grownOf(t, elements, form).lists[index]!.tensor;
+  if (elements) return growableOf(t, elements, form).lists[index]!.tensor;
   throw new GraphBreak(
     'unbacked-list',
     `an array whose length differs from path to path would become one of any number of ${formText(t, form)}`,

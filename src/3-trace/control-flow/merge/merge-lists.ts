@@ -12,8 +12,8 @@ import {
   type Variable,
 } from '../../variables/variable.ts';
 import { samplesOf } from '../lists/expect-list.ts';
-import { isGrown } from '../lists/growable-array.ts';
-import { grownArray } from '../lists/list-elements.ts';
+import { isGrowable } from '../lists/growable-array.ts';
+import { growableArray } from '../lists/list-elements.ts';
 import { columnsOf, formOf, formText, joinAll } from '../lists/list-tree-spec.ts';
 import type { Leaf, LeafVariable } from '../numbers/leaf.ts';
 import type { Build, Values } from './build-structure.ts';
@@ -27,11 +27,11 @@ export function listForm(
 ): ListTreeSpec | null {
   const arrays = arraysIn(present, grows);
   if (!arrays || arrays.some(isOld)) return null;
-  if (arrays.every(isGrown)) return null;
-  const grown = arrays.filter(isGrown);
-  const known_ = arrays.filter((path): path is NewArrayVariable => !isGrown(path));
+  if (arrays.every(isGrowable)) return null;
+  const growable = arrays.filter(isGrowable);
+  const known_ = arrays.filter((path): path is NewArrayVariable => !isGrowable(path));
   const [first] = known_;
-  if (grown.length === 0) {
+  if (growable.length === 0) {
     if (!grows || !t.control.listsGrow) return null;
     if (known_.every((path) => path.elements.length === first!.elements.length)) return null;
   }
@@ -39,9 +39,9 @@ export function listForm(
   if (present[0]!.kind === 'newArray' && hasUnion(present[0]!)) return null;
   const elements = known_.flatMap((path) => path.elements.flatMap(samplesOf));
   const forms = elements.map((each) => formOf(t, each));
-  const all = [...grown.map((path) => path.grown.form), ...forms];
+  const all = [...growable.map((path) => path.growable.form), ...forms];
   const form = all.every((each) => each !== null) ? joinAll(t, all) : null;
-  if (!form || columnsOf(form).length === 0) return grown[0]?.grown.form ?? null;
+  if (!form || columnsOf(form).length === 0) return growable[0]?.growable.form ?? null;
   t.control.plans.usesLists = true;
   return form;
 }
@@ -73,22 +73,22 @@ export function addLists(t: Tracer, paths: Values, form: ListTreeSpec, leaves: L
       if (!array) return null;
       if (array.kind === 'union' || hasUnion(array))
         return { kind: 'newList', elements: null, form, index };
-      const { grown } = array;
-      if (grown && formText(t, grown.form) === text) return grown.lists[index]!;
-      return { kind: 'newList', elements: grown ? null : array.elements, form, index };
+      const { growable } = array;
+      if (growable && formText(t, growable.form) === text) return growable.lists[index]!;
+      return { kind: 'newList', elements: growable ? null : array.elements, form, index };
     });
     return leaves.push({ kind: 'list', values }) - 1;
   });
   const lengths = arrays.map((array) => {
     if (array?.kind !== 'newArray') return null;
-    return array.grown?.length ?? known(array.elements.length);
+    return array.growable?.length ?? known(array.elements.length);
   });
   const length = leaves.push({ kind: 'number', values: lengths }) - 1;
   const listed = arrays.some((array) => array !== null && isListed(array));
   const build: Build = (joined, made) => {
     const existing = made.get(build);
     if (existing) return existing;
-    const array = grownArray({
+    const array = growableArray({
       form,
       lists: lists.map((index) => joined[index] as ListVariable),
       length: joined[length] as DeviceScalar,
@@ -100,5 +100,5 @@ export function addLists(t: Tracer, paths: Values, form: ListTreeSpec, leaves: L
 }
 
 function hasUnion(array: NewArrayVariable): boolean {
-  return !array.grown && array.elements.some((each) => resolved(each).kind === 'union');
+  return !array.growable && array.elements.some((each) => resolved(each).kind === 'union');
 }

@@ -1,7 +1,7 @@
 /** Operators on a union whose result follows from its tag. */
 
-import { constantOf, isNullish, truthiness, typeOf } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
+import { constantOf, isNullish, truthiness, typeOf } from '../../state/value-guards.ts';
 import { UnionMet } from '../../variables/unions.ts';
 import {
   type DeviceScalar,

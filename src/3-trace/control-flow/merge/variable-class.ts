@@ -2,9 +2,9 @@
 
 import { formatSpec, formatStrides } from '../../../../runtime/device/tensor-meta.ts';
 import { labelOf } from '../../heap/key-order.ts';
-import { constantOf } from '../../state/facts.ts';
 import { idOf } from '../../state/object-ids.ts';
 import type { Tracer } from '../../state/tracer.ts';
+import { constantOf } from '../../state/value-guards.ts';
 import { patternOf } from '../../variables/text.ts';
 import type { CellReference, OwnPart, Variable } from '../../variables/variable.ts';
 import { formText } from '../lists/list-tree-spec.ts';
@@ -51,7 +51,7 @@ export function classOf(
     }
     case 'newArray':
       if (isOld(variable) || variable.named || variable.fixed) return itself();
-      if (variable.grown) return `array of any number of ${formText(t, variable.grown.form)}`;
+      if (variable.growable) return `array of any number of ${formText(t, variable.growable.form)}`;
       return `${variable.isArguments ? 'arguments' : 'array'} of ${variable.elements.length}${ownClass(variable.own)}`;
     case 'newObject': {
       if (isOld(variable) || variable.traits) return itself();

@@ -1,8 +1,8 @@
 /** Leaves of a structure, whose values depend on the path. */
 
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
-import { constantOf } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
+import { constantOf } from '../../state/value-guards.ts';
 import type { ListTreeSpec, ListVariable } from '../../variables/growable-list.ts';
 import type {
   ConstantVariable,

@@ -4,8 +4,8 @@ import { printOp } from '../../../../runtime/program/control-ops.ts';
 import { mapText } from '../../../../runtime/program/number-text.ts';
 import type { PrintPart } from '../../../../runtime/run-program/control/print.ts';
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
-import { constantOf } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
+import { constantOf } from '../../state/value-guards.ts';
 import { type DeviceScalar, undefinedVariable, type Variable } from '../../variables/variable.ts';
 import { changingNumber } from './scalars.ts';
 

@@ -19,11 +19,11 @@ import { single } from '../../../../runtime/tensor-methods/read.ts';
 import type { NumberExpr } from '../../../guards/number-expr.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import type { BinaryOperator, Primitive } from '../../../vm/bytecode/instructions.ts';
-import { constantOf } from '../../state/facts.ts';
 import { asOp } from '../../state/op-error.ts';
 import { guardNumbers } from '../../state/symbolic-guards.ts';
 import { DeferredNumber } from '../../state/tape.ts';
 import type { Tracer } from '../../state/tracer.ts';
+import { constantOf } from '../../state/value-guards.ts';
 import { numberNeeded } from '../../variables/number-needed.ts';
 import { sampleRuns } from '../../variables/sample-numbers.ts';
 import {

@@ -6,8 +6,8 @@ import {
   type NumberFormat,
   type TextPart,
 } from '../../../../runtime/program/number-text.ts';
-import { constantOf } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
+import { constantOf } from '../../state/value-guards.ts';
 import { textBreak } from '../../variables/text.ts';
 import type { DeviceScalar, TextVariable, Variable } from '../../variables/variable.ts';
 import { changingNumber } from './scalars.ts';

@@ -45,9 +45,9 @@ import {
 } from '../../autograd/hooks.ts';
 import { traceDetach, traceRequiresGrad } from '../../autograd/leaves.ts';
 import { check } from '../../control-flow/numbers/check.ts';
-import { constantOf } from '../../state/facts.ts';
 import { guardNumbers, guardValue } from '../../state/symbolic-guards.ts';
 import type { Tracer } from '../../state/tracer.ts';
+import { constantOf } from '../../state/value-guards.ts';
 import { strictlyEqual } from '../../values/equality.ts';
 import { expand } from '../../values/iterators.ts';
 import { specialized } from '../../variables/unions.ts';

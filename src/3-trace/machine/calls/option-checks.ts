@@ -18,9 +18,15 @@ import * as kinds from '../../../../runtime/options/option-kinds.ts';
 import { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import { isOfSizes } from '../../inputs/symbolic.ts';
-import { constantOf, guardObject, isUndefined, sourceOf, typeOf } from '../../state/facts.ts';
 import { expectNoCall, guardValue } from '../../state/symbolic-guards.ts';
 import type { Tracer } from '../../state/tracer.ts';
+import {
+  constantOf,
+  guardObject,
+  isUndefined,
+  sourceOf,
+  typeOf,
+} from '../../state/value-guards.ts';
 import { plainValues } from '../../values/objects/host-objects.ts';
 import { readProperty } from '../../values/properties.ts';
 import { plainKeys } from '../../values/property-keys.ts';
@@ -114,7 +120,7 @@ function isWholeNumber(t: Tracer, value: Variable): boolean {
 }
 
 function areTensors(t: Tracer, value: Variable): boolean {
-  if (value.kind !== 'newArray' || value.grown) return isList(t, value);
+  if (value.kind !== 'newArray' || value.growable) return isList(t, value);
   return value.elements.every((own) => mayBeTensor(t, specialized(own)));
 }
 

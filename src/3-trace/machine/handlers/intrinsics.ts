@@ -3,8 +3,8 @@ import type { Pc, Reg } from '../../../vm/bytecode/instructions.ts';
 import type { Intrinsic } from '../../../vm/bytecode/intrinsics.ts';
 import { enterConstructor, enterMadeConstructor } from '../../builtins/construct.ts';
 import { defineMember } from '../../heap/made-classes.ts';
-import { constantOf } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
+import { constantOf } from '../../state/value-guards.ts';
 import { heldFunction } from '../../values/getters.ts';
 import {
   addMadePrivate,

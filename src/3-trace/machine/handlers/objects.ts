@@ -1,15 +1,15 @@
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import type { Reg } from '../../../vm/bytecode/instructions.ts';
 import { OwnSet } from '../../../vm/language/primordials.ts';
-import { grownIn } from '../../control-flow/lists/growable-array.ts';
+import { growableIn } from '../../control-flow/lists/growable-array.ts';
 import { defineAccessor, type Key, newObject, setOwnProperty } from '../../heap/made-objects.ts';
-import { constantOf, isNullish } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
+import { constantOf, isNullish } from '../../state/value-guards.ts';
 import { append } from '../../values/array-changes.ts';
 import { type ArrayVariable, asArray } from '../../values/arrays.ts';
-import { elementAt, indexIn, setGrownAt } from '../../values/element-at.ts';
+import { elementAt, indexIn, setGrowableAt } from '../../values/element-at.ts';
 import { expand } from '../../values/iterators.ts';
-import { appendGrown } from '../../values/lists.ts';
+import { appendGrowable } from '../../values/lists.ts';
 import { failsToChange } from '../../values/objects/failed-writes.ts';
 import { nameClosure } from '../../values/objects/name-closure.ts';
 import { hasPrivate, readPrivate, writePrivate } from '../../values/objects/private-names.ts';
@@ -70,7 +70,7 @@ export const objectHandlers: Handlers<
   setElem: (t, frame, { object, key, src }) => {
     const index = specialized(get(frame, key));
     const base = specialized(get(frame, object));
-    if (index.kind === 'scalar' && setGrownAt(t, base, index, get(frame, src))) return;
+    if (index.kind === 'scalar' && setGrowableAt(t, base, index, get(frame, src))) return;
     withPropertyKey(t, keyToWrite(t, frame, object, key), (name) => {
       if (!failsToChange(t, base, name, 'write')) writeProperty(t, base, name, get(frame, src));
     });
@@ -105,8 +105,8 @@ export const objectHandlers: Handlers<
   arraySpread: (t, frame, { array, iterable }) => {
     const target = arrayMade(t, get(frame, array));
     const items = specialized(get(frame, iterable));
-    const grown = grownIn(t, items);
-    if (grown && target.kind === 'newArray') appendGrown(t, target, grown);
+    const growable = growableIn(t, items);
+    if (growable && target.kind === 'newArray') appendGrowable(t, target, growable);
     else {
       const before = literalElements(target);
       const extended = before && extendedArray(t, items, before);
@@ -179,7 +179,8 @@ function copyWithout(t: Tracer, source: Variable, without: ReadonlySet<Key>): Va
 
 /** Returns the elements of a literal under construction; after a break within it, the array is pre-existing. */
 function literalElements(array: ArrayVariable): readonly Variable[] | undefined {
-  if (array.kind !== 'newArray' || !array.born || array.extended || array.grown) return undefined;
+  if (array.kind !== 'newArray' || !array.born || array.extended || array.growable)
+    return undefined;
   return array.elements;
 }
 

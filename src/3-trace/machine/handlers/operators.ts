@@ -2,17 +2,23 @@ import { assertNever } from '../../../../runtime/errors/invariant.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import type { BinaryOperator, Primitive } from '../../../vm/bytecode/instructions.ts';
 import { binary, unary } from '../../../vm/bytecode/operators.ts';
-import { grownIn } from '../../control-flow/lists/growable-array.ts';
+import { growableIn } from '../../control-flow/lists/growable-array.ts';
 import { ask, typeOfUnion } from '../../control-flow/merge/union-operators.ts';
 import { scalarBinary, scalarUnary } from '../../control-flow/numbers/scalars.ts';
 import { concatenated, textOfAll } from '../../control-flow/numbers/text.ts';
 import { comesFromBreak } from '../../inputs/symbolic.ts';
 import { orRaise } from '../../state/exceptions.ts';
-import { constantOf, expectFewTexts, sourceOf, truthiness, typeOf } from '../../state/facts.ts';
 import { guardNumbers } from '../../state/symbolic-guards.ts';
 import type { Tracer } from '../../state/tracer.ts';
+import {
+  constantOf,
+  expectFewTexts,
+  sourceOf,
+  truthiness,
+  typeOf,
+} from '../../state/value-guards.ts';
 import { looselyEqual, strictlyEqual } from '../../values/equality.ts';
-import { isInGrown } from '../../values/lists.ts';
+import { isInGrowable } from '../../values/lists.ts';
 import { countedOn, deferOperator, deferToRun } from '../../values/numbers.ts';
 import { isInstance } from '../../values/objects/instances.ts';
 import { hasProperty } from '../../values/property-keys.ts';
@@ -268,8 +274,8 @@ const isHostPrimitive = ({ kind }: Variable): boolean => kind === 'constant' || 
 
 function hasKey(t: Tracer, given: Variable, object: Variable): Variable {
   const [key, base] = [specialized(given), specialized(object)];
-  const grown = key.kind === 'scalar' ? grownIn(t, base) : undefined;
-  if (key.kind === 'scalar' && grown) return known(isInGrown(t, grown, key));
+  const growable = key.kind === 'scalar' ? growableIn(t, base) : undefined;
+  if (key.kind === 'scalar' && growable) return known(isInGrowable(t, growable, key));
   if (t.rows?.iteration?.element(base, key)) return known(true);
   if (key.kind === 'symbolic' && elementAtOffset(t, base, key)) return known(true);
   return withPropertyKey(t, key, (name) => hasProperty(t, base, name, false));

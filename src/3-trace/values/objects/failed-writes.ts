@@ -7,8 +7,8 @@ import { isProxy } from '../../../guards/plain.ts';
 import { sourceKey } from '../../../guards/source-key.ts';
 import { isExtensible, type Key, ownAttributes } from '../../heap/made-objects.ts';
 import { orRaise } from '../../state/exceptions.ts';
-import { guardIdentity } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
+import { guardIdentity } from '../../state/value-guards.ts';
 import { specialized } from '../../variables/unions.ts';
 import {
   type FunctionVariable,

@@ -7,8 +7,8 @@ import { isProxy } from '../../../guards/plain.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import { newObject, setOwnProperty } from '../../heap/made-objects.ts';
 import { Raised, raised } from '../../state/exceptions.ts';
-import { constantOf } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
+import { constantOf } from '../../state/value-guards.ts';
 import { specialized } from '../../variables/unions.ts';
 import {
   isPrimitive,
@@ -94,7 +94,7 @@ export function plainValue(t: Tracer, given: Variable): { readonly value: unknow
   }
   const array = asArray(t, variable);
   if (array) {
-    if (array.kind === 'newArray' && array.grown) return undefined;
+    if (array.kind === 'newArray' && array.growable) return undefined;
     const items = arrayElements(t, array).map((item) => plainValue(t, item));
     return items.includes(undefined) ? undefined : { value: items.map((item) => item!.value) };
   }

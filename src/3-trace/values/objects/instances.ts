@@ -3,8 +3,8 @@ import { isProxy } from '../../../guards/plain.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import { functionPrototype } from '../../../vm/language/function-prototypes.ts';
 import { isOrdinary, overridesInstanceCheck } from '../../heap/made-classes.ts';
-import { guardIdentity, guardPrimitive, sourceOf, truthiness } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
+import { guardIdentity, guardPrimitive, sourceOf, truthiness } from '../../state/value-guards.ts';
 import { specialized } from '../../variables/unions.ts';
 import {
   type FunctionVariable,

@@ -22,7 +22,7 @@ function isPlain(t: Tracer, given: Variable, seen: Set<unknown>): boolean {
     case 'symbolic':
       return typeof variable.value !== 'symbol';
     case 'newArray':
-      if (variable.grown || variable.named || variable.isArguments || variable.own) {
+      if (variable.growable || variable.named || variable.isArguments || variable.own) {
         return false;
       }
       return variable.elements.every((element) => isPlain(t, element, seen));

@@ -23,7 +23,7 @@ function holdsNoCycle(t: Tracer, given: Variable, around: ReadonlySet<object>): 
       return true;
     case 'newArray':
     case 'newObject': {
-      if (variable.kind === 'newArray' && variable.grown) return false;
+      if (variable.kind === 'newArray' && variable.growable) return false;
       if (variable.kind === 'newObject' && variable.errorType) return false;
       if (around.has(variable)) return false;
       const parts = variable.kind === 'newArray' ? variable.elements : variable.entries.values();

@@ -4,8 +4,8 @@ import { isProxy } from '../../../guards/plain.ts';
 import type { Source } from '../../../guards/source.ts';
 import { sourceKey } from '../../../guards/source-key.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
-import { constantOf, isNullish } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
+import { constantOf, isNullish } from '../../state/value-guards.ts';
 import type { IteratorRecordVariable } from '../../variables/iterator-variables.ts';
 import { specialized } from '../../variables/unions.ts';
 import {

@@ -1,8 +1,8 @@
 import { isProxy } from '../../../guards/plain.ts';
 import { usesNewTarget } from '../../../vm/bytecode/arrow-uses.ts';
 import { newObject } from '../../heap/made-objects.ts';
-import { guardIdentity } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
+import { guardIdentity } from '../../state/value-guards.ts';
 import { isRefused } from '../../variables/code-of.ts';
 import { specialized } from '../../variables/unions.ts';
 import type { FunctionVariable, Variable } from '../../variables/variable.ts';

@@ -12,8 +12,8 @@ import { closureOf } from '../../../vm/frames/function-of.ts';
 import { PrivateSlot } from '../../../vm/language/private-slot.ts';
 import { RestartTrace } from '../../control-flow/plans/loop-plans.ts';
 import { ownContent, setOwnProperty } from '../../heap/made-objects.ts';
-import { guardIdentity } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
+import { guardIdentity } from '../../state/value-guards.ts';
 import type { PrivateMemberKind } from '../../variables/code-of.ts';
 import {
   hiddenAttributes,

@@ -1,6 +1,6 @@
 import { GraphBreak } from '../../../traces/graph-break.ts';
-import { isUndefined } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
+import { isUndefined } from '../../state/value-guards.ts';
 import { specialized } from '../../variables/unions.ts';
 import type { NewPromiseVariable, Variable } from '../../variables/variable.ts';
 import { readProperty } from '../properties.ts';

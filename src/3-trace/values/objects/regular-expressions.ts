@@ -3,8 +3,8 @@
 import { isProxy } from '../../../guards/plain.ts';
 import { printRegExp } from '../../../guards/query.ts';
 import { orRaise } from '../../state/exceptions.ts';
-import { constantOf, isUndefined } from '../../state/facts.ts';
 import type { Tracer } from '../../state/tracer.ts';
+import { constantOf, isUndefined } from '../../state/value-guards.ts';
 import { specialized } from '../../variables/unions.ts';
 import {
   known,

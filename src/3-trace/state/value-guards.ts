@@ -1,4 +1,4 @@
-/** Facts about variables that the trace relies on: each query returns an answer and adds its guard. */
+/** Queries about the values of variables: each guards its result, on which the trace then relies. */
 
 import { type Change, plainName } from '../../guards/plain.ts';
 import type { Source } from '../../guards/source.ts';
