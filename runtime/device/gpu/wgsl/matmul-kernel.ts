@@ -107,7 +107,7 @@ export function productPlan(
       const sizes = { outputs: m * n, count: k };
       const groups = tile
         ? groupsOf(tilesOf(tile, m, n), slices)
-        : thinText(w, texts, foldOf('sum', dtype), sizes, isAlong, sharing, slices);
+        : thinText(w, texts, { sum: foldOf('sum', dtype), sizes, isAlong, sharing }, slices);
       w.line('}');
       w.function(`finish(z : u32, row : u32, column : u32, product : ${type})`, () => {
         const own = indexTexts(w, loops, 'z', 'own_');
@@ -137,14 +137,19 @@ function sidesOf(strides: readonly number[]): Sides {
 /** The maximum number of workgroups along z; more batches take several iterations. */
 const mostSlices = 65535;
 
+/** How threads share the sum of an output. */
+interface SharedSum {
+  readonly sum: Fold;
+  readonly sizes: FoldSizes;
+  readonly isAlong: boolean;
+  readonly sharing: Sharing;
+}
+
 /** For few rows or columns, or few long sums: threads share the sum of one output, and nothing else. */
 function thinText(
   w: WgslWriter,
   t: ProductTexts,
-  sum: Fold,
-  sizes: FoldSizes,
-  isAlong: boolean,
-  sharing: Sharing,
+  { sum, sizes, isAlong, sharing }: SharedSum,
   slices: number,
 ): Groups {
   const split = (output: string) => splitText(w, output, t.n);

@@ -126,8 +126,13 @@ export function tileText(w: WgslWriter, tile: Tile, t: ProductTexts): void {
   if (slices > 1) w.line(`let slice = thread / ${sliceThreads(tile)}u;`);
   for (const name of sumsOf(tile).flat()) w.line(`var ${name} = vec4<f32>();`);
   const factors = [
-    factorText(w, tile, 'left', height(tile), t.left, 'row0', t.m),
-    factorText(w, tile, 'right', width(tile), t.right, 'column0', t.n),
+    factorText(w, tile, { name: 'left', side: height(tile), first: 'row0', count: t.m }, t.left),
+    factorText(
+      w,
+      tile,
+      { name: 'right', side: width(tile), first: 'column0', count: t.n },
+      t.right,
+    ),
   ];
   const load = () => {
     for (const factor of factors) factor.load('k0', t.k);
@@ -226,6 +231,15 @@ function outputsText(w: WgslWriter, tile: Tile, t: ProductTexts): void {
   w.line(t.store('column')('row', value), '}', '}', 'workgroupBarrier();', '}');
 }
 
+interface TiledFactor {
+  readonly name: 'left' | 'right';
+  /** The rows or columns of a tile. */
+  readonly side: number;
+  /** The first row or column of the tile, and the number of all, as texts. */
+  readonly first: string;
+  readonly count: string;
+}
+
 /**
  * Writes a factor's part of workgroup memory, [depth, side] in blocks of 4 along the side. `load` reads a thread's
  * elements of the steps from `k0` on into registers, `store` writes them to workgroup memory.
@@ -233,11 +247,8 @@ function outputsText(w: WgslWriter, tile: Tile, t: ProductTexts): void {
 function factorText(
   w: WgslWriter,
   tile: Tile,
-  name: 'left' | 'right',
-  side: number,
+  { name, side, first, count }: TiledFactor,
   { isAlongSteps, at }: FactorTexts,
-  first: string,
-  count: string,
 ): { load: (k0: string, k: string) => void; store: () => void } {
   const { depth } = tile;
   const all = threadsOf(tile);
