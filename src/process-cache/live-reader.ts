@@ -1,28 +1,20 @@
 import type { ScalarTable } from '../../runtime/ops/numbers/symbolic-number.ts';
 import { attrReader } from '../../runtime/save/attr-reader.ts';
 import type { Field } from '../../runtime/save/file/field.ts';
-import type { CodeOf } from '../3-trace/variables/code-of.ts';
 import { PlainReads } from '../guards/plain-reads.ts';
 import type { Reader, Source } from '../guards/source.ts';
 import type { SourceText } from '../vm/bytecode/code.ts';
 import type { Closure, Frame, PrivateAccess, Scope } from '../vm/bytecode/frame.ts';
 import { isObject } from '../vm/language/primordials.ts';
 import { brandOf } from './brand.ts';
-import { type Digest, printCode, printOwn } from './code-print.ts';
-import type { KnownObjects } from './known-objects.ts';
+import { printCode, printOwn } from './code-print.ts';
 import { languageScope } from './language-scope.ts';
 import { closureFor, type RequestedCode } from './requested-code.ts';
 import { anyValue, sourceItem } from './source-codec.ts';
+import type { Surroundings } from './surroundings.ts';
 
 /** Thrown if this process differs from the one that stored the trace: the entry is for other calls. */
 export class Unfit extends Error {}
-
-interface Place {
-  readonly frames: readonly Frame[];
-  readonly codeOf: CodeOf;
-  readonly known: KnownObjects;
-  readonly digest: Digest;
-}
 
 /** The objects of this process that a stored entry refers to. */
 export class LiveReader {
@@ -31,7 +23,7 @@ export class LiveReader {
   /** Reads attributes with these numbers. */
   attrs = attrReader(null);
   readonly frames: readonly Frame[];
-  readonly #given: Place;
+  readonly #surroundings: Surroundings;
   readonly #texts: readonly Field[];
   readonly #sourceItems: readonly Field[];
   readonly #objectItems: readonly Field[];
@@ -40,13 +32,13 @@ export class LiveReader {
   readonly #reads = new PlainReads();
   readonly #files = new Set<SourceText>();
 
-  constructor(given: Place, lists: Field) {
-    this.frames = given.frames;
-    this.#given = given;
+  constructor(surroundings: Surroundings, lists: Field) {
+    this.frames = surroundings.frames;
+    this.#surroundings = surroundings;
     this.#texts = lists.get('texts').items();
     this.#sourceItems = lists.get('sources').items();
     this.#objectItems = lists.get('objects').items();
-    for (const { closure } of given.frames) this.#files.add(closure.code.source);
+    for (const { closure } of surroundings.frames) this.#files.add(closure.code.source);
   }
 
   /** The files of all functions that the entry refers to. */
@@ -123,23 +115,27 @@ export class LiveReader {
   #find(item: Field): object {
     if (item.has('known')) return this.#known(item);
     const found = this.#at(item);
-    if (!isObject(found) || brandOf(found, this.#given.known) !== item.get('brand').string()) {
+    if (
+      !isObject(found) ||
+      brandOf(found, this.#surroundings.known) !== item.get('brand').string()
+    ) {
       return unfit('an object of another kind');
     }
     if (typeof found === 'function') {
       const [how, print] = item.get('code').tuple(2);
       const { code } = this.#closureOf(found, how.oneOf(['call', 'new', 'alone']));
-      if (printCode(code, found, this.#given.digest) !== this.text(print)) unfit('other code');
+      if (printCode(code, found, this.#surroundings.digest) !== this.text(print))
+        unfit('other code');
     }
     return found;
   }
 
   /** Verifies that no user function has replaced a function of this package. */
   #known(item: Field): object {
-    const found = this.#given.known.get(item.get('known').string());
+    const found = this.#surroundings.known.get(item.get('known').string());
     if (!found) return unfit('no object of that name');
     if (!item.has('text')) return found;
-    const print = printOwn(found, this.#given.digest);
+    const print = printOwn(found, this.#surroundings.digest);
     return print === this.text(item.get('text')) ? found : unfit('another function of that name');
   }
 
@@ -164,7 +160,7 @@ export class LiveReader {
 
   #closureOf(fn: object, how: RequestedCode['how']): Closure {
     if (typeof fn !== 'function') return unfit('no function');
-    const closure = closureFor(this.#given.codeOf, { fn, how });
+    const closure = closureFor(this.#surroundings.codeOf, { fn, how });
     if (!closure) return unfit('a function without code');
     this.#files.add(closure.code.source);
     return closure;

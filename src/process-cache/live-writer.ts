@@ -3,30 +3,25 @@ import type { ScalarTable } from '../../runtime/ops/numbers/symbolic-number.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { standardGlobals } from '../1-capture/script/standard-globals.ts';
 import { isFrameworkFile } from '../3-trace/state/framework-files.ts';
-import type { CodeOf } from '../3-trace/variables/code-of.ts';
 import { isModuleNamespace } from '../guards/plain.ts';
 import { compileReader, type Source } from '../guards/source.ts';
 import { rootOf, sourceKey } from '../guards/source-key.ts';
 import type { Code } from '../vm/bytecode/code.ts';
-import type { Closure, Frame, PrivateAccess, Scope } from '../vm/bytecode/frame.ts';
+import type { Closure, PrivateAccess, Scope } from '../vm/bytecode/frame.ts';
 import { isObject } from '../vm/language/primordials.ts';
 import { brandOf } from './brand.ts';
-import { type Digest, printCode, printOwn } from './code-print.ts';
+import { printCode, printOwn } from './code-print.ts';
 import { notKept } from './codec.ts';
-import type { KnownObjects } from './known-objects.ts';
 import { type CodeRequest, closureFor, type RequestedCode } from './requested-code.ts';
 import { anyValue, sourceItem } from './source-codec.ts';
+import type { Surroundings } from './surroundings.ts';
 
-/** The surroundings of a trace. */
-interface Traced {
-  readonly frames: readonly Frame[];
+/** The surroundings of a trace that is written. */
+interface Traced extends Surroundings {
   /** All locations that it has read. */
   readonly places: readonly Source[];
   /** The functions whose code it requested. */
   readonly requested: readonly RequestedCode[];
-  readonly codeOf: CodeOf;
-  readonly known: KnownObjects;
-  readonly digest: Digest;
 }
 
 interface Read {
@@ -42,7 +37,7 @@ interface Read {
 export class LiveWriter {
   /** The numbers of the program being written. */
   scalars: ScalarTable | undefined;
-  readonly #given: Traced;
+  readonly #traced: Traced;
   readonly #closures: readonly Closure[];
   readonly #reads: readonly Read[];
   readonly #requested = new Map<unknown, RequestedCode>();
@@ -60,9 +55,9 @@ export class LiveWriter {
   readonly #textIds = new Map<string, number>();
 
   /** Reads the locations again: nothing has changed since the trace. */
-  constructor(given: Traced) {
-    this.#given = given;
-    const { frames, places, requested } = given;
+  constructor(traced: Traced) {
+    this.#traced = traced;
+    const { frames, places, requested } = traced;
     this.#closures = frames.map(({ closure }) => closure);
     this.#reads = places.flatMap((source) =>
       isReadByRun(source) ? [] : [{ source, value: compileReader(source)(frames) }],
@@ -112,7 +107,7 @@ export class LiveWriter {
   #isOfPackage(fn: unknown): boolean {
     if (this.#own.has(fn)) return true;
     const file = this.#requested.get(fn)?.closure.code.source.file;
-    return (file === undefined || isFrameworkFile(file)) && this.#given.known.isOfPackage(fn);
+    return (file === undefined || isFrameworkFile(file)) && this.#traced.known.isOfPackage(fn);
   }
 
   source(source: Source): number {
@@ -178,7 +173,7 @@ export class LiveWriter {
   #ownerOf(isIt: (closure: Closure) => boolean): unknown {
     const frame = this.#closures.findIndex(isIt);
     if (frame >= 0) return ['frame', frame];
-    const { requested } = this.#given;
+    const { requested } = this.#traced;
     const found = requested.find(({ how, closure }) => how !== 'alone' && isIt(closure));
     if (!found) return notKept('it refers to a function that captured code has made');
     return [found.how, this.object(found.fn)];
@@ -206,14 +201,14 @@ export class LiveWriter {
   }
 
   #describe(object: object, name: string | undefined): unknown {
-    const known = this.#given.known.nameOf(object);
+    const known = this.#traced.known.nameOf(object);
     const isOfPackage = this.#isOfPackage(object);
     if (known !== undefined && isOfPackage && typeof object === 'function') {
-      const { digest } = this.#given;
+      const { digest } = this.#traced;
       return { known, text: this.text(printOwn(object, digest)) };
     }
     if (known !== undefined && (isOfPackage || !this.#requested.has(object))) return { known };
-    const brand = brandOf(object, this.#given.known);
+    const brand = brandOf(object, this.#traced.known);
     if (brand === undefined) return notKept('it reads a Proxy');
     const place = this.#placeOf.get(object);
     const found = place ? { at: this.source(place) } : this.#derived(object, name);
@@ -224,7 +219,7 @@ export class LiveWriter {
   /** The code of a function that a trace may have inlined, and how it was requested. */
   #codeOf(fn: RequestedCode['fn']): unknown {
     if (rulesOf(fn as never)) return notKept('it calls a function with gradient rules of its own');
-    const { codeOf, digest } = this.#given;
+    const { codeOf, digest } = this.#traced;
     const requested = this.#requested.get(fn)?.how;
     for (const how of requested ? [requested] : (['call', 'new'] as const)) {
       const closure = closureFor(codeOf, { fn, how });
@@ -236,7 +231,7 @@ export class LiveWriter {
 
   *#followed(): Iterable<Closure> {
     yield* this.#closures;
-    for (const { closure } of this.#given.requested) yield closure;
+    for (const { closure } of this.#traced.requested) yield closure;
   }
 
   /** An object at no known location: it belongs to an object that has one. */

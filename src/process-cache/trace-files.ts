@@ -120,8 +120,8 @@ export class TraceFiles implements TraceStore {
 
   #read(entry: Field, { frames, codeOf, history }: TraceRequest): TraceResult | undefined {
     try {
-      const place = { frames, codeOf, known: this.#known!, digest: this.#digest };
-      const live = new LiveReader(place, entry.get('lists'));
+      const surroundings = { frames, codeOf, known: this.#known!, digest: this.#digest };
+      const live = new LiveReader(surroundings, entry.get('lists'));
       live.expectFacts(entry.get('facts'));
       const found = trace.read(entry.get('trace'), live);
       verifyTrace(found, frames);

@@ -10,7 +10,6 @@ import type { Source } from '../guards/source.ts';
 import { sourceKey } from '../guards/source-key.ts';
 import type { Resized } from '../traces/trace-result.ts';
 import { type Sizes, SizeTerms } from './fit-sizes.ts';
-import type { Places } from './places.ts';
 import { leavesOf } from './program-document.ts';
 import {
   type Bounds,
@@ -19,6 +18,7 @@ import {
   genericPoints,
   samplePoints,
 } from './sample-sizes.ts';
+import type { SourceMapper } from './source-mapper.ts';
 
 /** Returns a program as stored in a file, planned for given sizes; null if the trace would have taken another path. */
 export type DocumentAt = (sizes: Sizes, ordered: boolean) => unknown;
@@ -34,7 +34,7 @@ const mostSpecial = 8;
 export function programsForEverySize(
   resized: Resized,
   shapeBounds: ShapeBounds,
-  places: Places,
+  mapper: SourceMapper,
   documentAt: DocumentAt,
 ): SavedSizes[] {
   const { keys } = resized;
@@ -72,7 +72,7 @@ export function programsForEverySize(
     if (program) served.push({ ...program, bounds: within });
   }
   return served.map(({ bounds: within, document, madeFor }) => ({
-    places: keys.map((source) => places.of(source)),
+    places: keys.map((source) => mapper.of(source)),
     bounds: within.map(({ min, max }) => [min, Number.isFinite(max) ? max : null] as const),
     madeFor,
     document,

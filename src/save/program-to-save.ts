@@ -20,9 +20,9 @@ import type { CompiledFunction } from './compiled-function.ts';
 import { type DocumentAt, programsForEverySize } from './every-size.ts';
 import { expectKnownShapes } from './known-shapes.ts';
 import { notSavable } from './not-savable.ts';
-import { Places } from './places.ts';
 import { EntryWriter } from './save-entry.ts';
 import { savedGuards } from './save-guards.ts';
+import { SourceMapper } from './source-mapper.ts';
 
 /**
  * Collects the contents of a file for a captured function: each program compiled so far whose guards outside the
@@ -31,21 +31,21 @@ import { savedGuards } from './save-guards.ts';
 export function programToSave(fn: CompiledFunction): ProgramToSave {
   const { name, inputSpec, entries, frames, bound } = fn;
   const names = entries[0]?.entry.names ?? { codes: [], pcs: [] };
-  const places = new Places({ name, frames, names, bound });
-  const written = writtenBy(entries, places);
+  const mapper = new SourceMapper({ name, frames, names, bound });
+  const written = writtenBy(entries, mapper);
   const graphs = new GraphWriter();
   // First, so that a tensor gets the name under which the program reads it.
   for (const source of entries.flatMap(({ entry }) => entry.result.inputs)) {
-    if (!places.isArgument(source) && places.isTensor(source)) places.of(source);
+    if (!mapper.isArgument(source) && mapper.isTensor(source)) mapper.of(source);
   }
   let fits = false;
   const saved = entries.flatMap(({ entry, guards }) => {
     const { result, part, subgraph } = entry;
     const trace = { ...result, name, names, guards };
-    const checked = savedGuards(trace, places, written, frames);
+    const checked = savedGuards(trace, mapper, written, frames);
     if (!checked) return [];
     fits ||= checked.fits;
-    const writer = new EntryWriter(name, trace, places);
+    const writer = new EntryWriter(name, trace, mapper);
     if (part.tooSmall)
       throw notSavable(name, 'a graph smaller than minGraphSize, which is not compiled');
     const planned = subgraph?.portable.planned ?? null;
@@ -53,11 +53,11 @@ export function programToSave(fn: CompiledFunction): ProgramToSave {
     return [writer.entry(checked.guards, planned, graphs)];
   });
   const everySize = fn.sized.flatMap(({ resized, names: known }) => {
-    const documentAt = documentOf(fn, resized, known, places, written);
-    return programsForEverySize(resized, fn.bounds, places, documentAt);
+    const documentAt = documentOf(fn, resized, known, mapper, written);
+    return programsForEverySize(resized, fn.bounds, mapper, documentAt);
   });
   if (fits) {
-    const state = withGradients(places.state, saved);
+    const state = withGradients(mapper.state, saved);
     return { name, inputSpec, state, entries: saved, everySize, graphs };
   }
   const isNew = entries.length === 0;
@@ -96,7 +96,7 @@ function documentOf(
   { name, frames, memory }: CompiledFunction,
   resized: Resized,
   names: SourceNames,
-  places: Places,
+  mapper: SourceMapper,
   written: ReadonlySet<string>,
 ): DocumentAt {
   return (sizes, ordered) => {
@@ -104,11 +104,11 @@ function documentOf(
     if (!result) return null;
     const guards = [...resized.guards, ...result.guards, ...neededNumbers(result)];
     const trace = { ...result, name, names, guards };
-    const checked = savedGuards(trace, places, written, frames);
+    const checked = savedGuards(trace, mapper, written, frames);
     if (!checked) return null;
     const planned = planFor(result, memory, ordered);
     const graphs = new GraphWriter();
-    const entry = new EntryWriter(name, trace, places).entry(checked.guards, planned, graphs);
+    const entry = new EntryWriter(name, trace, mapper).entry(checked.guards, planned, graphs);
     // As stored in a file.
     return JSON.parse(
       JSON.stringify({ graphs: graphs.graphs, entry: encodeEntry(entry) }),
@@ -145,13 +145,13 @@ function planFor(
 }
 
 /** Properties outside the arguments that some entry changes. */
-function writtenBy(entries: readonly GuardedEntry[], places: Places): ReadonlySet<string> {
+function writtenBy(entries: readonly GuardedEntry[], mapper: SourceMapper): ReadonlySet<string> {
   const written = entries.flatMap(({ entry }) =>
-    effectsOnElements(entry.result, places).flatMap((effect) => {
+    effectsOnElements(entry.result, mapper).flatMap((effect) => {
       const object = changedBy(effect);
       if (!object) return [];
-      if (effect.kind !== 'setProperty') return [places.keyOf(object)];
-      return [places.keyOf({ kind: 'property', base: object, key: effect.key })];
+      if (effect.kind !== 'setProperty') return [mapper.keyOf(object)];
+      return [mapper.keyOf({ kind: 'property', base: object, key: effect.key })];
     }),
   );
   return new Set(written);

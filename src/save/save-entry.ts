@@ -12,8 +12,8 @@ import { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { Effect, Make, Recipe, TraceResult } from '../traces/trace-result.ts';
 import { effectsOnElements } from './array-effects.ts';
 import { notSavable } from './not-savable.ts';
-import type { Places } from './places.ts';
 import { elementsOf, savedNumber } from './save-guards.ts';
+import type { SourceMapper } from './source-mapper.ts';
 
 const ofClass = 'its result holds an object of a class';
 const orderDiffers = 'the order of keys in its result is data-dependent';
@@ -25,12 +25,12 @@ const orderDiffers = 'the order of keys in its result is data-dependent';
 export class EntryWriter {
   readonly #name: string;
   readonly #trace: TraceResult;
-  readonly #places: Places;
+  readonly #mapper: SourceMapper;
 
-  constructor(name: string, trace: TraceResult, places: Places) {
+  constructor(name: string, trace: TraceResult, mapper: SourceMapper) {
     this.#name = name;
     this.#trace = trace;
-    this.#places = places;
+    this.#mapper = mapper;
   }
 
   entry(
@@ -64,13 +64,13 @@ export class EntryWriter {
       gradMode: mode?.kind === 'gradMode' ? mode.enabled : true,
       guards,
       inputs: (planned ? inputs : []).map((source, i) => ({
-        place: this.#places.of(source),
+        place: this.#mapper.of(source),
         requiresGrad: needsGrad[i]!,
       })),
-      numbers: takesNumbers ? numbers.map((source) => this.#places.of(source)) : [],
+      numbers: takesNumbers ? numbers.map((source) => this.#mapper.of(source)) : [],
       graph: planned && graphs.add(planned),
       makes: makes.map((make) => this.#make(make)),
-      effects: effectsOnElements(this.#trace, this.#places).map((effect) => this.#effect(effect)),
+      effects: effectsOnElements(this.#trace, this.#mapper).map((effect) => this.#effect(effect)),
       result: this.#recipe(outcome.value),
       reads,
       randomNumbers,
@@ -96,12 +96,12 @@ export class EntryWriter {
           const { value } = leaf;
           if (!(value instanceof Tensor))
             return this.#refuse('its result holds a pre-existing object');
-          return { kind: 'source', source: this.#places.of({ ...leaf, name: 'constant' }) };
+          return { kind: 'source', source: this.#mapper.of({ ...leaf, name: 'constant' }) };
         }
         case 'source':
-          return { kind: 'source', source: this.#places.of(leaf.source) };
+          return { kind: 'source', source: this.#mapper.of(leaf.source) };
         case 'number':
-          return { kind: 'number', expr: savedNumber(leaf.expr, this.#places, this.#trace.sizes) };
+          return { kind: 'number', expr: savedNumber(leaf.expr, this.#mapper, this.#trace.sizes) };
         case 'absent':
           return this.#refuse(
             'an element or a property of its result may be missing',
@@ -150,20 +150,20 @@ export class EntryWriter {
   #effect(effect: Effect): SavedEffect {
     switch (effect.kind) {
       case 'setProperty': {
-        const place = this.#places.ofProperty(effect.object, effect.key);
+        const place = this.#mapper.ofProperty(effect.object, effect.key);
         return { kind: 'set', place, value: this.#recipe(effect.value) };
       }
       case 'deleteProperty':
-        if (!this.#places.isArgument(effect.object))
+        if (!this.#mapper.isArgument(effect.object))
           return this.#refuse(`it deletes ${String(effect.key)}`);
-        return { kind: 'delete', place: this.#places.ofProperty(effect.object, effect.key) };
+        return { kind: 'delete', place: this.#mapper.ofProperty(effect.object, effect.key) };
       case 'fillArray': {
-        if (!this.#places.isArgument(effect.array)) {
+        if (!this.#mapper.isArgument(effect.array)) {
           return this.#refuse('it changes the elements of a pre-existing array');
         }
         if (effect.list) return this.#refuse('it changes the elements of a pre-existing array');
         const from = effect.from === 0 ? 'start' : 'end';
-        const place = this.#places.of(effect.array);
+        const place = this.#mapper.of(effect.array);
         return { kind: 'fill', place, from, items: effect.items.map(this.#item) };
       }
       case 'orderKeys':
@@ -190,7 +190,7 @@ export class EntryWriter {
         return { kind: 'keepOutput', output: effect.tensor.index };
       case 'dispose':
         if (effect.when) return this.#refuse('it disposes of a tensor on one path only');
-        return { kind: 'dispose', place: this.#places.of(effect.tensor) };
+        return { kind: 'dispose', place: this.#mapper.of(effect.tensor) };
       case 'disposeOutput': {
         const { output, when } = effect;
         const mayBeGiven =

@@ -11,16 +11,16 @@ import type { Source, SourceNames } from '../guards/source.ts';
 import { sourceKey } from '../guards/source-key.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
 import { notSavable } from './not-savable.ts';
-import type { Places } from './places.ts';
+import type { SourceMapper } from './source-mapper.ts';
 
 export function savedNumber(
   expr: NumberExpr,
-  places: Places,
+  mapper: SourceMapper,
   sizes: readonly number[],
 ): SavedNumber {
   return mapNumber<TracedNumber, SourceNumber<SavedSource>>(expr, (leaf) =>
     leaf.kind === 'source'
-      ? { kind: 'source', source: places.of(leaf.source) }
+      ? { kind: 'source', source: mapper.of(leaf.source) }
       : { kind: 'constant', value: sizes[leaf.index]! },
   );
 }
@@ -45,25 +45,25 @@ interface CheckedGuards {
  */
 export function savedGuards(
   trace: GuardedTrace,
-  places: Places,
+  mapper: SourceMapper,
   written: ReadonlySet<string>,
   frames: readonly Frame[],
 ): CheckedGuards | null {
-  const ofArguments = (guard: Guard) => sourcesOf(guard).some((each) => places.isArgument(each));
+  const ofArguments = (guard: Guard) => sourcesOf(guard).some((each) => mapper.isArgument(each));
   const ofWritten = (guard: Guard) =>
-    sourcesOf(guard).some((each) => written.has(places.keyOf(each)));
+    sourcesOf(guard).some((each) => written.has(mapper.keyOf(each)));
   const isChecked = (guard: Guard) => ofArguments(guard) || ofWritten(guard);
   const hold = (guards: readonly Guard[]) => new GuardSet(guards, trace.sizes).holds(frames);
   if (!hold(trace.guards.filter((guard) => guard.kind !== 'gradMode' && !isChecked(guard)))) {
     return null;
   }
   return {
-    guards: trace.guards.filter(isChecked).flatMap((guard) => savedGuard(guard, trace, places)),
+    guards: trace.guards.filter(isChecked).flatMap((guard) => savedGuard(guard, trace, mapper)),
     fits: hold(trace.guards.filter((guard) => ofWritten(guard) && !ofArguments(guard))),
   };
 }
 
-function savedGuard(guard: Guard, trace: GuardedTrace, places: Places): SavedGuard[] {
+function savedGuard(guard: Guard, trace: GuardedTrace, mapper: SourceMapper): SavedGuard[] {
   switch (guard.kind) {
     case 'gradMode':
     case 'device':
@@ -80,35 +80,35 @@ function savedGuard(guard: Guard, trace: GuardedTrace, places: Places): SavedGua
     case 'value': {
       const { kind, value, source } = guard;
       if (source.kind === 'query' && source.query === 'tensors') {
-        return tensorsAlone(source.base, trace, places);
+        return tensorsAlone(source.base, trace, mapper);
       }
       // As for `bare`.
       if (source.kind === 'query' && source.query === 'bareTensors') return [];
       if (!isPrimitiveValue(value)) return refuse(guard, trace);
-      return [{ kind, source: places.of(guard.source), value }];
+      return [{ kind, source: mapper.of(guard.source), value }];
     }
     case 'number':
-      return [{ ...guard, expr: savedNumber(guard.expr, places, trace.sizes) }];
+      return [{ ...guard, expr: savedNumber(guard.expr, mapper, trace.sizes) }];
     case 'truthy':
     case 'defined':
     case 'typeof':
     case 'isArray':
     case 'keys':
-      return [{ ...guard, source: places.of(guard.source) }];
+      return [{ ...guard, source: mapper.of(guard.source) }];
     case 'plainArray':
-      return [{ kind: 'isArray', source: places.of(guard.source), isArray: true }];
+      return [{ kind: 'isArray', source: mapper.of(guard.source), isArray: true }];
     case 'same':
-      return [{ ...guard, source: places.of(guard.source), other: places.of(guard.other) }];
+      return [{ ...guard, source: mapper.of(guard.source), other: mapper.of(guard.other) }];
     case 'distinct':
-      return differentPairs(guard, places).map(([source, other]) => {
-        return { kind: 'same', source: places.of(source), other: places.of(other), same: false };
+      return differentPairs(guard, mapper).map(([source, other]) => {
+        return { kind: 'same', source: mapper.of(source), other: mapper.of(other), same: false };
       });
     case 'tensor': {
       // Values of the program already determine this for inputs.
       const key = sourceKey(guard.source);
       if (trace.inputs.some((source) => sourceKey(source) === key)) return [];
       const { kind, dtype, shape, source } = guard;
-      return [{ kind, source: places.of(source), dtype, shape: shape as number[] }];
+      return [{ kind, source: mapper.of(source), dtype, shape: shape as number[] }];
     }
     case 'identity': {
       const { source, value } = guard;
@@ -116,7 +116,7 @@ function savedGuard(guard: Guard, trace: GuardedTrace, places: Places): SavedGua
         source.kind === 'property' && value === Reflect.get(Array.prototype, source.key);
       if (!isMethod) return refuse(guard, trace);
       // An array's own method is that of every array.
-      return [{ kind: 'isArray', source: places.of(source.base), isArray: true }];
+      return [{ kind: 'isArray', source: mapper.of(source.base), isArray: true }];
     }
     case 'closure':
     case 'code':
@@ -129,11 +129,11 @@ function savedGuard(guard: Guard, trace: GuardedTrace, places: Places): SavedGua
 }
 
 /** The array has as many elements as the program reads, each of which an input determines. */
-function tensorsAlone(array: Source, { inputs }: GuardedTrace, places: Places): SavedGuard[] {
+function tensorsAlone(array: Source, { inputs }: GuardedTrace, mapper: SourceMapper): SavedGuard[] {
   const length: Source = { kind: 'property', base: array, key: 'length' };
   return [
-    { kind: 'isArray', source: places.of(array), isArray: true },
-    { kind: 'value', source: places.of(length), value: elementsOf(array, inputs).length },
+    { kind: 'isArray', source: mapper.of(array), isArray: true },
+    { kind: 'value', source: mapper.of(length), value: elementsOf(array, inputs).length },
   ];
 }
 
@@ -146,11 +146,11 @@ export function elementsOf(array: Source, inputs: readonly Source[]): readonly S
 /** Pairs of sources that must differ and that include an argument: other values stay as distinct as they are. */
 function differentPairs(
   { sources, others }: Guard & { kind: 'distinct' },
-  places: Places,
+  mapper: SourceMapper,
 ): (readonly [Source, Source])[] {
   return sources.flatMap((source, i) =>
     [...sources.slice(i + 1), ...others]
-      .filter((other) => places.isArgument(source) || places.isArgument(other))
+      .filter((other) => mapper.isArgument(source) || mapper.isArgument(other))
       .map((other) => [source, other] as const),
   );
 }

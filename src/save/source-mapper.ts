@@ -23,7 +23,7 @@ interface SavedFunction {
  * Maps the sources of a trace to locations of a saved program. Whatever doesn't come from the arguments becomes the
  * program's state, with its current value; two sources that lead to the same tensor or property share one entry.
  */
-export class Places {
+export class SourceMapper {
   readonly state: StateEntry[] = [];
   readonly #fn: SavedFunction;
   readonly #known = new Map<string, number>();

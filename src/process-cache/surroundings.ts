@@ -1,0 +1,12 @@
+import type { CodeOf } from '../3-trace/variables/code-of.ts';
+import type { Frame } from '../vm/bytecode/frame.ts';
+import type { Digest } from './code-print.ts';
+import type { KnownObjects } from './known-objects.ts';
+
+/** The surroundings of a trace in this process, in which its objects are described and found. */
+export interface Surroundings {
+  readonly frames: readonly Frame[];
+  readonly codeOf: CodeOf;
+  readonly known: KnownObjects;
+  readonly digest: Digest;
+}
