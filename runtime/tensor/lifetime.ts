@@ -179,16 +179,25 @@ export function isTensor(value: object): value is Tensor {
   return 'holderFor' in value;
 }
 
-/** Yields the tensors in a value: the value itself, or tensors nested in arrays and plain objects. */
-export function* tensorsIn(value: unknown, seen = new Set<object>()): Generator<Tensor> {
-  if (typeof value !== 'object' || value === null || seen.has(value)) return;
+/** Returns the tensors in a value: the value itself, or tensors nested in arrays and plain objects. */
+export function tensorsIn(value: unknown): Tensor[] {
+  const found: Tensor[] = [];
+  if (typeof value === 'object' && value !== null) collectTensors(value, found, new Set());
+  return found;
+}
+
+function collectTensors(value: object, found: Tensor[], seen: Set<object>): void {
+  if (seen.has(value)) return;
   seen.add(value);
   if (isTensor(value)) {
-    yield value;
+    found.push(value);
     return;
   }
   const prototype: unknown = Object.getPrototypeOf(value);
-  if (Array.isArray(value) || prototype === Object.prototype || prototype === null) {
-    for (const item of Object.values(value)) yield* tensorsIn(item, seen);
+  const isPlain = prototype === Object.prototype || prototype === null;
+  if (!isPlain && !Array.isArray(value)) return;
+  for (const item of Object.values(value) as readonly unknown[]) {
+    // Most are numbers, if data has been read.
+    if (typeof item === 'object' && item !== null) collectTensors(item, found, seen);
   }
 }
