@@ -95,16 +95,6 @@ export function compileItems<Recipe, Values>(
   };
 }
 
-/** Appends items to an array, or replaces its content; holes remain holes. */
-export function fillArray(array: unknown[], from: 0 | 'end', items: readonly unknown[]): void {
-  if (from === 0) array.length = 0;
-  const start = array.length;
-  array.length = start + items.length;
-  items.forEach((item, i) => {
-    array[start + i] = item;
-  });
-}
-
 /** Defines a property as literals and fields do, without calling any setter, not even that of `__proto__`. */
 export function defineData(object: object, key: string, value: unknown): void {
   Object.defineProperty(object, key, {

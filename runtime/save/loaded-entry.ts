@@ -2,7 +2,7 @@ import { enableGrad, gradEnabled, noGrad } from '../autograd/grad-mode.ts';
 import { losingHistory } from '../autograd/lost-history.ts';
 import type { Device } from '../device/device.ts';
 import { formatSpec, isContiguousMeta, sameSpec } from '../device/tensor-meta.ts';
-import { defineData, fillArray } from '../entry/make.ts';
+import { defineData } from '../entry/make.ts';
 import { ArgumentError, DataError, DeviceError, OutOfMemoryError } from '../errors/errors.ts';
 import { holdsLines } from '../program/checks.ts';
 import { ValueGroups } from '../program/memory-groups.ts';
@@ -314,7 +314,14 @@ function compileEffect(effect: SavedEffect): (results: CallResults) => Change {
         const array = read(results) as unknown[];
         const items: unknown[] = [];
         append(items, results);
-        return () => fillArray(array, effect.from === 'start' ? 0 : 'end', items);
+        return () => {
+          if (effect.from === 'start') array.length = 0;
+          const start = array.length;
+          array.length = start + items.length;
+          items.forEach((item, i) => {
+            array[start + i] = item;
+          });
+        };
       };
     }
     case 'delete':

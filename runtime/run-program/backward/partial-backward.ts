@@ -40,7 +40,11 @@ export function partialBackward(
 ): PartialBackward {
   const gradInputs = all.map((id, i) => (!wanted || wanted.targets[i] ? id : null));
   const absent = new Set(missing);
-  const { steps, derived, dead } = reachedSteps(plan.steps, gradOutputs, values, absent);
+  /** The values that any gradient leads to. */
+  const derived = new Set<ValueId>(gradOutputs.filter((id) => id !== null));
+  /** Values whose last use was in an omitted step. */
+  const dead: ValueId[] = [];
+  const steps = reachedSteps(plan.steps, values, absent, derived, dead);
   const outputs = plan.outputs.filter(
     (id) => !absent.has(id) && (!wanted || gradInputs.includes(id)),
   );
@@ -68,35 +72,31 @@ export function partialBackward(
     plan: { ...plan, steps: live, outputs, freesAtEnd },
     gradInputs: gradInputs.map((id) => (id !== null && isThere(id) ? id : null)),
     differentiated,
-    reads: new Set([...outputs, ...live.flatMap(dataReadBy)]),
+    reads: new Set([
+      ...outputs,
+      ...live.flatMap(({ op: { op, inputs } }) =>
+        inputs.filter((_, i) => operandUse(op, i) === 'data'),
+      ),
+    ]),
   };
 }
 
-interface ReachedSteps {
-  readonly steps: readonly Step[];
-  /** The values that any gradient leads to. */
-  readonly derived: ReadonlySet<ValueId>;
-  /** Values whose last use was in a step omitted at the end. */
-  readonly dead: ValueId[];
-}
-
 /**
- * Returns the steps that present gradients reach, adapted to those that are missing; adds the values that become
- * missing to `absent`.
+ * Returns the steps that present gradients reach, adapted to those that are missing. Values that any gradient leads
+ * to are added to `derived`, those that become missing to `absent`; what omitted steps at the end freed, to `dead`.
  */
 function reachedSteps(
   all: readonly Step[],
-  gradOutputs: BackwardPart['gradOutputs'],
   values: ValueTable,
   absent: Set<ValueId>,
-): ReachedSteps {
-  const derived = new Set<ValueId>(gradOutputs.filter((id) => id !== null));
+  derived: Set<ValueId>,
+  dead: ValueId[],
+): readonly Step[] {
   const steps: Step[] = [];
-  let dead: ValueId[] = [];
   const keep = (step: Step): void => {
     const frees = [...step.frees, ...dead].filter((id) => !absent.has(id));
     steps.push({ ...step, frees });
-    dead = [];
+    dead.length = 0;
   };
   for (const step of all) {
     const { inputs, outputs, op } = step.op;
@@ -129,11 +129,7 @@ function reachedSteps(
       keep(step);
     }
   }
-  return { steps, derived, dead };
-}
-
-function dataReadBy({ op: { op, inputs } }: Step): readonly ValueId[] {
-  return inputs.filter((_, i) => operandUse(op, i) === 'data');
+  return steps;
 }
 
 /**

@@ -1,4 +1,3 @@
-import { fillArray } from '../../../runtime/entry/make.ts';
 import { seed, skipNumbers } from '../../../runtime/random/seed.ts';
 import { isTracked, keep, liveWith, tensorsIn } from '../../../runtime/tensor/lifetime.ts';
 import { requireGrad } from '../../../runtime/tensor/require-grad.ts';
@@ -82,7 +81,15 @@ const compilers: {
       const items = listOf ? [...(listOf(values) as unknown[])] : [];
       append(items, values);
       for (const item of items) owned.store(array, item);
-      return () => fillArray(array, from, items);
+      return () => {
+        if (from === 0) array.length = 0;
+        const start = array.length;
+        array.length = start + items.length;
+        // Not every index: a hole stays a hole.
+        items.forEach((item, i) => {
+          array[start + i] = item;
+        });
+      };
     };
   },
   changeCollection: compileCollectionChange,

@@ -68,13 +68,6 @@ type Carry = (
   now: Variable | null,
 ) => boolean;
 
-const returned: Location = {
-  key: returnKey,
-  name: 'the returned value',
-  register: null,
-  set() {},
-};
-
 /** One attempt to trace the body with the loop-carried values known so far. */
 export class LoopFixpoint {
   /** True if the loop has the requested form. */
@@ -258,7 +251,10 @@ export class LoopFixpoint {
       const first = live ? (before.get(key)?.value ?? missing ?? now) : null;
       if (carry(location, first, read ? last : null, live ? now : null)) added = true;
     }
-    if (end.value && carry(returned, null, end.value, null)) added = true;
+    if (end.value) {
+      const location = { key: returnKey, name: 'the returned value', register: null, set() {} };
+      if (carry(location, null, end.value, null)) added = true;
+    }
     return added;
   }
 
