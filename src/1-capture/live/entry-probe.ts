@@ -33,9 +33,9 @@ export function probeEntry(
 ): Evaluate | CaptureRefusal {
   session.debug();
   const { classNode } = facts;
-  const { reached, ranges, unsafe, possible } = entryOf(session, at, script, facts);
-  if (unsafe) {
-    const { file, line } = script.text.position(unsafe.start);
+  const entry = entryOf(session, at, script, facts);
+  if (entry.unsafe) {
+    const { file, line } = script.text.position(entry.unsafe.start);
     return refuse('unsafe-entry', `A computed key in ${file}:${line} would run at the entry.`);
   }
 
@@ -67,15 +67,7 @@ export function probeEntry(
       const set = session.post('Debugger.setBreakpointOnFunctionCall', { objectId, condition });
       breakpoints.push(set.breakpointId);
     }
-    const isEntry = (place: Place) => ranges.some((range) => isIn(range)(place));
-    const places = () => possible(Math.max(...ranges.map(({ to }) => to)), false).filter(isEntry);
-    const locations =
-      typeof reached === 'number'
-        ? [locate(script, at.scriptId, reached)]
-        : reached
-          ? []
-          : places().map(({ location }) => location);
-    for (const location of locations) {
+    for (const location of entryLocations(entry, script, at)) {
       const set = session.post('Debugger.setBreakpoint', { location, condition });
       breakpoints.push(set.breakpointId);
     }
@@ -108,6 +100,19 @@ interface Entry extends EntryRanges {
   readonly reached: ReturnType<typeof firstStop>;
   /** Where the engine can stop, up to an offset. */
   readonly possible: (to: number, restrictToFunction: boolean) => readonly Place[];
+}
+
+/** Returns where a call can begin, apart from the call itself. */
+function entryLocations(
+  { reached, ranges, possible }: Entry,
+  script: Script,
+  at: Location,
+): readonly Location[] {
+  if (typeof reached === 'number') return [locate(script, at.scriptId, reached)];
+  if (reached) return [];
+  const isEntry = (place: Place) => ranges.some((range) => isIn(range)(place));
+  const places = possible(Math.max(...ranges.map(({ to }) => to)), false);
+  return places.filter(isEntry).map(({ location }) => location);
 }
 
 function entryOf(
