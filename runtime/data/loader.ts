@@ -137,25 +137,25 @@ export class DataLoader<Batch> implements Iterable<Batch>, AsyncIterable<Batch> 
   /** Prefetches samples of the next batches. */
   async *#readAhead(count: number): AsyncGenerator<Batch, void, undefined> {
     const dataset = this.dataset as Dataset<unknown>;
-    const asked: Promise<unknown[]>[] = [];
+    const requested: Promise<unknown[]>[] = [];
     const groups = this.#batches();
-    const askNext = () => {
+    const requestNext = () => {
       const next = groups.next();
       if (next.done) return;
       const samples = Promise.all(Array.from(next.value, async (index) => dataset.get(index)));
       // Errors are thrown when their batch is due.
       samples.catch(() => {});
-      asked.push(samples);
+      requested.push(samples);
     };
     try {
-      for (let i = 0; i < count; i++) askNext();
-      for (let next = asked.shift(); next; next = asked.shift()) {
+      for (let i = 0; i < count; i++) requestNext();
+      for (let next = requested.shift(); next; next = requested.shift()) {
         const samples = await next;
-        askNext();
+        requestNext();
         yield this.#collated(samples);
       }
     } finally {
-      for (const result of await Promise.allSettled(asked)) {
+      for (const result of await Promise.allSettled(requested)) {
         if (result.status === 'fulfilled') dispose(result.value);
       }
     }

@@ -12,12 +12,12 @@ export type { FreeMemory } from '../memory/allocator.ts';
 export { logEvents as log } from '../memory/event-log.ts';
 export { recordEvents as record } from '../memory/events.ts';
 
-const asked = (device: Device | string | undefined): Device =>
+const chosen = (device: Device | string | undefined): Device =>
   device === undefined ? currentDevice() : deviceOf(device);
 
 /** Returns bytes in use, reserved bytes, their peaks, and counts since the last `reset`. */
 export function stats(device?: Device | string): MemoryStats {
-  return asked(device).allocator.counter.snapshot();
+  return chosen(device).allocator.counter.snapshot();
 }
 
 /** The fragmentation of a device's free memory. */
@@ -31,13 +31,13 @@ export interface Fragmentation extends FreeMemory {
  * from Wilson et al., "Dynamic Storage Allocation" (1995).
  */
 export function fragmentation(device?: Device | string): Fragmentation {
-  const { free, largest } = asked(device).allocator.freeMemory();
+  const { free, largest } = chosen(device).allocator.freeMemory();
   return { free, largest, share: free === 0 ? 0 : 1 - largest / free };
 }
 
 /** Resets peaks to the current use, and counts to 0. */
 export function reset(device?: Device | string): void {
-  asked(device).allocator.counter.reset();
+  chosen(device).allocator.counter.reset();
 }
 
 /** Inserts a marker into the event stream. */

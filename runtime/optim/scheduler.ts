@@ -117,10 +117,10 @@ function momentumOf(group: object): number | null {
 export function cyclesMomentum(
   name: string,
   optimizer: Optimizer,
-  asked: boolean | undefined,
+  requested: boolean | undefined,
 ): boolean {
   const has = optimizer.groups.every((group) => momentumOf(group) !== null);
-  if (asked && !has) {
+  if (requested && !has) {
     throw new ArgumentError({
       what: `${name}: the optimizer has no momentum`,
       given: `cycleMomentum: true for ${optimizer.constructor.name}`,
@@ -128,7 +128,7 @@ export function cyclesMomentum(
       remedy: 'leave cycleMomentum out',
     });
   }
-  if (!(asked ?? has)) return false;
+  if (!(requested ?? has)) return false;
   // Where the schedule is made: a step that marked them itself could not be saved.
   for (const group of optimizer.groups) {
     if ('betas' in group) noteChanging(group, 'betas', '0');

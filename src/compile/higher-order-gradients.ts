@@ -112,8 +112,8 @@ export function withHigherOrderGradients(
       return { values, ops };
     },
     simplified: (program) => simplified(program, options),
-    compile: (program, needs, asked) =>
-      compile(program, { needsGrad: needs, differentiable: asked }, own).planned,
+    compile: (program, needsGrad, differentiable) =>
+      compile(program, { needsGrad, differentiable }, own).planned,
   };
   const makingOn = (path: TakenPath | null) => (path ? onlyOn(making, stages, path) : making);
   const arrivals = new RecentlyUsed<string, readonly Arrival[]>(mostPaths);

@@ -220,11 +220,11 @@ export function conv2d(
   const stride = pairOf(options.stride ?? 1);
   const dilation = pairOf(options.dilation ?? 1);
   const groups = options.groups ?? 1;
-  const asked = options.padding === 'valid' ? 0 : (options.padding ?? 0);
+  const requested = options.padding === 'valid' ? 0 : (options.padding ?? 0);
   return tidy(() =>
     batched(x, (image) => {
-      if (asked !== 'same') {
-        const sizes = { stride, dilation, padding: pairOf(asked), groups };
+      if (requested !== 'same') {
+        const sizes = { stride, dilation, padding: pairOf(requested), groups };
         expectSizes('conv2d', sizes);
         return withBias(bind1(conv2dOp, [image, weight], { ...sizes }), bias);
       }

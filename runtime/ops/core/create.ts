@@ -74,8 +74,8 @@ export function newTensor(
   options: TensorOptions = {},
 ): Tensor {
   const { dtype, device } = x;
-  return created({ op: 'newTensor', options, dtype, device, names }, (asked) =>
-    ofData(data, options.shape, asked),
+  return created({ op: 'newTensor', options, dtype, device, names }, (resolved) =>
+    ofData(data, options.shape, resolved),
   );
 }
 

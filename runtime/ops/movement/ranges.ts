@@ -67,9 +67,9 @@ export function arange(first: number, ...rest: readonly (RangeArgument | undefin
   }
   const isWhole = isInteger(from) && isInteger(to) && isInteger(by);
   const dtype = isWhole ? 'int32' : 'float32';
-  return created({ op: 'arange', options, dtype }, (asked) => {
-    if (!options.dtype) for (const bound of [from, to]) expectHeld(bound, asked, 'arange');
-    return range(count, from, by, asked);
+  return created({ op: 'arange', options, dtype }, (resolved) => {
+    if (!options.dtype) for (const bound of [from, to]) expectHeld(bound, resolved, 'arange');
+    return range(count, from, by, resolved);
   });
 }
 
@@ -158,8 +158,8 @@ function filledLike(
   const shape = shapeOf(op, x);
   expectNumber(op, 'value', value);
   const { dtype, device } = x;
-  return created({ op, options, dtype, device, ...(names && { names }) }, (asked) =>
-    full(options.shape ?? shape, value, { dtype: asked }),
+  return created({ op, options, dtype, device, ...(names && { names }) }, (resolved) =>
+    full(options.shape ?? shape, value, { dtype: resolved }),
   );
 }
 
@@ -194,5 +194,7 @@ function newFilled(
 ): Tensor {
   expectNumber(op, 'value', value);
   const { dtype, device } = x;
-  return created({ op, options, dtype, device }, (asked) => full(shape, value, { dtype: asked }));
+  return created({ op, options, dtype, device }, (resolved) =>
+    full(shape, value, { dtype: resolved }),
+  );
 }

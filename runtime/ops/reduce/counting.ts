@@ -68,9 +68,9 @@ export function searchsorted(
       });
     }
     const rows = sorted.rank === 1 ? sorted : unsqueeze(sorted, -2);
-    const asked = unsqueeze(own, -1);
+    const column = unsqueeze(own, -1);
     // Not (sorted ≥ value), so that a NaN value comes after everything.
-    return sum(logicalNot(right ? gt(rows, asked) : ge(rows, asked)), -1);
+    return sum(logicalNot(right ? gt(rows, column) : ge(rows, column)), -1);
   });
 }
 

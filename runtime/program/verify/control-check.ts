@@ -137,10 +137,14 @@ export class ControlCheck {
     const { op } = this.step;
     // The regions' operands may have earlier gradient contributions.
     const operands = this.step.regions ? inputs.slice(op.attrs.carried ? 0 : 1) : [];
-    const asked = [...outputs.slice(0, -1), ...operands];
-    const of = this.indices('of', asked.length);
+    const differentiated = [...outputs.slice(0, -1), ...operands];
+    const of = this.indices('of', differentiated.length);
     const to = this.indices('to', inputs.length);
-    this.expectSame('gradients given', this.metas(given), this.metas(of.map((i) => asked[i]!)));
+    this.expectSame(
+      'gradients given',
+      this.metas(given),
+      this.metas(of.map((i) => differentiated[i]!)),
+    );
     this.expectSame('gradients', this.metas(op.outputs), this.metas(to.map((i) => inputs[i]!)));
     this.expectContiguous([...given, ...op.outputs]);
   }

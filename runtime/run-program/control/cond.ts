@@ -79,8 +79,8 @@ export function compileCondBackward(step: Step, values: ValueTable, bind: BindPl
             const place = of.indexOf(result);
             if (place < 0) return null;
             if (result < results) return slots[given[place]!]!;
-            const asked = to.indexOf(result - results + 1);
-            return asked < 0 ? null : sums[asked]!.slot;
+            const target = to.indexOf(result - results + 1);
+            return target < 0 ? null : sums[target]!.slot;
           },
           (operand, gradient) => {
             // Operand 0 is the condition, which no region receives.

@@ -222,8 +222,8 @@ export function elementOf(
   const builder = new ClosureBuilder(expr, dtypes, cursors, attrs);
   const natural = builder.arithmetic(expr);
   // A bool tests for 0 before anything is truncated.
-  const asked = natural === 'f64' ? 'f64' : natural === 'i32' ? 'i32' : 'f32';
-  const evaluate = builder.build(expr, output === 'bool' ? asked : arithmeticOfDType[output]);
+  const arithmetic = natural === 'f64' ? 'f64' : natural === 'i32' ? 'i32' : 'f32';
+  const evaluate = builder.build(expr, output === 'bool' ? arithmetic : arithmeticOfDType[output]);
   if (output === 'bool') return () => Number(evaluate() !== 0);
   // A uint8 wraps when it is stored.
   if (!isHalf(output)) return evaluate;
