@@ -2,15 +2,15 @@ import type { Class } from 'acorn';
 import { analyzeFunction } from './analyze-function.ts';
 import { type FunctionBoundary, type FunctionFacts, LexicalScope } from './binding.ts';
 import type { ClassNode } from './captured-function.ts';
-import { declareLocal, type Place } from './place.ts';
+import { declareLocal, type ScopeContext } from './scope-context.ts';
 import type { ScriptWalk } from './script-walk.ts';
 
 /** Analyzes a class: its inner name, its members, and the outer names that its fields use. */
-export function analyzeClass(walk: ScriptWalk, node: ClassNode, place: Place): void {
+export function analyzeClass(walk: ScriptWalk, node: ClassNode, context: ScopeContext): void {
   const { functions, classes, visit } = walk;
-  const scope = new LexicalScope('class', place.scope);
-  if (node.id) declareLocal(scope, node.id.name, 'self', place, node);
-  const inner: Place = { ...place, scope, strict: true };
+  const scope = new LexicalScope('class', context.scope);
+  if (node.id) declareLocal(scope, node.id.name, 'self', context, node);
+  const inner: ScopeContext = { ...context, scope, strict: true };
   visit(node.superClass, inner);
   const boundary: FunctionBoundary = {
     node,
@@ -20,7 +20,7 @@ export function analyzeClass(walk: ScriptWalk, node: ClassNode, place: Place): v
     strict: true,
   };
   classes.set(node, boundary);
-  const fields: Place = {
+  const fields: ScopeContext = {
     ...inner,
     scope: new LexicalScope('function', scope, boundary),
     ownThis: true,
@@ -47,21 +47,21 @@ function analyzeMember(
   walk: ScriptWalk,
   member: Class['body']['body'][number],
   owner: ClassNode,
-  place: Place,
-  fields: Place,
+  context: ScopeContext,
+  fields: ScopeContext,
 ): void {
   if (member.type === 'StaticBlock') {
-    walk.visit(member, place);
+    walk.visit(member, context);
     return;
   }
-  if (member.computed) walk.visit(member.key, place);
+  if (member.computed) walk.visit(member.key, context);
   if (member.type === 'PropertyDefinition') walk.visit(member.value, fields);
   else if (member.kind === 'constructor') {
-    analyzeFunction(walk, member.value, 'constructor', place, owner);
+    analyzeFunction(walk, member.value, 'constructor', context, owner);
   } else {
     // Private methods are traced along with the constructor: their names are read in its scope.
     const isOwn = !member.static && member.key.type === 'PrivateIdentifier';
-    analyzeFunction(walk, member.value, 'method', isOwn ? fields : place);
+    analyzeFunction(walk, member.value, 'method', isOwn ? fields : context);
   }
 }
 

@@ -2,7 +2,7 @@ import { analyzeTarget } from './analyze-target.ts';
 import { type FunctionFacts, LexicalScope } from './binding.ts';
 import type { ClassNode, FunctionNode } from './captured-function.ts';
 import { hoistLexical, hoistVars, patternNames } from './hoist.ts';
-import { type Place, recordDeclared } from './place.ts';
+import { recordDeclared, type ScopeContext } from './scope-context.ts';
 import { hasUseStrict, type ScriptWalk } from './script-walk.ts';
 
 /** Analyzes a function: appends its facts, then visits its parameters and its body in scopes of their own. */
@@ -10,16 +10,16 @@ export function analyzeFunction(
   walk: ScriptWalk,
   node: FunctionNode,
   kind: FunctionFacts['kind'],
-  outside: Place,
+  outside: ScopeContext,
   classNode?: ClassNode,
 ): void {
   const block = node.body.type === 'BlockStatement' ? node.body.body : undefined;
   const strict = outside.strict || (block !== undefined && hasUseStrict(block));
-  let place = outside;
+  let context = outside;
   if (node.type === 'FunctionExpression' && node.id) {
     const own = new LexicalScope('block', outside.scope);
     own.declare(node.id.name, 'self');
-    place = { ...outside, scope: own };
+    context = { ...outside, scope: own };
   }
   const facts: FunctionFacts = {
     node,
@@ -37,10 +37,10 @@ export function analyzeFunction(
     usesSuper: false,
   };
   walk.functions.push(facts);
-  const scope = new LexicalScope('function', place.scope, facts);
+  const scope = new LexicalScope('function', context.scope, facts);
   const names = node.params.flatMap(patternNames);
   for (const name of names) scope.declare(name, 'parameter');
-  const inner: Place = { scope, fn: facts, ownThis: false, strict, inLoop: false };
+  const inner: ScopeContext = { scope, fn: facts, ownThis: false, strict, inLoop: false };
   for (const param of node.params) analyzeTarget(walk, param, inner, 'bind');
   if (block === undefined) {
     recordDeclared(scope, inner, node);

@@ -13,7 +13,13 @@ import { analyzeTarget } from './analyze-target.ts';
 import { type Binding, type FunctionFacts, LexicalScope, type OuterNames } from './binding.ts';
 import type { ClassNode, FunctionNode } from './captured-function.ts';
 import { hoistLexical, hoistVars, patternNames } from './hoist.ts';
-import { childScope, declareLocal, markThis, type Place, reference } from './place.ts';
+import {
+  childScope,
+  declareLocal,
+  markThis,
+  reference,
+  type ScopeContext,
+} from './scope-context.ts';
 import { hasUseStrict, type ScriptWalk } from './script-walk.ts';
 
 export interface ScriptFacts {
@@ -38,7 +44,13 @@ export function analyzeScript(ast: Program): ScriptFacts {
   hoistLexical(ast.body, program);
   const strict = ast.sourceType === 'module' || hasUseStrict(ast.body);
   const walk: ScriptWalk = { functions, classes, visit };
-  const top: Place = { scope: program, fn: undefined, ownThis: false, strict, inLoop: false };
+  const top: ScopeContext = {
+    scope: program,
+    fn: undefined,
+    ownThis: false,
+    strict,
+    inLoop: false,
+  };
   for (const statement of ast.body) visit(statement, top);
   return { program, functions, classes, withBody };
 
@@ -50,20 +62,20 @@ export function analyzeScript(ast: Program): ScriptFacts {
     return functions[at]!;
   }
 
-  function visit(node: AnyNode | null | undefined, place: Place): void {
+  function visit(node: AnyNode | null | undefined, context: ScopeContext): void {
     if (!node) return;
     switch (node.type) {
       case 'Identifier':
-        reference(node.name, place, 'read');
+        reference(node.name, context, 'read');
         return;
       case 'ThisExpression':
-        markThis(place, 'usesThis');
+        markThis(context, 'usesThis');
         return;
       case 'Super':
-        markThis(place, 'usesSuper');
+        markThis(context, 'usesSuper');
         return;
       case 'PrivateIdentifier':
-        for (let fn = place.fn; fn; fn = fn.enclosing) fn.privateNames.add(node.name);
+        for (let fn = context.fn; fn; fn = fn.enclosing) fn.privateNames.add(node.name);
         return;
       case 'MetaProperty':
       case 'ImportDeclaration':
@@ -72,95 +84,95 @@ export function analyzeScript(ast: Program): ScriptFacts {
       case 'ContinueStatement':
         return;
       case 'ExportNamedDeclaration':
-        visit(node.declaration, place);
+        visit(node.declaration, context);
         return;
       case 'LabeledStatement':
-        visit(node.body, place);
+        visit(node.body, context);
         return;
       case 'MemberExpression':
-        visit(node.object, place);
+        visit(node.object, context);
         if (node.computed || node.property.type === 'PrivateIdentifier') {
-          visit(node.property, place);
+          visit(node.property, context);
         }
         return;
       case 'Property':
-        if (node.computed) visit(node.key, place);
+        if (node.computed) visit(node.key, context);
         if (node.kind !== 'init' || node.method) {
-          analyzeFunction(walk, node.value as FunctionNode, 'method', place);
+          analyzeFunction(walk, node.value as FunctionNode, 'method', context);
           return;
         }
-        visit(node.value, place);
+        visit(node.value, context);
         return;
       case 'AssignmentExpression':
-        analyzeTarget(walk, node.left, place, 'assign');
-        visit(node.right, place);
+        analyzeTarget(walk, node.left, context, 'assign');
+        visit(node.right, context);
         return;
       case 'UpdateExpression':
-        analyzeTarget(walk, node.argument, place, 'assign');
+        analyzeTarget(walk, node.argument, context, 'assign');
         return;
       case 'CallExpression':
         if (node.callee.type === 'Identifier' && node.callee.name === 'eval') {
-          for (let s: LexicalScope | undefined = place.scope; s; s = s.parent) s.seesEval = true;
+          for (let s: LexicalScope | undefined = context.scope; s; s = s.parent) s.seesEval = true;
         }
-        visitChildren(node, place);
+        visitChildren(node, context);
         return;
       case 'VariableDeclaration':
-        analyzeVariables(walk, node, place, 'own');
+        analyzeVariables(walk, node, context, 'own');
         return;
       case 'FunctionDeclaration':
       case 'FunctionExpression':
-        analyzeFunction(walk, node, 'function', place);
+        analyzeFunction(walk, node, 'function', context);
         return;
       case 'ArrowFunctionExpression':
-        analyzeFunction(walk, node, 'arrow', place);
+        analyzeFunction(walk, node, 'arrow', context);
         return;
       case 'ClassDeclaration':
       case 'ClassExpression':
-        analyzeClass(walk, node, place);
+        analyzeClass(walk, node, context);
         return;
       case 'BlockStatement':
-        analyzeBlock(walk, node.body, place);
+        analyzeBlock(walk, node.body, context);
         return;
       case 'StaticBlock':
-        analyzeStaticBlock(walk, node.body, place);
+        analyzeStaticBlock(walk, node.body, context);
         return;
       case 'SwitchStatement':
-        visit(node.discriminant, place);
+        visit(node.discriminant, context);
         analyzeBlock(
           walk,
           node.cases,
-          place,
+          context,
           node.cases.flatMap((branch) => branch.consequent),
         );
         return;
       case 'CatchClause': {
-        const scope = childScope(place);
+        const scope = childScope(context);
         if (node.param) {
           for (const name of patternNames(node.param))
-            declareLocal(scope, name, 'catch', place, node);
-          analyzeTarget(walk, node.param, { ...place, scope }, 'bind');
+            declareLocal(scope, name, 'catch', context, node);
+          analyzeTarget(walk, node.param, { ...context, scope }, 'bind');
         }
-        analyzeBlock(walk, node.body.body, { ...place, scope });
+        analyzeBlock(walk, node.body.body, { ...context, scope });
         return;
       }
       case 'ForStatement':
-        analyzeFor(walk, node, place);
+        analyzeFor(walk, node, context);
         return;
       case 'ForInStatement':
       case 'ForOfStatement':
-        analyzeForEach(walk, node, place);
+        analyzeForEach(walk, node, context);
         return;
       case 'WhileStatement':
       case 'DoWhileStatement':
-        visitChildren(node, { ...place, inLoop: true });
+        visitChildren(node, { ...context, inLoop: true });
         return;
       default:
-        visitChildren(node, place);
+        visitChildren(node, context);
         return;
     }
   }
 
-  function visitChildren(node: AnyNode, place: Place): void {
-    for (const child of childrenOf(node)) visit(child, place);
+  function visitChildren(node: AnyNode, context: ScopeContext): void {
+    for (const child of childrenOf(node)) visit(child, context);
   }
 }

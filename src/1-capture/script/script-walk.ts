@@ -1,14 +1,14 @@
 import type { AnyNode } from 'acorn';
 import type { FunctionBoundary, FunctionFacts } from './binding.ts';
 import type { ClassNode } from './captured-function.ts';
-import type { Place } from './place.ts';
+import type { ScopeContext } from './scope-context.ts';
 
 /** The walk over a script: what it has found, and how it visits a node. */
 export interface ScriptWalk {
   readonly functions: FunctionFacts[];
   /** All classes, as the functions that initialize their fields. */
   readonly classes: Map<ClassNode, FunctionBoundary>;
-  visit(node: AnyNode | null | undefined, place: Place): void;
+  visit(node: AnyNode | null | undefined, context: ScopeContext): void;
 }
 
 export const hasUseStrict = (body: readonly AnyNode[]): boolean =>

@@ -1,7 +1,7 @@
 import { type Extent, type FunctionFacts, LexicalScope } from './binding.ts';
 
-/** The location of a name: its scope, and what determines the meaning of `this` and `var`. */
-export interface Place {
+/** The context of a name: its scope, and what determines the meaning of `this` and `var`. */
+export interface ScopeContext {
   readonly scope: LexicalScope;
   readonly fn: FunctionFacts | undefined;
   /** True in field initializers and static blocks, which have their own `this`. */
@@ -12,11 +12,11 @@ export interface Place {
 
 export function reference(
   name: string,
-  place: Place,
+  context: ScopeContext,
   how: 'read' | 'assign' | 'bind' | 'declare',
 ): void {
   const crossed: NonNullable<LexicalScope['facts']>[] = [];
-  let scope: LexicalScope | undefined = place.scope;
+  let scope: LexicalScope | undefined = context.scope;
   for (; scope; scope = scope.parent) {
     if (scope.bindings.has(name)) break;
     if (scope.facts) {
@@ -36,30 +36,35 @@ export function reference(
   }
 }
 
-export function markThis(place: Place, mark: 'usesThis' | 'usesSuper'): void {
-  if (place.ownThis) return;
-  for (let fn = place.fn; fn; fn = fn.kind === 'arrow' ? fn.enclosing : undefined) {
+export function markThis(context: ScopeContext, mark: 'usesThis' | 'usesSuper'): void {
+  if (context.ownThis) return;
+  for (let fn = context.fn; fn; fn = fn.kind === 'arrow' ? fn.enclosing : undefined) {
     fn[mark] = true;
     fn.usesThis = true; // `super.x` needs `this` as well
   }
 }
 
-export const childScope = (place: Place): LexicalScope => new LexicalScope('block', place.scope);
+export const childScope = (context: ScopeContext): LexicalScope =>
+  new LexicalScope('block', context.scope);
 
 export function declareLocal(
   scope: LexicalScope,
   name: string,
   kind: 'catch' | 'self',
-  place: Place,
+  context: ScopeContext,
   extent: Extent,
 ): void {
   scope.declare(name, kind);
-  recordDeclared(scope, place, extent);
+  recordDeclared(scope, context, extent);
 }
 
 /** Notes where in the text the names of a scope hide outer ones. */
-export function recordDeclared(scope: LexicalScope, place: Place, { start, end }: Extent): void {
-  const declared = place.fn?.declared;
+export function recordDeclared(
+  scope: LexicalScope,
+  context: ScopeContext,
+  { start, end }: Extent,
+): void {
+  const declared = context.fn?.declared;
   if (!declared) return;
   for (const name of scope.bindings.keys()) {
     declared.set(name, [...(declared.get(name) ?? []), { start, end }]);
