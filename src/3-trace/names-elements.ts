@@ -16,6 +16,7 @@ interface Traced {
   readonly effects: TraceResult['effects'];
 }
 
+type ArgumentSource = Extract<Source, { readonly kind: 'argument' }>;
 type ElementSource = Extract<Source, { readonly kind: 'property' }>;
 
 /** Returns whether the trace depends on individual elements of arrays whose tensors it takes as a whole. */
@@ -28,6 +29,10 @@ export function namesElements({ inputs, lists, tape, guards, effects }: Traced):
     source.kind === 'property' &&
     keysOf.has(sourceKey(source.base)) &&
     /^\d+$/.test(String(source.key));
+  const isRest = ({ frame, index }: ArgumentSource): boolean =>
+    lists.some(({ source }) => {
+      return source.kind === 'restArguments' && source.frame === frame && index >= source.from;
+    });
   // No array is an element of one whose elements have the same keys as its own.
   const isImplied = (guard: Guard): boolean => {
     if (guard.kind !== 'distinct') return false;
@@ -37,7 +42,9 @@ export function namesElements({ inputs, lists, tape, guards, effects }: Traced):
     return keys !== undefined && more.every((one) => one === keys) && guard.others.every(hasKeys);
   };
   const isAt = (source: Source): boolean =>
-    isElement(source) || (owns(source, 'base') && isAt(source.base));
+    isElement(source) ||
+    (source.kind === 'argument' && isRest(source)) ||
+    (owns(source, 'base') && isAt(source.base));
   // Elements that are inputs of their own are the same ones in a longer array.
   const alone = new Set(inputs.flatMap(({ list, source }) => (list ? [] : [sourceKey(source)])));
   const isAloneAt = (source: Source): boolean =>

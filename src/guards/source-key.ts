@@ -31,6 +31,8 @@ function newKey(source: Source): string {
       return `a${source.frame}.${source.index}`;
     case 'argumentCount':
       return `n${source.frame}`;
+    case 'restArguments':
+      return `l${source.frame}.${source.from}`;
     case 'this':
       return `t${source.frame}`;
     case 'newTarget':

@@ -22,6 +22,8 @@ export type Source = SourceOf<TraceSource, string | symbol>;
 type TraceSource =
   | { readonly kind: 'argument'; readonly frame: number; readonly index: number }
   | { readonly kind: 'argumentCount'; readonly frame: number }
+  /** The array of all arguments from an index on. */
+  | { readonly kind: 'restArguments'; readonly frame: number; readonly from: number }
   | { readonly kind: 'this'; readonly frame: number }
   | { readonly kind: 'newTarget'; readonly frame: number }
   | { readonly kind: 'register'; readonly frame: number; readonly reg: Reg }
@@ -127,6 +129,10 @@ const readers: {
   argumentCount: (source) => {
     const { frame } = source;
     return (frames) => frames[frame]!.args.length;
+  },
+  restArguments: (source) => {
+    const { frame, from } = source;
+    return (frames) => frames[frame]!.args.slice(from);
   },
   this: (source) => {
     const { frame } = source;
@@ -268,6 +274,8 @@ export function printSource(source: Source, names: SourceNames): string {
       return argumentName(names.codes[source.frame], source.index);
     case 'argumentCount':
       return 'arguments.length';
+    case 'restArguments':
+      return source.from === 0 ? 'arguments' : `arguments from ${source.from} on`;
     case 'this':
       return 'this';
     case 'newTarget':

@@ -146,6 +146,7 @@ const boundPart: Codec<'target' | 'this' | number> = {
 export const sourceItem: Codec<Source> = variants<Source>(() => ({
   argument: record({ frame, index }),
   argumentCount: record({ frame }),
+  restArguments: record({ frame, from: index }),
   this: record({ frame }),
   newTarget: record({ frame }),
   register: record({ frame, reg: index as Codec<never> }),

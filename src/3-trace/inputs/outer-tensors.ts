@@ -38,16 +38,26 @@ export function indexIn(list: OuterTensors, given: Source, count: number): numbe
     if (source.kind !== 'property' || source.key !== key) return undefined;
     source = source.base;
   }
+  const { source: array } = list;
+  if (source.kind === 'argument') {
+    const isOfRest = array.kind === 'restArguments' && array.frame === source.frame;
+    return isOfRest && source.index >= array.from ? source.index - array.from : undefined;
+  }
   const isFromEnd = source.kind === 'query' && source.query === 'fromEnd';
   if (source.kind !== 'property' && !(source.kind === 'query' && isFromEnd)) return undefined;
   const at = String(source.key);
-  if (!/^\d+$/.test(at) || sourceKey(source.base) !== sourceKey(list.source)) return undefined;
+  if (!isIndex(at) || sourceKey(source.base) !== sourceKey(array)) return undefined;
   return isFromEnd ? count - Number(at) : Number(at);
 }
 
+const isIndex = (key: string): boolean => /^\d+$/.test(key);
+
 /** Returns the source of what a path leads to from an element. */
 export function elementSource(array: Source, index: string, path: readonly string[]): Source {
-  let source: Source = { kind: 'property', base: array, key: index };
+  let source: Source =
+    array.kind === 'restArguments' && isIndex(index)
+      ? { kind: 'argument', frame: array.frame, index: array.from + Number(index) }
+      : { kind: 'property', base: array, key: index };
   for (const key of path) source = { kind: 'property', base: source, key };
   return source;
 }

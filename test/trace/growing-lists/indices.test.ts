@@ -69,6 +69,13 @@ const programs: Record<string, () => World> = {
       state: () => cache,
     };
   },
+  'a copy': pushed((cache, x) => {
+    const copy = cache.slice();
+    cache.push(x.mul(2));
+    let sum = x;
+    for (let i = 0; i < copy.length; i++) sum = sum.mul(0.5).add(copy[i]!);
+    return sum;
+  }),
   'decisions that the first iterations take otherwise': pushed((cache, x) => {
     cache.push(x.mul(2));
     let sum = x;

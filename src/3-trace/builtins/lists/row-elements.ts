@@ -5,6 +5,7 @@ import type { ProgramBuilder } from '../../../../runtime/program/builder.ts';
 import { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import { hasBareTensors, keysInElements, plainParts } from '../../../guards/list-layout.ts';
 import { compileReader } from '../../../guards/source.ts';
+import { sourceKey } from '../../../guards/source-key.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
 import { newObject } from '../../heap/made-objects.ts';
 import type { OuterTensors } from '../../inputs/outer-tensors.ts';
@@ -73,6 +74,24 @@ export function rowsOf(t: Tracer, given: Variable): Rows | undefined {
   if (!columns?.length) return undefined;
   const content = t.effects.array(array.value)?.content;
   return { outer: array, columns, appended: content ? itemsOf(content) : [] };
+}
+
+/** Returns the array whose elements a pre-existing array, or a copy of one, has; undefined for other values. */
+function outerOf(array: Variable): ObjectVariable | undefined {
+  if (array.kind === 'object') return array;
+  const extended = array.kind === 'newArray' ? array.extended : undefined;
+  const isCopy = extended?.isCopy && extended.preceding.length + extended.appended.length === 0;
+  return isCopy ? extended.outer : undefined;
+}
+
+/** Returns the elements that the array, or the copy, has. */
+export function rowsAmong(all: readonly Rows[], array: Variable): Rows | undefined {
+  const outer = outerOf(array);
+  if (!outer) return undefined;
+  const key = sourceKey(outer.source);
+  return all.find(
+    (rows) => rows.outer.value === outer.value || sourceKey(rows.outer.source) === key,
+  );
 }
 
 /** Returns the paths to all tensors in an element; undefined if it contains anything else. */

@@ -12,7 +12,7 @@ import {
   type Variable,
 } from '../../variables/variable.ts';
 import type { Iteration } from './repeated-rows.ts';
-import { differently, elementAt, guardBare, type Rows, rowsOf } from './row-elements.ts';
+import { differently, elementAt, guardBare, type Rows, rowsAmong, rowsOf } from './row-elements.ts';
 import { appendableArrays, type RowLocation } from './row-locations.ts';
 import type { RowLoop } from './row-loops.ts';
 import { type RowOrder, recordedIndex, rowsInOrder } from './row-order.ts';
@@ -59,9 +59,9 @@ function probe(t: Tracer, loop: RowLoop, locations: readonly RowLocation[]): Pro
   const begin = first.start + (loop.first.from ? loop.rows.columns[0]!.recorded.length : 0);
   const elements = new Map([[loop.rows.outer.value, elementAt(t, loop.rows, begin)]]);
   const element = (array: Variable, key: Variable) => {
-    if (array.kind !== 'object' || !isSameCounter(counterIn(key, first.from), first)) {
-      return undefined;
-    }
+    if (!isSameCounter(counterIn(key, first.from), first)) return undefined;
+    if (rowsAmong([loop.rows], array)) return elements.get(loop.rows.outer.value);
+    if (array.kind !== 'object') return undefined;
     const known = elements.get(array.value);
     if (known) return known;
     t.rows = null;
@@ -205,7 +205,7 @@ export class RowIterations {
       return element;
     };
     const element = (array: Variable, key: Variable) => {
-      const rows = array.kind === 'object' && all.find((each) => each.outer.value === array.value);
+      const rows = rowsAmong(all, array);
       if (!rows || key.kind !== 'symbolic') return undefined;
       return isSameCounter(asCounter(key.expr, from), order.index) ? elementOf(rows) : undefined;
     };

@@ -2,6 +2,7 @@
 
 import type { NumberExpr } from '../../../guards/number-expr.ts';
 import { compileReader, type Source } from '../../../guards/source.ts';
+import { sourceKey } from '../../../guards/source-key.ts';
 import type { InstructionOf, Pc, Reg } from '../../../vm/bytecode/instructions.ts';
 import { type Loop, structureOf } from '../../../vm/bytecode/structure.ts';
 import { asCounter, type Counter } from '../../inputs/row-index.ts';
@@ -95,8 +96,8 @@ export function countRows(
     next: () => {
       const next = frame.registers[test];
       const now = next?.kind === 'symbolic' ? boundOf(t, next.expr) : undefined;
-      if (now?.array.value !== array.value || now.end !== end)
-        throw differently('counts otherwise');
+      const isSame = now && sourceKey(now.array.source) === sourceKey(array.source);
+      if (!isSame || now.end !== end) throw differently('counts otherwise');
       return now.index;
     },
   }));

@@ -20,6 +20,7 @@ import {
   type CellVariable,
   type FunctionVariable,
   known,
+  type NewArrayVariable,
   newArray,
   undefinedVariable,
   uninitializedVariable,
@@ -65,8 +66,11 @@ export const valueHandlers: Handlers<
 
   arg: (t, frame, { dst, index }) => set(frame, dst, argument(t, frame, index)),
   restArgs: (t, frame, { dst, from }) => {
-    if (frame.entry !== null) guardArgumentCount(t, frame);
-    const extended = frame.rest && extendedArray(t, frame.rest, frame.args.slice(from));
+    const extended =
+      frame.entry === null
+        ? frame.rest && extendedArray(t, frame.rest, frame.args.slice(from))
+        : passedRest(t, frame, frame.entry, from);
+    if (frame.entry !== null && !extended) guardArgumentCount(t, frame);
     set(frame, dst, extended ?? newArray(argumentsOf(frame).slice(from)));
   },
   this: (_t, frame, { dst }) => set(frame, dst, frame.thisVariable),
@@ -172,6 +176,20 @@ function argument(t: Tracer, frame: TraceFrame, index: number): Variable {
   if (frame.entry === null) return undefinedVariable;
   // Fewer arguments than parameters: a later call may pass more.
   return t.read({ kind: 'argument', frame: frame.entry, index }, undefined);
+}
+
+/** Returns the rest arguments of the captured function as an array of any length. */
+function passedRest(
+  t: Tracer,
+  frame: TraceFrame,
+  entry: number,
+  from: number,
+): NewArrayVariable | undefined {
+  const source = { kind: 'restArguments', frame: entry, from } as const;
+  const value = t.entryFrames[entry]!.args.slice(from);
+  const length = t.read({ kind: 'property', base: source, key: 'length' }, value.length);
+  if (length.kind !== 'symbolic') return undefined;
+  return extendedArray(t, { kind: 'object', value, source });
 }
 
 function guardArgumentCount(t: Tracer, frame: TraceFrame): void {
