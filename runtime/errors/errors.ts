@@ -47,14 +47,22 @@ export class TostaticError extends Error {
   addLayer(name: string, description: string): void {
     const before = this.layer;
     this.layer = before === undefined ? name : `${name}.${before}`;
-    const { message } = this;
-    const lines = message.split('\n');
+    const lines = this.message.split('\n');
     const label = '  layer:    ';
     if (before === undefined) lines.splice(1, 0, `${label}${name} (${description})`);
     else lines[1] = `${label}${name}.${lines[1]!.slice(label.length)}`;
-    this.message = lines.join('\n');
+    this.#replace(lines.join('\n'));
+  }
+
+  /** Puts the function that was called in place of the op that is named first. */
+  rename(name: string): void {
+    this.#replace(this.message.replace(/^\w+(?=: )/, () => name));
+  }
+
+  #replace(message: string): void {
     // Engines copy the message into the stack, which is what they print.
-    if (this.stack) this.stack = this.stack.replace(message, () => this.message);
+    if (this.stack) this.stack = this.stack.replace(this.message, () => message);
+    this.message = message;
   }
 }
 

@@ -2,6 +2,7 @@
 
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError } from '../../errors/errors.ts';
+import { naming } from '../../errors/naming.ts';
 import { expectOptions, shown } from '../../options/expect-options.ts';
 import { flag } from '../../options/option-kinds.ts';
 import { broadcastShapes, type Shape, sameShape, sizeOf } from '../../spec/shape.ts';
@@ -266,18 +267,20 @@ export function indexPut_(
   expectItems('indexPut_', items);
   expectOptions('indexPut_', options, { accumulate: flag });
   const { accumulate = false } = options;
-  tidy(() => {
-    const filled = accumulate ? null : filledWhere(x, items, value);
-    if (filled) {
-      copy_(x, filled);
-      return;
-    }
-    const plan = planOf(x, items);
-    const { base, tensors } = plan;
-    if (tensors.length > 0) copy_(base, replaced(plan, value, accumulate));
-    else if (accumulate) add_(base, value);
-    else if (isNumber(value)) fill_(base, value);
-    else copy_(base, value);
-  });
+  naming('indexPut_', () =>
+    tidy(() => {
+      const filled = accumulate ? null : filledWhere(x, items, value);
+      if (filled) {
+        copy_(x, filled);
+        return;
+      }
+      const plan = planOf(x, items);
+      const { base, tensors } = plan;
+      if (tensors.length > 0) copy_(base, replaced(plan, value, accumulate));
+      else if (accumulate) add_(base, value);
+      else if (isNumber(value)) fill_(base, value);
+      else copy_(base, value);
+    }),
+  );
   return x;
 }

@@ -2,6 +2,7 @@
 
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ShapeError } from '../../errors/errors.ts';
+import { naming } from '../../errors/naming.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { indexFill } from '../arranging/index-fill.ts';
@@ -14,10 +15,12 @@ import type { Keyword } from '../record/positional.ts';
 import { copy_, fill_ } from './in-place.ts';
 
 /** Overwrites `x` with the out-of-place result. */
-function over(x: Tensor, result: () => Tensor): Tensor {
-  tidy(() => {
-    copy_(x, result());
-  });
+function over(name: string, x: Tensor, result: () => Tensor): Tensor {
+  naming(name, () =>
+    tidy(() => {
+      copy_(x, result());
+    }),
+  );
   return x;
 }
 
@@ -43,11 +46,11 @@ export function scatter_(
   index: Tensor,
   source: Tensor | number | boolean,
 ): Tensor {
-  return over(x, () => scatter(x, dim, index, source));
+  return over('scatter_', x, () => scatter(x, dim, index, source));
 }
 
 export function scatterAdd_(x: Tensor, dim: number, index: Tensor, source: Tensor): Tensor {
-  return over(x, () => scatterAdd(x, dim, index, source));
+  return over('scatterAdd_', x, () => scatterAdd(x, dim, index, source));
 }
 
 export function indexAdd_(
@@ -57,17 +60,17 @@ export function indexAdd_(
   source: Tensor,
   alpha: Keyword<'alpha'> = 1,
 ): Tensor {
-  return over(x, () => indexAdd(x, dim, index, source, alpha));
+  return over('indexAdd_', x, () => indexAdd(x, dim, index, source, alpha));
 }
 
 export function indexCopy_(x: Tensor, dim: number, index: Tensor, source: Tensor): Tensor {
-  return over(x, () => indexCopy(x, dim, index, source));
+  return over('indexCopy_', x, () => indexCopy(x, dim, index, source));
 }
 
 export function indexFill_(x: Tensor, dim: number, index: Tensor, value: Operand): Tensor {
-  return over(x, () => indexFill(x, dim, index, value));
+  return over('indexFill_', x, () => indexFill(x, dim, index, value));
 }
 
 export function maskedFill_(x: Tensor, mask: Tensor, value: Operand | boolean): Tensor {
-  return over(x, () => maskedFill(x, mask, value));
+  return over('maskedFill_', x, () => maskedFill(x, mask, value));
 }

@@ -6,6 +6,7 @@
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { DTypeError } from '../../errors/errors.ts';
 import { invariant } from '../../errors/invariant.ts';
+import { naming } from '../../errors/naming.ts';
 import { dtypes } from '../../spec/dtype.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { abs, maximum, minimum, neg, sign } from '../arithmetic/arithmetic.ts';
@@ -92,7 +93,7 @@ function inPlaceForm(name: string): OpRecord {
     name: `${name}_`,
     operands: Object.fromEntries(op.operands.map((operand) => [operand.name, operand.use])),
     infer: (inputs, attrs) => {
-      op.infer(inputs, attrs);
+      naming(`${name}_`, () => op.infer(inputs, attrs));
       return target(inputs);
     },
     kernel: op.kernel,
@@ -134,7 +135,7 @@ function expectFloatTarget(name: string, target: Tensor): void {
 
 /** x −= alpha · y */
 export function sub_(target: Tensor, other: Tensor | number, alpha: Keyword<'alpha'> = 1): Tensor {
-  return add_(target, other, negated(numberFrom('sub_', 'alpha', alpha)));
+  return naming('sub_', () => add_(target, other, negated(numberFrom('sub_', 'alpha', alpha))));
 }
 
 /** x /= y */
@@ -179,7 +180,7 @@ export function maximum_(target: Tensor, other: Tensor): Tensor {
 }
 
 /** x = x² */
-export const square_ = (target: Tensor): Tensor => pow_(target, 2);
+export const square_ = (target: Tensor): Tensor => naming('square_', () => pow_(target, 2));
 export const zero_ = (target: Tensor): Tensor => fill_(target, 0);
 
 export * from './written-over.ts';

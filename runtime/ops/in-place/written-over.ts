@@ -5,6 +5,7 @@
 
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { DTypeError } from '../../errors/errors.ts';
+import { naming } from '../../errors/naming.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { div, floorDivide, fmod, remainder, round } from '../arithmetic/division.ts';
@@ -24,19 +25,21 @@ import { copy_, kindRank } from './in-place.ts';
 const over =
   <A extends unknown[]>(name: string, fn: (x: Tensor, ...rest: A) => Tensor) =>
   (target: Tensor, ...rest: A): Tensor =>
-    tidy(() => {
-      // Backward may read the overwritten value.
-      const result = fn(target.requiresGrad ? clone(target) : target, ...rest);
-      if (kindRank(result.dtype) > kindRank(target.dtype)) {
-        throw new DTypeError({
-          what: `${name}_: the target's dtype can't hold the result`,
-          given: `target ${formatSpec(target)}, result ${formatSpec(result)}`,
-          expected: 'a target whose dtype holds the result',
-          remedy: `use the out-of-place form of ${name}_`,
-        });
-      }
-      return copy_(target, result);
-    });
+    naming(`${name}_`, () =>
+      tidy(() => {
+        // Backward may read the overwritten value.
+        const result = fn(target.requiresGrad ? clone(target) : target, ...rest);
+        if (kindRank(result.dtype) > kindRank(target.dtype)) {
+          throw new DTypeError({
+            what: `${name}_: the target's dtype can't hold the result`,
+            given: `target ${formatSpec(target)}, result ${formatSpec(result)}`,
+            expected: 'a target whose dtype holds the result',
+            remedy: `use the out-of-place form of ${name}_`,
+          });
+        }
+        return copy_(target, result);
+      }),
+    );
 
 export const divOver = over('div', div);
 export const powOver = over('pow', pow);

@@ -73,28 +73,28 @@ export function randnLike(x: Tensor, options: CreateOptions = {}): Tensor {
 
 /** Overwrites `x` with uniform numbers in [low, high). One number of the stream per element. */
 export function uniform_(x: Tensor, low = 0, high = 1): Tensor {
-  return tidy(() => copy_(x, add(mul(drawnFor(x, rand), minus(high, low)), low)));
+  return tidy(() => copy_(x, add(mul(drawnFor('uniform_', x, rand), minus(high, low)), low)));
 }
 
 /** Overwrites `x` with normally distributed numbers. One number of the stream per element. */
 export function normal_(x: Tensor, center = 0, deviation = 1): Tensor {
-  return tidy(() => copy_(x, add(mul(drawnFor(x, randn), deviation), center)));
+  return tidy(() => copy_(x, add(mul(drawnFor('normal_', x, randn), deviation), center)));
 }
 
 /** Overwrites `x` with exponentially distributed numbers. One number of the stream per element. */
 export function exponential_(x: Tensor, rate = 1): Tensor {
-  return tidy(() => copy_(x, div(neg(log(add(neg(drawnFor(x, rand)), 1))), rate)));
+  return tidy(() => copy_(x, div(neg(log(add(neg(drawnFor('exponential_', x, rand)), 1))), rate)));
 }
 
 /** Overwrites `x` with log-normal numbers. One number of the stream per element. */
 export function logNormal_(x: Tensor, center = 1, deviation = 2): Tensor {
-  return tidy(() => copy_(x, exp(add(mul(drawnFor(x, randn), deviation), center))));
+  return tidy(() => copy_(x, exp(add(mul(drawnFor('logNormal_', x, randn), deviation), center))));
 }
 
 /** Overwrites `x` with Cauchy-distributed numbers. One number of the stream per element. */
 export function cauchy_(x: Tensor, center = 0, scale = 1): Tensor {
   return tidy(() => {
-    const angle = mul(add(drawnFor(x, rand), -0.5), Math.PI);
+    const angle = mul(add(drawnFor('cauchy_', x, rand), -0.5), Math.PI);
     return copy_(x, add(mul(tan(angle), scale), center));
   });
 }
@@ -129,11 +129,11 @@ export function normal(
   );
 }
 
-function drawnFor(x: Tensor, draw: typeof rand): Tensor {
+function drawnFor(name: string, x: Tensor, draw: typeof rand): Tensor {
   if (dtypes[x.dtype].floating)
     return deviceGuard(x.device, () => draw(x.shape, { dtype: x.dtype }));
   throw new DTypeError({
-    what: 'uniform_, normal_ and their kin: random numbers between integers',
+    what: `${name}: random numbers between integers`,
     given: formatSpec(x),
     expected: 'a floating-point tensor',
     remedy: 'use randint(low, high, shape)',
