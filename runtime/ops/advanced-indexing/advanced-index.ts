@@ -202,21 +202,23 @@ export function indexPut(
   value: Tensor | number,
   options: IndexPutOptions = {},
 ): Tensor {
-  expectTensors('indexPut', x);
-  expectOperand('indexPut', value);
-  expectItems('indexPut', items);
-  expectOptions('indexPut', options, { accumulate: flag });
-  const { accumulate = false } = options;
-  return tidy(() => {
-    const filled = accumulate ? null : filledWhere(x, items, value);
-    if (filled) return filled;
-    const plan = planOf(x, items);
-    if (plan.base === x && plan.tensors.length > 0) return replaced(plan, value, accumulate);
-    throw new ArgumentError({
-      what: 'indexPut: not index tensors alone',
-      given: `${items.length} indices`,
-      expected: 'masks and int32 tensors; slices and numbers only with indexPut_',
-      remedy: 'clone the tensor and use indexPut_ inside noGrad()',
+  return naming('indexPut', () => {
+    expectTensors('indexPut', x);
+    expectOperand('indexPut', value);
+    expectItems('indexPut', items);
+    expectOptions('indexPut', options, { accumulate: flag });
+    const { accumulate = false } = options;
+    return tidy(() => {
+      const filled = accumulate ? null : filledWhere(x, items, value);
+      if (filled) return filled;
+      const plan = planOf(x, items);
+      if (plan.base === x && plan.tensors.length > 0) return replaced(plan, value, accumulate);
+      throw new ArgumentError({
+        what: 'indexPut: not index tensors alone',
+        given: `${items.length} indices`,
+        expected: 'masks and int32 tensors; slices and numbers only with indexPut_',
+        remedy: 'clone the tensor and use indexPut_ inside noGrad()',
+      });
     });
   });
 }

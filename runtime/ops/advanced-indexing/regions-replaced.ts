@@ -2,6 +2,7 @@
 
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError } from '../../errors/errors.ts';
+import { naming } from '../../errors/naming.ts';
 import { normalizeDim, sameShape } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
@@ -26,20 +27,22 @@ const places = (x: Tensor, start: number, count: number, step: number): Tensor =
 
 /** Returns a copy with entry `index` of `dim` replaced by `source`, which lacks that dimension. */
 export function selectScatter(x: Tensor, source: Tensor, dim: number, index: number): Tensor {
-  expectTensors('selectScatter', x, source);
-  expectNumber('selectScatter', 'index', index);
-  const at = normalizeDim(dim, x.rank, 'selectScatter');
-  const size = x.shape[at] ?? 0;
-  const place = isBelow(index, 0) ? plus(index, size) : index;
-  if (!isInteger(place) || isBelow(place, 0) || !isBelow(place, size)) {
-    throw new ArgumentError({
-      what: 'selectScatter: no such entry',
-      given: `index ${index} in dimension ${at} of ${formatSpec(x)}`,
-      expected: `an integer from ${-size} to ${size - 1}`,
-      remedy: 'check the index and the dimension',
-    });
-  }
-  return tidy(() => indexCopy(x, at, places(x, place, 1, 1), unsqueeze(source, at)));
+  return naming('selectScatter', () => {
+    expectTensors('selectScatter', x, source);
+    expectNumber('selectScatter', 'index', index);
+    const at = normalizeDim(dim, x.rank, 'selectScatter');
+    const size = x.shape[at] ?? 0;
+    const place = isBelow(index, 0) ? plus(index, size) : index;
+    if (!isInteger(place) || isBelow(place, 0) || !isBelow(place, size)) {
+      throw new ArgumentError({
+        what: 'selectScatter: no such entry',
+        given: `index ${index} in dimension ${at} of ${formatSpec(x)}`,
+        expected: `an integer from ${-size} to ${size - 1}`,
+        remedy: 'check the index and the dimension',
+      });
+    }
+    return tidy(() => indexCopy(x, at, places(x, place, 1, 1), unsqueeze(source, at)));
+  });
 }
 
 /** Returns a copy with `x.slice(dim, start, end, step)` replaced by `source`. */
@@ -51,31 +54,39 @@ export function sliceScatter(
   end: number | null = null,
   step = 1,
 ): Tensor {
-  expectTensors('sliceScatter', x, source);
-  const at = normalizeDim(dim, x.rank, 'sliceScatter');
-  return tidy(() => {
-    const part = sliceOf(x, at, start, end, step);
-    if (!sameShape(part.shape, source.shape)) {
-      throw mismatch('sliceScatter', [x, source], `a source of shape [${part.shape.join(',')}]`);
-    }
-    const first = clipped(start ?? 0, x.shape[at]!);
-    return indexCopy(x, at, places(x, first, part.shape[at]!, step), source);
+  return naming('sliceScatter', () => {
+    expectTensors('sliceScatter', x, source);
+    const at = normalizeDim(dim, x.rank, 'sliceScatter');
+    return tidy(() => {
+      const part = sliceOf(x, at, start, end, step);
+      if (!sameShape(part.shape, source.shape)) {
+        throw mismatch('sliceScatter', [x, source], `a source of shape [${part.shape.join(',')}]`);
+      }
+      const first = clipped(start ?? 0, x.shape[at]!);
+      return indexCopy(x, at, places(x, first, part.shape[at]!, step), source);
+    });
   });
 }
 
 /** Returns a copy with a diagonal replaced by `source`. */
 export function diagonalScatter(x: Tensor, source: Tensor, offset = 0, dim1 = 0, dim2 = 1): Tensor {
-  expectTensors('diagonalScatter', x, source);
-  return tidy(() => {
-    const part = diagonal(x, offset, dim1, dim2);
-    if (!sameShape(part.shape, source.shape)) {
-      throw mismatch('diagonalScatter', [x, source], `a source of shape [${part.shape.join(',')}]`);
-    }
-    const count = x.numel();
-    const numbers = reshape(places(x, 0, count, 1), x.shape);
-    const index = reshape(diagonal(numbers, offset, dim1, dim2), [part.numel()]);
-    const flat = scatter(reshape(x, [count]), 0, index, reshape(source, [part.numel()]));
-    return reshape(flat, x.shape);
+  return naming('diagonalScatter', () => {
+    expectTensors('diagonalScatter', x, source);
+    return tidy(() => {
+      const part = diagonal(x, offset, dim1, dim2);
+      if (!sameShape(part.shape, source.shape)) {
+        throw mismatch(
+          'diagonalScatter',
+          [x, source],
+          `a source of shape [${part.shape.join(',')}]`,
+        );
+      }
+      const count = x.numel();
+      const numbers = reshape(places(x, 0, count, 1), x.shape);
+      const index = reshape(diagonal(numbers, offset, dim1, dim2), [part.numel()]);
+      const flat = scatter(reshape(x, [count]), 0, index, reshape(source, [part.numel()]));
+      return reshape(flat, x.shape);
+    });
   });
 }
 
@@ -84,16 +95,18 @@ export function diagonalScatter(x: Tensor, source: Tensor, offset = 0, dim1 = 0,
  * the source has at least as many elements as the mask has true ones.
  */
 export function maskedScatter(x: Tensor, mask: Tensor, source: Tensor): Tensor {
-  expectTensors('maskedScatter', x, mask, source);
-  return tidy(() => {
-    const [target, test] = expandTogether('maskedScatter', x, mask);
-    const chosen = cast(test, 'bool');
-    if (target.numel() === 0) return add(target, 0);
-    const order = add(cumsum(reshape(cast(chosen, 'int32'), [target.numel()]), 0), -1);
-    // Without elements there may still be nothing to select.
-    const values =
-      source.numel() === 0 ? expand(narrow(reshape(x, [x.numel()]), 0, 0, 1), [1]) : source;
-    const found = reshape(take(values, clampMin(order, 0)), target.shape);
-    return where(chosen, cast(found, x.dtype), target);
+  return naming('maskedScatter', () => {
+    expectTensors('maskedScatter', x, mask, source);
+    return tidy(() => {
+      const [target, test] = expandTogether('maskedScatter', x, mask);
+      const chosen = cast(test, 'bool');
+      if (target.numel() === 0) return add(target, 0);
+      const order = add(cumsum(reshape(cast(chosen, 'int32'), [target.numel()]), 0), -1);
+      // Without elements there may still be nothing to select.
+      const values =
+        source.numel() === 0 ? expand(narrow(reshape(x, [x.numel()]), 0, 0, 1), [1]) : source;
+      const found = reshape(take(values, clampMin(order, 0)), target.shape);
+      return where(chosen, cast(found, x.dtype), target);
+    });
   });
 }

@@ -4,6 +4,7 @@ import * as indexingKernels from '../../device/cpu/movement/indexing.ts';
 import { type Attrs, named } from '../../device/kernel-op.ts';
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError, DTypeError } from '../../errors/errors.ts';
+import { naming } from '../../errors/naming.ts';
 import { expectOptions } from '../../options/expect-options.ts';
 import { flag } from '../../options/option-kinds.ts';
 import { dtypes } from '../../spec/dtype.ts';
@@ -192,16 +193,18 @@ export function indexReduce(
   reduce: Exclude<ScatterReduction, 'sum'>,
   options: ScatterOptions = {},
 ): Tensor {
-  expectTensors('indexReduce', x, index, source);
-  const at = normalizeDim(dim, x.rank, 'indexReduce');
-  expectIndices('indexReduce', index);
-  if (index.rank > 1) throw mismatch('indexReduce', [index], 'indices in one dimension');
-  return tidy(() => {
-    const [target, values] = [atleast1d(x), atleast1d(source)];
-    const along = target.shape.map((_, d) => (d === at ? index.numel() : 1));
-    const shape = target.shape.map((size, d) => (d === at ? index.numel() : size));
-    const places = expand(reshape(index, along), shape);
-    const out = scatterReduce(target, at, places, values, reduce, options);
-    return x.rank === 0 ? reshape(out, []) : out;
+  return naming('indexReduce', () => {
+    expectTensors('indexReduce', x, index, source);
+    const at = normalizeDim(dim, x.rank, 'indexReduce');
+    expectIndices('indexReduce', index);
+    if (index.rank > 1) throw mismatch('indexReduce', [index], 'indices in one dimension');
+    return tidy(() => {
+      const [target, values] = [atleast1d(x), atleast1d(source)];
+      const along = target.shape.map((_, d) => (d === at ? index.numel() : 1));
+      const shape = target.shape.map((size, d) => (d === at ? index.numel() : size));
+      const places = expand(reshape(index, along), shape);
+      const out = scatterReduce(target, at, places, values, reduce, options);
+      return x.rank === 0 ? reshape(out, []) : out;
+    });
   });
 }

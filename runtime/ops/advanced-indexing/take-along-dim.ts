@@ -1,3 +1,4 @@
+import { naming } from '../../errors/naming.ts';
 import { normalizeDim } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
@@ -14,15 +15,17 @@ import { expectTensors } from '../record/expect-tensors.ts';
  * the flattened tensor without `dim`.
  */
 export function takeAlongDim(x: Tensor, chosen: Tensor, dim?: number): Tensor {
-  expectTensors('takeAlongDim', x, chosen);
-  expectIndices('takeAlongDim', chosen);
-  return tidy(() => {
-    if (dim === undefined) return takeAlongDim(reshape(x, [-1]), reshape(chosen, [-1]), 0);
-    const at = normalizeDim(dim, x.rank, 'takeAlongDim');
-    const common = x.shape.map((size, d) => Math.max(size, chosen.shape[d] ?? 1));
-    const shapeFor = (own: Tensor) => common.map((size, d) => (d === at ? own.shape[d]! : size));
-    const places = fromStart(chosen, x.shape[at] ?? 1);
-    return gather(expand(x, shapeFor(x)), at, expand(places, shapeFor(chosen)));
+  return naming('takeAlongDim', () => {
+    expectTensors('takeAlongDim', x, chosen);
+    expectIndices('takeAlongDim', chosen);
+    return tidy(() => {
+      if (dim === undefined) return takeAlongDim(reshape(x, [-1]), reshape(chosen, [-1]), 0);
+      const at = normalizeDim(dim, x.rank, 'takeAlongDim');
+      const common = x.shape.map((size, d) => Math.max(size, chosen.shape[d] ?? 1));
+      const shapeFor = (own: Tensor) => common.map((size, d) => (d === at ? own.shape[d]! : size));
+      const places = fromStart(chosen, x.shape[at] ?? 1);
+      return gather(expand(x, shapeFor(x)), at, expand(places, shapeFor(chosen)));
+    });
   });
 }
 

@@ -1,3 +1,4 @@
+import { naming } from '../../errors/naming.ts';
 import { expectOptions } from '../../options/expect-options.ts';
 import { oneOf, orNull } from '../../options/option-kinds.ts';
 import { dtypes, promote } from '../../spec/dtype.ts';
@@ -86,7 +87,7 @@ export function round(a: Tensor, given: Keyword<'decimals'> = 0): Tensor {
 /** The fractional part, with the sign of the number. */
 export const frac = (a: Tensor): Tensor => {
   expectTensors('frac', a);
-  return tidy(() => sub(a, trunc(a)));
+  return naming('frac', () => tidy(() => sub(a, trunc(a))));
 };
 
 // Integer quotients and remainders

@@ -2,6 +2,7 @@
 
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError } from '../../errors/errors.ts';
+import { naming } from '../../errors/naming.ts';
 import { expectOptions } from '../../options/expect-options.ts';
 import {
   anyOperand,
@@ -180,28 +181,32 @@ function areas(name: string, y: Tensor, { x = null, dx = 1, dim = -1 }: Trapezoi
 
 /** The area under samples along a dimension, by the trapezoidal rule. */
 export function trapezoid(y: Tensor, options: TrapezoidOptions = {}): Tensor {
-  expectTensors('trapezoid', y);
-  expectOptions('trapezoid', options, trapezoidOptions);
-  if (anyHalf(y, options.x ?? null))
-    return roundedOnce([y, options.x ?? null], (values, places) =>
-      trapezoid(values, { ...options, x: places }),
-    );
-  return tidy(() => {
-    const { at, own } = areas('trapezoid', y, options);
-    return sum(own, at - y.rank);
+  return naming('trapezoid', () => {
+    expectTensors('trapezoid', y);
+    expectOptions('trapezoid', options, trapezoidOptions);
+    if (anyHalf(y, options.x ?? null))
+      return roundedOnce([y, options.x ?? null], (values, places) =>
+        trapezoid(values, { ...options, x: places }),
+      );
+    return tidy(() => {
+      const { at, own } = areas('trapezoid', y, options);
+      return sum(own, at - y.rank);
+    });
   });
 }
 
 /** The areas up to each sample except the first. */
 export function cumulativeTrapezoid(y: Tensor, options: TrapezoidOptions = {}): Tensor {
-  expectTensors('cumulativeTrapezoid', y);
-  expectOptions('cumulativeTrapezoid', options, trapezoidOptions);
-  if (anyHalf(y, options.x ?? null))
-    return roundedOnce([y, options.x ?? null], (values, places) =>
-      cumulativeTrapezoid(values, { ...options, x: places }),
-    );
-  return tidy(() => {
-    const { at, own } = areas('cumulativeTrapezoid', y, options);
-    return cumsum(own, at - y.rank);
+  return naming('cumulativeTrapezoid', () => {
+    expectTensors('cumulativeTrapezoid', y);
+    expectOptions('cumulativeTrapezoid', options, trapezoidOptions);
+    if (anyHalf(y, options.x ?? null))
+      return roundedOnce([y, options.x ?? null], (values, places) =>
+        cumulativeTrapezoid(values, { ...options, x: places }),
+      );
+    return tidy(() => {
+      const { at, own } = areas('cumulativeTrapezoid', y, options);
+      return cumsum(own, at - y.rank);
+    });
   });
 }

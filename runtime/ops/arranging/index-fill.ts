@@ -1,3 +1,4 @@
+import { naming } from '../../errors/naming.ts';
 import { normalizeDim } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import { Tensor } from '../../tensor/tensor.ts';
@@ -11,16 +12,18 @@ import { expectOperand, expectTensors } from '../record/expect-tensors.ts';
 
 /** Returns a copy of `x` with the entries selected by `index` [k] filled with a number or a scalar tensor. */
 export function indexFill(x: Tensor, dim: number, index: Tensor, value: Tensor | number): Tensor {
-  expectTensors('indexFill', x, index);
-  expectOperand('indexFill', value);
-  return tidy(() => {
-    const at = normalizeDim(dim, x.rank, 'indexFill');
-    const shape = indexedShape(atleast1d(x), entryIndex('indexFill', index), at);
-    const filled = (own: Tensor, number: number) =>
-      indexCopy(own, dim, index, fullLike(own, number, { shape }));
-    if (!(value instanceof Tensor)) return filled(x, value);
-    // By a mask: an entry that is selected twice gets the value once, and contributes to its gradient once.
-    const named = filled(fullLike(x, 0, { dtype: 'bool' }), 1);
-    return casting([value], x.dtype, ([own]) => where(named, expand(own!, x.shape), x));
+  return naming('indexFill', () => {
+    expectTensors('indexFill', x, index);
+    expectOperand('indexFill', value);
+    return tidy(() => {
+      const at = normalizeDim(dim, x.rank, 'indexFill');
+      const shape = indexedShape(atleast1d(x), entryIndex('indexFill', index), at);
+      const filled = (own: Tensor, number: number) =>
+        indexCopy(own, dim, index, fullLike(own, number, { shape }));
+      if (!(value instanceof Tensor)) return filled(x, value);
+      // By a mask: an entry that is selected twice gets the value once, and contributes to its gradient once.
+      const named = filled(fullLike(x, 0, { dtype: 'bool' }), 1);
+      return casting([value], x.dtype, ([own]) => where(named, expand(own!, x.shape), x));
+    });
   });
 }

@@ -5,6 +5,7 @@ import { deviceGuard } from '../../device/current.ts';
 import { named } from '../../device/kernel-op.ts';
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError } from '../../errors/errors.ts';
+import { naming } from '../../errors/naming.ts';
 import { formatShape, normalizeDim, type Shape } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import { Tensor } from '../../tensor/tensor.ts';
@@ -49,7 +50,7 @@ export function flip(x: Tensor, dims: number | readonly number[]): Tensor {
 
 export const fliplr = (x: Tensor): Tensor => {
   expectTensors('fliplr', x);
-  return flip(x, 1);
+  return naming('fliplr', () => flip(x, 1));
 };
 export const flipud = (x: Tensor): Tensor => {
   expectTensors('flipud', x);
@@ -98,15 +99,17 @@ export function roll(
 
 /** Rotates by 90° in the plane of two dimensions, `k` times, from the first toward the second. */
 export function rot90(x: Tensor, k = 1, dims: readonly [number, number] = [0, 1]): Tensor {
-  expectTensors('rot90', x);
-  expectWhole('rot90', 'k', k);
-  expectList('rot90', 'dimensions', dims);
-  const [a, b] = dims;
-  const turns = ((k % 4) + 4) % 4;
-  return tidy(() => {
-    if (turns === 0) return clone(x);
-    if (turns === 2) return flip(x, [a, b]);
-    return clone(turns === 1 ? transpose(flip(x, b), a, b) : flip(transpose(x, a, b), b));
+  return naming('rot90', () => {
+    expectTensors('rot90', x);
+    expectWhole('rot90', 'k', k);
+    expectList('rot90', 'dimensions', dims);
+    const [a, b] = dims;
+    const turns = ((k % 4) + 4) % 4;
+    return tidy(() => {
+      if (turns === 0) return clone(x);
+      if (turns === 2) return flip(x, [a, b]);
+      return clone(turns === 1 ? transpose(flip(x, b), a, b) : flip(transpose(x, a, b), b));
+    });
   });
 }
 

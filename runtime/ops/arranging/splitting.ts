@@ -2,6 +2,7 @@
 
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError } from '../../errors/errors.ts';
+import { naming } from '../../errors/naming.ts';
 import { formatShape, normalizeDim } from '../../spec/shape.ts';
 import { Tensor } from '../../tensor/tensor.ts';
 import { readNumbers } from '../indexing/data-dependent.ts';
@@ -31,36 +32,40 @@ function expectCount(op: string, what: string, count: number): void {
 
 /** Splits along `dim` into pieces of the size (the last may be smaller), or of the given sizes. */
 export function split(x: Tensor, size: number | readonly number[], dim = 0): Tensor[] {
-  expectTensors('split', x);
-  const at = normalizeDim(dim, x.rank, 'split');
-  const total = x.shape[at] ?? 1;
-  if (typeof size !== 'number') {
-    const sizes = numbersIn('split', 'size', size);
-    if (sizes.reduce((a, b) => a + b, 0) === total) return parts(x, at, sizes);
-    throw new ArgumentError({
-      what: "split: the sizes don't add up to the dimension",
-      given: `${formatShape(sizes)} for dimension ${at} of ${formatSpec(x)}`,
-      expected: `sizes with the sum ${total}`,
-      remedy: 'check the sizes and the dimension',
-    });
-  }
-  expectCount('split', 'the size', size);
-  const count = Math.max(1, Math.ceil(total / size));
-  return parts(
-    x,
-    at,
-    Array.from({ length: count }, (_, i) => Math.min(size, total - i * size)),
-  );
+  return naming('split', () => {
+    expectTensors('split', x);
+    const at = normalizeDim(dim, x.rank, 'split');
+    const total = x.shape[at] ?? 1;
+    if (typeof size !== 'number') {
+      const sizes = numbersIn('split', 'size', size);
+      if (sizes.reduce((a, b) => a + b, 0) === total) return parts(x, at, sizes);
+      throw new ArgumentError({
+        what: "split: the sizes don't add up to the dimension",
+        given: `${formatShape(sizes)} for dimension ${at} of ${formatSpec(x)}`,
+        expected: `sizes with the sum ${total}`,
+        remedy: 'check the sizes and the dimension',
+      });
+    }
+    expectCount('split', 'the size', size);
+    const count = Math.max(1, Math.ceil(total / size));
+    return parts(
+      x,
+      at,
+      Array.from({ length: count }, (_, i) => Math.min(size, total - i * size)),
+    );
+  });
 }
 
 /** Splits into at most `chunks` pieces of equal size; the last may be smaller. */
 export function chunk(x: Tensor, chunks: number, dim = 0): Tensor[] {
-  expectTensors('chunk', x);
-  expectCount('chunk', 'the number of chunks', chunks);
-  const at = normalizeDim(dim, x.rank, 'chunk');
-  const total = x.shape[at] ?? 1;
-  if (total === 0) return parts(x, at, new Array<number>(chunks).fill(0));
-  return split(x, Math.ceil(total / chunks), at);
+  return naming('chunk', () => {
+    expectTensors('chunk', x);
+    expectCount('chunk', 'the number of chunks', chunks);
+    const at = normalizeDim(dim, x.rank, 'chunk');
+    const total = x.shape[at] ?? 1;
+    if (total === 0) return parts(x, at, new Array<number>(chunks).fill(0));
+    return split(x, Math.ceil(total / chunks), at);
+  });
 }
 
 /** Splits into pieces whose sizes differ by at most one, or at the given indices; a tensor of indices is read. */
@@ -69,25 +74,28 @@ export function tensorSplit(
   indices: number | readonly number[] | Tensor,
   dim = 0,
 ): Tensor[] {
-  expectTensors('tensorSplit', x);
-  const pieces = indices instanceof Tensor ? readIndices(indices) : indices;
-  const at = normalizeDim(dim, x.rank, 'tensorSplit');
-  const total = x.shape[at] ?? 1;
-  if (typeof pieces === 'number') {
-    expectCount('tensorSplit', 'the number of pieces', pieces);
-    const larger = total % pieces;
-    const size = Math.floor(total / pieces);
-    return parts(
-      x,
-      at,
-      Array.from({ length: pieces }, (_, i) => size + (i < larger ? 1 : 0)),
-    );
-  }
-  const place = (index: number) => Math.min(total, Math.max(0, index < 0 ? index + total : index));
-  const bounds = [0, ...numbersIn('tensorSplit', 'indices', pieces).map(place), total];
-  return bounds
-    .slice(1)
-    .map((end, i) => narrow(x, at, Math.min(bounds[i]!, end), Math.max(0, end - bounds[i]!)));
+  return naming('tensorSplit', () => {
+    expectTensors('tensorSplit', x);
+    const pieces = indices instanceof Tensor ? readIndices(indices) : indices;
+    const at = normalizeDim(dim, x.rank, 'tensorSplit');
+    const total = x.shape[at] ?? 1;
+    if (typeof pieces === 'number') {
+      expectCount('tensorSplit', 'the number of pieces', pieces);
+      const larger = total % pieces;
+      const size = Math.floor(total / pieces);
+      return parts(
+        x,
+        at,
+        Array.from({ length: pieces }, (_, i) => size + (i < larger ? 1 : 0)),
+      );
+    }
+    const place = (index: number) =>
+      Math.min(total, Math.max(0, index < 0 ? index + total : index));
+    const bounds = [0, ...numbersIn('tensorSplit', 'indices', pieces).map(place), total];
+    return bounds
+      .slice(1)
+      .map((end, i) => narrow(x, at, Math.min(bounds[i]!, end), Math.max(0, end - bounds[i]!)));
+  });
 }
 
 function readIndices(indices: Tensor): number | readonly number[] {

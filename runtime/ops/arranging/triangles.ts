@@ -2,6 +2,7 @@
 
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
+import { naming } from '../../errors/naming.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { tensor } from '../core/create.ts';
@@ -89,6 +90,8 @@ export function triu(x: Tensor, offset = 0): Tensor {
 
 /** The sum of a matrix's main diagonal. */
 export function trace(x: Tensor): Tensor {
-  expectTensors('trace', x);
-  return tidy(() => sum(diagonal(x)));
+  return naming('trace', () => {
+    expectTensors('trace', x);
+    return tidy(() => sum(diagonal(x)));
+  });
 }

@@ -4,6 +4,7 @@ import * as convKernels from '../../device/cpu/conv/conv.ts';
 import { named } from '../../device/kernel-op.ts';
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ShapeError } from '../../errors/errors.ts';
+import { naming } from '../../errors/naming.ts';
 import { expectOptions } from '../../options/expect-options.ts';
 import { dtypes } from '../../spec/dtype.ts';
 import { sizeOf } from '../../spec/shape.ts';
@@ -74,24 +75,26 @@ export function convTranspose2d(
   bias: Tensor | null = null,
   options: ConvTransposeOptions = {},
 ): Tensor {
-  expectTensors('convTranspose2d', x, weight);
-  expectOptional('convTranspose2d', bias);
-  expectOptions('convTranspose2d', options, convTranspose2dKinds);
-  const sizes = {
-    stride: pairOf(options.stride ?? 1),
-    padding: pairOf(options.padding ?? 0),
-    dilation: pairOf(options.dilation ?? 1),
-    groups: options.groups ?? 1,
-  };
-  const added = pairOf(options.outputPadding ?? 0);
-  expectSizes('convTranspose2d', sizes);
-  return tidy(() =>
-    batched(x, (image) => {
-      const size = transposedSize(image, weight, sizes, added);
-      const source = withLastWindows(image, sizes.stride, added);
-      return withBias(bind1(convTranspose2dOp, [source, weight], { ...sizes, size }), bias);
-    }),
-  );
+  return naming('convTranspose2d', () => {
+    expectTensors('convTranspose2d', x, weight);
+    expectOptional('convTranspose2d', bias);
+    expectOptions('convTranspose2d', options, convTranspose2dKinds);
+    const sizes = {
+      stride: pairOf(options.stride ?? 1),
+      padding: pairOf(options.padding ?? 0),
+      dilation: pairOf(options.dilation ?? 1),
+      groups: options.groups ?? 1,
+    };
+    const added = pairOf(options.outputPadding ?? 0);
+    expectSizes('convTranspose2d', sizes);
+    return tidy(() =>
+      batched(x, (image) => {
+        const size = transposedSize(image, weight, sizes, added);
+        const source = withLastWindows(image, sizes.stride, added);
+        return withBias(bind1(convTranspose2dOp, [source, weight], { ...sizes, size }), bias);
+      }),
+    );
+  });
 }
 
 /**
@@ -148,18 +151,20 @@ export function convTranspose1d(
   bias: Tensor | null = null,
   options: ConvTransposeOptions<number | readonly [number]> = {},
 ): Tensor {
-  expectTensors('convTranspose1d', x, weight);
-  expectOptional('convTranspose1d', bias);
-  expectOptions('convTranspose1d', options, convTranspose1dKinds);
-  expectRank('convTranspose1d', x, weight);
-  return tidy(() => {
-    const y = convTranspose2d(unsqueeze(x, -2), unsqueeze(weight, -2), bias, {
-      stride: flat(options.stride, 1) ?? 1,
-      padding: flat(options.padding, 0) ?? 0,
-      outputPadding: flat(options.outputPadding, 0) ?? 0,
-      dilation: flat(options.dilation, 1) ?? 1,
-      groups: options.groups ?? 1,
+  return naming('convTranspose1d', () => {
+    expectTensors('convTranspose1d', x, weight);
+    expectOptional('convTranspose1d', bias);
+    expectOptions('convTranspose1d', options, convTranspose1dKinds);
+    expectRank('convTranspose1d', x, weight);
+    return tidy(() => {
+      const y = convTranspose2d(unsqueeze(x, -2), unsqueeze(weight, -2), bias, {
+        stride: flat(options.stride, 1) ?? 1,
+        padding: flat(options.padding, 0) ?? 0,
+        outputPadding: flat(options.outputPadding, 0) ?? 0,
+        dilation: flat(options.dilation, 1) ?? 1,
+        groups: options.groups ?? 1,
+      });
+      return squeeze(y, -2);
     });
-    return squeeze(y, -2);
   });
 }

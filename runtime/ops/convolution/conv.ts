@@ -2,6 +2,7 @@ import * as convKernels from '../../device/cpu/conv/conv.ts';
 import { type Attrs, named } from '../../device/kernel-op.ts';
 import { formatSpec, type TensorMeta } from '../../device/tensor-meta.ts';
 import { ArgumentError, DTypeError, ShapeError } from '../../errors/errors.ts';
+import { naming } from '../../errors/naming.ts';
 import { expectNoStride } from '../../options/expect-arguments.ts';
 import { expectOptions } from '../../options/expect-options.ts';
 import { dtypes } from '../../spec/dtype.ts';
@@ -214,26 +215,28 @@ export function conv2d(
   bias: Tensor | null = null,
   options: ConvOptions = {},
 ): Tensor {
-  expectTensors('conv2d', x, weight);
-  expectOptional('conv2d', bias);
-  expectOptions('conv2d', options, conv2dKinds);
-  const stride = pairOf(options.stride ?? 1);
-  const dilation = pairOf(options.dilation ?? 1);
-  const groups = options.groups ?? 1;
-  const requested = options.padding === 'valid' ? 0 : (options.padding ?? 0);
-  return tidy(() =>
-    batched(x, (image) => {
-      if (requested !== 'same') {
-        const sizes = { stride, dilation, padding: pairOf(requested), groups };
-        expectSizes('conv2d', sizes);
-        return withBias(bind1(conv2dOp, [image, weight], { ...sizes }), bias);
-      }
-      expectSizes('conv2d', { stride, dilation, padding: [0, 0], groups });
-      const { padding, source } = paddedToSame(image, weight, stride, dilation);
-      const attrs = { stride, dilation, padding, groups };
-      return withBias(bind1(conv2dOp, [source, weight], attrs), bias);
-    }),
-  );
+  return naming('conv2d', () => {
+    expectTensors('conv2d', x, weight);
+    expectOptional('conv2d', bias);
+    expectOptions('conv2d', options, conv2dKinds);
+    const stride = pairOf(options.stride ?? 1);
+    const dilation = pairOf(options.dilation ?? 1);
+    const groups = options.groups ?? 1;
+    const requested = options.padding === 'valid' ? 0 : (options.padding ?? 0);
+    return tidy(() =>
+      batched(x, (image) => {
+        if (requested !== 'same') {
+          const sizes = { stride, dilation, padding: pairOf(requested), groups };
+          expectSizes('conv2d', sizes);
+          return withBias(bind1(conv2dOp, [image, weight], { ...sizes }), bias);
+        }
+        expectSizes('conv2d', { stride, dilation, padding: [0, 0], groups });
+        const { padding, source } = paddedToSame(image, weight, stride, dilation);
+        const attrs = { stride, dilation, padding, groups };
+        return withBias(bind1(conv2dOp, [source, weight], attrs), bias);
+      }),
+    );
+  });
 }
 
 /** An odd amount puts the larger half after the input, as in PyTorch. */
@@ -277,18 +280,20 @@ export function conv1d(
   bias: Tensor | null = null,
   options: ConvOptions<number | readonly [number]> = {},
 ): Tensor {
-  expectTensors('conv1d', x, weight);
-  expectOptional('conv1d', bias);
-  expectOptions('conv1d', options, conv1dKinds);
-  expectRank('conv1d', x, weight);
-  const { padding } = options;
-  return tidy(() => {
-    const y = conv2d(unsqueeze(x, -2), unsqueeze(weight, -2), bias, {
-      stride: flat(options.stride, 1) ?? 1,
-      dilation: flat(options.dilation, 1) ?? 1,
-      padding: typeof padding === 'string' ? padding : (flat(padding, 0) ?? 0),
-      groups: options.groups ?? 1,
+  return naming('conv1d', () => {
+    expectTensors('conv1d', x, weight);
+    expectOptional('conv1d', bias);
+    expectOptions('conv1d', options, conv1dKinds);
+    expectRank('conv1d', x, weight);
+    const { padding } = options;
+    return tidy(() => {
+      const y = conv2d(unsqueeze(x, -2), unsqueeze(weight, -2), bias, {
+        stride: flat(options.stride, 1) ?? 1,
+        dilation: flat(options.dilation, 1) ?? 1,
+        padding: typeof padding === 'string' ? padding : (flat(padding, 0) ?? 0),
+        groups: options.groups ?? 1,
+      });
+      return squeeze(y, -2);
     });
-    return squeeze(y, -2);
   });
 }

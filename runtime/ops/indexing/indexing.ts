@@ -6,6 +6,7 @@
 import * as indexingKernels from '../../device/cpu/movement/indexing.ts';
 import { type Attrs, named } from '../../device/kernel-op.ts';
 import type { TensorMeta } from '../../device/tensor-meta.ts';
+import { naming } from '../../errors/naming.ts';
 import { normalizeDim, type Shape, sizeOf } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
@@ -122,11 +123,16 @@ export function entryIndex(op: string, index: Tensor): Tensor {
 
 /** Returns the entries of dimension `dim` selected by `index` [k], in its order. */
 export function indexSelect(x: Tensor, dim: number, index: Tensor): Tensor {
-  expectTensors('indexSelect', x, index);
-  const at = normalizeDim(dim, x.rank, 'indexSelect');
-  return tidy(() => {
-    const out = indexed(atleast1d(x), entryIndex('indexSelect', index), { dim: at, wraps: false });
-    return x.rank === 0 ? reshape(out, []) : out;
+  return naming('indexSelect', () => {
+    expectTensors('indexSelect', x, index);
+    const at = normalizeDim(dim, x.rank, 'indexSelect');
+    return tidy(() => {
+      const out = indexed(atleast1d(x), entryIndex('indexSelect', index), {
+        dim: at,
+        wraps: false,
+      });
+      return x.rank === 0 ? reshape(out, []) : out;
+    });
   });
 }
 
@@ -173,10 +179,12 @@ export function indexCopy(x: Tensor, dim: number, index: Tensor, source: Tensor)
 
 /** Elements of the flat tensor: out has the shape of `index`. */
 export function take(x: Tensor, index: Tensor): Tensor {
-  expectTensors('take', x, index);
-  expectIndices('take', index);
-  return tidy(() => {
-    const places = reshape(indices(index), [1, ...index.shape]);
-    return indexed(reshape(x, [sizeOf(x.shape)]), places, { dim: 0, wraps: true });
+  return naming('take', () => {
+    expectTensors('take', x, index);
+    expectIndices('take', index);
+    return tidy(() => {
+      const places = reshape(indices(index), [1, ...index.shape]);
+      return indexed(reshape(x, [sizeOf(x.shape)]), places, { dim: 0, wraps: true });
+    });
   });
 }

@@ -3,6 +3,7 @@
 import * as cofactorKernels from '../../device/cpu/scalar/cofactors.ts';
 import * as eliminationKernels from '../../device/cpu/scalar/elimination.ts';
 import { named } from '../../device/kernel-op.ts';
+import { naming } from '../../errors/naming.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { add, mul, sub } from '../arithmetic/arithmetic.ts';
@@ -84,9 +85,11 @@ export function slogdet(x: Tensor): [sign: Tensor, logAbsDet: Tensor] {
 
 /** ln of the determinant: NaN if it is negative, −∞ if it is 0. */
 export function logdet(x: Tensor): Tensor {
-  expectTensors('logdet', x);
-  return tidy(() => {
-    const [sign, logarithm] = slogdet(x);
-    return add(logarithm, log(sign));
+  return naming('logdet', () => {
+    expectTensors('logdet', x);
+    return tidy(() => {
+      const [sign, logarithm] = slogdet(x);
+      return add(logarithm, log(sign));
+    });
   });
 }

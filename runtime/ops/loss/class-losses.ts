@@ -2,6 +2,7 @@
 
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError, DTypeError, ShapeError } from '../../errors/errors.ts';
+import { naming } from '../../errors/naming.ts';
 import { expectOptions } from '../../options/expect-options.ts';
 import { dtypes } from '../../spec/dtype.ts';
 import { sameShape } from '../../spec/shape.ts';
@@ -142,36 +143,38 @@ export function crossEntropy(
   target: Tensor,
   options: CrossEntropyOptions = {},
 ): Tensor {
-  expectTensors('crossEntropy', scores, target);
-  expectOptions('crossEntropy', options, crossEntropyKinds);
-  const { labelSmoothing = 0, weight = null } = options;
-  expectReduction('crossEntropy', options.reduction ?? 'mean');
-  expectFloat('crossEntropy', scores);
-  if (!(isAtMost(0, labelSmoothing) && isAtMost(labelSmoothing, 1))) {
-    throw new ArgumentError({
-      what: 'crossEntropy: labelSmoothing out of range',
-      given: `labelSmoothing ${labelSmoothing}`,
-      expected: 'a number from 0 to 1',
-      remedy: '0.1 is usual',
-    });
-  }
-  expectWeight('crossEntropy', scores, weight);
-  if (anyHalf(scores, target, weight)) {
-    return roundedOnce(
-      [scores, target, weight],
-      (a, b, w) => crossEntropy(a, b, { ...options, weight: w }),
-      scores.dtype,
-    );
-  }
-  const ofProbabilities = dtypes[target.dtype].floating && sameShape(scores.shape, target.shape);
-  return tidy(() => {
-    const logProbs = logSoftmax(scores, scores.rank === 1 ? 0 : 1);
-    if (ofProbabilities) return ofDistributions(logProbs, target, options);
-    if (equals(labelSmoothing, 0)) {
-      const { labelSmoothing: _, ...own } = options;
-      return ofLabels('crossEntropy', logProbs, target, own);
+  return naming('crossEntropy', () => {
+    expectTensors('crossEntropy', scores, target);
+    expectOptions('crossEntropy', options, crossEntropyKinds);
+    const { labelSmoothing = 0, weight = null } = options;
+    expectReduction('crossEntropy', options.reduction ?? 'mean');
+    expectFloat('crossEntropy', scores);
+    if (!(isAtMost(0, labelSmoothing) && isAtMost(labelSmoothing, 1))) {
+      throw new ArgumentError({
+        what: 'crossEntropy: labelSmoothing out of range',
+        given: `labelSmoothing ${labelSmoothing}`,
+        expected: 'a number from 0 to 1',
+        remedy: '0.1 is usual',
+      });
     }
-    return smoothed(logProbs, target, options);
+    expectWeight('crossEntropy', scores, weight);
+    if (anyHalf(scores, target, weight)) {
+      return roundedOnce(
+        [scores, target, weight],
+        (a, b, w) => crossEntropy(a, b, { ...options, weight: w }),
+        scores.dtype,
+      );
+    }
+    const ofProbabilities = dtypes[target.dtype].floating && sameShape(scores.shape, target.shape);
+    return tidy(() => {
+      const logProbs = logSoftmax(scores, scores.rank === 1 ? 0 : 1);
+      if (ofProbabilities) return ofDistributions(logProbs, target, options);
+      if (equals(labelSmoothing, 0)) {
+        const { labelSmoothing: _, ...own } = options;
+        return ofLabels('crossEntropy', logProbs, target, own);
+      }
+      return smoothed(logProbs, target, options);
+    });
   });
 }
 
@@ -221,13 +224,15 @@ function smoothed(
 
 /** (x − target)² */
 export function mseLoss(x: Tensor, target: Tensor, options: LossOptions = {}): Tensor {
-  expectTensors('mseLoss', x, target);
-  expectOptions('mseLoss', options, lossKinds);
-  warnOfSizes('mseLoss', x, target);
-  if (anyHalf(x, target)) return roundedOnce([x, target], (a, b) => mseLoss(a, b, options));
-  return tidy(() => {
-    const difference = sub(x, target);
-    const losses = mul(difference, difference);
-    return options.reduction ? reduced('mseLoss', losses, options) : mean(losses);
+  return naming('mseLoss', () => {
+    expectTensors('mseLoss', x, target);
+    expectOptions('mseLoss', options, lossKinds);
+    warnOfSizes('mseLoss', x, target);
+    if (anyHalf(x, target)) return roundedOnce([x, target], (a, b) => mseLoss(a, b, options));
+    return tidy(() => {
+      const difference = sub(x, target);
+      const losses = mul(difference, difference);
+      return options.reduction ? reduced('mseLoss', losses, options) : mean(losses);
+    });
   });
 }

@@ -1,5 +1,6 @@
 /** Margin losses on signs, angles and order: beyond the margin, the loss is zero. */
 
+import { naming } from '../../errors/naming.ts';
 import { expectOptions } from '../../options/expect-options.ts';
 import { sameShape } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
@@ -37,10 +38,12 @@ export interface MarginOptions extends LossOptions {
 
 /** ln(1 + e^(−target · x)), target ±1. */
 export function softMarginLoss(x: Tensor, target: Tensor, options: LossOptions = {}): Tensor {
-  return lossOf('softMarginLoss', lossKinds, [x, target], options, (x, target) => {
-    const losses = neg(logSigmoid(mul(x, target)));
-    if (!sameShape(losses.shape, x.shape)) expectTargetOf('softMarginLoss', x, target);
-    return losses;
+  return naming('softMarginLoss', () => {
+    return lossOf('softMarginLoss', lossKinds, [x, target], options, (x, target) => {
+      const losses = neg(logSigmoid(mul(x, target)));
+      if (!sameShape(losses.shape, x.shape)) expectTargetOf('softMarginLoss', x, target);
+      return losses;
+    });
   });
 }
 
@@ -51,20 +54,24 @@ export function marginRankingLoss(
   target: Tensor,
   options: MarginOptions = {},
 ): Tensor {
-  return lossOf('marginRankingLoss', marginKinds, [a, b, target], options, (a, b, target) => {
-    const { margin = 0 } = options;
-    return aboveMargin(mul(target, sub(a, b)), margin);
+  return naming('marginRankingLoss', () => {
+    return lossOf('marginRankingLoss', marginKinds, [a, b, target], options, (a, b, target) => {
+      const { margin = 0 } = options;
+      return aboveMargin(mul(target, sub(a, b)), margin);
+    });
   });
 }
 
 /** x for target 1, max(0, margin − x) for target −1. */
 export function hingeEmbeddingLoss(x: Tensor, target: Tensor, options: MarginOptions = {}): Tensor {
-  return lossOf('hingeEmbeddingLoss', marginKinds, [x, target], options, (x, target) => {
-    const { margin = 1 } = options;
-    const [own, sign] = broadcastTensors(x, target) as [Tensor, Tensor];
-    const apart = keepWhere(aboveMargin(own, margin), ne(sign, 1));
-    const together = keepWhere(own, ne(sign, -1));
-    return add(apart, together);
+  return naming('hingeEmbeddingLoss', () => {
+    return lossOf('hingeEmbeddingLoss', marginKinds, [x, target], options, (x, target) => {
+      const { margin = 1 } = options;
+      const [own, sign] = broadcastTensors(x, target) as [Tensor, Tensor];
+      const apart = keepWhere(aboveMargin(own, margin), ne(sign, 1));
+      const together = keepWhere(own, ne(sign, -1));
+      return add(apart, together);
+    });
   });
 }
 
@@ -75,15 +82,17 @@ export function cosineEmbeddingLoss(
   target: Tensor,
   options: MarginOptions = {},
 ): Tensor {
-  return lossOf('cosineEmbeddingLoss', marginKinds, [a, b, target], options, (a, b, target) => {
-    const { margin = 0 } = options;
-    const product = (x: Tensor, y: Tensor) => sum(mul(x, y), -1);
-    const lengths = mul(add(product(a, a), 1e-12), add(product(b, b), 1e-12));
-    const angles = div(product(a, b), sqrt(lengths));
-    const [cosine, sign] = broadcastTensors(angles, target) as [Tensor, Tensor];
-    const alike = keepWhere(add(neg(cosine), 1), eq(sign, 1));
-    const different = keepWhere(clampMin(add(cosine, negated(margin)), 0), eq(sign, -1));
-    return add(alike, different);
+  return naming('cosineEmbeddingLoss', () => {
+    return lossOf('cosineEmbeddingLoss', marginKinds, [a, b, target], options, (a, b, target) => {
+      const { margin = 0 } = options;
+      const product = (x: Tensor, y: Tensor) => sum(mul(x, y), -1);
+      const lengths = mul(add(product(a, a), 1e-12), add(product(b, b), 1e-12));
+      const angles = div(product(a, b), sqrt(lengths));
+      const [cosine, sign] = broadcastTensors(angles, target) as [Tensor, Tensor];
+      const alike = keepWhere(add(neg(cosine), 1), eq(sign, 1));
+      const different = keepWhere(clampMin(add(cosine, negated(margin)), 0), eq(sign, -1));
+      return add(alike, different);
+    });
   });
 }
 
@@ -101,15 +110,17 @@ export function tripletMarginLoss(
   negative: Tensor,
   options: TripletOptions = {},
 ): Tensor {
-  const operands = [anchor, positive, negative] as const;
-  return lossOf('tripletMarginLoss', tripletKinds, operands, options, (anchor, ...others) => {
-    const { margin = 1, p = 2, eps = 1e-6, swap = false } = options;
-    const [positive, negative] = others;
-    const distance = (x: Tensor, y: Tensor) => pairwiseDistance(x, y, { p, eps });
-    const near = distance(anchor, positive);
-    const direct = distance(anchor, negative);
-    const far = swap ? minimum(direct, distance(positive, negative)) : direct;
-    return clampMin(add(sub(near, far), margin), 0);
+  return naming('tripletMarginLoss', () => {
+    const operands = [anchor, positive, negative] as const;
+    return lossOf('tripletMarginLoss', tripletKinds, operands, options, (anchor, ...others) => {
+      const { margin = 1, p = 2, eps = 1e-6, swap = false } = options;
+      const [positive, negative] = others;
+      const distance = (x: Tensor, y: Tensor) => pairwiseDistance(x, y, { p, eps });
+      const near = distance(anchor, positive);
+      const direct = distance(anchor, negative);
+      const far = swap ? minimum(direct, distance(positive, negative)) : direct;
+      return clampMin(add(sub(near, far), margin), 0);
+    });
   });
 }
 
@@ -122,24 +133,26 @@ export interface MultiMarginOptions extends MarginOptions {
 
 /** The mean over the other classes of max(0, margin − score of the class + score)^p; scores [n, c] or [c]. */
 export function multiMarginLoss(x: Tensor, target: Tensor, given: MultiMarginOptions = {}): Tensor {
-  expectTensors('multiMarginLoss', x, target);
-  expectOptions('multiMarginLoss', given, multiMarginKinds);
-  const { p = 1, margin = 1, weight = null, ...options } = given;
-  if (anyHalf(x, weight))
-    return roundedOnce([x, weight], (own, w) =>
-      multiMarginLoss(own, target, { p, margin, weight: w, ...options }),
-    );
-  return tidy(() => {
-    const rows = x.rank < 2 ? reshape(x, [1, x.numel()]) : x;
-    const labels = reshape(target, [rows.shape[0]!]);
-    const classes = rows.shape[1]!;
-    const own = gather(rows, 1, unsqueeze(labels, 1));
-    const beyond = clampMin(add(sub(rows, own), margin), 0);
-    const powered = equals(p, 1) ? beyond : pow(beyond, p);
-    const scaled = weight ? mul(powered, unsqueeze(indexSelect(weight, 0, labels), 1)) : powered;
-    const others = dropWhere(scaled, ne(oneHot(labels, classes), 0));
-    const losses = mul(sum(others, 1), 1 / classes);
-    return reduced('multiMarginLoss', target.rank === 0 ? reshape(losses, []) : losses, options);
+  return naming('multiMarginLoss', () => {
+    expectTensors('multiMarginLoss', x, target);
+    expectOptions('multiMarginLoss', given, multiMarginKinds);
+    const { p = 1, margin = 1, weight = null, ...options } = given;
+    if (anyHalf(x, weight))
+      return roundedOnce([x, weight], (own, w) =>
+        multiMarginLoss(own, target, { p, margin, weight: w, ...options }),
+      );
+    return tidy(() => {
+      const rows = x.rank < 2 ? reshape(x, [1, x.numel()]) : x;
+      const labels = reshape(target, [rows.shape[0]!]);
+      const classes = rows.shape[1]!;
+      const own = gather(rows, 1, unsqueeze(labels, 1));
+      const beyond = clampMin(add(sub(rows, own), margin), 0);
+      const powered = equals(p, 1) ? beyond : pow(beyond, p);
+      const scaled = weight ? mul(powered, unsqueeze(indexSelect(weight, 0, labels), 1)) : powered;
+      const others = dropWhere(scaled, ne(oneHot(labels, classes), 0));
+      const losses = mul(sum(others, 1), 1 / classes);
+      return reduced('multiMarginLoss', target.rank === 0 ? reshape(losses, []) : losses, options);
+    });
   });
 }
 
@@ -154,17 +167,19 @@ export function multilabelSoftMarginLoss(
   target: Tensor,
   given: WeightOptions = {},
 ): Tensor {
-  expectTensors('multilabelSoftMarginLoss', x, target);
-  expectOptions('multilabelSoftMarginLoss', given, weightKinds);
-  const { weight = null, ...options } = given;
-  if (anyHalf(x, target, weight))
-    return roundedOnce([x, target, weight], (a, b, w) =>
-      multilabelSoftMarginLoss(a, b, { weight: w, ...options }),
-    );
-  return tidy(() => {
-    const absent = mul(add(neg(target), 1), logSigmoid(neg(x)));
-    const losses = neg(add(mul(target, logSigmoid(x)), absent));
-    const scaled = weight ? mul(losses, weight) : losses;
-    return reduced('multilabelSoftMarginLoss', mean(scaled, -1), options);
+  return naming('multilabelSoftMarginLoss', () => {
+    expectTensors('multilabelSoftMarginLoss', x, target);
+    expectOptions('multilabelSoftMarginLoss', given, weightKinds);
+    const { weight = null, ...options } = given;
+    if (anyHalf(x, target, weight))
+      return roundedOnce([x, target, weight], (a, b, w) =>
+        multilabelSoftMarginLoss(a, b, { weight: w, ...options }),
+      );
+    return tidy(() => {
+      const absent = mul(add(neg(target), 1), logSigmoid(neg(x)));
+      const losses = neg(add(mul(target, logSigmoid(x)), absent));
+      const scaled = weight ? mul(losses, weight) : losses;
+      return reduced('multilabelSoftMarginLoss', mean(scaled, -1), options);
+    });
   });
 }

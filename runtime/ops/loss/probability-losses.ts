@@ -2,6 +2,7 @@
 
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError } from '../../errors/errors.ts';
+import { naming } from '../../errors/naming.ts';
 import { expectOptions } from '../../options/expect-options.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
@@ -133,24 +134,26 @@ export interface KlDivOptions {
 
 /** target · (ln target − x), where x are log-probabilities. */
 export function klDiv(x: Tensor, target: Tensor, given: KlDivOptions = {}): Tensor {
-  expectTensors('klDiv', x, target);
-  expectOptions('klDiv', given, klDivKinds);
-  const { reduction = 'mean', logTarget = false } = given;
-  if (anyHalf(x, target))
-    return roundedOnce([x, target], (a, b) => klDiv(a, b, { reduction, logTarget }));
-  if (reduction === 'batchmean' && x.shape[0] === 0) {
-    throw new ArgumentError({
-      what: 'klDiv: no batch to take the mean over',
-      given: formatSpec(x),
-      expected: "a first dimension with entries, or another reduction than 'batchmean'",
-      remedy: "use 'sum'",
+  return naming('klDiv', () => {
+    expectTensors('klDiv', x, target);
+    expectOptions('klDiv', given, klDivKinds);
+    const { reduction = 'mean', logTarget = false } = given;
+    if (anyHalf(x, target))
+      return roundedOnce([x, target], (a, b) => klDiv(a, b, { reduction, logTarget }));
+    if (reduction === 'batchmean' && x.shape[0] === 0) {
+      throw new ArgumentError({
+        what: 'klDiv: no batch to take the mean over',
+        given: formatSpec(x),
+        expected: "a first dimension with entries, or another reduction than 'batchmean'",
+        remedy: "use 'sum'",
+      });
+    }
+    return tidy(() => {
+      const losses = logTarget
+        ? mul(exp(target), sub(target, x))
+        : sub(xlogy(target, target), mul(target, x));
+      if (reduction === 'batchmean') return div(sum(losses), x.shape[0] ?? 1);
+      return reduced('klDiv', losses, { reduction });
     });
-  }
-  return tidy(() => {
-    const losses = logTarget
-      ? mul(exp(target), sub(target, x))
-      : sub(xlogy(target, target), mul(target, x));
-    if (reduction === 'batchmean') return div(sum(losses), x.shape[0] ?? 1);
-    return reduced('klDiv', losses, { reduction });
   });
 }

@@ -3,6 +3,7 @@
 import { noGrad } from '../../autograd/grad-mode.ts';
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ShapeError } from '../../errors/errors.ts';
+import { naming } from '../../errors/naming.ts';
 import { promote } from '../../spec/dtype.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { abs, add, mul, neg, sub } from '../arithmetic/arithmetic.ts';
@@ -34,9 +35,11 @@ const gap = E.sub(E.input(0), E.input(1));
 
 /** |x − target| */
 export function l1Loss(x: Tensor, target: Tensor, options: LossOptions = {}): Tensor {
-  return lossOf('l1Loss', lossKinds, [x, target], options, (x, target) => {
-    warnOfSizes('l1Loss', x, target);
-    return abs(sub(x, target));
+  return naming('l1Loss', () => {
+    return lossOf('l1Loss', lossKinds, [x, target], options, (x, target) => {
+      warnOfSizes('l1Loss', x, target);
+      return abs(sub(x, target));
+    });
   });
 }
 
@@ -84,10 +87,12 @@ export function huberLoss(
   target: Tensor,
   options: LossOptions & { readonly delta?: number } = {},
 ): Tensor {
-  return lossOf('huberLoss', huberKinds, [x, target], options, (x, target) => {
-    warnOfSizes('huberLoss', x, target);
-    const { delta = 1 } = options;
-    return mul(floats(smoothL1Op, x, target, { beta: delta }), delta);
+  return naming('huberLoss', () => {
+    return lossOf('huberLoss', huberKinds, [x, target], options, (x, target) => {
+      warnOfSizes('huberLoss', x, target);
+      const { delta = 1 } = options;
+      return mul(floats(smoothL1Op, x, target, { beta: delta }), delta);
+    });
   });
 }
 
@@ -102,10 +107,12 @@ export interface PoissonNllOptions extends LossOptions {
 
 /** The negative log likelihood of `target` under a Poisson distribution, up to a constant. */
 export function poissonNllLoss(x: Tensor, target: Tensor, options: PoissonNllOptions = {}): Tensor {
-  return lossOf('poissonNllLoss', poissonKinds, [x, target], options, (x, target) => {
-    const { logInput = true, full = false, eps = 1e-8 } = options;
-    const losses = logInput ? sub(exp(x), mul(target, x)) : sub(x, mul(target, log(add(x, eps))));
-    return full ? add(losses, stirling(target)) : losses;
+  return naming('poissonNllLoss', () => {
+    return lossOf('poissonNllLoss', poissonKinds, [x, target], options, (x, target) => {
+      const { logInput = true, full = false, eps = 1e-8 } = options;
+      const losses = logInput ? sub(exp(x), mul(target, x)) : sub(x, mul(target, log(add(x, eps))));
+      return full ? add(losses, stirling(target)) : losses;
+    });
   });
 }
 
@@ -128,16 +135,18 @@ export function gaussianNllLoss(
   variance: Tensor,
   options: GaussianNllOptions = {},
 ): Tensor {
-  const operands = [x, target, variance] as const;
-  return lossOf('gaussianNllLoss', gaussianKinds, operands, options, (x, target, variance) => {
-    const { full = false, eps = 1e-6 } = options;
-    const own = clone(fittingVariance(x, variance));
-    // Small variances are clamped, but their gradient is that of the original values, as in PyTorch.
-    noGrad(() => clamp_(own, eps));
-    const gap = sub(x, target);
-    const losses = mul(add(log(own), div(mul(gap, gap), own)), 0.5);
-    const constant = 0.5 * Math.log(2 * Math.PI);
-    return full ? add(losses, constant) : losses;
+  return naming('gaussianNllLoss', () => {
+    const operands = [x, target, variance] as const;
+    return lossOf('gaussianNllLoss', gaussianKinds, operands, options, (x, target, variance) => {
+      const { full = false, eps = 1e-6 } = options;
+      const own = clone(fittingVariance(x, variance));
+      // Small variances are clamped, but their gradient is that of the original values, as in PyTorch.
+      noGrad(() => clamp_(own, eps));
+      const gap = sub(x, target);
+      const losses = mul(add(log(own), div(mul(gap, gap), own)), 0.5);
+      const constant = 0.5 * Math.log(2 * Math.PI);
+      return full ? add(losses, constant) : losses;
+    });
   });
 }
 

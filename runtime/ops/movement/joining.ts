@@ -4,6 +4,7 @@ import * as rearrangeKernels from '../../device/cpu/movement/rearrange.ts';
 import { named } from '../../device/kernel-op.ts';
 import { formatSpec, type TensorMeta } from '../../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
+import { naming } from '../../errors/naming.ts';
 import { promote } from '../../spec/dtype.ts';
 import { normalizeDim, type Shape, sameShape } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
@@ -112,47 +113,55 @@ const withRank = (x: Tensor, shape: (own: Shape) => Shape): Tensor => reshape(x,
 
 /** Concatenates horizontally: along dimension 1, or 0 for vectors. */
 export function hstack(tensors: readonly Tensor[]): Tensor {
-  expectTensorList('hstack', tensors);
-  expectSome('hstack', tensors);
-  return tidy(() => {
-    const parts = tensors.map((x) => (x.rank === 0 ? withRank(x, () => [1]) : x));
-    return cat(parts, parts[0]!.rank === 1 ? 0 : 1);
+  return naming('hstack', () => {
+    expectTensorList('hstack', tensors);
+    expectSome('hstack', tensors);
+    return tidy(() => {
+      const parts = tensors.map((x) => (x.rank === 0 ? withRank(x, () => [1]) : x));
+      return cat(parts, parts[0]!.rank === 1 ? 0 : 1);
+    });
   });
 }
 
 /** Concatenates vertically: vectors become rows. */
 export function vstack(tensors: readonly Tensor[]): Tensor {
-  expectTensorList('vstack', tensors);
-  expectSome('vstack', tensors);
-  return tidy(() => {
-    const row = (own: Shape): Shape => [1, own[0] ?? 1];
-    return cat(tensors.map((x) => (x.rank < 2 ? withRank(x, row) : x)));
+  return naming('vstack', () => {
+    expectTensorList('vstack', tensors);
+    expectSome('vstack', tensors);
+    return tidy(() => {
+      const row = (own: Shape): Shape => [1, own[0] ?? 1];
+      return cat(tensors.map((x) => (x.rank < 2 ? withRank(x, row) : x)));
+    });
   });
 }
 
 /** Concatenates in depth, along dimension 2. */
 export function dstack(tensors: readonly Tensor[]): Tensor {
-  expectTensorList('dstack', tensors);
-  expectSome('dstack', tensors);
-  return tidy(() => {
-    const deep = (own: Shape): Shape =>
-      own.length < 2 ? [1, own[0] ?? 1, 1] : [own[0]!, own[1]!, 1];
-    return cat(
-      tensors.map((x) => (x.rank < 3 ? withRank(x, deep) : x)),
-      2,
-    );
+  return naming('dstack', () => {
+    expectTensorList('dstack', tensors);
+    expectSome('dstack', tensors);
+    return tidy(() => {
+      const deep = (own: Shape): Shape =>
+        own.length < 2 ? [1, own[0] ?? 1, 1] : [own[0]!, own[1]!, 1];
+      return cat(
+        tensors.map((x) => (x.rank < 3 ? withRank(x, deep) : x)),
+        2,
+      );
+    });
   });
 }
 
 /** Concatenates columns: vectors and scalars become columns. */
 export function columnStack(tensors: readonly Tensor[]): Tensor {
-  expectTensorList('columnStack', tensors);
-  expectSome('columnStack', tensors);
-  return tidy(() => {
-    const column = (own: Shape): Shape => [own[0] ?? 1, 1];
-    return cat(
-      tensors.map((x) => (x.rank < 2 ? withRank(x, column) : x)),
-      1,
-    );
+  return naming('columnStack', () => {
+    expectTensorList('columnStack', tensors);
+    expectSome('columnStack', tensors);
+    return tidy(() => {
+      const column = (own: Shape): Shape => [own[0] ?? 1, 1];
+      return cat(
+        tensors.map((x) => (x.rank < 2 ? withRank(x, column) : x)),
+        1,
+      );
+    });
   });
 }

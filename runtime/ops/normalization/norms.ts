@@ -3,6 +3,7 @@
 import { noGrad } from '../../autograd/grad-mode.ts';
 import { formatSpec, type TensorSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
+import { naming } from '../../errors/naming.ts';
 import { expectOptions } from '../../options/expect-options.ts';
 import { isTensor } from '../../options/is-tensor.ts';
 import { anyOperand, aTensor, flag, orNull } from '../../options/option-kinds.ts';
@@ -208,46 +209,48 @@ export function batchNorm(
   runningVar: Tensor | null,
   options: BatchNormOptions = {},
 ): Tensor {
-  expectTensors('batchNorm', x);
-  expectOptional('batchNorm', runningMean);
-  expectOptional('batchNorm', runningVar);
-  expectOptions('batchNorm', options, batchNormOptions);
-  const { weight = null, bias = null, training = false, momentum = 0.1, eps = 1e-5 } = options;
-  if (!training) {
-    if (runningMean && runningVar) {
-      expectNormDTypes('batchNorm', normalizedSpec(x), { runningMean, runningVar, weight, bias });
-      return tidy(() =>
-        roundedOnce(
-          [x, runningMean, runningVar],
-          (own, center, variance) => byRunning(own, center, variance, { weight, bias }, eps),
-          floating(x.dtype),
-        ),
-      );
+  return naming('batchNorm', () => {
+    expectTensors('batchNorm', x);
+    expectOptional('batchNorm', runningMean);
+    expectOptional('batchNorm', runningVar);
+    expectOptions('batchNorm', options, batchNormOptions);
+    const { weight = null, bias = null, training = false, momentum = 0.1, eps = 1e-5 } = options;
+    if (!training) {
+      if (runningMean && runningVar) {
+        expectNormDTypes('batchNorm', normalizedSpec(x), { runningMean, runningVar, weight, bias });
+        return tidy(() =>
+          roundedOnce(
+            [x, runningMean, runningVar],
+            (own, center, variance) => byRunning(own, center, variance, { weight, bias }, eps),
+            floating(x.dtype),
+          ),
+        );
+      }
+      throw new ArgumentError({
+        what: 'batchNorm: nothing to normalize by',
+        given: 'no running mean and variance, and training is off',
+        expected: 'both running values, or training: true',
+        remedy: 'pass training: true to normalize by the batch',
+      });
     }
-    throw new ArgumentError({
-      what: 'batchNorm: nothing to normalize by',
-      given: 'no running mean and variance, and training is off',
-      expected: 'both running values, or training: true',
-      remedy: 'pass training: true to normalize by the batch',
+    expectNormDTypes('batchNorm', normalizedSpec(x), { runningMean, runningVar });
+    const channels = expectChannels('batchNorm', x);
+    const count = channels === 0 ? 0 : x.numel() / channels;
+    if (count === 1) {
+      throw new ShapeError({
+        what: 'batchNorm: one value per channel has no variance',
+        given: formatSpec(x),
+        expected: 'more than one value per channel in training',
+        remedy: 'use a larger batch, or training: false',
+      });
+    }
+    return normalized(x, floating(x.dtype), (own) => {
+      const view = [own.shape[0]!, channels, sizeOf(own.shape.slice(2))];
+      const grouping = { view, over: [0, 2], weightShape: [channels, 1], eps, centered: true };
+      const result = standardize('batchNorm', own, weight, bias, grouping);
+      follow({ runningMean, runningVar }, result, count, momentum);
+      return result.out;
     });
-  }
-  expectNormDTypes('batchNorm', normalizedSpec(x), { runningMean, runningVar });
-  const channels = expectChannels('batchNorm', x);
-  const count = channels === 0 ? 0 : x.numel() / channels;
-  if (count === 1) {
-    throw new ShapeError({
-      what: 'batchNorm: one value per channel has no variance',
-      given: formatSpec(x),
-      expected: 'more than one value per channel in training',
-      remedy: 'use a larger batch, or training: false',
-    });
-  }
-  return normalized(x, floating(x.dtype), (own) => {
-    const view = [own.shape[0]!, channels, sizeOf(own.shape.slice(2))];
-    const grouping = { view, over: [0, 2], weightShape: [channels, 1], eps, centered: true };
-    const result = standardize('batchNorm', own, weight, bias, grouping);
-    follow({ runningMean, runningVar }, result, count, momentum);
-    return result.out;
   });
 }
 
@@ -285,13 +288,15 @@ export function instanceNorm(
   second: Tensor | null = null,
   rest: InstanceNormOptions | null = null,
 ): Tensor {
-  expectTensors('instanceNorm', x);
-  expectOptional('instanceNorm', second);
-  const byPosition = isTensor(first) || second !== null || rest !== null;
-  if (!byPosition) return perInstance(x, (first as InstanceNormOptions | null | undefined) ?? {});
-  const runningMean = (first ?? null) as Tensor | null;
-  expectOptional('instanceNorm', runningMean);
-  return perInstance(x, { ...rest, runningMean, runningVar: second });
+  return naming('instanceNorm', () => {
+    expectTensors('instanceNorm', x);
+    expectOptional('instanceNorm', second);
+    const byPosition = isTensor(first) || second !== null || rest !== null;
+    if (!byPosition) return perInstance(x, (first as InstanceNormOptions | null | undefined) ?? {});
+    const runningMean = (first ?? null) as Tensor | null;
+    expectOptional('instanceNorm', runningMean);
+    return perInstance(x, { ...rest, runningMean, runningVar: second });
+  });
 }
 
 function perInstance(x: Tensor, options: InstanceNormOptions): Tensor {
@@ -323,16 +328,18 @@ export function localResponseNorm(
   beta = 0.75,
   k = 1,
 ): Tensor {
-  expectChannels('localResponseNorm', x);
-  expectWhole('localResponseNorm', 'size', size);
-  for (const [name, own] of Object.entries({ alpha, beta, k })) {
-    expectNumber('localResponseNorm', name, own);
-  }
-  return tidy(() => {
-    const around = (count: number) => x.shape.map((_, d) => (d === 1 ? count : 0));
-    const half = Math.floor(size / 2);
-    const squares = padConstant(mul(x, x), around(half), around(Math.floor((size - 1) / 2)), 0);
-    const nearby = mean(unfold(squares, 1, size, 1), -1);
-    return div(x, pow(add(mul(nearby, alpha), k), beta));
+  return naming('localResponseNorm', () => {
+    expectChannels('localResponseNorm', x);
+    expectWhole('localResponseNorm', 'size', size);
+    for (const [name, own] of Object.entries({ alpha, beta, k })) {
+      expectNumber('localResponseNorm', name, own);
+    }
+    return tidy(() => {
+      const around = (count: number) => x.shape.map((_, d) => (d === 1 ? count : 0));
+      const half = Math.floor(size / 2);
+      const squares = padConstant(mul(x, x), around(half), around(Math.floor((size - 1) / 2)), 0);
+      const nearby = mean(unfold(squares, 1, size, 1), -1);
+      return div(x, pow(add(mul(nearby, alpha), k), beta));
+    });
   });
 }

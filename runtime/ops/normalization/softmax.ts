@@ -3,6 +3,7 @@ import * as softmaxesKernels from '../../device/cpu/softmax.ts';
 import { type NamedKernel, named } from '../../device/kernel-op.ts';
 import { formatSpec, type TensorMeta } from '../../device/tensor-meta.ts';
 import { DTypeError, ShapeError } from '../../errors/errors.ts';
+import { naming } from '../../errors/naming.ts';
 import { dtypes } from '../../spec/dtype.ts';
 import { normalizeDim, sameShape } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
@@ -110,7 +111,7 @@ export const logSoftmax = (x: Tensor, dim = -1): Tensor => {
 /** The softmax of −x: the smallest value gets the largest probability. */
 export const softmin = (x: Tensor, dim = -1): Tensor => {
   expectTensors('softmin', x);
-  return tidy(() => softmax(neg(x), dim));
+  return naming('softmin', () => tidy(() => softmax(neg(x), dim)));
 };
 
 export const nllLossGradOp = defineOp({

@@ -1,6 +1,7 @@
 /** Clamping and mixing of tensors. */
 
 import { ArgumentError } from '../../errors/errors.ts';
+import { naming } from '../../errors/naming.ts';
 import { expectNames } from '../../options/expect-options.ts';
 import { type DType, dtypes, promote } from '../../spec/dtype.ts';
 import { tidy } from '../../tensor/lifetime.ts';
@@ -126,26 +127,32 @@ export const clampMax = (a: Tensor, max: Operand): Tensor => {
 
 /** a + weight · (b − a) */
 export function lerp(a: Tensor, b: Tensor, weight: Operand): Tensor {
-  expectTensors('lerp', a, b);
-  expectOperand('lerp', weight);
-  if (anyHalf(a, b, weight)) return roundedOnce([a, b, weight], (x, y, w) => lerp(x, y, w));
-  return tidy(() => add(a, mul(sub(b, a), weight)));
+  return naming('lerp', () => {
+    expectTensors('lerp', a, b);
+    expectOperand('lerp', weight);
+    if (anyHalf(a, b, weight)) return roundedOnce([a, b, weight], (x, y, w) => lerp(x, y, w));
+    return tidy(() => add(a, mul(sub(b, a), weight)));
+  });
 }
 
 /** a + value · b · c */
 export function addcmul(a: Tensor, b: Tensor, c: Tensor, given: Keyword<'value'> = 1): Tensor {
-  expectTensors('addcmul', a, b, c);
-  const value = numberFrom('addcmul', 'value', given);
-  if (anyHalf(a, b, c)) return roundedOnce([a, b, c], (x, y, z) => addcmul(x, y, z, value));
-  return tidy(() => add(a, scaled(mul(b, c), value)));
+  return naming('addcmul', () => {
+    expectTensors('addcmul', a, b, c);
+    const value = numberFrom('addcmul', 'value', given);
+    if (anyHalf(a, b, c)) return roundedOnce([a, b, c], (x, y, z) => addcmul(x, y, z, value));
+    return tidy(() => add(a, scaled(mul(b, c), value)));
+  });
 }
 
 /** a + value · b / c */
 export function addcdiv(a: Tensor, b: Tensor, c: Tensor, given: Keyword<'value'> = 1): Tensor {
-  expectTensors('addcdiv', a, b, c);
-  const value = numberFrom('addcdiv', 'value', given);
-  if (anyHalf(a, b, c)) return roundedOnce([a, b, c], (x, y, z) => addcdiv(x, y, z, value));
-  return tidy(() => add(a, scaled(div(b, c), value)));
+  return naming('addcdiv', () => {
+    expectTensors('addcdiv', a, b, c);
+    const value = numberFrom('addcdiv', 'value', given);
+    if (anyHalf(a, b, c)) return roundedOnce([a, b, c], (x, y, z) => addcdiv(x, y, z, value));
+    return tidy(() => add(a, scaled(div(b, c), value)));
+  });
 }
 
 const scaled = (a: Tensor, value: number): Tensor => (value === 1 ? a : mul(a, value));

@@ -1,6 +1,7 @@
 /** Binary functions beyond arithmetic. */
 
 import { noGrad } from '../../autograd/grad-mode.ts';
+import { naming } from '../../errors/naming.ts';
 import { expectOptions } from '../../options/expect-options.ts';
 import { anyOperand, flag } from '../../options/option-kinds.ts';
 import { dtypes, promote } from '../../spec/dtype.ts';
@@ -213,26 +214,30 @@ export function signbit(a: Tensor): Tensor {
 
 /** `sub` with its operands swapped: other − alpha · a. */
 export function rsub(a: Tensor, other: Operand, given: Keyword<'alpha'> = 1): Tensor {
-  expectTensors('rsub', a);
-  expectOperand('rsub', other);
-  const alpha = numberFrom('rsub', 'alpha', given);
-  if (alpha !== 1 && anyHalf(a, other)) {
-    return roundedOnce([a, other], (x, y) => rsub(x, y, alpha));
-  }
-  return tidy(() => {
-    const scaled = alpha === 1 ? a : mul(a, alpha);
-    return isNumber(other) ? add(neg(scaled), other) : sub(other, scaled);
+  return naming('rsub', () => {
+    expectTensors('rsub', a);
+    expectOperand('rsub', other);
+    const alpha = numberFrom('rsub', 'alpha', given);
+    if (alpha !== 1 && anyHalf(a, other)) {
+      return roundedOnce([a, other], (x, y) => rsub(x, y, alpha));
+    }
+    return tidy(() => {
+      const scaled = alpha === 1 ? a : mul(a, alpha);
+      return isNumber(other) ? add(neg(scaled), other) : sub(other, scaled);
+    });
   });
 }
 
 /** `pow` in float64, for any operands. */
 export function floatPower(base: Operand, exponent: Operand): Tensor {
-  expectOperand('floatPower', base);
-  expectOperand('floatPower', exponent);
-  const real = (own: Operand) => (isNumber(own) ? own : cast(own, 'float64'));
-  return tidy(() => {
-    const result = pow(real(base), real(exponent));
-    return result === base ? add(result, 0) : result;
+  return naming('floatPower', () => {
+    expectOperand('floatPower', base);
+    expectOperand('floatPower', exponent);
+    const real = (own: Operand) => (isNumber(own) ? own : cast(own, 'float64'));
+    return tidy(() => {
+      const result = pow(real(base), real(exponent));
+      return result === base ? add(result, 0) : result;
+    });
   });
 }
 
@@ -247,18 +252,20 @@ export interface ClosenessOptions {
 
 /** Whether |a − b| ≤ atol + rtol · |b|; an infinity is close only to itself. */
 export function isclose(a: Tensor, b: Tensor, options: ClosenessOptions = {}): Tensor {
-  expectTensors('isclose', a, b);
-  expectOptions('isclose', options, { rtol: anyOperand, atol: anyOperand, equalNan: flag });
-  const { rtol = 1e-5, atol = 1e-8, equalNan = false } = options;
-  if (anyHalf(a, b)) return roundedOnce([a, b], (x, y) => isclose(x, y, options), 'bool');
-  if (a.dtype === 'bool' && b.dtype === 'bool') return eq(a, b);
-  return noGrad(() =>
-    tidy(() => {
-      const gap = abs(sub(a, b));
-      const bound = add(mul(abs(b), rtol), atol);
-      const finite = logicalNot(eq(gap, Infinity));
-      const close = logicalOr(eq(a, b), logicalAnd(finite, le(gap, bound)));
-      return equalNan ? logicalOr(close, logicalAnd(isnan(a), isnan(b))) : close;
-    }),
-  );
+  return naming('isclose', () => {
+    expectTensors('isclose', a, b);
+    expectOptions('isclose', options, { rtol: anyOperand, atol: anyOperand, equalNan: flag });
+    const { rtol = 1e-5, atol = 1e-8, equalNan = false } = options;
+    if (anyHalf(a, b)) return roundedOnce([a, b], (x, y) => isclose(x, y, options), 'bool');
+    if (a.dtype === 'bool' && b.dtype === 'bool') return eq(a, b);
+    return noGrad(() =>
+      tidy(() => {
+        const gap = abs(sub(a, b));
+        const bound = add(mul(abs(b), rtol), atol);
+        const finite = logicalNot(eq(gap, Infinity));
+        const close = logicalOr(eq(a, b), logicalAnd(finite, le(gap, bound)));
+        return equalNan ? logicalOr(close, logicalAnd(isnan(a), isnan(b))) : close;
+      }),
+    );
+  });
 }

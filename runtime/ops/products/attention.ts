@@ -3,6 +3,7 @@
 import { noGrad } from '../../autograd/grad-mode.ts';
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
+import { naming } from '../../errors/naming.ts';
 import { expectOptions } from '../../options/expect-options.ts';
 import { anyOperand, aTensor, flag, judgedLater, orNull } from '../../options/option-kinds.ts';
 import { dtypes, promote } from '../../spec/dtype.ts';
@@ -63,25 +64,27 @@ export function scaledDotProductAttention(
   value: Tensor,
   options: AttentionOptions & { readonly returnWeights?: boolean } = {},
 ): Tensor | [Tensor, Tensor] {
-  expectTensors('scaledDotProductAttention', query, key, value);
-  expectOptions('scaledDotProductAttention', options, attentionOptions);
-  const { attnMask = null, dropoutP = 0, isCausal = false, scale = null } = options;
-  expectFitting(query, key, value);
-  if (attnMask && isCausal) {
-    throw new ArgumentError({
-      what: 'scaledDotProductAttention: two masks',
-      given: `attnMask ${formatSpec(attnMask)} and isCausal`,
-      expected: 'one of the two',
-      remedy: 'make the mask causal itself: ones([L, S]).tril()',
+  return naming('scaledDotProductAttention', () => {
+    expectTensors('scaledDotProductAttention', query, key, value);
+    expectOptions('scaledDotProductAttention', options, attentionOptions);
+    const { attnMask = null, dropoutP = 0, isCausal = false, scale = null } = options;
+    expectFitting(query, key, value);
+    if (attnMask && isCausal) {
+      throw new ArgumentError({
+        what: 'scaledDotProductAttention: two masks',
+        given: `attnMask ${formatSpec(attnMask)} and isCausal`,
+        expected: 'one of the two',
+        remedy: 'make the mask causal itself: ones([L, S]).tril()',
+      });
+    }
+    if (anyHalf(query, key, value)) return tidy(() => ofHalves([query, key, value], options));
+    return tidy(() => {
+      const factor = scale ?? 1 / Math.sqrt(query.shape.at(-1)!);
+      const scores = mul(matmul(query, transpose(key, -1, -2)), factor);
+      const weights = dropout(softmax(masked(scores, attnMask, isCausal)), dropoutP);
+      const output = matmul(weights, value);
+      return options.returnWeights ? ([output, weights] as [Tensor, Tensor]) : output;
     });
-  }
-  if (anyHalf(query, key, value)) return tidy(() => ofHalves([query, key, value], options));
-  return tidy(() => {
-    const factor = scale ?? 1 / Math.sqrt(query.shape.at(-1)!);
-    const scores = mul(matmul(query, transpose(key, -1, -2)), factor);
-    const weights = dropout(softmax(masked(scores, attnMask, isCausal)), dropoutP);
-    const output = matmul(weights, value);
-    return options.returnWeights ? ([output, weights] as [Tensor, Tensor]) : output;
   });
 }
 

@@ -2,6 +2,7 @@
 
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ShapeError } from '../../errors/errors.ts';
+import { naming } from '../../errors/naming.ts';
 import { expectOptions } from '../../options/expect-options.ts';
 import { anyOperand, flag } from '../../options/option-kinds.ts';
 import { formatShape, type Shape } from '../../spec/shape.ts';
@@ -75,34 +76,38 @@ export function isin(x: Tensor, test: Tensor, options: { readonly invert?: boole
 
 /** The covariance matrix of the rows of [variables, observations]; `correction` 1 divides by n − 1. */
 export function cov(x: Tensor, options: { readonly correction?: number } = {}): Tensor {
-  expectTensors('cov', x);
-  expectOptions('cov', options, { correction: anyOperand });
-  const { correction = 1 } = options;
-  if (x.rank > 2) {
-    throw new ShapeError({
-      what: 'cov: more than two dimensions',
-      given: formatSpec(x),
-      expected: '[variables, observations] or [observations]',
-      remedy: 'select one matrix',
+  return naming('cov', () => {
+    expectTensors('cov', x);
+    expectOptions('cov', options, { correction: anyOperand });
+    const { correction = 1 } = options;
+    if (x.rank > 2) {
+      throw new ShapeError({
+        what: 'cov: more than two dimensions',
+        given: formatSpec(x),
+        expected: '[variables, observations] or [observations]',
+        remedy: 'select one matrix',
+      });
+    }
+    return tidy(() => {
+      const rows = x.rank === 2 ? x : reshape(x, [1, x.numel()]);
+      const observations = rows.shape[1]!;
+      const centered = sub(rows, mean(rows, 1, { keepDim: true }));
+      const products = div(matmul(centered, t(centered)), Math.max(observations - correction, 0));
+      return x.rank === 2 ? products : reshape(products, []);
     });
-  }
-  return tidy(() => {
-    const rows = x.rank === 2 ? x : reshape(x, [1, x.numel()]);
-    const observations = rows.shape[1]!;
-    const centered = sub(rows, mean(rows, 1, { keepDim: true }));
-    const products = div(matmul(centered, t(centered)), Math.max(observations - correction, 0));
-    return x.rank === 2 ? products : reshape(products, []);
   });
 }
 
 /** The Pearson correlation matrix of the rows of [variables, observations]. */
 export function corrcoef(x: Tensor): Tensor {
-  expectTensors('corrcoef', x);
-  return tidy(() => {
-    const covariance = cov(x);
-    if (covariance.rank === 0) return div(covariance, covariance);
-    const deviation = sqrt(diag(covariance));
-    const scaled = div(div(covariance, unsqueeze(deviation, 1)), unsqueeze(deviation, 0));
-    return clamp(scaled, -1, 1);
+  return naming('corrcoef', () => {
+    expectTensors('corrcoef', x);
+    return tidy(() => {
+      const covariance = cov(x);
+      if (covariance.rank === 0) return div(covariance, covariance);
+      const deviation = sqrt(diag(covariance));
+      const scaled = div(div(covariance, unsqueeze(deviation, 1)), unsqueeze(deviation, 0));
+      return clamp(scaled, -1, 1);
+    });
   });
 }

@@ -2,6 +2,7 @@
 
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ShapeError } from '../../errors/errors.ts';
+import { naming } from '../../errors/naming.ts';
 import { expectOptions } from '../../options/expect-options.ts';
 import { anyOperand, flag, judgedLater } from '../../options/option-kinds.ts';
 import { tidy } from '../../tensor/lifetime.ts';
@@ -59,12 +60,14 @@ export function pairwiseDistance(
   b: Tensor,
   options: PairwiseDistanceOptions = {},
 ): Tensor {
-  expectTensors('pairwiseDistance', a, b);
-  expectOptions('pairwiseDistance', options, { p: judgedLater, eps: anyOperand, keepDim: flag });
-  const { p = 2, eps = 1e-6, keepDim = false } = options;
-  if (anyHalf(a, b))
-    return roundedOnce([a, b], (x, y) => pairwiseDistance(x, y, { p, eps, keepDim }));
-  return tidy(() => norm(add(sub(a, b), eps), p, -1, { keepDim }));
+  return naming('pairwiseDistance', () => {
+    expectTensors('pairwiseDistance', a, b);
+    expectOptions('pairwiseDistance', options, { p: judgedLater, eps: anyOperand, keepDim: flag });
+    const { p = 2, eps = 1e-6, keepDim = false } = options;
+    if (anyHalf(a, b))
+      return roundedOnce([a, b], (x, y) => pairwiseDistance(x, y, { p, eps, keepDim }));
+    return tidy(() => norm(add(sub(a, b), eps), p, -1, { keepDim }));
+  });
 }
 
 /** The p-norm distance between each row of a […,n,k] and each row of b […,m,k]: […,n,m]. */

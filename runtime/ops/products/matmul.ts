@@ -2,6 +2,7 @@ import * as productKernels from '../../device/cpu/matmul.ts';
 import { named } from '../../device/kernel-op.ts';
 import { formatSpec, type TensorMeta } from '../../device/tensor-meta.ts';
 import { DTypeError, ShapeError } from '../../errors/errors.ts';
+import { naming } from '../../errors/naming.ts';
 import { dtypes } from '../../spec/dtype.ts';
 import { broadcastShapes, sameShape, sizeOf } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
@@ -145,11 +146,13 @@ function unfitFeatures(input: Tensor, weight: Tensor): ShapeError {
 
 /** `input · weightᵀ + bias` with weight [out, in], or [in] for one output without a dimension, as in PyTorch's linear. */
 export function linear(input: Tensor, weight: Tensor, bias: Tensor | null = null): Tensor {
-  expectTensors('linear', input, weight);
-  expectOptional('linear', bias);
-  if (input.shape.at(-1) !== weight.shape.at(-1)) throw unfitFeatures(input, weight);
-  return tidy(() => {
-    const product = matmul(input, weight.rank === 1 ? weight : transpose(weight, 0, 1));
-    return bias ? add(product, bias) : product;
+  return naming('linear', () => {
+    expectTensors('linear', input, weight);
+    expectOptional('linear', bias);
+    if (input.shape.at(-1) !== weight.shape.at(-1)) throw unfitFeatures(input, weight);
+    return tidy(() => {
+      const product = matmul(input, weight.rank === 1 ? weight : transpose(weight, 0, 1));
+      return bias ? add(product, bias) : product;
+    });
   });
 }

@@ -2,6 +2,7 @@
 
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
+import { naming } from '../../errors/naming.ts';
 import { expectOptions } from '../../options/expect-options.ts';
 import { anyOperand } from '../../options/option-kinds.ts';
 import { formatShape, normalizeDim, sizeOf } from '../../spec/shape.ts';
@@ -40,7 +41,7 @@ const ofRanks =
   (name: string, rankA: number, rankB: number) =>
   (a: Tensor, b: Tensor): Tensor => {
     expectRanks(name, [a, b], [rankA, rankB]);
-    return matmul(a, b);
+    return naming(name, () => matmul(a, b));
   };
 
 /** [m,k] · [k,n] */
@@ -49,21 +50,25 @@ export const mm = ofRanks('mm', 2, 2);
 export const mv = ofRanks('mv', 2, 1);
 /** [b,m,k] · [b,k,n] */
 export function bmm(a: Tensor, b: Tensor): Tensor {
-  expectRanks('bmm', [a, b], [3, 3]);
-  if (a.shape[0] === b.shape[0]) return matmul(a, b);
-  throw new ShapeError({
-    what: 'bmm: batches of different sizes',
-    given: `${formatSpec(a)} and ${formatSpec(b)}`,
-    expected: 'equal first dimensions',
-    remedy: 'matmul() broadcasts them',
+  return naming('bmm', () => {
+    expectRanks('bmm', [a, b], [3, 3]);
+    if (a.shape[0] === b.shape[0]) return matmul(a, b);
+    throw new ShapeError({
+      what: 'bmm: batches of different sizes',
+      given: `${formatSpec(a)} and ${formatSpec(b)}`,
+      expected: 'equal first dimensions',
+      remedy: 'matmul() broadcasts them',
+    });
   });
 }
 
 /** The dot product of two vectors. */
 export function dot(a: Tensor, b: Tensor): Tensor {
-  expectTensors('dot', a, b);
-  expectRanks('dot', [a, b], [1, 1]);
-  return matmul(a, b);
+  return naming('dot', () => {
+    expectTensors('dot', a, b);
+    expectRanks('dot', [a, b], [1, 1]);
+    return matmul(a, b);
+  });
 }
 
 export { dot as vdot };
@@ -77,10 +82,12 @@ export function outer(a: Tensor, b: Tensor): Tensor {
 
 /** Sums of products over the last dimension of both: […a, …b]. */
 export function inner(a: Tensor, b: Tensor): Tensor {
-  expectTensors('inner', a, b);
-  return tidy(() => {
-    if (a.rank === 0 || b.rank === 0) return mul(a, b);
-    return tensordot(a, b, [[-1], [-1]]);
+  return naming('inner', () => {
+    expectTensors('inner', a, b);
+    return tidy(() => {
+      if (a.rank === 0 || b.rank === 0) return mul(a, b);
+      return tensordot(a, b, [[-1], [-1]]);
+    });
   });
 }
 
@@ -90,43 +97,45 @@ export function tensordot(
   b: Tensor,
   dims: number | readonly [readonly number[], readonly number[]] = 2,
 ): Tensor {
-  expectTensors('tensordot', a, b);
-  if (!Array.isArray(dims)) expectWhole('tensordot', 'dims', dims);
-  else for (const i of [0, 1]) expectList('tensordot', 'dimensions', dims[i]);
-  const count = typeof dims === 'number' ? dims : dims[0].length;
-  const [ofA, ofB] =
-    typeof dims === 'number'
-      ? [range(a.rank - dims, a.rank), range(0, dims)]
-      : [
-          dims[0].map((dim) => normalizeDim(dim, a.rank, 'tensordot')),
-          dims[1].map((dim) => normalizeDim(dim, b.rank, 'tensordot')),
-        ];
-  const sizes = (x: Tensor, own: readonly number[]) => own.map((dim) => x.shape[dim]);
-  const [sizesA, sizesB] = [sizes(a, ofA), sizes(b, ofB)];
-  const agree = (size: number | undefined, other: number | undefined) =>
-    size !== undefined && other !== undefined && (size === other || size === 1 || other === 1);
-  if (ofB.length !== count || !sizesA.every((size, i) => agree(size, sizesB[i]))) {
-    throw new ShapeError({
-      what: "tensordot: the dimensions don't agree",
-      given: `${formatSpec(a)} over ${formatShape(ofA)} and ${formatSpec(b)} over ${formatShape(ofB)}`,
-      expected: 'as many dimensions of equal sizes, or of one entry in either',
-      remedy: 'check the dimensions and their order',
+  return naming('tensordot', () => {
+    expectTensors('tensordot', a, b);
+    if (!Array.isArray(dims)) expectWhole('tensordot', 'dims', dims);
+    else for (const i of [0, 1]) expectList('tensordot', 'dimensions', dims[i]);
+    const count = typeof dims === 'number' ? dims : dims[0].length;
+    const [ofA, ofB] =
+      typeof dims === 'number'
+        ? [range(a.rank - dims, a.rank), range(0, dims)]
+        : [
+            dims[0].map((dim) => normalizeDim(dim, a.rank, 'tensordot')),
+            dims[1].map((dim) => normalizeDim(dim, b.rank, 'tensordot')),
+          ];
+    const sizes = (x: Tensor, own: readonly number[]) => own.map((dim) => x.shape[dim]);
+    const [sizesA, sizesB] = [sizes(a, ofA), sizes(b, ofB)];
+    const agree = (size: number | undefined, other: number | undefined) =>
+      size !== undefined && other !== undefined && (size === other || size === 1 || other === 1);
+    if (ofB.length !== count || !sizesA.every((size, i) => agree(size, sizesB[i]))) {
+      throw new ShapeError({
+        what: "tensordot: the dimensions don't agree",
+        given: `${formatSpec(a)} over ${formatShape(ofA)} and ${formatSpec(b)} over ${formatShape(ofB)}`,
+        expected: 'as many dimensions of equal sizes, or of one entry in either',
+        remedy: 'check the dimensions and their order',
+      });
+    }
+    const freeA = range(0, a.rank).filter((dim) => !ofA.includes(dim));
+    const freeB = range(0, b.rank).filter((dim) => !ofB.includes(dim));
+    const length = (x: Tensor, own: readonly number[]) => sizeOf(own.map((dim) => x.shape[dim]!));
+    // A single entry is multiplied with all entries of the other operand.
+    const summed = (x: Tensor, own: readonly number[], other: readonly (number | undefined)[]) => {
+      const dims = own.filter((dim, i) => other[i] === 1 && x.shape[dim] !== 1);
+      return dims.length === 0 ? x : cast(sum(x, dims, true), x.dtype);
+    };
+    return tidy(() => {
+      const [x, y] = [summed(a, ofA, sizesB), summed(b, ofB, sizesA)];
+      const left = reshape(permute(x, [...freeA, ...ofA]), [length(x, freeA), length(x, ofA)]);
+      const right = reshape(permute(y, [...ofB, ...freeB]), [length(y, ofB), length(y, freeB)]);
+      const shape = [...freeA.map((dim) => a.shape[dim]!), ...freeB.map((dim) => b.shape[dim]!)];
+      return reshape(matmul(left, right), shape);
     });
-  }
-  const freeA = range(0, a.rank).filter((dim) => !ofA.includes(dim));
-  const freeB = range(0, b.rank).filter((dim) => !ofB.includes(dim));
-  const length = (x: Tensor, own: readonly number[]) => sizeOf(own.map((dim) => x.shape[dim]!));
-  // A single entry is multiplied with all entries of the other operand.
-  const summed = (x: Tensor, own: readonly number[], other: readonly (number | undefined)[]) => {
-    const dims = own.filter((dim, i) => other[i] === 1 && x.shape[dim] !== 1);
-    return dims.length === 0 ? x : cast(sum(x, dims, true), x.dtype);
-  };
-  return tidy(() => {
-    const [x, y] = [summed(a, ofA, sizesB), summed(b, ofB, sizesA)];
-    const left = reshape(permute(x, [...freeA, ...ofA]), [length(x, freeA), length(x, ofA)]);
-    const right = reshape(permute(y, [...ofB, ...freeB]), [length(y, ofB), length(y, freeB)]);
-    const shape = [...freeA.map((dim) => a.shape[dim]!), ...freeB.map((dim) => b.shape[dim]!)];
-    return reshape(matmul(left, right), shape);
   });
 }
 
@@ -169,7 +178,9 @@ const plus =
       if (equals(beta, 0)) return scaled;
       return add(scaled, beta === 1 ? addend : mul(addend, beta));
     };
-    return anyHalf(x, a, b) ? roundedOnce([x, a, b], combined) : tidy(() => combined(x, a, b));
+    return naming(name, () =>
+      anyHalf(x, a, b) ? roundedOnce([x, a, b], combined) : tidy(() => combined(x, a, b)),
+    );
   };
 
 /** beta · x + alpha · a·b for matrices. */
@@ -185,14 +196,16 @@ export const addr = plus('addr', outer);
 
 /** out[…,o] = Σ a[…,i] · weight[o,i,j] · b[…,j], plus bias[o]. */
 export function bilinear(a: Tensor, b: Tensor, weight: Tensor, bias: Tensor | null = null): Tensor {
-  expectTensors('bilinear', a, b, weight);
-  expectOptional('bilinear', bias);
-  if (anyHalf(a, b, weight, bias)) {
-    return roundedOnce([a, b, weight, bias], bilinear);
-  }
-  return tidy(() => {
-    const product = einsum('...i,oij,...j->...o', [a, weight, b]);
-    return bias ? add(product, bias) : product;
+  return naming('bilinear', () => {
+    expectTensors('bilinear', a, b, weight);
+    expectOptional('bilinear', bias);
+    if (anyHalf(a, b, weight, bias)) {
+      return roundedOnce([a, b, weight, bias], bilinear);
+    }
+    return tidy(() => {
+      const product = einsum('...i,oij,...j->...o', [a, weight, b]);
+      return bias ? add(product, bias) : product;
+    });
   });
 }
 

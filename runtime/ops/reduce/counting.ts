@@ -4,6 +4,7 @@ import { noGrad } from '../../autograd/grad-mode.ts';
 import { deviceGuard } from '../../device/current.ts';
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../../errors/errors.ts';
+import { naming } from '../../errors/naming.ts';
 import { expectOptions } from '../../options/expect-options.ts';
 import { flag } from '../../options/option-kinds.ts';
 import { promote } from '../../spec/dtype.ts';
@@ -76,9 +77,11 @@ export function searchsorted(
 
 /** Returns the index of the interval, between sorted boundaries, that each value falls into. */
 export function bucketize(x: Tensor, boundaries: Tensor, options: SearchOptions = {}): Tensor {
-  expectTensors('bucketize', x, boundaries);
-  expectOptions('bucketize', options, { right: flag });
-  return searchsorted(boundaries, x, options);
+  return naming('bucketize', () => {
+    expectTensors('bucketize', x, boundaries);
+    expectOptions('bucketize', options, { right: flag });
+    return searchsorted(boundaries, x, options);
+  });
 }
 
 /** Returns the count of each non-negative integer in a vector, or the sum of its weights. Reads the data. */

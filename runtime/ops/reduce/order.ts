@@ -4,6 +4,7 @@ import * as ordersKernels from '../../device/cpu/order.ts';
 import { type Attrs, named } from '../../device/kernel-op.ts';
 import { formatSpec, type TensorMeta } from '../../device/tensor-meta.ts';
 import { ArgumentError } from '../../errors/errors.ts';
+import { naming } from '../../errors/naming.ts';
 import { expectOptions, type OptionKinds } from '../../options/expect-options.ts';
 import { flag, judgedLater } from '../../options/option-kinds.ts';
 import type { DType } from '../../spec/dtype.ts';
@@ -129,8 +130,10 @@ export function argsort(
   dim: number | SortOptions = -1,
   descending: boolean | SortOptions = false,
 ): Tensor<'int32'> {
-  expectTensors('argsort', x);
-  return tidy(() => sort(x, ...sortedBy('argsort', dim, descending))[1]);
+  return naming('argsort', () => {
+    expectTensors('argsort', x);
+    return tidy(() => sort(x, ...sortedBy('argsort', dim, descending))[1]);
+  });
 }
 
 /** Sorts along the first dimension. */

@@ -2,6 +2,7 @@ import * as reductionsKernels from '../../device/cpu/reduce.ts';
 import { type Attrs, named } from '../../device/kernel-op.ts';
 import { formatSpec, type TensorMeta } from '../../device/tensor-meta.ts';
 import { ArgumentError, DTypeError, ShapeError } from '../../errors/errors.ts';
+import { naming } from '../../errors/naming.ts';
 import { expectNames } from '../../options/expect-options.ts';
 import { dtypes } from '../../spec/dtype.ts';
 import { normalizeDim, type Shape, sameShape, sizeOf } from '../../spec/shape.ts';
@@ -213,20 +214,22 @@ export function mean(
   dims?: Dims | DimOptions,
   options: ReduceOptions | boolean = {},
 ): Tensor {
-  expectTensors('mean', x);
-  if (typeof options === 'boolean' || hasKeywords(dims, options))
-    return mean(x, ...positional('mean', dims, options));
-  if (anyHalf(x)) return roundedOnce([x], (own) => mean(own, dims, options));
-  if (!dtypes[x.dtype].floating) {
-    throw new DTypeError({
-      what: 'mean: not a floating-point tensor',
-      given: formatSpec(x),
-      expected: 'float32',
-      remedy: "cast it: x.to('float32').mean()",
+  return naming('mean', () => {
+    expectTensors('mean', x);
+    if (typeof options === 'boolean' || hasKeywords(dims, options))
+      return mean(x, ...positional('mean', dims, options));
+    if (anyHalf(x)) return roundedOnce([x], (own) => mean(own, dims, options));
+    if (!dtypes[x.dtype].floating) {
+      throw new DTypeError({
+        what: 'mean: not a floating-point tensor',
+        given: formatSpec(x),
+        expected: 'float32',
+        remedy: "cast it: x.to('float32').mean()",
+      });
+    }
+    return tidy(() => {
+      const total = summed(x, dims, options);
+      return div(total, x.numel() / Math.max(total.numel(), 1));
     });
-  }
-  return tidy(() => {
-    const total = summed(x, dims, options);
-    return div(total, x.numel() / Math.max(total.numel(), 1));
   });
 }

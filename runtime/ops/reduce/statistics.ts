@@ -1,6 +1,7 @@
 /** Reductions composed of other reductions. */
 
 import { noGrad } from '../../autograd/grad-mode.ts';
+import { naming } from '../../errors/naming.ts';
 import { dtypes } from '../../spec/dtype.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
@@ -67,12 +68,14 @@ export function std(
   dims?: Dims | VarianceKeywords,
   options: VarianceOptions | boolean = {},
 ): Tensor {
-  expectTensors('std', x);
-  if (typeof options === 'boolean' || hasKeywords(dims, options, varianceNames)) {
-    return std(x, ...positional('std', dims, options, varianceNames));
-  }
-  if (anyHalf(x)) return roundedOnce([x], (own) => std(own, dims, options));
-  return tidy(() => rootOfSum(variance(x, dims, options)));
+  return naming('std', () => {
+    expectTensors('std', x);
+    if (typeof options === 'boolean' || hasKeywords(dims, options, varianceNames)) {
+      return std(x, ...positional('std', dims, options, varianceNames));
+    }
+    if (anyHalf(x)) return roundedOnce([x], (own) => std(own, dims, options));
+    return tidy(() => rootOfSum(variance(x, dims, options)));
+  });
 }
 
 /** `[variance, mean]` */
@@ -81,12 +84,14 @@ export function varMean(
   dims?: Dims | VarianceKeywords,
   options: VarianceOptions | boolean = {},
 ): [Tensor, Tensor] {
-  expectTensors('varMean', x);
-  if (typeof options === 'boolean' || hasKeywords(dims, options, varianceNames)) {
-    return varMean(x, ...positional('varMean', dims, options, varianceNames));
-  }
-  const { correction: _, ...rest } = options;
-  return [variance(x, dims, options), mean(x, dims, rest)];
+  return naming('varMean', () => {
+    expectTensors('varMean', x);
+    if (typeof options === 'boolean' || hasKeywords(dims, options, varianceNames)) {
+      return varMean(x, ...positional('varMean', dims, options, varianceNames));
+    }
+    const { correction: _, ...rest } = options;
+    return [variance(x, dims, options), mean(x, dims, rest)];
+  });
 }
 
 /** `[standard deviation, mean]` */
@@ -95,12 +100,14 @@ export function stdMean(
   dims?: Dims | VarianceKeywords,
   options: VarianceOptions | boolean = {},
 ): [Tensor, Tensor] {
-  expectTensors('stdMean', x);
-  if (typeof options === 'boolean' || hasKeywords(dims, options, varianceNames)) {
-    return stdMean(x, ...positional('stdMean', dims, options, varianceNames));
-  }
-  const { correction: _, ...rest } = options;
-  return [std(x, dims, options), mean(x, dims, rest)];
+  return naming('stdMean', () => {
+    expectTensors('stdMean', x);
+    if (typeof options === 'boolean' || hasKeywords(dims, options, varianceNames)) {
+      return stdMean(x, ...positional('stdMean', dims, options, varianceNames));
+    }
+    const { correction: _, ...rest } = options;
+    return [std(x, dims, options), mean(x, dims, rest)];
+  });
 }
 
 /**
@@ -113,20 +120,22 @@ export function norm(
   dims?: Dims | DimOptions,
   options: ReduceOptions | boolean = {},
 ): Tensor {
-  expectTensors('norm', x);
-  if (typeof options === 'boolean' || hasKeywords(dims, options))
-    return norm(x, p, ...positional('norm', dims, options));
-  if (anyHalf(x)) return roundedOnce([x], (own) => norm(own, p, dims, options));
-  if (p === 'nuc') return nuclearNorm(x, dims, options);
-  if (p !== 'fro') expectNumber('norm', 'p', p);
-  return tidy(() => {
-    const own = cast(x, floating(x.dtype));
-    if (p === 'fro' || equals(p, 2)) return rootOfSum(sum(mul(own, own), dims, options));
-    if (equals(p, Infinity)) return amax(abs(own), dims, options);
-    if (equals(p, -Infinity)) return amin(abs(own), dims, options);
-    if (equals(p, 0)) return sum(cast(ne(own, 0), own.dtype), dims, options);
-    if (equals(p, 1)) return sum(abs(own), dims, options);
-    return powerNorm(abs(own), p, dims, options);
+  return naming('norm', () => {
+    expectTensors('norm', x);
+    if (typeof options === 'boolean' || hasKeywords(dims, options))
+      return norm(x, p, ...positional('norm', dims, options));
+    if (anyHalf(x)) return roundedOnce([x], (own) => norm(own, p, dims, options));
+    if (p === 'nuc') return nuclearNorm(x, dims, options);
+    if (p !== 'fro') expectNumber('norm', 'p', p);
+    return tidy(() => {
+      const own = cast(x, floating(x.dtype));
+      if (p === 'fro' || equals(p, 2)) return rootOfSum(sum(mul(own, own), dims, options));
+      if (equals(p, Infinity)) return amax(abs(own), dims, options);
+      if (equals(p, -Infinity)) return amin(abs(own), dims, options);
+      if (equals(p, 0)) return sum(cast(ne(own, 0), own.dtype), dims, options);
+      if (equals(p, 1)) return sum(abs(own), dims, options);
+      return powerNorm(abs(own), p, dims, options);
+    });
   });
 }
 
@@ -141,10 +150,12 @@ function powerNorm(size: Tensor, p: number, dims: Dims, options: ReduceOptions):
 
 /** The norm of a difference; both broadcast. */
 export function dist(x: Tensor, other: Tensor, p = 2): Tensor {
-  expectTensors('dist', x, other);
-  expectNumber('dist', 'p', p);
-  if (anyHalf(x, other)) return roundedOnce([x, other], (a, b) => dist(a, b, p));
-  return tidy(() => norm(sub(x, other), p));
+  return naming('dist', () => {
+    expectTensors('dist', x, other);
+    expectNumber('dist', 'p', p);
+    if (anyHalf(x, other)) return roundedOnce([x, other], (a, b) => dist(a, b, p));
+    return tidy(() => norm(sub(x, other), p));
+  });
 }
 
 /** At 0 the root's slope is infinite; the norm's is set to 0. */
@@ -159,17 +170,19 @@ export function logsumexp(
   dims: Dims | DimOptions,
   options: ReduceOptions | boolean = {},
 ): Tensor {
-  expectTensors('logsumexp', x);
-  if (typeof options === 'boolean' || hasKeywords(dims, options))
-    return logsumexp(x, ...positional('logsumexp', dims, options));
-  if (anyHalf(x)) return roundedOnce([x], (own) => logsumexp(own, dims, options));
-  return tidy(() => {
-    // The maximum cancels out, so it is treated as constant; an infinite one must not be subtracted from itself.
-    const own = cast(x, floating(x.dtype));
-    const largest = noGrad(() => largestOf(own, dims));
-    const shift = dropWhere(largest, logicalNot(isfinite(largest)));
-    const total = log(sum(exp(sub(own, shift)), dims, options));
-    return add(total, reshape(shift, total.shape));
+  return naming('logsumexp', () => {
+    expectTensors('logsumexp', x);
+    if (typeof options === 'boolean' || hasKeywords(dims, options))
+      return logsumexp(x, ...positional('logsumexp', dims, options));
+    if (anyHalf(x)) return roundedOnce([x], (own) => logsumexp(own, dims, options));
+    return tidy(() => {
+      // The maximum cancels out, so it is treated as constant; an infinite one must not be subtracted from itself.
+      const own = cast(x, floating(x.dtype));
+      const largest = noGrad(() => largestOf(own, dims));
+      const shift = dropWhere(largest, logicalNot(isfinite(largest)));
+      const total = log(sum(exp(sub(own, shift)), dims, options));
+      return add(total, reshape(shift, total.shape));
+    });
   });
 }
 
@@ -185,10 +198,12 @@ export function nansum(
   dims?: Dims | DimOptions,
   options: ReduceOptions | boolean = {},
 ): Tensor {
-  expectTensors('nansum', x);
-  if (typeof options === 'boolean' || hasKeywords(dims, options))
-    return nansum(x, ...positional('nansum', dims, options));
-  return tidy(() => sum(dtypes[x.dtype].floating ? dropWhere(x, isnan(x)) : x, dims, options));
+  return naming('nansum', () => {
+    expectTensors('nansum', x);
+    if (typeof options === 'boolean' || hasKeywords(dims, options))
+      return nansum(x, ...positional('nansum', dims, options));
+    return tidy(() => sum(dtypes[x.dtype].floating ? dropWhere(x, isnan(x)) : x, dims, options));
+  });
 }
 
 /** The mean of the elements that are not NaN. */
@@ -197,11 +212,13 @@ export function nanmean(
   dims?: Dims | DimOptions,
   options: ReduceOptions | boolean = {},
 ): Tensor {
-  expectTensors('nanmean', x);
-  if (typeof options === 'boolean' || hasKeywords(dims, options))
-    return nanmean(x, ...positional('nanmean', dims, options));
-  if (anyHalf(x)) return roundedOnce([x], (own) => nanmean(own, dims, options));
-  return tidy(() => div(nansum(x, dims, options), sum(logicalNot(isnan(x)), dims, options)));
+  return naming('nanmean', () => {
+    expectTensors('nanmean', x);
+    if (typeof options === 'boolean' || hasKeywords(dims, options))
+      return nanmean(x, ...positional('nanmean', dims, options));
+    if (anyHalf(x)) return roundedOnce([x], (own) => nanmean(own, dims, options));
+    return tidy(() => div(nansum(x, dims, options), sum(logicalNot(isnan(x)), dims, options)));
+  });
 }
 
 /** `[smallest, largest]` */
@@ -218,8 +235,10 @@ export function aminmax(
 
 /** The number of nonzero elements, as int32. */
 export function countNonzero(x: Tensor, dims?: Dims): Tensor {
-  expectTensors('countNonzero', x);
-  return tidy(() => sum(ne(x, 0), dims));
+  return naming('countNonzero', () => {
+    expectTensors('countNonzero', x);
+    return tidy(() => sum(ne(x, 0), dims));
+  });
 }
 
 /** Whether any element is nonzero; false if there are none. */
@@ -228,10 +247,12 @@ export function any(
   dims?: Dims | DimOptions,
   options: ReduceOptions | boolean = {},
 ): Tensor {
-  expectTensors('any', x);
-  if (typeof options === 'boolean' || hasKeywords(dims, options))
-    return any(x, ...positional('any', dims, options));
-  return tidy(() => gt(sum(ne(x, 0), dims, options), 0));
+  return naming('any', () => {
+    expectTensors('any', x);
+    if (typeof options === 'boolean' || hasKeywords(dims, options))
+      return any(x, ...positional('any', dims, options));
+    return tidy(() => gt(sum(ne(x, 0), dims, options), 0));
+  });
 }
 
 /** Whether all elements are nonzero; true if there are none. */
@@ -240,14 +261,18 @@ export function all(
   dims?: Dims | DimOptions,
   options: ReduceOptions | boolean = {},
 ): Tensor {
-  expectTensors('all', x);
-  if (typeof options === 'boolean' || hasKeywords(dims, options))
-    return all(x, ...positional('all', dims, options));
-  return tidy(() => eq(sum(eq(x, 0), dims, options), 0));
+  return naming('all', () => {
+    expectTensors('all', x);
+    if (typeof options === 'boolean' || hasKeywords(dims, options))
+      return all(x, ...positional('all', dims, options));
+    return tidy(() => eq(sum(eq(x, 0), dims, options), 0));
+  });
 }
 
 /** Whether all elements are close according to `isclose`; a bool scalar. */
 export function allclose(a: Tensor, b: Tensor, options: ClosenessOptions = {}): Tensor {
-  expectTensors('allclose', a, b);
-  return tidy(() => all(isclose(a, b, options)));
+  return naming('allclose', () => {
+    expectTensors('allclose', a, b);
+    return tidy(() => all(isclose(a, b, options)));
+  });
 }
