@@ -1,5 +1,6 @@
 /** Functions of Object, Reflect and Function.prototype. */
 
+import { GraphBreak } from '../../traces/graph-break.ts';
 import { nameClass } from '../heap/made-classes.ts';
 import {
   isExtensible,
@@ -166,6 +167,9 @@ const descriptorOf: Body = (t, object, [key = nothing]) =>
     : withPropertyKey(t, key, (name) => getDescriptor(t, object, name));
 
 const setPrototypeOf: Body = (t, object, [prototype = nothing]) => {
+  if (object.kind === 'newArray' || (object.kind === 'object' && Array.isArray(object.value))) {
+    throw new GraphBreak('unsupported-value', 'the prototype of an array is set');
+  }
   if (object.kind !== 'newObject') return undefined;
   const above = specialized(prototype);
   if (isPrimitiveVariable(above)) {

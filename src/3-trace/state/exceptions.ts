@@ -32,7 +32,7 @@ export const errorTypes: ReadonlySet<unknown> = new Set<unknown>([
 /** Ends the graph where code would see whether an error has its own `stack`: engines set it in different ways. */
 export function expectNoStack({ errorType, entries }: NewObjectVariable, key: string): void {
   if (errorType === undefined || key !== 'stack' || entries.has(key)) return;
-  throw new GraphBreak('unsupported-value', 'the property stack of a newObject');
+  throw new GraphBreak('unsupported-value', 'the stack of an error, which the engine writes');
 }
 
 /** Returns whether a property of an error was set by its constructor, so that it is not enumerable. */
