@@ -1,6 +1,7 @@
 import { oncePerProgram } from '../../runtime/program/program.ts';
 import { verifyProgram } from '../../runtime/program/verify/verify.ts';
 import type { PassSettings } from '../programs/pass-record.ts';
+import { hasSameOps } from '../programs/same-ops.ts';
 import type { Steps } from '../programs/steps.ts';
 import type { PassContext, Staged } from './facts/pass.ts';
 import { SharedPasses } from './facts/shared-passes.ts';
@@ -24,8 +25,9 @@ export function* runPasses(
     if (!stages.includes(context.stage) || settings.without.has(pass.name)) continue;
     if ('enabled' in pass && !pass.enabled(context)) continue;
     const [after, ms] = yield* timed(shared.after(pass, current, context));
-    const applied = !hasSameOps(current, after);
     const [{ program: given }, { program }] = [current, after];
+    // A pass may rebuild lists.
+    const applied = !hasSameOps(given, program);
     settings.record({ pass: pass.name, stage: context.stage, applied, ms, given, program });
     if (settings.verify && (applied || !isVerified)) {
       verifyProgram(program, context.available);
@@ -47,27 +49,4 @@ function* timed(steps: Steps<Staged>): Steps<readonly [Staged, number]> {
     if (done) return [value, ms];
     yield;
   }
-}
-
-/** A pass may rebuild lists; it counts as applied only if an op differs. */
-function hasSameOps({ program: before }: Staged, { program: after }: Staged): boolean {
-  if (before.ops === after.ops) return true;
-  if (before.ops.length !== after.ops.length) return false;
-  return before.ops.every((op, i) => {
-    const other = after.ops[i]!;
-    if (op === other) return true;
-    return (
-      op.op === other.op &&
-      op.attrs === other.attrs &&
-      op.regions === other.regions &&
-      op.call === other.call &&
-      op.before === other.before &&
-      isSame(op.inputs, other.inputs) &&
-      isSame(op.outputs, other.outputs)
-    );
-  });
-}
-
-function isSame(a: readonly number[], b: readonly number[]): boolean {
-  return a === b || (a.length === b.length && a.every((id, i) => id === b[i]));
 }

@@ -15,6 +15,7 @@ import {
 import { WorkBound } from '../5-optimize/recompute/work-bound.ts';
 import { readIndices } from '../programs/choices.ts';
 import { once } from '../programs/once.ts';
+import { hasSameOps } from '../programs/same-ops.ts';
 import type { SubgraphStages } from '../programs/stages.ts';
 import { finish, type Steps } from '../programs/steps.ts';
 import type { Compilation } from './compilation.ts';
@@ -186,6 +187,7 @@ function searched(
   }
   let least = null as Searched | null;
   const isPlanned = new Set<Candidate>();
+  const tried: Recomputed[] = [];
   const most = (below ?? never) * all;
   const candidates = new Candidates(facts, planning.usesOf(isFused), costOf, bound, most);
   for (const candidate of candidates.within(measured, most)) {
@@ -247,10 +249,13 @@ function searched(
     for (const each of lowest.slice(0, mostLowered)) planFor(each);
   }
 
-  /** The plan of a candidate, if it fits. */
+  /** The plan of a candidate, if it fits. Many candidates write the same program, which is planned once. */
   function planFor(candidate: Candidate): Searched | null {
     isPlanned.add(candidate);
-    const { program: rewritten, ops, work } = candidate.make();
+    const recomputed = candidate.make();
+    if (tried.some((each) => isSame(each, recomputed))) return null;
+    tried.push(recomputed);
+    const { program: rewritten, ops, work } = recomputed;
     const { made, take } = plan(rewritten);
     const bytes = peakBytes(made);
     const isFitting = bytes <= budget;
@@ -261,6 +266,10 @@ function searched(
     if (!isFitting && (!least || cheaper(least.best, best) !== least.best)) least = found;
     return isFitting ? found : null;
   }
+}
+
+function isSame(a: Recomputed, b: Recomputed): boolean {
+  return a.ops === b.ops && a.work === b.work && hasSameOps(a.program, b.program);
 }
 
 /** The plan of a subgraph that shares a budget with others: backward computes again what costs less than it is worth. */

@@ -27,13 +27,22 @@ export class Candidate {
   readonly work: number;
   readonly #make: (how: How) => Recomputed;
   readonly #costOf: Cost;
+  readonly #like: Candidate | undefined;
   #bytes: number | undefined;
 
-  constructor(how: How, work: number, make: (how: How) => Recomputed, costOf: Cost) {
+  /** `like` writes the same program. */
+  constructor(
+    how: How,
+    work: number,
+    make: (how: How) => Recomputed,
+    costOf: Cost,
+    like?: Candidate,
+  ) {
     this.how = how;
     this.work = work;
     this.#make = make;
     this.#costOf = costOf;
+    this.#like = like;
   }
 
   make(): Recomputed {
@@ -42,7 +51,7 @@ export class Candidate {
 
   /** Bytes that the program needs, by the given measure. */
   get bytes(): number {
-    this.#bytes ??= this.#costOf(this.make().program);
+    this.#bytes ??= this.#like?.bytes ?? this.#costOf(this.make().program);
     return this.#bytes;
   }
 }

@@ -30,6 +30,8 @@ export class KeptChoices {
   readonly #facts: ForwardFacts;
   readonly #costOf: Cost;
   readonly #known = new Set<string>();
+  /** The first candidate that writes each program, by what runs again there. */
+  readonly #byRuns = new Map<string, Candidate>();
   /** Ops of all programs written so far. */
   #written = 0;
   readonly #make = (how: How) => {
@@ -96,6 +98,10 @@ export class KeptChoices {
     const made = recomputeAtMost(most, this.#facts, new Set(stays), brief);
     this.#written += made?.program.ops.length ?? this.#facts.program.ops.length;
     if (!made || made.ops === 0) return [];
-    return [new Candidate(how, made.work, this.#make, this.#costOf)];
+    const runs = made.runs.join();
+    const like = this.#byRuns.get(runs);
+    const candidate = new Candidate(how, made.work, this.#make, this.#costOf, like);
+    if (!like) this.#byRuns.set(runs, candidate);
+    return [candidate];
   }
 }

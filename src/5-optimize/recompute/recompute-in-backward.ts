@@ -17,6 +17,12 @@ export interface Recomputed {
   readonly again: ReadonlySet<ValueId>;
 }
 
+/** A program by what it keeps. */
+interface RecomputedUnkept extends Recomputed {
+  /** By index: each op before which others run again, and one of these; equal lists write the same program. */
+  readonly runs: readonly number[];
+}
+
 /**
  * In: a program, and the memory that is kept from forward to backward. Out: the same program, whose backward
  * recomputes everything else that it reads of forward from kept memory, before the first op that reads it. Results
@@ -37,7 +43,7 @@ export function recomputeAtMost(
   facts: ForwardFacts,
   stays: ReadonlySet<ValueId>,
   brief: ReadonlySet<ValueId>,
-): Recomputed | null {
+): RecomputedUnkept | null {
   return new Rewriter(facts, stays, brief).run(most);
 }
 
@@ -56,6 +62,7 @@ class Rewriter {
   #ops = 0;
   #work = 0;
   readonly #madeAgain = new Set<ValueId>();
+  readonly #runs: number[] = [];
 
   constructor(facts: ForwardFacts, stays: ReadonlySet<ValueId>, brief: ReadonlySet<ValueId>) {
     this.#facts = facts;
@@ -65,7 +72,7 @@ class Rewriter {
     this.#until = validity(facts, stays);
   }
 
-  run(most: number): Recomputed | null {
+  run(most: number): RecomputedUnkept | null {
     for (const [index, op] of this.#program.ops.entries()) {
       if (this.#work > most) return null;
       if (this.#facts.isForward(index)) {
@@ -88,7 +95,8 @@ class Rewriter {
     }
     if (this.#work > most) return null;
     const program = { ...this.#program, values: this.#values, ops: this.#result };
-    return { program, ops: this.#ops, work: this.#work, again: this.#madeAgain };
+    const runs = this.#runs;
+    return { program, ops: this.#ops, work: this.#work, again: this.#madeAgain, runs };
   }
 
   /** Reruns the ops that an operand of a backward op depends on, as far as needed. */
@@ -148,6 +156,7 @@ class Rewriter {
         ? runAgain(definition, inputs, definition.outputs.map(define))
         : runFromSecond(definition, inputs, second, define(definition.outputs[0]!));
     this.#result.push(op);
+    this.#runs.push(at, index);
     if (definition.op.kernel.kind !== 'view') this.#ops++;
     this.#work += opWork(op, this.#values);
   }
