@@ -46,7 +46,8 @@ function randomText(below: (bound: number) => number, grad: boolean): string {
   let loops = 0;
   const loop = (count: number, depth: number): string => {
     const i = `i${loops++}`;
-    return `for (let ${i} = 0; ${i} < k.itemSync(); ${i}++) { ${block(count, depth)} }`;
+    const last = below(2) === 0 ? 'k' : `${v()}.sum()`;
+    return `for (let ${i} = 0; ${i} < ${last}.itemSync(); ${i}++) { ${block(count, depth)} }`;
   };
   const statement = (depth: number): string => {
     const kind = depth > 0 ? below(10) : 9;
