@@ -70,7 +70,7 @@ export {
 export * from './ops/index.ts';
 export * as optim from './optim/index.ts';
 export * as profiler from './profiler/profiler.ts';
-export type { Plan, PredictedMemory, Step } from './program/plan.ts';
+export type { PeakLimit, Plan, PredictedMemory, Step } from './program/plan.ts';
 export { type PrintOptions, printProgram } from './program/print.ts';
 export type { Program, ProgramOp, ValueId, ValueTable } from './program/program.ts';
 export {

@@ -28,6 +28,15 @@ export interface PlannedCall {
   at(given: readonly GivenOperand[]): PlannedSubgraph;
 }
 
+/**
+ * Why a run may need more bytes than predicted:
+ *
+ * - `paths`: there are too many paths through branches and loops to simulate all of them.
+ * - `iterations`: a loop keeps memory of each iteration, for backward or in a list, and was simulated for a few.
+ * - `shapes`: the shapes of a call are data-dependent, and were simulated as traced.
+ */
+export type PeakLimit = 'paths' | 'iterations' | 'shapes';
+
 /** Bytes that a program allocates, including alignment, excluding its inputs. */
 export interface PredictedMemory {
   /**
@@ -35,6 +44,8 @@ export interface PredictedMemory {
    * one iteration for loops that save values for backward.
    */
   readonly peakBytes: number;
+  /** Why a run may need more than `peakBytes`; empty if none does. Undefined in a plan from a file. */
+  readonly mayExceed?: readonly PeakLimit[];
   /**
    * A lower bound on the peak of any order of the same ops, with regions in their order. If fusion reduces the
    * peak below it, the peak itself.

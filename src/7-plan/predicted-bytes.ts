@@ -1,6 +1,6 @@
 /** The bytes of plans. They are counted when they are first read: first calls read few, references of checks none. */
 
-import type { Plan, PredictedMemory } from '../../runtime/program/plan.ts';
+import type { PeakLimit, Plan, PredictedMemory } from '../../runtime/program/plan.ts';
 import { type RunBytes, SimulatedRun } from '../../runtime/run-program/simulate/simulated-run.ts';
 import { once } from '../programs/once.ts';
 import { type Simulatable, simulate } from './control/simulate-plan.ts';
@@ -19,7 +19,7 @@ export function predictedInOrder(
   const counted = once(() => countedBytes(plan, simulatable));
   // For a backward these are the saved values, which the run doesn't count again.
   const saved = simulatable.after ? plan.predicted.savedBytes : null;
-  return withBytes(planned, counted, lowerBound, saved);
+  return withBytes(planned, counted, lowerBound, () => [], saved);
 }
 
 function countedBytes(plan: Plan, simulatable: Simulatable): RunBytes {
@@ -61,7 +61,12 @@ export function predictedOnWorstPath(
       );
     }
   }
-  return withBytes({ ...planned, kept }, () => bytes.worst.bytes, lowerBound);
+  return withBytes(
+    { ...planned, kept },
+    () => bytes.worst.bytes,
+    lowerBound,
+    () => bytes.mayExceed,
+  );
 }
 
 const storageOfTape = (bytes: () => number): Storage => ({
@@ -77,6 +82,7 @@ function withBytes(
   planned: Planned,
   counted: () => RunBytes,
   lowerBound: () => number,
+  mayExceed: () => readonly PeakLimit[],
   saved: number | null = null,
 ): Planned {
   const { plan, donatedBytes } = planned;
@@ -84,6 +90,9 @@ function withBytes(
     copiedBytes: 0,
     get peakBytes() {
       return counted().peakBytes;
+    },
+    get mayExceed() {
+      return mayExceed();
     },
     // A rewritten program may need less than any order of the original ops.
     get lowerBoundBytes() {
@@ -107,6 +116,9 @@ export const withCopiedBytes = (
   copiedBytes,
   get peakBytes() {
     return planned.peakBytes + copiedBytes;
+  },
+  get mayExceed() {
+    return planned.mayExceed ?? [];
   },
   get lowerBoundBytes() {
     return planned.lowerBoundBytes + copiedBytes;

@@ -16,7 +16,7 @@ import { explainDecisions } from './decisions.ts';
 import type { ExplainOptions } from './explain-options.ts';
 import { explainPage } from './explain-page.ts';
 import { explainBudget, explainStep } from './memory-budget.ts';
-import { explainLoops, predictedPeak } from './predicted-peak.ts';
+import { explainLimits, explainLoops, predictedPeak } from './predicted-peak.ts';
 import { rewriteOf } from './rewrite.ts';
 
 /** The number of subgraphs shown; further ones are only counted. */
@@ -118,6 +118,7 @@ function explainMemory({ planned, recompute }: SubgraphStages, withValues: boole
   const { peakBytes, savedBytes, outputBytes } = forward.predicted;
   const lines = [
     `  memory: forward peak ${peakBytes} bytes; kept ${savedBytes} saved + ${outputBytes} outputs`,
+    ...explainLimits(forward.predicted),
     ...explainLoops(planned),
     ...explainBudget(recompute),
   ];

@@ -1,5 +1,5 @@
 import { formatPosition } from '../../runtime/errors/position.ts';
-import type { PlannedSubgraph } from '../../runtime/program/plan.ts';
+import type { PeakLimit, PlannedSubgraph, PredictedMemory } from '../../runtime/program/plan.ts';
 import { loopGrowths, predictRun } from '../7-plan/control/predict-run.ts';
 import type { RunRecord } from '../programs/compiled-part.ts';
 
@@ -12,6 +12,19 @@ export function predictedPeak({ planned, donated, decisions }: RunRecord): numbe
   if (!hasControl(planned)) return planned.forward.predicted.peakBytes;
   if (!decisions.complete) return null;
   return predictRun(planned, decisions.list, donated).forward.peakBytes;
+}
+
+const limits: Readonly<Record<PeakLimit, string | null>> = {
+  paths: 'it has more paths than are simulated',
+  shapes: 'the shapes of a call are data-dependent',
+  // A line of each loop says how the peak grows.
+  iterations: null,
+};
+
+/** Says why a run may need more than the predicted peak. */
+export function explainLimits({ mayExceed = [] }: PredictedMemory): string[] {
+  const reasons = mayExceed.flatMap((limit) => limits[limit] ?? []);
+  return reasons.length > 0 ? [`          a run may need more: ${reasons.join('; ')}`] : [];
 }
 
 /** Returns a line for each loop that saves something for backward. */

@@ -21,6 +21,8 @@ export interface Explored {
   readonly ends: readonly Decisions[];
   /** Whether every path has the memory of a simulated one, at each of its steps. */
   readonly isComplete: boolean;
+  /** Whether a list grows with the iterations of a loop. */
+  readonly isGrowing: boolean;
 }
 
 /** The memory before a step, and a path to it. */
@@ -46,6 +48,7 @@ export function explorePaths(
   mostSteps: number,
 ): Explored {
   let [peakBytes, donatedBytes, spent] = [Number.NEGATIVE_INFINITY, 0, 0];
+  let isGrowing = false;
   let worst: Decisions = [];
   const ends = new Map<string, Decisions>();
   const seen = new Set<string>();
@@ -58,7 +61,8 @@ export function explorePaths(
   for (let next = reached.pop(); next && spent < mostSteps; next = reached.pop()) {
     follow(next);
   }
-  return { peakBytes, decisions: worst, ends: [...ends.values()], isComplete: spent < mostSteps };
+  const isComplete = spent < mostSteps;
+  return { peakBytes, decisions: worst, ends: [...ends.values()], isComplete, isGrowing };
 
   /** Runs until a step that decides, whose outcomes are to be followed then. */
   function follow({ step: from, memory, decisions }: Reached): void {
@@ -93,6 +97,7 @@ export function explorePaths(
       const run = new SimulatedRun(values, path, before);
       const isNew = isCompleted(() => run.peakOf(plan, step));
       spent += run.steps;
+      isGrowing ||= path.isGrowing;
       const made = [...decisions, ...path.made];
       notePeak(run.peak, made);
       const key = isNew ? run.memoryKey : null;
@@ -127,6 +132,8 @@ function isCompleted(run: () => void): boolean {
 
 /** A path that notes which other decisions are possible in memory that no path has met before. */
 class ExploringPath extends DecidedPath {
+  /** Whether a loop was ended because a list grows. */
+  isGrowing = false;
   readonly #known: Set<string>;
   readonly #open: Decisions[];
 
@@ -141,7 +148,9 @@ class ExploringPath extends DecidedPath {
     return (done) => {
       const before = now;
       now = itemCount();
-      return done < iterationsOfGrowing || now <= before;
+      const mayContinue = done < iterationsOfGrowing || now <= before;
+      this.isGrowing ||= !mayContinue;
+      return mayContinue;
     };
   }
 

@@ -1,4 +1,4 @@
-import type { Plan, Step } from '../../../runtime/program/plan.ts';
+import type { PeakLimit, Plan, Step } from '../../../runtime/program/plan.ts';
 import type { ValueTable } from '../../../runtime/program/program.ts';
 import type { Decider } from '../../../runtime/run-program/simulate/decider.ts';
 import { SimulatedRun } from '../../../runtime/run-program/simulate/simulated-run.ts';
@@ -22,8 +22,9 @@ export class WorstCase {
   readonly #uniform = once(() => worstUniformPath(this.#plan, this.#simulatable));
   readonly #onDefault = once(() => this.#on(new UniformPath()));
   readonly #onUniform = once(() => this.#on(new UniformPath(this.#uniform().path.chosen)));
+  readonly #found = once(() => worstPathOf(this.#plan, this.#simulatable, this.#uniform()));
   readonly #onWorst = once(() => {
-    const path = worstPathOf(this.#plan, this.#simulatable, this.#uniform());
+    const { path } = this.#found();
     return path ? this.#on(path) : this.#onUniform();
   });
 
@@ -55,6 +56,17 @@ export class WorstCase {
   get peakBytes(): number {
     return this.worst.bytes.peakBytes;
   }
+
+  /** Why a run may need more. */
+  get mayExceed(): readonly PeakLimit[] {
+    const { plan } = this.#simulatable.after ?? { plan: this.#plan };
+    const { isComplete, isGrowing } = this.#found();
+    return [
+      ...(isComplete ? [] : (['paths'] as const)),
+      ...(isGrowing || hasStep(plan, isRecordedLoop) ? (['iterations'] as const) : []),
+      ...(hasStep(plan, ({ call }) => call !== undefined) ? (['shapes'] as const) : []),
+    ];
+  }
 }
 
 /** The steps simulated to find paths on which ops decide differently each time they run. */
@@ -73,59 +85,71 @@ function bytesOn(path: Decider, plan: Plan, simulatable: Simulatable) {
   return bytes;
 }
 
-/** Returns the worst path; null if that is the uniform one. */
-function worstPathOf(plan: Plan, simulatable: Simulatable, uniform: WorstPath): Decider | null {
+interface FoundPath extends Pick<Explored, 'isComplete' | 'isGrowing'> {
+  /** Null: the uniform path. */
+  readonly path: Decider | null;
+}
+
+/** Finds the worst path. */
+function worstPathOf(plan: Plan, simulatable: Simulatable, uniform: WorstPath): FoundPath {
   const { values, entering, after } = simulatable;
   const forward = after ?? { plan, entering };
-  if (!hasSteadyLoop(forward.plan) && countPaths(uniform.path) <= fewPaths) return null;
+  if (!hasStep(forward.plan, isSteadyLoop) && countPaths(uniform.path) <= fewPaths) {
+    return { path: null, isComplete: true, isGrowing: false };
+  }
   const explored = exploredPaths(forward, values, uniform.path);
-  if (!explored) return null;
+  const { isGrowing } = explored;
+  if (!explored.isComplete) return { path: null, isComplete: false, isGrowing };
   const decided = (decisions: Decisions) =>
     new DecidedPath(decisions, new UniformPath(uniform.path.chosen));
   let { peakBytes } = uniform;
   let worst: Decisions | null = null;
   let spent = 0;
+  let isComplete = true;
   for (const decisions of after ? explored.ends : [explored.decisions]) {
-    if (spent > mostSteps) break;
+    if (spent > mostSteps) {
+      isComplete = false;
+      break;
+    }
     const bytes = bytesOn(decided(decisions), plan, simulatable);
     spent += bytes.steps;
     if (bytes.peakBytes <= peakBytes) continue;
     peakBytes = bytes.peakBytes;
     worst = decisions;
   }
-  return worst && decided(worst);
+  return { path: worst && decided(worst), isComplete, isGrowing };
 }
 
 const explorations = new WeakMap<readonly Step[], Explored>();
 
-/** Those of programs with more paths than are explored, which is found out once for all plans of a program. */
-const unexplored = new WeakSet<ValueTable>();
+/** Explorations that end early: programs with too many paths are found out once for all of their plans. */
+const unfinished = new WeakMap<ValueTable, Explored>();
 
 /**
- * Returns null if the program has too many paths: its plans are then compared by their uniform paths alone. The
- * backwards of a forward plan begin with the memory that it ends with.
+ * Plans of a program with too many paths are compared by their uniform paths alone. The backwards of a forward plan
+ * begin with the memory that it ends with.
  */
 function exploredPaths(
   { plan, entering }: Pick<ForwardBefore, 'plan' | 'entering'>,
   values: ValueTable,
   usual: UniformPath,
-): Explored | null {
-  const known = explorations.get(plan.steps);
+): Explored {
+  const known = explorations.get(plan.steps) ?? unfinished.get(values);
   if (known) return known;
-  if (unexplored.has(values)) return null;
   const explored = explorePaths(plan, values, entering, usual, mostSteps);
-  if (!explored.isComplete) {
-    unexplored.add(values);
-    return null;
-  }
-  explorations.set(plan.steps, explored);
+  if (explored.isComplete) explorations.set(plan.steps, explored);
+  else unfinished.set(values, explored);
   return explored;
 }
 
-/** Whether a loop that keeps nothing of its iterations is in a plan. */
-function hasSteadyLoop({ steps }: Plan): boolean {
-  return steps.some(({ op, regions = [] }) => {
-    const isLoop = op.op.name === 'while' && regions[1]!.backward === null;
-    return isLoop || regions.some(({ forward }) => hasSteadyLoop(forward));
-  });
+/** Whether a plan has such a step, also in a region. */
+function hasStep({ steps }: Plan, isSuch: (step: Step) => boolean): boolean {
+  return steps.some(
+    (step) => isSuch(step) || step.regions?.some(({ forward }) => hasStep(forward, isSuch)),
+  );
 }
+
+const isLoop = ({ op }: Step): boolean => op.op.name === 'while';
+const isRecordedLoop = (step: Step): boolean => isLoop(step) && step.regions![1]!.backward !== null;
+/** Whether a loop keeps nothing of its iterations for backward. */
+const isSteadyLoop = (step: Step): boolean => isLoop(step) && !isRecordedLoop(step);
