@@ -221,7 +221,8 @@ function noSavedDtype(given: unknown): ArgumentError {
     what: 'toStatic: memory.savedDtype is not one of the smaller dtypes',
     given: String(given),
     expected: `${savedDTypes.map((name) => `'${name}'`).join(', ')}, or null`,
-    remedy: "memory: { savedDtype: 'bfloat16' } halves the saved values, and rounds gradients",
+    remedy:
+      "'bfloat16' and 'float16' save float32 values in half of the bytes, 'int8' in about a quarter; gradients are rounded",
   });
 }
 

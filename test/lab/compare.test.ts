@@ -143,8 +143,11 @@ describe('lab/compare', () => {
     expect(html).toContain('saved for backward');
     expect(html).toContain('subgraphs');
     expect(html).not.toMatch(/(src|href)="https?:/);
-    const table = printTable(waysTable(results, results[0]));
-    expect(table.split('\n')).toHaveLength(2 + results.length);
+    const ways = waysTable(results, results[0]);
+    expect(printTable(ways).split('\n')).toHaveLength(2 + results.length);
+    const fragmentation = ways.head.indexOf('fragmentation');
+    for (const row of ways.rows) expect(row[fragmentation]).toMatch(/^(–|\d+ %)$/);
+    expect(html).toContain('Fragmentation is the share of the free bytes');
   });
 
   it('makes every combination of the settings of a sweep', () => {

@@ -43,7 +43,8 @@ function section(
   return {
     title,
     summary:
-      'Bytes allocated on the device while one step runs; peaks include parameters, state and the batch.',
+      'Bytes allocated on the device while one step runs; peaks include parameters, state and the batch. ' +
+      'Fragmentation is the share of the free bytes at the peak that lie outside of the largest free block.',
     lines: results.map(({ title, timeline }) => ({ name: title, timeline })),
     table: waysTable(results, baseline),
     details: withDetails ? results.flatMap(detailsOf) : [],

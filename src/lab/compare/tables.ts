@@ -50,7 +50,7 @@ export function waysTable(
       ratio(variant.peakAllocated, baseline?.peakAllocated ?? null),
       mib(variant.peakReserved),
       mib(variant.freeAtPeak),
-      variant.fragmentation.toFixed(2),
+      percent(variant.fragmentation * variant.freeAtPeak, variant.freeAtPeak),
       mib(variant.held),
       mib(variant.keptAfterForward),
       mib(variant.predictedPeak),
