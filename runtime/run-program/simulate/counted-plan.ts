@@ -48,11 +48,10 @@ function countedRegions({ op }: Step, regions: readonly PlannedSubgraph[]): Plan
   const [first, ...rest] = regions.map(countedSubgraph) as [PlannedSubgraph, ...PlannedSubgraph[]];
   if (op.op.name !== 'while') return [first, ...rest];
   const { forward } = first;
-  const given = new Set(forward.inputs);
-  const steps = forward.steps.map((each) => {
-    const frees = each.frees.filter((id) => !given.has(id));
-    return frees.length < each.frees.length ? { ...each, frees } : each;
-  });
+  const steps = forward.steps.map((each) => ({
+    ...each,
+    frees: each.frees.filter((id) => !forward.inputs.includes(id)),
+  }));
   return [{ ...first, forward: { ...forward, steps, unusedInputs: [] } }, ...rest];
 }
 

@@ -79,11 +79,10 @@ export class SimulatedRun {
 
   /** Returns the memory between two steps of forward and ends the run, which copies nothing. */
   moveOut(): Snapshot {
-    const { live } = this;
     const values = valuesIn(this.#scope);
     for (const slot of this.#scope.slots) slot.holder = null;
     this.#scopes.giveBack(this.#scope);
-    return { values, live, callers: this.#callers };
+    return { values, live: this.live, callers: this.#callers };
   }
 
   /** A key for the memory between two steps: equal keys mean that later steps have equal bytes. */

@@ -21,12 +21,9 @@ export interface Snapshot {
 }
 
 export function valuesIn({ slots }: Scope): Living[] {
-  const values: Living[] = [];
-  for (let id = 0; id < slots.length; id++) {
-    const { holder, offset, identity, name } = slots[id]!;
-    if (holder) values.push({ id, name, holder, offset, identity });
-  }
-  return values;
+  return slots.flatMap(({ holder, offset, identity, name }, id) => {
+    return holder ? [{ id, name, holder, offset, identity }] : [];
+  });
 }
 
 /** Copies the values to new memory with the same ownership. */
