@@ -2,6 +2,7 @@
 
 import { currentDevice } from '../../runtime/device/current.ts';
 import { TostaticError } from '../../runtime/errors/errors.ts';
+import { atSampleSizes } from '../../runtime/ops/loss/unequal-sizes.ts';
 import { encodeHole, evaluateSize, type SizeExpr } from '../../runtime/save/size-expr.ts';
 import { instantiates, type SavedSizes } from '../../runtime/save/sized-program.ts';
 import type { NumberExpr } from '../guards/number-expr.ts';
@@ -149,7 +150,7 @@ class Family {
 
   #at(sizes: Sizes, ordered: boolean): unknown {
     try {
-      return this.#documentAt(sizes, ordered);
+      return atSampleSizes(() => this.#documentAt(sizes, ordered));
     } catch (error) {
       // An op that rejects these sizes will reject them in a call, too.
       if (error instanceof TostaticError) return null;

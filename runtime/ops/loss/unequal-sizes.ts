@@ -5,9 +5,23 @@ import type { Tensor } from '../../tensor/tensor.ts';
 /** The pairs of ranks for which each loss has warned: a step that is repeated warns once. */
 const told = new Set<string>();
 
+/** Whether losses are called at sizes that the compiler has chosen. */
+let areSamples = false;
+
+/** Calls `body`, in which losses don't warn: their sizes are samples, which differ where those of calls agree. */
+export function atSampleSizes<T>(body: () => T): T {
+  const before = areSamples;
+  areSamples = true;
+  try {
+    return body();
+  } finally {
+    areSamples = before;
+  }
+}
+
 /** Warns of a target that is broadcast, as PyTorch does: scores [n, 1] and targets [n] have n × n differences. */
 export function warnOfSizes(name: string, { shape }: Tensor, target: Tensor): void {
-  if (sameShape(shape, target.shape)) return;
+  if (areSamples || sameShape(shape, target.shape)) return;
   const key = `${name} ${shape.length} ${target.shape.length}`;
   if (told.has(key)) return;
   told.add(key);

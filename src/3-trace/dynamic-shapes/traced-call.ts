@@ -4,6 +4,7 @@ import type { Device } from '../../../runtime/device/device.ts';
 import { formatSpec, type TensorMeta } from '../../../runtime/device/tensor-meta.ts';
 import { type UserPosition, withPositionProvider } from '../../../runtime/errors/position.ts';
 import { withInterceptor } from '../../../runtime/ops/core/bind.ts';
+import { atSampleSizes } from '../../../runtime/ops/loss/unequal-sizes.ts';
 import type { ProgramBuilder } from '../../../runtime/program/builder.ts';
 import type { GivenOperand } from '../../../runtime/program/dynamic-call.ts';
 import { writtenInputs } from '../../../runtime/program/writes.ts';
@@ -71,10 +72,12 @@ const noOther = (): never => {
   throw new NotDynamic('takes a tensor that is not one of its operands');
 };
 
-/** Calls the function for these shapes, and throws what it throws. */
+/** Calls the function for these shapes, which are those of a sample run, and throws what it throws. */
 export function tryCall(traced: TracedCall, given: readonly GivenOperand[]): TriedCall {
   const { builder, operands } = beginCall(traced, given, noOther);
-  const made = withInterceptor(builder, () => appended(traced, operands, builder));
+  const made = withInterceptor(builder, () =>
+    atSampleSizes(() => appended(traced, operands, builder)),
+  );
   const isView = hasView(made.results, builder);
   if (writtenInputs(endCall(builder, made.results)).length > 0) {
     throw new NotDynamic('writes to a tensor in place');
