@@ -34,7 +34,7 @@ export function bincountInOps(x: Tensor, weights: Tensor | null = null, minLengt
     const values = cast(x, 'float64');
     const needed = maximum(add(amax(values), 1), number(minLength));
     return where(lt(amin(values), 0), -1, needed);
-  });
+  }, minLength);
   return countedInBins(x, weights, bins);
 }
 

@@ -44,14 +44,15 @@ export function hasKnownSizes({ name }: Callable): boolean {
 /**
  * Returns a function that computes the sizes that `withSizes` needs. Its first call, a trial, shows which sizes those
  * are. Later calls end at the last of them: ops after it would reject the placeholders of its positions. Values that a
- * call doesn't read for its shapes are zero.
+ * call doesn't read for its shapes are zero. `bounded`: called with a lower bound of the sizes.
  */
-export function computingSizes(fn: Callable): Callable {
+export function computingSizes(fn: Callable, bounded: (least: number) => void): Callable {
   const call = callOf(fn);
   let all: readonly Tensor[] | null = null;
   return named(fn, function computing(this: unknown, ...args: never[]) {
     const found: Tensor[] = [];
-    const sizes: SizeSource = (compute) => {
+    const sizes: SizeSource = (compute, least) => {
+      bounded(least);
       found.push(...noGrad(compute));
       throw new SizesComputed();
     };

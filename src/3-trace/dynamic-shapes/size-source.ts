@@ -1,8 +1,11 @@
 import { invariant } from '../../../runtime/errors/invariant.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 
-/** Returns sizes, given how a program computes them; throws SizesComputed where they are only computed. */
-export type SizeSource = (compute: () => readonly Tensor[]) => readonly number[];
+/**
+ * Returns sizes, given how a program computes them; throws SizesComputed where they are only computed. `least`: a lower
+ * bound of all of them.
+ */
+export type SizeSource = (compute: () => readonly Tensor[], least: number) => readonly number[];
 
 /** Ends a call whose sizes have been computed. */
 export class SizesComputed extends Error {
@@ -22,12 +25,12 @@ export function withSizeSource<T>(source: SizeSource, body: () => T): T {
 }
 
 /** Returns the sizes that `compute` returns as float64 scalars: numbers that the program has read from them. */
-export function sizesFrom(compute: () => readonly Tensor[]): readonly number[] {
+export function sizesFrom(compute: () => readonly Tensor[], least = 0): readonly number[] {
   invariant(current, 'sizes are read in a call that computes them');
-  return current(compute);
+  return current(compute, least);
 }
 
-/** Returns one size. */
-export function sizeFrom(compute: () => Tensor): number {
-  return sizesFrom(() => [compute()])[0]!;
+/** Returns one size, which is at least `least`. */
+export function sizeFrom(compute: () => Tensor, least = 0): number {
+  return sizesFrom(() => [compute()], least)[0]!;
 }

@@ -119,12 +119,25 @@ function sizesFound(
   receiver: Variable,
   args: readonly Variable[],
 ): Variable[] {
-  const found = new Call(t, computingSizes(fn), false).trace(receiver, args);
+  let least = Number.POSITIVE_INFINITY;
+  const computing = computingSizes(fn, (bound) => {
+    least = Math.min(least, bound);
+  });
+  const found = new Call(t, computing, false).trace(receiver, args);
+  const { samples } = t.control;
   return arrayElements(t, asArray(t, found)!).map((each): Variable => {
     if (each.kind !== 'tensor') return each;
     const tensor = t.use(each);
     const isNumber = tensor.rank === 0 && tensor.dtype === 'float64';
-    return isNumber ? { kind: 'scalar', type: 'number', tensor } : each;
+    if (!isNumber) return each;
+    // Smaller ones would have other code reject sizes that no run has: counts that fill a matrix, for instance.
+    if (least > 0 && least < Number.POSITIVE_INFINITY) {
+      samples.note(
+        tensor,
+        samples.next().map((size) => least + size),
+      );
+    }
+    return { kind: 'scalar', type: 'number', tensor };
   });
 }
 

@@ -19,6 +19,10 @@ type Fn = (x: Tensor, ids: Tensor) => unknown;
 const functions: Record<string, Fn> = {
   'counts of integers': (_, ids) => [bincount(ids), ids.bincount(null, 4).mul(2)],
   'sums of weights': (x, ids) => bincount(ids, x.select(1, 0), 2).exp(),
+  'counts that fill a matrix': (x, ids) => {
+    const [a, b] = [ids.clamp({ max: 2 }), ids.flip(0).clamp({ max: 2 })];
+    return a.mul(3).add(b).bincount(null, 9).reshape([3, 3]).float().matmul(x);
+  },
   'as many counts as a number says': (_, ids) => ids.bincount(null, ids.amin().itemSync() + 2),
   'entries as often as counts say': (x, ids) => [
     x.repeatInterleave(ids, 0).tanh(),
