@@ -148,11 +148,57 @@ it('between forward and backward only what goes into each call is kept', () => {
   expect(train(wraps.none, false, {}).saved).toBeGreaterThan(2 * depth * rowBytes);
 });
 
-it('a function with effects runs as eagerly: twice', () => {
+it('a call with several results is part of the program, and its values are recomputed', () => {
+  const [w, v] = [weights([3], 1), weights([3], 2)];
+  const step = (x: Tensor): Tensor => {
+    const { y, size } = checkpoint((input: Tensor) => {
+      const [a, b] = checkpoint((inner: Tensor) => [inner.mul(w).tanh(), inner.exp()], input);
+      const own = a!.mul(v).sigmoid().add(b!);
+      return { y: own, size: own.mul(own).mean() };
+    }, x);
+    const loss = y.sum().add(size);
+    loss.backward();
+    return loss.detach();
+  };
+  const bits = (run: (x: Tensor) => Tensor) => {
+    const loss = run(values([3]));
+    const all = [loss, w.grad!, v.grad!].map((each) => [...each.dataSync()]);
+    for (const each of [w, v]) each.grad = null;
+    return all;
+  };
+  const captured = toStatic(step);
+  const eager = bits(step);
+  for (let call = 0; call < 2; call++) expect(bits(captured)).toEqual(eager);
+  expect(captured.stats()).toMatchObject({ breaks: [], fallbacks: [] });
+  expect(appliedTo(captured.programs()[0]!)?.checkpoints).toBe(1);
+});
+
+type Sum = (norm: nn.BatchNorm1d, x: Tensor) => Tensor;
+
+it.each<[string, Sum]>([
+  ['one result', (norm, x) => checkpoint((own: Tensor) => norm.forward(own).tanh(), x).sum()],
+  [
+    'two results',
+    (norm, x) => {
+      const [y, z] = checkpoint((own: Tensor) => {
+        const all = norm.forward(own);
+        return [all.tanh(), all.exp()];
+      }, x);
+      return y!.sum().add(z!.mean());
+    },
+  ],
+  [
+    'two results, of which one is used',
+    (norm, x) => {
+      const { y } = checkpoint((own: Tensor) => ({ z: norm.forward(own), y: own.mul(2) }), x);
+      return y.sum();
+    },
+  ],
+])('a function with effects runs as eagerly, twice: %s', (_, sum) => {
   const run = (isCaptured: boolean) => {
     seed(5);
     const norm = new nn.BatchNorm1d(width);
-    const fn = (x: Tensor) => checkpoint((input: Tensor) => norm.forward(input).tanh(), x).sum();
+    const fn = (x: Tensor) => sum(norm, x);
     const captured = isCaptured ? new Captured(fn as Captured['fn'], {}) : null;
     const x = randn([batch, width]).requiresGrad_();
     const losses: number[] = [];
@@ -164,7 +210,8 @@ it('a function with effects runs as eagerly: twice', () => {
     }
     const state = [norm.runningMean!, norm.runningVar!, norm.numBatchesTracked!, x.grad!];
     const bits = [...losses, ...state.flatMap((own) => [...own.dataSync()])];
-    for (const own of [x.grad!, norm.weight!.grad!, norm.bias!.grad!, x, norm]) own.dispose();
+    const { weight, bias } = norm;
+    for (const own of [x.grad, weight!.grad, bias!.grad, x, norm]) own?.dispose();
     return bits;
   };
   expect(run(true)).toEqual(run(false));

@@ -4,7 +4,8 @@ import type { ProgramOp, ValueId } from '../../../runtime/program/program.ts';
 import { writtenInputs } from '../../../runtime/program/writes.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import type { Tracer } from '../state/tracer.ts';
-import type { Variable } from '../variables/variable.ts';
+import { specialized } from '../variables/unions.ts';
+import { prototypeOf, type TensorVariable, type Variable } from '../variables/variable.ts';
 import { CheckpointFrame, frameAround } from './checkpoint-frame.ts';
 import { siteOf } from './hooks.ts';
 
@@ -26,16 +27,14 @@ export function traceCheckpoint(t: Tracer, [body, ...inputs]: readonly Variable[
     if (!outer) builder.checkpointed = builder.checkpointCalls++;
     try {
       const output = frame.run();
-      if (output.kind !== 'tensor') {
-        throw new GraphBreak('framework-call', 'checkpoint() of a function that returns no tensor');
-      }
+      const results = resultsIn(output);
       if (effects.changes > changes || t.random.reseeded !== seed) throw hasEffects();
       if (outer) return output;
       const ops = builder.opsFrom(firstOp);
       const read = readFromOutside(ops);
       const written = writtenInputs({ inputs: read, ops }).map((index) => read[index]!);
       if (written.some((id) => mayHaveHistory(t, id))) throw hasEffects();
-      if (written.length > 0) rerunInBackward(t, frame, output);
+      if (written.length > 0) rerunInBackward(t, frame, results);
       else frame.expectUnchanged(read);
       return output;
     } finally {
@@ -44,17 +43,37 @@ export function traceCheckpoint(t: Tracer, [body, ...inputs]: readonly Variable[
   });
 }
 
+/** Returns the tensors of a result: a tensor, or an array or plain object that the body has created of tensors. */
+function resultsIn(output: Variable): readonly TensorVariable[] {
+  const given = specialized(output);
+  if (given.kind === 'tensor') return [given];
+  const isArray = given.kind === 'newArray' && !given.grown && !given.own && !given.isArguments;
+  const isObject =
+    given.kind === 'newObject' && !given.order && !given.traits && !prototypeOf(given);
+  const parts = isArray ? given.elements : isObject ? [...given.entries.values()] : [];
+  const tensors = parts.filter((part): part is TensorVariable => part.kind === 'tensor');
+  if (parts.length > 0 && tensors.length === parts.length) return tensors;
+  throw new GraphBreak(
+    'framework-call',
+    'checkpoint() of a function that returns neither a tensor nor an array or object of tensors',
+  );
+}
+
 /** Only this trace knows what backward writes: if the caller asks for the gradient, the call runs natively. */
-function rerunInBackward(t: Tracer, frame: CheckpointFrame, output: Variable): void {
+function rerunInBackward(
+  t: Tracer,
+  frame: CheckpointFrame,
+  results: readonly TensorVariable[],
+): void {
   // Where backward is must be known, and where the writes of the second run are.
-  if (t.isInRegion || output.kind !== 'tensor') throw hasEffects();
-  const node = t.use(output).gradEdge?.node;
-  if (!node) return;
+  if (t.isInRegion) throw hasEffects();
+  const nodes = results.flatMap((result) => t.use(result).gradEdge?.node ?? []);
+  if (nodes.length === 0) return;
   const site = siteOf(
     t,
     'checkpoint() of a function with effects, whose gradient is asked for later',
   );
-  t.autograd.watched.set(node, site);
+  for (const node of nodes) t.autograd.watched.set(node, site);
   t.autograd.callsUser = true;
   frame.rerunInBackward();
 }
