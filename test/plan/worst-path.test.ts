@@ -4,6 +4,7 @@ import type { ProgramOp } from '../../runtime/program/program.ts';
 import { SimulatedRun } from '../../runtime/run-program/simulate/simulated-run.ts';
 import { explorePaths } from '../../src/7-plan/control/explore-paths.ts';
 import { predictRun } from '../../src/7-plan/control/predict-run.ts';
+import { ResumableRun } from '../../src/7-plan/control/resumable-run.ts';
 import { UniformPath } from '../../src/7-plan/control/uniform-path.ts';
 import { WorstCase } from '../../src/7-plan/control/worst-case.ts';
 import { type SimulatePath, worstPath } from '../../src/7-plan/control/worst-path.ts';
@@ -160,7 +161,7 @@ describe('of several plans', () => {
   });
 
   it('only the chosen one is simulated on all paths', () => {
-    const explored = vi.spyOn(SimulatedRun.prototype, 'moveOut');
+    const explored = vi.spyOn(ResumableRun.prototype, 'moveOut');
     const { forward, values } = compiled();
     const count = explored.mock.calls.length;
     explored.mockClear();

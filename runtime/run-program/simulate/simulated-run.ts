@@ -11,7 +11,6 @@ import { type Scope, ScopePool, type Slot } from '../scope/scope.ts';
 import { countedExecutable, countedValues } from './counted-plan.ts';
 import type { Decider } from './decider.ts';
 import { Simulation } from './simulation.ts';
-import { copyOfSnapshot, memoryKey, type Snapshot, valuesIn } from './snapshot.ts';
 import { putUnknown } from './unknown-values.ts';
 
 /** The ownership of a plan's inputs, by index. */
@@ -46,95 +45,62 @@ export type StepObserver = (
  * The decisions of its control ops are given; its bytes are those that the counting allocators report.
  */
 export class SimulatedRun {
-  readonly #simulation: Simulation;
+  protected readonly simulation: Simulation;
   readonly #values: ValueTable;
-  readonly #scopes: ScopePool;
-  readonly #scope: Scope;
+  protected readonly scopes: ScopePool;
+  protected readonly scope: Scope;
   /** Memory of the outputs, including references held by the caller. */
   readonly #outputs = new Set<Holder>();
   /** Memory that the caller owns before, during and after the run. */
-  readonly #callers = new Set<Holder>();
+  protected readonly callers = new Set<Holder>();
   /** The outputs of forward. */
   #results: readonly Holder[] = [];
 
-  /** `from` is a snapshot in the middle of a run, from which any number of runs can continue; one if it `isMoved`. */
-  constructor(values: ValueTable, decider: Decider, from?: Snapshot, isMoved = false) {
+  /** `live`: the bytes at the start. */
+  constructor(values: ValueTable, decider: Decider, live?: number) {
     this.#values = values;
-    this.#simulation = new Simulation(decider, from?.live);
-    this.#scopes = scopesFor(values);
-    this.#scope = this.#scopes.take();
-    if (!from) return;
-    const copy = isMoved ? from : this.#copyOf(from);
-    for (const holder of copy.callers) this.#callers.add(holder);
-    for (const { id, name, holder, offset, identity } of copy.values) {
-      this.#scope.slots[id]!.put(holder, offset, identity, name);
-    }
-  }
-
-  /** Returns the memory between two steps of forward. */
-  snapshot(): Snapshot {
-    const { live } = this;
-    return this.#copyOf({ values: valuesIn(this.#scope), live, callers: this.#callers });
-  }
-
-  /** Returns the memory between two steps of forward and ends the run, which copies nothing. */
-  moveOut(): Snapshot {
-    const values = valuesIn(this.#scope);
-    for (const slot of this.#scope.slots) slot.holder = null;
-    this.#scopes.giveBack(this.#scope);
-    return { values, live: this.live, callers: this.#callers };
-  }
-
-  /** A key for the memory between two steps: equal keys mean that later steps have equal bytes. */
-  get memoryKey(): string {
-    return memoryKey(this.#scope.slots);
+    this.simulation = new Simulation(decider, live);
+    this.scopes = scopesFor(values);
+    this.scope = this.scopes.take();
   }
 
   /** Frees everything; the run can't continue. */
   end(): void {
-    this.#simulation.within(() => {
+    this.simulation.within(() => {
       for (const holder of this.#outputs) holder.release();
-      this.#scopes.giveBack(this.#scope);
+      this.scopes.giveBack(this.scope);
     });
-  }
-
-  #copyOf(snapshot: Snapshot): Snapshot {
-    const simulation = this.#simulation;
-    const copy = simulation.within(() => copyOfSnapshot(snapshot));
-    // A copy doesn't count as an allocation.
-    simulation.live = snapshot.live;
-    return copy;
   }
 
   /** The number of live bytes. */
   get live(): number {
-    return this.#simulation.live;
+    return this.simulation.live;
   }
 
   /** The highest live bytes during the last step so far. */
   get peak(): number {
-    return this.#simulation.peak;
+    return this.simulation.peak;
   }
 
   get steps(): number {
-    return this.#simulation.steps;
+    return this.simulation.steps;
   }
 
   /** Puts the inputs of a forward plan into the scope; returns the bytes that existed before. */
   enter(plan: Plan, { alone, donated }: EnteringAlone): number {
-    const simulation = this.#simulation;
+    const simulation = this.simulation;
     const values = countedValues(this.#values);
     const unused = new Set(plan.unusedInputs);
     const own = (i: number) => donated(i) || alone(i);
     let donatedBytes = 0;
     simulation.within(() => {
       const put = (id: ValueId): Holder => {
-        const slot = this.#scope.slots[id]!;
+        const slot = this.scope.slots[id]!;
         putUnknown(slot, values[id]!);
         return slot.holder!;
       };
       plan.inputs.forEach((id, i) => {
-        if (!unused.has(id) && !own(i)) this.#callers.add(put(id).retain());
+        if (!unused.has(id) && !own(i)) this.callers.add(put(id).retain());
       });
       simulation.live = 0;
       plan.inputs.forEach((id, i) => {
@@ -148,22 +114,22 @@ export class SimulatedRun {
 
   /** Runs one step; returns the highest live bytes during it. */
   peakOf(plan: Plan, step: number): number {
-    return this.#simulation.within(() => {
+    return this.simulation.within(() => {
       return this.#peakOf(countedExecutable(plan, this.#values), step);
     });
   }
 
   #peakOf(executable: Executable, step: number, observer?: StepObserver): number {
-    const simulation = this.#simulation;
+    const simulation = this.simulation;
     simulation.peak = simulation.live;
     simulation.observer = observer ? (slots, run) => observer(step, slots, run, simulation) : null;
-    executable.runStep(step, this.#scope);
+    executable.runStep(step, this.scope);
     return simulation.peak;
   }
 
   /** Runs all steps; returns the highest live bytes during each, above `before`. */
   #peaksOf(plan: Plan, before: number, observer?: StepObserver): number[] {
-    return this.#simulation.within(() => {
+    return this.simulation.within(() => {
       const executable = countedExecutable(plan, this.#values);
       return plan.steps.map((_, i) => this.#peakOf(executable, i, observer) - before);
     });
@@ -173,10 +139,10 @@ export class SimulatedRun {
     const donatedBytes = this.enter(plan, entering);
     const start = this.live;
     const peaks = this.#peaksOf(plan, donatedBytes, observer);
-    const { slots } = this.#scope;
+    const { slots } = this.scope;
     this.#results = plan.outputs.map((id) => slots[id]!.holder!);
     for (const holder of this.#results) this.#outputs.add(holder.retain());
-    this.#simulation.within(() => {
+    this.simulation.within(() => {
       for (const id of plan.freesAtEnd) slots[id]!.release();
     });
     const outputBytes = this.#sumOf(this.#outputs);
@@ -197,7 +163,7 @@ export class SimulatedRun {
     observer?: StepObserver,
   ): RunBytes {
     const before = this.live;
-    this.#simulation.within(() => {
+    this.simulation.within(() => {
       plan.inputs.forEach((id, i) => {
         if (plan.unusedInputs.includes(id)) return;
         this.#enterGradient(id, alone(i), this.#results[gradOutputs.indexOf(id)]);
@@ -206,7 +172,7 @@ export class SimulatedRun {
     const start = this.live - before;
     const peaks = this.#peaksOf(plan, before, observer);
     // A gradient without contributions is missing.
-    const made = plan.outputs.flatMap((id) => this.#scope.slots[id]!.holder ?? []);
+    const made = plan.outputs.flatMap((id) => this.scope.slots[id]!.holder ?? []);
     return {
       peakBytes: highest(start, peaks),
       peaks,
@@ -218,7 +184,7 @@ export class SimulatedRun {
 
   /** Returns the bytes that only a tape owns after the run, without any slot, for each tape in the scope. */
   tapes(): Map<ValueId, number> {
-    const { slots } = this.#scope;
+    const { slots } = this.scope;
     const outside = new Set([...slots.flatMap(({ holder }) => holder ?? []), ...this.#outputs]);
     const tapes = new Map<ValueId, number>();
     slots.forEach(({ holder }, id) => {
@@ -239,17 +205,17 @@ export class SimulatedRun {
         ? new TensorList(device)
         : new Holder(device, sizeOf(shape) * device.elementBytes(dtype));
     if (!alone) {
-      this.#callers.add(holder.retain());
-      this.#simulation.live = before;
+      this.callers.add(holder.retain());
+      this.simulation.live = before;
     }
     const isDynamic = result instanceof DynamicTensor;
     const data = { holder, offset: 0 };
-    this.#scope.slots[id]!.put(isDynamic ? new DynamicTensor(device, data, shape) : holder, 0);
+    this.scope.slots[id]!.put(isDynamic ? new DynamicTensor(device, data, shape) : holder, 0);
   }
 
   /** Returns the aligned size; 0 for memory of the caller. */
   bytesOf(holder: Holder): number {
-    return this.#callers.has(holder) ? 0 : alignedBytes(holder.bytes);
+    return this.callers.has(holder) ? 0 : alignedBytes(holder.bytes);
   }
 
   #sumOf(holders: Iterable<Holder>): number {

@@ -1,13 +1,11 @@
 import { TensorList } from '../../../runtime/device/tensor-list.ts';
 import type { Plan } from '../../../runtime/program/plan.ts';
 import type { ProgramOp, ValueTable } from '../../../runtime/program/program.ts';
-import {
-  type EnteringAlone,
-  SimulatedRun,
-} from '../../../runtime/run-program/simulate/simulated-run.ts';
+import type { EnteringAlone } from '../../../runtime/run-program/simulate/simulated-run.ts';
 import { currentSimulation } from '../../../runtime/run-program/simulate/simulation.ts';
 import { memoryKey, type Snapshot } from '../../../runtime/run-program/simulate/snapshot.ts';
 import { DecidedPath } from './decided-path.ts';
+import { ResumableRun } from './resumable-run.ts';
 import type { UniformPath } from './uniform-path.ts';
 
 /** The decisions of a path, to be followed by those of a uniform path. */
@@ -66,7 +64,7 @@ export function explorePaths(
 
   /** Runs until a step that decides, whose outcomes are to be followed then. */
   function follow({ step: from, memory, decisions }: Reached): void {
-    const run = new SimulatedRun(values, base, memory ?? undefined, true);
+    const run = new ResumableRun(values, base, memory ?? undefined, true);
     if (!memory) {
       donatedBytes = run.enter(plan, entering);
       notePeak(run.live, decisions);
@@ -94,7 +92,7 @@ export function explorePaths(
     const open: Decisions[] = [[]];
     for (let given = open.pop(); given && spent < mostSteps; given = open.pop()) {
       const path = new ExploringPath(given, base, known, open);
-      const run = new SimulatedRun(values, path, before);
+      const run = new ResumableRun(values, path, before);
       const isNew = isCompleted(() => run.peakOf(plan, step));
       spent += run.steps;
       isGrowing ||= path.isGrowing;

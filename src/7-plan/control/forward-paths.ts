@@ -3,9 +3,9 @@ import type { ProgramOp, ValueTable } from '../../../runtime/program/program.ts'
 import {
   type EnteringAlone,
   highest,
-  SimulatedRun,
 } from '../../../runtime/run-program/simulate/simulated-run.ts';
 import type { Snapshot } from '../../../runtime/run-program/simulate/snapshot.ts';
+import { ResumableRun } from './resumable-run.ts';
 import { UniformPath } from './uniform-path.ts';
 import type { SimulatedPath, SimulatePath } from './worst-path.ts';
 
@@ -42,7 +42,7 @@ export function forwardPaths(
   };
 
   function simulateAll(path: UniformPath): SimulatedForward {
-    const run = new SimulatedRun(values, path);
+    const run = new ResumableRun(values, path);
     const donatedBytes = run.enter(plan, entering);
     const start = run.live - donatedBytes;
     const stepOf = new Map<ProgramOp, number>();
@@ -72,7 +72,7 @@ export function forwardPaths(
     function simulateDecisions(): Map<number, Decision> {
       const found = new Map<number, Decision>();
       const deciding = new Set(stepOf.values());
-      const run = new SimulatedRun(values, new UniformPath(chosen));
+      const run = new ResumableRun(values, new UniformPath(chosen));
       run.enter(plan, entering);
       for (let step = 0; found.size < deciding.size; step++) {
         const before = deciding.has(step) ? run.snapshot() : null;
@@ -96,7 +96,7 @@ export function forwardPaths(
       }
     };
     meet((step) => step < at);
-    const run = new SimulatedRun(values, path, before);
+    const run = new ResumableRun(values, path, before);
     const { start, donatedBytes } = other;
     const peaks = [...other.peaks];
     peaks[at] = run.peakOf(plan, at) - donatedBytes;
