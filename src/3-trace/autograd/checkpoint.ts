@@ -47,7 +47,7 @@ export function traceCheckpoint(t: Tracer, [body, ...inputs]: readonly Variable[
 function resultsIn(output: Variable): readonly TensorVariable[] {
   const given = specialized(output);
   if (given.kind === 'tensor') return [given];
-  const isArray = given.kind === 'newArray' && !given.grown && !given.own && !given.isArguments;
+  const isArray = given.kind === 'newArray' && !given.growable && !given.own && !given.isArguments;
   const isObject =
     given.kind === 'newObject' && !given.order && !given.traits && !prototypeOf(given);
   const parts = isArray ? given.elements : isObject ? [...given.entries.values()] : [];
