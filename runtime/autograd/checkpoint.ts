@@ -36,6 +36,8 @@ class Frame {
   /** The specs of the saved values, in order; null for leaves, which nodes keep themselves. */
   readonly #specs: (TensorSpec | null)[] = [];
   #values: (SavedValue | null)[] | null = null;
+  /** The indices of values that were released before they were recomputed. */
+  readonly #unneeded = new Set<number>();
   /** The number of values that nodes have not released yet. */
   #wanted = 0;
 
@@ -71,6 +73,7 @@ class Frame {
     return {
       get: () => this.#valueAt(index),
       release: () => {
+        this.#unneeded.add(index);
         this.#values?.[index]?.release();
         this.#release();
       },
@@ -95,7 +98,8 @@ class Frame {
       const expected = this.#specs[values.length];
       if (expected === undefined) throw differs(`more than ${values.length} values are saved`);
       if (expected) checkSame(expected, value);
-      values.push(expected ? withSaveListener(null, () => new SavedValue(value, 'value')) : null);
+      const isRead = expected && !this.#unneeded.has(values.length);
+      values.push(isRead ? withSaveListener(null, () => new SavedValue(value, 'value')) : null);
       return null;
     };
     const now = randomState();

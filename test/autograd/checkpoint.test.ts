@@ -30,6 +30,26 @@ describe('checkpoint', () => {
     });
   });
 
+  it.each<[string, (x: Tensor, w: Tensor) => Tensor]>([
+    ['one result', (x, w) => checkpoint((own: Tensor) => own.tanh(), x).mul(w)],
+    [
+      'several results',
+      (x, w) => {
+        const [y, z] = checkpoint((own: Tensor) => [own.tanh(), own.mul(2)], x);
+        return y!.mul(w).add(z!);
+      },
+    ],
+  ])('keeps nothing of a call inside that has no gradients: %s', (_, body) => {
+    const w = leaf();
+    const before = allocated();
+    const x = tensor(spread([1024], 2));
+    const loss = tidy(() => checkpoint((own: Tensor) => body(own, w), x).sum());
+    loss.backward();
+    for (const each of [w.grad!, loss, x]) each.dispose();
+    expect(allocated()).toBe(before);
+    w.dispose();
+  });
+
   it("keeps its inputs' bytes and its result, and makes the rest again in backward", () => {
     const before = allocated();
     tidy(() => {
