@@ -53,7 +53,7 @@ export function captureSettings(options: ToStaticOptions): CaptureSettings {
       what: 'toStatic: check mode compares bits, and savedDtype changes them',
       given: `check: ${options.check} and memory: { savedDtype: '${memory.savedDtype}' }`,
       expected: 'one of the two',
-      remedy: 'check the function without savedDtype, whose gradients differ from eager ones',
+      remedy: 'check the function without savedDtype',
     });
   }
   return {

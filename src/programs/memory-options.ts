@@ -221,8 +221,7 @@ function noSavedDtype(given: unknown): ArgumentError {
     what: 'toStatic: memory.savedDtype is not one of the smaller dtypes',
     given: String(given),
     expected: `${savedDTypes.map((name) => `'${name}'`).join(', ')}, or null`,
-    remedy:
-      "'bfloat16' and 'float16' save float32 values in half of the bytes, 'int8' in about a quarter; gradients are rounded",
+    remedy: "half precisions halve the saved values, 'int8' quarters them; gradients are rounded",
   });
 }
 

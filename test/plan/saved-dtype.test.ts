@@ -152,7 +152,7 @@ describe('plan/saved-dtype', () => {
   it('rejects other dtypes, and check mode', () => {
     const savedDtype = 'bfloat16';
     expect(() => toStatic((x: Tensor) => x, { memory: { savedDtype: 'int4' as never } })).toThrow(
-      /not one of the smaller dtypes[\s\S]*'int8' in about a quarter/,
+      /not one of the smaller dtypes[\s\S]*'int8' quarters them/,
     );
     expect(() => toStatic((x: Tensor) => x, { check: 1, memory: { savedDtype } })).toThrow(
       'check mode compares bits',
