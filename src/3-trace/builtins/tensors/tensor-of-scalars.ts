@@ -89,7 +89,7 @@ function optionsOf(
   leaves: readonly Variable[],
   options: Variable | undefined,
   isFull: boolean,
-): CreationOptions {
+): RequestedTensor {
   const areBooleans = !isFull && leaves.every((leaf) => typeOfScalar(t, leaf) === 'boolean');
   const given = optionsGiven(t, options);
   const { dtype = areBooleans ? 'bool' : 'float32', requiresGrad } = given;
@@ -112,7 +112,7 @@ function optionsOf(
   );
 }
 
-interface CreationOptions {
+interface RequestedTensor {
   readonly dtype: DType;
   readonly requiresGrad: boolean;
 }
@@ -120,7 +120,7 @@ interface CreationOptions {
 function optionsGiven(
   t: Tracer,
   options: Variable | undefined,
-): Partial<CreationOptions> & Pick<CreationOptions, 'requiresGrad'> {
+): Partial<RequestedTensor> & Pick<RequestedTensor, 'requiresGrad'> {
   let dtype: DType | undefined;
   let requiresGrad = false;
   const isGiven = options && !(options.kind === 'constant' && constantOf(t, options) === undefined);
