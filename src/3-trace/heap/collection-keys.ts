@@ -20,9 +20,11 @@ export function keyIdentity(t: Tracer, given: Variable, keys: Iterable<Variable>
   const changing = changingKey(t, given) !== undefined;
   if (changing) guardObject(t, given);
   else guardKey(t, given);
-  if (changing || t.variables.hasChangingKeys) {
+  const isTensor = specialized(given).kind === 'tensor';
+  if (changing || isTensor || t.variables.hasChangingKeys) {
     for (const other of keys) {
       if (changing || changingKey(t, other)) compareKeys(t, given, other);
+      if (isTensor && other !== given) expectIdentity(other);
     }
   }
   return identityOf(t, given);

@@ -286,6 +286,8 @@ export function entriesOf(
   t.guard(`members ${sourceKey(source)}`, { kind: 'members', source, keys });
   const all = new OwnMap<unknown, CollectionEntry>();
   for (let i = 0; i < keys.length; i++) all.set(keys[i], outerEntry(t, collection, keys[i]));
+  // Which of these keys has been written or deleted depends on the keys of the changes.
+  for (const changed of state?.keys ?? []) keyIdentity(t, changed, keysOf(all));
   forEachEntry<WrittenEntry | null>(state?.written ?? nothing, (entry, id) => {
     if (!entry || entry.reinserted) all.delete(id);
     if (entry) all.set(id, entry);
@@ -311,12 +313,16 @@ function outerEntry(t: Tracer, { value, source }: ObjectVariable, key: unknown):
 /** The keys that the trace knows to be in a collection, or to have been written or deleted. */
 function* keysIn(t: Tracer, collection: CollectionVariable): Iterable<Variable> {
   if (collection.kind === 'newCollection') {
-    for (const { key } of collection.entries.values()) yield key;
+    yield* keysOf(collection.entries);
     return;
   }
   const state = t.collections.get(collection.value);
   yield* state?.keys ?? [];
-  for (const { key } of state?.all?.values() ?? []) yield key;
+  if (state?.all) yield* keysOf(state.all);
+}
+
+function* keysOf(entries: ReadonlyMap<unknown, CollectionEntry>): Iterable<Variable> {
+  for (const { key } of entries.values()) yield key;
 }
 
 function stateOf(t: Tracer, { value }: ObjectVariable): WrittenEntries {

@@ -297,6 +297,37 @@ describe('what is made inside', () => {
   });
 });
 
+describe('a tensor computed before a branch, as a key', () => {
+  it.each<[string, (map: Map<unknown, unknown>, key: Tensor, isTaken: boolean) => void]>([
+    ['is put in one branch', (map, key, isTaken) => void (isTaken && map.set(key, 5))],
+    [
+      'is put in one branch and another in the other',
+      (map, key, isTaken) => {
+        if (isTaken) map.set(key, 5);
+        else map.set('other', 5);
+      },
+    ],
+    [
+      'is deleted in one branch',
+      (map, key, isTaken) => {
+        map.set(key, 5);
+        if (isTaken) map.delete(key);
+      },
+    ],
+  ])('%s: it is the key of a copy, too', (_, change) => {
+    world((x) => {
+      const key = x.mul(2);
+      const map = new Map<unknown, unknown>();
+      const isTaken = x.sum().itemSync() > 0;
+      change(map, key, isTaken);
+      const copy = new Map(map);
+      const [size, has] = [copy.size, copy.has(key)];
+      copy.delete(key);
+      return [key, map.has(key), size, has, copy.size];
+    });
+  });
+});
+
 it('of a WeakMap the error says what can be changed instead', () => {
   const f = (x: Tensor, weak: WeakMap<object, number>) => {
     if (x.sum().itemSync() > 0) weak.set(weak, 1);

@@ -12,6 +12,7 @@ import {
   type NewCollectionVariable,
   type NewObjectVariable,
   type OwnPart,
+  type TensorVariable,
   type TextVariable,
   uninitializedVariable,
   type Variable,
@@ -37,21 +38,26 @@ interface Merging<V> {
   readonly listed: boolean;
   /** Merges a part of the structures; undefined denotes a missing one. */
   readonly part: (pick: (path: V) => Variable | undefined) => Build;
+  readonly isMadeOnPath: (tensor: TensorVariable) => boolean;
 }
 
-/**
- * Returns how to build a structure that every path has created, all of the kind of `first`. `add` merges the
- * parts. Throws Mismatch.
- */
+/** How a merger merges the parts of structures. */
+interface PartMerger {
+  readonly add: (parts: Values) => Build;
+  readonly isMadeOnPath: (tensor: TensorVariable) => boolean;
+}
+
+/** Returns how to build a structure that every path has created, all of the kind of `first`. Throws Mismatch. */
 export function buildStructure(
   t: Tracer,
   paths: Values,
   first: Variable,
   build: Build,
-  add: (parts: Values) => Build,
+  { add, isMadeOnPath }: PartMerger,
 ): Build {
   const merging: Merging<never> = {
     build,
+    isMadeOnPath,
     listed: paths.some((path) => path !== null && isListed(path)),
     part: (pick) => add(paths.map((path) => path && (pick(path as never) ?? absent))),
   };
@@ -120,12 +126,13 @@ function buildObject(
 
 function buildCollection(
   first: NewCollectionVariable,
-  { build, part }: Merging<NewCollectionVariable>,
+  { build, part, isMadeOnPath }: Merging<NewCollectionVariable>,
 ): Build {
   const parts = [...first.entries].map(([id, { key }]) => {
     const value = part((path) => path.entries.get(id)?.value);
-    // A key created on a path is its own identity.
-    const own = id === key ? part((path) => path.entries.get(id)?.key) : null;
+    // A key created on a path is its own identity, a tensor from before the paths diverge stays the same key.
+    const isOwn = id === key && (key.kind !== 'tensor' || isMadeOnPath(key));
+    const own = isOwn ? part((path) => path.entries.get(id)?.key) : null;
     return { id, key, own, value };
   });
   const order = first.order && part((path) => path.order);

@@ -191,7 +191,7 @@ export class PhiMerger {
   /** Adds text, which has no identity: the same text may differ on another path. */
   #addText(paths: Values, first: Variable): Build {
     const build: Build = (joined, made) => make(joined, made);
-    const make = buildStructure(this.#t, paths, first, build, (parts) => this.#add(parts));
+    const make = buildStructure(this.#t, paths, first, build, this.#partMerger);
     return build;
   }
 
@@ -258,6 +258,11 @@ export class PhiMerger {
     const isDistinguished = this.#distinguishes || !tensor.isContiguous;
     return isDistinguished && !this.#inner.has(tensor.traced!.builder);
   }
+
+  readonly #partMerger = {
+    add: (parts: Values) => this.#add(parts),
+    isMadeOnPath: (tensor: TensorVariable) => this.#inner.has(this.#t.use(tensor).traced!.builder),
+  };
 
   readonly #classOf = (variable: Variable): string => {
     const found = classOf(this.#t, variable, this.#isOld);
@@ -329,7 +334,7 @@ export class PhiMerger {
     const build: Build = (joined, made) => made.get(build) ?? make!(joined, made);
     this.#builds.set(key, build);
     for (const path of paths) if (path) this.#partners.set(path, key);
-    make = buildStructure(this.#t, paths, first, build, (parts) => this.#add(parts));
+    make = buildStructure(this.#t, paths, first, build, this.#partMerger);
     return build;
   }
 }
