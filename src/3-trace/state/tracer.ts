@@ -48,6 +48,12 @@ import { type OperandResolver, type Perform, resolve, type TapeCall } from './ta
 import { TensorInputs } from './tensor-inputs.ts';
 import { expectDepth, expectNesting, tooLong } from './trace-limits.ts';
 
+/** A private field that was written, with the path and the access of the first write. */
+export interface WrittenField {
+  readonly slot: PrivateSlot;
+  readonly source: Source;
+}
+
 /**
  * The state of one trace: frames of variables, the program under construction, and the guards and inputs found so
  * far. Instruction handlers read and write it; it knows nothing about individual instructions.
@@ -67,7 +73,7 @@ export class Tracer {
   /** The private names that these classes declare, by element key. */
   readonly privateNames = new OwnMap<symbol, MadePrivateName>();
   /** Private fields that were written, by object. */
-  readonly privateSlots = new OwnMap<object, readonly PrivateSlot[]>();
+  readonly writtenFields = new OwnMap<object, readonly WrittenField[]>();
   /** Values whose memory belongs to the `.grad` of a tensor. */
   readonly gradients = new Set<ValueId>();
   readonly #inputs: TensorInputs;

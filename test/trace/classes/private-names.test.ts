@@ -48,6 +48,31 @@ class Layer {
   }
 }
 
+class Meter {
+  #count = 0;
+  #total = weights([2]);
+
+  get count() {
+    return this.#count;
+  }
+
+  get total() {
+    return this.#total;
+  }
+
+  add(x: Tensor): void {
+    this.#count += 2;
+    this.#total = this.#total.mul(0.5).add(x);
+  }
+
+  forward(x: Tensor, other: Meter): unknown {
+    this.add(x);
+    other.add(x.neg());
+    const { count, total } = other;
+    return [this.total.mul(this.count), this.#total.sub(this.#count), total, count];
+  }
+}
+
 describe('private names in a captured method', () => {
   it('are read, written, called and looked for', () => {
     const { stats } = expectSameAsEager(() => {
@@ -78,5 +103,24 @@ describe('private names in a captured method', () => {
       const layer = new Layer();
       return { fn: layer.called, thisValue: layer, args: () => [values([2])] };
     });
+  });
+
+  it('are the same in each method: later calls compile nothing', () => {
+    for (const isOne of [false, true]) {
+      const { stats, translations } = expectSameAsEager(
+        () => {
+          const meters = [new Meter(), new Meter()];
+          return {
+            fn: meters[0]!.forward,
+            thisValue: meters[0],
+            args: (call) => [values([2]), meters[isOne || call === 4 ? 0 : 1]],
+          };
+        },
+        { calls: 8 },
+      );
+      expect(stats.fallbacks).toEqual([]);
+      expect(translations.at(-1)).toBe(translations.at(-3));
+      expect(translations[3]).toBe(translations[2]);
+    }
   });
 });

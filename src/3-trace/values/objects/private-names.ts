@@ -46,8 +46,8 @@ export function readPrivate(
   const place = placeOf(t, base, access, name);
   if (access.kind === 'accessor') return callMember(t, access, name, 'get', base, []);
   t.effects.met.touch(place.value, place.source, `#${name}`);
-  const slot = writtenSlot(t, place, access);
-  const written = slot && t.effects.written(slot, slotSource(place, access, name), 'value');
+  const field = writtenField(t, place, access);
+  const written = field && t.effects.written(field.slot, field.source, 'value');
   if (written) return written;
   const value = access.get(place.value);
   return t.read({ kind: 'private', base: place.source, access, name, slot: false }, value);
@@ -75,12 +75,13 @@ export function writePrivate(
   }
   t.effects.met.touch(place.value, place.source, `#${name}`);
   t.effects.met.write(place.value, `#${name}`);
-  let slot = writtenSlot(t, place, access);
-  if (!slot) {
-    slot = new PrivateSlot(access, place.value);
-    t.privateSlots.set(place.value, [...(t.privateSlots.get(place.value) ?? []), slot]);
+  let field = writtenField(t, place, access);
+  if (!field) {
+    const source: Source = { kind: 'private', base: place.source, access, name, slot: true };
+    field = { slot: new PrivateSlot(access, place.value), source };
+    t.writtenFields.set(place.value, [...(t.writtenFields.get(place.value) ?? []), field]);
   }
-  t.effects.write(slot, slotSource(place, access, name), 'value', value);
+  t.effects.write(field.slot, field.source, 'value', value);
 }
 
 /** `#name in object` */
@@ -267,11 +268,11 @@ function placeOf(t: Tracer, base: Variable, access: PrivateAccess, name: string)
   return { value: base.value, source: base.source ?? heldFunction(base) };
 }
 
-function writtenSlot(t: Tracer, { value }: Place, access: PrivateAccess) {
+/**
+ * The field as first written. Other paths to it would be guarded as paths to one object, but each read of a slot makes
+ * another one; the paths to the object that has the field are guarded.
+ */
+function writtenField(t: Tracer, { value }: Place, access: PrivateAccess) {
   if (access.kind !== 'field') return undefined;
-  return t.privateSlots.get(value)?.find((slot) => slot.isReadBy(access));
-}
-
-function slotSource({ source: base }: Place, access: PrivateAccess, name: string): Source {
-  return { kind: 'private', base, access, name, slot: true };
+  return t.writtenFields.get(value)?.find(({ slot }) => slot.isReadBy(access));
 }
