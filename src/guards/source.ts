@@ -289,7 +289,7 @@ export function printSource(source: Source, names: SourceNames): string {
     case 'outerCell':
       return names.codes[source.frame]?.outerCells[source.index] ?? `cell${source.index}`;
     case 'property': {
-      if (source.key === 'value' && isCell(source.base, names))
+      if (source.key === 'value' && isVariable(source.base, names))
         return printSource(source.base, names);
       const base = printSource(source.base, names);
       if (typeof source.key === 'symbol') return `${base}[${String(source.key)}]`;
@@ -361,8 +361,9 @@ function registerName(frame: number, register: Reg, { codes, pcs }: SourceNames)
   return registerText(code, pcs[frame] ?? 0, register) ?? `r${register}`;
 }
 
-/** A variable that closures share is read from its cell, but users know it by name. */
-function isCell(source: Source, { codes }: SourceNames): boolean {
+/** A variable that closures share is read from its cell, and a private field from its slot: users know the name. */
+function isVariable(source: Source, { codes }: SourceNames): boolean {
+  if (source.kind === 'private') return source.slot;
   if (source.kind === 'outerCell' || source.kind === 'closureCell') return true;
   if (source.kind !== 'register') return false;
   const { instructions } = codes[source.frame]!;

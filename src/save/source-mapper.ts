@@ -7,6 +7,7 @@ import { compileReader, printSource, type Source, type SourceNames } from '../gu
 import { rootOf, sourceKey } from '../guards/source-key.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
 import { owns } from '../vm/language/primordials.ts';
+import { PrivateSlot } from '../vm/language/private-slot.ts';
 import { notSavable } from './not-savable.ts';
 
 /** A function to save, with its bound arguments. */
@@ -29,6 +30,7 @@ export class SourceMapper {
   readonly #known = new Map<string, number>();
   readonly #tensors = new Map<Tensor, number>();
   readonly #used = new Set<string>();
+  readonly #fields = new Map<object, PrivateSlot[]>();
   readonly #moduleNames = new Map<Module, ReadonlyMap<unknown, string>>();
 
   constructor(fn: SavedFunction) {
@@ -76,9 +78,27 @@ export class SourceMapper {
       const base: Source = { kind: 'held', value: variable.object, name: '' };
       return sourceKey({ kind: 'property', base, key: variable.key });
     }
-    const object = owns(source, 'base') && !this.isArgument(source) && this.#objectAt(source.base);
+    const isOutside = owns(source, 'base') && !this.isArgument(source);
+    const field = isOutside && this.#fieldAt(source);
+    if (field) return sourceKey({ kind: 'held', value: field, name: '' });
+    const object = isOutside && this.#objectAt(source.base);
     if (!object) return sourceKey(source);
     return sourceKey({ ...source, base: { kind: 'held', value: object, name: '' } });
+  }
+
+  /** The private field that the source reads, or writes as a property: the same in each method that names it. */
+  #fieldAt(source: Source): PrivateSlot | undefined {
+    const named = source.kind === 'property' ? source.base : source;
+    if (named.kind !== 'private' || named.slot !== (source.kind === 'property')) return undefined;
+    const { access } = named;
+    const object = access.kind === 'field' && this.#objectAt(named.base);
+    if (!object || !access.has(object)) return undefined;
+    const known = this.#fields.get(object) ?? [];
+    const found = known.find((each) => each.isReadBy(access));
+    if (found) return found;
+    const field = new PrivateSlot(access, object);
+    this.#fields.set(object, [...known, field]);
+    return field;
   }
 
   #objectAt(source: Source): object | null {
