@@ -21,7 +21,7 @@ import { type DocumentAt, programsForEverySize } from './every-size.ts';
 import { expectKnownShapes } from './known-shapes.ts';
 import { notSavable } from './not-savable.ts';
 import { EntryWriter } from './save-entry.ts';
-import { savedGuards } from './save-guards.ts';
+import { failedGuards, savedGuards } from './save-guards.ts';
 import { SourceMapper } from './source-mapper.ts';
 
 /**
@@ -32,7 +32,7 @@ export function programToSave(fn: CompiledFunction): ProgramToSave {
   const { name, inputSpec, entries, frames, bound } = fn;
   const names = entries[0]?.entry.names ?? { codes: [], pcs: [] };
   const mapper = new SourceMapper({ name, frames, names, bound });
-  const written = writtenBy(entries, mapper);
+  mapper.written = writtenBy(entries, mapper);
   const graphs = new GraphWriter();
   // First, so that a tensor gets the name under which the program reads it.
   for (const source of entries.flatMap(({ entry }) => entry.result.inputs)) {
@@ -42,7 +42,7 @@ export function programToSave(fn: CompiledFunction): ProgramToSave {
   const saved = entries.flatMap(({ entry, guards }) => {
     const { result, part, subgraph } = entry;
     const trace = { ...result, name, names, guards };
-    const checked = savedGuards(trace, mapper, written, frames);
+    const checked = savedGuards(trace, mapper, frames);
     if (!checked) return [];
     fits ||= checked.fits;
     const writer = new EntryWriter(name, trace, mapper);
@@ -53,7 +53,7 @@ export function programToSave(fn: CompiledFunction): ProgramToSave {
     return [writer.entry(checked.guards, planned, graphs)];
   });
   const everySize = fn.sized.flatMap(({ resized, names: known }) => {
-    const documentAt = documentOf(fn, resized, known, mapper, written);
+    const documentAt = documentOf(fn, resized, known, mapper);
     return programsForEverySize(resized, fn.bounds, mapper, documentAt);
   });
   if (fits) {
@@ -61,15 +61,18 @@ export function programToSave(fn: CompiledFunction): ProgramToSave {
     return { name, inputSpec, state, entries: saved, everySize, graphs };
   }
   const isNew = entries.length === 0;
+  const changed = entries.slice(-1).flatMap(({ entry, guards }) => {
+    return failedGuards({ ...entry.result, name, names, guards }, mapper, frames).slice(0, 2);
+  });
   throw new CaptureError({
     what: `save: nothing is compiled for ${name || 'the function'}`,
     given: isNew
       ? 'a function that was not called yet'
-      : 'a function whose outer variables have changed since',
+      : `a function whose outer variables have changed since: ${changed.join(', ')} doesn't hold`,
     expected: 'a program for each kind of call that the file is to serve',
     remedy: isNew
       ? 'call it once with each kind of arguments, then save it'
-      : 'call it until calls compile nothing new, then save it',
+      : 'call it until calls compile nothing new, then save it where its next call would be',
   });
 }
 
@@ -97,14 +100,13 @@ function documentOf(
   resized: Resized,
   names: SourceNames,
   mapper: SourceMapper,
-  written: ReadonlySet<string>,
 ): DocumentAt {
   return (sizes, ordered) => {
     const result = resized.atSizes(frames, sizes);
     if (!result) return null;
     const guards = [...resized.guards, ...result.guards, ...neededNumbers(result)];
     const trace = { ...result, name, names, guards };
-    const checked = savedGuards(trace, mapper, written, frames);
+    const checked = savedGuards(trace, mapper, frames);
     if (!checked) return null;
     const planned = planFor(result, memory, ordered);
     const graphs = new GraphWriter();

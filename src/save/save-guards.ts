@@ -3,11 +3,12 @@ import { isPrimitiveValue } from '../../runtime/save/primitive.ts';
 import type { SavedNumber } from '../../runtime/save/recipe.ts';
 import type { SavedGuard } from '../../runtime/save/saved-guard.ts';
 import type { SavedSource } from '../../runtime/save/saved-source.ts';
+import { Tensor } from '../../runtime/tensor/tensor.ts';
 import { type Guard, GuardSet } from '../guards/guard.ts';
 import { sourcesOf } from '../guards/guard-sources.ts';
 import type { NumberExpr, TracedNumber } from '../guards/number-expr.ts';
 import { printGuard } from '../guards/print-guard.ts';
-import type { Source, SourceNames } from '../guards/source.ts';
+import { printSource, type Source, type SourceNames } from '../guards/source.ts';
 import { sourceKey } from '../guards/source-key.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
 import { notSavable } from './not-savable.ts';
@@ -46,21 +47,38 @@ interface CheckedGuards {
 export function savedGuards(
   trace: GuardedTrace,
   mapper: SourceMapper,
-  written: ReadonlySet<string>,
   frames: readonly Frame[],
 ): CheckedGuards | null {
   const ofArguments = (guard: Guard) => sourcesOf(guard).some((each) => mapper.isArgument(each));
   const ofWritten = (guard: Guard) =>
-    sourcesOf(guard).some((each) => written.has(mapper.keyOf(each)));
+    sourcesOf(guard).some((each) => mapper.written.has(mapper.keyOf(each)));
   const isChecked = (guard: Guard) => ofArguments(guard) || ofWritten(guard);
   const hold = (guards: readonly Guard[]) => new GuardSet(guards, trace.sizes).holds(frames);
-  if (!hold(trace.guards.filter((guard) => guard.kind !== 'gradMode' && !isChecked(guard)))) {
-    return null;
-  }
+  // A tensor that a program has replaced doesn't come back; other programs serve those that replace it.
+  const isOfTensor = (guard: Guard) => guard.kind === 'identity' && guard.value instanceof Tensor;
+  const needed = trace.guards.filter((guard) =>
+    isChecked(guard) ? isOfTensor(guard) && !ofArguments(guard) : guard.kind !== 'gradMode',
+  );
+  if (!hold(needed)) return null;
   return {
     guards: trace.guards.filter(isChecked).flatMap((guard) => savedGuard(guard, trace, mapper)),
     fits: hold(trace.guards.filter((guard) => ofWritten(guard) && !ofArguments(guard))),
   };
+}
+
+/** Describes the facts about anything but the arguments that a trace relies on, and that don't hold now. */
+export function failedGuards(
+  { guards, sizes, names }: GuardedTrace,
+  mapper: SourceMapper,
+  frames: readonly Frame[],
+): string[] {
+  const failed = guards.filter(
+    (guard) =>
+      guard.kind !== 'gradMode' &&
+      !sourcesOf(guard).some((each) => mapper.isArgument(each)) &&
+      !new GuardSet([guard], sizes).holds(frames),
+  );
+  return failed.map((guard) => printGuard(guard, names));
 }
 
 function savedGuard(guard: Guard, trace: GuardedTrace, mapper: SourceMapper): SavedGuard[] {
@@ -98,6 +116,9 @@ function savedGuard(guard: Guard, trace: GuardedTrace, mapper: SourceMapper): Sa
     case 'plainArray':
       return [{ kind: 'isArray', source: mapper.of(guard.source), isArray: true }];
     case 'same':
+      // No argument, and nothing that a program writes, is one of the function's own objects.
+      if (!guard.same && [guard.source, guard.other].some((each) => mapper.isObject(each)))
+        return [];
       return [{ ...guard, source: mapper.of(guard.source), other: mapper.of(guard.other) }];
     case 'distinct':
       return differentPairs(guard, mapper).map(([source, other]) => {
@@ -112,6 +133,10 @@ function savedGuard(guard: Guard, trace: GuardedTrace, mapper: SourceMapper): Sa
     }
     case 'identity': {
       const { source, value } = guard;
+      if (value instanceof Tensor && !mapper.isArgument(source)) {
+        const other = mapper.of({ kind: 'held', value, name: printSource(source, trace.names) });
+        return [{ kind: 'same', source: mapper.of(source), other, same: true }];
+      }
       const isMethod =
         source.kind === 'property' && value === Reflect.get(Array.prototype, source.key);
       if (!isMethod) return refuse(guard, trace);
@@ -121,10 +146,15 @@ function savedGuard(guard: Guard, trace: GuardedTrace, mapper: SourceMapper): Sa
     case 'closure':
     case 'code':
     case 'bound':
-    case 'collection':
-    case 'members':
     case 'leaf':
       return refuse(guard, trace);
+    case 'collection':
+    case 'members': {
+      if (mapper.isArgument(guard.source)) return refuse(guard, trace);
+      const text = printSource(guard.source, trace.names);
+      const remedy = 'keep what changes in properties of objects, or in a Map or Set of each call';
+      throw notSavable(trace.name, `it changes ${text}, a pre-existing Map or Set`, remedy);
+    }
   }
 }
 

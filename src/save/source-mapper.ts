@@ -22,10 +22,13 @@ interface SavedFunction {
 
 /**
  * Maps the sources of a trace to locations of a saved program. Whatever doesn't come from the arguments becomes the
- * program's state, with its current value; two sources that lead to the same tensor or property share one entry.
+ * program's state, with its current value; two sources that lead to the same property share one entry, and so do those
+ * of one tensor, unless a program puts another tensor in its place.
  */
 export class SourceMapper {
   readonly state: StateEntry[] = [];
+  /** The keys of locations that programs write. */
+  written: ReadonlySet<string> = new Set();
   readonly #fn: SavedFunction;
   readonly #known = new Map<string, number>();
   readonly #tensors = new Map<Tensor, number>();
@@ -66,6 +69,12 @@ export class SourceMapper {
     if (value !== null || rootOf(source).kind !== 'this') return value instanceof Tensor;
     const text = printSource(source, this.#fn.names);
     throw notSavable(this.#fn.name, `it reads ${text}, and has no object outside of calls`);
+  }
+
+  /** Whether the source is currently an object or function outside the arguments that a file can't contain. */
+  isObject(source: Source): boolean {
+    const value = this.isArgument(source) ? null : this.#objectAt(source);
+    return value !== null && !(value instanceof Tensor);
   }
 
   /**
@@ -145,7 +154,7 @@ export class SourceMapper {
     const key = this.keyOf(source);
     const known = this.#known.get(key);
     if (known !== undefined) return known;
-    const index = this.#gradientOf(source) ?? this.#valueEntry(source);
+    const index = this.#gradientOf(source) ?? this.#valueEntry(source, this.written.has(key));
     this.#known.set(key, index);
     return index;
   }
@@ -158,16 +167,16 @@ export class SourceMapper {
     return this.state.push({ name: this.#nameOf(source), gradientOf }) - 1;
   }
 
-  #valueEntry(source: Source): number {
+  #valueEntry(source: Source, isWritten: boolean): number {
     const value = this.valueOf(source);
-    if (value instanceof Tensor) {
+    if (value instanceof Tensor && !isWritten) {
       const same = this.#tensors.get(value);
       if (same !== undefined) return same;
       const index = this.state.push({ name: this.#nameOf(source), value }) - 1;
       this.#tensors.set(value, index);
       return index;
     }
-    if (isPrimitiveValue(value)) {
+    if (value instanceof Tensor || isPrimitiveValue(value)) {
       return this.state.push({ name: this.#nameOf(source), value }) - 1;
     }
     const kind = typeof value === 'function' ? 'a function' : 'an object';

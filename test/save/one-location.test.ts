@@ -4,7 +4,7 @@
  */
 
 import { expect, it } from 'vitest';
-import { load, save, type Tensor, tensor, toStatic } from '../../src/index.ts';
+import { load, nn, noGrad, optim, save, type Tensor, tensor, toStatic } from '../../src/index.ts';
 
 type Step = (x: Tensor) => Tensor;
 
@@ -86,6 +86,33 @@ class Late extends Counter {
   }
 }
 
+function linear(weight: number[]): nn.Linear {
+  const layer = new nn.Linear(2, 2, { bias: false });
+  noGrad(() => layer.weight.copy_(tensor(weight).reshape([2, 2])));
+  return layer;
+}
+
+/** `zeroGrad` looks for parameters among all tensors of a module. */
+class Keeping extends nn.Module {
+  weight = nn.parameter(tensor([2, 3]));
+  last: Tensor | null = null;
+  override forward(x: Tensor): Tensor {
+    this.last = x.mul(this.weight);
+    return this.last.square();
+  }
+}
+
+function trained(model: nn.Module & { forward(x: Tensor): Tensor }): Step {
+  const optimizer = new optim.SGD(model.parameters(), { lr: 0.01, momentum: 0.9 });
+  return (x) => {
+    model.zeroGrad();
+    const y = model.forward(x);
+    y.sum().backward();
+    optimizer.step();
+    return y.detach();
+  };
+}
+
 const steps: Readonly<Record<string, () => Step>> = {
   'a private field': () => {
     const counter = new Counter();
@@ -164,6 +191,25 @@ const steps: Readonly<Record<string, () => Step>> = {
       return next(x, list[0]!.n, map.get('counter')!.n);
     };
   },
+  'two properties that hold one tensor from time to time': () => {
+    const state = { a: tensor([1, 2]), b: tensor([3, 4]), n: 0 };
+    return (x) => {
+      if (state.n++ % 3 === 0) state.a = state.b;
+      else state.a = state.a.mul(3);
+      return state.a.add(state.b).mul(x);
+    };
+  },
+  'two properties that get one new tensor': () => {
+    const state = { a: tensor([1, 2]), b: tensor([3, 4]), n: 0 };
+    return (x) => {
+      if (state.n++ % 3 === 0) state.a = state.b = state.a.mul(0.5).sub(x);
+      else state.a = state.a.mul(-1.5);
+      return state.a.add(state.b);
+    };
+  },
+  'the last result in a module that is trained': () => trained(new Keeping()),
+  'a normalized weight in a module that is trained': () =>
+    trained(nn.utils.weightNorm(linear([1, -2, 0.5, 3]))),
   'an element of an array, from both ends': () => {
     const counts = [7, 0];
     return (x) => {
