@@ -30,6 +30,10 @@ import { SourceMapper } from './source-mapper.ts';
  */
 export function programToSave(fn: CompiledFunction): ProgramToSave {
   const { name, inputSpec, entries, frames, bound } = fn;
+  if (frames[0]!.closure.code.isGenerator) {
+    const remedy = 'capture and save the functions that it calls between its yields';
+    throw notSavable(name, 'it is a generator function, which is compiled in parts', remedy);
+  }
   const names = entries[0]?.entry.names ?? { codes: [], pcs: [] };
   const mapper = new SourceMapper({ name, frames, names, bound });
   mapper.written = writtenBy(entries, mapper);

@@ -156,6 +156,15 @@ describe('what a file can not hold', () => {
     expect(remedy).not.toBe('');
   });
 
+  it('a generator function', async () => {
+    const f = toStatic(function* steps(x: Tensor) {
+      yield x.mul(2).sum();
+      yield x.sum();
+    });
+    tidy(() => void [...f(ones([2]))]);
+    await expect(save(f)).rejects.toThrow(/steps can't be saved[\s\S]*is a generator function/);
+  });
+
   it('surroundings that have changed since', async () => {
     const box = { mode: 'a' };
     const f = toStatic((x: Tensor) => (box.mode === 'a' ? x.mul(2) : x), { fullGraph: true });
