@@ -162,7 +162,10 @@ export class LoadedEntry {
 
   run(values: CallValues): unknown {
     const inputs = this.#inputs.map((read) => read(values) as Tensor);
-    const numbers = this.#numbers.map((read) => read(values) as number);
+    const numbers = this.#numbers.map((read) => {
+      const number = read(values) as number | boolean;
+      return typeof number === 'boolean' ? Number(number) : number;
+    });
     if (numbers.some((number) => typeof number !== 'number')) throw notANumber(this.saved, values);
     const outputs = this.#subgraph
       ? this.#recording(() => this.#runProgram(this.#subgraph!, inputs, numbers))

@@ -1,6 +1,6 @@
 import { DTypeError } from '../errors/errors.ts';
 import { isBelow, truncated } from '../ops/numbers/number-arithmetic.ts';
-import { isNumber } from '../ops/numbers/symbolic-number.ts';
+import { isNumber, isSymbolic } from '../ops/numbers/symbolic-number.ts';
 import { type DType, dtypes, newTypedArray, type TypedArray, type TypedArrayOf } from './dtype.ts';
 import { decodeHalf, encodeHalf, isHalf } from './half.ts';
 
@@ -31,7 +31,14 @@ export function storedNumbers(values: ArrayLike<number>, dtype: DType, use: stri
 
 /** Returns the numbers for a trace, keeping symbolic ones: each run creates an array of the dtype from them. */
 export function heldNumbers(values: readonly number[], dtype: DType, use: string): number[] {
-  if (isHalf(dtype) || dtype === 'bool') return [...storedNumbers(values.map(Number), dtype, use)];
+  if (isHalf(dtype) || dtype === 'bool') {
+    // How another number is stored is no function of numbers, so the program depends on its value.
+    const store = (value: number) => storedNumbers([Number(value)], dtype, use)[0]!;
+    return values.map((value) => {
+      const stored = isSymbolic(value) && value.table.mapChoice(value.id, store);
+      return (stored as number | undefined) || store(value);
+    });
+  }
   return values.map((value) => {
     const number = isNumber(value) ? value : Number(value);
     expectHeld(number, dtype, use);

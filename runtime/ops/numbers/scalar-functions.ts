@@ -25,6 +25,7 @@ const operators: Readonly<Record<string, ScalarFunction>> = {
   '>=': (x, y) => x! >= y!,
   '===': (x, y) => x === y,
   '!==': (x, y) => x !== y,
+  '?:': (test, x, y) => (test ? x! : y!),
 };
 
 /** `Math.sqrt` etc., without `Math.random`, which is not a function of its arguments. */
@@ -72,6 +73,7 @@ export function printScalarCall(fn: string, args: readonly string[]): string {
   if (fn === 'Number') return `+${args[0]}`;
   if (fn === 'negate') return `-${args[0]}`;
   if (fn === '!' || fn === '~') return `${fn}${args[0]}`;
+  if (fn === '?:') return `(${args[0]} ? ${args[1]} : ${args[2]})`;
   if (Object.hasOwn(operators, fn)) return `(${args.join(` ${fn} `)})`;
   return `${fn}(${args.join(', ')})`;
 }

@@ -66,6 +66,16 @@ export class ScalarTable {
     return this.#symbol(this.#add({ kind: 'apply', fn, args: ids }, value));
   }
 
+  /** Returns a choice among constants with each of them mapped; undefined for other numbers. */
+  mapChoice(id: ScalarId, to: (value: number) => number): SymbolicNumber | undefined {
+    const node = this.nodes[id]!;
+    if (node.kind === 'constant') return this.#symbol(this.#constant(to(node.value)));
+    if (node.kind !== 'apply' || node.fn !== '?:') return undefined;
+    const [test, x, y] = node.args as [ScalarId, ScalarId, ScalarId];
+    const [a, b] = [this.mapChoice(x, to), this.mapChoice(y, to)];
+    return a && b && this.apply('?:', [this.#symbol(test), a, b]);
+  }
+
   /** Returns a comparison's or test's result for the current values; the program then depends only on it. */
   decide(fn: string, args: readonly (number | SymbolicNumber)[]): boolean {
     const ids = args.map((arg) => (typeof arg === 'number' ? this.#constant(arg) : arg.id));

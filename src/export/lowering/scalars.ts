@@ -96,6 +96,7 @@ export function scalarCall<V extends TargetValue>(
     return to.convert(to.compare(comparisons[fn as keyof typeof comparisons], x, y), 'f64');
   }
   if (fn === 'Number') return x;
+  if (fn === '?:') return to.select(to.compare('NE', x, to.constant(0, 'f64')), y, args[2]!);
   if (fn === 'Math.max') return args.reduce((a, b) => to.binary('maximum', a, b));
   if (fn === 'Math.min') return args.reduce((a, b) => to.binary('minimum', a, b));
   if (fn === 'Math.expm1' || fn === 'Math.log1p')

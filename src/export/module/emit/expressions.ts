@@ -165,6 +165,7 @@ const unaryText: Readonly<Record<string, string>> = {
 function callText(fn: string, args: readonly string[]): string {
   invariant(scalarFunctions.has(fn), `${fn} is no function of numbers`);
   if (Object.hasOwn(unaryText, fn)) return `(${unaryText[fn]}(${args[0]}))`;
+  if (fn === '?:') return `(${args[0]}?${args[1]}:${args[2]})`;
   if (!/^[A-Za-z]/.test(fn)) return `((${args[0]})${fn}(${args[1]}))`;
   const name = fn === 'isNaN' || fn === 'isFinite' ? `Number.${fn}` : fn;
   return `${name}(${args.join()})`;
