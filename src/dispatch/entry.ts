@@ -310,7 +310,7 @@ export class Entry {
     if (this.subgraph?.confuses(inputs)) return undefined;
     this.#call(frames, false);
     for (let i = 0; i < this.#numbers.length; i++) {
-      this.#scalars[i] = this.#numbers[i]!(frames) as number;
+      this.#scalars[i] = Number(this.#numbers[i]!(frames));
     }
     return inputs;
   }

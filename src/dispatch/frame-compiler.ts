@@ -163,6 +163,7 @@ export class FrameCompiler {
 
   #trace(point: ResumePoint, frames: readonly Frame[], code: CodeOf): TraceResult {
     const { fullGraph, capture, strict, unrollLimit, pathLimit, traceLimit } = this.#settings;
+    point.noteChanges(frames);
     if (strict) verifyFrames(frames);
     const result = withCaptureSession(() =>
       trace(frames, code, {

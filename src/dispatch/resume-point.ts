@@ -2,7 +2,7 @@ import { Dispatch } from '../guards/dispatch.ts';
 import { type Dynamic, NumberHistory } from '../guards/number-history.ts';
 import { printGuard } from '../guards/print-guard.ts';
 import type { ShapeBounds } from '../guards/shape-bounds.ts';
-import { objectId } from '../guards/source-key.ts';
+import { objectId, sourceKey } from '../guards/source-key.ts';
 import type { Frame } from '../vm/bytecode/frame.ts';
 import type { Pc } from '../vm/bytecode/instructions.ts';
 import type { Entry } from './entry.ts';
@@ -108,6 +108,16 @@ export class ResumePoint {
       return found;
     }
     return undefined;
+  }
+
+  /** Notes the booleans for which no entry fits. */
+  noteChanges(frames: readonly Frame[]): void {
+    for (const { guards } of this.#entries) {
+      for (const guard of guards.failing(frames)) {
+        const isTest = guard.kind === 'truthy' || guard.kind === 'value';
+        if (isTest) this.history.noteChange(sourceKey(guard.source));
+      }
+    }
   }
 
   /** For each entry, its first failing guard, as the user would write it. */

@@ -169,6 +169,21 @@ export class GuardSet {
     return true;
   }
 
+  /** Returns the guards that don't hold, without those of which nothing can be read. */
+  failing(frames: readonly Frame[]): Guard[] {
+    try {
+      return this.guards.filter((_, i) => {
+        try {
+          return !this.#checks[i]!(frames);
+        } catch {
+          return false;
+        }
+      });
+    } finally {
+      this.#reads.forget();
+    }
+  }
+
   /** Returns the first guard that doesn't hold, for explanations and lookups. */
   firstFailing(frames: readonly Frame[]): Guard | undefined {
     const checks = this.#checks;

@@ -12,6 +12,8 @@ export class NumberHistory {
   readonly #first = new Map<string, number>();
   /** The objects found first, by location. */
   readonly #objects = new Map<string, WeakRef<object>>();
+  /** Locations whose guarded values have changed, without indices. */
+  readonly #changed = new Set<string>();
   readonly #dynamic: Dynamic;
   /** Locations that may hold any number within bounds from the start. */
   readonly bounds: ShapeBounds;
@@ -45,6 +47,19 @@ export class NumberHistory {
     return this.#dynamic === true && value !== 0 && value !== 1 && !Number.isNaN(value);
   }
 
+  /** Notes that a guard on the value at the location has failed. */
+  noteChange(place: string): void {
+    if (this.#dynamic !== false) this.#changed.add(siblings(place));
+  }
+
+  /**
+   * Whether a boolean at the location, or at the same one in another element of an array, is known to change: those of
+   * a batch all do, but a call changes only some.
+   */
+  isChangingBoolean(place: string): boolean {
+    return this.#changed.size > 0 && this.#changed.has(siblings(place));
+  }
+
   /** Whether an earlier trace has found another object at the location. Records the first one. */
   isOtherObject(place: string, object: object): boolean {
     const first = this.#objects.get(place);
@@ -59,4 +74,9 @@ export class NumberHistory {
     if (first === undefined) this.#first.set(place, value);
     return first !== undefined && first !== value;
   }
+}
+
+/** The key of a source (see `source-key.ts`) without the indices of elements. */
+function siblings(place: string): string {
+  return place.replace(/\/\d+:\d+(?=\/|$)/g, '/*');
 }

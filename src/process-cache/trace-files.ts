@@ -147,7 +147,7 @@ function ofNow(trace: TraceResult, frames: readonly Frame[]): TraceResult {
   const { scalars, numbers } = trace;
   const inputs = scalars.inputs();
   numbers.forEach((source, i) => {
-    if (source.kind !== 'called') inputs[i] = compileReader(source)(frames) as number;
+    if (source.kind !== 'called') inputs[i] = Number(compileReader(source)(frames));
   });
   scalars.values.splice(0, scalars.values.length, ...scalars.evaluate(inputs));
   const needed = scalars.dependencies();

@@ -58,6 +58,7 @@ import {
 } from '../variables/variable.ts';
 import { callLayout, layoutMethods } from './tensors/layout-calls.ts';
 import { rowsAt } from './tensors/rows-at.ts';
+import { booleansAsNumbers } from './tensors/tensor-of-booleans.ts';
 import { tensorOfScalars } from './tensors/tensor-of-scalars.ts';
 
 type Callable = (...args: never[]) => unknown;
@@ -171,7 +172,7 @@ export function callApi(
   receiver: Variable,
   given: readonly Variable[],
 ): Variable {
-  const args = byPosition(fn, given);
+  const args = booleansAsNumbers(t, fn, byPosition(fn, given));
   const laidOut = callLayout(t, fn, receiver, args);
   if (laidOut) return laidOut;
   if (fn === isTensor) return asTensorTest(t, args[0]);

@@ -45,8 +45,18 @@ export class OuterVariables {
     return variable;
   }
 
+  /** Whether a boolean was read from the source. */
+  isBoolean(source: Source): boolean {
+    const variable = this.#bySource.get(sourceKey(source));
+    return variable?.kind === 'constant' && typeof variable.value === 'boolean';
+  }
+
   #variableFor(source: Source, value: unknown): Variable {
     if (value === uninitialized) return { kind: 'uninitialized', source };
+    if (typeof value === 'boolean') {
+      const changes = this.#history.isChangingBoolean(sourceKey(source));
+      return { kind: 'constant', value, source, changes };
+    }
     if (isPrimitive(value)) return { kind: 'constant', value, source };
     if (typeof value === 'function') {
       return { kind: 'function', value: value as (...args: never[]) => unknown, source };

@@ -190,7 +190,7 @@ export class ProgramNumbers {
     const key = sourceKey(source);
     let input = this.#inputs.get(key);
     if (!input) {
-      input = this.scalars.input(this.#readerOf(source)(this.#frames) as number);
+      input = this.scalars.input(Number(this.#readerOf(source)(this.#frames)));
       this.sources.push(source);
       this.#inputs.set(key, input);
     }

@@ -9,10 +9,23 @@ export function symbolicFrom(source: Source, value: number): SymbolicVariable {
   return { kind: 'symbolic', expr: { kind: 'source', source }, value, source };
 }
 
-/** True if a number of the expression came out of a graph break. */
-export function comesFromBreak({ expr }: SymbolicVariable): boolean {
-  for (const source of numberSources(expr)) if (rootOf(source).kind === 'register') return true;
+/** True if a number of the expression came out of a graph break. A boolean is guarded wherever it comes from. */
+export function comesFromBreak(
+  { variables }: { readonly variables: { isBoolean(source: Source): boolean } },
+  { expr }: SymbolicVariable,
+): boolean {
+  for (const source of numberSources(expr)) {
+    if (rootOf(source).kind === 'register' && !variables.isBoolean(source)) return true;
+  }
   return false;
+}
+
+/** True for a number computed from booleans alone, which has few values. */
+export function isOfBooleans(
+  { variables }: { readonly variables: { isBoolean(source: Source): boolean } },
+  { expr }: SymbolicVariable,
+): boolean {
+  return [...numberSources(expr)].every((source) => variables.isBoolean(source));
 }
 
 /** True for a size, or a number computed from sizes alone. */

@@ -18,6 +18,7 @@ import type { TraceFrame } from '../variables/trace-frame.ts';
 import { UnionMet } from '../variables/unions.ts';
 import type { Variable } from '../variables/variable.ts';
 import { callInside } from './calls/invoke.ts';
+import { chooseNumbers } from './choose-numbers.ts';
 import { stepDelegate } from './delegates.ts';
 import { callHandlers } from './handlers/calls.ts';
 import { controlHandlers } from './handlers/control.ts';
@@ -102,7 +103,11 @@ function step(tracer: Tracer): { readonly value: Variable } | undefined {
   }
   const { pc } = frame;
   const loop = loopToConvert(tracer, frame);
-  if (loop) {
+  const isJump = instruction.op === 'jumpIf' || instruction.op === 'jumpIfNot';
+  const chosen = isJump && !loop ? chooseNumbers(tracer, frame, instruction) : undefined;
+  if (chosen !== undefined) {
+    frame.pc = chosen;
+  } else if (loop) {
     frame.pc = tracer.attempt(() => settle(tracer, frame, convertOrUnroll(tracer, frame, loop)));
   } else {
     frame.pc = perform(tracer, frame, instruction as Instruction);

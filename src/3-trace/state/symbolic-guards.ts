@@ -18,13 +18,14 @@ export function sizeSource(t: Tracer, tensor: Source, dim: number): Source {
   return t.bounds.get(sourceKey(source))?.place ?? source;
 }
 
-/** Guards that all sources of the expression are numbers. */
+/** Guards that all sources of the expression are numbers or booleans, as they are now. */
 export function guardNumbers(t: Tracer, { expr }: SymbolicVariable): void {
   for (const source of numberSources(expr)) {
     // The index of an iteration.
     if (source.kind === 'held') continue;
     if (source.kind === 'called' || (t.sizes.isKey(source) && isSize(source))) continue;
-    t.guard(`typeof ${sourceKey(source)}`, { kind: 'typeof', source, type: 'number' });
+    const type = t.variables.isBoolean(source) ? 'boolean' : 'number';
+    t.guard(`typeof ${sourceKey(source)}`, { kind: 'typeof', source, type });
   }
 }
 

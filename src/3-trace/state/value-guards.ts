@@ -6,7 +6,7 @@ import { keyText, rootOf, sourceKey } from '../../guards/source-key.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import type { Primitive } from '../../vm/bytecode/instructions.ts';
 import { owns } from '../../vm/language/primordials.ts';
-import { comesFromBreak, isOfSizes } from '../inputs/symbolic.ts';
+import { comesFromBreak, isOfBooleans, isOfSizes } from '../inputs/symbolic.ts';
 import { numberNeeded } from '../variables/number-needed.ts';
 import { textBreak, truthOfText } from '../variables/text.ts';
 import { specialized } from '../variables/unions.ts';
@@ -24,7 +24,7 @@ import type { Tracer } from './tracer.ts';
 export function constantOf(t: Tracer, given: Variable): Primitive | symbol {
   const variable = specialized(given);
   if (variable.kind === 'symbolic') {
-    if (t.numbersAreVolatile && comesFromBreak(variable)) breakBeforeNumber(t);
+    if (t.numbersAreVolatile && comesFromBreak(t, variable)) breakBeforeNumber(t);
     expectNoCall(t, variable.expr);
     return guardValue(t, variable);
   }
@@ -56,13 +56,16 @@ function changingNumber(): GraphBreak {
 
 /**
  * Breaks the graph before a changing number is converted to text, once several of its values have had an entry:
- * each further value would be traced again. Sizes are exempt: they have few values, and their texts are used as
- * keys.
+ * each further value would be traced again. Sizes and numbers chosen by booleans are exempt: they have few values, and
+ * the texts of sizes are used as keys.
  */
 export function expectFewTexts(t: Tracer, values: readonly Variable[]): void {
   if (!t.numbersAreVolatile || t.control.policy === 'always') return;
   const isChanging = (variable: Variable) =>
-    variable.kind === 'symbolic' && typeof variable.value === 'number' && !isOfSizes(variable);
+    variable.kind === 'symbolic' &&
+    typeof variable.value === 'number' &&
+    !isOfSizes(variable) &&
+    !isOfBooleans(t, variable);
   if (values.some(isChanging)) throw changingNumber();
 }
 
@@ -71,7 +74,7 @@ export function truthiness(t: Tracer, given: Variable): boolean {
   const variable = specialized(given);
   if (variable.kind === 'symbolic' && !variable.source) {
     // Decided natively while the graph is empty, since entries would multiply with every such decision.
-    if (t.builder.opCount === 0 && comesFromBreak(variable)) breakBeforeNumber(t);
+    if (t.builder.opCount === 0 && comesFromBreak(t, variable)) breakBeforeNumber(t);
     expectNoCall(t, variable.expr);
     return Boolean(guardValue(t, variable));
   }

@@ -1,24 +1,31 @@
 /** Numbers whose computation is deferred to the run. */
 
 import { hostScalarNames, scalarFunctions } from '../../../runtime/ops/numbers/scalar-functions.ts';
-import type { NumberExpr } from '../../guards/number-expr.ts';
 import type { BinaryOperator } from '../../vm/bytecode/instructions.ts';
+import {
+  exprOf,
+  isNumeric,
+  maxSize,
+  negatedBoolean,
+  numberOfBoolean,
+  sizeOf,
+} from '../control-flow/numbers/changing-booleans.ts';
 import { symbolicFrom } from '../inputs/symbolic.ts';
-import { guardNumbers } from '../state/symbolic-guards.ts';
 import type { Tracer } from '../state/tracer.ts';
-import { constantOf } from '../state/value-guards.ts';
 import type { ConstantVariable, SymbolicVariable, Variable } from '../variables/variable.ts';
 import { ChangingNumbers } from './changing-numbers.ts';
-
-/** The maximum size of an expression; the value of a larger expression is guarded instead. */
-const maxSize = 160;
 
 /** Defers `fn` to the run if one of its numbers is symbolic; undefined if it can't be deferred. */
 export function deferToRun(
   t: Tracer,
   fn: string,
-  args: readonly Variable[],
+  given: readonly Variable[],
 ): SymbolicVariable | undefined {
+  if (fn === '!') {
+    const negated = negatedBoolean(t, given[0]!);
+    if (negated) return negated;
+  }
+  const args = convertsBooleans(fn) ? given.map((arg) => numberOfBoolean(t, arg) ?? arg) : given;
   if (!args.some((arg) => arg.kind === 'symbolic')) return undefined;
   if (!args.every(isNumeric)) return undefined;
   const exprs = args.map((arg) => exprOf(t, arg));
@@ -47,25 +54,9 @@ export function deferCall(
   return name === undefined ? undefined : deferToRun(t, name, args);
 }
 
-type Numeric = SymbolicVariable | ConstantVariable;
-
-function isNumeric(variable: Variable): variable is Numeric {
-  const { kind } = variable;
-  return (kind === 'symbolic' || kind === 'constant') && typeof variable.value === 'number';
-}
-
-function exprOf(t: Tracer, variable: Numeric): NumberExpr {
-  if (variable.kind === 'constant') {
-    return { kind: 'constant', value: constantOf(t, variable) as number };
-  }
-  guardNumbers(t, variable);
-  return variable.expr;
-}
-
-function sizeOf(expr: NumberExpr): number {
-  if (expr.kind !== 'apply') return 1;
-  return expr.args.reduce((size, arg) => size + sizeOf(arg), 1);
-}
+/** Comparisons by type and tests of numbers don't treat booleans as numbers. */
+const convertsBooleans = (fn: string): boolean =>
+  fn === 'Number' || fn.startsWith('Math.') || !/^[A-Z]|^is|^parse|===?|!/.test(fn);
 
 /** `variable + number` for a counter that increases with every call: symbolic from its first value on. */
 export function countedOn(

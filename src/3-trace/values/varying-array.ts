@@ -153,7 +153,7 @@ export function elementFromEnd(
   if (distance <= appended.length) return solid(appended.at(-distance));
   const before = distance - appended.length;
   const length = lengthBefore(t, array);
-  if (length.kind !== 'symbolic' || comesFromBreak(length)) return undefined;
+  if (length.kind !== 'symbolic' || comesFromBreak(t, length)) return undefined;
   const elements = value as readonly unknown[];
   const index = elements.length - before;
   const isWritten = [...t.effects.entries()].some(([object]) => object === value);

@@ -79,6 +79,8 @@ export interface ConstantVariable {
   readonly value: Primitive | symbol;
   /** Null if existing guards imply the value. */
   readonly source: Source | null;
+  /** True for a boolean that differs between calls: each run chooses the numbers that depend on it. */
+  readonly changes?: boolean;
 }
 
 /** A number or comparison whose value the trace doesn't depend on yet: each run computes it again. */

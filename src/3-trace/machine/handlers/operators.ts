@@ -187,14 +187,14 @@ function hostNumber(t: Tracer, variable: Variable): Primitive {
     throw new GraphBreak('throw', 'a symbol is computed on');
   }
   const mayBreak = t.builder.opCount === 0 && t.control.policy !== 'always';
-  if (mayBreak && isNumberFromBreak(variable)) {
+  if (mayBreak && isNumberFromBreak(t, variable)) {
     throw new GraphBreak('host-value', 'a number read since the last graph');
   }
   return constantOf(t, variable) as Primitive;
 }
 
-function isNumberFromBreak(variable: Variable): boolean {
-  if (variable.kind === 'symbolic') return comesFromBreak(variable);
+function isNumberFromBreak(t: Tracer, variable: Variable): boolean {
+  if (variable.kind === 'symbolic') return comesFromBreak(t, variable);
   const fromBreak = sourceOf(variable)?.kind === 'register';
   return fromBreak && variable.kind === 'constant' && typeof variable.value === 'number';
 }

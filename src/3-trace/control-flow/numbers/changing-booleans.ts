@@ -1,0 +1,139 @@
+/**
+ * Booleans that differ between calls. A number that they choose, or that they are converted to, is computed by each
+ * run; any other use of a boolean guards it.
+ */
+
+import { type NumberExpr, numberSources } from '../../../guards/number-expr.ts';
+import { guardNumbers } from '../../state/symbolic-guards.ts';
+import type { Tracer } from '../../state/tracer.ts';
+import { constantOf } from '../../state/value-guards.ts';
+import type { ConstantVariable, SymbolicVariable, Variable } from '../../variables/variable.ts';
+
+/** The maximum size of an expression; the value of a larger expression is guarded instead. */
+export const maxSize = 160;
+
+type Primitive = SymbolicVariable | ConstantVariable;
+
+export function isNumeric(variable: Variable): variable is Primitive {
+  const { kind } = variable;
+  return (kind === 'symbolic' || kind === 'constant') && typeof variable.value === 'number';
+}
+
+/** Returns the expression of a number. */
+export function exprOf(t: Tracer, variable: Primitive): NumberExpr {
+  if (variable.kind === 'constant') return constant(constantOf(t, variable) as number);
+  guardNumbers(t, variable);
+  return variable.expr;
+}
+
+export function sizeOf(expr: NumberExpr): number {
+  if (expr.kind !== 'apply') return 1;
+  return expr.args.reduce((size, arg) => size + sizeOf(arg), 1);
+}
+
+const constant = (value: number): NumberExpr => ({ kind: 'constant', value });
+
+const apply = (fn: string, ...args: readonly NumberExpr[]): NumberExpr => {
+  return { kind: 'apply', fn, args };
+};
+
+/** Whether a number depends on booleans. */
+export function dependsOnBoolean(t: Tracer, expr: NumberExpr): boolean {
+  return [...numberSources(expr)].some((source) => t.variables.isBoolean(source));
+}
+
+/** Whether the value is a boolean that each run can compute. */
+export function isChangingBoolean(t: Tracer, variable: Variable): boolean {
+  if (variable.kind === 'constant') return isChangingConstant(t, variable);
+  if (variable.kind !== 'symbolic' || typeof variable.value !== 'boolean') return false;
+  return bitOf(t, variable.expr) !== undefined;
+}
+
+/** Not in an iteration that is traced once for all elements of an array: it has no boolean of its own. */
+const isChangingConstant = (t: Tracer, { source, changes }: ConstantVariable): boolean =>
+  changes === true && source !== null && t.rows === null;
+
+/** Returns `Number(boolean)`; undefined unless it is one that each run can compute. */
+export function numberOfBoolean(t: Tracer, variable: Variable): SymbolicVariable | undefined {
+  if (!isChangingBoolean(t, variable)) return undefined;
+  const { value } = variable as Primitive;
+  return computed(t, bitOf(t, booleanExpr(variable as Primitive))!, Number(value));
+}
+
+/** Returns `!boolean`; undefined unless it is one that each run can compute. */
+export function negatedBoolean(t: Tracer, variable: Variable): SymbolicVariable | undefined {
+  if (!isChangingBoolean(t, variable)) return undefined;
+  const expr = apply('!', booleanExpr(variable as Primitive));
+  return sizeOf(expr) > maxSize ? undefined : computed(t, expr, !(variable as Primitive).value);
+}
+
+/** Returns `test ? x : y` of numbers or of booleans; undefined for other operands. */
+export function chosenBy(
+  t: Tracer,
+  test: Primitive,
+  x: Variable,
+  y: Variable,
+): SymbolicVariable | undefined {
+  const operand = isNumeric(x) ? numericOperand : booleanOperand;
+  const [a, b] = [operand(t, x), operand(t, y)];
+  if (!a || !b) return undefined;
+  const expr = choice(conditionOf(t, booleanExpr(test)), a, b);
+  if (sizeOf(expr) > maxSize) return undefined;
+  return computed(t, expr, ((test.value ? x : y) as Primitive).value as number | boolean);
+}
+
+const numericOperand = (t: Tracer, variable: Variable): NumberExpr | undefined =>
+  isNumeric(variable) ? exprOf(t, variable) : undefined;
+
+function booleanOperand(t: Tracer, variable: Variable): NumberExpr | undefined {
+  if (isChangingBoolean(t, variable)) return booleanExpr(variable as Primitive);
+  if (variable.kind !== 'constant' || typeof variable.value !== 'boolean') return undefined;
+  return apply('!', constant(constantOf(t, variable) ? 0 : 1));
+}
+
+function computed(t: Tracer, expr: NumberExpr, value: number | boolean): SymbolicVariable {
+  const variable = { kind: 'symbolic', expr, value, source: null } as const;
+  guardNumbers(t, variable);
+  return variable;
+}
+
+/** The expression of a changing boolean: a source, its negation, or a choice of such expressions. */
+function booleanExpr(variable: Primitive): NumberExpr {
+  if (variable.kind === 'symbolic') return variable.expr;
+  return { kind: 'source', source: variable.source! };
+}
+
+/** Returns an expression that is truthy if the boolean is true. Programs compute numbers only. */
+const conditionOf = (t: Tracer, expr: NumberExpr): NumberExpr =>
+  expr.kind === 'source' ? expr : bitOf(t, expr)!;
+
+/** Returns a boolean expression as 1 or 0; undefined if it isn't computed from booleans alone. */
+function bitOf(t: Tracer, expr: NumberExpr): NumberExpr | undefined {
+  if (expr.kind === 'source') {
+    return t.variables.isBoolean(expr.source) ? choice(expr, constant(1), constant(0)) : undefined;
+  }
+  if (expr.kind !== 'apply') return undefined;
+  if (expr.fn === '!') {
+    const [negated] = expr.args as [NumberExpr];
+    if (negated.kind === 'constant') return constant(negated.value === 0 ? 1 : 0);
+    const bit = bitOf(t, negated);
+    return bit && choice(bit, constant(0), constant(1));
+  }
+  if (expr.fn !== '?:') return undefined;
+  const [test, x, y] = expr.args as [NumberExpr, NumberExpr, NumberExpr];
+  const [a, b] = [bitOf(t, x), bitOf(t, y)];
+  return a && b && choice(test, a, b);
+}
+
+/** `test ? x : y`. A test that is itself 1 or 0 by another test is replaced by that test. */
+function choice(test: NumberExpr, x: NumberExpr, y: NumberExpr): NumberExpr {
+  if (test.kind === 'apply' && test.fn === '?:') {
+    const [inner, one, zero] = test.args as [NumberExpr, NumberExpr, NumberExpr];
+    if (isConstant(one, 1) && isConstant(zero, 0)) return choice(inner, x, y);
+    if (isConstant(one, 0) && isConstant(zero, 1)) return choice(inner, y, x);
+  }
+  return apply('?:', test, x, y);
+}
+
+const isConstant = (expr: NumberExpr, value: number): boolean =>
+  expr.kind === 'constant' && expr.value === value;
