@@ -40,7 +40,10 @@ export interface CapturedStats {
   readonly sizes: number;
   /** The number of plans: one for each program, set of sizes and pattern of donated inputs. */
   readonly plans: number;
-  /** With `TOSTATIC_CACHE`: the number of plans whose searches were known from an earlier process. */
+  /**
+   * The number of plans whose searches were known: within a budget from an earlier plan of the function, and with
+   * `TOSTATIC_CACHE` from an earlier process.
+   */
   readonly knownPlans?: number;
   /**
    * With `TOSTATIC_CACHE`: the number of traces taken from an earlier process, which `translations` doesn't

@@ -2,7 +2,7 @@ import type { ValueId } from '../../runtime/program/program.ts';
 import { bytesOf } from '../../runtime/program/value-bytes.ts';
 import { savedViews } from '../5-optimize/compact-views.ts';
 import { readsMask } from '../5-optimize/saved-masks.ts';
-import type { Choices } from '../programs/choices.ts';
+import { type Choices, LateBytes, readBytes } from '../programs/choices.ts';
 import type { MemoryOptions } from '../programs/memory-options.ts';
 import type { Recompute, SubgraphStages } from '../programs/stages.ts';
 import type { Steps } from '../programs/steps.ts';
@@ -31,13 +31,12 @@ export function* besideNoBudget(
     const recompute = { budget, bytesBefore: () => bytes, bytes, ops: 0, share: 0 };
     return { ...stages, recompute };
   };
-  const comparedWith = (stages: SubgraphStages, bytes: number): SubgraphStages => {
-    const bytesBefore = () => bytes;
+  const comparedWith = (stages: SubgraphStages, bytesBefore: () => number): SubgraphStages => {
     return { ...stages, recompute: stages.recompute && { ...stages.recompute, bytesBefore } };
   };
   const known = choices.of('budget', (choice) => ({
     isNeeded: choice.get('isNeeded').boolean(),
-    bytesBefore: choice.get('bytesBefore').int(0, Number.MAX_SAFE_INTEGER),
+    bytesBefore: readBytes(choice.get('bytesBefore')),
   }));
   if (known) {
     const stages = yield* plan(known.isNeeded ? options : free, choices);
@@ -48,9 +47,7 @@ export function* besideNoBudget(
   const take = (stages: SubgraphStages, isNeeded: boolean, own: Choices): SubgraphStages => {
     choices.note('budget', {
       isNeeded,
-      get bytesBefore() {
-        return stages.recompute?.bytesBefore() ?? 0;
-      },
+      bytesBefore: new LateBytes(() => stages.recompute?.bytesBefore() ?? 0),
     });
     choices.take(own);
     return stages;
@@ -64,7 +61,11 @@ export function* besideNoBudget(
   if (bytesBefore >= stages.recompute!.bytesBefore()) return take(stages, true, within);
   // If no plan fits, the smaller one is used.
   if (bytesBefore > Math.max(budget, stages.recompute!.bytes)) {
-    return take(comparedWith(stages, bytesBefore), true, within);
+    return take(
+      comparedWith(stages, () => bytesBefore),
+      true,
+      within,
+    );
   }
   return take(fitting(unbounded, bytesBefore), false, beside);
 }

@@ -1,3 +1,4 @@
+import { LateBytes, readBytes } from '../programs/choices.ts';
 import type { SubgraphStages } from '../programs/stages.ts';
 import type { Steps } from '../programs/steps.ts';
 import { isFree } from './compare-stages.ts';
@@ -18,11 +19,11 @@ export function* choosingSlices(
   if (!memory.slices || memory.budget === null) return yield* plan(compilation);
   const known = choices.of('sliced', (choice) => ({
     isSliced: choice.get('isSliced').boolean(),
-    bytesBefore: choice.get('bytesBefore').int(0, Number.MAX_SAFE_INTEGER),
+    bytesBefore: readBytes(choice.get('bytesBefore')),
   }));
   if (known) {
     const stages = yield* onlyPlan(known.isSliced ? plan(compilation) : withoutSlices());
-    const bytesBefore = () => known.bytesBefore;
+    const { bytesBefore } = known;
     return { ...stages, recompute: { ...stages.recompute!, bytesBefore } };
   }
   const sliced = yield* compilation.candidateBelow(() => plan(compilation));
@@ -38,9 +39,7 @@ export function* choosingSlices(
   const { made, take } = best;
   choices.note('sliced', {
     isSliced: take === sliced?.take,
-    get bytesBefore() {
-      return made.recompute!.bytesBefore();
-    },
+    bytesBefore: new LateBytes(() => made.recompute!.bytesBefore()),
   });
   take();
   return made;

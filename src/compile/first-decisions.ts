@@ -31,7 +31,8 @@ function* stepsWith<T>(table: ScalarTable, numbers: readonly number[], steps: St
   }
 }
 
-function tableOf(program: Program): ScalarTable | undefined {
+/** Returns the scalar table of a program, which its regions share. */
+export function tableOf(program: Program): ScalarTable | undefined {
   return scalarTableOf(opsWithin(program));
 }
 

@@ -13,7 +13,7 @@ import {
   recomputeInBackward,
 } from '../5-optimize/recompute/recompute-in-backward.ts';
 import { WorkBound } from '../5-optimize/recompute/work-bound.ts';
-import { readIndices } from '../programs/choices.ts';
+import { LateBytes, readBytes, readIndices } from '../programs/choices.ts';
 import { once } from '../programs/once.ts';
 import { hasSameOps } from '../programs/same-ops.ts';
 import type { SubgraphStages } from '../programs/stages.ts';
@@ -87,7 +87,7 @@ export function withinBudget(
   const { plan, usesOf } = planning;
   const known = choices.of('recompute', (choice) => {
     const { bytesBefore, how } = readChosen(choice, facts.program);
-    return { bytesBefore, recomputed: how && recomputedBy(how) };
+    return { bytesBefore: bytesBefore.read, recomputed: how && recomputedBy(how) };
   });
   if (known) return planned(known.bytesBefore, known.recomputed);
   const below = shareToBeat(compilation);
@@ -110,13 +110,13 @@ export function withinBudget(
     return recomputeInBackward(facts, new Set(how.stays), new Set(how.brief));
   }
 
-  function planned(before: number, recomputed: Recomputed | null): SubgraphStages {
+  function planned(bytesBefore: () => number, recomputed: Recomputed | null): SubgraphStages {
     if (recomputed === null) return withoutRecompute(plan(facts.program), budget);
     const { program, ops, work } = recomputed;
     const stages = plan(program);
     const bytes = peakBytes(stages);
     const share = work / Math.max(1, facts.forwardWork);
-    return { ...stages, recompute: { budget, bytesBefore: () => before, bytes, ops, share } };
+    return { ...stages, recompute: { budget, bytesBefore, bytes, ops, share } };
   }
 }
 
@@ -126,14 +126,14 @@ function shareToBeat({ options: { rival } }: Noted): number | undefined {
 }
 
 interface Chosen {
-  /** Bytes of the program with nothing computed twice; found when the choice is written to a file. */
-  readonly bytesBefore: number;
+  /** Bytes of the program with nothing computed twice. */
+  readonly bytesBefore: LateBytes;
   /** Null: nothing is. */
   readonly how: How | null;
 }
 
 function readChosen(choice: Field, { values }: Program): Chosen {
-  const bytesBefore = choice.get('bytesBefore').int(0, Number.MAX_SAFE_INTEGER);
+  const bytesBefore = new LateBytes(readBytes(choice.get('bytesBefore')));
   const how = choice.get('how');
   if (how.isNull) return { bytesBefore, how: null };
   if (!how.has('stays')) return { bytesBefore, how: readPolicy(how) };
@@ -216,12 +216,7 @@ function searched(
   }
 
   function chosen(how: How | null): Chosen {
-    return {
-      get bytesBefore() {
-        return bytesBefore();
-      },
-      how,
-    };
+    return { bytesBefore: new LateBytes(bytesBefore), how };
   }
 
   /** Looks for a plan smaller than the smallest one, and for one with less arithmetic, unless it loses to the rival. */

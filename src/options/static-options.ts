@@ -5,6 +5,7 @@ import { type Backend, backendNamed } from '../../runtime/program/backend.ts';
 import { type PassName, passNames } from '../5-optimize/passes.ts';
 import { referenceOptions } from '../check/culprit.ts';
 import type { ChoiceStore, CompileOptions } from '../compile/compilation.ts';
+import { RecentChoices } from '../compile/recent-choices.ts';
 import type { Dynamic } from '../guards/number-history.ts';
 import { cacheIn } from '../process-cache/process-cache.ts';
 import type { TraceStore } from '../process-cache/trace-store.ts';
@@ -133,10 +134,11 @@ function compileOptions(
     return { ...referenceOptions, verify };
   }
   const found = typeof backend === 'string' ? backendNamed(backend) : checkedBackend(backend);
+  const known = cache ?? (memory.budget === null ? undefined : new RecentChoices());
   return {
     ...{ memory, without, verify, tier: 'final' },
     ...(found && { backend: found }),
-    ...(cache && { cache }),
+    ...(known && { cache: known }),
   };
 }
 

@@ -44,6 +44,11 @@ export class Choices {
     return read(choice);
   }
 
+  /** Returns the recorded choices as those of an earlier compilation. */
+  again(): Choices {
+    return Choices.known(new Field(this.#made, 'choices'));
+  }
+
   note(search: string, choice: unknown): void {
     if (!this.#isOver && !this.#known) this.#made.push([search, choice]);
   }
@@ -77,6 +82,26 @@ export class Choices {
   toJSON(): unknown {
     return this.#made;
   }
+}
+
+/** Bytes that take as long to find as a plan: found when they are read, or written to a file. */
+export class LateBytes {
+  readonly read: () => number;
+
+  constructor(read: () => number) {
+    this.read = read;
+  }
+
+  toJSON(): number {
+    return this.read();
+  }
+}
+
+/** Reads bytes that a search has noted. */
+export function readBytes(choice: Field): () => number {
+  if (choice.value instanceof LateBytes) return choice.value.read;
+  const bytes = choice.int();
+  return () => bytes;
 }
 
 /** Reads integers from 0 to `count` − 1. */

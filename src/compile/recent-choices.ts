@@ -1,0 +1,62 @@
+import { RecentlyUsed } from '../../runtime/program/recently-used.ts';
+import { renumber } from '../5-optimize/cleanup/normalize.ts';
+import type { Choices } from '../programs/choices.ts';
+import type { ChoiceStore, CompiledInput } from './compilation.ts';
+import { tableOf } from './first-decisions.ts';
+
+/** Sizes, and numbers that become symbolic one after another, seldom bring more programs in turn. */
+const mostPrograms = 8;
+
+/**
+ * The choices of the last programs that a captured function compiled. Another translation often ends in a program that
+ * differs only in its guards or in the numbering of its values: its searches would find the same again.
+ */
+export class RecentChoices implements ChoiceStore {
+  readonly #kept = new RecentlyUsed<string, { choices: Choices | null }>(mostPrograms);
+
+  has(subject: CompiledInput): boolean {
+    return this.#kept.has(textOf(subject));
+  }
+
+  find(subject: CompiledInput): Choices | undefined {
+    const text = textOf(subject);
+    if (!this.#kept.has(text)) return undefined;
+    return this.#at(text).choices?.again();
+  }
+
+  keep(subject: CompiledInput, choices: Choices): void {
+    this.#at(textOf(subject)).choices = choices;
+  }
+
+  refuse(subject: CompiledInput): void {
+    this.#at(textOf(subject)).choices = null;
+  }
+
+  #at(text: string) {
+    return this.#kept.get(text, () => ({ choices: null }));
+  }
+}
+
+const numbers = new WeakMap<object, number>();
+let count = 0;
+
+/** Returns the number of an object, by its identity: two ops may have one name. */
+function numberOf(object: object): number {
+  const number = numbers.get(object) ?? ++count;
+  numbers.set(object, number);
+  return number;
+}
+
+/** Returns a text that is equal for programs and options that are compiled identically. */
+function textOf({ program, wanted, options, donated }: CompiledInput): string {
+  const { memory, without, tier, compact, rate } = options;
+  const { needsGrad, differentiable } = wanted;
+  const settings = [memory, [...without], tier, compact, rate, needsGrad, differentiable, donated];
+  const { nodes } = tableOf(program) ?? {};
+  return JSON.stringify([settings, nodes, renumber(program)], (key, value: unknown) => {
+    if (key === 'at') return undefined;
+    if (typeof value === 'number' && !Number.isFinite(value)) return String(value);
+    const isItself = key === 'op' || key === 'device' || key === 'call';
+    return isItself && typeof value === 'object' && value !== null ? numberOf(value) : value;
+  });
+}
