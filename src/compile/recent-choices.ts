@@ -4,7 +4,7 @@ import type { Choices } from '../programs/choices.ts';
 import type { ChoiceStore, CompiledInput } from './compilation.ts';
 import { tableOf } from './first-decisions.ts';
 
-/** Sizes, and numbers that become symbolic one after another, seldom bring more programs in turn. */
+/** Enough for sizes that change and numbers that become symbolic one after another. */
 const mostPrograms = 8;
 
 /**
