@@ -55,6 +55,8 @@ function textOf({ program, wanted, options, donated }: CompiledInput): string {
   const { nodes } = tableOf(program) ?? {};
   return JSON.stringify([settings, nodes, renumber(program)], (key, value: unknown) => {
     if (key === 'at') return undefined;
+    // Numbers that JSON writes like others.
+    if (Object.is(value, -0)) return '-0';
     if (typeof value === 'number' && !Number.isFinite(value)) return String(value);
     const isItself = key === 'op' || key === 'device' || key === 'call';
     return isItself && typeof value === 'object' && value !== null ? numberOf(value) : value;

@@ -90,10 +90,14 @@ describe('plan/recent choices', () => {
     expect(passes[1]).toBe(unlimited[0]);
   });
 
-  it('a program with another constant is searched', () => {
-    const { known, plans } = outcomeOf(0, [first, scaled]);
+  it.each([
+    [2, 3],
+    [0, -0],
+  ])('a program with another constant is searched: %d, %d', (one, another) => {
+    const [before, after] = [one, another].map((scale) => ({ ...other, scale }));
+    const { known, plans } = outcomeOf(0, [before!, after!]);
     expect(known).toBe(0);
-    expect(plans[1]).toBe(outcomeOf(0, [scaled]).plans[0]);
+    expect(plans[1]).toBe(outcomeOf(0, [after!]).plans[0]);
   });
 
   it('a program whose number has become symbolic is searched once', () => {
