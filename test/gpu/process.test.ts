@@ -14,8 +14,19 @@ interface Ended {
   readonly errors: string;
 }
 
-/** Runs a module in a process of its own, with initGpu and destroyGpu in scope. */
-function runProcess(body: string, env: NodeJS.ProcessEnv): Promise<Ended> {
+/**
+ * glibc's words when it aborts a process because of a lock that no longer exists. Seen in one of some thousand processes
+ * with SwiftShader, whose threads live no longer than a device.
+ */
+const driverRace = 'The futex facility returned an unexpected error code.';
+
+/** Runs a module in a process of its own, with initGpu and destroyGpu in scope; again if the driver's threads raced. */
+async function runProcess(body: string, env: NodeJS.ProcessEnv): Promise<Ended> {
+  const ended = await runOnce(body, env);
+  return ended.errors.includes(driverRace) ? runOnce(body, env) : ended;
+}
+
+function runOnce(body: string, env: NodeJS.ProcessEnv): Promise<Ended> {
   const source = `import { initGpu, destroyGpu } from '${init}';\n${body}`;
   const args = [...withSources, '--input-type=module', '--eval', source];
   return new Promise((resolve) => {
