@@ -1,4 +1,4 @@
-/** The cost of a call beyond its kernels: guards, finding the entry, the first call. Minima of short runs. */
+/** The cost of a call beyond its kernels: guards, finding the entry, graph breaks, the first call. Minima of short runs. */
 
 import { cpu } from '../runtime/device/cpu/cpu-device.ts';
 import { opNamed } from '../runtime/ops/op-table.ts';
@@ -64,6 +64,21 @@ function oneOp(): { call: number; kernel: number } {
   return { call, kernel };
 }
 
+/** Three reads of values between small ops, each of which breaks the graph. */
+function breaks(): { call: number; eager: number } {
+  const body = (x: Tensor) => {
+    let y = x;
+    for (let i = 0; i < 3; i++) {
+      const sum = y.mul(0.5).relu().sum().itemSync();
+      y = y.add(sum > 1e9 ? 1 : 2);
+    }
+    return y;
+  };
+  const f = toStatic(body);
+  const x = randn([16]);
+  return { call: least(() => f(x).dispose(), 2000), eager: least(() => body(x).dispose(), 2000) };
+}
+
 function firstCall(): number {
   const make = () =>
     toStatic((x: Tensor) => {
@@ -93,5 +108,9 @@ const { call, kernel } = oneOp();
 console.log(
   `one-op function: ${call.toFixed(2)} µs, kernel ${kernel.toFixed(2)} µs, ` +
     `above it ${(call - kernel).toFixed(2)} µs (≤ 3)`,
+);
+const broken = breaks();
+console.log(
+  `three graph breaks among 12 ops: ${broken.call.toFixed(1)} µs, eager ${broken.eager.toFixed(1)} µs`,
 );
 console.log(`first call of 200 ops: ${firstCall().toFixed(0)} ms (≤ 150)`);

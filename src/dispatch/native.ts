@@ -126,13 +126,14 @@ function tensorCall(frame: Frame, keepsNoOperand: KeepsNoOperand): TensorCall | 
 }
 
 /** Whether `tensorsIn` runs no getter or trap of the user's. Elements of arrays are none. */
-function isReadPlainly(value: unknown, seen = new Set<unknown>()): boolean {
-  if (typeof value !== 'object' || value === null || seen.has(value)) return true;
-  seen.add(value);
+function isReadPlainly(value: unknown, seen?: Set<unknown>): boolean {
+  if (typeof value !== 'object' || value === null || seen?.has(value)) return true;
   if (isProxy(value)) return false;
-  if (Array.isArray(value)) return value.every((item) => isReadPlainly(item, seen));
   const prototype: unknown = Object.getPrototypeOf(value);
-  if (prototype !== Object.prototype && prototype !== null) return true;
+  const isArray = Array.isArray(value);
+  if (!isArray && prototype !== Object.prototype && prototype !== null) return true;
+  seen = (seen ?? new Set()).add(value);
+  if (isArray) return value.every((item) => isReadPlainly(item, seen));
   return Object.values(Object.getOwnPropertyDescriptors(value)).every(
     (own) => 'value' in own && isReadPlainly(own.value, seen),
   );

@@ -2,7 +2,7 @@ import type { Holder } from '../../../runtime/device/holder.ts';
 import { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { Frame } from '../../vm/bytecode/frame.ts';
 import { closureOf } from '../../vm/frames/function-of.ts';
-import { forEachHeld } from '../../vm/frames/held.ts';
+import { areHolding, forEachHeld } from '../../vm/frames/held.ts';
 import { type CopiesViews, SavedMemory } from './saved-views.ts';
 
 const none: ReadonlySet<Tensor> = new Set();
@@ -100,10 +100,11 @@ export class OwnedTensors {
     for (const output of made.own) this.add(output);
     this.#register(made);
     if (this.#ownsNothing) return;
+    for (const tensor of this.#owned) if (!areHolding(frames, tensor)) this.#dispose(tensor);
+    if (!this.#containers) return;
     const held = new Set<unknown>();
     forEachHeld(frames, (value) => held.add(value));
-    for (const tensor of this.#owned) if (!held.has(tensor)) this.#dispose(tensor);
-    if (this.#containers) this.#disposeUnreachable(held, this.#containers);
+    this.#disposeUnreachable(held, this.#containers);
   }
 
   /** An effect stores the value in an object. */

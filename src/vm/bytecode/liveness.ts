@@ -5,7 +5,7 @@ import { openIterators } from './open-iterators.ts';
 import { RegisterSet } from './register-set.ts';
 
 /** Live registers, which may still be read. */
-type LiveSet = Pick<RegisterSet, 'has' | typeof Symbol.iterator>;
+export type LiveSet = Pick<RegisterSet, 'has' | typeof Symbol.iterator>;
 
 const known = new WeakMap<Code, readonly RegisterSet[]>();
 
@@ -32,6 +32,24 @@ export function liveDuring(code: Code, pc: Pc): LiveSet {
  * the path that doesn't read them.
  */
 export function dyingBetween(code: Code, pc: Pc, next: Pc | undefined): readonly Reg[] {
+  let ofCode = dying.get(code);
+  if (!ofCode) {
+    ofCode = new Map();
+    dying.set(code, ofCode);
+  }
+  const { length: outside } = code.instructions;
+  const key = pc * (outside + 1) + (next ?? outside);
+  let registers = ofCode.get(key);
+  if (!registers) {
+    registers = findDying(code, pc, next);
+    ofCode.set(key, registers);
+  }
+  return registers;
+}
+
+const dying = new WeakMap<Code, Map<number, readonly Reg[]>>();
+
+function findDying(code: Code, pc: Pc, next: Pc | undefined): readonly Reg[] {
   const before = computeLiveBefore(code);
   const held = before[pc]!.copy();
   const written = writes(code.instructions[pc]!);

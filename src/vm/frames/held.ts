@@ -1,7 +1,7 @@
 import type { Code } from '../bytecode/code.ts';
 import type { Frame } from '../bytecode/frame.ts';
-import type { Pc, Reg } from '../bytecode/instructions.ts';
-import { liveBefore, liveDuring } from '../bytecode/liveness.ts';
+import { type Pc, reg } from '../bytecode/instructions.ts';
+import { type LiveSet, liveBefore, liveDuring } from '../bytecode/liveness.ts';
 
 /**
  * Returns whether the frame may still read the value, from a live register or from an argument that isn't bound
@@ -9,19 +9,31 @@ import { liveBefore, liveDuring } from '../bytecode/liveness.ts';
  */
 export function mayRead(frame: Frame, value: unknown): boolean {
   const { closure, pc, registers, args } = frame;
-  for (const register of liveBefore(closure.code)[pc]!) {
-    if (registers[register] === value) return true;
+  const live = liveBefore(closure.code)[pc]!;
+  for (let i = registers.indexOf(value); i >= 0; i = registers.indexOf(value, i + 1)) {
+    if (live.has(reg(i)) || liveWhileWaiting(frame)?.has(reg(i))) return true;
   }
-  for (const register of liveWhileWaiting(frame)) if (registers[register] === value) return true;
   return args.some((arg, index) => arg === value && pc <= lastTaken(closure.code, index));
 }
 
 /** Returns all values that the frame may still read, except its `this` and its closure's cells. */
 export function readableIn(frame: Frame): unknown[] {
   const { closure, pc, registers, args } = frame;
-  const live = [...liveBefore(closure.code)[pc]!, ...liveWhileWaiting(frame)];
+  const live = [...liveBefore(closure.code)[pc]!, ...(liveWhileWaiting(frame) ?? [])];
   const waiting = args.filter((_, index) => pc <= lastTaken(closure.code, index));
   return [...live.map((register) => registers[register]), ...waiting];
+}
+
+/** Returns whether a frame contains the value, live or not. */
+export function areHolding(frames: readonly Frame[], value: unknown): boolean {
+  return frames.some(
+    ({ closure, registers, args, thisValue }) =>
+      registers.includes(value) ||
+      args.includes(value) ||
+      thisValue === value ||
+      closure.lexicalThis?.value === value ||
+      (closure.cells as readonly unknown[]).includes(value),
+  );
 }
 
 /** Visits all values that frames contain, live or not. */
@@ -36,9 +48,9 @@ export function forEachHeld(frames: readonly Frame[], visit: (value: unknown) =>
 }
 
 /** A frame that waits for a call may also continue at an exception handler. */
-function liveWhileWaiting({ closure: { code }, pc }: Frame): Iterable<Reg> {
+function liveWhileWaiting({ closure: { code }, pc }: Frame): LiveSet | undefined {
   const waits = pc > 0 && code.instructions[pc - 1]!.op.startsWith('call');
-  return waits ? liveDuring(code, pc - 1) : [];
+  return waits ? liveDuring(code, pc - 1) : undefined;
 }
 
 const lastTakenOf = new WeakMap<Code, readonly Pc[]>();
