@@ -81,12 +81,12 @@ const attend = (x: Tensor, mask: Tensor | undefined, rest: readonly Tensor[]) =>
   'how-it-works 0': [digits, 'step(images, labels);'],
   'how-it-works 1': ['', 'f(ones([2]));\nf(ones([2]).neg());'],
   'how-it-works 2': ['', 'root(tensor([4, 9]));'],
-  'memory 0': [
+  'memory 0': [`${digits}\nlet total = 0;\nconst loader = [[images, labels]] as const;`],
+  'memory 1': ['const train = (x: Tensor) => x.mul(2).sum();', 'step(ones([2]));'],
+  'memory 2': [
     'const lossOf = (x: Tensor) => x.exp().sum();',
     'loss(ones([2]).requiresGrad_()).backward();',
   ],
-  'memory 1': ['const train = (x: Tensor) => x.mul(2).sum();', 'step(ones([2]));'],
-  'memory 2': [`${digits}\nlet total = 0;\nconst loader = [[images, labels]] as const;`],
   'profiler 0': [
     `import { writeFileSync } from 'node:fs';\n${digits}
 const step = (x: Tensor, y: Tensor) => crossEntropy(model.forward(x), y);`,
