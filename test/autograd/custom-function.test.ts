@@ -4,6 +4,7 @@ import { customFunction } from '../../runtime/backward/custom-function.ts';
 import { grad } from '../../runtime/backward/grad.ts';
 import { AutogradError, ShapeError } from '../../runtime/errors/errors.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
+import { FullGraphError, toStatic } from '../../src/index.ts';
 import { allocated, spread, type Tensor, tensor } from '../ops/eager.ts';
 
 const leaf = (...values: number[]) => tensor(values, { requiresGrad: true });
@@ -165,4 +166,49 @@ describe('customFunction', () => {
       x.grad!.dispose();
     });
   });
+
+  const positive = (x: Tensor) => x.sum().itemSync() > 0;
+  const bodies: Record<string, (x: Tensor, w: Tensor) => Tensor> = {
+    'in a branch': (x, w) => (positive(x) ? cube(x.mul(w)) : x.mul(w)),
+    'in a loop': (x, w) => {
+      let y = x.mul(w);
+      for (let i = 0; i < 3 && y.abs().sum().itemSync() < 9; i++) y = cube(y).add(w);
+      return y;
+    },
+    'in a list that a loop extends': (x, w) => {
+      const all = [x.mul(w)];
+      for (let i = 0; x.abs().sum().itemSync() > i; i++) all.push(cube(x.mul(w)));
+      return all.reduce((a, b) => a.add(b));
+    },
+    'differentiated in its branch': (x, w) => {
+      const y = w.detach().requiresGrad_();
+      let total = x;
+      if (positive(x)) {
+        const z = y.detach().requiresGrad_();
+        cube(z.mul(x)).sum().backward();
+        total = z.grad!;
+      }
+      return total.mul(w);
+    },
+  };
+
+  it.each(Object.entries(bodies))(
+    'has its own gradient where data decides about it: %s',
+    (name, body) => {
+      for (const options of [{}, { capture: 'auto' }, { fullGraph: true }] as const) {
+        const captured = toStatic(body, options);
+        for (const sign of [1, -1, 1]) {
+          const outcomeOf = (fn: typeof body) => {
+            const w = leaf(2, 3);
+            const y = fn(tensor([sign, 0.5 * sign]), w);
+            y.sum().backward();
+            return [values(y), values(w.grad)];
+          };
+          if ('fullGraph' in options && name !== 'differentiated in its branch') {
+            expect(() => outcomeOf(captured)).toThrow(FullGraphError);
+          } else expect(outcomeOf(captured)).toEqual(outcomeOf(body));
+        }
+      }
+    },
+  );
 });

@@ -90,6 +90,7 @@ export function traceCustomFunction(
 
 function watch(t: Tracer, node: GradNode, site: ReturnType<typeof siteOf>): void {
   t.autograd.watched.set(node, site);
+  if (t.isInRegion) t.autograd.functionsInside.set(node, t.builder);
   t.autograd.callsUser = true;
 }
 

@@ -9,7 +9,7 @@ import { sourceKey } from '../../guards/source-key.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { expectOneTensor } from '../control-flow/merge/one-tensor.ts';
 import type { Site } from '../state/autograd-state.ts';
-import { isDifferentiable, isLeaf, placesBelow } from '../state/recorded-graph.ts';
+import { breakAtSite, isDifferentiable, isLeaf, placesBelow } from '../state/recorded-graph.ts';
 import { asEagerly } from '../state/rejected-eagerly.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { constantOf } from '../state/value-guards.ts';
@@ -127,11 +127,6 @@ export function expectKnown(t: Tracer, outputs: readonly Tensor[], made: Iterabl
     // The output has been overwritten completely: only this trace knows that it had a history before.
     if (!leadsToLeaf) for (const place of watched.keys()) breakAtSite(t, place);
   }
-}
-
-function breakAtSite(t: Tracer, place: GradNode | Tensor): void {
-  const site = t.autograd.watched.get(place);
-  if (site) t.control.plans.breakAt(site.code, site.pc);
 }
 
 function callHook(t: Tracer, hook: Variable, gradient: Tensor): Tensor | null {

@@ -1,5 +1,6 @@
 import type { HookHandle } from '../../../runtime/backward/hooks.ts';
 import type { UserPosition } from '../../../runtime/errors/position.ts';
+import type { ProgramBuilder } from '../../../runtime/program/builder.ts';
 import type { GradNode } from '../../../runtime/tensor/grad-node.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import type { Code } from '../../vm/bytecode/code.ts';
@@ -31,6 +32,8 @@ export class AutogradState {
   readonly checkpoints: { expectAsItWas(): void }[] = [];
   /** Leaves that a branch or loop creates for itself, with their positions. */
   readonly leavesInside = new WeakMap<Tensor, UserPosition | undefined>();
+  /** The nodes of custom functions that a branch or loop calls, with its program. */
+  readonly functionsInside = new WeakMap<GradNode, ProgramBuilder>();
   /** Handles returned by `registerHook`. */
   readonly handles = new Map<Variable, { readonly handle: HookHandle; readonly site: Site }>();
   /** Tensors that the `forward` of a custom function has saved, by its context. */

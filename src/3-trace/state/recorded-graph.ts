@@ -3,6 +3,7 @@
 import type { ProgramBuilder } from '../../../runtime/program/builder.ts';
 import type { GradNode } from '../../../runtime/tensor/grad-node.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
+import type { Tracer } from './tracer.ts';
 
 /** Yields all nodes and leaves that a gradient of `root` reaches, in the order of backward. */
 export function* placesBelow(root: Tensor): Generator<GradNode | Tensor> {
@@ -50,4 +51,10 @@ export function mayBeFreedBelow(root: Tensor, builder: ProgramBuilder): boolean 
 /** Returns whether a gradient can flow from here: a graph exists, and no backward has freed it. */
 export function isDifferentiable(tensor: Tensor, builder: ProgramBuilder): boolean {
   return tensor.gradEdge !== null && freedBelow(tensor, builder) === null;
+}
+
+/** Ends the graph at the call that created a node which only this trace knows about. */
+export function breakAtSite({ autograd, control }: Tracer, place: GradNode | Tensor): void {
+  const site = autograd.watched.get(place);
+  if (site) control.plans.breakAt(site.code, site.pc);
 }

@@ -1,9 +1,9 @@
-/** Autograd leaves that a branch or loop creates, and that must stay inside it. */
+/** Autograd leaves and nodes that a branch or loop creates, and that must stay inside it. */
 
 import { formatPosition } from '../../../../runtime/errors/position.ts';
 import type { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
-import { isLeaf, placesBelow } from '../../state/recorded-graph.ts';
+import { breakAtSite, isDifferentiable, isLeaf, placesBelow } from '../../state/recorded-graph.ts';
 import type { RegionBuilder } from '../../state/region-builder.ts';
 import type { Tracer } from '../../state/tracer.ts';
 
@@ -20,17 +20,20 @@ export function leafLeaves(t: Tracer, leaf: Tensor): GraphBreak {
 }
 
 /**
- * Throws a graph break if a leaf created in a region would leave it: outside, it is not a leaf, and its `.grad`
- * would be lost.
+ * Throws a graph break if a leaf created in a region would leave it (outside, it is not a leaf, and its `.grad`
+ * would be lost), or the result of a custom function whose gradient may be requested.
  */
 export function expectNoLeavesInside(
   t: Tracer,
   region: RegionBuilder,
   results: Iterable<Tensor>,
 ): void {
-  const { leavesInside } = t.autograd;
+  const { leavesInside, functionsInside } = t.autograd;
   for (const result of results) {
     for (const place of placesBelow(result)) {
+      // The gradient of a region is derived from its ops, which the rule of a custom function isn't.
+      const isFunction = !isLeaf(place) && functionsInside.get(place) === region.builder;
+      if (isFunction && isDifferentiable(result, region.builder)) breakAtSite(t, place);
       if (!isLeaf(place) || !leavesInside.has(place)) continue;
       if (place.traced?.builder !== region.builder) continue;
       throw leafLeaves(t, place);
