@@ -1,6 +1,6 @@
 import { type LostHistory, losingHistory } from '../../runtime/autograd/lost-history.ts';
 import { AutogradError } from '../../runtime/errors/errors.ts';
-import type { Program } from '../../runtime/program/program.ts';
+import type { Program, ValueId } from '../../runtime/program/program.ts';
 import { writtenOperands } from '../../runtime/program/writes.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
 import { differentiate } from './differentiate.ts';
@@ -31,28 +31,40 @@ export function lostHistories(
   return differentiable.map((_, output) => errorOf((i) => i === output));
 }
 
-/** Returns a function that gives an output of each run a history that can't run backward any more. */
-export function losingOutput(
+/**
+ * Returns a function that gives outputs of each run histories that can't run backward any more: those of `lost`.
+ * A request for the gradient of another output that they may depend on leads to such a history, too.
+ */
+export function losingOutputs(
   program: Program,
-  output: number,
-  why: LostHistory,
+  lost: readonly (LostHistory | null)[],
 ): (outputs: readonly Tensor[], inputs: readonly Tensor[]) => void {
-  const lose = losingHistory(why);
-  const from = inputsBehind(program, output);
+  const made = new Map(program.ops.flatMap(({ outputs }, i) => outputs.map((id) => [id, i])));
+  const madeAt = (output: number) => made.get(program.outputs[output]!) ?? -1;
+  const all = lost.flatMap((why, output) => {
+    if (why === null) return [];
+    const { inputs, outputs } = behind(program, output);
+    const earlier = outputs.filter((other) => madeAt(other) < madeAt(output));
+    return [{ output, lose: losingHistory(why), inputs, earlier }];
+  });
+  all.sort((a, b) => madeAt(a.output) - madeAt(b.output));
   return (outputs, inputs) => {
-    lose(
-      outputs[output]!,
-      from.map((i) => inputs[i]!),
-    );
+    for (const { output, lose, earlier, inputs: from } of all) {
+      lose(outputs[output]!, [...from.map((i) => inputs[i]!), ...earlier.map((i) => outputs[i]!)]);
+    }
   };
 }
 
-/** Returns the indices of the inputs that an output may depend on; what is written in place may be part of it. */
-function inputsBehind({ ops, inputs, outputs }: Program, output: number): number[] {
-  const behind = new Set([outputs[output]!]);
+/**
+ * Returns the indices of the inputs and of the other outputs that an output may depend on; what is written in
+ * place may be part of it.
+ */
+function behind({ ops, inputs, outputs }: Program, output: number) {
+  const found = new Set([outputs[output]!]);
   for (const op of [...ops].reverse()) {
-    const leads = op.outputs.some((id) => behind.has(id)) || writtenOperands(op).length > 0;
-    if (leads) for (const id of op.inputs) behind.add(id);
+    const leads = op.outputs.some((id) => found.has(id)) || writtenOperands(op).length > 0;
+    if (leads) for (const id of op.inputs) found.add(id);
   }
-  return inputs.flatMap((id, i) => (behind.has(id) ? [i] : []));
+  const indices = (ids: readonly ValueId[]) => ids.flatMap((id, i) => (found.has(id) ? [i] : []));
+  return { inputs: indices(inputs), outputs: indices(outputs) };
 }

@@ -5,7 +5,7 @@ import { skipNumbers } from '../../runtime/random/seed.ts';
 import { decided } from '../../runtime/run-program/control/decisions.ts';
 import { joinSame } from '../../runtime/run-program/same-outputs.ts';
 import type { Tensor } from '../../runtime/tensor/tensor.ts';
-import { losingOutput } from '../4-differentiate/lost-histories.ts';
+import { losingOutputs } from '../4-differentiate/lost-histories.ts';
 import { type CalledNumber, calledNumber, forgetCalls } from '../guards/called-numbers.ts';
 import { type Guard, GuardSet } from '../guards/guard.ts';
 import { neededNumbers } from '../guards/needed-numbers.ts';
@@ -66,7 +66,7 @@ export class Entry {
   readonly #effects: ReturnType<typeof compileEffects> | undefined;
   readonly #made: MadeByRun;
   /** Outputs whose graph no longer has a backward. */
-  readonly #lost: readonly ReturnType<typeof losingOutput>[];
+  readonly #lost: ReturnType<typeof losingOutputs> | undefined;
   /** Whether eager execution throws on this path, so that the call runs eagerly. */
   readonly runsEagerly: boolean;
   /** It has one set of sizes, and runs whenever its guards hold. */
@@ -113,9 +113,8 @@ export class Entry {
     this.runsEagerly = outcome.kind === 'break' && outcome.eagerly === true;
     const resumes = outcome.kind === 'break' && !this.runsEagerly;
     this.#frames = resumes ? outcome.frames.map(compileFrame) : [];
-    this.#lost = result.lost.flatMap((why, i) =>
-      why ? [losingOutput(result.program, i, why)] : [],
-    );
+    const loses = result.lost.some((why) => why !== null);
+    this.#lost = loses ? losingOutputs(result.program, result.lost) : undefined;
   }
 
   /** Names of the sources, for printing. */
@@ -338,7 +337,7 @@ export class Entry {
     outputs: Tensor[],
   ): EntryOutcome {
     if (holders) owned.noteSaved(this.subgraph!, holders, this.#lastPeak);
-    for (const lose of this.#lost) lose(outputs, inputs);
+    this.#lost?.(outputs, inputs);
     if (this.result.same.length > 0) joinSame(outputs, this.result.same, inputs);
     this.#call(frames, true);
     if (this.result.randomNumbers > 0) skipNumbers(this.result.randomNumbers);
