@@ -77,20 +77,36 @@ function stridedFrom(copied: ValueId, input: ValueId, values: TensorMeta[]): Pro
 }
 
 /**
- * Returns the ops that recompute strided inputs from their copies, which are in `there`. `ops`: those of forward.
- * Intermediate values are appended to `values`.
+ * Returns the ops that recompute inputs from what is in `there`: strided ones from their copies, and all from
+ * permuted views of them. `ops`: those of forward. Intermediate values are appended to `values`.
  */
 export function inputsFromCopies(
   { inputs, ops }: Pick<Program, 'inputs' | 'ops'>,
   there: ReadonlySet<ValueId>,
   values: TensorMeta[],
 ): ProgramOp[] {
+  const isPermuted = (of: ValueId) => (each: ProgramOp) =>
+    each.op.name === 'permute' && each.inputs[0] === of && there.has(each.outputs[0]!);
   return inputs.flatMap((id): ProgramOp[] => {
     if (there.has(id)) return [];
+    const own = ops.find(isPermuted(id));
+    if (own) return [permutedBack(own, id)];
     const copied = ops.find(({ op, inputs: [x] }) => op === copy && x === id)?.outputs[0];
-    if (copied === undefined || !there.has(copied)) return [];
-    return stridedFrom(copied, id, values);
+    if (copied === undefined) return [];
+    if (there.has(copied)) return stridedFrom(copied, id, values);
+    const view = ops.find(isPermuted(copied));
+    if (!view) return [];
+    const whole = (values.push(values[copied]!) - 1) as ValueId;
+    return [permutedBack(view, whole), ...stridedFrom(whole, id, values)];
   });
+}
+
+/** Returns the op that computes `whole`, of which the given op is a permuted view, from that view. */
+function permutedBack({ op, outputs: [view], attrs }: ProgramOp, whole: ValueId): ProgramOp {
+  const dims = attrs.dims as readonly number[];
+  const back = dims.map((_, dim) => dims.indexOf(dim));
+  const apart = { recordsGrad: false, at: undefined };
+  return { ...apart, op, inputs: [view!], outputs: [whole], attrs: { dims: back } };
 }
 
 /** The copies that a forward program makes of its inputs. */

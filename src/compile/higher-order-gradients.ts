@@ -1,6 +1,11 @@
 import { operandUse } from '../../runtime/device/kernel-op.ts';
 import { presentView } from '../../runtime/device/symbolic-attrs.ts';
-import { contiguousMeta, formatSpec, type TensorMeta } from '../../runtime/device/tensor-meta.ts';
+import {
+  contiguousMeta,
+  formatSpec,
+  sameStrides,
+  type TensorMeta,
+} from '../../runtime/device/tensor-meta.ts';
 import { AutogradError } from '../../runtime/errors/errors.ts';
 import type {
   GradientPart,
@@ -51,6 +56,8 @@ export interface Making extends Differentiated {
   readonly reached: readonly boolean[];
   /** Values of forward whose data is kept for backward. */
   readonly kept: ReadonlySet<ValueId>;
+  /** Whether the plan keeps values in another layout than the traced program has them. */
+  readonly isRelaid: boolean;
   /** Masks that represent values of forward which aren't kept. */
   readonly masks: KeptMasks;
   /** The path that the program is restricted to. */
@@ -95,6 +102,7 @@ export function withHigherOrderGradients(
     leafOutputs: backward.leafOutputs,
     reached: backward.gradInputs.map((id) => id !== null),
     kept,
+    isRelaid: isRelaid(traced.values, planned.values, kept),
     masks: keptMasks(stages, kept),
     onPath: null,
     numberOf: (id) => id,
@@ -128,6 +136,15 @@ export function withHigherOrderGradients(
     },
   };
   return { ...stages, planned: { ...planned, backward: { ...backward, again } } };
+}
+
+/** Whether kept values have other strides in the plan, as views of copied inputs do. */
+function isRelaid(traced: ValueTable, planned: ValueTable, kept: ReadonlySet<ValueId>): boolean {
+  for (const id of kept) {
+    const [before, after] = [traced[id], planned[id]!];
+    if (before && !sameStrides(before, after)) return true;
+  }
+  return false;
 }
 
 /** Returns the values in `forward` that a run has kept there. */
@@ -265,7 +282,7 @@ function cutAtOutputs(ops: readonly ProgramOp[]): Cut[] {
 
 /** `recorded`: values with a history; null if no history is needed. */
 function partOf(
-  { compile }: Making,
+  { compile, isRelaid }: Making,
   values: ValueTable,
   ops: readonly ProgramOp[],
   wanted: ReadonlySet<ValueId>,
@@ -278,14 +295,23 @@ function partOf(
   const differentiable = outputs.map((id) => {
     return recorded !== null && dtypes[values[id]!.dtype].floating;
   });
-  const program = withOwnOffsets({ values, inputs, ops, outputs });
+  const program = withOwnLayouts({ values, inputs, ops, outputs }, isRelaid);
   return { planned: compile(program, needsGrad, differentiable), inputs, outputs };
 }
 
-/** Makes inputs start at their tensor's offset, with views relative to it. */
-function withOwnOffsets({ values: given, inputs, ops, outputs }: Program): Program {
+/**
+ * Makes inputs start at their tensor's offset, with views relative to it. If the layouts of the values that a run
+ * has kept aren't those of the traced program, the inputs are contiguous: the run copies strided ones.
+ */
+function withOwnLayouts(
+  { values: given, inputs, ops, outputs }: Program,
+  isRelaid: boolean,
+): Program {
   const values: TensorMeta[] = [...given];
-  for (const id of inputs) values[id] = { ...values[id]!, offset: 0 };
+  for (const id of inputs) {
+    const meta = values[id]!;
+    values[id] = isRelaid ? contiguousMeta(meta, meta.device) : { ...meta, offset: 0 };
+  }
   for (const { op, inputs: operands, outputs: results, attrs } of ops) {
     if (op.kernel.kind !== 'view') continue;
     values[results[0]!] = presentView(
@@ -299,7 +325,7 @@ function withOwnOffsets({ values: given, inputs, ops, outputs }: Program): Progr
 
 /** Values of forward that backward recomputes itself, by ops without a gradient. */
 function againOf(
-  { kept, compile, restoring }: Making,
+  { kept, isRelaid, compile, restoring }: Making,
   before: Program,
   reads: readonly ReadValue[],
 ): GradientPart | null {
@@ -309,7 +335,7 @@ function againOf(
   const forward = found.ops.length === 0 ? before : restored(before, found);
   const making = recomputeValues(forward, kept, wanted);
   if (!making) throw notKept(wanted, forward.values);
-  const program = withOwnOffsets({ ...making, outputs: wanted });
+  const program = withOwnLayouts({ ...making, outputs: wanted }, isRelaid);
   const none = (ids: readonly ValueId[]) => ids.map(() => false);
   const planned = compile(program, none(program.inputs), none(wanted));
   return { planned, inputs: program.inputs, outputs: wanted };
