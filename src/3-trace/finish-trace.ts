@@ -133,8 +133,9 @@ function gainsNothing(
   return !isDecision(outcome.record.reason) && !program.ops.some(({ regions }) => regions);
 }
 
-function hasEffects({ builder, effects }: Tracer): boolean {
-  return builder.some(hasEffect) || effects.changes > 0;
+function hasEffects({ builder, effects, random }: Tracer): boolean {
+  const movesStream = random.count > 0 || random.reseeded !== null || random.seedValue !== null;
+  return movesStream || builder.some(hasEffect) || effects.changes > 0 || effects.disposed.size > 0;
 }
 
 /**

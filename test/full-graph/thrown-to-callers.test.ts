@@ -1,8 +1,8 @@
 /** Exceptions that a called function throws on some paths, caught by its callers. */
 
 import { describe, expect, it } from 'vitest';
-import type { Tensor } from '../../src/index.ts';
-import { expectSameAsEager, weights } from '../trace/same-as-eager.ts';
+import { noGrad, rand, seed, type Tensor } from '../../src/index.ts';
+import { expectSameAsEager, values, type World, weights } from '../trace/same-as-eager.ts';
 
 const check = (t: Tensor): Tensor => {
   if (t.min().itemSync() < -0.5) throw new Error('low');
@@ -201,4 +201,33 @@ it('a call after whose return nothing is caught throws to the caller of the func
   const args = (call: number) => [weights([3], call * 2)];
   const { graphs, breaks } = expectSameAsEager(() => ({ fn, args }), { fullGraph: true, calls: 4 });
   expect([graphs, breaks]).toEqual([1, 0]);
+});
+
+it('what a function does before an op that always fails happens, whatever it is', () => {
+  const effects: Record<string, (w: Tensor, log: unknown[]) => void> = {
+    'a random number drawn': () => rand([2]),
+    'a seed': () => seed(9),
+    'a tensor disposed': (w) => w.dispose(),
+    'a tensor frozen': (w) => w.requiresGrad_(false),
+    'a gradient set': (w) => w.mul(w).sum().backward(),
+    'a write': (w) => noGrad(() => w.add_(1)),
+    'an element': (_w, log) => log.push(1),
+  };
+  for (const effect of Object.values(effects)) {
+    const make = (): World => {
+      const [w, log] = [weights([2, 3], 1), [] as unknown[]];
+      const fn = (x: Tensor) => {
+        effect(w, log);
+        return x.reshape([5]);
+      };
+      return { fn, args: () => [values([2, 3])], state: () => [w, log, rand([1])] };
+    };
+    const around = <T>(body: () => T): T => {
+      seed(3);
+      return body();
+    };
+    for (const options of [{}, { fullGraph: true }, { capture: 'auto' }] as const) {
+      expectSameAsEager(make, { ...options, calls: 1, around });
+    }
+  }
 });
