@@ -62,7 +62,7 @@ export function finishedTrace(tracer: Tracer, end: TraceEnd, plans: LoopPlans): 
     randomNumbers: tracer.random.reseeded || tracer.random.seedValue ? 0 : tracer.random.count,
     outcome,
     reads: outputs.reads(),
-    optional: optionalOutputs({ outcome, effects, makes }),
+    optional: optionalOutputs({ outcome, effects, makes }, outputs.handles),
     same: sameOutputs(program, outputs.reads()),
     places: tracer.variables.places,
     sources: [...tracer.sources],

@@ -33,8 +33,9 @@ export function eachOutput(
   }
 }
 
-export function optionalOutputs(recipes: Recipes): number[] {
-  const [sure, possible] = [new Set<number>(), new Set<number>()];
+/** `handles`: outputs that are held only where another output is the same tensor. */
+export function optionalOutputs(recipes: Recipes, handles: Iterable<number>): number[] {
+  const [sure, possible] = [new Set<number>(), new Set<number>(handles)];
   eachOutput(
     recipes,
     () => [],

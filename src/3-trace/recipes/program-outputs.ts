@@ -8,6 +8,8 @@ import type { ListVariable } from '../variables/growable-list.ts';
 export class ProgramOutputs {
   readonly values: ValueId[] = [];
   readonly tensors: Tensor[] = [];
+  /** Indices of the outputs whose handles other outputs may be. */
+  readonly handles = new Set<number>();
   readonly #builder: ProgramBuilder;
   /** The output index of each traced tensor. */
   readonly #numbers = new Map<Tensor, number>();

@@ -166,6 +166,7 @@ export class Reconstruction {
   #tensorOutput(variable: TensorVariable): Recipe {
     const tensor = variable.traced!;
     const isNew = !this.outputs.has(tensor);
+    if (isNew) this.#handlesOf(variable);
     const own = { kind: 'output', index: this.outputs.of(tensor) } as const;
     const t = this.tracer;
     const recipe =
@@ -181,6 +182,22 @@ export class Reconstruction {
       this.gradients.push({ kind: 'setGrad', tensor: recipe, value });
     }
     return recipe;
+  }
+
+  /**
+   * Creates the handles of the tensors that a merged tensor may be and that have gradient state of their own: on
+   * these paths it is that handle.
+   */
+  #handlesOf({ mergedFrom = [] }: TensorVariable): void {
+    const { builder } = this.tracer;
+    for (const each of mergedFrom) {
+      const { traced, grad, retainsGrad } = each;
+      if (traced?.traced?.builder !== builder) continue;
+      const hasGrad = grad?.kind === 'tensor' || grad?.kind === 'union';
+      if (!hasGrad && !retainsGrad && !builder.isOwnLeaf(traced)) continue;
+      this.recipe(each);
+      this.outputs.handles.add(this.outputs.of(traced));
+    }
   }
 
   /** Selects the same tensor without a graph if the run took a path that recorded none. */

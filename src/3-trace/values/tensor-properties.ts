@@ -133,6 +133,11 @@ function readDisposed(t: Tracer, variable: TensorVariable): Variable {
 const isOuterLeaf = ({ actual }: TensorVariable): boolean =>
   actual?.isLeaf === true && actual.requiresGrad;
 
+/** Whether a merged tensor is a leaf on some paths. */
+const mayBeLeaf = ({ mayAlias, mergedFrom = [] }: TensorVariable): boolean =>
+  mayAlias.some(isOuterLeaf) ||
+  mergedFrom.some(({ traced }) => traced?.isLeaf === true && traced.requiresGrad);
+
 /** Reads one of this package's own properties. */
 function readOwn(t: Tracer, variable: TensorVariable, key: string): Variable {
   if (key === 'shape') {
@@ -144,7 +149,7 @@ function readOwn(t: Tracer, variable: TensorVariable, key: string): Variable {
     const source = { kind: 'property', base: variable.source, key } as const;
     return t.read(source, variable.actual.isLeaf);
   }
-  if (key === 'isLeaf' && variable.mayAlias.some(isOuterLeaf)) {
+  if (key === 'isLeaf' && mayBeLeaf(variable)) {
     throw new GraphBreak('branch-gradient', 'isLeaf of a tensor that some paths leave as a leaf');
   }
   if (key === 'disposed') return readDisposed(t, variable);

@@ -72,6 +72,8 @@ export interface TensorVariable {
   mergedAt?: readonly UserPosition[];
   /** Pre-existing tensors that it may alias: it is the same tensor on some paths. */
   mayAlias: readonly TensorVariable[];
+  /** Tensors created in the trace that it may be: it is the same tensor on some paths. */
+  mergedFrom?: readonly TensorVariable[];
 }
 
 export interface ConstantVariable {

@@ -155,6 +155,7 @@ export function leafVariable(t: Tracer, leaf: Leaf, tensor: Tensor): Variable {
   const mergedAt = [...new Set(at ? [at, ...before] : before)];
   return Object.assign(t.result(tensor), {
     mayAlias: outerOf(leaf),
+    mergedFrom: madeOf(merged),
     isIdentityUnknown: true,
     isKept: merged.some(({ isKept }) => isKept),
     mergedAt,
@@ -169,6 +170,16 @@ export function outerOf({ values }: Leaf): readonly TensorVariable[] {
     for (const each of value.mayAlias) found.add(each);
   }
   return found.size === 0 ? noTensors : [...found];
+}
+
+/** Returns the tensors created in the trace among those that were merged, also by earlier merges. */
+function madeOf(merged: readonly TensorVariable[]): readonly TensorVariable[] {
+  const found = new Set<TensorVariable>();
+  for (const each of merged) {
+    if (!each.source) found.add(each);
+    for (const earlier of each.mergedFrom ?? []) found.add(earlier);
+  }
+  return [...found];
 }
 
 function newList(t: Tracer, { elements, form, index }: NewList): Tensor {
