@@ -38,7 +38,8 @@ export function joinedCall(
     samples: takers.map(({ site, index }) => site.samples[index]!),
     dynamic: results.map(({ member, result }) => members[member]!.call.dynamic[result]!),
     list: false,
-    apart: members.every(({ call }) => call.apart),
+    // Views that stay inside don't count.
+    apart: results.every(({ member }) => members[member]!.call.apart),
     perform: (operands, builder) => {
       const performed: ReturnType<CallSite['perform']>[] = [];
       for (const { call, wires } of members) {

@@ -3,6 +3,7 @@
 import { gradEnabled } from '../../../runtime/autograd/grad-mode.ts';
 import { sameSpec } from '../../../runtime/device/tensor-meta.ts';
 import { copy_ } from '../../../runtime/ops/in-place/in-place.ts';
+import { clone } from '../../../runtime/ops/movement/movement.ts';
 import { RecordedWriteInPlace } from '../../../runtime/program/recorded-write.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { isReadByGradient } from '../../regions/control-node.ts';
@@ -20,17 +21,17 @@ export function written(
   t: Tracer,
   fn: Callable,
   receiver: Variable,
-  call: (fn: Callable) => Variable,
+  call: (fn: Callable, receiver: Variable) => Variable,
 ): Variable {
-  if (!fn.name.endsWith('_')) return call(fn);
+  if (!fn.name.endsWith('_')) return call(fn, receiver);
   const target = resolved(receiver);
   switch (target.kind) {
     case 'dynamic':
       expectOnly(t, fn, target);
-      return replaceBy(t, fn, target, call(functionalForm(fn)));
+      return replaceBy(t, fn, target, call(functionalForm(fn), receiver));
     case 'tensor':
       expectWritable(t, fn, target);
-      return overwrite(t, fn, target, call(functionalForm(fn)));
+      return overwriteBy(t, fn, target, (from) => call(functionalForm(fn), from));
     default:
       throw refused(fn, 'writes in place to a tensor that is not its receiver');
   }
@@ -67,6 +68,34 @@ function expectWritable(t: Tracer, fn: Callable, target: TensorVariable): void {
     throw refused(fn, 'writes in place to a leaf that requires gradients');
   }
   t.control.copied.expectNone(t.surroundings, tensor);
+}
+
+/** The gradient of a call reads the tensor that is overwritten. */
+class ReadsTarget extends Error {}
+
+/** Computes the result from a copy of the tensor if its gradient reads that, as eager execution does. */
+function overwriteBy(
+  t: Tracer,
+  fn: Callable,
+  target: TensorVariable,
+  call: (from: Variable) => Variable,
+): Variable {
+  const tensor = t.use(target);
+  const fromCopy = () => {
+    const before = t.perform<Tensor>([tensor], ([x]) => clone(x as Tensor));
+    return overwrite(t, fn, target, call(t.result(before)));
+  };
+  if (isReadByGradient(tensor)) return fromCopy();
+  try {
+    return t.attempt(() => {
+      const result = call(target);
+      if (isReadByGradient(tensor)) throw new ReadsTarget();
+      return overwrite(t, fn, target, result);
+    });
+  } catch (error) {
+    if (!(error instanceof ReadsTarget)) throw error;
+    return fromCopy();
+  }
 }
 
 /** Copies the result of the call into the memory of the tensor. */

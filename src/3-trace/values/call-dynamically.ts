@@ -66,12 +66,12 @@ export function callDynamically(
     (!takes && resolved(given).kind === 'scalar') || numberAmong(given) !== undefined;
   if (![receiver, ...args].some(isOne) && !args.some(isNumber)) return undefined;
   const given = args.map(opened);
-  return written(t, fn, receiver, (called) => {
+  return written(t, fn, receiver, (called, from) => {
     try {
-      return new Call(t, called, takes).trace(receiver, given);
+      return new Call(t, called, takes).trace(from, given);
     } catch (error) {
       if (!(error instanceof ShapeDependsOnData)) throw error;
-      return tracedWithDataSizes(t, called, receiver, given, error);
+      return tracedWithDataSizes(t, called, from, given, error);
     }
   });
 }
@@ -88,8 +88,8 @@ export function callWithDataSizes(
   error: ShapeDependsOnData,
 ): Variable {
   if (t.control.policy !== 'always') throw readsSize(error);
-  return written(t, fn, receiver, (called) =>
-    tracedWithDataSizes(t, called, receiver, args, error),
+  return written(t, fn, receiver, (called, from) =>
+    tracedWithDataSizes(t, called, from, args, error),
   );
 }
 
