@@ -117,12 +117,14 @@ export interface LPPoolOptions {
   readonly ceilMode?: boolean;
 }
 
+const lpKinds = { stride: count(1), ceilMode: flag };
+
 /** The root of the sum of powers of each window of [n, c, length]. */
 export class LPPool1d extends Pool<number, LPPoolOptions> {
   readonly p: number;
 
   constructor(p: number, kernel: number, options: LPPoolOptions = {}) {
-    super(kernel, options, { stride: count(1), ceilMode: flag });
+    super(kernel, options, lpKinds);
     this.p = p;
   }
 

@@ -1,4 +1,3 @@
-import { publishedScheme } from '../../runtime/errors/own-code.ts';
 import type { Code } from '../vm/bytecode/code.ts';
 import { captureGiven, capturePrinted, isNativeText } from './live/capture-printed.ts';
 import { type BoundTarget, boundInSession, captureInSession } from './live/capture-session.ts';
@@ -6,6 +5,8 @@ import { captureMarked } from './marked/capture-marked.ts';
 import { readMarker } from './marked/read-marker.ts';
 import { builtinModule } from './script/builtin-module.ts';
 import type { AnyFunction, CapturedFunction } from './script/captured-function.ts';
+import { isImplicit } from './script/implicit-constructor.ts';
+import { implicitFile, runnerFile, runtimeFile } from './script/own-files.ts';
 import { type CaptureRefusal, isRefusal, refuse } from './script/refusal.ts';
 import type { CaptureOptions } from './script/route.ts';
 
@@ -64,22 +65,39 @@ export function captureCalled(fn: AnyFunction): CapturedFunction | CaptureRefusa
 }
 
 /**
+ * Captures a class that captured code constructs. The build can't instrument an implicit constructor of this package, as
+ * most modules have: if its fields read no outer variables, its printed text is enough.
+ */
+export function captureConstructed(type: AnyFunction): CapturedFunction | CaptureRefusal {
+  const captured = captureCalled(type);
+  const isOpaque = isRefusal(captured)
+    ? captured.reason === 'opaque'
+    : captured.source.file === runtimeFile;
+  if (!isOpaque) return captured;
+  const printed = capturePrinted(type, undefined);
+  const isEnough =
+    !isRefusal(printed) &&
+    printed.kind === 'constructor' &&
+    isImplicit(printed.syntax().classNode!);
+  return isEnough ? withFile(printed, implicitFile) : captured;
+}
+
+/**
  * Captures a function of this package that uses only its arguments and built-in globals, from its printed text.
  * The other routes would parse the whole file that it was bundled into, which takes longer than many first calls.
  */
 export function captureOwnAlone(fn: AnyFunction): CapturedFunction | CaptureRefusal {
   const captured = capturePrinted(fn, undefined);
   // TypeScript loaders may insert names of their own.
-  if (isRefusal(captured)) return captureFunction(fn);
-  const { text, position } = captured.source;
-  const placeOf = (offset: number) => ({ ...position(offset), file: ownFile });
-  return {
-    ...captured,
-    source: { file: ownFile, text, position: placeOf, line: () => undefined },
-  };
+  return isRefusal(captured) ? captureFunction(fn) : withFile(captured, runnerFile);
 }
 
-const ownFile = `${publishedScheme}src/`;
+/** Names the file of a function of this package that was captured from its printed text. */
+function withFile(captured: CapturedFunction, file: string): CapturedFunction {
+  const { text, position } = captured.source;
+  const placeOf = (offset: number) => ({ ...position(offset), file });
+  return { ...captured, source: { file, text, position: placeOf, line: () => undefined } };
+}
 
 const bound = new WeakMap<AnyFunction, BoundTarget | null>();
 

@@ -8,6 +8,7 @@ import {
   boundFrom,
   type CaptureRefusal,
   captureCalled,
+  captureConstructed,
   captureFunction,
   captureOwnAlone,
   isRefusal,
@@ -201,8 +202,11 @@ function membersOf(type: AnyFunction): ClassNode['body']['body'] {
 function findConstruction(type: AnyFunction): CapturedCode | RejectedCode {
   const refused = (why: string, native = false) => ({ refused: true, native, why }) as const;
   if (closureOf(type)) return refused('Another run of the code makes another class.');
-  const capture = captureFunction(type, {});
-  if (isRefusal(capture)) return refused(printRefusal(capture), capture.reason === 'native');
+  const capture = captureConstructed(type);
+  if (isRefusal(capture)) {
+    if (capture.reason === 'opaque') return refused('it is part of tostatic');
+    return refused(printRefusal(capture), capture.reason === 'native');
+  }
   const { name, source } = capture;
   // A bound function has a different prototype than its target.
   if (capture.kind !== 'constructor' || capture.bound)

@@ -3,6 +3,7 @@ import { analyzeScript } from '../script/analyze-script.ts';
 import type { FunctionFacts, OuterNames } from '../script/binding.ts';
 import type { AnyFunction, CapturedFunction } from '../script/captured-function.ts';
 import { givenScope } from '../script/given-scope.ts';
+import { implicitConstructor } from '../script/implicit-constructor.ts';
 import { parseScript } from '../script/parse-script.ts';
 import { type CaptureRefusal, refuse } from '../script/refusal.ts';
 import { makeScriptText } from '../script/script-text.ts';
@@ -103,10 +104,10 @@ export function parsePrinted(printed: string): Printed | CaptureRefusal {
     const [classNode] = script.classes.keys();
     const isClass = before === '(' && classNode?.start === before.length;
     const facts = isClass
-      ? script.functions.find((candidate) => candidate.classNode === classNode)
+      ? (script.functions.find((candidate) => candidate.classNode === classNode) ??
+        implicitConstructor(classNode, script.classes.get(classNode)!.free))
       : script.functions[0];
     if (facts) return { facts, text, before: before.length };
-    return refuse('no-source', 'The class prints without a constructor; give it one.');
   }
   return refusal ?? refuse('no-source', 'The printed text of the function cannot be parsed.');
 }

@@ -4,9 +4,9 @@ import {
   type EntryRanges,
   entryRanges,
   firstStop,
-  isImplicit,
   type OffsetRange,
 } from '../script/entry-positions.ts';
+import { isImplicit } from '../script/implicit-constructor.ts';
 import { type CaptureRefusal, refuse } from '../script/refusal.ts';
 import { type DebuggerSession, handoverName, type Location, realmOf } from './debugger-session.ts';
 import type { Script } from './script.ts';

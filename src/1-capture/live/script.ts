@@ -2,16 +2,13 @@ import {
   mayBePublished,
   ownPartAt,
   ownPartOfFile,
-  publishedScheme,
   sourceFolder,
 } from '../../../runtime/errors/own-code.ts';
 import type { SourceText } from '../../vm/bytecode/code.ts';
-import { parse } from '../../vm/syntax/parse.ts';
-import { privateElements } from '../script/analyze-class.ts';
-import { analyzeScript } from '../script/analyze-script.ts';
-import type { Binding, FunctionFacts } from '../script/binding.ts';
-import type { ClassNode, FunctionNode } from '../script/captured-function.ts';
+import type { FunctionFacts } from '../script/binding.ts';
+import { implicitConstructor } from '../script/implicit-constructor.ts';
 import { LazyScript } from '../script/lazy-script.ts';
+import { runnerFile, runtimeFile } from '../script/own-files.ts';
 import { type CaptureRefusal, isRefusal } from '../script/refusal.ts';
 import { makeScriptText, type ScriptText } from '../script/script-text.ts';
 import type { DebuggerSession, Location, RemoteProperty, ScriptInfo } from './debugger-session.ts';
@@ -88,7 +85,7 @@ export function sourceOf({ text, url }: Script, { node }: FunctionFacts): Source
     (sourceFolder === null ? ownPartAt(text.position(node.start)) : null);
   if (part === null || ownPartOfFile(text.file)) return text;
   return {
-    file: `${publishedScheme}${part === 'runner' ? 'src' : 'runtime'}/`,
+    file: part === 'runner' ? runnerFile : runtimeFile,
     text: text.text,
     position: (offset) => text.position(offset),
     line: (file, at) => text.line(file, at),
@@ -108,41 +105,4 @@ export function findFunction(
   const found = isClass ? syntax.classAt(offset) : undefined;
   if (!found) return syntax.functionAt(offset);
   return 'refused' in found ? found : implicitConstructor(...found);
-}
-
-const implicitConstructors = new WeakMap<ClassNode, FunctionFacts>();
-
-/** Returns the facts about the implicit constructor of a class. */
-function implicitConstructor(
-  classNode: ClassNode,
-  fieldNames: ReadonlyMap<string, Binding | undefined>,
-): FunctionFacts {
-  const known = implicitConstructors.get(classNode);
-  if (known) return known;
-  const derived = classNode.superClass != null;
-  const rest = derived ? '(...args) { super(...args) }' : '() {}';
-  const program = parse(`(class extends Object { constructor${rest} })`, {
-    ecmaVersion: 2022,
-  });
-  const synthetic = analyzeScript(program).functions[0];
-  if (!synthetic) throw new Error('invariant: a synthetic constructor has one function');
-  moveTo(synthetic.node, classNode.start);
-  const facts = {
-    ...synthetic,
-    classNode,
-    free: new Map(fieldNames),
-    declared: new Map(),
-    privateNames: new Set(privateElements(classNode)),
-  };
-  implicitConstructors.set(classNode, facts);
-  return facts;
-}
-
-function moveTo(node: FunctionNode, offset: number): void {
-  const visit = (value: unknown): void => {
-    if (typeof value !== 'object' || value === null) return;
-    if ('start' in value && 'end' in value) Object.assign(value, { start: offset, end: offset });
-    for (const child of Object.values(value)) visit(child);
-  };
-  visit(node);
 }

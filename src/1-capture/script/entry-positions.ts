@@ -2,6 +2,7 @@ import type { AnyNode, Expression, MemberExpression, Statement } from 'acorn';
 import { childrenOf } from '../../vm/syntax/children.ts';
 import type { FunctionFacts } from './binding.ts';
 import { isFunctionNode } from './hoist.ts';
+import { isImplicit } from './implicit-constructor.ts';
 
 export interface OffsetRange {
   readonly from: number;
@@ -149,11 +150,6 @@ function fieldInitializers({ classNode }: FunctionFacts): AnyNode[] {
     member.type === 'PropertyDefinition' && !member.static && member.value ? [member.value] : [],
   );
 }
-
-export const isImplicit = (classNode: NonNullable<FunctionFacts['classNode']>): boolean =>
-  !classNode.body.body.some(
-    (member) => member.type === 'MethodDefinition' && member.kind === 'constructor',
-  );
 
 /**
  * Finds effects without a possible breakpoint: computed keys of patterns and classes are evaluated without one

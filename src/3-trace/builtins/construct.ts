@@ -172,18 +172,18 @@ export function enterConstructor(
   if (t.control.plans.isConstructedNatively(type.value)) {
     throw refused('its instance leaves the graph, and only the class can add private elements');
   }
+  // This package's modules construct errors only to throw them.
+  const isThrown =
+    type.value.prototype instanceof TostaticError &&
+    isFrameworkFile(t.top.closure.code.source.file);
+  if (isThrown) throw new GraphBreak('throw', 'a module rejects its input');
   const found = t.codeOf.construction(type.value);
   if (isRefused(found)) throw refused(found.native ? 'native code' : found.why);
   guardIdentity(t, type);
   const { closure } = found;
   const { file } = closure.code.source;
-  if (isFrameworkFile(file)) {
-    // This package's modules construct errors only to throw them.
-    const isThrown =
-      type.value.prototype instanceof TostaticError &&
-      isFrameworkFile(t.top.closure.code.source.file);
-    if (isThrown) throw new GraphBreak('throw', 'a module rejects its input');
-    if (!isInlinedFrameworkFile(file)) throw refused('it is part of tostatic');
+  if (isFrameworkFile(file) && !isInlinedFrameworkFile(file)) {
+    throw refused('it is part of tostatic');
   }
   if (isIgnoredFile(file)) throw refused(`it is in ${file}`);
   return pushConstructor(t, { closure, cells: [] }, args, newTarget, returnTo);

@@ -6,7 +6,7 @@ export function isFrameworkFile(file: string): boolean {
 }
 
 const prefixes = [publishedScheme, ...(sourceFolder === null ? [] : [sourceFolder])];
-const inlined = ['nn', 'optim', 'functional', 'control-flow', 'onnx'].flatMap(pathsOf);
+const inlined = ['nn', 'optim', 'functional', 'control-flow', 'onnx', 'implicit'].flatMap(pathsOf);
 const controlFlow = pathsOf('control-flow');
 
 /** Returns the path prefixes of a runtime folder, in the sources and as published. */
@@ -25,7 +25,7 @@ export function isControlFlowFile(file: string): boolean {
 /**
  * Returns whether a file of this package is inlined. Modules, optimizers, op functions, control flow and imported
  * models are ordinary code; the rest of the package is opaque. The build instruments the same folders
- * (`build/own-code.ts`).
+ * (`build/own-code.ts`), except for implicit constructors (`src/1-capture/capture.ts`).
  */
 export function isInlinedFrameworkFile(file: string): boolean {
   return inlined.some((path) => file.startsWith(path));
