@@ -1,6 +1,7 @@
 /** Kinds of option values: what an option accepts, and how an error message says so. */
 
 import { equals, isInteger } from '../ops/numbers/number-arithmetic.ts';
+import { scalarFunctions } from '../ops/numbers/scalar-functions.ts';
 import { isNumber } from '../ops/numbers/symbolic-number.ts';
 import { isTensor } from './is-tensor.ts';
 
@@ -8,7 +9,11 @@ export interface OptionKind {
   /** A noun phrase for messages, such as 'an integer, 1 or more'. */
   readonly expected: string;
   readonly accepts: (value: unknown) => boolean;
+  /** For kinds of numbers without another condition: the comparisons that hold for a number of the kind. */
+  readonly bounds?: readonly NumberBound[] | undefined;
 }
+
+export type NumberBound = readonly [comparison: '>' | '>=' | '<=', bound: number];
 
 /** While tracing, a number may be symbolic. The op checks its range, which then becomes a guard. */
 const inRange =
@@ -16,32 +21,32 @@ const inRange =
   (value: unknown): boolean =>
     typeof value === 'number' ? holds(value) : isNumber(value);
 
+const bounded = (expected: string, ...bounds: readonly NumberBound[]): OptionKind => ({
+  expected,
+  accepts: inRange((value) =>
+    bounds.every(([fn, bound]) => scalarFunctions.get(fn)!(value, bound)),
+  ),
+  bounds,
+});
+
 // No op checks these two, so that the check itself is the guard. NaN equals nothing.
 export const anyNumber: OptionKind = {
   expected: 'a number',
   accepts: (value) => isNumber(value) && equals(value, value),
+  bounds: [['>=', -Infinity]],
 };
 
 /** For options of ops, which compute with NaN as with any number. */
-export const anyOperand: OptionKind = { expected: 'a number', accepts: isNumber };
+export const anyOperand: OptionKind = { expected: 'a number', accepts: isNumber, bounds: [] };
 
 /** For an option that the op itself judges: the message depends on other arguments. */
 export const judgedLater: OptionKind = { expected: 'any value', accepts: () => true };
 
-export const positive: OptionKind = {
-  expected: 'a number above 0',
-  accepts: inRange((value) => value > 0),
-};
+export const positive: OptionKind = bounded('a number above 0', ['>', 0]);
 
-export const nonNegativeNumber: OptionKind = {
-  expected: 'a number, 0 or more',
-  accepts: inRange((value) => value >= 0),
-};
+export const nonNegativeNumber: OptionKind = bounded('a number, 0 or more', ['>=', 0]);
 
-export const probability: OptionKind = {
-  expected: 'a number from 0 to 1',
-  accepts: inRange((value) => value >= 0 && value <= 1),
-};
+export const probability: OptionKind = bounded('a number from 0 to 1', ['>=', 0], ['<=', 1]);
 
 export const anyInteger: OptionKind = {
   expected: 'an integer',
@@ -138,6 +143,7 @@ export const either = (...kinds: readonly OptionKind[]): OptionKind => ({
 export const orNull = (kind: OptionKind): OptionKind => ({
   expected: `${kind.expected}, or null`,
   accepts: (value) => value === null || kind.accepts(value),
+  bounds: kind.bounds,
 });
 
 function listed(names: readonly string[]): string {

@@ -17,6 +17,8 @@ import type { OptionKind } from '../../../../runtime/options/option-kinds.ts';
 import * as kinds from '../../../../runtime/options/option-kinds.ts';
 import { Tensor } from '../../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
+import { check } from '../../control-flow/numbers/check.ts';
+import { scalarBinary } from '../../control-flow/numbers/scalars.ts';
 import { isOfSizes } from '../../inputs/symbolic.ts';
 import { expectNoCall, guardValue } from '../../state/symbolic-guards.ts';
 import type { Tracer } from '../../state/tracer.ts';
@@ -27,6 +29,7 @@ import {
   sourceOf,
   typeOf,
 } from '../../state/value-guards.ts';
+import { deferToRun } from '../../values/numbers.ts';
 import { plainValues } from '../../values/objects/host-objects.ts';
 import { readProperty } from '../../values/properties.ts';
 import { plainKeys } from '../../values/property-keys.ts';
@@ -57,7 +60,7 @@ export function traceExpectOptions(
     if (isPrimitiveVariable(kind)) throw rejected();
     if (kind.kind !== 'object') throw new GraphBreak('framework-call', `the kind of ${name}`);
     if (isPrimitiveVariable(value) && isUndefined(t, value)) continue;
-    if (!(kind.value as OptionKind).accepts(knownValue(t, value))) throw rejected();
+    if (!isAccepted(t, kind.value as OptionKind, value)) throw rejected();
   }
   return undefinedVariable;
 }
@@ -78,7 +81,7 @@ export function traceExpectArguments(
       guardSort(t, value);
       continue;
     }
-    if (!(kind.value as OptionKind).accepts(knownValue(t, value))) throw rejected();
+    if (!isAccepted(t, kind.value as OptionKind, value)) throw rejected();
   }
   return undefinedVariable;
 }
@@ -154,6 +157,23 @@ function guardSort(t: Tracer, value: Variable): void {
   guardObject(t, value);
 }
 
+/** Returns whether a kind accepts a value. Of a number that differs from call to call, only its bounds are guarded. */
+function isAccepted(t: Tracer, kind: OptionKind, value: Variable): boolean {
+  const { bounds } = kind;
+  const isChanging = value.kind === 'symbolic' || value.kind === 'scalar';
+  if (!bounds || !isChanging || typeOf(t, value) !== 'number') {
+    return kind.accepts(knownValue(t, value));
+  }
+  return bounds.every(([comparison, bound]) => {
+    const operands = [value, known(bound)] as const;
+    const holds = scalarBinary(t, comparison, ...operands) ?? deferToRun(t, comparison, operands);
+    if (!holds) return kind.accepts(constantOf(t, value));
+    if (holds.kind !== 'scalar') return constantOf(t, holds) === true;
+    check(t, holds.tensor, true);
+    return true;
+  });
+}
+
 /** Kinds test primitives, and arrays and plain objects of primitives; for other values they test only the type. */
 function knownValue(t: Tracer, value: Variable): unknown {
   if (isPrimitiveVariable(value)) return constantOf(t, value);
@@ -194,6 +214,6 @@ export const kindTests: readonly (readonly [test: unknown, performed: Performed]
   if (typeof kind !== 'object' || kind === null) return [];
   const { accepts } = kind as OptionKind;
   const test: Performed = (t, _receiver, [value = undefinedVariable]) =>
-    known(accepts(knownValue(t, specialized(value))));
+    known(isAccepted(t, kind as OptionKind, specialized(value)));
   return [[accepts, test] as const];
 });
