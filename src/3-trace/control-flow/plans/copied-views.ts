@@ -78,8 +78,10 @@ export class CopiedViews {
     const copies = this.#noted.get(builder)?.copies ?? none;
     const root = builder.memory.rootOf(id);
     return (
-      // Later results of branches and loops may be the copy; what the copy may be instead came before it.
-      [...copies].some((copy) => copy <= root && builder.memory.mayShare(copy, root)) ||
+      // Later results of branches and loops may be the copy; what the copy may be instead came before it, as all inputs
+      // did, though the program notes an input when it is first used.
+      (!builder.isInput(root) &&
+        [...copies].some((copy) => copy <= root && builder.memory.mayShare(copy, root))) ||
       outsideOf(program, id).some(({ around, outer }) => this.isCopy(around, outer))
     );
   }
