@@ -110,6 +110,15 @@ const families: Record<
       ${'}'.repeat(n)}
       return y;`,
   },
+  'loops inside branches, with a number that stops being whole': {
+    power: 1,
+    text: (n) =>
+      `let y = x, lr = 1;
+      const out = [];
+      ${repeated(n, (i) => `out.push(y); if (y.sum().itemSync() > ${i}) return [out, lr];`)}
+      while (y.sum().itemSync() > 0) { y = y.sub(1); lr = lr * 0.5; out.push(y); }
+      return [out, lr];`,
+  },
   'nested loops that fill a list': {
     power: 2,
     sizes: [1, 2, 4],

@@ -51,7 +51,9 @@ function traceCondAs(
   const paths: TracedBranch[] = [];
   for (const [path, start] of starts.entries()) {
     try {
-      paths.push(traceBranch(t, frame, new RegionBuilder(t.surroundings), made, start));
+      const region = new RegionBuilder(t.surroundings);
+      const trace = () => traceBranch(t, frame, region, made, start);
+      paths.push(t.control.inDecision(made, trace));
     } catch (error) {
       if (!isThrow(error) || mayBeCaught(t, error)) throw uncertain(error);
       const other = starts[1 - path]!;

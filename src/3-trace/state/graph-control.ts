@@ -32,6 +32,14 @@ interface Path {
   readonly stops: ReadonlySet<Pc>;
 }
 
+/** A decision whose paths are being traced. */
+interface ActiveDecision {
+  /** The objects that the trace had made before it. */
+  readonly made: ReadonlySet<Variable>;
+  /** The number of active loops around it. */
+  readonly loops: number;
+}
+
 export interface ControlLimits {
   /** JavaScript loops with more iterations become loops of the program. */
   readonly unrollLimit?: number;
@@ -54,6 +62,7 @@ export class GraphControl {
   readonly mergedInto = new WeakMap<Tensor, UserPosition[]>();
   readonly #loops: ActiveLoop[] = [];
   readonly #paths: Path[] = [];
+  readonly #decisions: ActiveDecision[] = [];
   /** The loop whose head is being traced: a decision that may leave the loop ends the head. */
   #head: (ActiveLoop & { readonly depth: number }) | null = null;
   /** For branches and loops through which a higher-order gradient would flow: plans a trace without them. */
@@ -177,6 +186,22 @@ export class GraphControl {
     } finally {
       this.#paths.pop();
     }
+  }
+
+  /** Traces the paths of a decision. `made`: the objects that the trace made before it. */
+  inDecision<T>(made: ReadonlySet<Variable>, body: () => T): T {
+    this.#decisions.push({ made, loops: this.#loops.length });
+    try {
+      return body();
+    } finally {
+      this.#decisions.pop();
+    }
+  }
+
+  /** Returns whether the object was made before the innermost decision, and both in the same iteration of a loop. */
+  isMadeBefore(object: Variable): boolean {
+    const decision = this.#decisions.at(-1);
+    return decision?.loops === this.#loops.length && decision.made.has(object);
   }
 
   /** Returns the stops of the innermost path, if it belongs to this frame; otherwise an empty set. */

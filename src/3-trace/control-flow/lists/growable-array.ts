@@ -41,6 +41,10 @@ export class Grows extends Error {
     this.#otherwise = otherwise;
   }
 
+  withForm(form: ListTreeSpec): Grows {
+    return new Grows(this.array, form, this.#otherwise);
+  }
+
   /** Returns the graph break to throw if the array can't become a list. */
   asBreak(): GraphBreak {
     return this.#otherwise;
@@ -106,6 +110,8 @@ export function withGrowable<T>(
       if (array.elements.some((element) => resolved(element).kind === 'union')) {
         growFromBirth(t, array, error);
       }
+      // A decision around this one would find that a path made the array a list, and trace all its paths again.
+      if (!before && t.control.isMadeBefore(array)) throw error.withForm(wideForm(t, array, form));
       growHere(array, form);
     }
   }
@@ -124,17 +130,21 @@ export function grow(t: Tracer, array: NewArrayVariable, form: ListTreeSpec): vo
   if (array.growable) return;
   t.control.plans.usesLists = true;
   const { elements } = array;
+  setGrowable(t, array, growableOf(t, elements, wideForm(t, array, form)));
+  for (const element of elements) markListed(t, element);
+}
+
+/** Returns the form of the array's elements, and of future elements if they have one in common. */
+function wideForm(t: Tracer, array: NewArrayVariable, form: ListTreeSpec): ListTreeSpec {
   let own: ListTreeSpec | null = null;
-  for (const element of elements) {
+  for (const element of array.elements) {
     const next = expectForm(t, element, bornAt(array));
     const joined: ListTreeSpec | null = own ? joinForms(t, own, next) : next;
     if (!joined) throw unlike(t, own!, element);
     own = joined;
   }
   // Elements that don't fit are rejected when they are added.
-  const wide = own ? (joinForms(t, own, form) ?? own) : form;
-  setGrowable(t, array, growableOf(t, elements, wide));
-  for (const element of elements) markListed(t, element);
+  return own ? (joinForms(t, own, form) ?? own) : form;
 }
 
 /** Returns the position of the array literal. */

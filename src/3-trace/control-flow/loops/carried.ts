@@ -31,8 +31,14 @@ export function* leavesOf(
   structureAt = ({ merged }: Carried): Merged => merged,
 ): Generator<CarriedLeaf> {
   for (const [key, each] of carried) {
-    for (const [i, leaf] of structureAt(each).leaves.entries()) yield { leaf, key: `${key} ${i}` };
+    for (const [i, leaf] of structureAt(each).leaves.entries())
+      yield { leaf, key: leafKey(key, i) };
   }
+}
+
+/** Returns the key of a leaf of a location. */
+export function leafKey(location: string, index: number): string {
+  return `${location} ${index}`;
 }
 
 /** Returns whether a carried number is an integer at the start of each iteration. */

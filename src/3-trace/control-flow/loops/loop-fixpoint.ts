@@ -146,7 +146,8 @@ export class LoopFixpoint {
     this.fits = form === 'flagged' || targets.every((target) => target === loop.header);
     const added = this.fits && this.#compare(before, inside, carried, held);
     this.specialized =
-      !this.fits || (!added && !this.#findRecorded(flags.length) && !this.#findFractional());
+      !this.fits ||
+      (!added && !this.#findRecorded(flags.length) && !this.#findFractional(flags.length));
   }
 
   #iteratedLeaves(): Generator<CarriedLeaf> {
@@ -173,11 +174,13 @@ export class LoopFixpoint {
   }
 
   /** True if a number that was whole is not whole after an iteration. */
-  #findFractional(): boolean {
+  #findFractional(flags: number): boolean {
     const before = this.#fractional.size;
-    for (const { leaf, key } of this.#iteratedLeaves()) {
-      const [, end] = leaf.values;
-      if (leaf.kind === 'number' && end && !isWhole(end)) this.#fractional.add(key);
+    let index = flags;
+    for (const each of this.#iteratedLeaves()) {
+      const [, end] = each.leaf.values;
+      const isWholeBefore = isWholeAtStart(this.#starts[index++]!, each, this.#fractional);
+      if (isWholeBefore && end && !isWhole(end)) this.#fractional.add(each.key);
     }
     return this.#fractional.size > before;
   }

@@ -13,7 +13,7 @@ import type { State } from '../locations/state.ts';
 import type { Merged } from '../merge/phi-merger.ts';
 import { classOf } from '../merge/variable-class.ts';
 import type { Leaf, LeafVariable } from '../numbers/leaf.ts';
-import type { Carried } from './carried.ts';
+import { type Carried, leafKey } from './carried.ts';
 import type { Form } from './loop-fixpoint.ts';
 
 /** A location that is carried as a single operand. */
@@ -24,6 +24,8 @@ interface KnownOperand {
   readonly class: string | null;
   /** Its value after an iteration. */
   readonly last: LeafVariable | null;
+  /** Whether it is a whole number before an iteration but not after it. */
+  readonly isFractional: boolean;
 }
 
 /** A loop, identified by the call chain that reaches it. */
@@ -79,6 +81,13 @@ export function rememberGrowable(
   }
 }
 
+/** What an iteration is expected to carry. */
+export interface Expected {
+  readonly carried: Map<string, Carried>;
+  /** Leaves that are whole numbers before an iteration but not after it. */
+  readonly fractional: Set<string>;
+}
+
 /** Returns the locations that were carried the last time, if their values now have the same class. */
 export function operandsKnown(
   t: Tracer,
@@ -86,27 +95,29 @@ export function operandsKnown(
   made: ReadonlySet<Variable>,
   before: State,
   isLive: (location: Location) => boolean,
-): Map<string, Carried> {
+): Expected {
   const carried = new Map<string, Carried>();
-  if (operands.size === 0) return carried;
+  const fractional = new Set<string>();
+  if (operands.size === 0) return { carried, fractional };
   const keyIn = keysOf(made);
   const held = new Map([...before.values()].map((each) => [keyIn(each.location.key), each]));
-  for (const [key, { name, kind, class: own, last }] of operands) {
+  for (const [key, { name, kind, class: own, last, isFractional }] of operands) {
     const { location, value } = held.get(key) ?? {};
     if (!location || !value || location.name !== name || isFixed(location)) continue;
     const first = isLive(location) ? value : null;
     if ((first && classOf(t, first, () => true)) !== own) continue;
     const leaf: Leaf = { kind, values: [first as LeafVariable | null, last] };
     carried.set(location.key, { location, merged: { leaves: [leaf], options: 0, build: only } });
+    if (isFractional) fractional.add(leafKey(location.key, 0));
   }
-  return carried;
+  return { carried, fractional };
 }
 
 export function rememberOperands(
   t: Tracer,
   known: KnownLoop,
   made: ReadonlySet<Variable>,
-  carried: ReadonlyMap<string, Carried>,
+  { carried, fractional }: Expected,
 ): void {
   const keyIn = keysOf(made);
   const operands = new Map<string, KnownOperand>();
@@ -116,7 +127,14 @@ export function rememberOperands(
     const [first = null, last = null] = values;
     if (!isPlain(first) || !isPlain(last)) continue;
     const own = first && classOf(t, first, () => true);
-    operands.set(keyIn(location.key), { name: location.name, kind, class: own, last });
+    const isFractional = fractional.has(leafKey(location.key, 0));
+    operands.set(keyIn(location.key), {
+      name: location.name,
+      kind,
+      class: own,
+      last,
+      isFractional,
+    });
   }
   known.operands = operands;
 }

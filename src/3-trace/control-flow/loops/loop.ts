@@ -9,9 +9,9 @@ import { heldMoreThanOnce, madeObjects } from '../locations/reachable.ts';
 import { stateOf } from '../locations/state.ts';
 import type { PathEnd } from '../plans/path.ts';
 import { isRead } from '../trace-branch.ts';
-import type { Carried } from './carried.ts';
 import { type Form, LoopFixpoint } from './loop-fixpoint.ts';
 import {
+  type Expected,
   growing,
   type KnownLoop,
   knownLoop,
@@ -122,7 +122,7 @@ function attemptAs(
   const header = { targets: [loop.header], value: null };
   const isLive = (location: Location) => isRead(t, frame, header, location);
   const expected = operandsKnown(t, known, made, before, isLive);
-  const settle = (carried: Map<string, Carried>): PathEnd | null => {
+  const settle = ({ carried, fractional }: Expected): PathEnd | null => {
     // An object that only one location refers to may be a different object after an iteration, which is not
     // observable.
     const held = new Set(heldMoreThanOnce(t, frame, [loop.header]));
@@ -134,22 +134,22 @@ function attemptAs(
       changes: new Map(),
       held,
       recorded,
-      fractional: new Set<string>(),
+      fractional,
     };
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
       const iteration = new LoopFixpoint(t, frame, loop, form, found);
       if (!iteration.fits) return null;
       if (!iteration.specialized) continue;
-      rememberOperands(t, known, made, carried);
+      rememberOperands(t, known, made, { carried, fractional });
       return iteration.append();
     }
     throw new GraphBreak('unbounded-loop', 'a loop carries more with every iteration');
   };
-  if (expected.size === 0) return settle(expected);
+  if (expected.carried.size === 0) return settle(expected);
   try {
     return settle(expected);
   } catch (error) {
     if (!(error instanceof GraphBreak)) throw error;
-    return settle(new Map());
+    return settle({ carried: new Map(), fractional: new Set() });
   }
 }
