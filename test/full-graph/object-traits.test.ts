@@ -68,7 +68,7 @@ describe('in a branch', () => {
       { fullGraph: true },
     );
     expect(() => f(x(1))).toThrow(FullGraphError);
-    expect(() => f(x(1))).toThrow(/symbols, accessors or attributes/);
+    expect(() => f(x(1))).toThrow(/object from before it gets a symbol/);
   });
 });
 

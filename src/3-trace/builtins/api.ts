@@ -47,6 +47,7 @@ import { ChangingNumbers, type NumberUse } from '../values/changing-numbers.ts';
 import { plainEntries } from '../values/property-keys.ts';
 import { isPrimitiveVariable } from '../values/to-primitive.ts';
 import { outerTensors } from '../values/varying-array.ts';
+import { kindName } from '../variables/kind-names.ts';
 import { specialized } from '../variables/unions.ts';
 import {
   isPrimitive,
@@ -299,7 +300,7 @@ function apiValue(t: Tracer, given: Variable, numbers: ChangingNumbers, inArray:
       entries.map(({ key, value }) => [key, apiValue(t, value, numbers, inArray)]),
     );
   }
-  throw new GraphBreak('framework-call', `a ${variable.kind} is passed to tostatic`);
+  throw new GraphBreak('framework-call', `${kindName(variable)} is passed to tostatic`);
 }
 
 function variableOf(t: Tracer, value: unknown): Variable {

@@ -170,7 +170,9 @@ export function enterConstructor(
   const made = type === newTarget ? constructPlainly(t, type, args) : undefined;
   if (made) return made;
   if (t.control.plans.isConstructedNatively(type.value)) {
-    throw refused('its instance leaves the graph, and only the class can add private elements');
+    throw refused(
+      'the object leaves the function, and only its class can add #private elements to it',
+    );
   }
   // This package's modules construct errors only to throw them.
   const isThrown =

@@ -23,6 +23,7 @@ import { heldFunction } from '../values/getters.ts';
 import { readKey, readProperty } from '../values/properties.ts';
 import { hasProperty, ownNames } from '../values/property-keys.ts';
 import { writeProperty } from '../values/write-property.ts';
+import { kindName } from '../variables/kind-names.ts';
 import { specialized } from '../variables/unions.ts';
 import {
   type Attributes,
@@ -63,7 +64,7 @@ export function ownKeys(t: Tracer, given: Variable): Key[] {
     return [...there, 'length', ...named];
   }
   if (!isOuter(object) || Object.getOwnPropertySymbols(object.value).length > 0) {
-    throw new GraphBreak('native-call', `the keys of a ${object.kind} are listed`);
+    throw new GraphBreak('native-call', `the keys of ${kindName(object)} are listed`);
   }
   return JSON.parse(constantOf(t, askOuter(t, object, 'names')) as string) as string[];
 }
@@ -91,7 +92,7 @@ export function getDescriptor(t: Tracer, given: Variable, key: Key): Variable {
   if ((object.kind === 'newArray' || object.kind === 'newCollection') && object.own) {
     return getDescriptor(t, object.own, key);
   }
-  if (!isOuter(object)) throw new GraphBreak('native-call', `a property of a ${object.kind}`);
+  if (!isOuter(object)) throw new GraphBreak('native-call', `a property of ${kindName(object)}`);
   const text = constantOf(t, askOuter(t, object, 'attributes', key)) as string | undefined;
   if (text === undefined) return undefinedVariable;
   const { isData, ...attributes } = JSON.parse(text) as Attributes & { readonly isData: boolean };
@@ -145,7 +146,7 @@ export function tryToDefine(
     return null;
   }
   if (object.kind !== 'newObject' || object.errorType) {
-    throw new GraphBreak('native-call', `a property of a ${object.kind} is defined`);
+    throw new GraphBreak('native-call', `a property of ${kindName(object)} is defined`);
   }
   const before = ownAttributes(object, key);
   if (before ? !before.configurable : !isExtensible(object)) {
@@ -258,7 +259,7 @@ export function hasIntegrity(t: Tracer, given: Variable, query: Integrity): Vari
   const isObject =
     object.kind !== 'constant' && object.kind !== 'symbolic' && object.kind !== 'text';
   if (object.kind === 'tensor' || object.kind === 'scalar') {
-    throw new GraphBreak('native-call', `${query} of a ${object.kind}`);
+    throw new GraphBreak('native-call', `${query} of ${kindName(object)}`);
   }
   if (isObject) guardObject(t, object);
   else guardPrimitive(t, object);
@@ -288,11 +289,11 @@ export function fix(t: Tracer, given: Variable, how: keyof typeof reached): Vari
   if (isOuter(object)) {
     const isSo = constantOf(t, askOuter(t, object, reached[how]));
     if (isSo === (how !== 'preventExtensions')) return given;
-    throw new GraphBreak('native-call', `${how} of an object that existed before`);
+    throw new GraphBreak('object-write', `Object.${how}() of a pre-existing object`);
   }
   if (object.kind === 'newArray' && how === 'freeze') return freezeArray(t, object);
   if (object.kind !== 'newObject') {
-    throw new GraphBreak('native-call', `${how} of a ${object.kind}`);
+    throw new GraphBreak('native-call', `Object.${how}() of ${kindName(object)}`);
   }
   preventExtensions(t, object);
   if (how === 'preventExtensions') return object;
@@ -306,8 +307,15 @@ export function fix(t: Tracer, given: Variable, how: keyof typeof reached): Vari
 }
 
 function freezeArray(t: Tracer, array: NewArrayVariable): Variable {
-  if (t.isInRegion || array.growable || array.isArguments || array.outer || array.own) {
-    throw new GraphBreak('native-call', 'freeze of an array in a branch or loop of the program');
+  if (t.isInRegion) {
+    throw new GraphBreak('branch-effect', 'Object.freeze() of an array in a branch or loop');
+  }
+  if (array.growable || array.isArguments || array.outer || array.own) {
+    const what = array.outer ? 'a pre-existing array' : kindName(array);
+    throw new GraphBreak(
+      'native-call',
+      `Object.freeze() of ${array.own ? 'an instance of a class that extends Array' : what}`,
+    );
   }
   const { fixed = false } = array;
   t.journal.note(() => {

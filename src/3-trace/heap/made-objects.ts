@@ -4,6 +4,7 @@ import { GraphBreak } from '../../traces/graph-break.ts';
 import { isHiddenOfError } from '../state/exceptions.ts';
 import { expectUnlisted } from '../state/listed.ts';
 import type { Tracer } from '../state/tracer.ts';
+import { kindName } from '../variables/kind-names.ts';
 import { isPrivateKey } from '../variables/private-elements.ts';
 import { present } from '../variables/unions.ts';
 import {
@@ -82,7 +83,7 @@ export function setOwnProperty(
     object.traits.symbols.set(key, content);
     return;
   }
-  const traits = changeTraits(t, object);
+  const traits = changeTraits(t, object, key);
   if (typeof key === 'symbol') traits.symbols.set(key, content);
   if (isPlain) traits.attributes.delete(key);
   else traits.attributes.set(key, attributes);
@@ -124,7 +125,7 @@ export function deleteOwn(t: Tracer, object: NewObjectVariable, key: Key): void 
 export function setPrototype(t: Tracer, object: NewObjectVariable, prototype: Variable): void {
   const isKnown = prototype.kind === 'object' || prototype.kind === 'newObject';
   if (!isKnown && prototype.kind !== 'constant') {
-    throw new GraphBreak('unsupported-value', `a ${prototype.kind} is a prototype`);
+    throw new GraphBreak('unsupported-value', `${kindName(prototype)} is a prototype`);
   }
   if (!isExtensible(object)) throw new GraphBreak('throw', 'the prototype is fixed');
   for (let at: Variable | null | undefined = isKnown ? prototype : null; at; ) {
@@ -153,14 +154,17 @@ export const isExtensible = ({ traits }: NewObjectVariable): boolean =>
  * Returns the traits for modification. Changes of traits are not merged, so a branch or loop may only change those
  * of objects that it has created itself.
  */
-function changeTraits(t: Tracer, object: NewObjectVariable): ObjectTraits {
+function changeTraits(t: Tracer, object: NewObjectVariable, key?: Key): ObjectTraits {
   if (t.isInRegion && object.madeIn !== t.builder) {
     throw new GraphBreak(
       'branch-effect',
-      'a branch or loop defines properties with symbols, accessors or attributes',
+      'in a branch or loop, an object from before it gets a symbol, a getter, a setter, a prototype or a private element, or is frozen or sealed',
     );
   }
-  if (object.errorType) throw new GraphBreak('object-write', 'a property of an error is defined');
+  // Engines give errors properties of their own, but no private elements.
+  if (object.errorType && !(key && isPrivateKey(key))) {
+    throw new GraphBreak('object-write', 'an error gets a property other than by assignment');
+  }
   if (!object.traits) {
     t.journal.note(() => {
       object.traits = undefined;

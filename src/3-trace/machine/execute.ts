@@ -8,7 +8,7 @@ import { followOptions, settle } from '../control-flow/decide.ts';
 import { Grows } from '../control-flow/lists/growable-array.ts';
 import { convertOrUnroll, loopToConvert } from '../control-flow/loops/loop.ts';
 import { endAt, endWith, type PathEnd } from '../control-flow/plans/path.ts';
-import { goToHandler, isProtected, Raised } from '../state/exceptions.ts';
+import { goToHandler, isProtected, orThrow, Raised } from '../state/exceptions.ts';
 import type { Execution } from '../state/execution.ts';
 import { isFrameworkFile } from '../state/framework-files.ts';
 import { isAround } from '../state/region-builder.ts';
@@ -129,6 +129,7 @@ function perform(tracer: Tracer, frame: TraceFrame, instruction: Instruction): P
     return handler(tracer, frame, instruction) ?? frame.pc + 1;
   } catch (error) {
     if (error instanceof Raised) return goToHandler(tracer, error.thrown);
+    if (error instanceof GraphBreak) throw orThrow(tracer, error);
     if (!(error instanceof UnionMet)) throw error;
     const { union } = error;
     if (!isValue(tracer, union.selector.which.tensor)) {

@@ -1,8 +1,9 @@
 /** Exceptions within the trace, from the throw to the handler that catches them. */
 
 import { mayRefuse } from '../../../runtime/program/checks.ts';
-import { GraphBreak } from '../../traces/graph-break.ts';
+import { type BreakReason, GraphBreak } from '../../traces/graph-break.ts';
 import { catches } from '../../vm/bytecode/catches.ts';
+import { endFrom } from '../../vm/bytecode/ends-in-throw.ts';
 import type { Pc } from '../../vm/bytecode/instructions.ts';
 import { openIterators } from '../../vm/bytecode/open-iterators.ts';
 import { type ProtectedRegion, protectionAt } from '../../vm/bytecode/protection.ts';
@@ -103,7 +104,14 @@ export function makeError(
   const value = type.prototype as object;
   const source = { kind: 'held', value, name: `${type.name}.prototype` } as const;
   const prototype = t.read(source, value) as ObjectVariable;
-  return { kind: 'newObject', entries, prototype, errorType: type, thrownIn: framesOf(t.frames) };
+  return {
+    kind: 'newObject',
+    entries,
+    prototype,
+    errorType: type,
+    thrownIn: framesOf(t.frames),
+    madeIn: t.builder,
+  };
 }
 
 /** Returns the handler for an exception at this pc of the frame; undefined if the exception leaves the frame. */
@@ -148,6 +156,37 @@ export function isProtected({ frames }: Tracer): boolean {
     const at = depth === frames.length - 1 ? pc : pc - 1;
     return protectionAt(closure.code, at as Pc) !== undefined;
   });
+}
+
+/** Reasons that stay as they are before an exception: the user's request, and ends that are no code's fault. */
+const keptBeforeThrow: ReadonlySet<BreakReason> = new Set<BreakReason>([
+  'forced',
+  'throw',
+  'await',
+  'yield',
+  'trace-length',
+  'call-depth',
+]);
+
+/**
+ * Called for a graph break. If an exception leaves the captured function whatever follows, as in `throw new
+ * MyError(format(x))`, the graph ends with that exception: nothing after the break needs a graph.
+ */
+export function orThrow(t: Tracer, error: GraphBreak): GraphBreak {
+  const { reason, detail, cause } = error;
+  if (keptBeforeThrow.has(reason) || cause !== undefined || !throwsInAnyCase(t)) return error;
+  const thrown = new GraphBreak('throw', `${detail}, before an exception is thrown`);
+  thrown.at = error.at;
+  return thrown;
+}
+
+function throwsInAnyCase(t: Tracer): boolean {
+  if (isProtected(t)) return false;
+  for (const { closure, pc } of [...t.frames].reverse()) {
+    const end = endFrom(closure.code, pc);
+    if (end !== 'returns') return end === 'throws';
+  }
+  return false;
 }
 
 /** Built-in iterators have no `return` method; closing any other iterator runs user code. */

@@ -7,6 +7,7 @@ import { GraphBreak } from '../../traces/graph-break.ts';
 import type { Primitive } from '../../vm/bytecode/instructions.ts';
 import { owns } from '../../vm/language/primordials.ts';
 import { comesFromBreak, isOfBooleans, isOfSizes } from '../inputs/symbolic.ts';
+import { kindName } from '../variables/kind-names.ts';
 import { numberNeeded } from '../variables/number-needed.ts';
 import { textBreak, truthOfText } from '../variables/text.ts';
 import { specialized } from '../variables/unions.ts';
@@ -31,7 +32,7 @@ export function constantOf(t: Tracer, given: Variable): Primitive | symbol {
   if (variable.kind === 'scalar') throw numberNeeded(variable, 'is needed by JavaScript');
   if (variable.kind === 'text') throw textBreak(variable, 'is needed inside');
   if (variable.kind !== 'constant') {
-    throw new GraphBreak('unsupported-value', `a ${variable.kind} where a primitive is needed`);
+    throw new GraphBreak('unsupported-value', `${kindName(variable)} where a primitive is needed`);
   }
   const { source, value } = variable;
   if (!source) return value;

@@ -34,6 +34,7 @@ import {
 import { written } from '../dynamic-shapes/writes.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { constantOf } from '../state/value-guards.ts';
+import { kindName } from '../variables/kind-names.ts';
 import { sampleRuns } from '../variables/sample-numbers.ts';
 import { resolved, specialized } from '../variables/unions.ts';
 import { type DeviceScalar, newArray, prototypeOf, type Variable } from '../variables/variable.ts';
@@ -367,7 +368,7 @@ class Call {
       });
       return Object.fromEntries(entries);
     }
-    throw new GraphBreak('framework-call', `a ${variable.kind} is passed to tostatic`);
+    throw new GraphBreak('framework-call', `${kindName(variable)} is passed to tostatic`);
   }
 
   #tensor(tensor: Tensor): OperandPlace {

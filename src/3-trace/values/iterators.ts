@@ -23,6 +23,7 @@ import type {
   IteratorRecordVariable,
   IteratorVariable,
 } from '../variables/iterator-variables.ts';
+import { kindName } from '../variables/kind-names.ts';
 import { specialized } from '../variables/unions.ts';
 import {
   known,
@@ -101,7 +102,7 @@ function openUserIteration(t: Tracer, iterable: Variable): IteratorRecordVariabl
   return t.attempt(() => {
     const method = readSymbol(t, iterable, Symbol.iterator);
     if (method.kind !== 'function' && method.kind !== 'closure') {
-      throw new GraphBreak('unsupported-iterable', `a ${iterable.kind} is iterated`);
+      throw new GraphBreak('unsupported-iterable', `${kindName(iterable)} is iterated`);
     }
     const iterator = expectObject(t.execution.callInside(method, iterable, []), 'an iterator');
     const isDriven = iterator.kind === 'iterator' || iterator.kind === 'generator';

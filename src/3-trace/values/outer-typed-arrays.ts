@@ -14,6 +14,7 @@ import { binary } from '../../vm/bytecode/operators.ts';
 import { scalarBinary, scalarCall } from '../control-flow/numbers/scalars.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { constantOf } from '../state/value-guards.ts';
+import { kindName } from '../variables/kind-names.ts';
 import { specialized } from '../variables/unions.ts';
 import {
   type FunctionVariable,
@@ -110,7 +111,7 @@ function numberIn(t: Tracer, value: Variable): Variable {
   if (value.kind === 'scalar' || value.kind === 'symbolic') return value;
   const constant = value.kind === 'constant' ? constantOf(t, value) : undefined;
   const converts = value.kind === 'constant' && !['symbol', 'bigint'].includes(typeof constant);
-  if (!converts) throw new GraphBreak('object-write', `a ${value.kind} in a typed array`);
+  if (!converts) throw new GraphBreak('object-write', `${kindName(value)} in a typed array`);
   return known(Number(constant));
 }
 

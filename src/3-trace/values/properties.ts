@@ -19,6 +19,7 @@ import type { Tracer } from '../state/tracer.ts';
 import { constantOf, guardIdentity } from '../state/value-guards.ts';
 import { type BuiltinVariable, builtinPrototype } from '../variables/builtin-prototypes.ts';
 import type { ClassVariable } from '../variables/function-variables.ts';
+import { kindName } from '../variables/kind-names.ts';
 import { textBreak } from '../variables/text.ts';
 import { present, specialized } from '../variables/unions.ts';
 import {
@@ -96,7 +97,7 @@ export function readProperty(t: Tracer, object: Variable, key: string): Variable
     }
     default:
   }
-  throw new GraphBreak('unsupported-value', `the property ${key} of a ${base.kind}`);
+  throw new GraphBreak('unsupported-value', `the property ${key} of ${kindName(base)}`);
 }
 
 /** `base[symbol]` */
@@ -139,7 +140,7 @@ export function readSymbol(t: Tracer, object: Variable, key: symbol): Variable {
       return inherited(t, Object.getPrototypeOf(value) as object, key, base);
     }
     default:
-      throw new GraphBreak('unsupported-value', `a symbol as key of a ${base.kind}`);
+      throw new GraphBreak('unsupported-value', `a symbol as key of ${kindName(base)}`);
   }
 }
 

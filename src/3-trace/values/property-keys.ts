@@ -11,6 +11,7 @@ import { expectNoStack } from '../state/exceptions.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { constantOf } from '../state/value-guards.ts';
 import type { ClosureVariable } from '../variables/function-variables.ts';
+import { kindName } from '../variables/kind-names.ts';
 import { present, specialized } from '../variables/unions.ts';
 import {
   type BoundVariable,
@@ -76,7 +77,7 @@ export function hasProperty(t: Tracer, object: Variable, key: Key, own: boolean)
     }
     default:
   }
-  throw new GraphBreak('unsupported-value', `the keys of a ${base.kind}`);
+  throw new GraphBreak('unsupported-value', `the keys of ${kindName(base)}`);
 }
 
 /** Ordinary functions and generators have a `prototype`. */
@@ -143,7 +144,7 @@ export function plainKeys(t: Tracer, object: Variable): string[] {
   if (base.kind === 'newTypedArray') return Object.keys(base.data);
   if (base.kind === 'newCollection') return base.own ? plainKeys(t, base.own) : [];
   if (base.kind !== 'object' || !listsPlainly(base.value) || t.effects.hasSymbols(base.value)) {
-    throw new GraphBreak('unsupported-value', `the properties of a ${base.kind} are listed`);
+    throw new GraphBreak('unsupported-value', `the properties of ${kindName(base)} are listed`);
   }
   const { source, value } = base;
   expectNoParameters(value, 'the elements');

@@ -5,6 +5,7 @@ import { textOfAll } from '../control-flow/numbers/text.ts';
 import { Raised, typeError } from '../state/exceptions.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { constantOf, isNullish } from '../state/value-guards.ts';
+import { kindName } from '../variables/kind-names.ts';
 import { specialized } from '../variables/unions.ts';
 import { known, type Variable } from '../variables/variable.ts';
 import { readProperty, readSymbol } from './properties.ts';
@@ -24,7 +25,7 @@ export function toPrimitive(t: Tracer, given: Variable, hint: Hint): Variable {
   const value = specialized(given);
   if (isPrimitiveVariable(value)) return value;
   if (value.kind === 'tensor' || value.kind === 'dynamic' || value.kind === 'uninitialized') {
-    throw new GraphBreak('unsupported-value', `a ${value.kind} where a primitive is needed`);
+    throw new GraphBreak('unsupported-value', `${kindName(value)} where a primitive is needed`);
   }
   return t.attempt(() => {
     const exotic = readSymbol(t, value, Symbol.toPrimitive);

@@ -107,7 +107,7 @@ const cases: Record<Exclude<BreakReason, Elsewhere>, Case | readonly Case[]> = {
       for (const _name in watched) y = y.mul(2);
       return y;
     },
-    says: /the names of a Proxy are visited/,
+    says: /for-in visits the names of a Proxy/,
   },
   'branch-gradient': {
     run: (x) => {

@@ -8,6 +8,7 @@ import { idOf } from '../../state/object-ids.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { constantOf, isSame } from '../../state/value-guards.ts';
 import type { LeafForm, ListTreeSpec } from '../../variables/growable-list.ts';
+import { kindName } from '../../variables/kind-names.ts';
 import { resolved } from '../../variables/unions.ts';
 import { absent, type Variable } from '../../variables/variable.ts';
 
@@ -242,6 +243,6 @@ function culprit(value: Variable, path: string): string {
     case 'union':
       return `: ${path || 'it'} is ${value.from}`;
     default:
-      return `: ${path || 'it'} is a ${value.kind}`;
+      return `: ${path || 'it'} is ${kindName(value)}`;
   }
 }

@@ -5,6 +5,7 @@ import { elementSpec } from '../../../../runtime/program/list-ops.ts';
 import { dtypes } from '../../../../runtime/spec/dtype.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { constantOf } from '../../state/value-guards.ts';
+import { kindName } from '../../variables/kind-names.ts';
 import { absent, hole, type UnbackedTensor, type Variable } from '../../variables/variable.ts';
 import { formText } from '../lists/list-tree-spec.ts';
 import type { Values } from './build-structure.ts';
@@ -74,6 +75,6 @@ function describe(t: Tracer, variable: Variable): string {
     case 'uninitialized':
       return 'nothing';
     default:
-      return `a ${variable.kind}`;
+      return kindName(variable);
   }
 }

@@ -34,6 +34,7 @@ import { plainValues } from '../../values/objects/host-objects.ts';
 import { readProperty } from '../../values/properties.ts';
 import { plainKeys } from '../../values/property-keys.ts';
 import { isCallable, isPrimitiveVariable } from '../../values/to-primitive.ts';
+import { kindName } from '../../variables/kind-names.ts';
 import { specialized } from '../../variables/unions.ts';
 import { known, undefinedVariable, type Variable } from '../../variables/variable.ts';
 
@@ -186,7 +187,7 @@ function knownValue(t: Tracer, value: Variable): unknown {
   if (value.kind === 'tensor') return value.actual ?? { holderFor: null };
   if (value.kind === 'newArray')
     return value.elements.map((own) => knownValue(t, specialized(own)));
-  throw new GraphBreak('framework-call', `an option that is a ${value.kind}`);
+  throw new GraphBreak('framework-call', `an option that is ${kindName(value)}`);
 }
 
 /** A check of plain data that returns nothing. It runs on the known values, which are guarded. */

@@ -5,6 +5,7 @@ import { functionPrototype } from '../../../vm/language/function-prototypes.ts';
 import { isOrdinary, overridesInstanceCheck } from '../../heap/made-classes.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { guardIdentity, guardPrimitive, sourceOf, truthiness } from '../../state/value-guards.ts';
+import { kindName } from '../../variables/kind-names.ts';
 import { specialized } from '../../variables/unions.ts';
 import {
   type FunctionVariable,
@@ -80,7 +81,7 @@ function instancesPrototype(t: Tracer, type: FunctionVariable): object {
   if (own && 'value' in own && !own.writable) return own.value as object;
   const prototype = specialized(readProperty(t, type, 'prototype'));
   if (prototype.kind !== 'object' && prototype.kind !== 'function') {
-    throw new GraphBreak('throw', `the prototype of instances is a ${prototype.kind}`);
+    throw new GraphBreak('throw', `the prototype of instances is ${kindName(prototype)}`);
   }
   guardIdentity(t, prototype);
   return prototype.value;
@@ -123,7 +124,7 @@ function chainOf(value: Variable): object | null {
     case 'bound':
       return Function.prototype;
     default:
-      throw new GraphBreak('unsupported-value', `a ${value.kind} instanceof`);
+      throw new GraphBreak('unsupported-value', `${kindName(value)} instanceof`);
   }
 }
 

@@ -7,6 +7,7 @@ import { GraphBreak } from '../../../traces/graph-break.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { constantOf, isNullish } from '../../state/value-guards.ts';
 import type { IteratorRecordVariable } from '../../variables/iterator-variables.ts';
+import { kindName } from '../../variables/kind-names.ts';
 import { specialized } from '../../variables/unions.ts';
 import {
   known,
@@ -22,8 +23,8 @@ import { hasProperty, plainKeys } from '../property-keys.ts';
 export function openKeyIteration(t: Tracer, given: Variable): IteratorRecordVariable {
   const object = specialized(given);
   if (object.kind === 'constant') return over(t, isNullish(t, object) ? [] : plainKeys(t, object));
-  if (object.kind !== 'object' && object.kind !== 'newObject') throw visited(object.kind);
-  if (object.kind === 'object' && isProxy(object.value)) throw visited('Proxy');
+  if (object.kind !== 'object' && object.kind !== 'newObject') throw visited(kindName(object));
+  if (object.kind === 'object' && isProxy(object.value)) throw visited('a Proxy');
   const names = plainKeys(t, object);
   const inherited = new Set<string>();
   const below: Listed[] = [object];
@@ -46,13 +47,13 @@ const over = (t: Tracer, names: readonly string[]): IteratorRecordVariable => {
 };
 
 const visited = (what: string) =>
-  new GraphBreak('unsupported-iterable', `the names of a ${what} are visited`);
+  new GraphBreak('unsupported-iterable', `for-in visits the names of ${what}`);
 
 /** Also guards that a prototype without enumerable names gets none. */
 function namesOf(t: Tracer, object: Listed): readonly string[] {
   if (object.kind === 'newObject') return plainKeys(t, object);
   const { source, value } = object;
-  if (isProxy(value)) throw visited('Proxy');
+  if (isProxy(value)) throw visited('a Proxy');
   if (Object.keys(value).length > 0 || t.effects.isWritten(value)) return plainKeys(t, object);
   t.guard(`keys ${sourceKey(source)}`, { kind: 'keys', source, keys: [] });
   return [];
@@ -65,11 +66,11 @@ function aboveOf(object: Listed): Listed | null {
     const above = prototypeOf(object);
     if (above === undefined) return { kind: 'object', value: Object.prototype, source: root };
     if (above === null || above.kind === 'newObject' || above.kind === 'object') return above;
-    throw visited(`child of a ${(above as Variable).kind}`);
+    throw visited(`an object whose prototype is ${kindName(above)}`);
   }
   const value: unknown = Object.getPrototypeOf(object.value);
   if (value === null) return null;
-  if (typeof value === 'function') throw visited('child of a function');
+  if (typeof value === 'function') throw visited('an object whose prototype is a function');
   const isRoot = value === Object.prototype;
   const source: Source = isRoot ? root : { kind: 'prototypeOf', base: object.source };
   return { kind: 'object', value: value as object, source };

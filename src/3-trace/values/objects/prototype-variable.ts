@@ -4,6 +4,7 @@ import { GraphBreak } from '../../../traces/graph-break.ts';
 import { functionPrototype } from '../../../vm/language/function-prototypes.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { constantOf } from '../../state/value-guards.ts';
+import { kindName } from '../../variables/kind-names.ts';
 import { specialized } from '../../variables/unions.ts';
 import { known, prototypeOf, type Variable } from '../../variables/variable.ts';
 import { heldFunction } from '../getters.ts';
@@ -52,7 +53,7 @@ export function prototypeVariable(t: Tracer, given: Variable): Variable {
     }
     default:
   }
-  throw new GraphBreak('unsupported-value', `the prototype of a ${value.kind}`);
+  throw new GraphBreak('unsupported-value', `the prototype of ${kindName(value)}`);
 }
 
 function held(t: Tracer, value: object): Variable {
