@@ -4,6 +4,7 @@
  */
 
 import {
+  append,
   apply,
   getOwnPropertyDescriptor,
   getPrototypeOf,
@@ -97,4 +98,20 @@ export function callNative(
   ...args: readonly unknown[]
 ): unknown {
   return apply(natives[collectionType(collection)!][method]!, collection, args);
+}
+
+/** Returns the values of a Map, or the elements of a Set, in order. */
+export function contentsOf(collection: object): unknown[] {
+  const values: unknown[] = [];
+  callNative(collection, 'forEach', (value: unknown) => append(values, value));
+  return values;
+}
+
+/** Whether the keys of a Map are the numbers from 0 on, in order. */
+export function countsUp(map: object): boolean {
+  let next: number | null = 0;
+  callNative(map, 'forEach', (_: unknown, key: unknown) => {
+    if (next !== null) next = key === next ? next + 1 : null;
+  });
+  return next !== null;
 }

@@ -301,7 +301,8 @@ class CheckWriter {
         break;
       case 'lookup': {
         const [collection, key] = [this.#read(source.collection), this.#read(source.base)];
-        return `${this.#constant(callNative)}(${collection}, '${source.method}', ${key})`;
+        const sum = source.plus === 0 ? key : `${key} + ${source.plus}`;
+        return `${this.#constant(callNative)}(${collection}, '${source.method}', ${sum})`;
       }
       default:
         break;

@@ -1,6 +1,6 @@
 /** Queries about an object that run no user code. Apart from `target` and `fromEnd`, they return a primitive. */
 
-import { callNative } from './collection-slots.ts';
+import { callNative, countsUp } from './collection-slots.ts';
 import { dateFact, type HostTypeName, hostType } from './host-types.ts';
 import { lookupGetter } from './inherited-property.ts';
 import { hasBareTensors, listLayout } from './list-layout.ts';
@@ -55,6 +55,8 @@ const queries = {
   target: (object: object) => derefTarget.call(object as WeakRef<WeakKey>),
   /** The number of entries of a Map or Set. */
   entries: (object: object) => callNative(object, 'size') as number,
+  /** Whether the keys of a Map are the numbers from 0 on, in order. */
+  countsUp,
   /** The state of an instance of the built-in type `key`. */
   hostState: (object: object, key?: PropertyKey) => hostType(key as HostTypeName).state(object),
   /** The result of the date method `key`, in the current time zone. */

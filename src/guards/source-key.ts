@@ -1,4 +1,5 @@
 import { assertNever } from '../../runtime/errors/invariant.ts';
+import type { PrivateAccess } from '../vm/bytecode/frame.ts';
 import { owns } from '../vm/language/primordials.ts';
 import type { Source } from './source.ts';
 
@@ -56,9 +57,9 @@ function newKey(source: Source): string {
     case 'prototypeOf':
       return `${sourceKey(source.base)}/p`;
     case 'private':
-      return `${sourceKey(source.base)}/#${source.slot ? 's' : ''}${objectId(source.access)}`;
+      return `${sourceKey(source.base)}/#${source.slot ? 's' : ''}${elementId(source)}`;
     case 'hasPrivate':
-      return `${sourceKey(source.base)}/h#${objectId(source.access)}`;
+      return `${sourceKey(source.base)}/h#${elementId(source)}`;
     case 'random':
       return `random ${source.field}`;
     case 'instanceOf':
@@ -67,8 +68,10 @@ function newKey(source: Source): string {
       return `${sourceKey(source.base)}/m${keyText(source.key)}`;
     case 'mapHas':
       return `${sourceKey(source.base)}/h${keyText(source.key)}`;
+    case 'contents':
+      return `${sourceKey(source.base)}/values`;
     case 'lookup':
-      return `${sourceKey(source.base)}/${source.method}(${sourceKey(source.collection)})`;
+      return `${sourceKey(source.base)}/${source.method}${source.plus || ''}(${sourceKey(source.collection)})`;
     case 'closureCell':
       return `${sourceKey(source.base)}/c${source.index}`;
     case 'closureThis':
@@ -84,6 +87,12 @@ function newKey(source: Source): string {
     default:
       return assertNever(source, 'source');
   }
+}
+
+/** A private name is that of its class; methods have an access each. */
+function elementId({ access, name }: { readonly access: PrivateAccess; readonly name: string }) {
+  const owner = access.owner?.();
+  return typeof owner === 'function' ? `${objectId(owner)}.${name}` : String(objectId(access));
 }
 
 const symbolIds = new Map<symbol, number>();

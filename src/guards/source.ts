@@ -9,7 +9,7 @@ import { fastKey } from '../vm/language/index-key.ts';
 import { PrivateSlot } from '../vm/language/private-slot.ts';
 import { type CalledNumber, calledNumber } from './called-numbers.ts';
 import { boundParts, closureOfFunction } from './code-behind.ts';
-import { callNative } from './collection-slots.ts';
+import { callNative, contentsOf } from './collection-slots.ts';
 import { accessorOf } from './plain.ts';
 import { ask, type Query } from './query.ts';
 
@@ -64,13 +64,19 @@ type TraceSource =
       readonly name: string;
     }
   | { readonly kind: 'instanceOf'; readonly base: Source; readonly type: AnyFunction }
+  /** The values of a Map, or the elements of a Set, as a new array. */
+  | { readonly kind: 'contents'; readonly base: Source }
   /** Entries of Maps and Sets; the key is a primitive or a held object. */
   | { readonly kind: 'mapGet'; readonly base: Source; readonly key: unknown }
   | { readonly kind: 'mapHas'; readonly base: Source; readonly key: unknown }
-  /** The result of looking up the object `base`, which may be another one in each call, in a Map or Set. */
+  /**
+   * The result of looking up `base`, an object or number that may be another one in each call, in a Map or Set. `plus`
+   * is added to a number.
+   */
   | {
       readonly kind: 'lookup';
       readonly base: Source;
+      readonly plus: number;
       readonly collection: Source;
       readonly method: LookupMethod;
     }
@@ -213,11 +219,19 @@ const readers: {
       return set.has === has ? set.has(key) : callNative(set, 'has', key);
     };
   },
+  contents: (source, readerOf) => {
+    const base = readerOf(source.base);
+    return (frames) => contentsOf(base(frames) as object);
+  },
   lookup: (source, readerOf) => {
     const key = readerOf(source.base);
     const collection = readerOf(source.collection);
-    const { method } = source;
-    return (frames) => callNative(collection(frames) as object, method, key(frames));
+    const { method, plus } = source;
+    if (plus === 0) {
+      return (frames) => callNative(collection(frames) as object, method, key(frames));
+    }
+    return (frames) =>
+      callNative(collection(frames) as object, method, (key(frames) as number) + plus);
   },
   closureCell: (source, readerOf) => {
     const base = readerOf(source.base);
@@ -325,9 +339,13 @@ export function printSource(source: Source, names: SourceNames): string {
       const method = source.kind === 'mapGet' ? 'get' : 'has';
       return `${printSource(source.base, names)}.${method}(${printKey(source.key)})`;
     }
+    case 'contents':
+      return `[...${printSource(source.base, names)}.values()]`;
     case 'lookup': {
       const collection = printSource(source.collection, names);
-      return `${collection}.${source.method}(${printSource(source.base, names)})`;
+      const sign = source.plus < 0 ? '-' : '+';
+      const more = source.plus === 0 ? '' : ` ${sign} ${Math.abs(source.plus)}`;
+      return `${collection}.${source.method}(${printSource(source.base, names)}${more})`;
     }
     case 'closureCell':
       return `a variable of ${printSource(source.base, names)}`;

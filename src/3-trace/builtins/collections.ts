@@ -6,11 +6,11 @@ import {
   type CollectionVariable,
   clearEntries,
   deleteEntry,
-  expectHeldWeakly,
   getEntry,
   hasEntry,
   setEntry,
 } from '../heap/collections.ts';
+import { expectHeldWeakly } from '../heap/weak-keys.ts';
 import { isResultRead } from '../state/current-instruction.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { nextOf, returnOf, throwInto } from '../values/generators.ts';

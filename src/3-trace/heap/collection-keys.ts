@@ -1,15 +1,23 @@
 /** Keys of Maps and Sets: which keys are equal, and what is guarded about it. */
 
+import type { NumberExpr } from '../../guards/number-expr.ts';
 import type { Source } from '../../guards/source.ts';
 import { sourceKey } from '../../guards/source-key.ts';
 import type { Primitive } from '../../vm/bytecode/instructions.ts';
+import { comesFromBreak, isOfSizes } from '../inputs/symbolic.ts';
 import { expectIdentity } from '../state/listed.ts';
+import { guardNumbers } from '../state/symbolic-guards.ts';
 import type { Tracer } from '../state/tracer.ts';
-import { constantOf, guardObject, isSame } from '../state/value-guards.ts';
+import { constantOf, guardObject, isSame, truthiness } from '../state/value-guards.ts';
 import { numberNeeded } from '../variables/number-needed.ts';
 import { textBreak } from '../variables/text.ts';
 import { specialized } from '../variables/unions.ts';
-import { known, type Variable } from '../variables/variable.ts';
+import {
+  type ConstantVariable,
+  known,
+  type SymbolicVariable,
+  type Variable,
+} from '../variables/variable.ts';
 
 /**
  * Returns the identity by which a Map compares a key: the primitive, the pre-existing object, or the variable of
@@ -18,7 +26,7 @@ import { known, type Variable } from '../variables/variable.ts';
  */
 export function keyIdentity(t: Tracer, given: Variable, keys: Iterable<Variable>): unknown {
   const changing = changingKey(t, given) !== undefined;
-  if (changing) guardObject(t, given);
+  if (changing) guardKind(t, given);
   else guardKey(t, given);
   const isTensor = specialized(given).kind === 'tensor';
   if (changing || isTensor || t.variables.hasChangingKeys) {
@@ -30,11 +38,47 @@ export function keyIdentity(t: Tracer, given: Variable, keys: Iterable<Variable>
   return identityOf(t, given);
 }
 
-/** Returns the location of a pre-existing object that differs from call to call; undefined for all other keys. */
-export function changingKey(t: Tracer, given: Variable): Source | undefined {
-  const outer = outerKey(given);
+/** A key that may be another object or number in each call. */
+export interface ChangingKey {
+  readonly source: Source;
+  /** Is added to the number at the source. */
+  readonly plus: number;
+}
+
+/** Returns where a pre-existing key that differs from call to call is read; undefined for all other keys. */
+export function changingKey(t: Tracer, given: Variable): ChangingKey | undefined {
+  const key = specialized(given);
+  if (key.kind === 'symbolic') return changingNumber(t, key);
+  const outer = outerKey(key);
   if (!outer?.source) return undefined;
-  return t.variables.isChangingKey(outer.source, outer.value) ? outer.source : undefined;
+  const { source, value } = outer;
+  return t.variables.isChangingKey(source, value) ? { source, plus: 0 } : undefined;
+}
+
+/** A number that has had another value before, or differs from one by a constant. */
+function changingNumber(t: Tracer, key: SymbolicVariable): ChangingKey | undefined {
+  if (typeof key.value !== 'number' || Number.isNaN(key.value)) return undefined;
+  if (t.called.sitesOf(key.expr).length > 0 || comesFromBreak(t, key)) return undefined;
+  const found = withOffset(key.expr);
+  // The index of an iteration has no place.
+  if (!found || found.source.kind === 'held') return undefined;
+  t.variables.hasChangingKeys = true;
+  return found;
+}
+
+function withOffset(expr: NumberExpr): ChangingKey | undefined {
+  if (expr.kind === 'source') return { source: expr.source, plus: 0 };
+  if (expr.kind !== 'apply' || (expr.fn !== '+' && expr.fn !== '-')) return undefined;
+  const [left, right] = expr.args;
+  if (left?.kind !== 'source' || right?.kind !== 'constant') return undefined;
+  if (!Number.isSafeInteger(right.value)) return undefined;
+  return { source: left.source, plus: expr.fn === '+' ? right.value : -right.value };
+}
+
+function guardKind(t: Tracer, given: Variable): void {
+  const key = specialized(given);
+  if (key.kind === 'symbolic') guardNumbers(t, key);
+  else guardObject(t, key);
 }
 
 function guardKey(t: Tracer, given: Variable): void {
@@ -46,7 +90,21 @@ function guardKey(t: Tracer, given: Variable): void {
 
 function compareKeys(t: Tracer, a: Variable, b: Variable): void {
   const [x, y] = [specialized(a), specialized(b)];
+  if (isNumber(x) && isNumber(y)) compareNumbers(t, x, y);
   if (outerKey(x) && outerKey(y)) isSame(t, x, y);
+}
+
+/** Guards which of two numbers is the larger one, rather than that they differ: two NaNs would be one key. */
+function compareNumbers(t: Tracer, a: NumberVariable, b: NumberVariable): void {
+  const [x, y] = [a.value, b.value];
+  if (typeof x !== 'number' || typeof y !== 'number') return;
+  const args = [a, b].map((each): NumberExpr => {
+    if (each.kind === 'symbolic') return each.expr;
+    return { kind: 'constant', value: constantOf(t, each) as number };
+  });
+  const fn = x === y ? '===' : x < y ? '<' : '>';
+  const expr: NumberExpr = { kind: 'apply', fn, args };
+  truthiness(t, { kind: 'symbolic', expr, value: true, source: null });
 }
 
 interface OuterKey {
@@ -74,8 +132,10 @@ function outerKey(given: Variable): OuterKey | undefined {
 function identityOf(t: Tracer, given: Variable): unknown {
   const key = specialized(given);
   switch (key.kind) {
-    case 'constant':
     case 'symbolic':
+      // Comparisons with all other keys are guarded, not the number.
+      return unsigned(changingNumber(t, key) ? key.value : constantOf(t, key));
+    case 'constant':
       return unsigned(constantOf(t, key));
     case 'object':
     case 'function':
@@ -104,9 +164,20 @@ function inside(key: Variable): Variable {
 export const isMadeInside = (id: unknown): boolean => made.has(id as object);
 const made = new WeakSet<object>();
 
-const isNumber = (key: Variable) => key.kind === 'constant' || key.kind === 'symbolic';
+type NumberVariable = ConstantVariable | SymbolicVariable;
+
+const isNumber = (key: Variable): key is NumberVariable =>
+  key.kind === 'constant' || key.kind === 'symbolic';
 
 /** Normalizes -0 to 0, as a Map or Set does. */
-export function keptKey(key: Variable, id: unknown): Variable {
+export function keptKey(t: Tracer, key: Variable, id: unknown): Variable {
+  if (key.kind === 'symbolic' && !isOfSizes(key) && changingNumber(t, key)) {
+    const expr: NumberExpr = {
+      kind: 'apply',
+      fn: '+',
+      args: [key.expr, { kind: 'constant', value: 0 }],
+    };
+    return { kind: 'symbolic', expr, value: (key.value as number) + 0, source: null };
+  }
   return id === 0 && isNumber(key) && Object.is(key.value, -0) ? known(0) : key;
 }

@@ -6,6 +6,7 @@ import {
   collectionType,
   isPlainCollection,
 } from '../../guards/collection-slots.ts';
+import type { NumberExpr } from '../../guards/number-expr.ts';
 import { isProxy } from '../../guards/plain.ts';
 import type { LookupMethod, Source } from '../../guards/source.ts';
 import { sourceKey } from '../../guards/source-key.ts';
@@ -14,7 +15,6 @@ import { append, OwnMap } from '../../vm/language/primordials.ts';
 import { TakenBefore } from '../control-flow/lists/growable-array.ts';
 import type { CollectionChange } from '../effects/effects.ts';
 import type { WrittenEntries, WrittenEntry } from '../effects/written-entries.ts';
-import { orRaise } from '../state/exceptions.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { constantOf } from '../state/value-guards.ts';
 import { present, resolved, specialized } from '../variables/unions.ts';
@@ -25,6 +25,7 @@ import {
   known,
   type NewCollectionVariable,
   type ObjectVariable,
+  type SymbolicVariable,
   undefinedVariable,
   type Variable,
 } from '../variables/variable.ts';
@@ -59,29 +60,14 @@ export function asPlainCollection(
   type: CollectionType,
 ): CollectionVariable | undefined {
   const variable = specialized(given);
-  if (variable.kind === 'object' && !isPlainCollection(variable.value)) return undefined;
+  if (variable.kind === 'object' && (isProxy(variable.value) || !isPlainCollection(variable.value)))
+    return undefined;
   if (variable.kind === 'newCollection' && variable.own) return undefined;
   return asCollection(t, variable, type);
 }
 
 /** Returns true for a `WeakMap` or `WeakSet`, which can't be iterated. */
 export const isWeak = ({ type }: NewCollectionVariable): boolean => type.startsWith('Weak');
-
-type WeakType = 'WeakMap' | 'WeakSet' | 'WeakRef';
-
-const holdWeakly: Readonly<Record<WeakType, (value: WeakKey) => unknown>> = {
-  WeakMap: (value) => new WeakMap().set(value, 0),
-  WeakSet: (value) => new WeakSet().add(value),
-  WeakRef: (value) => new WeakRef(value),
-};
-
-/** Throws the error of a weak collection whose key is a primitive. */
-export function expectHeldWeakly(t: Tracer, type: WeakType, given: Variable): void {
-  const key = specialized(given);
-  if (key.kind !== 'constant' && key.kind !== 'symbolic') return;
-  const value = constantOf(t, key) as unknown as WeakKey;
-  orRaise(t, () => holdWeakly[type](value));
-}
 
 /**
  * Returns the content of a pre-existing Map or Set that the trace has taken over; otherwise the collection itself.
@@ -128,6 +114,12 @@ export function getEntry(t: Tracer, given: CollectionVariable, key: Variable): V
   return lookUp(t, collection as ObjectVariable, 'get', key, id);
 }
 
+/** Whether the key was present before it is written. An iteration in progress guards which keys there are. */
+function contains({ value }: ObjectVariable, { all }: WrittenEntries, id: unknown): boolean {
+  if (all) return all.has(id);
+  return !isMadeInside(id) && callNative(value, 'has', id) === true;
+}
+
 /** Reads what a pre-existing collection contains before the trace. */
 function lookUp(
   t: Tracer,
@@ -139,7 +131,7 @@ function lookUp(
   const changing = changingKey(t, key);
   const kind = method === 'get' ? 'mapGet' : 'mapHas';
   const place: Source = changing
-    ? { kind: 'lookup', base: changing, collection: source, method }
+    ? { kind: 'lookup', base: changing.source, plus: changing.plus, collection: source, method }
     : { kind, base: source, key: id };
   return t.read(place, callNative(value, method, id));
 }
@@ -178,7 +170,7 @@ export function setEntry(
 ): void {
   const collection = changeable(t, given);
   const id = keyIdentity(t, key, keysIn(t, collection));
-  const kept = keptKey(key, id);
+  const kept = keptKey(t, key, id);
   const entry = { key: kept, value: operation === 'add' ? kept : value };
   if (collection.kind === 'newCollection') {
     makeRoom(t, collection, id);
@@ -191,7 +183,7 @@ export function setEntry(
   const state = writtenWith(t, collection, key);
   const before = state.written.get(id);
   if (before === null) state.written.delete(id);
-  if (!before) putIn(t, state, id);
+  if (!before && (before === null || !contains(collection, state, id))) putIn(t, state, id);
   state.written.set(id, { ...entry, reinserted: before === null || before?.reinserted === true });
   state.all?.set(id, entry);
   change(t, collection, operation, entry.key, operation === 'set' ? entry.value : null);
@@ -235,12 +227,46 @@ export function sizeOf(t: Tracer, given: CollectionVariable): Variable {
   const collection = taken(t, given);
   if (collection.kind === 'newCollection') return known(entriesOf(t, collection).size);
   const { value, source } = collection;
-  if (t.collections.has(value)) return known(entriesOf(t, collection).size);
   const size = callNative(value, 'size');
   const place: Source = isPlainCollection(value)
     ? { kind: 'property', base: source, key: 'size' }
     : { kind: 'query', base: source, query: 'entries', key: undefined };
-  return t.read(place, size);
+  const before = t.read(place, size);
+  if (!t.collections.has(value)) return before;
+  const added = before.kind === 'symbolic' ? entriesAdded(t, collection, true) : undefined;
+  return added
+    ? more(before as SymbolicVariable, added.length)
+    : known(entriesOf(t, collection).size);
+}
+
+function more({ expr, value }: SymbolicVariable, plus: number): SymbolicVariable {
+  const args: NumberExpr[] = [expr, { kind: 'constant', value: plus }];
+  const sum = (value as number) + plus;
+  return { kind: 'symbolic', expr: { kind: 'apply', fn: '+', args }, value: sum, source: null };
+}
+
+/**
+ * Returns the entries that the trace has added to a pre-existing collection, in order; undefined if it has changed or
+ * deleted others. `mayReplace`: it may have given new values to others.
+ */
+export function entriesAdded(
+  t: Tracer,
+  given: CollectionVariable,
+  mayReplace = false,
+): readonly CollectionEntry[] | undefined {
+  const collection = taken(t, given);
+  if (collection.kind === 'newCollection') return undefined;
+  const state = t.collections.get(collection.value);
+  if (state?.all) return undefined;
+  const added: CollectionEntry[] = [];
+  for (const [id, entry] of state?.written ?? nothing) {
+    if (!entry || entry.reinserted) return undefined;
+    const wasThere =
+      !isMadeInside(id) && constantOf(t, lookUp(t, collection, 'has', entry.key, id)) === true;
+    if (!wasThere) added.push(entry);
+    else if (!mayReplace) return undefined;
+  }
+  return added;
 }
 
 const nothingPutIn: readonly unknown[] = [];

@@ -9,6 +9,7 @@ import { readsPlainly } from '../../guards/plain.ts';
 import type { Source } from '../../guards/source.ts';
 import { sourceKey } from '../../guards/source-key.ts';
 import { isGrowable } from '../control-flow/lists/growable-array.ts';
+import { exhaust, varyingValues } from '../heap/varying-collections.ts';
 import {
   type ElementPath,
   elementSource,
@@ -105,6 +106,8 @@ export function extendedArray(
     const after = [...extended.appended, ...appended];
     return manyTensors(t, { ...extended, preceding: before, appended: after });
   }
+  const collection = extendedCollection(t, given, preceding, appended);
+  if (collection) return collection;
   if (given.kind !== 'object') return undefined;
   const outer = asArray(t, given);
   if (outer !== given) return undefined;
@@ -112,6 +115,24 @@ export function extendedArray(
   if (!all) return undefined;
   const [before, after] = [[...preceding], [...all.appended, ...appended]];
   const { tensors } = all;
+  return manyTensors(t, { outer, preceding: before, tensors, isCopy: true, appended: after });
+}
+
+/** Likewise for a Set and for the values of a Map. */
+function extendedCollection(
+  t: Tracer,
+  given: Variable,
+  preceding: readonly Variable[],
+  appended: readonly Variable[],
+): NewArrayVariable | undefined {
+  const varying = varyingValues(t, given);
+  if (!varying) return undefined;
+  const { values: outer, added } = varying;
+  const [tensors] = columnsOf(t, outer, [{ path: [], keys: undefined }]) ?? [];
+  if (!tensors) return undefined;
+  if (given.kind === 'iterator') exhaust(t, given);
+  const after = [...added.map(({ value }) => value), ...appended];
+  const before = [...preceding];
   return manyTensors(t, { outer, preceding: before, tensors, isCopy: true, appended: after });
 }
 

@@ -7,7 +7,9 @@ import { hasBareTensors, keysInElements, plainParts } from '../../../guards/list
 import { compileReader } from '../../../guards/source.ts';
 import { sourceKey } from '../../../guards/source-key.ts';
 import { GraphBreak } from '../../../traces/graph-break.ts';
+import { entriesAdded } from '../../heap/collections.ts';
 import { newObject } from '../../heap/made-objects.ts';
+import type { VaryingCollection } from '../../heap/varying-collections.ts';
 import type { OuterTensors } from '../../inputs/outer-tensors.ts';
 import { Raised } from '../../state/exceptions.ts';
 import { DoesNotFit, type OperandResolver, type Replay } from '../../state/tape.ts';
@@ -30,6 +32,8 @@ export interface Rows {
   readonly columns: readonly OuterTensors[];
   /** Values that the trace has appended. */
   readonly appended: readonly Variable[];
+  /** Returns how many it has appended by now. */
+  appendedCount(): number;
 }
 
 export function differently(why: string): GraphBreak {
@@ -64,7 +68,8 @@ export function rowsOf(t: Tracer, given: Variable): Rows | undefined {
     const { extended } = array;
     if (!extended?.isCopy || extended.preceding.length > 0 || array.named?.size) return undefined;
     const { outer, tensors, appended } = extended;
-    return { outer, columns: [tensors as OuterTensors], appended };
+    const appendedCount = () => extended.appended.length;
+    return { outer, columns: [tensors as OuterTensors], appended, appendedCount };
   }
   const elements = array.value as readonly unknown[];
   const areTensors = elements[0] instanceof Tensor;
@@ -72,8 +77,21 @@ export function rowsOf(t: Tracer, given: Variable): Rows | undefined {
   const paths = areTensors || keys !== undefined ? pathsIn(elements[0]) : undefined;
   const columns = columnsOf(t, array, paths?.map((path) => ({ path, keys })) ?? []);
   if (!columns?.length) return undefined;
-  const content = t.effects.array(array.value)?.content;
-  return { outer: array, columns, appended: content ? itemsOf(content) : [] };
+  const appended = () => {
+    const content = t.effects.array(array.value)?.content;
+    return content ? itemsOf(content) : [];
+  };
+  return { outer: array, columns, appended: appended(), appendedCount: () => appended().length };
+}
+
+/** Likewise for the values of a Map, or the elements of a Set. */
+export function rowsOfCollection(
+  t: Tracer,
+  { collection, values, added }: VaryingCollection,
+): Rows | undefined {
+  const rows = rowsOf(t, values);
+  const appendedCount = () => entriesAdded(t, collection)?.length ?? -1;
+  return rows && { ...rows, appended: added.map(({ value }) => value), appendedCount };
 }
 
 /** Returns the array whose elements a pre-existing array, or a copy of one, has; undefined for other values. */

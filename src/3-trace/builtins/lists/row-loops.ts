@@ -9,7 +9,7 @@ import type { Counter } from '../../inputs/row-index.ts';
 import { RowWatch } from '../../inputs/row-watch.ts';
 import { DoesNotFit } from '../../state/tape.ts';
 import type { Tracer } from '../../state/tracer.ts';
-import { itemsOf, lengthBefore } from '../../values/arrays.ts';
+import { lengthBefore } from '../../values/arrays.ts';
 import { offsetFromLength } from '../../values/varying-array.ts';
 import { TensorList } from '../../variables/tensor-list.ts';
 import type { TraceFrame } from '../../variables/trace-frame.ts';
@@ -149,7 +149,7 @@ function visitAppended(
   length: SymbolicVariable,
   at: number,
 ): void {
-  const { outer, appended } = loop.rows;
+  const { outer, appended, appendedCount } = loop.rows;
   t.rows = new RowWatch([], null, {
     pushed: new Map(),
     element: (array, key) => {
@@ -163,8 +163,7 @@ function visitAppended(
   } finally {
     t.rows = null;
   }
-  const content = t.effects.array(outer.value)?.content;
-  if (!content || itemsOf(content).length !== appended.length) {
+  if (appendedCount() !== appended.length) {
     throw differently('changes the array that it goes over');
   }
 }

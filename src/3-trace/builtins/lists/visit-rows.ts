@@ -1,19 +1,22 @@
 /** `for (const element of list)` and `for (let i = 0; i < list.length; i++)` for lists that grow with every call. */
 
+import { collectionType } from '../../../guards/collection-slots.ts';
 import type { NumberExpr } from '../../../guards/number-expr.ts';
 import { compileReader, type Source } from '../../../guards/source.ts';
 import { sourceKey } from '../../../guards/source-key.ts';
 import type { InstructionOf, Pc, Reg } from '../../../vm/bytecode/instructions.ts';
 import { type Loop, structureOf } from '../../../vm/bytecode/structure.ts';
+import { asCollection, type CollectionVariable } from '../../heap/collections.ts';
+import { countsUp, varyingCollection } from '../../heap/varying-collections.ts';
 import { asCounter, type Counter } from '../../inputs/row-index.ts';
 import { isOfLength } from '../../state/symbolic-guards.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { asArray, lengthBefore } from '../../values/arrays.ts';
-import { isMadeByElements } from '../../values/varying-array.ts';
+import { isMadeByElements, offsetFromLength } from '../../values/varying-array.ts';
 import type { IteratorVariable } from '../../variables/iterator-variables.ts';
 import type { TraceFrame } from '../../variables/trace-frame.ts';
 import { known, newArray, type ObjectVariable, type Variable } from '../../variables/variable.ts';
-import { differently, orByElement, type Rows, rowsOf } from './row-elements.ts';
+import { differently, orByElement, type Rows, rowsOf, rowsOfCollection } from './row-elements.ts';
 import { type RowLoop, traceRowLoop } from './row-loops.ts';
 
 /**
@@ -28,19 +31,19 @@ export function visitRows(
   const iteration = frame.registers[iterator];
   if (iteration?.kind !== 'iteratorRecord' || iteration.done || iteration.next) return undefined;
   const { iterator: over } = iteration;
-  if (over.kind !== 'iterator' || over.next > 0 || over.done || over.what === 'keys') {
-    return undefined;
-  }
+  if (over.kind !== 'iterator' || over.next > 0 || over.done) return undefined;
   const { pc } = frame;
   const loop = structureOf(frame.closure.code).loops.get(pc);
-  if (!loop || !mayVary(t, over.over)) return undefined;
-  const isTraced = traced(t, frame, loop, over.over as ObjectVariable, (rows) => ({
+  if (!loop) return undefined;
+  const visited = elementsOf(t, over);
+  if (!visited) return undefined;
+  const isTraced = traced(t, frame, loop, visited.rows, (rows) => ({
     rows,
     test: -1,
     first: { start: 0, step: 0, from: null },
     end: rows.appended.length,
     trace: (element, index) => {
-      frame.registers[dst] = elementOf(over, element, index);
+      frame.registers[dst] = visited.element(element, index);
       traceBody(t, frame, loop, pc, pc + 1);
     },
     next: () => null,
@@ -55,8 +58,53 @@ export function visitRows(
   return done;
 }
 
-function elementOf({ what }: IteratorVariable, element: () => Variable, index: Variable): Variable {
-  return what === 'values' ? element() : newArray([index, element()]);
+interface Visited {
+  rows(): Rows | undefined;
+  /** Returns what the iterator returns for a row. */
+  element(row: () => Variable, index: Variable): Variable;
+}
+
+/** Returns what an iterator goes over; undefined if the number of elements has not varied. */
+function elementsOf(t: Tracer, { over, what }: IteratorVariable): Visited | undefined {
+  if (isMadeByElements(t)) return undefined;
+  const collection = over.kind === 'object' ? asCollection(t, over, 'Map', 'Set') : undefined;
+  if (collection) return entriesIn(t, collection, what);
+  if (what === 'keys' || !mayVary(t, over)) return undefined;
+  return {
+    rows: () => rowsOf(t, over),
+    element: (row, index) => (what === 'values' ? row() : newArray([index, row()])),
+  };
+}
+
+/** The keys of a Map are known if they count up from 0; those of a Set are its elements. */
+function entriesIn(
+  t: Tracer,
+  collection: CollectionVariable,
+  what: IteratorVariable['what'],
+): Visited | undefined {
+  const varying = varyingCollection(t, collection);
+  if (!varying) return undefined;
+  const rows = () => rowsOfCollection(t, varying);
+  if (what === 'values' || (what === 'keys' && collectionType(varying.collection.value) === 'Set'))
+    return { rows, element: (row) => row() };
+  const { added, values } = varying;
+  const isSet = collectionType(varying.collection.value) === 'Set';
+  if (!isSet && !countsUp(t, varying.collection)) {
+    t.sizes.holdForOneLength(t.position(), 'it reads keys other than 0, 1, 2, …');
+    return undefined;
+  }
+  const keyOf = (row: () => Variable, index: Variable): Variable => {
+    if (isSet) return row();
+    const at = index.kind === 'symbolic' ? offsetFromLength(values, index.expr) : undefined;
+    return at === undefined ? index : added[at]!.key;
+  };
+  return {
+    rows,
+    element: (row, index) => {
+      const key = keyOf(row, index);
+      return what === 'keys' ? key : newArray([key, row()]);
+    },
+  };
 }
 
 /** Likewise at a decision that may leave a loop: `inside` and `outside` are where it leads to. */
@@ -87,20 +135,26 @@ export function countRows(
   const begin = first.start + (first.from ? length : 0);
   // A loop may begin or end with elements that the trace has appended.
   if (begin < 0 || begin >= length + Math.min(end, 0)) return undefined;
-  const isTraced = traced(t, frame, loop, array, (rows) => ({
-    rows,
-    test,
-    first,
-    end: endOf(rows, end),
-    trace: () => traceBody(t, frame, loop, pc, inside),
-    next: () => {
-      const next = frame.registers[test];
-      const now = next?.kind === 'symbolic' ? boundOf(t, next.expr) : undefined;
-      const isSame = now && sourceKey(now.array.source) === sourceKey(array.source);
-      if (!isSame || now.end !== end) throw differently('counts otherwise');
-      return now.index;
-    },
-  }));
+  const isTraced = traced(
+    t,
+    frame,
+    loop,
+    () => rowsOf(t, array),
+    (rows) => ({
+      rows,
+      test,
+      first,
+      end: endOf(rows, end),
+      trace: () => traceBody(t, frame, loop, pc, inside),
+      next: () => {
+        const next = frame.registers[test];
+        const now = next?.kind === 'symbolic' ? boundOf(t, next.expr) : undefined;
+        const isSame = now && sourceKey(now.array.source) === sourceKey(array.source);
+        if (!isSame || now.end !== end) throw differently('counts otherwise');
+        return now.index;
+      },
+    }),
+  );
   if (!isTraced) {
     byElement.set(frame, new Set(byElement.get(frame)).add(pc));
     return undefined;
@@ -185,11 +239,11 @@ function traced(
   t: Tracer,
   frame: TraceFrame,
   loop: Loop,
-  over: Variable,
+  rowsToVisit: () => Rows | undefined,
   loopOver: (rows: Rows) => RowLoop,
 ): boolean {
   const isTraced = orByElement(t, () => {
-    const rows = rowsOf(t, over);
+    const rows = rowsToVisit();
     if (!rows) return undefined;
     traceRowLoop(t, frame, loopOver(rows));
     return true;
