@@ -11,12 +11,15 @@ import {
 } from '../../src/index.ts';
 import { values, type World } from '../trace/same-as-eager.ts';
 import { describeError, describeValues } from '../trace/snapshot.ts';
+import { layoutsOf } from './views/layouts.ts';
 
 export interface Compared {
   /** Gradients are left to the collector. */
   readonly drops?: boolean;
   readonly memory?: MemoryChoice;
   readonly options?: ToStaticOptions;
+  /** Compares strides, too, and which elements are one place in memory. */
+  readonly layouts?: boolean;
 }
 
 /** `refused`: said by name, that the function can't be one program. */
@@ -31,7 +34,7 @@ export type Comparison = 'same' | 'refused';
 export function compareWorlds(
   make: () => World,
   calls: number,
-  { drops = false, memory: choice, options }: Compared = {},
+  { drops = false, memory: choice, options, layouts = false }: Compared = {},
 ): Comparison {
   const before = memory.stats('cpu').allocated;
   const found = tidy(() => {
@@ -43,8 +46,8 @@ export function compareWorlds(
       ...options,
     });
     for (let call = 0; call < calls; call++) {
-      const expected = observe(eager, eager.fn, call);
-      const actual = observe(world, captured, call);
+      const expected = observe(eager, eager.fn, call, layouts);
+      const actual = observe(world, captured, call, layouts);
       // Each program runs by its first plan once, and then by the final one.
       void captured.ready();
       if (actual.isRefused) {
@@ -123,16 +126,18 @@ interface Observed {
   readonly isRefused: boolean;
 }
 
-function observe(world: World, run: World['fn'], call: number): Observed {
+function observe(world: World, run: World['fn'], call: number, layouts: boolean): Observed {
   seed(call);
   const args = world.args?.(call) ?? [];
+  const layout = (result: unknown) =>
+    layouts ? layoutsOf([args, world.state?.(), result]) : undefined;
   let result: unknown;
   try {
     result = Reflect.apply(run, world.thisValue, args);
   } catch (error) {
-    return seenAfter(error, world, args);
+    return seenAfter(error, world, args, layout(undefined));
   }
-  return seen(world, args, 'returned', result);
+  return seen(world, args, { returned: layout(result) }, result);
 }
 
 async function observeAwaited(world: World, run: World['fn'], call: number): Promise<Observed> {
@@ -147,12 +152,17 @@ async function observeAwaited(world: World, run: World['fn'], call: number): Pro
   return seen(world, args, 'returned', result);
 }
 
-function seenAfter(error: unknown, world: World, args: unknown[]): Observed {
+function seenAfter(
+  error: unknown,
+  world: World,
+  args: unknown[],
+  layouts?: readonly string[],
+): Observed {
   const { message = '', ...rest } = describeError(error) as { readonly message?: string };
   // One program adds the user's lines to what eager execution says.
   const own = message.replace(/\n\s*\d+ \| .*$/gm, '');
   const isRefused = error instanceof FullGraphError;
-  return { ...seen(world, args, { ...rest, message: own }, undefined), isRefused };
+  return { ...seen(world, args, { ...rest, message: own, layouts }, undefined), isRefused };
 }
 
 function seen(world: World, args: unknown[], outcome: unknown, result: unknown): Observed {
