@@ -242,11 +242,12 @@ export class RunProgramNode extends GradNode {
 
   /**
    * Returns the arrivals of gradients on the path of a program with branches or loops, if a hook on a leaf observes
-   * their order; otherwise null.
+   * their order, or if only the path tells whether a freed graph is reached; otherwise null.
    */
   #observedArrivals(): readonly Arrival[] | null {
     const { recorded } = this.subgraph;
-    const path = recorded && hasHooks(this.targets) ? this.path : null;
+    const isObserved = recorded && (hasHooks(this.targets) || this.targets.some(isFreed));
+    const path = isObserved ? this.path : null;
     return path && recorded!.arrivals(path.taken, this.subgraph.numbersOf(this.scope));
   }
 
@@ -352,4 +353,11 @@ function readsOf(variant: BackwardVariant): (at: KeptAt) => boolean {
   if (variant.isWhole) return () => true;
   const { reads } = variant.freeing;
   return ({ frame, id }) => frame > 0 || reads.has(id);
+}
+
+/** Whether an earlier backward has freed the graph there, or part of it. */
+function isFreed(target: Target): boolean {
+  if (target === null || 'leaf' in target) return false;
+  const { node } = target;
+  return node.consumed || (node instanceof RunProgramNode && node.results.closed.length > 0);
 }

@@ -113,3 +113,34 @@ describe('the result of a graph that the function has freed', () => {
     }
   });
 });
+
+describe('a graph that an earlier backward has freed', () => {
+  const choose = (x: Tensor, w: Tensor, other: Tensor) => {
+    const h = x.mul(w);
+    return isPositive(x) ? h : other;
+  };
+
+  it.each([{ fullGraph: true }, { capture: 'auto' }] as const)(
+    'is missed only on the path that takes it, with %o',
+    (options) => {
+      const capturedSquare = toStatic((w: Tensor) => [w.mul(w), w.mul(2)], options);
+      const captured = toStatic(choose, options);
+      const squares = [(w: Tensor) => w.mul(w), (w: Tensor) => capturedSquare(w)[0]!];
+      for (const square of squares) {
+        for (const sign of [1, -1, 1]) {
+          const gradientOf = (fn: typeof choose) => {
+            const w = weights([2, 3], 1);
+            const other = square(w);
+            other.sum().backward();
+            fn(values([2, 3]).abs().mul(sign), w, other)
+              .sum()
+              .backward();
+            return [...w.grad!.dataSync()];
+          };
+          if (sign > 0) expect(gradientOf(captured)).toEqual(gradientOf(choose));
+          else expect(() => gradientOf(captured)).toThrow('through mul a second time');
+        }
+      }
+    },
+  );
+});
