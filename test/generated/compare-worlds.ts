@@ -160,7 +160,7 @@ function seenAfter(
 ): Observed {
   const { message = '', ...rest } = describeError(error) as { readonly message?: string };
   // One program adds the user's lines to what eager execution says.
-  const own = message.replace(/\n\s*\d+ \| .*$/gm, '');
+  const own = message.replace(/\n\s*(\d+ \| |called from ).*$/gm, '');
   const isRefused = error instanceof FullGraphError;
   return { ...seen(world, args, { ...rest, message: own, layouts }, undefined), isRefused };
 }

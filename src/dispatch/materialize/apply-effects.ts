@@ -109,9 +109,13 @@ const compilers: {
   setGrad: (effect) => {
     const [readTensor, readGrad] = [compileRecipe(effect.tensor), compileRecipe(effect.value)];
     return (values, owned) => {
-      const [tensor, grad] = [readTensor(values) as Tensor, readGrad(values) as Tensor];
-      owned.escape(grad);
-      if (isTracked(grad)) liveWith(tensor, grad);
+      const tensor = readTensor(values) as Tensor;
+      // Null on paths without a gradient.
+      const grad = readGrad(values) as Tensor | null;
+      if (grad) {
+        owned.escape(grad);
+        if (isTracked(grad)) liveWith(tensor, grad);
+      }
       return () => {
         tensor.grad = grad;
       };

@@ -52,6 +52,16 @@ const bodies: Readonly<Record<string, Body>> = {
     leaf.mul(leaf).sum().backward();
     return isPositive(x) ? leaf : leaf.mul(2);
   },
+  'a leaf that has a .grad on one path': (x, w) => {
+    const leaf = leafOf(x);
+    (isPositive(x) ? leaf : x).mul(w).sum().backward();
+    return leaf;
+  },
+  'a leaf with a .grad on one path, merged afterwards': (x, w) => {
+    const leaf = leafOf(x);
+    (isPositive(x) ? leaf : x).mul(w).sum().backward();
+    return x.select(0, 0).sum().itemSync() > 0 ? leaf : leaf.mul(2);
+  },
   'a result that keeps its gradient': (x, w) => {
     const y = x.mul(w);
     y.retainGrad();

@@ -65,7 +65,7 @@ const { statement } = fc.letrec<Parts>((tie) => {
       of('kept.row', 'kept.other', 'flat.narrow(0, 2, 3)'),
       text`${m}.select(0, ${index})`,
       text`${m}.reshape([6]).narrow(0, ${of('0', '1', '2', '3')}, 3)`,
-      text`${m}.reshape([6]).slice(${of('0', '1')}, ${of('6', '7')}, 2)`,
+      text`${m}.reshape([6]).slice(0, ${of('0', '1')}, 6, 2)`,
       text`${m}.t().select(1, 0)`,
       text`${m}.unbind(0)[${of('0', '1')}]`,
       text`${v}.${op}(${v})`,
