@@ -207,22 +207,29 @@ export class PolynomialLR extends LRScheduler {
 /** Multiplies the rate by the factors of all epochs so far, starting with epoch 1. */
 export class MultiplicativeLR extends LRScheduler {
   protected readonly factors: readonly Factor[];
-  /** For each group, products up to each epoch requested so far. */
-  protected readonly products: readonly number[][];
+  /** For each group, the last epoch requested, and the product up to it. */
+  protected readonly reached: number[];
+  protected readonly products: number[];
 
   constructor(optimizer: Optimizer, factor: LambdaOptions['lrLambda'] | LambdaOptions) {
     super(optimizer);
     this.factors = factorsOf('MultiplicativeLR', optimizer, factor);
-    this.products = this.factors.map(() => [1]);
+    this.reached = this.factors.map(() => 0);
+    this.products = this.factors.map(() => 1);
     this.apply();
   }
 
   override rate(base: number, epoch: number, group: number): number {
-    const products = this.products[group]!;
-    for (let at = products.length; at <= epoch; at++) {
-      products.push(products[at - 1]! * this.factors[group]!(at));
+    const isBehind = this.reached[group]! <= epoch;
+    let at = isBehind ? this.reached[group]! : 0;
+    let product = isBehind ? this.products[group]! : 1;
+    while (at < epoch) {
+      at++;
+      product *= this.factors[group]!(at);
     }
-    return base * products[epoch]!;
+    this.reached[group] = at;
+    this.products[group] = product;
+    return base * product;
   }
 }
 
@@ -271,11 +278,13 @@ export class CosineAnnealingWarmRestarts extends LRScheduler {
   }
 
   override rate(base: number, epoch: number): number {
-    let [since, length] = [epoch, this.t0];
-    while (since >= length) {
-      since -= length;
-      length *= this.tMult;
-    }
-    return cosine(base, this.etaMin, since / length);
+    const { t0, tMult, etaMin } = this;
+    // Without a loop, which a captured step would trace once for each number of restarts.
+    if (tMult === 1) return cosine(base, etaMin, (epoch % t0) / t0);
+    // The addend makes up for rounding where a cycle begins; between, the fraction is larger.
+    const restarts = Math.floor(Math.log((epoch / t0) * (tMult - 1) + 1) / Math.log(tMult) + 1e-9);
+    const stretch = tMult ** restarts;
+    const since = epoch - (t0 * (stretch - 1)) / (tMult - 1);
+    return cosine(base, etaMin, since / (t0 * stretch));
   }
 }
