@@ -89,6 +89,20 @@ export class ModuleList<M extends Module = Module> extends Module {
     return this;
   }
 
+  append(module: M): this {
+    return this.push(module);
+  }
+
+  extend(modules: Iterable<M>): this {
+    return this.push(...modules);
+  }
+
+  /** Puts a module before the one at an index, counted from the end if negative. */
+  insert(index: number, module: M): this {
+    this.items.splice(index, 0, module);
+    return this;
+  }
+
   [Symbol.iterator](): Iterator<M> {
     return this.items[Symbol.iterator]();
   }
@@ -121,12 +135,24 @@ export class ModuleDict<M extends Module = Module> extends Module {
     return this;
   }
 
+  has(name: string): boolean {
+    return this.items.has(name);
+  }
+
   delete(name: string): boolean {
     return this.items.delete(name);
   }
 
   keys(): Iterable<string> {
     return this.items.keys();
+  }
+
+  values(): Iterable<M> {
+    return this.items.values();
+  }
+
+  entries(): Iterable<[string, M]> {
+    return this.items.entries();
   }
 
   [Symbol.iterator](): Iterator<[string, M]> {

@@ -100,6 +100,23 @@ describe('containers', () => {
     expect(() => list.forward()).toThrow('Module has no method forward');
   });
 
+  it('grow and are read as in PyTorch', () => {
+    using list = new ModuleList([new Linear(2, 3)]);
+    const [first, second, last] = [new Linear(1, 2), new Linear(3, 4), new Linear(4, 5)];
+    list.append(second).extend([last]).insert(0, first).insert(-1, new Linear(4, 4));
+    expect(Array.from(list, ({ weight }) => weight.shape)).toEqual([
+      [2, 1],
+      [3, 2],
+      [4, 3],
+      [4, 4],
+      [5, 4],
+    ]);
+    using dict = new ModuleDict({ first, last });
+    expect([dict.has('first'), dict.has('second')]).toEqual([true, false]);
+    expect([...dict.values()]).toEqual([first, last]);
+    expect([...dict.entries()]).toEqual([...dict]);
+  });
+
   it('ModuleDict names its modules by key', () => {
     using dict = new ModuleDict<Module>({ first: new Linear(2, 2), act: new ReLU() });
     dict.set('second', new Linear(2, 1));
