@@ -17,14 +17,14 @@ export function countedControl(step: Step, values: ValueTable, run: Action): Act
     const simulation = currentSimulation();
     const { around, entered, observer, read } = simulation;
     simulation.observer = null;
-    simulation.around = [...around, { op: step.op, slots }];
+    around.push({ op: step.op, slots });
     simulation.entered = [];
     try {
       simulation.read = readerOf(step, slots, simulation.decider);
       if (observer) observer(slots, () => tolerant(slots, scalars));
       else tolerant(slots, scalars);
     } finally {
-      simulation.around = around;
+      around.pop();
       simulation.entered = entered;
       simulation.observer = observer;
       simulation.read = read;

@@ -17,7 +17,7 @@ export class Simulation {
   steps = 0;
   observer: Observer | null = null;
   /** The control ops that are running, each inside the one before, and the slots that it is in. */
-  around: readonly { readonly op: ProgramOp; readonly slots: readonly Slot[] }[] = [];
+  readonly around: { readonly op: ProgramOp; readonly slots: readonly Slot[] }[] = [];
   /** The slots of the region of the innermost control op that began to run last. */
   entered: readonly Slot[] = [];
   readonly decider: Decider;

@@ -21,15 +21,20 @@ export interface Snapshot {
 }
 
 export function valuesIn({ slots }: Scope): Living[] {
-  return slots.flatMap(({ holder, offset, identity, name }, id) => {
-    return holder ? [{ id, name, holder, offset, identity }] : [];
-  });
+  const values: Living[] = [];
+  for (let id = 0; id < slots.length; id++) {
+    const { holder, offset, identity, name } = slots[id]!;
+    if (holder) values.push({ id, name, holder, offset, identity });
+  }
+  return values;
 }
 
 /** Copies the values to new memory with the same ownership. */
 export function copyOfSnapshot({ values, live, callers }: Snapshot): Snapshot {
   const copies = new Map<Holder, Holder>();
-  const copied = values.map(({ id, name, ...item }) => ({ ...itemCopy(item), id, name }));
+  const copied = values.map(({ id, name, holder, offset, identity }) => {
+    return { id, name, holder: copyOf(holder), offset, identity };
+  });
   const own = [...callers].flatMap((holder) => copies.get(holder) ?? []);
   return { values: copied, live, callers: new Set(own) };
 
@@ -63,9 +68,8 @@ export function copyOfSnapshot({ values, live, callers }: Snapshot): Snapshot {
     for (let i = 0; i < holder.length; i++) {
       const { region, scope, elements } = holder.at(i);
       const own = region.take(scope.scalars);
-      for (const { id, name, ...item } of valuesIn(scope)) {
-        const { holder: copy, offset, identity } = itemCopy(item);
-        own.slots[id]!.put(copy, offset, identity, name);
+      for (const { id, name, holder: held, offset, identity } of valuesIn(scope)) {
+        own.slots[id]!.put(copyOf(held), offset, identity, name);
       }
       scope.slots.forEach((slot, id) => {
         if (!slot.holder) own.slots[id]!.name = slot.name;

@@ -145,14 +145,15 @@ function worstNeighbour<F extends SimulatedPath>(from: Seen<F>, look: Look<F>): 
  * outcome.
  */
 function* allPaths(from: UniformPath, settled = new Set<ProgramOp>()): Generator<UniformPath> {
-  const open = [...from.options].find(([op]) => !settled.has(op));
-  if (!open) return;
-  const [op, options] = open;
-  const fixed = new Set(settled).add(op);
-  for (const decision of options) {
-    const path = decision === from.chosen.get(op) ? from : from.with(op, decision);
-    if (path !== from) yield path;
-    yield* allPaths(path, fixed);
+  for (const [op, options] of from.options) {
+    if (settled.has(op)) continue;
+    const fixed = new Set(settled).add(op);
+    for (const decision of options) {
+      const path = decision === from.chosen.get(op) ? from : from.with(op, decision);
+      if (path !== from) yield path;
+      yield* allPaths(path, fixed);
+    }
+    return;
   }
 }
 
