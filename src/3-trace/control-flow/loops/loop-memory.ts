@@ -81,7 +81,7 @@ export function rememberGrowable(
   }
 }
 
-/** What an iteration is expected to carry. */
+/** The operands that an iteration is expected to carry. */
 export interface Expected {
   readonly carried: Map<string, Carried>;
   /** Leaves that are whole numbers before an iteration but not after it. */
