@@ -37,7 +37,7 @@ import { hole, known, newArray, type Variable } from '../variables/variable.ts';
 import type { Builtin, BuiltinTable } from './builtin.ts';
 import { concat } from './concat.ts';
 import { newElements } from './construct.ts';
-import { mapRows, reduceRows } from './lists/rows.ts';
+import { mapRows, reduceRows, sliceRows } from './lists/rows.ts';
 
 export type Body = (
   t: Tracer,
@@ -335,6 +335,8 @@ export const arrayBuiltins: BuiltinTable = [
         if (last) return newArray(last);
         const copy = end || from !== 0 ? undefined : extendedArray(t, array);
         if (copy) return copy;
+        const rest = end || from < 1 ? undefined : sliceRows(t, array, from);
+        if (rest) return rest;
         const elements = elementsWithHoles(t, array);
         const { length } = elements;
         return newArray(elements.slice(place(t, start, 0, length), place(t, end, length, length)));

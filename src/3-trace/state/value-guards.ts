@@ -1,5 +1,6 @@
 /** Queries about the values of variables: each guards its result, on which the trace then relies. */
 
+import type { NumberExpr } from '../../guards/number-expr.ts';
 import { type Change, plainName } from '../../guards/plain.ts';
 import type { Source } from '../../guards/source.ts';
 import { keyText, rootOf, sourceKey } from '../../guards/source-key.ts';
@@ -15,6 +16,7 @@ import type {
   ConstantVariable,
   FunctionVariable,
   ObjectVariable,
+  SymbolicVariable,
   Variable,
 } from '../variables/variable.ts';
 import { expectIdentity } from './listed.ts';
@@ -77,7 +79,8 @@ export function truthiness(t: Tracer, given: Variable): boolean {
     // Decided natively while the graph is empty, since entries would multiply with every such decision.
     if (t.builder.opCount === 0 && comesFromBreak(t, variable)) breakBeforeNumber(t);
     expectNoCall(t, variable.expr);
-    return Boolean(guardValue(t, variable));
+    guardValue(t, signOf(variable));
+    return Boolean(variable.value);
   }
   if (variable.kind === 'scalar') {
     throw numberNeeded(variable, 'decides something in a native function');
@@ -89,6 +92,15 @@ export function truthiness(t: Tracer, given: Variable): boolean {
   const truthy = !primitive || Boolean(variable.value);
   if (source) t.guard(`truthy ${sourceKey(source)}`, { kind: 'truthy', source, truthy });
   return truthy;
+}
+
+/** Returns a comparison that implies whether the number is truthy. NaN, for which none holds, is returned as it is. */
+function signOf(variable: SymbolicVariable): SymbolicVariable {
+  const { expr, value } = variable;
+  if (typeof value === 'boolean' || Number.isNaN(value)) return variable;
+  const fn = value === 0 ? '===' : value > 0 ? '>' : '<';
+  const sign: NumberExpr = { kind: 'apply', fn, args: [expr, { kind: 'constant', value: 0 }] };
+  return { kind: 'symbolic', expr: sign, value: true, source: null };
 }
 
 export function typeOf(t: Tracer, given: Variable): string {

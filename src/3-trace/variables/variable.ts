@@ -180,6 +180,8 @@ interface ExtendedArray {
   readonly count?: Variable;
   /** False if `tensors` are not its elements, but what `map` has made of them. */
   readonly isCopy: boolean;
+  /** For `outer.slice(from)`: the index of the first one. */
+  readonly from?: number;
   readonly appended: Variable[];
 }
 

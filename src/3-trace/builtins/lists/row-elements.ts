@@ -19,6 +19,7 @@ import { asArray, itemsOf } from '../../values/arrays.ts';
 import { columnsOf } from '../../values/varying-array.ts';
 import { UnionMet } from '../../variables/unions.ts';
 import {
+  type NewArrayVariable,
   newArray,
   type ObjectVariable,
   tracedTensor,
@@ -30,6 +31,8 @@ export interface Rows {
   readonly outer: ObjectVariable;
   /** The tensors at each path in the elements. */
   readonly columns: readonly OuterTensors[];
+  /** The index of the first element, for `outer.slice(from)`. */
+  readonly from: number;
   /** Values that the trace has appended. */
   readonly appended: readonly Variable[];
   /** Returns how many it has appended by now. */
@@ -66,10 +69,11 @@ export function rowsOf(t: Tracer, given: Variable): Rows | undefined {
   if (t.isInRegion || t.rows || !array) return undefined;
   if (array.kind === 'newArray') {
     const { extended } = array;
+    if (extended?.from !== undefined && !array.named?.size) return slicedRows(t, extended);
     if (!extended?.isCopy || extended.preceding.length > 0 || array.named?.size) return undefined;
     const { outer, tensors, appended } = extended;
     const appendedCount = () => extended.appended.length;
-    return { outer, columns: [tensors as OuterTensors], appended, appendedCount };
+    return { outer, columns: [tensors as OuterTensors], from: 0, appended, appendedCount };
   }
   const elements = array.value as readonly unknown[];
   const areTensors = elements[0] instanceof Tensor;
@@ -81,7 +85,21 @@ export function rowsOf(t: Tracer, given: Variable): Rows | undefined {
     const content = t.effects.array(array.value)?.content;
     return content ? itemsOf(content) : [];
   };
-  return { outer: array, columns, appended: appended(), appendedCount: () => appended().length };
+  return {
+    outer: array,
+    columns,
+    from: 0,
+    appended: appended(),
+    appendedCount: () => appended().length,
+  };
+}
+
+function slicedRows(
+  t: Tracer,
+  { outer, from = 0, appended }: NonNullable<NewArrayVariable['extended']>,
+): Rows | undefined {
+  const rows = rowsOf(t, outer);
+  return rows && { ...rows, from, appended, appendedCount: () => appended.length };
 }
 
 /** Likewise for the values of a Map, or the elements of a Set. */

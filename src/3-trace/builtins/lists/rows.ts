@@ -15,11 +15,19 @@ import {
   tensorsIn,
 } from '../../state/tape.ts';
 import type { Tracer } from '../../state/tracer.ts';
+import { truthiness } from '../../state/value-guards.ts';
+import { lengthBefore } from '../../values/arrays.ts';
+import { deferOperator } from '../../values/numbers.ts';
 import { isMadeByElements, manyTensors } from '../../values/varying-array.ts';
 import { codeBehind } from '../../variables/code-of.ts';
 import { TensorList } from '../../variables/tensor-list.ts';
 import { specialized } from '../../variables/unions.ts';
-import { undefinedVariable, type Variable } from '../../variables/variable.ts';
+import {
+  known,
+  type ObjectVariable,
+  undefinedVariable,
+  type Variable,
+} from '../../variables/variable.ts';
 import {
   differently,
   elementAt,
@@ -38,13 +46,41 @@ export function mapRows(t: Tracer, array: Variable, callback: Variable): Variabl
   return orByElement(t, () => {
     const rows = rowsOf(t, array);
     if (!rows) return undefined;
-    const { outer, columns } = rows;
+    const { outer, columns, from } = rows;
+    if (columns[0]!.recorded.length <= from) return undefined;
     const call = (element: Variable) => called(t, callback, [element]);
-    const row = traceRow(t, rows, 0, call);
-    const own = row.isPlain && columns.find(({ recorded }) => recorded[0] === row.result);
-    const tensors = own || mapped(t, columns, row);
+    const row = traceRow(t, rows, from, call);
+    const isWhole = row.isPlain && from === 0;
+    const own = isWhole && columns.find(({ recorded }) => recorded[0] === row.result);
+    const tensors = own || mapped(t, rows, row);
     const appended = rows.appended.map(call);
-    return manyTensors(t, { outer, preceding: [], tensors, isCopy: false, appended });
+    const count = countFrom(t, outer, from);
+    return manyTensors(t, { outer, preceding: [], tensors, count, isCopy: false, appended });
+  });
+}
+
+/** `array.slice(from)`; undefined if the elements are copied one by one. */
+export function sliceRows(t: Tracer, array: Variable, from: number): Variable | undefined {
+  if (isMadeByElements(t)) return undefined;
+  return orByElement(t, () => {
+    const rows = rowsOf(t, array);
+    if (rows?.from !== 0 || rows.columns.some(({ path }) => path.length > 0)) return undefined;
+    const { outer, appended } = rows;
+    const [column] = rows.columns as [OuterTensors];
+    const isLonger = deferOperator(t, '>', [lengthBefore(t, outer), known(from)]);
+    if (!isLonger || !truthiness(t, isLonger)) return undefined;
+    const tensors = new TensorList(column.recorded.slice(from));
+    t.record(
+      [[column]],
+      ([given], _builder, replay) => {
+        replay!.lists.set(tensors, (given as Tensor[]).slice(from));
+        return null;
+      },
+      null,
+    );
+    const count = countFrom(t, outer, from);
+    const rest = { outer, preceding: [], tensors, count, isCopy: false, from };
+    return manyTensors(t, { ...rest, appended: [...appended] });
   });
 }
 
@@ -58,16 +94,16 @@ export function reduceRows(
   if (!takesAtMost(t, callback, 2)) return undefined;
   return orByElement(t, () => {
     const rows = rowsOf(t, array);
-    const start = initial ? 0 : 1;
+    const start = (rows?.from ?? 0) + (initial ? 0 : 1);
     // The second element shows what the callback does with its own result.
     if (!rows || rows.columns[0]!.recorded.length < start + 2) return undefined;
-    const begin = specialized(initial ?? elementAt(t, rows, 0));
+    const begin = specialized(initial ?? elementAt(t, rows, rows.from));
     const first = traceRow(t, rows, start, (each) => called(t, callback, [begin, each]));
     const own = first.calls.flatMap(({ result }) => tensorsIn(result));
     if (!own.includes(first.result)) throw differently('returns a tensor that existed before');
     const before = t.result(first.result);
     const next = traceRow(t, rows, start + 1, (each) => called(t, callback, [before, each]));
-    const result = reduced(t, rows, start, first, next);
+    const result = reduced(t, rows, start - rows.from, first, next);
     return rows.appended.reduce((all, each) => called(t, callback, [all, each]), result);
   });
 }
@@ -120,20 +156,26 @@ function traceRow(
   return { given, calls, result: t.use(result), isPlain: !watch.isRead && calls.length === 0 };
 }
 
+/** Returns the number of elements from an index on. */
+function countFrom(t: Tracer, outer: ObjectVariable, from: number): Variable {
+  const length = lengthBefore(t, outer);
+  return from === 0 ? length : deferOperator(t, '-', [length, known(from)])!;
+}
+
 /** Repeats the callback's calls for all other elements. */
-function mapped(t: Tracer, columns: readonly OuterTensors[], row: Row): TensorList {
+function mapped(t: Tracer, { columns, from }: Rows, row: Row): TensorList {
   const { resultFor, free } = repeatable(row);
   const others = t.append(() =>
     rowsFrom(
       columns.map(({ recorded }) => recorded),
-      1,
+      from + 1,
     ).map((tensors) => resultFor(tensors, { resolver: t.resolver, builder: t.builder })),
   );
   const list = new TensorList([row.result, ...others]);
   t.record(
     [...columns.map((column) => [column]), free],
     (operands, builder, replay) => {
-      const rows = rowsFrom(operands.slice(0, -1) as Tensor[][], 0);
+      const rows = rowsFrom(operands.slice(0, -1) as Tensor[][], from);
       const resolver = resolverOf(replay!);
       replay!.lists.set(
         list,
@@ -147,27 +189,33 @@ function mapped(t: Tracer, columns: readonly OuterTensors[], row: Row): TensorLi
 }
 
 /** Repeats the calls for the elements after those of `first` and `next`. */
-function reduced(t: Tracer, { columns }: Rows, start: number, first: Row, next: Row): Variable {
+function reduced(
+  t: Tracer,
+  { columns, from }: Rows,
+  start: number,
+  first: Row,
+  next: Row,
+): Variable {
   // Without an initial value, the first element takes its place.
-  const begin = start === 0 ? [] : [columns[0]!.recorded[0]!];
-  const from = repeatable({ ...first, given: [...begin, ...first.given] });
+  const begin = start === 0 ? [] : [columns[0]!.recorded[from]!];
+  const to = repeatable({ ...first, given: [...begin, ...first.given] });
   const on = repeatable({ ...next, given: [first.result, ...next.given] });
   const all = (rows: readonly Tensor[][], so: Tensor, target: Target) =>
     rows.reduce((result, tensors) => on.resultFor([result, ...tensors], target), so);
   const result = t.append(() => {
     const rows = rowsFrom(
       columns.map(({ recorded }) => recorded),
-      start + 2,
+      from + start + 2,
     );
     return all(rows, next.result, { resolver: t.resolver, builder: t.builder });
   });
   t.record(
-    [...columns.map((column) => [column]), [...from.free, ...on.free]],
+    [...columns.map((column) => [column]), [...to.free, ...on.free]],
     (operands, builder, replay) => {
-      const rows = rowsFrom(operands.slice(0, -1) as Tensor[][], 0);
+      const rows = rowsFrom(operands.slice(0, -1) as Tensor[][], from);
       if (rows.length <= start) throw new DoesNotFit();
       const target = { resolver: resolverOf(replay!), builder, replay };
-      const so = from.resultFor(rows.slice(0, start + 1).flat(), target);
+      const so = to.resultFor(rows.slice(0, start + 1).flat(), target);
       return all(rows.slice(start + 1), so, target);
     },
     result,

@@ -40,7 +40,7 @@ export function visitRows(
   const isTraced = traced(t, frame, loop, visited.rows, (rows) => ({
     rows,
     test: -1,
-    first: { start: 0, step: 0, from: null },
+    first: { start: rows.from, step: 0, from: null },
     end: rows.appended.length,
     trace: (element, index) => {
       frame.registers[dst] = visited.element(element, index);
@@ -70,6 +70,9 @@ function elementsOf(t: Tracer, { over, what }: IteratorVariable): Visited | unde
   const collection = over.kind === 'object' ? asCollection(t, over, 'Map', 'Set') : undefined;
   if (collection) return entriesIn(t, collection, what);
   if (what === 'keys' || !mayVary(t, over)) return undefined;
+  const isSliced = over.kind === 'newArray' && over.extended?.from !== undefined;
+  // Its indices are not those of the whole array.
+  if (isSliced && what !== 'values') return undefined;
   return {
     rows: () => rowsOf(t, over),
     element: (row, index) => (what === 'values' ? row() : newArray([index, row()])),
@@ -231,7 +234,9 @@ function loopAround({ pc, closure }: TraceFrame, inside: Pc, outside: Pc): Loop 
 function mayVary(t: Tracer, over: Variable): boolean {
   if (t.isInRegion || t.rows || isMadeByElements(t)) return false;
   const array = asArray(t, over);
-  if (array?.kind === 'newArray') return array.extended?.isCopy === true;
+  if (array?.kind === 'newArray') {
+    return array.extended?.isCopy === true || array.extended?.from !== undefined;
+  }
   return array?.kind === 'object' && lengthBefore(t, array).kind === 'symbolic';
 }
 
