@@ -18,7 +18,8 @@ function expectProbability(owner: string, p: number): number {
 
 /** In training, zeroes each element with probability `p` and scales the others by 1 / (1 − p); else the identity. */
 export class Dropout extends Module {
-  readonly p: number;
+  /** May be changed between calls, as for a schedule. */
+  p: number;
 
   constructor(given: number | { readonly p?: number } = 0.5) {
     super();

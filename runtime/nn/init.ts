@@ -98,6 +98,8 @@ export function xavierNormal_(target: Tensor, gain = 1): Tensor {
 export interface KaimingOptions {
   /** Negative slope of the leaky ReLU that follows the layer; 0 by default. */
   readonly slope?: number;
+  /** PyTorch's name of `slope`. */
+  readonly a?: number;
   /** The pass that preserves variance: forward (`fanIn`, the default) or backward (`fanOut`). */
   readonly mode?: FanMode;
   readonly nonlinearity?: Nonlinearity;
@@ -105,6 +107,7 @@ export interface KaimingOptions {
 
 const kaimingKinds: OptionKinds<KaimingOptions> = {
   slope: anyNumber,
+  a: anyNumber,
   mode: oneOf('fanIn', 'fanOut'),
   nonlinearity: oneOf(...nonlinearities),
 };
@@ -112,7 +115,7 @@ const kaimingKinds: OptionKinds<KaimingOptions> = {
 function kaimingStd(use: string, target: Tensor, options: KaimingOptions): number {
   expectTensors(use, target);
   expectOptions(use, options, kaimingKinds);
-  const { slope = 0, mode = 'fanIn', nonlinearity = 'leakyRelu' } = options;
+  const { a = 0, slope = a, mode = 'fanIn', nonlinearity = 'leakyRelu' } = options;
   return calculateGain(nonlinearity, slope) / Math.sqrt(fans(use, target)[mode]);
 }
 

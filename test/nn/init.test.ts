@@ -44,6 +44,11 @@ const cases: Readonly<Record<string, readonly [(x: Tensor) => Tensor, number, bo
     Math.sqrt(2 / fanOut),
     false,
   ],
+  "kaimingNormal_ with PyTorch's name of the slope": [
+    (x) => init.kaimingNormal_(x, { a: 1 }),
+    Math.sqrt(1 / fanIn),
+    false,
+  ],
   'kaimingNormal_ of tanh': [
     (x) => init.kaimingNormal_(x, { nonlinearity: 'tanh' }),
     5 / 3 / Math.sqrt(fanIn),

@@ -79,7 +79,7 @@ const average = {
   divisorOverride: null,
 };
 const columns = { dilation: 1, padding: [0, 0] as const, stride: 1 };
-const kaiming = { slope: 0.1, mode: 'fanOut' as const, nonlinearity: 'relu' as const };
+const kaiming = { slope: 0.1, a: 0.1, mode: 'fanOut' as const, nonlinearity: 'relu' as const };
 const curve = { title: 'loss', width: 20, height: 3, log: true };
 const captured = () => {
   const double = toStatic((y: Tensor) => y.mul(2));

@@ -91,6 +91,27 @@ describe('trace/random', () => {
     expect(captured.stats()).toMatchObject({ translations: 1, graphs: 1, breaks: [] });
   });
 
+  it.each([
+    ['Dropout', () => new nn.Dropout(0.5)],
+    ['Dropout2d', () => new nn.Dropout2d(0.5)],
+    ['AlphaDropout', () => new nn.AlphaDropout(0.5)],
+  ] as const)('the probability of %s may be changed between calls', (_, make) => {
+    const [eager, module] = [make(), make()];
+    const graph = toStatic((x: Tensor) => module.forward(x), { fullGraph: true });
+    const x = weights([2, 3, 2, 2]);
+    for (const p of [0.5, 0.1, 0.2, 0, 0.9, 1, 0.3, 0.4]) {
+      eager.p = p;
+      module.p = p;
+      const results = [(x: Tensor) => eager.forward(x), graph].map((run) => {
+        seed(5);
+        return [...run(x).dataSync()];
+      });
+      expect(results[1]).toEqual(results[0]);
+    }
+    // The first probability, any other one, none, and all.
+    expect(graph.stats().translations).toBeLessThanOrEqual(4);
+  });
+
   it('dropout drops the same elements, forward and backward', () => {
     const layer = new nn.Dropout(0.4);
     const step = (x: Tensor) => {
