@@ -59,6 +59,16 @@ describe.each(Object.entries(modes))('trace/changing-booleans %s', (_mode, optio
       const either = flags[2]! || !flags[3]!;
       return [tensor([both, either]), tensor([both && either ? 0.5 : 2]), both, either];
     },
+    'compared with booleans, and with each other': (flags, x) => {
+      const [a, b, c, d, e] = flags as [boolean, boolean, boolean, boolean, boolean];
+      const same = tensor([a === true ? 2 : 3, b !== true ? 4 : 5, false === c ? 6 : 7]);
+      return [
+        same,
+        tensor([d === e, a !== b, !c === d]),
+        x.mul(b === (c === d) ? 0.5 : 2),
+        a === b,
+      ];
+    },
     'Number, + and arithmetic': (flags) =>
       tensor([Number(flags[0]), +flags[1]!, 1 - n(flags[2]!), -flags[3]!, 0.99 * n(!flags[4]!)]),
     if: (flags) => {

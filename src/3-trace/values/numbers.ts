@@ -3,6 +3,7 @@
 import { hostScalarNames, scalarFunctions } from '../../../runtime/ops/numbers/scalar-functions.ts';
 import type { BinaryOperator } from '../../vm/bytecode/instructions.ts';
 import {
+  comparedBooleans,
   exprOf,
   isNumeric,
   maxSize,
@@ -24,6 +25,10 @@ export function deferToRun(
   if (fn === '!') {
     const negated = negatedBoolean(t, given[0]!);
     if (negated) return negated;
+  }
+  if (fn === '===' || fn === '!==') {
+    const compared = comparedBooleans(t, fn === '===', given);
+    if (compared) return compared;
   }
   const args = convertsBooleans(fn) ? given.map((arg) => numberOfBoolean(t, arg) ?? arg) : given;
   if (!args.some((arg) => arg.kind === 'symbolic')) return undefined;

@@ -7,7 +7,12 @@ import { type NumberExpr, numberSources } from '../../../guards/number-expr.ts';
 import { guardNumbers } from '../../state/symbolic-guards.ts';
 import type { Tracer } from '../../state/tracer.ts';
 import { constantOf } from '../../state/value-guards.ts';
-import type { ConstantVariable, SymbolicVariable, Variable } from '../../variables/variable.ts';
+import {
+  type ConstantVariable,
+  known,
+  type SymbolicVariable,
+  type Variable,
+} from '../../variables/variable.ts';
 
 /** The maximum size of an expression; the value of a larger expression is guarded instead. */
 export const maxSize = 160;
@@ -65,6 +70,28 @@ export function negatedBoolean(t: Tracer, variable: Variable): SymbolicVariable 
   if (!isChangingBoolean(t, variable)) return undefined;
   const expr = apply('!', booleanExpr(variable as Primitive));
   return sizeOf(expr) > maxSize ? undefined : computed(t, expr, !(variable as Primitive).value);
+}
+
+/** Returns `a === b`, or `a !== b` if not `same`, of booleans; undefined unless each run can compute it. */
+export function comparedBooleans(
+  t: Tracer,
+  same: boolean,
+  operands: readonly Variable[],
+): SymbolicVariable | undefined {
+  if (!operands.every(isBoolean)) return undefined;
+  const [a, b] = operands as readonly [Primitive, Primitive];
+  const [test, other] = isChangingBoolean(t, a) ? [a, b] : [b, a];
+  if (!isChangingBoolean(t, test)) return undefined;
+  const negated = negatedBoolean(t, other) ?? constantBoolean(t, other, false);
+  const plain = isChangingBoolean(t, other) ? other : constantBoolean(t, other, true);
+  return chosenBy(t, test, same ? plain : negated, same ? negated : plain);
+}
+
+const isBoolean = ({ kind, ...rest }: Variable): boolean =>
+  (kind === 'constant' || kind === 'symbolic') && typeof (rest as Primitive).value === 'boolean';
+
+function constantBoolean(t: Tracer, variable: Variable, isSame: boolean): ConstantVariable {
+  return known((constantOf(t, variable) === true) === isSame);
 }
 
 /** Returns `test ? x : y` of numbers or of booleans; undefined for other operands. */
