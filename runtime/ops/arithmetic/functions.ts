@@ -1,20 +1,16 @@
 /** Exponentials, logarithms, trigonometric and hyperbolic functions, erf. Integers become float32. */
 
-import { promote } from '../../spec/dtype.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
-import { bind1 } from '../core/bind.ts';
-import { sumTo } from '../core/broadcast.ts';
-import { casting } from '../core/cast.ts';
-import { bindFloat, floating, inferBinary, inferFloat, pointwise } from '../core/promotion.ts';
+import { bindFloat, inferFloat, pointwise } from '../core/promotion.ts';
 import { E, type Expr } from '../expr/expr.ts';
 import { F } from '../expr/expr-functions.ts';
-import { defineOp, expectTensor, saving } from '../record/define-op.ts';
+import { defineOp, saving } from '../record/define-op.ts';
 import { expectTensors } from '../record/expect-tensors.ts';
 import { add, mul, neg, sub } from './arithmetic.ts';
 import { div } from './division.ts';
 
 const x = E.input(0);
-const y = E.input(1);
+const _y = E.input(1);
 
 type Derivative = (at: Tensor, dy: Tensor) => Tensor;
 
@@ -95,31 +91,3 @@ export const rsqrt = (a: Tensor): Tensor => {
   expectTensors('rsqrt', a);
   return bindFloat(rsqrtOp, a);
 };
-
-export const atan2Op = defineOp({
-  name: 'atan2',
-  operands: { y: 'data', x: 'data' },
-  infer: inferBinary('atan2'),
-  kernel: pointwise(F.atan2(x, y)),
-  vjp: {
-    y: saving({ y: 'value', x: 'value' }, ({ y, x }, dy) =>
-      sumTo(mul(dy, div(x, squaredLength(x, y))), y),
-    ),
-    x: saving({ y: 'value', x: 'value' }, ({ y, x }, dy) =>
-      sumTo(neg(mul(dy, div(y, squaredLength(x, y)))), x),
-    ),
-  },
-});
-
-function squaredLength(a: Tensor, b: Tensor): Tensor {
-  return add(mul(a, a), mul(b, b));
-}
-
-/** The angle of the point (x, y), from −π to π. */
-export function atan2(y: Tensor, x: Tensor): Tensor {
-  expectTensors('atan2', y, x);
-  expectTensor(atan2Op, x);
-  return casting([y, x], floating(promote(y.dtype, x.dtype)), (operands) =>
-    bind1(atan2Op, operands),
-  );
-}

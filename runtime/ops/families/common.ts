@@ -17,7 +17,6 @@ import {
   asin,
   asinh,
   atan,
-  atan2Op,
   atanh,
   cos,
   cosh,
@@ -52,6 +51,7 @@ import {
   tanhGradOp,
   tanhOp,
 } from '../pointwise/activations.ts';
+import { atan2Op } from '../pointwise/atan2.ts';
 import { addSumOp, sumOp, unreduceOp } from '../reduce/reduce.ts';
 
 export const commonOps = [

@@ -3,9 +3,10 @@
 import type { Tensor } from '../../tensor/tensor.ts';
 import { abs, mul, neg, sign, sub } from '../arithmetic/arithmetic.ts';
 import { div, trunc } from '../arithmetic/division.ts';
-import { acos, acosh, asin, asinh, atan, atan2, atanh } from '../arithmetic/functions.ts';
+import { acos, acosh, asin, asinh, atan, atanh } from '../arithmetic/functions.ts';
 import { eq, ge, gt, le, lt, ne } from './comparison.ts';
 
+export { atan2 as arctan2 } from './atan2.ts';
 export {
   abs as absolute,
   acos as arccos,
@@ -13,7 +14,6 @@ export {
   asin as arcsin,
   asinh as arcsinh,
   atan as arctan,
-  atan2 as arctan2,
   atanh as arctanh,
   div as divide,
   div as trueDivide,

@@ -73,6 +73,7 @@ export const fmax = ignoringNaN('fmax', E.max, ge);
 /** The elementwise minimum; the other operand if one is NaN. */
 export const fmin = ignoringNaN('fmin', E.min, le);
 
+const isInfinite = (side: Expr): Expr => E.eq(E.abs(side), E.const(Infinity));
 const larger = E.max(E.abs(x), E.abs(y));
 const ratio = E.div(E.min(E.abs(x), E.abs(y)), larger);
 export const hypotOp = defineOp({
@@ -80,11 +81,16 @@ export const hypotOp = defineOp({
   operands: { x: 'data', y: 'data' },
   infer: inferBinary('hypot'),
   // Scaled by the larger one, so that squares neither overflow nor underflow.
+  // An infinite side makes the result infinite, even if the other one is NaN.
   kernel: pointwise(
     E.select(
-      E.select(E.eq(larger, E.const(0)), E.const(1), E.eq(larger, E.const(Infinity))),
-      larger,
-      E.mul(larger, E.sqrt(E.add(E.const(1), E.mul(ratio, ratio)))),
+      E.select(isInfinite(x), E.const(1), isInfinite(y)),
+      E.const(Infinity),
+      E.select(
+        E.eq(larger, E.const(0)),
+        larger,
+        E.mul(larger, E.sqrt(E.add(E.const(1), E.mul(ratio, ratio)))),
+      ),
     ),
   ),
   vjp: {
@@ -250,6 +256,14 @@ export interface ClosenessOptions {
   readonly equalNan?: boolean;
 }
 
+/** |a − b|: of integers exact, except in float32 where the exact difference would wrap. */
+function distance(a: Tensor, b: Tensor): Tensor {
+  if (dtypes[promote(a.dtype, b.dtype)].floating) return abs(sub(a, b));
+  const rounded = abs(sub(cast(a, 'float32'), cast(b, 'float32')));
+  const exact = abs(sub(cast(a, 'int32'), cast(b, 'int32')));
+  return where(lt(rounded, 2 ** 30), exact, rounded);
+}
+
 /** Whether |a − b| ≤ atol + rtol · |b|; an infinity is close only to itself. */
 export function isclose(a: Tensor, b: Tensor, options: ClosenessOptions = {}): Tensor {
   return naming('isclose', () => {
@@ -260,7 +274,7 @@ export function isclose(a: Tensor, b: Tensor, options: ClosenessOptions = {}): T
     if (a.dtype === 'bool' && b.dtype === 'bool') return eq(a, b);
     return noGrad(() =>
       tidy(() => {
-        const gap = abs(sub(a, b));
+        const gap = distance(a, b);
         const bound = add(mul(abs(b), rtol), atol);
         const finite = logicalNot(eq(gap, Infinity));
         const close = logicalOr(eq(a, b), logicalAnd(finite, le(gap, bound)));

@@ -6,6 +6,7 @@ export * from '../arithmetic/functions.ts';
 export * from '../arithmetic/logic.ts';
 export type { Operand } from '../core/promotion.ts';
 export * from './activations.ts';
+export * from './atan2.ts';
 export * from './combining.ts';
 export * from './comparison.ts';
 export * from './other-names.ts';

@@ -7,7 +7,7 @@ import type { Tensor } from '../../tensor/tensor.ts';
 import { mul, neg, sub } from '../arithmetic/arithmetic.ts';
 import { div } from '../arithmetic/division.ts';
 import { log } from '../arithmetic/functions.ts';
-import { logicalAnd, logicalOr } from '../arithmetic/logic.ts';
+import { logicalAnd } from '../arithmetic/logic.ts';
 import { bind1 } from '../core/bind.ts';
 import { sumTo } from '../core/broadcast.ts';
 import { casting } from '../core/cast.ts';
@@ -71,7 +71,8 @@ export const powOp = defineOp({
       return sumTo(dropWhere(slope, eq(y, 0)), x);
     }),
     y: saving({ x: 'value', y: 'value', out: 'value' }, ({ x, y, out }, dy) => {
-      const constant = logicalOr(eq(y, 0), logicalAnd(eq(x, 0), ge(y, 0)));
+      // 0ʸ is constant for y from 0 on; the formula would give 0·∞.
+      const constant = logicalAnd(eq(x, 0), ge(y, 0));
       return sumTo(dropWhere(mul(mul(dy, out), log(x)), constant), y);
     }),
   },

@@ -122,7 +122,7 @@ export const hardswishOp = activation('hardswish', {
   value: (x) => E.mul(x, shifted(x)),
   slope: (x) => {
     const inside = E.add(E.div(x, c(3)), c(0.5));
-    return E.select(E.lt(x, c(-3)), c(0), E.select(E.le(x, c(3)), inside, one));
+    return E.select(E.le(x, c(-3)), c(0), E.select(E.lt(x, c(3)), inside, one));
   },
   secondDerivative: (x) => div(cast(lt(abs(x), 3), x.dtype), 3),
 });

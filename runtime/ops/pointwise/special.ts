@@ -50,7 +50,10 @@ function inverseErf(y: Expr): Expr {
     ],
   );
   const size = E.abs(y);
-  const start = E.mul(E.select(E.lt(w, c(5)), near, far), size);
+  const single = E.mul(E.select(E.lt(w, c(5)), near, far), size);
+  // The polynomials cover w up to 16, the largest in float32.
+  const distant = logarithmicNewton(logarithmicNewton(single, size), size);
+  const start = E.precision(single, E.select(E.gt(w, c(14)), distant, single));
   const refined = newton(newton(start, size), size);
   const signed = E.select(E.lt(y, c(0)), E.neg(refined), refined);
   const inside = E.select(E.eq(y, c(0)), y, signed);
@@ -64,6 +67,14 @@ function newton(guess: Expr, size: Expr): Expr {
   const error = E.select(E.gt(size, c(0.5)), beyond, E.sub(F.erf(guess), size));
   const slope = E.mul(c(2 / Math.sqrt(Math.PI)), E.exp(E.neg(E.mul(guess, guess))));
   return E.sub(guess, E.div(error, slope));
+}
+
+/** A Newton step on ln erfc, which is smooth enough to converge from far away where erfc almost vanishes. */
+function logarithmicNewton(guess: Expr, size: Expr): Expr {
+  const rest = F.erfc(guess);
+  const error = E.log(E.div(rest, E.sub(c(1), size)));
+  const slope = E.mul(c(2 / Math.sqrt(Math.PI)), E.exp(E.neg(E.mul(guess, guess))));
+  return E.add(guess, E.div(E.mul(rest, error), slope));
 }
 
 export const erfinvOp = defineOp({
@@ -87,7 +98,13 @@ export const erfinv = (a: Tensor): Tensor => {
 // Gamma: Stirling's series from 8 on; below, Γ(x + 1) = x Γ(x); below ½, reflection.
 
 const shifts = [0, 1, 2, 3, 4, 5, 6, 7];
-const stirling = [1 / 1188, -1 / 1680, 1 / 1260, -1 / 360, 1 / 12];
+const stirling = [
+  43867 / 244188,
+  -3617 / 122400,
+  1 / 156,
+  -691 / 360360,
+  ...[1 / 1188, -1 / 1680, 1 / 1260, -1 / 360, 1 / 12],
+];
 
 /** x from ½ on, and 1 − x below. */
 const reflected = E.select(E.lt(x, c(0.5)), E.sub(c(1), x), x);
@@ -112,17 +129,24 @@ function series(z: Expr): Expr {
 /** sin and cos of π times (x minus the nearest integer). */
 const rest = E.mul(c(Math.PI), E.sub(x, E.round(x)));
 
+/** Also of −∞, and of numbers that are so large that they have no fraction. */
+const isPole = E.select(E.eq(x, E.round(x)), E.le(x, c(0)), c(0));
+
+// The sine is divided by π, not π by the sine, which may be too small to be divided by.
+const lgammaOfSine = E.neg(E.log(E.div(E.abs(E.sin(rest)), c(Math.PI))));
 const lgammaExpr = E.select(
   E.lt(x, c(0.5)),
-  E.select(
-    E.eq(x, c(-Infinity)),
-    c(Infinity),
-    E.sub(E.log(E.div(c(Math.PI), E.abs(E.sin(rest)))), lgammaOfReflected),
-  ),
+  E.select(isPole, c(Infinity), E.sub(lgammaOfSine, lgammaOfReflected)),
   lgammaOfReflected,
 );
 
-const digammaTail = [-1 / 132, 1 / 240, -1 / 252, 1 / 120, -1 / 12];
+const digammaTail = [
+  -43867 / 14364,
+  3617 / 8160,
+  -1 / 12,
+  691 / 32760,
+  ...[-1 / 132, 1 / 240, -1 / 252, 1 / 120, -1 / 12],
+];
 
 const inverses = steps.map((step) => E.div(c(1), step)).reduce(E.add);
 const digammaOfReflected = E.sub(digammaSeries(shifted), E.select(isShifted, inverses, c(0)));
@@ -134,7 +158,6 @@ function digammaSeries(z: Expr): Expr {
   return E.add(E.sub(E.log(z), E.mul(c(0.5), inverse)), tail);
 }
 
-const isPole = E.select(E.eq(x, E.round(x)), E.le(x, c(0)), c(0));
 const nan = E.div(c(0), c(0));
 
 const digammaExpr = E.select(

@@ -131,7 +131,7 @@ export const scanMethods = hostMethods({
       for (let n = 0; n < size; n++) {
         const value = data[x! + start + n * step]!;
         if (value > largest) {
-          sum = Math.abs(largest) === Number.POSITIVE_INFINITY ? sum : sum * exp(largest - value);
+          sum = largest === Number.NEGATIVE_INFINITY ? 0 * sum : sum * exp(largest - value);
           largest = value;
         }
         if (Number.isNaN(value)) sum = Number.NaN;
@@ -155,7 +155,9 @@ export const scanMethods = hostMethods({
         const at = start + n * step;
         const own = data[out! + at]!;
         const gradient = data[dy! + at]!;
-        rest = n === size - 1 ? gradient : rest * exp(own - anchor) + gradient;
+        // Infinite results are equal, though their difference is NaN.
+        const falling = own === anchor ? 1 : exp(own - anchor);
+        rest = n === size - 1 ? gradient : rest * falling + gradient;
         anchor = own;
         const share = exp(data[x! + at]! - anchor);
         data[dx! + at] = share === 0 ? 0 : rest * share;
