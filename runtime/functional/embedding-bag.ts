@@ -3,7 +3,7 @@ import { ArgumentError } from '../errors/errors.ts';
 import { embedding } from '../ops/advanced-indexing/embedding.ts';
 import { indexReduce } from '../ops/advanced-indexing/scatter-reduce.ts';
 import { indexAdd } from '../ops/indexing/indexing.ts';
-import { unsqueeze } from '../ops/movement/movement.ts';
+import { narrow, unsqueeze } from '../ops/movement/movement.ts';
 import { arange, fullLike } from '../ops/movement/ranges.ts';
 import { clampMin, div, eq, maskedFill, mul, ne, sub, where } from '../ops/pointwise/pointwise.ts';
 import { expectOptional, expectTensors } from '../ops/record/expect-tensors.ts';
@@ -21,24 +21,40 @@ export interface EmbeddingBagOptions {
   readonly mode?: 'sum' | 'mean' | 'max';
   /** Factors of the rows, shaped like the indices; only for `sum`. */
   readonly perSampleWeights?: Tensor | null;
-  /** An index that is left out of its bag. */
+  /** An index that is left out of its bag; negative ones count from the end. */
   readonly paddingIdx?: number | null;
+  /** Looked-up rows with a larger norm are first rescaled to it, in place. */
+  readonly maxNorm?: number | null;
+  /** The order p of that norm; 2 by default. */
+  readonly normType?: number;
+  /** Divides a row's gradient by its number of uses; not for `max`. */
+  readonly scaleGradByFreq?: boolean;
+  /** Whether the last offset is the number of indices, not the start of a bag. */
+  readonly includeLastOffset?: boolean;
 }
 
-const names = ['offsets', 'mode', 'perSampleWeights', 'paddingIdx'] as const;
+const names = [
+  ...(['offsets', 'mode', 'perSampleWeights', 'paddingIdx'] as const),
+  ...(['maxNorm', 'normType', 'scaleGradByFreq', 'includeLastOffset'] as const),
+];
 
-function expectBags(weights: Tensor | null, mode: string, offsets: Tensor | null, rank: number) {
+function expectBags(
+  { offsets, mode = 'mean', perSampleWeights, scaleGradByFreq }: EmbeddingBagOptions,
+  rank: number,
+): void {
   const problem = !['sum', 'mean', 'max'].includes(mode)
     ? `mode '${mode}'`
     : rank !== (offsets ? 1 : 2)
       ? `indices with ${rank} dimension(s) ${offsets ? 'and' : 'without'} offsets`
-      : weights && mode !== 'sum' && `perSampleWeights with mode '${mode}'`;
+      : perSampleWeights && mode !== 'sum'
+        ? `perSampleWeights with mode '${mode}'`
+        : scaleGradByFreq && mode === 'max' && "scaleGradByFreq with mode 'max'";
   if (!problem) return;
   throw new ArgumentError({
     what: "embeddingBag: arguments that don't fit",
     given: problem,
     expected:
-      "mode 'sum', 'mean' or 'max'; indices [bags, n], or [n] with offsets; perSampleWeights with mode 'sum'",
+      "mode 'sum', 'mean' or 'max'; indices [bags, n], or [n] with offsets; perSampleWeights with mode 'sum', scaleGradByFreq with 'sum' or 'mean'",
     remedy: "check the arguments, as in embeddingBag(weight, indices, { offsets, mode: 'sum' })",
   });
 }
@@ -54,24 +70,32 @@ export function embeddingBag(
 ): Tensor {
   expectTensors('embeddingBag', weight, indices);
   expectCallOptions('embeddingBag', options, names);
-  const { offsets = null, mode = 'mean', perSampleWeights = null, paddingIdx = null } = options;
+  const { offsets = null, perSampleWeights = null } = options;
   expectOptional('embeddingBag', offsets);
   expectOptional('embeddingBag', perSampleWeights);
-  expectBags(perSampleWeights, mode, offsets, indices.rank);
-  return tidy(() => {
-    const rows = embedding(weight, indices, { paddingIdx });
-    const used = paddingIdx === null ? null : ne(indices, paddingIdx);
-    const bags = offsets ? bagsFrom(offsets, indices) : bagsInRows;
-    if (mode === 'max') {
-      const values = used ? where(unsqueeze(used, -1), rows, -Infinity) : rows;
-      const largest = bags.largest(values);
-      return maskedFill(largest, eq(largest, -Infinity), 0);
-    }
-    const factors = perSampleWeights ?? fullLike(rows, 1, { shape: indices.shape });
-    const counted = unsqueeze(used ? where(used, factors, 0) : factors, -1);
-    const total = bags.sum(mul(rows, counted));
-    return mode === 'sum' ? total : div(total, clampMin(bags.sum(counted), 1));
-  });
+  expectBags(options, indices.rank);
+  return tidy(() => reduced(weight, indices, options));
+}
+
+function reduced(weight: Tensor, indices: Tensor, options: EmbeddingBagOptions): Tensor {
+  const { offsets = null, mode = 'mean', perSampleWeights = null, paddingIdx = null } = options;
+  const { maxNorm = null, normType = 2, scaleGradByFreq = false, includeLastOffset } = options;
+  const rows = embedding(weight, indices, { paddingIdx, maxNorm, normType, scaleGradByFreq });
+  const padding =
+    paddingIdx !== null && paddingIdx < 0 ? paddingIdx + weight.shape[0]! : paddingIdx;
+  const used = padding === null ? null : ne(indices, padding);
+  const starts =
+    offsets && includeLastOffset ? narrow(offsets, 0, 0, offsets.numel() - 1) : offsets;
+  const bags = starts ? bagsFrom(starts, indices) : bagsInRows;
+  if (mode === 'max') {
+    const values = used ? where(unsqueeze(used, -1), rows, -Infinity) : rows;
+    const largest = bags.largest(values);
+    return maskedFill(largest, eq(largest, -Infinity), 0);
+  }
+  const factors = perSampleWeights ?? fullLike(rows, 1, { shape: indices.shape });
+  const counted = unsqueeze(used ? where(used, factors, 0) : factors, -1);
+  const total = bags.sum(mul(rows, counted));
+  return mode === 'sum' ? total : div(total, clampMin(bags.sum(counted), 1));
 }
 
 interface Bags {

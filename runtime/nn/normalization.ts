@@ -171,14 +171,12 @@ abstract class InstanceNorm extends RunningNorm {
       return tidy(() => squeeze(this.forward(unsqueeze(input, 0)), 0));
     }
     this.expectInput(input);
-    const { weight, bias, eps } = this;
-    return tidy(() =>
-      this.following((runningMean, runningVar, momentum) => {
-        const useInputStats = this.training || runningMean === null;
-        const running = { runningMean, runningVar, useInputStats, momentum };
-        return instanceNorm(input, { ...running, weight, bias, eps });
-      }),
-    );
+    const { weight, bias, eps, runningMean, runningVar } = this;
+    const useInputStats = this.training || runningMean === null;
+    // As in PyTorch, batches are not counted, and without a momentum nothing is averaged.
+    const momentum = this.momentum ?? 0;
+    const running = { runningMean, runningVar, useInputStats, momentum };
+    return instanceNorm(input, { ...running, weight, bias, eps });
   }
 }
 
@@ -279,7 +277,7 @@ export class LayerNorm extends Module {
 }
 
 export interface RMSNormOptions {
-  /** By default the distance from 1 to the next float32. */
+  /** By default the distance from 1 to the next number: of float64 for such an input, else of float32. */
   readonly eps?: number | null;
   readonly elementwiseAffine?: boolean;
 }

@@ -13,7 +13,7 @@ export const composed: Readonly<Record<string, string>> = {
   'nn.functional.dropout2d': 'dropout2d(x, p, training)',
   'nn.functional.dropout3d': 'dropout3d(x, p, training)',
   'nn.functional.embedding_bag':
-    'embeddingBag(weight, indices, { offsets, mode, perSampleWeights, paddingIdx })',
+    'embeddingBag(weight, indices, { offsets, mode, perSampleWeights, paddingIdx, maxNorm, normType, scaleGradByFreq, includeLastOffset })',
   'nn.functional.grid_sample': 'gridSample(x, grid, { mode, paddingMode, alignCorners })',
   'nn.functional.gumbel_softmax': 'gumbelSoftmax(logits, { tau, hard, dim })',
   'nn.functional.max_pool3d': 'maxPool3d(x, kernel, { stride, padding, dilation, ceilMode })',

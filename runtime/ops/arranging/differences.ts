@@ -18,6 +18,8 @@ import { tidy } from '../../tensor/lifetime.ts';
 import { Tensor } from '../../tensor/tensor.ts';
 import { add, mul, sub } from '../arithmetic/arithmetic.ts';
 import { div } from '../arithmetic/division.ts';
+import { cast } from '../core/cast.ts';
+import { floating } from '../core/promotion.ts';
 import { anyHalf, roundedOnce } from '../core/rounded-once.ts';
 import { cat } from '../movement/joining.ts';
 import { clone, narrow, reshape } from '../movement/movement.ts';
@@ -109,7 +111,11 @@ export function gradient(x: Tensor, options: GradientOptions = {}): Tensor[] {
     });
   }
   return dims.map((own, i) =>
-    roundedOnce([x, steps[i]!], (values, step) => slopes(values, own, step, edgeOrder), x.dtype),
+    roundedOnce(
+      [cast(x, floating(x.dtype)), steps[i]!],
+      (values, step) => slopes(values, own, step, edgeOrder),
+      floating(x.dtype),
+    ),
   );
 }
 
@@ -168,7 +174,8 @@ export interface TrapezoidOptions {
 
 const trapezoidOptions = { x: orNull(aTensor), dx: anyOperand, dim: judgedLater };
 
-function areas(name: string, y: Tensor, { x = null, dx = 1, dim = -1 }: TrapezoidOptions) {
+function areas(name: string, given: Tensor, { x = null, dx = 1, dim = -1 }: TrapezoidOptions) {
+  const y = cast(given, floating(given.dtype));
   const at = normalizeDim(dim, y.rank, name);
   const [later, earlier] = neighbours(y, at);
   const height = add(later, earlier);

@@ -89,7 +89,8 @@ export function rmsNorm(
   weight: Tensor | null = null,
   eps: number | null = null,
 ): Tensor {
-  return overLast('rmsNorm', x, shape, [weight, null], eps ?? 2 ** -23, false);
+  const own = eps ?? (isTensor(x) && x.dtype === 'float64' ? 2 ** -52 : 2 ** -23);
+  return overLast('rmsNorm', x, shape, [weight, null], own, false);
 }
 
 /** Returns the spec of the normalized input: integers become float32. */

@@ -4,17 +4,18 @@ import { formatSpec } from '../../device/tensor-meta.ts';
 import { ShapeError } from '../../errors/errors.ts';
 import { naming } from '../../errors/naming.ts';
 import { expectOptions } from '../../options/expect-options.ts';
-import { anyOperand, flag } from '../../options/option-kinds.ts';
+import { anyOperand, aTensor, flag, orNull } from '../../options/option-kinds.ts';
 import { formatShape, type Shape } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
-import { sub } from '../arithmetic/arithmetic.ts';
+import { mul, sub } from '../arithmetic/arithmetic.ts';
 import { div } from '../arithmetic/division.ts';
 import { tensorSplit } from '../arranging/splitting.ts';
-import type { Operand } from '../core/promotion.ts';
+import { cast } from '../core/cast.ts';
+import { floating, type Operand } from '../core/promotion.ts';
 import { flatten, reshape, unsqueeze } from '../movement/movement.ts';
 import { diag, matrixTranspose, t } from '../movement/views.ts';
-import { clamp } from '../pointwise/combining.ts';
+import { clamp, clampMin } from '../pointwise/combining.ts';
 import { eq, where } from '../pointwise/comparison.ts';
 import { sqrt } from '../pointwise/powers.ts';
 import { expectTensors, shapeOf } from '../record/expect-tensors.ts';
@@ -74,12 +75,27 @@ export function isin(x: Tensor, test: Tensor, options: { readonly invert?: boole
   });
 }
 
-/** The covariance matrix of the rows of [variables, observations]; `correction` 1 divides by n − 1. */
-export function cov(x: Tensor, options: { readonly correction?: number } = {}): Tensor {
+export interface CovOptions {
+  /** 1, the default, divides by n − 1. */
+  readonly correction?: number;
+  /** int32 [observations]: how often each observation counts. */
+  readonly fweights?: Tensor | null;
+  /** [observations]: the relative importance of each observation. */
+  readonly aweights?: Tensor | null;
+}
+
+const covOptions = {
+  correction: anyOperand,
+  fweights: orNull(aTensor),
+  aweights: orNull(aTensor),
+};
+
+/** The covariance matrix of the rows of [variables, observations]; of a single row, its variance as a scalar. */
+export function cov(x: Tensor, options: CovOptions = {}): Tensor {
   return naming('cov', () => {
     expectTensors('cov', x);
-    expectOptions('cov', options, { correction: anyOperand });
-    const { correction = 1 } = options;
+    expectOptions('cov', options, covOptions);
+    const { correction = 1, fweights = null, aweights = null } = options;
     if (x.rank > 2) {
       throw new ShapeError({
         what: 'cov: more than two dimensions',
@@ -89,13 +105,33 @@ export function cov(x: Tensor, options: { readonly correction?: number } = {}): 
       });
     }
     return tidy(() => {
-      const rows = x.rank === 2 ? x : reshape(x, [1, x.numel()]);
-      const observations = rows.shape[1]!;
-      const centered = sub(rows, mean(rows, 1, { keepDim: true }));
-      const products = div(matmul(centered, t(centered)), Math.max(observations - correction, 0));
-      return x.rank === 2 ? products : reshape(products, []);
+      const rows = cast(x.rank === 2 ? x : reshape(x, [1, x.numel()]), floating(x.dtype));
+      const products = fweights || aweights ? weighedProducts : plainProducts;
+      const matrix = products(rows, correction, fweights, aweights);
+      return matrix.numel() === 1 ? reshape(matrix, []) : matrix;
     });
   });
+}
+
+function plainProducts(rows: Tensor, correction: number): Tensor {
+  const centered = sub(rows, mean(rows, 1, { keepDim: true }));
+  const observations = rows.shape[1]!;
+  return div(matmul(centered, t(centered)), Math.max(observations - correction, 0));
+}
+
+function weighedProducts(
+  rows: Tensor,
+  correction: number,
+  fweights: Tensor | null,
+  aweights: Tensor | null,
+): Tensor {
+  const counts = fweights && cast(fweights, rows.dtype);
+  const weights = counts && aweights ? mul(counts, aweights) : (counts ?? aweights)!;
+  const total = sum(weights);
+  const centered = sub(rows, div(sum(mul(rows, weights), 1, { keepDim: true }), total));
+  const products = matmul(centered, t(mul(centered, weights)));
+  const lost = aweights ? mul(div(sum(mul(weights, aweights)), total), correction) : correction;
+  return div(products, clampMin(sub(total, lost), 0));
 }
 
 /** The Pearson correlation matrix of the rows of [variables, observations]. */
