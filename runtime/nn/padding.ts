@@ -73,6 +73,12 @@ export class ReflectionPad2d extends Pad {
   }
 }
 
+export class ReflectionPad3d extends Pad {
+  constructor(padding: PadAmounts) {
+    super(3, padding, 'reflect');
+  }
+}
+
 /** Repeats the outermost elements. */
 export class ReplicationPad1d extends Pad {
   constructor(padding: PadAmounts) {
@@ -86,6 +92,12 @@ export class ReplicationPad2d extends Pad {
   }
 }
 
+export class ReplicationPad3d extends Pad {
+  constructor(padding: PadAmounts) {
+    super(3, padding, 'replicate');
+  }
+}
+
 /** Continues with the elements of the other end. */
 export class CircularPad1d extends Pad {
   constructor(padding: PadAmounts) {
@@ -96,5 +108,11 @@ export class CircularPad1d extends Pad {
 export class CircularPad2d extends Pad {
   constructor(padding: PadAmounts) {
     super(2, padding, 'circular');
+  }
+}
+
+export class CircularPad3d extends Pad {
+  constructor(padding: PadAmounts) {
+    super(3, padding, 'circular');
   }
 }

@@ -110,31 +110,44 @@ export class AvgPool3d extends AvgPool<number | Triple> {
   }
 }
 
-export interface LPPoolOptions {
+export interface LPPoolOptions<Size = number> {
   /** The size of the kernel by default. */
-  readonly stride?: number;
+  readonly stride?: Size;
   /** Whether a last window that only begins in the input counts. */
   readonly ceilMode?: boolean;
 }
 
-const lpKinds = { stride: count(1), ceilMode: flag };
+const lpKinds = { stride: perDimension(count(1)), ceilMode: flag };
 
-/** The root of the sum of powers of each window of [n, c, length]. */
-export class LPPool1d extends Pool<number, LPPoolOptions> {
+/** The root of the sum of powers of each window. */
+abstract class LPPool<Size> extends Pool<Size, LPPoolOptions<Size>> {
   readonly p: number;
 
-  constructor(p: number, kernel: number, options: LPPoolOptions = {}) {
+  constructor(p: number, kernel: Size, options: LPPoolOptions<Size> = {}) {
     super(kernel, options, lpKinds);
     this.p = p;
   }
 
+  /** As PyTorch computes it: an odd power keeps signs, and a last window is scaled to a whole one. */
+  protected rooted(means: Tensor, entries: number): Tensor {
+    return pow(mul(mul(sign(means), relu(abs(means))), entries), 1 / this.p);
+  }
+}
+
+/** The root of the sum of powers of each window of [n, c, length]. */
+export class LPPool1d extends LPPool<number> {
   override forward(input: Tensor): Tensor {
     const { p, kernel, options } = this;
-    return tidy(() => {
-      // As PyTorch computes it: an odd power keeps signs, and a last window is scaled to a whole one.
-      const means = avgPool1d(pow(input, p), kernel, options);
-      return pow(mul(mul(sign(means), relu(abs(means))), kernel), 1 / p);
-    });
+    return tidy(() => this.rooted(avgPool1d(pow(input, p), kernel, options), kernel));
+  }
+}
+
+/** The root of the sum of powers of each window of [n, c, h, w]. */
+export class LPPool2d extends LPPool<number | Pair> {
+  override forward(input: Tensor): Tensor {
+    const { p, kernel, options } = this;
+    const [height, width] = typeof kernel === 'number' ? [kernel, kernel] : kernel;
+    return tidy(() => this.rooted(avgPool2d(pow(input, p), kernel, options), height * width));
   }
 }
 

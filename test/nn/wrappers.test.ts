@@ -42,6 +42,9 @@ const cases: Readonly<Record<string, Case>> = {
   AvgPool2d: one(new nn.AvgPool2d([2, 3]), image, (x) => runtime.avgPool2d(x, [2, 3])),
   AvgPool3d: one(new nn.AvgPool3d(2), volume, (x) => runtime.avgPool3d(x, 2)),
   LPPool1d: one(new nn.LPPool1d(2, 2), line, (x) => x.mul(x).reshape([2, 4, 4, 2]).sum(-1).sqrt()),
+  LPPool2d: one(new nn.LPPool2d(2, [1, 2]), image, (x) =>
+    runtime.avgPool2d(x.mul(x), [1, 2]).mul(2).sqrt(),
+  ),
   AdaptiveAvgPool1d: one(new nn.AdaptiveAvgPool1d(3), line, (x) => runtime.adaptiveAvgPool1d(x, 3)),
   AdaptiveAvgPool2d: one(new nn.AdaptiveAvgPool2d([2, null]), image, (x) =>
     runtime.adaptiveAvgPool2d(x, [2, null]),

@@ -65,6 +65,7 @@ const onPlanes: Make = (choices) => {
     new nn.ConstantPad2d(1, 0.5),
     new nn.ZeroPad2d(1),
     new nn.AdaptiveMaxPool2d([6, 6]),
+    new nn.LPPool2d(2, 1),
     new nn.Identity(),
   ];
   return chain(new nn.Conv2d(3, 4, 3), layers, () => randn([count, 3, size, size]));
