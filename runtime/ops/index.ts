@@ -282,6 +282,7 @@ export {
 export { type AttentionOptions, scaledDotProductAttention } from './products/attention.ts';
 export {
   adjoint,
+  type CovOptions,
   corrcoef,
   cov,
   dsplit,

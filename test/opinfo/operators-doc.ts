@@ -44,6 +44,7 @@ There is no int64: \`x.long()\` and \`x.int()\` are both int32. As in PyTorch, \
 Where PyTorch differs: \`sign\` and \`heaviside\` of NaN are NaN here, as in NumPy, and 0 in PyTorch, so that a lost value stays visible. Arguments beyond the last one, such as \`x.relu(2)\`, are type errors that
 JavaScript ignores; PyTorch throws. A call doesn't count its arguments: JavaScript doesn't tell how many optional
 ones a function takes, so each op would need that number, and \`xs.map(relu)\` passes three.
+Piecewise constant functions (\`floor\`, \`round\`, \`sign\`, \`div\` with \`roundingMode\` …) give results that require no gradient; PyTorch gives them a gradient of 0. \`all\` and \`any\` of uint8 are bool, not uint8; in half precision a function rounds its result alone, where PyTorch rounds what lies between, too.
 
 | PyTorch | here | samples |
 | --- | --- | ---: |

@@ -28,6 +28,27 @@ const mistakes: Readonly<Record<string, Mistake>> = {
     given: '[2,3] and [4]',
     remedy: 'reshape',
   },
+  'a trace of more than one matrix': {
+    make: () => f(2, 3, 3).trace(),
+    type: 'ShapeError',
+    what: 'trace: not a matrix',
+    given: 'f32[2,3,3]',
+    remedy: 'x.diagonal(0, -2, -1).sum(-1)',
+  },
+  'a rotation along one dimension': {
+    make: () => f(2, 3).rot90(1, [1, -1]),
+    type: 'ArgumentError',
+    what: 'rot90: not a plane',
+    given: 'dimensions [1,-1]',
+    remedy: 'x.rot90(1, [-2, -1])',
+  },
+  'entries of a scalar': {
+    make: () => f().unbind(),
+    type: 'ShapeError',
+    what: 'unbind: a scalar has no entries',
+    given: 'f32[]',
+    remedy: 'the scalar itself',
+  },
   'inner dimensions of a product': {
     make: () => f(2, 3).matmul(f(2, 3)),
     type: 'ShapeError',

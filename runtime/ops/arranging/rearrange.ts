@@ -103,7 +103,15 @@ export function rot90(x: Tensor, k = 1, dims: readonly [number, number] = [0, 1]
     expectTensors('rot90', x);
     expectWhole('rot90', 'k', k);
     expectList('rot90', 'dimensions', dims);
-    const [a, b] = dims;
+    const [a, b] = dims.map((dim) => normalizeDim(dim, x.rank, 'rot90')) as [number, number];
+    if (dims.length !== 2 || a === b) {
+      throw new ArgumentError({
+        what: 'rot90: not a plane',
+        given: `dimensions ${formatShape(dims)}`,
+        expected: 'two different dimensions',
+        remedy: 'rotate in the last two: x.rot90(1, [-2, -1])',
+      });
+    }
     const turns = ((k % 4) + 4) % 4;
     return tidy(() => {
       if (turns === 0) return clone(x);

@@ -1,7 +1,7 @@
 /** Splits a tensor into views. */
 
 import { formatSpec } from '../../device/tensor-meta.ts';
-import { ArgumentError } from '../../errors/errors.ts';
+import { ArgumentError, ShapeError } from '../../errors/errors.ts';
 import { naming } from '../../errors/naming.ts';
 import { formatShape, normalizeDim } from '../../spec/shape.ts';
 import { Tensor } from '../../tensor/tensor.ts';
@@ -108,5 +108,13 @@ function readIndices(indices: Tensor): number | readonly number[] {
 export function unbind(x: Tensor, dim = 0): Tensor[] {
   expectTensors('unbind', x);
   const at = normalizeDim(dim, x.rank, 'unbind');
+  if (x.rank === 0) {
+    throw new ShapeError({
+      what: 'unbind: a scalar has no entries',
+      given: formatSpec(x),
+      expected: 'at least one dimension',
+      remedy: 'use the scalar itself',
+    });
+  }
   return Array.from({ length: x.shape[at] ?? 0 }, (_, i) => select(x, at, i));
 }

@@ -92,6 +92,14 @@ export function triu(x: Tensor, offset = 0): Tensor {
 export function trace(x: Tensor): Tensor {
   return naming('trace', () => {
     expectTensors('trace', x);
+    if (x.rank !== 2) {
+      throw new ShapeError({
+        what: 'trace: not a matrix',
+        given: formatSpec(x),
+        expected: '[n, m]',
+        remedy: 'for a batch of matrices: x.diagonal(0, -2, -1).sum(-1)',
+      });
+    }
     return tidy(() => sum(diagonal(x)));
   });
 }

@@ -5,6 +5,7 @@ import { ShapeError } from '../../errors/errors.ts';
 import { naming } from '../../errors/naming.ts';
 import { expectOptions } from '../../options/expect-options.ts';
 import { anyOperand, aTensor, flag, orNull } from '../../options/option-kinds.ts';
+import { dtypes } from '../../spec/dtype.ts';
 import { formatShape, type Shape } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
@@ -105,11 +106,27 @@ export function cov(x: Tensor, options: CovOptions = {}): Tensor {
       });
     }
     return tidy(() => {
+      expectWeights('fweights', fweights, x);
+      expectWeights('aweights', aweights, x);
       const rows = cast(x.rank === 2 ? x : reshape(x, [1, x.numel()]), floating(x.dtype));
       const products = fweights || aweights ? weighedProducts : plainProducts;
       const matrix = products(rows, correction, fweights, aweights);
       return matrix.numel() === 1 ? reshape(matrix, []) : matrix;
     });
+  });
+}
+
+function expectWeights(option: 'fweights' | 'aweights', weights: Tensor | null, x: Tensor): void {
+  if (!weights) return;
+  const observations = x.rank === 0 ? 1 : x.shape.at(-1)!;
+  const fits = weights.rank <= 1 && weights.numel() === observations;
+  const isCount = option === 'fweights';
+  if (fits && (!isCount || !dtypes[weights.dtype].floating)) return;
+  throw new ShapeError({
+    what: `cov: ${option} that don't fit`,
+    given: `${option} ${formatSpec(weights)} for ${formatSpec(x)}`,
+    expected: `${isCount ? 'integers ' : ''}[${observations}]`,
+    remedy: isCount ? 'pass relative weights as aweights' : 'pass one weight per observation',
   });
 }
 

@@ -46,6 +46,15 @@ describe('covariances', () => {
     expectBoth(() => cov(x, options), [a!, b!, b!, d!], [2, 2]);
   });
 
+  it('reject weights of another number or kind', () => {
+    const wrong = [
+      { fweights: aweights },
+      { fweights: ints(1, 2) },
+      { aweights: tensor([[1, 2, 3, 4]]) },
+    ];
+    for (const options of wrong) expect(() => cov(x, options)).toThrow(/weights that don't fit/);
+  });
+
   it('of one variable are a scalar, and of integers float32', () => {
     const row = tensor([[1, 2, 4, 3]]);
     expectBoth(() => cov(row), [5 / 3], []);
