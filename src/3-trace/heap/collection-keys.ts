@@ -39,7 +39,7 @@ export function keyIdentity(t: Tracer, given: Variable, keys: Iterable<Variable>
 }
 
 /** A key that may be another object or number in each call. */
-export interface ChangingKey {
+interface ChangingKey {
   readonly source: Source;
   /** Is added to the number at the source. */
   readonly plus: number;
