@@ -18,7 +18,7 @@ export const families: Readonly<Record<string, Family>> = {
       'truncDivideScalar truncDivideInt truncDivideIntScalar remainder ' +
       'remainderScalar remainderInt remainderIntScalar fmod fmodScalar fmodInt ' +
       'fmodIntScalar exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan ' +
-      'sinh cosh asinh acosh atanh erf erfc rsqrt atan2 logicalAnd logicalOr ' +
+      'sinh cosh asinh acosh atanh erf erfc rsqrt logicalAnd logicalOr ' +
       'logicalXor logicalNot isnan isinf isfinite tanh tanhGrad sigmoid sigmoidGrad ' +
       'relu reluGrad',
     load: () => import('./families/common.ts'),
@@ -49,7 +49,7 @@ export const families: Readonly<Record<string, Family>> = {
   },
   elementwise: {
     ops:
-      'clamp clampGrad nanToNum xlogy powScalar powBaseScalar pow sqrt reciprocal ' +
+      'atan2 clamp clampGrad nanToNum xlogy powScalar powBaseScalar pow sqrt reciprocal ' +
       'fmax fmin hypot logaddexpShare logaddexp logaddexp2Share logaddexp2 heaviside ' +
       'copysign signbit eluGrad elu seluGrad selu leakyReluGrad leakyRelu ' +
       'hardtanhGrad hardtanh hardsigmoidGrad hardsigmoid hardswishGrad hardswish ' +

@@ -51,7 +51,6 @@ import {
   tanhGradOp,
   tanhOp,
 } from '../pointwise/activations.ts';
-import { atan2Op } from '../pointwise/atan2.ts';
 import { addSumOp, sumOp, unreduceOp } from '../reduce/reduce.ts';
 
 export const commonOps = [
@@ -61,7 +60,6 @@ export const commonOps = [
   asin,
   asinh,
   atan,
-  atan2Op,
   atanh,
   ceil,
   cos,

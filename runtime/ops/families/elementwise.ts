@@ -1,5 +1,6 @@
 /** Less common elementwise ops. */
 
+import { atan2Op } from '../pointwise/atan2.ts';
 import { clampGradOp, clampOp, nanToNumOp, xlogyOp } from '../pointwise/combining.ts';
 import {
   copysignOp,
@@ -38,6 +39,7 @@ import {
 } from '../pointwise/thresholds.ts';
 
 export const elementwiseOps = [
+  atan2Op,
   celuGradOp,
   celuOp,
   clampGradOp,
