@@ -15,15 +15,14 @@ export class HandleList {
 
   add(tensor: Tensor): void {
     if (this.#left > 64 && this.#left * 2 > this.#handles.length) this.#close();
-    tensor.list = this;
-    tensor.place = this.#handles.length;
+    tensor.trackIn(this, this.#handles.length);
     this.#handles.push(tensor);
   }
 
   remove(tensor: Tensor): void {
     this.#handles[tensor.place] = null;
     this.#left++;
-    tensor.list = null;
+    tensor.trackIn(null, 0);
   }
 
   /** Empties the list, then calls `body` with each of its handles. */
@@ -33,7 +32,7 @@ export class HandleList {
     this.#left = 0;
     for (const tensor of handles) {
       if (!tensor) continue;
-      tensor.list = null;
+      tensor.trackIn(null, 0);
       body(tensor);
     }
   }
@@ -43,7 +42,7 @@ export class HandleList {
     let to = 0;
     for (const tensor of this.#handles) {
       if (!tensor) continue;
-      tensor.place = to;
+      tensor.trackIn(this, to);
       this.#handles[to++] = tensor;
     }
     this.#handles.length = to;

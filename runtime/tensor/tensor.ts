@@ -108,9 +108,9 @@ export class Tensor<D extends DType = any> implements TensorMeta, Operand {
   hooks: HookEntry[] | null = null;
   /** Set by `retainGrad()`: backward also fills `.grad` of this result. */
   retainsGrad = false;
-  /** The list that tracks this handle, and its index there; see `lifetime.ts`. */
-  list: HandleList | null = null;
-  place = 0;
+  // Private, so that they change in a handle that the user has frozen, too.
+  #list: HandleList | null = null;
+  #place = 0;
 
   /** Takes over one reference to `holder`. */
   constructor(meta: TensorMeta, holder: Holder | null, traced: TracedValue | null = null) {
@@ -131,6 +131,22 @@ export class Tensor<D extends DType = any> implements TensorMeta, Operand {
 
   get holder(): Holder | null {
     return this.#lease.holder;
+  }
+
+  /** The list that tracks this handle; see `lifetime.ts`. */
+  get list(): HandleList | null {
+    return this.#list;
+  }
+
+  /** Its index in the list. */
+  get place(): number {
+    return this.#place;
+  }
+
+  /** Sets the list that tracks this handle, and its index there. */
+  trackIn(list: HandleList | null, place: number): void {
+    this.#list = list;
+    this.#place = place;
   }
 
   /** The edge where backward continues; null for leaves and tensors without gradient. */
@@ -294,7 +310,7 @@ export class Tensor<D extends DType = any> implements TensorMeta, Operand {
 
   /** Frees the memory unless another handle, saved value or scope holds it. Calling it twice is harmless. */
   dispose(): void {
-    this.list?.remove(this);
+    this.#list?.remove(this);
     releaseLease(this.#lease);
     if (!this.retainsGrad) return;
     this.grad?.dispose();

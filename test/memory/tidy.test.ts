@@ -26,6 +26,21 @@ describe('tidy', () => {
     expect(outside.disposed).toBe(false);
   });
 
+  it('tracks a frozen tensor like any other', async () => {
+    const before = allocated();
+    const outside = Object.freeze(make());
+    // Here, the tensors of this turn are left to the garbage collector.
+    await Promise.resolve();
+    const inside = tidy(() => Object.freeze(outside.add(1)));
+    tidy(() => {
+      Object.freeze(inside.mul(2));
+    });
+    expect(allocated() - before).toBe(128);
+    outside.dispose();
+    inside.dispose();
+    expect(allocated()).toBe(before);
+  });
+
   it('finds results in arrays and plain objects, also cyclic ones', () => {
     const result = tidy(() => {
       const nested = { list: [make(), [make()]], map: { deep: make() }, self: null as unknown };
