@@ -7,7 +7,7 @@ import { requireGrad } from '../../../runtime/tensor/require-grad.ts';
 import type { Tensor } from '../../../runtime/tensor/tensor.ts';
 import { GraphBreak } from '../../traces/graph-break.ts';
 import { expectOneName, expectOneTensor } from '../control-flow/merge/one-tensor.ts';
-import { requiresGradAlways } from '../control-flow/merge/requires-grad.ts';
+import { requiresGradAlways, withoutGraph } from '../control-flow/merge/requires-grad.ts';
 import { isMadeInside } from '../state/region-builder.ts';
 import { asEagerly } from '../state/rejected-eagerly.ts';
 import type { Tracer } from '../state/tracer.ts';
@@ -86,7 +86,7 @@ function switchOuter(t: Tracer, variable: TensorVariable, value: boolean): void 
   const input = t.inputOf(variable);
   const { switched } = t.autograd;
   const known = switched.get(actual);
-  const other = known ?? alias(t, input, value ? 'outer' : null);
+  const other = known ?? (value ? alias(t, input, 'outer') : withoutGraph(t, input));
   if (!known) {
     t.journal.keepMap(switched);
     switched.set(actual, other);
