@@ -146,8 +146,11 @@ export class LPPool1d extends LPPool<number> {
 export class LPPool2d extends LPPool<number | Pair> {
   override forward(input: Tensor): Tensor {
     const { p, kernel, options } = this;
-    const [height, width] = typeof kernel === 'number' ? [kernel, kernel] : kernel;
-    return tidy(() => this.rooted(avgPool2d(pow(input, p), kernel, options), height * width));
+    return tidy(() => {
+      const means = avgPool2d(pow(input, p), kernel, options);
+      const [height, width] = typeof kernel === 'number' ? [kernel, kernel] : kernel;
+      return this.rooted(means, height * width);
+    });
   }
 }
 

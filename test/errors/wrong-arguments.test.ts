@@ -30,7 +30,7 @@ const elsewhere: Readonly<Record<string, readonly string[]>> = {
 
 /** Methods of tensors that are for the library itself, or only say what to write instead. */
 const notCalled =
-  /^(constructor|joinFamily|setGradEdge|standFor|holderFor|leaveToCollector|surrender)$/;
+  /^(constructor|joinFamily|setGradEdge|standFor|holderFor|leaveToCollector|trackIn|surrender)$/;
 
 const functionsOf = (object: object): string[] =>
   Object.entries(object).flatMap(([name, value]) => (typeof value === 'function' ? [name] : []));
