@@ -80,7 +80,7 @@ describe('an array of the program rejects', () => {
         }
         return all;
       },
-      /holds something other than tensors, numbers, and arrays and objects of them: it is a closure/,
+      /holds something other than tensors, numbers, and arrays and objects of them: it is a function/,
     ],
   ] as const)('%s', (_name, f, reason) => {
     const graph = toStatic(f as (x: Tensor) => unknown, { fullGraph: true });
