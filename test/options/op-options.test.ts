@@ -95,7 +95,7 @@ const takers: Readonly<Record<string, Taker>> = {
   ),
   div: taking({ roundingMode: 'floor' as const }, (o) => vector.div(2, o)),
   isin: taking({ invert: true }, (o) => vector.isin(vector, o)),
-  cov: taking({ correction: 1, fweights: ones(2), aweights: ones(2) }, (o) => square.cov(o)),
+  cov: taking({ correction: 1, fweights: ones(2).int(), aweights: ones(2) }, (o) => square.cov(o)),
   var: taking({ dim: 0, keepDim: true, correction: 1 }, (o) => vector.var(o)),
   normalize: taking({ p: 2, dim: 0, eps: 1e-12 }, (o) => ours.normalize(vector, o)),
   pairwiseDistance: taking({ p: 2, eps: 1e-6, keepDim: true }, (o) =>

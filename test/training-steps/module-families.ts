@@ -98,6 +98,9 @@ const rearranged: Make = (choices) => {
 const onVolumes: Make = (choices) => {
   const layers = [
     new nn.ConstantPad3d(1, 0.5),
+    new nn.ReflectionPad3d([0, 1, 0, 0, 0, 0]),
+    new nn.ReplicationPad3d([0, 0, 1, 0, 0, 0]),
+    new nn.CircularPad3d([0, 0, 0, 0, 0, 1]),
     new nn.MaxPool3d(2, { stride: choices.of([1, 2]) }),
     new nn.ZeroPad3d(1),
     new nn.Dropout3d(0.2),
