@@ -8,22 +8,17 @@ import type { Pc } from './instructions.ts';
  * instructions or be suspended.
  */
 export function endFrom(code: Code, pc: Pc): 'throws' | 'returns' | 'open' {
-  const done = new Set<Pc>();
-  const underWay = new Set<Pc>();
+  const reached = new Set([pc]);
   let returns = false;
-  /** Returns whether control may come back to an instruction under way. */
-  const isOpen = (at: Pc): boolean => {
-    if (underWay.has(at)) return true;
-    if (done.has(at)) return false;
+  for (const at of reached) {
     const instruction = code.instructions[at]!;
-    if (suspends(instruction)) return true;
+    if (suspends(instruction)) return 'open';
     returns ||= instruction.op === 'return';
-    underWay.add(at);
-    if (successors(code, at).some(isOpen)) return true;
-    underWay.delete(at);
-    done.add(at);
-    return false;
-  };
-  if (isOpen(pc)) return 'open';
+    for (const next of successors(code, at)) {
+      // Every loop has a jump back.
+      if (next <= at) return 'open';
+      reached.add(next);
+    }
+  }
   return returns ? 'returns' : 'throws';
 }

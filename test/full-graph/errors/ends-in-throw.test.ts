@@ -161,3 +161,12 @@ it.each(Object.entries(open))('is a FullGraphError where %s', (_, run) => {
   expect(() => tidy(() => graph(tensor([1, 2]), []))).toThrow(FullGraphError);
   expect(outcome(toStatic(run), [1, 2])).toEqual(outcome(run, [1, 2]));
 });
+
+it('in code of any length', () => {
+  const sums = Array.from({ length: 5_000 }, () => 'n += x.shape[0];').join(' ');
+  const text = `return (x) => { if (x.shape[0] === 2) return x.mul(2); let n = 0; uptime(); ${sums} throw new Rejected(String(n), n); }`;
+  const make = new Function('Rejected', 'uptime', text);
+  const fn = make(Rejected, process.uptime) as (x: Tensor) => Tensor;
+  const captured = toStatic(fn, { fullGraph: true, scope: { Rejected, uptime: process.uptime } });
+  expect(() => captured(tensor([1, 2, 3]))).toThrow('15000');
+});
