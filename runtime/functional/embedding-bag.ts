@@ -34,9 +34,15 @@ export interface EmbeddingBagOptions {
 }
 
 const names = [
-  ...(['offsets', 'mode', 'perSampleWeights', 'paddingIdx'] as const),
-  ...(['maxNorm', 'normType', 'scaleGradByFreq', 'includeLastOffset'] as const),
-];
+  'offsets',
+  'mode',
+  'perSampleWeights',
+  'paddingIdx',
+  'maxNorm',
+  'normType',
+  'scaleGradByFreq',
+  'includeLastOffset',
+] as const;
 
 function expectBags(
   { offsets, mode = 'mean', perSampleWeights, scaleGradByFreq }: EmbeddingBagOptions,

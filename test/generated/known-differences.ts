@@ -11,7 +11,7 @@ function knownDifference(
 ): string | null {
   if (!(error instanceof WorldDifference)) return null;
   const { expected, actual } = error;
-  // Handles that nobody uses any more stand in the way of a write eagerly, until they are collected. A program that
+  // Eagerly, unreachable handles on the memory make a write throw until they are collected. A program that
   // catches the error goes on in another way.
   const inMemory = 'memory that several tensors show';
   const isThrown =

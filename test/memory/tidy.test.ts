@@ -29,7 +29,7 @@ describe('tidy', () => {
   it('tracks a frozen tensor like any other', async () => {
     const before = allocated();
     const outside = Object.freeze(make());
-    // Here, the tensors of this turn are left to the garbage collector.
+    // A microtask leaves the recent tensors to the garbage collector.
     await Promise.resolve();
     const inside = tidy(() => Object.freeze(outside.add(1)));
     tidy(() => {

@@ -110,13 +110,16 @@ export function gradient(x: Tensor, options: GradientOptions = {}): Tensor[] {
       remedy: 'leave dimensions out with the option dim',
     });
   }
-  return dims.map((own, i) =>
-    roundedOnce(
-      [cast(x, floating(x.dtype)), steps[i]!],
-      (values, step) => slopes(values, own, step, edgeOrder),
-      floating(x.dtype),
-    ),
-  );
+  return tidy(() => {
+    const numbers = cast(x, floating(x.dtype));
+    return dims.map((own, i) =>
+      roundedOnce(
+        [numbers, steps[i]!],
+        (values, step) => slopes(values, own, step, edgeOrder),
+        numbers.dtype,
+      ),
+    );
+  });
 }
 
 /** Distances between adjacent entries: a number, or a tensor that broadcasts along `dim`. */

@@ -97,7 +97,7 @@ export function trace(x: Tensor): Tensor {
         what: 'trace: not a matrix',
         given: formatSpec(x),
         expected: '[n, m]',
-        remedy: 'for a batch of matrices: x.diagonal(0, -2, -1).sum(-1)',
+        remedy: 'of a batch: x.diagonal(0, -2, -1).sum(-1)',
       });
     }
     return tidy(() => sum(diagonal(x)));

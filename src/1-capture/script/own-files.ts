@@ -4,5 +4,5 @@ import { publishedScheme } from '../../../runtime/errors/own-code.ts';
 
 export const runnerFile = `${publishedScheme}src/`;
 export const runtimeFile = `${publishedScheme}runtime/`;
-/** For implicit constructors, a folder that is inlined. */
+/** That of implicit constructors, which are inlined. */
 export const implicitFile = `${publishedScheme}runtime/implicit/`;

@@ -26,6 +26,8 @@ export function liveDuring(code: Code, pc: Pc): LiveSet {
   return neededAround(code, pc, computeLiveBefore(code));
 }
 
+const dying = new WeakMap<Code, Map<number, readonly Reg[]>>();
+
 /**
  * Returns the registers whose values die when control passes from `pc` to `next` (undefined: out of the function):
  * they were live before or just written, and aren't needed there. Includes values that die because a branch takes
@@ -46,8 +48,6 @@ export function dyingBetween(code: Code, pc: Pc, next: Pc | undefined): readonly
   }
   return registers;
 }
-
-const dying = new WeakMap<Code, Map<number, readonly Reg[]>>();
 
 function findDying(code: Code, pc: Pc, next: Pc | undefined): readonly Reg[] {
   const before = computeLiveBefore(code);

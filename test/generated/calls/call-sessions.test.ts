@@ -29,7 +29,7 @@ function knownDifference(eager: Seen, captured: Seen): string | null {
   if (/^(FullGraph|Capture)Error/.test(actual)) return 'refused';
   if (said(actual, 'a gradient of a gradient through a branch')) return 'refused';
   for (const each of [expected, actual]) {
-    // Handles that nobody uses any more stand in the way of a write eagerly, until they are collected.
+    // Eagerly, unreachable handles on the memory make a write throw until they are collected.
     if (said(each, 'memory that several tensors show')) return 'handles in the way';
   }
   if (!eager.differentiates) return null;

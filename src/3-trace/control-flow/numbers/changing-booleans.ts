@@ -87,8 +87,9 @@ export function comparedBooleans(
   return chosenBy(t, test, same ? plain : negated, same ? negated : plain);
 }
 
-const isBoolean = ({ kind, ...rest }: Variable): boolean =>
-  (kind === 'constant' || kind === 'symbolic') && typeof (rest as Primitive).value === 'boolean';
+const isBoolean = (variable: Variable): variable is Primitive =>
+  (variable.kind === 'constant' || variable.kind === 'symbolic') &&
+  typeof variable.value === 'boolean';
 
 function constantBoolean(t: Tracer, variable: Variable, isSame: boolean): ConstantVariable {
   return known((constantOf(t, variable) === true) === isSame);
