@@ -35,8 +35,8 @@ export function keepElsewhere(holder: Holder, at: Elsewhere): void {
     return;
   }
   kept.set(holder, { ptr: holder.ptr, at });
-  // Reflect.deleteProperty would permanently make it a slow object. Deleting and restoring the last property has
-  // no such effect.
+  // Reflect.deleteProperty would permanently make it a slow object. In V8 until Node 20, deleting and restoring the
+  // last property has no such effect.
   delete (holder as { ptr?: number }).ptr;
 }
 

@@ -1,10 +1,17 @@
 /** JSON of primitives and of known text. Other values are traced: `polyfills/json.ts`. */
 
+import type { Code } from '../../vm/bytecode/code.ts';
 import { newObject, setOwnProperty } from '../heap/made-objects.ts';
 import { orRaise } from '../state/exceptions.ts';
 import type { Tracer } from '../state/tracer.ts';
 import { constantOf } from '../state/value-guards.ts';
-import { isPrimitiveVariable, textOfPrimitive, withPrimitive } from '../values/to-primitive.ts';
+import {
+  isCallable,
+  isPrimitiveVariable,
+  textOfPrimitive,
+  withPrimitive,
+} from '../values/to-primitive.ts';
+import { codeBehind } from '../variables/code-of.ts';
 import {
   isPrimitive,
   known,
@@ -24,6 +31,25 @@ function parsedVariable(t: Tracer, value: unknown): Variable {
   });
   return object;
 }
+
+/** Engines that keep the source of parsed primitives (V8 since Node 22) pass it to the reviver, third. */
+const passesSource = 'rawJSON' in JSON;
+
+/** Whether the reviver is a function that sees nothing but key and value. */
+export function readsKeyAndValue(t: Tracer, reviver: Variable | undefined): boolean {
+  if (!reviver || !isCallable(reviver)) return false;
+  if (!passesSource) return true;
+  const code = codeBehind(t.codeOf, reviver);
+  return code !== undefined && !readsPast(code, 2);
+}
+
+const readsPast = ({ instructions }: Code, count: number): boolean =>
+  instructions.some(
+    (each) =>
+      (each.op === 'arg' && each.index >= count) ||
+      each.op === 'restArgs' ||
+      each.op === 'arguments',
+  );
 
 export const jsonBuiltins: BuiltinTable = [
   [

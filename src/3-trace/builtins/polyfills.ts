@@ -26,6 +26,7 @@ import { specialized } from '../variables/unions.ts';
 import { undefinedVariable, type Variable } from '../variables/variable.ts';
 import { comparesScalars } from './array-search.ts';
 import { isSmallArray } from './arrays.ts';
+import { readsKeyAndValue } from './json.ts';
 import * as arrayClasses from './polyfills/array-classes.ts';
 import * as arrayLikes from './polyfills/array-likes.ts';
 import * as arrays from './polyfills/arrays.ts';
@@ -175,7 +176,7 @@ const rows: readonly Row[] = [
     (t, _receiver, args) => args.length === 1 && isCloneable(t, args[0]),
   ],
   [JSON.stringify, json.stringify, (t, _receiver, [value]) => isTree(t, value)],
-  [JSON.parse, json.parse, (_t, _receiver, [, reviver]) => isCallable(reviver)],
+  [JSON.parse, json.parse, (t, _receiver, [, reviver]) => readsKeyAndValue(t, reviver)],
 ];
 
 const onSet: Equivalent['fits'] = (t, receiver, [other]) =>

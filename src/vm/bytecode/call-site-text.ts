@@ -80,10 +80,10 @@ function expressionAt(code: Code, pc: Pc): Expression | undefined {
   }
 }
 
-/** V8's message for `yield*` of a value that can't be iterated. */
-export const notDelegableText = (value: unknown, isAsync: boolean): string =>
+/** V8's message for `yield*` of a value that can't be iterated, which names the operand as many `times`. */
+export const notDelegableText = (value: unknown, isAsync: boolean, times: number): string =>
   isAsync
-    ? `yield* ${'(intermediate value)'.repeat(4)} is not async iterable`
+    ? `yield* ${'(intermediate value)'.repeat(times)} is not async iterable`
     : notIterableValue(value);
 
 export function valueText(value: unknown): string {

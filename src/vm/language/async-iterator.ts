@@ -1,4 +1,5 @@
 import type { Frame } from '../bytecode/frame.ts';
+import { engineCloses } from './engine-closes.ts';
 import { iteratorOf, iteratorResult, type Protocol, protocolOf } from './iterator-record.ts';
 import { notDelegable, notIterable } from './native-errors.ts';
 import { apply, isObject } from './primordials.ts';
@@ -55,8 +56,21 @@ export function delegateOf(iterable: unknown, isAsync: boolean): object {
 function fromSync({ iterator, next }: Protocol): AsyncIteration {
   return {
     async next() {
-      const { done, value } = read(apply(next, iterator, []));
-      return { value: await value, done };
+      const closes = engineCloses();
+      let step: IteratorResult<unknown>;
+      try {
+        step = read(apply(next, iterator, []));
+      } catch (error) {
+        if (closes.afterFailure) closeQuietly(iterator);
+        throw error;
+      }
+      const { done, value } = step;
+      try {
+        return { value: await value, done };
+      } catch (error) {
+        if (!done && closes.afterRejection) closeQuietly(iterator);
+        throw error;
+      }
     },
     return: () => ({
       result: (async () => {
@@ -67,6 +81,14 @@ function fromSync({ iterator, next }: Protocol): AsyncIteration {
       })(),
     }),
   };
+}
+
+/** Calls the `return` method; what it returns or throws is ignored, since an exception is pending. */
+function closeQuietly(iterator: Iterator<unknown>): void {
+  try {
+    const close = iterator.return;
+    if (close !== undefined && close !== null) apply(close, iterator, []);
+  } catch {}
 }
 
 /** Reads `done` before `value`, each once. */

@@ -1,4 +1,20 @@
 import { hasHelpers } from './cases/collections.ts';
+import { cases as newer } from './cases/newer.ts';
+
+/** The cases of newer engines all break, where the engine has what they use. */
+const newerReasons: Readonly<Record<string, readonly string[]>> = {
+  raw: ['native-call'],
+  resolvers: ['native-call'],
+  tried: ['native-call'],
+  isError: ['native-call'],
+  escaped: ['native-call'],
+  halves: ['constructor'],
+  transferred: ['getter', 'native-call', 'unsupported-iterable'],
+  stack: ['constructor', 'getter', 'native-call'],
+  suppressed: ['constructor'],
+  // With the source of the value, or without.
+  ...('rawJSON' in JSON && { revived: ['native-call'] }),
+};
 
 /** Cases that break the graph, and the reasons of their breaks. */
 export const breaking: Readonly<Record<string, readonly string[]>> = {
@@ -35,4 +51,9 @@ export const breaking: Readonly<Record<string, readonly string[]>> = {
     'collections/iteratorClosedEarly': ['native-call'],
     'collections/iteratorBreaksInside': ['native-call'],
   }),
+  ...Object.fromEntries(
+    Object.entries(newerReasons)
+      .filter(([name]) => name in newer)
+      .map(([name, reasons]) => [`newer/${name}`, reasons]),
+  ),
 };

@@ -13,6 +13,7 @@ import { collections } from './cases/collections.ts';
 import { functions } from './cases/functions.ts';
 import { json } from './cases/json.ts';
 import { language } from './cases/language.ts';
+import { cases as newer } from './cases/newer.ts';
 import { numbers } from './cases/numbers.ts';
 import { objects } from './cases/objects.ts';
 import { strings } from './cases/strings.ts';
@@ -29,6 +30,7 @@ const groups = {
   collections,
   typed,
   functions,
+  newer,
 };
 
 const modes: Readonly<Record<string, CompareOptions>> = {

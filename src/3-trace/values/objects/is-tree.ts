@@ -46,12 +46,15 @@ function holdsNoCycle(t: Tracer, given: Variable, around: ReadonlySet<object>): 
  */
 function isOuterTree(value: unknown, around: ReadonlySet<object>): boolean {
   if (typeof value !== 'object' || value === null) return true;
-  if (around.has(value) || isBoxed(value)) return false;
+  if (around.has(value) || isBoxed(value) || isRawJson(value)) return false;
   const inner = new Set([...around, value]);
   return Object.values(Object.getOwnPropertyDescriptors(value)).every((own) =>
     isOuterTree(own.value, inner),
   );
 }
+
+/** Objects made by `JSON.rawJSON`, which stand for their text; not in Node 20. */
+const isRawJson: (value: object) => boolean = Reflect.get(JSON, 'isRawJSON') ?? (() => false);
 
 const isBoxed = (value: object): boolean =>
   value instanceof Number ||
