@@ -7,22 +7,21 @@ import { describe, expect, it } from 'vitest';
 import { init } from '../../runtime/init.ts';
 import { type MathFunctions, portableMath } from '../../runtime/numerics/math.ts';
 import { tensor, zeros } from '../../src/index.ts';
+import { withRelaxedSimd } from '../node-options.ts';
 import { withSources } from '../source-process.ts';
 
 const program = new URL('programs/numerics-sample.ts', import.meta.url).pathname;
 
-async function sample(numerics: string, ...flags: string[]): Promise<Record<string, string>> {
+async function sample(numerics: string): Promise<Record<string, string>> {
   const env = { ...process.env, TOSTATIC_NUMERICS: numerics, TOSTATIC_CHECK: '0' };
-  const args = [...flags, ...withSources, program];
+  const args = [...withRelaxedSimd, ...withSources, program];
   const { stdout } = await promisify(execFile)(process.execPath, args, { env });
   return JSON.parse(stdout) as Record<string, string>;
 }
 
-const relaxed = '--experimental-wasm-relaxed-simd';
-
 describe('results', () => {
   it('have the recorded bits with portable numerics, whatever the engine can do', async () => {
-    expect(await sample('portable', relaxed)).toEqual({
+    expect(await sample('portable')).toEqual({
       numerics: 'portable: WebAssembly SIMD',
       functions: 'e523808d',
       captured: 'e523808d',
@@ -32,7 +31,7 @@ describe('results', () => {
   });
 
   it('are the same captured as eagerly where multiply-add is fused', async () => {
-    const found = await sample('default', relaxed);
+    const found = await sample('default');
     expect(found.numerics).toBe('default: WebAssembly SIMD, fused multiply-add');
     expect(found.captured).toBe(found.functions);
     expect(found.capturedTraining).toBe(found.eagerTraining);

@@ -7,6 +7,7 @@ import { rolldown } from 'rolldown';
 import { type Plugin as RollupPlugin, rollup } from 'rollup';
 import { beforeAll, describe, expect, inject, test } from 'vitest';
 import webpack, { type Configuration, type Stats } from 'webpack';
+import { permission } from '../node-options.ts';
 import type { Report } from './fixtures/report.ts';
 import { installed } from './installed.ts';
 
@@ -141,11 +142,6 @@ const builds: Readonly<Record<string, () => Promise<string>>> = {
     return join(root, 'out/webpack/main.mjs');
   },
 };
-
-// Named so until Node 22.
-const permission = process.allowedNodeEnvironmentFlags.has('--permission')
-  ? '--permission'
-  : '--experimental-permission';
 
 describe('the packed package, where nothing can look into functions', () => {
   let first: Report | undefined;

@@ -21,6 +21,7 @@ import {
   toStatic,
 } from '../../src/index.ts';
 import { postedByPage } from '../browser-page.ts';
+import { hasRelaxedSimd } from '../node-options.ts';
 import { installed } from './installed.ts';
 
 const full = { fullGraph: true } as const;
@@ -131,7 +132,9 @@ const all = { ...programs, ...trainings };
 describe.each(Object.keys(all))('%s', (name) => {
   it('has few bytes', () => {
     const { kilobytes } = made.get(name)!;
-    expect(kilobytes, `${kilobytes} kB`).toBeLessThanOrEqual(all[name]![1]);
+    // Kernels of engines that fuse multiply-add are a little larger.
+    const most = all[name]![1] * (hasRelaxedSimd ? 1.02 : 1);
+    expect(kilobytes, `${kilobytes} kB`).toBeLessThanOrEqual(most);
   });
 
   it('runs in a folder without packages, to the bit', () => {

@@ -128,6 +128,9 @@ beforeAll(async () => {
 
 const bundlers = ['rolldown', 'esbuild'] as const;
 
+/** The limits are those of the zlib of Node 20; others compress a little differently. */
+const slack = process.versions.node.startsWith('20.') ? 1 : 1.002;
+
 const kilobytesOf = (chunks: readonly Chunk[]): number =>
   chunks.reduce((sum, { code }) => sum + gzipSync(code, { level: 9 }).length, 0) / 1e3;
 
@@ -146,7 +149,9 @@ const cases = Object.entries(programs).flatMap(([name, [contents, kilobytes]]) =
 it.each(cases)('%s, by %s', async (_name, bundler, contents, kilobytes) => {
   const { atOnce } = await bundlePage[bundler](contents, project);
   const total = kilobytesOf(atOnce);
-  expect(total, `${total} kB; largest: ${largestIn(atOnce)}`).toBeLessThanOrEqual(kilobytes);
+  expect(total, `${total} kB; largest: ${largestIn(atOnce)}`).toBeLessThanOrEqual(
+    kilobytes * slack,
+  );
 });
 
 /** Saved programs, and the most kB that a page downloads to load and run each of them. */
@@ -202,6 +207,6 @@ describe('all that a page downloads to load and run a program', () => {
     expect(loaded).toEqual(expect.arrayContaining([...atOnce]));
     const total = kilobytesOf(loaded);
     const largest = loaded.map((each) => `${kilobytesOf([each])} kB: ${largestIn([each])}`);
-    expect(total, `${total} kB\n${largest.join('\n')}`).toBeLessThanOrEqual(kilobytes);
+    expect(total, `${total} kB\n${largest.join('\n')}`).toBeLessThanOrEqual(kilobytes * slack);
   });
 });

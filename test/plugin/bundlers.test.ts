@@ -10,6 +10,7 @@ import { createServer, build as vite } from 'vite';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import webpack, { type Configuration as WebpackConfiguration } from 'webpack';
 import { tostatic } from '../../src/plugin/index.ts';
+import { permission } from '../node-options.ts';
 import { withoutInspector } from './load-module.ts';
 
 const root = join(import.meta.dirname, 'fixtures');
@@ -154,9 +155,13 @@ describe('bundled, minified, and run where nothing can look into functions', () 
     test(name, { timeout: 120_000 }, async () => {
       const file = join(folder, `${name}.mjs`);
       await build(file);
-      const permission = ['--experimental-permission', '--allow-fs-read=*', '--no-warnings'];
       // As under a strict content security policy: no `eval` anywhere.
-      const flags = [...permission, '--disallow-code-generation-from-strings'];
+      const flags = [
+        permission,
+        '--allow-fs-read=*',
+        '--no-warnings',
+        '--disallow-code-generation-from-strings',
+      ];
       const printed = execFileSync(process.execPath, [...flags, file], { encoding: 'utf8' });
       const report = JSON.parse(printed) as Record<string, unknown>;
       expect(report).toMatchObject({

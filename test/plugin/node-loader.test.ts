@@ -4,6 +4,7 @@ import * as nodeModule from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { permission } from '../node-options.ts';
 import { installed } from '../package/installed.ts';
 
 let user: string;
@@ -45,9 +46,7 @@ console.log(JSON.stringify({ equal, fallbacks, at, line, marked: String(step).in
 `;
 
 describe('node --import tostatic/plugin/node', () => {
-  // Named so until Node 22.
-  const stable = process.allowedNodeEnvironmentFlags.has('--permission');
-  const permitted = [stable ? '--permission' : '--experimental-permission', '--allow-fs-read=*'];
+  const permitted = [permission, '--allow-fs-read=*'];
   const inThread = !('registerHooks' in nodeModule);
 
   test('captures where the inspector is not permitted', () => {

@@ -6,6 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { load, loadProgram, save, seed } from '../../src/index.ts';
+import { hasRelaxedSimd } from '../node-options.ts';
+import { notTested } from '../not-tested.ts';
 import { withImportedSources } from '../source-process.ts';
 import { type Calls, exercise, type Seen } from './exercise.ts';
 import { savedCases } from './programs.ts';
@@ -54,8 +56,14 @@ describe('save → load in another process (100)', () => {
   });
 });
 
+/** Saved after steps in an engine without relaxed SIMD: another one trains to other bits. */
+const trained = 'a whole training step';
+if (hasRelaxedSimd)
+  notTested(`a file of an earlier version: ${trained}`, 'it was trained without relaxed SIMD');
+
 describe('a file that an earlier version saved', () => {
   it.each(savedCases.map(({ name }, i) => [name, i] as const))('%s', async (name, i) => {
+    if (name === trained && hasRelaxedSimd) return;
     const path = join(
       import.meta.dirname,
       `fixtures/earlier/${name.replace(/\W+/g, '-')}.tostatic`,
