@@ -51,8 +51,12 @@ const bytesOf = (x: Tensor): string => {
   return new Uint8Array(buffer, byteOffset, byteLength).join();
 };
 
+/** All NaNs alike: JavaScript's functions return this one or that. */
+const numbersOf = (x: Tensor): string =>
+  Array.from(x.dataSync(), (value) => (Object.is(value, -0) ? '-0' : value)).join();
+
 function shown(value: unknown): unknown {
-  if (value instanceof Tensor) return [value.dtype, value.shape, bytesOf(value)];
+  if (value instanceof Tensor) return [value.dtype, value.shape, numbersOf(value)];
   if (Array.isArray(value)) return value.map(shown);
   return typeof value === 'function' ? 'a function' : value;
 }

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { full } from '../../runtime/ops/movement/create.ts';
 import { arange } from '../../runtime/ops/movement/ranges.ts';
 import { tidy } from '../../runtime/tensor/lifetime.ts';
+import { toStatic } from '../../src/index.ts';
 import { type Tensor, tensor } from '../ops/eager.ts';
 
 const bytes = (...values: number[]): Tensor => tensor(new Uint8Array(values));
@@ -15,6 +16,17 @@ describe('uint8', () => {
       expect(x.dataSync()).toBeInstanceOf(Uint8Array);
       expect(values(x)).toEqual([0, 7, 255]);
     });
+  });
+
+  it('is what the bytes of an image in a page are, eagerly and captured', () => {
+    const image = new Uint8ClampedArray([9, 300, -5, 7]).subarray(1);
+    const make = () => tensor(image, { shape: [3, 1] });
+    for (const made of [make(), toStatic(make)()]) {
+      expect(made).toMatchObject({ dtype: 'uint8', shape: [3, 1] });
+      expect(values(made)).toEqual([255, 0, 7]);
+    }
+    expect(values(tensor(image, { dtype: 'float32' }))).toEqual([255, 0, 7]);
+    expect(values(tensor([1]).newTensor(image))).toEqual([255, 0, 7]);
   });
 
   it('wraps around, as in PyTorch', () => {

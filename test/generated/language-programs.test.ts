@@ -126,8 +126,11 @@ Object.defineProperty(Function.prototype, inspect.custom, {
   value: showFunction,
   configurable: true,
 });
+// What lies in it is made at first sight, in some versions of Node.
+Object.defineProperty(globalThis, inspect.custom, { value: () => 'global', configurable: true });
 afterAll(() => {
   shown.mockRestore();
+  Reflect.deleteProperty(globalThis, inspect.custom);
   Reflect.deleteProperty(Function.prototype, inspect.custom);
 });
 

@@ -17,9 +17,12 @@ export type NestedArray<V extends number | boolean = number | boolean> =
   | V
   | readonly NestedArray<V>[];
 
+/** What `tensor` takes; the clamped bytes are those of an image in a page. */
+export type TensorData = NestedArray | TypedArray | Uint8ClampedArray;
+
 export interface TensorOptions<D extends DType = DType> extends CreateOptions<D> {
   /**
-   * Inferred from the data by default: typed arrays by their type (Uint8Array as uint8), booleans as bool, numbers
+   * Inferred from the data by default: typed arrays by their type (Uint8Array and Uint8ClampedArray as uint8), booleans as bool, numbers
    * as float32. A Uint16Array contains the bits of float16 or bfloat16, whichever is named.
    */
   readonly dtype?: D | undefined;
@@ -31,7 +34,7 @@ type Unnamed = Omit<TensorOptions, 'dtype'>;
 
 /** Creates a tensor on the current device from a number, nested arrays or a typed array (copied). */
 export function tensor<D extends DType>(
-  data: NestedArray | TypedArray,
+  data: TensorData,
   options: TensorOptions<D> & { readonly dtype: D },
 ): Tensor<D>;
 export function tensor(
@@ -41,9 +44,9 @@ export function tensor(
 export function tensor(data: NestedArray<boolean>, options?: Unnamed): Tensor<'bool'>;
 export function tensor(data: Float64Array, options?: Unnamed): Tensor<'float64'>;
 export function tensor(data: Int32Array, options?: Unnamed): Tensor<'int32'>;
-export function tensor(data: Uint8Array, options?: Unnamed): Tensor<'uint8'>;
-export function tensor(data: NestedArray | TypedArray, options?: TensorOptions): Tensor;
-export function tensor(data: NestedArray | TypedArray, options: TensorOptions = {}): Tensor {
+export function tensor(data: Uint8Array | Uint8ClampedArray, options?: Unnamed): Tensor<'uint8'>;
+export function tensor(data: TensorData, options?: TensorOptions): Tensor;
+export function tensor(data: TensorData, options: TensorOptions = {}): Tensor {
   return created({ op: 'tensor', options, dtype: null, names }, (dtype) =>
     ofData(data, options.shape, dtype),
   );
@@ -51,11 +54,11 @@ export function tensor(data: NestedArray | TypedArray, options: TensorOptions = 
 
 const names: readonly string[] = ['shape'];
 
-function ofData(
-  data: NestedArray | TypedArray,
-  wanted: Shape | undefined,
-  named: DType | null,
-): Tensor {
+function ofData(given: TensorData, wanted: Shape | undefined, named: DType | null): Tensor {
+  const data =
+    given instanceof Uint8ClampedArray
+      ? new Uint8Array(given.buffer, given.byteOffset, given.length)
+      : given;
   const { values, shape, dtype } = ArrayBuffer.isView(data)
     ? fromTypedArray(data, wanted, named)
     : fromNested(data, wanted, named);
@@ -68,11 +71,7 @@ function ofData(
 }
 
 /** Creates a tensor on the device and with the dtype of `x`, unless the options name others. */
-export function newTensor(
-  x: Tensor,
-  data: NestedArray | TypedArray,
-  options: TensorOptions = {},
-): Tensor {
+export function newTensor(x: Tensor, data: TensorData, options: TensorOptions = {}): Tensor {
   const { dtype, device } = x;
   return created({ op: 'newTensor', options, dtype, device, names }, (resolved) =>
     ofData(data, options.shape, resolved),
@@ -84,7 +83,7 @@ export function newTensor(
  * options)` for other data. As in PyTorch there is no `requiresGrad`, because the tensor may belong to the caller.
  */
 export function asTensor(
-  data: Tensor | NestedArray | TypedArray,
+  data: Tensor | TensorData,
   options: Pick<TensorOptions, 'dtype' | 'device' | 'shape'> = {},
 ): Tensor {
   if (data instanceof Tensor) {
@@ -119,7 +118,7 @@ function dtypeOf(data: TypedArray, wanted: DType | null): DType {
     what: 'tensor: no dtype for this kind of array',
     given: (data as ArrayBufferView).constructor.name,
     expected:
-      'Float32Array, Float64Array, Int32Array or Uint8Array; Uint16Array for the bits of a named float16 or bfloat16',
+      'Float32Array, Float64Array, Int32Array, Uint8Array or Uint8ClampedArray; Uint16Array for the bits of a named float16 or bfloat16',
     remedy: 'convert it: tensor(Float32Array.from(data))',
   });
 }
