@@ -1,6 +1,6 @@
 let enabled = true;
 
-import { expectFunction } from '../options/expect-arguments.ts';
+import { expectSync } from '../options/expect-arguments.ts';
 export function gradEnabled(): boolean {
   return enabled;
 }
@@ -15,15 +15,15 @@ function withGrad<T>(value: boolean, body: () => T): T {
   }
 }
 
-/** Runs `body` without recording its ops for backward. */
+/** Runs `body` without recording its ops for backward. Throws ArgumentError for an async function. */
 export function noGrad<T>(body: () => T): T {
-  expectFunction('noGrad', body);
+  expectSync('noGrad', body);
   return withGrad(false, body);
 }
 
-/** Runs `body` with recording enabled, even within `noGrad`. */
+/** Runs `body` with recording enabled, even within `noGrad`. Throws ArgumentError for an async function. */
 export function enableGrad<T>(body: () => T): T {
-  expectFunction('enableGrad', body);
+  expectSync('enableGrad', body);
   return withGrad(true, body);
 }
 

@@ -102,6 +102,7 @@ export class ConcatDataset<Sample> implements Dataset<Sample> {
   }
 
   get(index: number): Sample {
+    expectArguments('ConcatDataset', { index }, { index: anyInteger });
     let rest = index;
     for (const dataset of this.datasets) {
       if (rest < dataset.length) return dataset.get(rest);

@@ -1,4 +1,8 @@
 import { ArgumentError } from '../errors/errors.ts';
+import { expectArguments } from '../options/expect-options.ts';
+import { that } from '../options/option-kinds.ts';
+
+const several = that('an array of indices', (own) => typeof own === 'object' && own !== null);
 
 /** Returns the indices of samples as 32-bit integers; throws ArgumentError for one that no sample has. */
 export function indicesOf(
@@ -6,6 +10,7 @@ export function indicesOf(
   given: Iterable<number> | ArrayLike<number>,
   length: number,
 ): Int32Array {
+  expectArguments(what, { indices: given }, { indices: several });
   const indices = Array.from(given);
   const strange = indices.find((i) => !(Number.isInteger(i) && i >= 0 && i < length));
   if (strange === undefined) return Int32Array.from(indices);

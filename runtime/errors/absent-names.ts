@@ -15,14 +15,17 @@ export function absentProperty(owner: string, name: string, remedy: string): nev
   return absent(`${owner} has no property ${name}`, `the property ${name}`, remedy);
 }
 
-/** Gives each name a method that throws ArgumentError with its text as the hint. */
+/** Gives each name, also in PyTorch's case, a method that throws ArgumentError with its text as the hint. */
 export function defineAbsent(
   prototype: object,
   owner: string,
   names: Readonly<Record<string, string>>,
 ): void {
   const layer = absentBehind(prototype);
-  for (const name in names) define(layer, owner, name, names[name]!);
+  for (const [name, remedy] of Object.entries(names)) {
+    define(layer, owner, name, remedy);
+    if (capitals.test(name)) define(layer, owner, snakeCase(name), remedy);
+  }
 }
 
 /**
@@ -55,7 +58,11 @@ export function defineUnassignable(
   get?: () => unknown,
 ): void {
   const set = (): never =>
-    absent(`Tensor has no property ${name}${get ? ' to assign to' : ''}`, `x[${name}]`, remedy);
+    absent(
+      `Tensor has no property ${name}${get ? ' to assign to' : ''}`,
+      name === '0' ? 'x[0]' : `x.${name}`,
+      remedy,
+    );
   Object.defineProperty(prototype, name, { get: get ?? set, set, configurable: true });
 }
 

@@ -10,10 +10,10 @@ import { softmax } from '../ops/normalization/softmax.ts';
 import { add, maskedFill, mul } from '../ops/pointwise/pointwise.ts';
 import { linear, matmul } from '../ops/products/matmul.ts';
 import { dropout } from '../ops/random/dropout.ts';
+import { expectTensors } from '../ops/record/expect-tensors.ts';
 import { mean } from '../ops/reduce/reduce.ts';
 import { expectSizes } from '../options/expect-arguments.ts';
 import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
-import { isTensor } from '../options/is-tensor.ts';
 import { count, flag, probability } from '../options/option-kinds.ts';
 import { tidy } from '../tensor/lifetime.ts';
 import type { Tensor } from '../tensor/tensor.ts';
@@ -126,7 +126,8 @@ export class MultiheadAttention extends Module {
       'attnMask',
       'averageAttnWeights',
     ]);
-    if (isTensor(query) && query.rank === 2) return this.forwardAlone(query, key, value, call);
+    expectTensors('MultiheadAttention', query, key, value);
+    if (query.rank === 2) return this.forwardAlone(query, key, value, call);
     return tidy(() => {
       const batched = (x: Tensor) => (this.batchFirst ? x : transpose(x, 0, 1));
       const [q, k, v] = this.project(query, key, value);

@@ -1,7 +1,9 @@
 import { ArgumentError } from '../errors/errors.ts';
+import { expectTensors } from '../ops/record/expect-tensors.ts';
 import { expectArguments, shown } from '../options/expect-options.ts';
-import { anObject, iterable } from '../options/option-kinds.ts';
+import { anObject, anyInteger, iterable, text } from '../options/option-kinds.ts';
 import type { Tensor } from '../tensor/tensor.ts';
+import { isModule } from './module/is-module.ts';
 import { Module } from './module/module.ts';
 import { isParameter, type Parameter, parameter } from './module/parameter.ts';
 import { thrownBy } from './thrown-by.ts';
@@ -65,6 +67,20 @@ export class Sequential extends Module {
   }
 }
 
+/** Returns the modules as an array; throws ArgumentError for anything else among them. */
+function modulesIn<M extends Module>(name: string, given: Iterable<M>): M[] {
+  const modules = [...given];
+  const at = modules.findIndex((own) => !isModule(own));
+  if (at < 0) return modules;
+  throw new ArgumentError({
+    what: `${name}: not a module`,
+    given: shown(modules[at]),
+    expected: 'modules',
+    remedy:
+      'wrap a function in a module: class Relu extends nn.Module { forward(x) { return x.relu(); } }',
+  });
+}
+
 /** A list of modules, named by position. It has no `forward`: the owner decides how to run them. */
 export class ModuleList<M extends Module = Module> extends Module {
   readonly items: M[];
@@ -72,7 +88,7 @@ export class ModuleList<M extends Module = Module> extends Module {
   constructor(modules: Iterable<M> = []) {
     super();
     expectArguments('nn.ModuleList', { modules }, { modules: iterable });
-    this.items = [...modules];
+    this.items = modulesIn('nn.ModuleList', modules);
   }
 
   get length(): number {
@@ -85,7 +101,7 @@ export class ModuleList<M extends Module = Module> extends Module {
   }
 
   push(...modules: M[]): this {
-    this.items.push(...modules);
+    this.items.push(...modulesIn('nn.ModuleList', modules));
     return this;
   }
 
@@ -94,12 +110,14 @@ export class ModuleList<M extends Module = Module> extends Module {
   }
 
   extend(modules: Iterable<M>): this {
+    expectArguments('nn.ModuleList', { modules }, { modules: iterable });
     return this.push(...modules);
   }
 
   /** Puts a module before the one at an index, counted from the end if negative. */
   insert(index: number, module: M): this {
-    this.items.splice(index, 0, module);
+    expectArguments('nn.ModuleList', { index }, { index: anyInteger });
+    this.items.splice(index, 0, ...modulesIn('nn.ModuleList', [module]));
     return this;
   }
 
@@ -119,6 +137,7 @@ export class ModuleDict<M extends Module = Module> extends Module {
   constructor(modules: Readonly<Record<string, M>> = {}) {
     super();
     expectArguments('nn.ModuleDict', { modules }, { modules: anObject });
+    modulesIn('nn.ModuleDict', Object.values(modules));
     this.items = new Map(Object.entries(modules));
   }
 
@@ -131,6 +150,8 @@ export class ModuleDict<M extends Module = Module> extends Module {
   }
 
   set(name: string, module: M): this {
+    expectArguments('nn.ModuleDict', { name }, { name: text });
+    modulesIn('nn.ModuleDict', [module]);
     this.items.set(name, module);
     return this;
   }
@@ -212,6 +233,7 @@ export class ParameterDict extends Module {
   }
 
   set(name: string, tensor: Tensor): this {
+    expectArguments('nn.ParameterDict', { name }, { name: text });
     this.items[name] = asParameter(tensor);
     return this;
   }
@@ -234,5 +256,6 @@ export class ParameterDict extends Module {
 }
 
 function asParameter(tensor: Tensor): Parameter {
+  expectTensors('parameter', tensor);
   return isParameter(tensor) ? tensor : parameter(tensor);
 }

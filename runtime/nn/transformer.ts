@@ -1,6 +1,7 @@
 import { ArgumentError } from '../errors/errors.ts';
 import { expectCallOptions } from '../functional/call-options.ts';
 import { add, gelu, relu } from '../ops/pointwise/pointwise.ts';
+import { expectTensors } from '../ops/record/expect-tensors.ts';
 import { expectSizes } from '../options/expect-arguments.ts';
 import { expectArguments, expectOptions, type OptionKinds } from '../options/expect-options.ts';
 import {
@@ -156,6 +157,7 @@ export class TransformerDecoderLayer extends TransformerLayer {
 
   override forward(target: Tensor, memory: Tensor, masks: DecoderMasks = {}): Tensor {
     expectCallOptions('TransformerDecoderLayer', masks, decoderMasks);
+    expectTensors('TransformerDecoderLayer', target, memory);
     return tidy(() => {
       const attend = (x: Tensor) => this.dropout1.forward(this.attendSelf(x, masks));
       const look = (x: Tensor) => this.dropout2.forward(this.attendMemory(x, memory, masks));
@@ -312,6 +314,7 @@ export class Transformer extends Module {
     } = {},
   ): Tensor {
     expectCallOptions('Transformer', masks, allMasks);
+    expectTensors('Transformer', source, target);
     return tidy(() => {
       const { sourceMask = null, sourceKeyPaddingMask = null, ...others } = masks;
       const own = { mask: sourceMask, keyPaddingMask: sourceKeyPaddingMask };

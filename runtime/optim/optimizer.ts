@@ -3,7 +3,7 @@ import { deviceGuard } from '../device/current.ts';
 import { ArgumentError } from '../errors/errors.ts';
 import { full } from '../ops/movement/create.ts';
 import { neg } from '../ops/pointwise/pointwise.ts';
-import { noParameters } from '../options/expect-arguments.ts';
+import { isAsync, noParameters } from '../options/expect-arguments.ts';
 import { shown, unknownOption } from '../options/expect-options.ts';
 import { keep, tidy } from '../tensor/lifetime.ts';
 import { Tensor } from '../tensor/tensor.ts';
@@ -269,8 +269,10 @@ export abstract class Optimizer<
 
 /** Calls a closure that computes gradients; one that waits for something would leave them to a later step. */
 function lossOf<L>(closure: () => L): L {
-  const loss = enableGrad(closure);
-  if (!(loss instanceof Promise)) return loss;
+  if (!isAsync(closure)) {
+    const loss = enableGrad(closure);
+    if (!(loss instanceof Promise)) return loss;
+  }
   throw new ArgumentError({
     what: 'optimizer: the closure of step is asynchronous',
     given: 'a function that returns a promise',
@@ -359,7 +361,7 @@ export function nonNegative(name: string, value: number): number {
   if (typeof value === 'number' && value >= 0) return value;
   throw new ArgumentError({
     what: `optimizer: ${name} out of range`,
-    given: `${name} = ${value}`,
+    given: `${name} = ${shown(value)}`,
     expected: 'a number, 0 or more',
     remedy: `pass a non-negative ${name}`,
   });
@@ -370,7 +372,7 @@ export function fraction(name: string, value: number): number {
   if (typeof value === 'number' && value >= 0 && value < 1) return value;
   throw new ArgumentError({
     what: `optimizer: ${name} out of range`,
-    given: `${name} = ${value}`,
+    given: `${name} = ${shown(value)}`,
     expected: '0 ≤ value < 1',
     remedy: `pass a ${name} such as 0.9`,
   });

@@ -1,6 +1,15 @@
 import { ArgumentError } from '../errors/errors.ts';
-import { expectOptions, type OptionKinds } from '../options/expect-options.ts';
-import { anyNumber, arrayOf, either, nonNegativeNumber, oneOf } from '../options/option-kinds.ts';
+import { isNumber } from '../ops/numbers/symbolic-number.ts';
+import { expectArguments, expectOptions, type OptionKinds } from '../options/expect-options.ts';
+import {
+  anyNumber,
+  anyOperand,
+  arrayOf,
+  either,
+  nonNegativeNumber,
+  oneOf,
+  that,
+} from '../options/option-kinds.ts';
 import { withDefaults } from '../options/with-defaults.ts';
 import { ScheduleNames } from './absent-names.ts';
 import { noteChanging } from './changing-rates.ts';
@@ -41,6 +50,14 @@ export type PlateauState = {
   readonly bad: number;
   readonly cooling: number;
 };
+
+const stateKinds = {
+  state: that('what stateDict() of such a schedule returned', (own) =>
+    isNumber((own as Partial<PlateauState> | null | undefined)?.best),
+  ),
+};
+
+const measureKinds = { measure: anyOperand };
 
 /** Reduces the rates when a metric stops improving. */
 export class ReduceLROnPlateau extends (ScheduleNames as new () => object) {
@@ -93,6 +110,7 @@ export class ReduceLROnPlateau extends (ScheduleNames as new () => object) {
 
   /** Reports the metric of a finished epoch. */
   step(measure: number): void {
+    expectArguments('ReduceLROnPlateau.step', { measure }, measureKinds);
     if (this.#better(measure)) {
       this.#best = measure;
       this.#bad = 0;
@@ -114,6 +132,7 @@ export class ReduceLROnPlateau extends (ScheduleNames as new () => object) {
   }
 
   loadStateDict(state: PlateauState): void {
+    expectArguments('loadStateDict', { state }, stateKinds);
     this.#best = state.best;
     this.#bad = state.bad;
     this.#cooling = state.cooling;

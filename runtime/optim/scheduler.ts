@@ -1,5 +1,6 @@
 import { ArgumentError } from '../errors/errors.ts';
-import { shown } from '../options/expect-options.ts';
+import { expectArguments, shown } from '../options/expect-options.ts';
+import { that } from '../options/option-kinds.ts';
 import { RateNames } from './absent-names.ts';
 import { noteChanging } from './changing-rates.ts';
 import { Optimizer } from './optimizer.ts';
@@ -7,6 +8,12 @@ import { Optimizer } from './optimizer.ts';
 export type SchedulerState = {
   readonly epoch: number;
   readonly baseRates: readonly number[];
+};
+
+const stateKinds = {
+  state: that('what stateDict() of such a schedule returned', (own) =>
+    Array.isArray((own as Partial<SchedulerState> | null | undefined)?.baseRates),
+  ),
 };
 
 /**
@@ -67,6 +74,7 @@ export abstract class LRScheduler extends (RateNames as new () => object) {
   }
 
   loadStateDict(state: SchedulerState): void {
+    expectArguments('loadStateDict', { state }, stateKinds);
     if (state.baseRates.length !== this.baseRates.length) {
       throw new ArgumentError({
         what: 'loadStateDict: a schedule of other groups',

@@ -15,6 +15,30 @@ export function expectFunction(owner: string, given: unknown): void {
   });
 }
 
+/**
+ * Throws ArgumentError unless the value is a function that is not async: what `owner` does to its call would end at the
+ * first `await`.
+ */
+export function expectSync(owner: string, given: unknown): void {
+  expectFunction(owner, given);
+  if (isAsync(given)) throw asyncGiven(owner);
+}
+
+/** Whether the value is a function that was written with `async`. */
+export const isAsync = (given: unknown): boolean =>
+  (given as { readonly [Symbol.toStringTag]?: string } | null)?.[Symbol.toStringTag] ===
+  'AsyncFunction';
+
+/** Returns the error for a function that continues after its call has returned. */
+export function asyncGiven(owner: string): ArgumentError {
+  return new ArgumentError({
+    what: `${owner}: the function is async`,
+    given: 'a function that continues after its first await',
+    expected: 'a function whose work is done when it returns',
+    remedy: `call ${owner} between the awaits: const y = ${owner}(() => model.forward(x)); await y.item()`,
+  });
+}
+
 /** Throws ArgumentError for a named size that is not a non-negative integer; it may be symbolic while tracing. */
 export function expectSizes(owner: string, sizes: Readonly<Record<string, unknown>>): void {
   for (const name of Object.keys(sizes)) {

@@ -1,5 +1,5 @@
 import { ArgumentError } from '../errors/errors.ts';
-import { expectArguments } from '../options/expect-options.ts';
+import { expectArguments, shown } from '../options/expect-options.ts';
 import { anyInteger, anyNumber } from '../options/option-kinds.ts';
 import type { DType } from '../spec/dtype.ts';
 import { type Shape, sizeOf } from '../spec/shape.ts';
@@ -39,7 +39,7 @@ export function seed(value: number): void {
   if (!Number.isFinite(value)) {
     throw new ArgumentError({
       what: 'seed: not a number',
-      given: typeof value === 'number' ? String(value) : typeof value,
+      given: shown(value),
       expected: 'a finite number',
       remedy: 'pass an integer, such as seed(1)',
     });

@@ -2,7 +2,7 @@
 
 import { ArgumentError } from '../errors/errors.ts';
 import { expectArguments, expectOptions, type OptionKinds } from '../options/expect-options.ts';
-import { anObject, count, flag, text } from '../options/option-kinds.ts';
+import { anObject, count, flag, iterable, text } from '../options/option-kinds.ts';
 
 /** One curve, or several by name; values are at steps 0, 1, 2, …. NaN and infinite values leave gaps. */
 export type Curves = readonly number[] | Readonly<Record<string, readonly number[]>>;
@@ -34,6 +34,8 @@ function curvesOf(curves: Curves, log: boolean): Curve[] {
   const entries: [string, readonly number[]][] = Array.isArray(curves)
     ? [['', curves as readonly number[]]]
     : Object.entries(curves as Readonly<Record<string, readonly number[]>>);
+  for (const [name, values] of entries)
+    expectArguments('plot', { [name]: values }, { [name]: iterable });
   const shown = (value: number) => (log ? (value > 0 ? Math.log10(value) : Number.NaN) : value);
   const found = entries.map(([name, values]) => ({ name, values: Array.from(values, shown) }));
   if (found.some(({ values }) => values.some(Number.isFinite))) return found;

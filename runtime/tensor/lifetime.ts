@@ -1,5 +1,4 @@
-import { ArgumentError } from '../errors/errors.ts';
-import { expectFunction } from '../options/expect-arguments.ts';
+import { asyncGiven, expectFunction } from '../options/expect-arguments.ts';
 import { wrongValue } from '../options/expect-options.ts';
 import type { Tensor } from './tensor.ts';
 
@@ -165,12 +164,7 @@ const dispose = (tensor: Tensor): void => tensor.dispose();
 
 function refuseAsync<T>(result: T): T {
   if (!(result instanceof Promise)) return result;
-  throw new ArgumentError({
-    what: 'tidy: the function is async',
-    given: 'a promise',
-    expected: 'a function that returns when its work is done',
-    remedy: 'await inside is not possible: return the tensors from tidy() and await outside',
-  });
+  throw asyncGiven('tidy');
 }
 
 /** Whether the object is a tensor, judged by its members (duck typing). */

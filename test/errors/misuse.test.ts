@@ -3,19 +3,25 @@
 import { expect, it } from 'vitest';
 import {
   ArgumentError,
+  DTypeError,
   data,
   deviceGuard,
   einsum,
+  enableGrad,
   full,
   nn,
   noGrad,
+  normal,
   ones,
   optim,
   profiler,
   randint,
+  randperm,
   relu,
   seed,
+  type Tensor,
   tidy,
+  toStatic,
 } from '../../src/index.ts';
 
 const linear = new nn.Linear(3, 4);
@@ -24,6 +30,7 @@ const sgd = () => new optim.SGD(linear.parameters(), { lr: 0.1 });
 // biome-ignore lint/suspicious/noExplicitAny: plain JavaScript
 type Any = any;
 const [Layers, Optimizers, Data] = [nn as Any, optim as Any, data as Any];
+const plateau = new optim.ReduceLROnPlateau(sgd());
 const call = (fn: unknown, ...args: unknown[]) => (fn as (...args: unknown[]) => unknown)(...args);
 
 const misuses: Readonly<Record<string, readonly [call: () => unknown, message: RegExp]>> = {
@@ -56,12 +63,57 @@ const misuses: Readonly<Record<string, readonly [call: () => unknown, message: R
   'a shape without a value': [() => call(full, [2]), /full: value is not a number/],
   'a range without its end': [() => call(randint, 10), /randint: high is not a number/],
   'no function for noGrad': [() => call(noGrad), /noGrad: not a function/],
+  'a list of functions': [() => new Layers.ModuleList([relu]), /ModuleList: not a module/],
+  'random integers without a shape': [() => call(randint, 0, 10), /^randint: not a shape/],
+  'random numbers without a shape': [() => call(normal, 0, 1), /^normal: not a shape/],
+  'a permutation of a text': [() => call(randperm, 'a'), /^randperm: n is not a number/],
+  'a number in an options object': [() => call(full, [2], { value: 1 }), /by its position/],
+  'a text as a number': [() => call(full, [2], 'a'), /remedy: +pass a number/],
+  'a metric that was not awaited': [
+    () => call(plateau.step.bind(plateau), Promise.resolve(1)),
+    /ReduceLROnPlateau\.step: measure/,
+  ],
+  'attention without keys': [
+    () => new Layers.MultiheadAttention(4, 2).forward(ones([2, 1, 4])),
+    /^MultiheadAttention: an operand/,
+  ],
+  'a decoder without memory': [
+    () => new Layers.TransformerDecoderLayer(4, 2).forward(ones([2, 1, 4])),
+    /^TransformerDecoderLayer: an operand/,
+  ],
+  "a registration in PyTorch's case": [
+    () => (linear as Any).register_buffer('b', ones([1])),
+    /register_buffer.*\n.*\n.*\n.*\n.*buffer\(tensor\)/,
+  ],
   'no function for tidy': [() => call(tidy), /tidy: not a function/],
   'no function for a guard': [() => call(deviceGuard, 'cpu'), /deviceGuard: not a function/],
   'no function for the profiler': [() => call(profiler.profile), /profile: not a function/],
   'a seed as text': [() => call(seed, 'one'), /seed: not a number/],
   'a method of TensorFlow.js': [() => (ones([2]) as Any).arraySync(), /x\.tolist\(\)/],
 };
+
+it('a name like that of a dtype is an error of dtypes', () => {
+  expect(() => ones([2]).to('int64')).toThrow(/^to: no such dtype[\s\S]*int32 and uint8/);
+  expect(() => linear.to('float')).toThrow(DTypeError);
+});
+
+it.each([noGrad, enableGrad, tidy])(
+  '$name rejects an async function, which continues outside, captured as eagerly',
+  (scope) => {
+    const waits = async () => {};
+    const uses: readonly ((x: Tensor) => unknown)[] = [
+      (x) => scope(async () => x.add(1)),
+      (x) => scope(waits) ?? x,
+      (x) => scope(waits.bind(null)) ?? x,
+    ];
+    for (const use of uses) {
+      const captured = toStatic(use);
+      for (const run of [use, captured, captured]) {
+        expect(() => run(ones([2]))).toThrow(`${scope.name}: the function is async`);
+      }
+    }
+  },
+);
 
 it.each(Object.entries(misuses))('%s', (_name, [attempt, message]) => {
   expect(attempt).toThrow(ArgumentError);

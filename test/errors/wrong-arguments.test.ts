@@ -11,7 +11,7 @@ import { allocated } from '../ops/eager.ts';
 import { shareOfDay } from '../share-of-day.ts';
 import { type Call, calls, changed, wrongValues } from './calls/calls.ts';
 import { functions, methods } from './calls/functions.ts';
-import { modules, others } from './calls/modules.ts';
+import { methodsOfObjects, modules, others } from './calls/modules.ts';
 import { argumentsOf } from './calls/world.ts';
 
 /** Exported, but not in the tables: each with its reason. */
@@ -31,6 +31,16 @@ const elsewhere: Readonly<Record<string, readonly string[]>> = {
 /** Methods of tensors that are for the library itself, or only say what to write instead. */
 const notCalled =
   /^(constructor|joinFamily|setGradEdge|standFor|holderFor|leaveToCollector|trackIn|surrender)$/;
+
+/** Methods that only the library calls, and `forward`, which stands in the tables of modules. */
+const internal = new Set([
+  ...['constructor', 'forward', 'stateName', 'shorten', 'newCell', 'forwardAlone', 'project'],
+  ...['withExtra', 'heads', 'weights', 'attendMemory', 'factors', 'update', 'check', 'spread'],
+  ...['rate', 'height', 'between', 'variance', 'add', 'stepOne', 'newState', 'extendState'],
+]);
+
+/** Methods that find entries as those of arrays and Maps do. */
+const lookups = new Set(['at', 'get', 'has', 'delete']);
 
 const functionsOf = (object: object): string[] =>
   Object.entries(object).flatMap(([name, value]) => (typeof value === 'function' ? [name] : []));
@@ -66,6 +76,21 @@ describe('the tables have', () => {
     );
     // Bases, of which there are no instances.
     expect(missing).toEqual(['nn.Module', 'optim.LRScheduler', 'optim.Optimizer']);
+  });
+
+  it('every method with parameters of modules, optimizers, schedules and data sets', () => {
+    const listed = new Set(Object.keys(methodsOfObjects).map((name) => name.split('.')[1]!));
+    const classes = Object.entries({ ...nn, ...optim, ...data } as unknown as Readonly<
+      Record<string, { prototype?: object }>
+    >);
+    const missing = classes.flatMap(([space, { prototype = {} }]) =>
+      Object.entries(Object.getOwnPropertyDescriptors(prototype))
+        .filter(([, { value }]) => typeof value === 'function' && value.length > 0)
+        .map(([name]) => name)
+        .filter((name) => !listed.has(name) && !internal.has(name) && !lookups.has(name))
+        .map((name) => `${space}.${name}`),
+    );
+    expect(missing).toEqual([]);
   });
 
   it('valid calls', async () => {

@@ -1,4 +1,5 @@
 import type { HookHandle } from '../../backward/hooks.ts';
+import { expectFunction } from '../../options/expect-arguments.ts';
 import { tensorsIn } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import type { Module } from './module.ts';
@@ -71,6 +72,7 @@ export function addHook<K extends keyof HookSets>(
   kind: K,
   run: RunOf<K>,
 ): HookHandle {
+  expectFunction('a hook of a module', run);
   const hooks = hooksOf.get(module) ?? new ModuleHooks(module);
   hooksOf.set(module, hooks);
   const set = hooks[kind] as Set<{ readonly run: RunOf<K> }>;

@@ -2,6 +2,7 @@ import { noGrad } from '../../autograd/grad-mode.ts';
 import type { HookHandle } from '../../backward/hooks.ts';
 import { defineAbsent, defineSnakeCase } from '../../errors/absent-names.ts';
 import { ArgumentError } from '../../errors/errors.ts';
+import { expectFunction } from '../../options/expect-arguments.ts';
 import { shown } from '../../options/expect-options.ts';
 import { type DType, dtypes } from '../../spec/dtype.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
@@ -135,6 +136,7 @@ export class Module {
 
   /** Calls `body` with each descendant, then with this module. */
   apply(body: (module: Module) => void): this {
+    expectFunction('Module.apply', body);
     for (const module of [...this.modules()].reverse()) body(module);
     return this;
   }
@@ -255,7 +257,7 @@ function entryAt<T>(entries: Iterable<[name: string, value: T]>, path: string, m
   if (value !== undefined) return value;
   throw new ArgumentError({
     what: `${method}: nothing has this path`,
-    given: `'${path}'`,
+    given: shown(path),
     expected: `one of ${[...found.keys()].map((name) => `'${name}'`).join(', ') || 'no such name: the module has none'}`,
     remedy: 'print the module to see its tree',
   });

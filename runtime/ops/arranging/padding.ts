@@ -2,6 +2,7 @@
 
 import { formatSpec } from '../../device/tensor-meta.ts';
 import { ArgumentError } from '../../errors/errors.ts';
+import { shown } from '../../options/expect-options.ts';
 import { formatShape } from '../../spec/shape.ts';
 import { tidy } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
@@ -76,7 +77,7 @@ export function pad(
   if (mode !== 'constant' && !Object.hasOwn(borders, mode)) {
     throw new ArgumentError({
       what: 'pad: not a mode',
-      given: String(mode),
+      given: shown(mode),
       expected: ['constant', ...Object.keys(borders)].join(', '),
       remedy: 'pass one of these',
     });

@@ -1,8 +1,9 @@
 import * as fillingKernels from '../../device/cpu/scalar/fill.ts';
 import { named } from '../../device/kernel-op.ts';
 import { ArgumentError } from '../../errors/errors.ts';
+import { shown } from '../../options/expect-options.ts';
 import type { DType } from '../../spec/dtype.ts';
-import { formatShape, type Shape } from '../../spec/shape.ts';
+import type { Shape } from '../../spec/shape.ts';
 import { expectHeld } from '../../spec/stored-numbers.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import { bind1 } from '../core/bind.ts';
@@ -26,9 +27,9 @@ export function checkShape(shape: Shape, what: string): Shape {
   if (Array.isArray(shape) && shape.every((dim) => Number.isInteger(dim) && dim >= 0)) return shape;
   throw new ArgumentError({
     what: `${what}: not a shape`,
-    given: Array.isArray(shape) ? formatShape(shape) : String(shape),
-    expected: 'non-negative integers',
-    remedy: 'pass the sizes as an array: zeros([2, 3])',
+    given: shown(shape),
+    expected: 'non-negative integers in an array',
+    remedy: 'pass the sizes as an array, as in zeros([2, 3])',
   });
 }
 

@@ -274,7 +274,10 @@ export function narrow(x: Tensor, dim: number, start: number, length: number): T
     throw new ArgumentError({
       what: 'narrow: the range leaves the dimension',
       given: `start ${start}, length ${length} in dimension ${at} of ${formatSpec(x)}`,
-      expected: `a start from ${-size} to ${size - length}`,
+      expected:
+        length > size
+          ? `a length of at most ${size}`
+          : `a start from ${-size} to ${size - Math.max(length, 0)}`,
       remedy: 'clip the range, for example to the last, shorter batch',
     });
   }

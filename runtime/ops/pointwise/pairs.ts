@@ -200,6 +200,7 @@ export const copysignOp = defineOp({
 /** The magnitude of `a` with the sign of `b`. */
 export function copysign(a: Tensor, b: Operand): Tensor {
   if (!isNumber(b)) return bindFloats(copysignOp, a, b);
+  expectTensors('copysign', a);
   return tidy(() =>
     bindFloats(copysignOp, a, fullLike(a, b, { shape: [], dtype: floating(a.dtype) })),
   );

@@ -17,12 +17,13 @@ import { cast } from '../core/cast.ts';
 import { type CreateOptions, created } from '../core/creation-options.ts';
 import { floating } from '../core/promotion.ts';
 import { copy_ } from '../in-place/in-place.ts';
+import { checkShape } from '../movement/create.ts';
 import { unsqueeze } from '../movement/movement.ts';
 import { fullLike } from '../movement/ranges.ts';
 import { difference, isBelow, isInteger, minus } from '../numbers/number-arithmetic.ts';
 import { gt, lt, where } from '../pointwise/comparison.ts';
 import { expectTensors, shapeOf } from '../record/expect-tensors.ts';
-import { expectFlag, expectNumber } from '../record/positional.ts';
+import { expectFlag, expectNumber, expectWhole } from '../record/positional.ts';
 import { argmax } from '../reduce/extremes.ts';
 import { argsort, topk } from '../reduce/order.ts';
 import { rand, randn } from './drawn.ts';
@@ -48,6 +49,7 @@ export function randint(
       remedy: 'the second bound is not included: randint(0, 10, shape) draws 0 to 9',
     });
   }
+  checkShape(shape, 'randint');
   return created({ op: 'randint', options, dtype: 'int32' }, (dtype) =>
     tidy(() => cast(add(cast(mul(rand(shape), range), 'int32'), low), dtype)),
   );
@@ -124,6 +126,9 @@ export function normal(
   shape: Shape,
   options: CreateOptions = {},
 ): Tensor {
+  expectNumber('normal', 'center', center);
+  expectNumber('normal', 'deviation', deviation);
+  checkShape(shape, 'normal');
   return created({ op: 'normal', options, dtype: 'float32' }, (dtype) =>
     tidy(() => add(mul(randn(shape, { dtype }), deviation), center)),
   );
@@ -150,6 +155,7 @@ export function bernoulli(probabilities: Tensor): Tensor {
 
 /** A random permutation of 0 to n − 1, int32: the order that sorts n numbers of the stream. */
 export function randperm(n: number, options: CreateOptions = {}): Tensor {
+  expectWhole('randperm', 'n', n);
   return created({ op: 'randperm', options, dtype: 'int32' }, (dtype) =>
     tidy(() => cast(argsort(rand([n])), dtype)),
   );

@@ -87,6 +87,12 @@ export function expectDTypeName(op: string, dtype: DType): void {
     what: `${op}: no such dtype`,
     given: shown(dtype),
     expected: dtypeNames,
-    remedy: /^u?int|^long/.test(String(dtype)) ? 'integers are int32 and uint8' : 'check the name',
+    remedy: dtypeRemedy(String(dtype)),
   });
+}
+
+function dtypeRemedy(name: string): string {
+  if (/^u?int|^long/.test(name)) return 'integers are int32 and uint8';
+  if (!/^(?:float|double|half)$/.test(name)) return 'check the name';
+  return "PyTorch's float is 'float32', its double 'float64', its half 'float16'";
 }

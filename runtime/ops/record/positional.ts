@@ -1,7 +1,7 @@
 /** Checks of positional arguments: numbers, flags and sizes. */
 
 import { ArgumentError } from '../../errors/errors.ts';
-import { expectNames, shown } from '../../options/expect-options.ts';
+import { canBeOptions, expectNames, shown } from '../../options/expect-options.ts';
 import type { Shape } from '../../spec/shape.ts';
 import { isInteger } from '../numbers/number-arithmetic.ts';
 import { isNumber } from '../numbers/symbolic-number.ts';
@@ -11,7 +11,9 @@ function misplaced(op: string, name: string, value: unknown, expected: string): 
     what: `${op}: ${name} is not ${expected}`,
     given: shown(value),
     expected: `${expected} in the place of ${name}`,
-    remedy: `pass ${name} by its position: this argument is not part of an options object`,
+    remedy: canBeOptions(value)
+      ? `pass ${name} by its position: this argument is not part of an options object`
+      : `pass ${expected}`,
   });
 }
 

@@ -3,7 +3,7 @@
 import * as library from '../../../src/index.ts';
 import { nn, Tensor } from '../../../src/index.ts';
 import { functions, methods } from './functions.ts';
-import { modules, others } from './modules.ts';
+import { methodsOfObjects, modules, others } from './modules.ts';
 import { argumentsOf } from './world.ts';
 
 export interface Call {
@@ -85,11 +85,16 @@ const ofOthers = Object.entries(others).map(([name, text]): Call => {
   return { name, text, run, from: 0 };
 });
 
+const ofObjects = Object.entries(methodsOfObjects).map(
+  ([name, text]): Call => ({ ...method(name.split('.')[1]!, text), name }),
+);
+
 export const calls = {
   functions: ofFunctions,
   methods: ofMethods,
   modules: ofModules,
   'optimizers, schedules, data, initializers and tools': ofOthers,
+  'methods of objects': ofObjects,
 } as const;
 
 /** What plain JavaScript may pass for anything. */

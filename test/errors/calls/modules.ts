@@ -217,3 +217,39 @@ export const others: Readonly<Record<string, string>> = {
   'profiler.profile': 'f',
   'profiler.span': "'part', f",
 };
+
+/** Methods of objects other than tensors: the first argument is the object. */
+export const methodsOfObjects: Readonly<Record<string, string>> = {
+  'Module.apply': 'lin, (module) => module',
+  'Module.getSubmodule': "lin, ''",
+  'Module.getParameter': "lin, 'weight'",
+  'Module.getBuffer': "new nn.BatchNorm1d(3), 'runningMean'",
+  'Module.loadStateDict': 'lin, lin.stateDict()',
+  'Module.registerForwardPreHook': 'lin, () => {}',
+  'Module.registerForwardHook': 'lin, () => {}',
+  'Module.registerBackwardHook': 'lin, () => {}',
+  'Module.registerFullBackwardHook': 'lin, () => {}',
+  'Module.train': 'lin, true',
+  'Module.to': "lin, 'float64'",
+  'ModuleList.push': 'new nn.ModuleList([lin]), lin',
+  'ModuleList.append': 'new nn.ModuleList([lin]), lin',
+  'ModuleList.extend': 'new nn.ModuleList([lin]), [lin]',
+  'ModuleList.insert': 'new nn.ModuleList([lin]), 0, lin',
+  'ModuleDict.set': "new nn.ModuleDict({ a: lin }), 'b', lin",
+  'ParameterList.push': 'new nn.ParameterList([leaf]), leaf',
+  'ParameterDict.set': "new nn.ParameterDict({ a: leaf }), 'b', leaf",
+  'Optimizer.addParamGroup': 'sgd, { params: [leaf], lr: 0.1 }',
+  'Optimizer.loadStateDict': 'sgd, sgd.stateDict()',
+  'Optimizer.step': 'sgd, () => null',
+  'LRScheduler.loadStateDict': 'new optim.StepLR(sgd, 2), new optim.StepLR(sgd, 2).stateDict()',
+  'ReduceLROnPlateau.step': 'new optim.ReduceLROnPlateau(sgd), 1',
+  'ReduceLROnPlateau.loadStateDict':
+    'new optim.ReduceLROnPlateau(sgd), new optim.ReduceLROnPlateau(sgd).stateDict()',
+  'TensorDataset.get': 'set, 1',
+  'TensorDataset.batch': 'set, [0, 1]',
+  'Subset.get': 'new data.Subset(set, [0, 1]), 1',
+  'Subset.batch': 'new data.Subset(set, [0, 1]), [0, 1]',
+  'ConcatDataset.get': 'new data.ConcatDataset([set, set]), 1',
+  'ImageDataset.batch':
+    'new data.ImageDataset(new Uint8Array(4), new Uint8Array(1), { height: 2, width: 2 }), [0]',
+};

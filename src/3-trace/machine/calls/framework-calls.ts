@@ -15,7 +15,11 @@ import {
   convKinds,
   convTransposeKinds,
 } from '../../../../runtime/ops/convolution/convolution-options.ts';
-import { expectNoStride, expectSizes } from '../../../../runtime/options/expect-arguments.ts';
+import {
+  expectNoStride,
+  expectSizes,
+  isAsync,
+} from '../../../../runtime/options/expect-arguments.ts';
 import {
   expectArguments,
   expectOptions,
@@ -122,6 +126,14 @@ export function scopedMode(fn: Callable): boolean | null | undefined {
   return scoped.get(fn);
 }
 
+/** Returns whether a function was written with `async`. */
+export function tracedAsync(callee: Variable): boolean {
+  const fn = specialized(callee);
+  if (fn.kind === 'bound') return tracedAsync(fn.target);
+  if (fn.kind === 'closure') return fn.code.isAsync && !fn.code.isGenerator;
+  return fn.kind === 'function' && isAsync(fn.value);
+}
+
 /** Traces a function that modules call only to throw an error. */
 function traceThrow(): never {
   throw new GraphBreak('throw', 'a module rejects its input');
@@ -175,6 +187,7 @@ const performed = new Map<unknown, Performed>([
   [expectArguments, traceExpectArguments],
   [convKinds, traceKinds(convKinds)],
   [convTransposeKinds, traceKinds(convTransposeKinds)],
+  [isAsync, (_t, _receiver, [fn]) => known(fn !== undefined && tracedAsync(fn))],
   [expectNoStride, traceCheck(expectNoStride)],
   [expectSizes, traceCheck(expectSizes)],
   ...kindTests,

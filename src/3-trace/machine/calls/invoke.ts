@@ -31,7 +31,7 @@ import {
   enterMadeClosure,
   enterPassed,
 } from './enter-function.ts';
-import { callFramework, guardedBody, scopedMode } from './framework-calls.ts';
+import { callFramework, guardedBody, scopedMode, tracedAsync } from './framework-calls.ts';
 import { expectReceiver } from './required-receivers.ts';
 
 /** Returns the result; undefined if a frame was pushed, whose return provides it. */
@@ -56,6 +56,8 @@ export function invoke(t: Tracer, called: Variable, call: Call): Variable | unde
   const gradMode = scopedMode(callee.value);
   const [body] = call.args;
   if (gradMode !== undefined && body) {
+    if (tracedAsync(body))
+      throw new GraphBreak('throw', `${nameAt(t.top, callee)}() of an async function`);
     return invoke(t, body, { ...call, receiver: undefinedVariable, args: [], gradMode });
   }
   const guarded = guardedBody(t, callee.value, call.args);
