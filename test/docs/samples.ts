@@ -105,8 +105,18 @@ const step = (x: Tensor, y: Tensor) => crossEntropy(model.forward(x), y);`,
   'seeing 2': [
     `import { writeFileSync } from 'node:fs';\nconst train = [3, 2, 1], test = [3, 2.5, 2];`,
   ],
-  'seeing 3': [`import { writeFileSync } from 'node:fs';\n${step}\nstep(ones([2]));`],
-  'seeing 4': [
+  'seeing 3': [
+    'const model = new nn.Sequential(new nn.Linear(2, 3), new nn.ReLU());',
+    `let message = '';
+try {
+  model.forward(tensor([[1, Number.NaN]]));
+} catch (error) {
+  message = (error as Error).message;
+}
+if (!message.startsWith('0: tensor([[')) throw new Error(message);`,
+  ],
+  'seeing 4': [`import { writeFileSync } from 'node:fs';\n${step}\nstep(ones([2]));`],
+  'seeing 5': [
     `const model = new nn.Linear(2, 3), loss = tensor(0.5), image = zeros([1, 2, 2]), step = 0;
 const train = toStatic((x: Tensor) => model.forward(x));
 train(ones([1, 2]));`,

@@ -56,6 +56,18 @@ it('a project for Node type-checks, and trains in one command', { timeout: 120_0
   expect(Number(/accuracy ([\d.]+) %/.exec(printed)![1])).toBeGreaterThan(90);
 });
 
+it('the printed commands enter a folder whose name a shell would take apart', () => {
+  const printed = execFileSync(
+    process.execPath,
+    [join(project, 'node_modules/tostatic/dist/src/cli/main.js'), 'init', "it's new"],
+    { cwd: home, encoding: 'utf8' },
+  );
+  const enter = /cd .*(?= && npm install)/.exec(printed)![0];
+  expect(execFileSync('sh', ['-c', `${enter} && ls`], { cwd: home, encoding: 'utf8' })).toContain(
+    'package.json',
+  );
+});
+
 it('a project for pages type-checks and is bundled', { timeout: 120_000 }, () => {
   const folder = made('my-page', '--template', 'vite');
   expect(run(folder, 'typescript/bin/tsc', '--types', '')).toBe('');

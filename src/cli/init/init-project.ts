@@ -1,7 +1,8 @@
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
+import { existsSync, readdirSync } from 'node:fs';
+import { basename, join, resolve } from 'node:path';
 import { ArgumentError } from '../../../runtime/errors/errors.ts';
 import { packageVersion } from '../../options/package-version.ts';
+import { writeInto } from '../files/write-output.ts';
 import { templates } from './templates.ts';
 
 interface InitOptions {
@@ -36,11 +37,15 @@ export function initProject(folder: string, options: InitOptions): void {
     .replaceAll(/^-+|-+$/g, '');
   const files = template(name || 'model', `^${packageVersion}`);
   for (const [path, text] of Object.entries(files)) {
-    mkdirSync(dirname(join(root, path)), { recursive: true });
-    writeFileSync(join(root, path), text);
+    writeInto(join(root, path), text);
   }
-  const enter = folder === '.' ? '' : `cd ${folder} && `;
+  const enter = folder === '.' ? '' : `cd ${quoted(folder)} && `;
   process.stdout.write(
     `${Object.keys(files).length} files in ${root}\n\n  ${enter}npm install && npm start\n`,
   );
+}
+
+/** Returns a path as a shell reads it as one word. */
+function quoted(path: string): string {
+  return /^[\w./~-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }
