@@ -1,6 +1,8 @@
 import type { Device, Operand } from '../device/device.ts';
 import type { Attrs } from '../device/kernel-op.ts';
 import { ArgumentError } from '../errors/errors.ts';
+import { expectArguments } from '../options/expect-options.ts';
+import { that } from '../options/option-kinds.ts';
 import type { Plan } from './plan.ts';
 import type { Program, ValueId } from './program.ts';
 
@@ -75,8 +77,16 @@ export interface RunningSteps {
 
 const registered = new Map<string, Backend>();
 
+const backendKinds = {
+  backend: that('an object with a name and compile()', (own) => {
+    const { name, compile } = (own ?? {}) as Partial<Backend>;
+    return typeof name === 'string' && name !== '' && typeof compile === 'function';
+  }),
+};
+
 /** Registers a backend by name: `toStatic(fn, { backend: 'mine' })`. Throws ArgumentError if the name is taken. */
 export function registerBackend(backend: Backend): void {
+  expectArguments('registerBackend', { backend }, backendKinds);
   const { name } = backend;
   if (reserved.includes(name) || (registered.has(name) && registered.get(name) !== backend)) {
     throw new ArgumentError({

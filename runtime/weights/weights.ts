@@ -1,10 +1,12 @@
-import { currentDevice, deviceNamed } from '../device/current.ts';
+import { currentDevice, deviceOf } from '../device/current.ts';
 import type { Device } from '../device/device.ts';
 import { formatSpec } from '../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
+import { isModule } from '../nn/module/is-module.ts';
 import type { Module } from '../nn/module/module.ts';
 import { type LoadResult, loadKinds, nameIn, type StateNames } from '../nn/module/module-state.ts';
-import { expectOptions } from '../options/expect-options.ts';
+import { expectArguments, expectOptions } from '../options/expect-options.ts';
+import { that } from '../options/option-kinds.ts';
 import type { DType } from '../spec/dtype.ts';
 import { formatShape, sameShape } from '../spec/shape.ts';
 import { keep } from '../tensor/lifetime.ts';
@@ -25,6 +27,8 @@ export interface WeightInfo {
   readonly dtype: DType;
   readonly shape: readonly number[];
 }
+
+const moduleKinds = { module: that('a module', isModule) };
 
 /** The tensors of an open file. Data is read on request, by range if the source allows it. */
 export class Weights implements AsyncDisposable {
@@ -58,8 +62,7 @@ export class Weights implements AsyncDisposable {
 
   /** Reads one tensor, by default to the current device. Throws ArgumentError for an unknown name. */
   async tensor(name: string, device: Device | string = currentDevice()): Promise<Tensor> {
-    const target = typeof device === 'string' ? deviceNamed(device) : device;
-    return keep(await uploadNew(this.#stored(name), target));
+    return keep(await uploadNew(this.#stored(name), deviceOf(device)));
   }
 
   /** Reads all tensors by name, for `loadStateDict` and programs. */
@@ -81,6 +84,7 @@ export class Weights implements AsyncDisposable {
    * ArgumentError for names, ShapeError for shapes.
    */
   async loadInto(module: Module, options: LoadWeightsOptions = {}): Promise<LoadResult> {
+    expectArguments('loadInto', { module }, moduleKinds);
     expectOptions('loadInto', options, loadKinds);
     const plan = this.#match(module.stateDict(), options);
     for (const { own, stored } of plan.pairs) await uploadInto(stored, own);

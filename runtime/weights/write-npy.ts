@@ -1,9 +1,10 @@
 import { ArgumentError, DTypeError } from '../errors/errors.ts';
 import type { StateDict } from '../nn/module/module-state.ts';
+import { expectTensors } from '../ops/record/expect-tensors.ts';
 import { crc32 } from '../save/file/crc32.ts';
 import type { DType } from '../spec/dtype.ts';
 import type { Tensor } from '../tensor/tensor.ts';
-import { bytesOf, writePieces } from './writer.ts';
+import { bytesOf, tensorsByName, writePieces } from './writer.ts';
 
 const kinds: { readonly [D in DType]: string | null } = {
   bool: '|b1',
@@ -19,6 +20,7 @@ const kinds: { readonly [D in DType]: string | null } = {
 export async function saveNpy(tensor: Tensor): Promise<Uint8Array>;
 export async function saveNpy(tensor: Tensor, path: string | URL): Promise<null>;
 export async function saveNpy(tensor: Tensor, path?: string | URL): Promise<Uint8Array | null> {
+  expectTensors('saveNpy', tensor);
   const start = headerOf(tensor);
   return writePieces(path, {
     bytes: start.length + bytesIn(tensor),
@@ -33,7 +35,7 @@ export async function saveNpy(tensor: Tensor, path?: string | URL): Promise<Uint
 export async function saveNpz(state: StateDict): Promise<Uint8Array>;
 export async function saveNpz(state: StateDict, path: string | URL): Promise<null>;
 export async function saveNpz(state: StateDict, path?: string | URL): Promise<Uint8Array | null> {
-  const files = Object.entries(state).map(([name, tensor]) => {
+  const files = tensorsByName('saveNpz', state).map(([name, tensor]) => {
     const encoded = new TextEncoder().encode(`${name}.npy`);
     return { name: encoded, tensor, start: headerOf(tensor) };
   });

@@ -5,7 +5,7 @@ import { count, that } from '../options/option-kinds.ts';
 import { writeBytes } from '../save/file/files.ts';
 import type { Tensor } from '../tensor/tensor.ts';
 import { elementTypeOf, elementTypes } from './element-type.ts';
-import { bytesOf, type Pieces, writePieces } from './writer.ts';
+import { bytesOf, type Pieces, tensorsByName, writePieces } from './writer.ts';
 
 export interface SaveWeightsOptions {
   /** Strings stored in the file besides the tensors. */
@@ -50,7 +50,7 @@ export async function saveSafetensors(
 ): Promise<Uint8Array | null> {
   expectOptions('saveSafetensors', options, saveKinds);
   const { metadata = {}, maxShardBytes } = options;
-  const tensors = Object.entries(state);
+  const tensors = tensorsByName('saveSafetensors', state);
   if (maxShardBytes === undefined) return writePieces(path, fileOf(tensors, metadata));
   if (path === undefined || !String(path).endsWith('.safetensors.index.json')) {
     throw new ArgumentError({
@@ -106,7 +106,6 @@ function fileOf(tensors: readonly Named[], metadata: Readonly<Record<string, str
   let end = 0;
   for (const [name, tensor] of sorted) {
     if (name === '__metadata__') throw reserved();
-    tensor.holderFor('saveSafetensors');
     const begin = end;
     end += bytesIn(tensor);
     const { dtype, shape } = tensor;

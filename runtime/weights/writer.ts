@@ -1,4 +1,27 @@
+import { expectTensors } from '../ops/record/expect-tensors.ts';
+import { expectArguments } from '../options/expect-options.ts';
+import { isTensor } from '../options/is-tensor.ts';
+import { that } from '../options/option-kinds.ts';
 import { writeBytes } from '../save/file/files.ts';
+import type { Tensor } from '../tensor/tensor.ts';
+
+const stateKinds = {
+  state: that(
+    'tensors by name, such as model.stateDict()',
+    (own) => typeof own === 'object' && own !== null && Object.values(own).every(isTensor),
+  ),
+};
+
+/** Returns names and tensors; throws ArgumentError for another value, DisposedError for a disposed tensor. */
+export function tensorsByName(
+  owner: string,
+  state: Readonly<Record<string, Tensor>>,
+): [name: string, tensor: Tensor][] {
+  expectArguments(owner, { state }, stateKinds);
+  const tensors = Object.entries(state);
+  expectTensors(owner, ...tensors.map(([, tensor]) => tensor));
+  return tensors;
+}
 
 /** Bytes produced in pieces, with a total length known in advance. */
 export interface Pieces {

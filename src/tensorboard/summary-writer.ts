@@ -1,4 +1,13 @@
-import { ArgumentError } from '../../runtime/errors/errors.ts';
+import { ArgumentError, DataError } from '../../runtime/errors/errors.ts';
+import { expectArguments } from '../../runtime/options/expect-options.ts';
+import {
+  anyInteger,
+  anyOperand,
+  aTensor,
+  either,
+  text,
+  that,
+} from '../../runtime/options/option-kinds.ts';
 import { Tensor } from '../../runtime/tensor/tensor.ts';
 import type { CompiledPart } from '../programs/compiled-part.ts';
 import { encodeMessage } from '../protobuf/message.ts';
@@ -13,6 +22,15 @@ interface Compiled {
   programs(): readonly CompiledPart[];
 }
 
+const places = { tag: text, step: anyInteger };
+
+const compiledKinds = {
+  fn: that(
+    'what toStatic returned',
+    (own) => own != null && typeof (own as Partial<Compiled>).programs === 'function',
+  ),
+};
+
 /**
  * Writes an event file for TensorBoard, with PyTorch's names: scalars, histograms and images by tag and step, and
  * the graph of a captured function. Node only. Each call appends whole records, so the file stays readable if the
@@ -25,7 +43,12 @@ export class SummaryWriter {
   /** @param folder of the run; created if it doesn't exist. */
   constructor(folder: string) {
     const { mkdirSync } = files();
-    mkdirSync(folder, { recursive: true });
+    expectArguments('SummaryWriter', { folder }, { folder: text });
+    try {
+      mkdirSync(folder, { recursive: true });
+    } catch (cause) {
+      throw noFolder(folder, cause);
+    }
     const seconds = String(Math.floor(Date.now() / 1000)).padStart(10, '0');
     const suffix = `${process.pid}.${SummaryWriter.#count++}`;
     this.path = `${folder}/events.out.tfevents.${seconds}.tostatic.${suffix}`;
@@ -36,18 +59,25 @@ export class SummaryWriter {
 
   /** Adds a number, or a tensor of one element, whose value is read. */
   async addScalar(tag: string, value: number | Tensor, step: number): Promise<void> {
+    expectArguments(
+      'addScalar',
+      { tag, value, step },
+      { ...places, value: either(anyOperand, aTensor) },
+    );
     const simpleValue = value instanceof Tensor ? Number(await value.item()) : value;
     this.#add(step, { tag, simpleValue });
   }
 
   /** Adds the distribution of a tensor's elements. */
   async addHistogram(tag: string, values: Tensor, step: number): Promise<void> {
+    expectArguments('addHistogram', { tag, values, step }, { ...places, values: aTensor });
     const numbers = (await values.to('float64').data()) as Float64Array;
     this.#add(step, { tag, histogram: histogramOf(numbers) });
   }
 
   /** Adds an image [channels, height, width] of 1, 3 or 4 channels: floats from 0 to 1, or uint8. */
   async addImage(tag: string, image: Tensor, step: number): Promise<void> {
+    expectArguments('addImage', { tag, image, step }, { ...places, image: aTensor });
     const [channels = 0, height = 0, width = 0] = image.shape;
     if (image.rank !== 3 || ![1, 3, 4].includes(channels)) throw noImage(image);
     const isBytes = image.dtype === 'uint8';
@@ -61,6 +91,7 @@ export class SummaryWriter {
 
   /** Adds the programs that a captured function has compiled so far: call it first. */
   async addGraph(fn: Compiled): Promise<void> {
+    expectArguments('addGraph', { fn }, compiledKinds);
     const parts = fn.programs();
     if (parts.length === 0) throw noGraph();
     const graph = encodeMessage(graphSchema, programGraph(parts));
@@ -84,6 +115,16 @@ function files(): typeof import('node:fs') {
     given: 'a page',
     expected: 'Node',
     remedy: 'use plotPage() in pages',
+  });
+}
+
+function noFolder(folder: string, cause: unknown): DataError {
+  return new DataError({
+    what: 'SummaryWriter: the folder cannot be made',
+    given: `${folder}: ${(cause as Error).message}`,
+    expected: 'a folder, or the path of a new one with write permission',
+    remedy: 'name another folder',
+    cause,
   });
 }
 
