@@ -13,6 +13,7 @@ import {
   ownUrls,
   writeOwnFunctions,
 } from './own-code.ts';
+import { ownNames } from './own-names.ts';
 import { pureInitializers } from './pure-initializers.ts';
 import { smallParser } from './small-parser.ts';
 
@@ -256,6 +257,8 @@ export async function bundle(root: string, compiled: string, dist: string): Prom
       separateNamespaces(compiled),
       copiedLists,
       ownProbes(compiled, undefined, texts, functions),
+      // After the probes, whose texts need no names.
+      ownNames(compiled),
       ownTexts(compiled, texts),
       ownUrls(compiled),
       pureInitializers(compiled),

@@ -136,9 +136,10 @@ function ownUrlReads(code: string): readonly AnyNode[] {
 /** The import from rolldown's own module that creates namespaces. */
 const namespaceMaker = /^import \{ \w+ as __exportAll \} from "[^"]*rolldown-runtime[^"]*";$/m;
 
+/** Own names only: a page may have extended Object.prototype. */
 const ownMaker = `const __exportAll = (all) => {
 	const made = {};
-	for (const name in all) Object.defineProperty(made, name, { get: all[name], enumerable: true });
+	for (const name of Object.keys(all)) Object.defineProperty(made, name, { get: all[name], enumerable: true });
 	return Object.defineProperty(made, Symbol.toStringTag, { value: "Module" });
 };`;
 

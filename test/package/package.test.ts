@@ -2,6 +2,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { buildSync } from 'esbuild';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { installed } from './installed.ts';
 
@@ -95,6 +96,40 @@ describe('package', () => {
     const name = `alone${entry.replaceAll('/', '-')}.mjs`;
     const printed = runModule(name, `import * as m from '${entry}';\nconsole.log(${use});`);
     expect(printed).toBe('works\n');
+  });
+
+  it('classes keep their names in minified bundles, where errors and summaries name them', () => {
+    const { outputFiles } = buildSync({
+      stdin: {
+        contents: `import { data, nn, optim, Tensor } from 'tostatic/runtime';
+        const classes = Object.entries({ ...nn, ...optim, ...data, Tensor });
+        const renamed = classes.filter(([name, { prototype, name: own }]) => prototype && /^[A-Z]/.test(name) && own !== name);
+        console.log(renamed.map(([name]) => name).join());
+        try { new nn.LSTM(3); } catch ({ message }) { console.log(message.split('\\n')[0]); }
+        class Net extends nn.Module {}
+        console.log(Net.name === 'Module', String(new nn.Sequential(new nn.ReLU())).replaceAll(/\\s+/g, ''));`,
+        resolveDir: home,
+      },
+      bundle: true,
+      minify: true,
+      write: false,
+      format: 'esm',
+      platform: 'node',
+      logLevel: 'silent',
+    });
+    const printed = runModule('minified.mjs', outputFiles[0]!.text);
+    expect(printed).toBe('\nnn.LSTM: hiddenSize is not a size\nfalse Sequential((0):ReLU())\n');
+  });
+
+  it('every entry point loads where a page has extended the prototypes', () => {
+    const printed = runModule(
+      'extended.mjs',
+      `for (const { prototype } of [Object, Array, Function]) prototype.extension = 1;
+      for (const entry of ${JSON.stringify(entryPoints)}) await import(entry);
+      console.log('loaded');
+      process.exit();`,
+    );
+    expect(printed).toBe('loaded\n');
   });
 
   it('the runtime alone computes and loads no compiler', () => {
