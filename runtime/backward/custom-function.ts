@@ -7,7 +7,7 @@ import { formatSpec, type TensorSpec } from '../device/tensor-meta.ts';
 import { ArgumentError, ShapeError } from '../errors/errors.ts';
 import { zeros } from '../ops/movement/create.ts';
 import { expectArguments } from '../options/expect-options.ts';
-import { callback } from '../options/option-kinds.ts';
+import { arrayOf, aTensor, callback, either, orNull, that } from '../options/option-kinds.ts';
 import { dtypes } from '../spec/dtype.ts';
 import { sameShape } from '../spec/shape.ts';
 import { GradNode, type Target, targetOf } from '../tensor/grad-node.ts';
@@ -92,6 +92,7 @@ export function applyRules<Inputs extends readonly unknown[], Result extends Out
   );
   return tidy(() => {
     const result: Outputs = noGrad(() => rules.forward(context, ...inputs));
+    expectArguments(`forward of ${nameOf(rules)}`, { result }, forwardKinds);
     const outputs = (result instanceof Tensor ? [result] : result).map((output) =>
       // An input that is returned needs a new handle with its own history.
       output.requiresGrad || inputs.includes(output) ? output.detach() : output,
@@ -103,6 +104,16 @@ export function applyRules<Inputs extends readonly unknown[], Result extends Out
     return (result instanceof Tensor ? outputs[0] : outputs) as Result;
   });
 }
+
+const forwardKinds = { result: either(aTensor, arrayOf(aTensor)) };
+const entryKind = either(
+  aTensor,
+  that('null', (own) => own === null || own === undefined),
+);
+/** A function that returns nothing has forgotten its `return`. */
+const backwardKinds = { result: either(orNull(aTensor), arrayOf(entryKind)) };
+
+const nameOf = ({ name = 'customFunction' }: Pick<AnyRules, 'name'>): string => name;
 
 interface Saved {
   readonly value: SavedValue;
@@ -130,7 +141,7 @@ class FunctionNode extends GradNode {
   ) {
     const floating = outputs.filter(({ dtype }) => dtypes[dtype].floating);
     super(targets, floating.length);
-    this.name = rules.name ?? 'customFunction';
+    this.name = nameOf(rules);
     this.#rules = rules;
     this.#context = context;
     this.#inputs = inputs.map((input) => (input instanceof Tensor ? specOf(input) : null));
@@ -167,6 +178,7 @@ class FunctionNode extends GradNode {
       const given = this.#outputs.map((spec, i) => gradOutputs[i] ?? zerosLike(spec));
       const result = this.#rules.backward(context, ...given);
       context.savedTensors = [];
+      expectArguments(`backward of ${this.name}`, { result }, backwardKinds);
       const gradients = result === null || result instanceof Tensor ? [result] : result;
       this.#check(gradients);
       const taken = new Set<Tensor>();

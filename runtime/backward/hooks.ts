@@ -3,9 +3,11 @@
 import { type Place, placeOf } from '../autograd/place.ts';
 import { share } from '../autograd/share.ts';
 import { formatSpec } from '../device/tensor-meta.ts';
-import { AutogradError, ShapeError } from '../errors/errors.ts';
+import { ArgumentError, AutogradError, ShapeError } from '../errors/errors.ts';
 import { add } from '../ops/arithmetic/arithmetic.ts';
 import { expectFunction } from '../options/expect-arguments.ts';
+import { shown } from '../options/expect-options.ts';
+import { isTensor } from '../options/is-tensor.ts';
 import { sameShape } from '../spec/shape.ts';
 import { type GradHook, type GradNode, type HookEntry, retainAt } from '../tensor/grad-node.ts';
 import { isTracked, keep, liveWith, tidy } from '../tensor/lifetime.ts';
@@ -97,6 +99,14 @@ function replacement(gradient: Tensor, result: Tensor | null | undefined): Tenso
 }
 
 function checkReplacement(gradient: Tensor, result: Tensor): void {
+  if (!isTensor(result)) {
+    throw new ArgumentError({
+      what: 'a gradient hook returned something other than a gradient',
+      given: shown(result),
+      expected: 'a tensor, or nothing to keep the gradient',
+      remedy: 'check what the hook returns: backward waits for no promise',
+    });
+  }
   if (sameShape(gradient.shape, result.shape) && gradient.dtype === result.dtype) return;
   throw new ShapeError({
     what: 'a gradient hook returned a gradient that does not fit',

@@ -64,6 +64,8 @@ export class DataLoader<Batch> implements Iterable<Batch>, AsyncIterable<Batch> 
     if (typeof dataset !== 'object' || dataset === null) throw noDataset(dataset);
     this.dataset = countable(dataset);
     expectLoaderOptions(this.dataset, options);
+    // Workers have the data set themselves.
+    if (!options.numWorkers && !canBeRead(this.dataset)) throw noDataset(dataset);
     this.batchSize = options.batchSize ?? 1;
     this.shuffle = options.shuffle ?? false;
     this.seed = options.seed ?? null;
@@ -271,6 +273,9 @@ function countable(dataset: Source): Source {
 function dispose(samples: readonly unknown[]): void {
   for (const tensor of tensorsIn(samples)) tensor.dispose();
 }
+
+const canBeRead = (dataset: Source): boolean =>
+  isStream(dataset) || 'get' in dataset || 'batch' in dataset;
 
 function noDataset(given: unknown): ArgumentError {
   return new ArgumentError({

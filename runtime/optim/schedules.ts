@@ -3,7 +3,14 @@
 import { ArgumentError } from '../errors/errors.ts';
 import { argumentsOf } from '../functional/arguments-of.ts';
 import { expectArguments, expectOptions, type OptionKinds } from '../options/expect-options.ts';
-import { anyNumber, arrayOf, callback, count, either } from '../options/option-kinds.ts';
+import {
+  anyNumber,
+  anyOperand,
+  arrayOf,
+  callback,
+  count,
+  either,
+} from '../options/option-kinds.ts';
 import type { Optimizer } from './optimizer.ts';
 import { cosine, LRScheduler, positiveInteger } from './scheduler.ts';
 
@@ -37,6 +44,15 @@ function factorsOf(
   });
 }
 
+const factorKinds = { factor: anyOperand };
+
+/** Returns the factor of an epoch; throws ArgumentError for a function that returns no number. */
+function factorAt(owner: string, factorOf: Factor, epoch: number): number {
+  const factor = factorOf(epoch);
+  expectArguments(owner, { factor }, factorKinds);
+  return factor;
+}
+
 /** Multiplies the initial rate by a function of the epoch, one for all groups or one per group. */
 export class LambdaLR extends LRScheduler {
   protected readonly factors: readonly Factor[];
@@ -48,7 +64,7 @@ export class LambdaLR extends LRScheduler {
   }
 
   override rate(base: number, epoch: number, group: number): number {
-    return base * this.factors[group]!(epoch);
+    return base * factorAt('LambdaLR', this.factors[group]!, epoch);
   }
 }
 
@@ -225,7 +241,7 @@ export class MultiplicativeLR extends LRScheduler {
     let product = isBehind ? this.products[group]! : 1;
     while (at < epoch) {
       at++;
-      product *= this.factors[group]!(at);
+      product *= factorAt('MultiplicativeLR', this.factors[group]!, at);
     }
     this.reached[group] = at;
     this.products[group] = product;

@@ -2,7 +2,7 @@
 
 import { ArgumentError } from '../../runtime/errors/errors.ts';
 import { verifySpecs } from '../../runtime/input-spec/verify-spec.ts';
-import { expectArguments, unknownOption } from '../../runtime/options/expect-options.ts';
+import { expectArguments, shown, unknownOption } from '../../runtime/options/expect-options.ts';
 import { anObject } from '../../runtime/options/option-kinds.ts';
 import type { Dynamic } from '../guards/number-history.ts';
 import { type MemoryOptions, memoryOptions } from '../programs/memory-options.ts';
@@ -44,6 +44,8 @@ export function captureSettings(options: ToStaticOptions): CaptureSettings {
   expectCount('check', check, 'runs', 'check: 3 checks three runs');
   const traceLimit = options.traceLimit ?? Number.POSITIVE_INFINITY;
   expectCount('traceLimit', traceLimit, 'instructions', 'leave it out for no limit', 1);
+  const { scope } = options;
+  if (scope !== undefined) expectArguments('toStatic', { scope }, { scope: anObject });
   if (options.inputSpec) verifySpecs(options.inputSpec);
   const fullGraph = options.fullGraph ?? false;
   const memory = memoryOptions(options.memory);
@@ -75,10 +77,10 @@ export function captureSettings(options: ToStaticOptions): CaptureSettings {
 
 /** Throws ArgumentError unless `given` is an integer from `least` on. */
 function expectCount(name: string, given: number, of: string, remedy: string, least = 0): void {
-  if (given >= least) return;
+  if (typeof given === 'number' && given >= least) return;
   throw new ArgumentError({
     what: `toStatic: ${name} is not a number of ${of}`,
-    given: String(given),
+    given: shown(given),
     expected: `a number from ${least} on`,
     remedy,
   });
@@ -113,7 +115,6 @@ function verifyChoices(options: ToStaticOptions): void {
     if (!Object.hasOwn(choices, name)) throw unknownOption('toStatic', name, Object.keys(choices));
     const values = choices[name as keyof ToStaticOptions];
     if (value === undefined || values === null || values.includes(value)) continue;
-    const shown = (each: unknown) => (typeof each === 'string' ? `'${each}'` : String(each));
     throw new ArgumentError({
       what: `toStatic: ${name} has no such value`,
       given: shown(value),

@@ -1,6 +1,7 @@
 import { ArgumentError } from '../../runtime/errors/errors.ts';
 import type { InputSpec } from '../../runtime/input-spec/spec.ts';
-import { didYouMean } from '../../runtime/options/expect-options.ts';
+import { didYouMean, expectArguments } from '../../runtime/options/expect-options.ts';
+import { flag } from '../../runtime/options/option-kinds.ts';
 import { type Backend, backendNamed } from '../../runtime/program/backend.ts';
 import { type PassName, passNames } from '../5-optimize/passes.ts';
 import { referenceOptions } from '../check/culprit.ts';
@@ -161,11 +162,15 @@ function interpreted(): ArgumentError {
   });
 }
 
-/** Throws ArgumentError for an unknown pass. */
+/** Throws ArgumentError for an unknown pass, and for a value that is not a boolean. */
 function switchedOff(switches: PassSwitches): ReadonlySet<string> {
   const known: readonly string[] = passNames;
-  for (const name of Object.keys(switches)) {
-    if (known.includes(name)) continue;
+  for (const [name, value] of Object.entries(switches)) {
+    if (known.includes(name)) {
+      if (value !== undefined)
+        expectArguments('toStatic: passes', { [name]: value }, { [name]: flag });
+      continue;
+    }
     throw new ArgumentError({
       what: 'toStatic: no such pass',
       given: `the pass '${name}'`,

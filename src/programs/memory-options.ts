@@ -1,6 +1,7 @@
 import { deviceNames } from '../../runtime/device/current.ts';
 import { ArgumentError } from '../../runtime/errors/errors.ts';
-import { didYouMean } from '../../runtime/options/expect-options.ts';
+import { didYouMean, expectArguments } from '../../runtime/options/expect-options.ts';
+import { anObject, flag } from '../../runtime/options/option-kinds.ts';
 import { withDefaults } from '../../runtime/options/with-defaults.ts';
 
 /**
@@ -177,8 +178,12 @@ export function memoryOptions(choice: MemoryChoice = 'planned'): MemoryOptions {
     if (Object.hasOwn(memoryPresets, choice)) return memoryPresets[choice];
     throw unknownChoice(choice, 'preset', Object.keys(memoryPresets));
   }
-  for (const name of Object.keys(choice)) {
+  expectArguments('toStatic', { memory: choice }, { memory: anObject });
+  for (const [name, value] of Object.entries(choice)) {
     if (!Object.hasOwn(allOn, name)) throw unknownChoice(name, 'switch', Object.keys(allOn));
+    const isSwitch = typeof allOn[name as keyof MemoryOptions] === 'boolean';
+    if (isSwitch && value !== undefined)
+      expectArguments('toStatic: memory', { [name]: value }, { [name]: flag });
   }
   const { budget = null, prefer = 'time', savedDtype = null, offload = null } = choice;
   if (prefer !== 'time' && prefer !== 'bytes') throw noPreference(prefer);

@@ -3,6 +3,7 @@
 import { expect, it } from 'vitest';
 import {
   ArgumentError,
+  customFunction,
   DTypeError,
   data,
   deviceGuard,
@@ -32,6 +33,16 @@ type Any = any;
 const [Layers, Optimizers, Data] = [nn as Any, optim as Any, data as Any];
 const plateau = new optim.ReduceLROnPlateau(sgd());
 const call = (fn: unknown, ...args: unknown[]) => (fn as (...args: unknown[]) => unknown)(...args);
+
+/** Runs a layer with a hook forward and backward. */
+function hooked(register: string, hook: unknown): void {
+  const layer: Any = new nn.Linear(3, 4);
+  layer[register](hook);
+  layer
+    .forward(ones([1, 3]))
+    .sum()
+    .backward();
+}
 
 const misuses: Readonly<Record<string, readonly [call: () => unknown, message: RegExp]>> = {
   'a layer without a size': [() => new Layers.Linear(3), /nn\.Linear: outFeatures is not a size/],
@@ -73,6 +84,52 @@ const misuses: Readonly<Record<string, readonly [call: () => unknown, message: R
     () => call(plateau.step.bind(plateau), Promise.resolve(1)),
     /ReduceLROnPlateau\.step: measure/,
   ],
+  'a factor without a return': [
+    () => new Optimizers.LambdaLR(sgd(), () => {}),
+    /^LambdaLR: factor has a wrong value\n.*undefined/,
+  ],
+  'an asynchronous factor': [
+    () => new Optimizers.MultiplicativeLR(sgd(), async () => 1).step(),
+    /^MultiplicativeLR: factor/,
+  ],
+  'a custom function without a result': [
+    () => customFunction({ forward: (() => {}) as Any, backward: () => null })(ones([1])),
+    /^forward of customFunction: result has a wrong value\n.*undefined/,
+  ],
+  'a gradient without a return': [
+    () => {
+      const doubled = customFunction({
+        forward: (_, x: Tensor) => x.mul(2),
+        backward: (() => {}) as Any,
+      });
+      doubled(ones([1], { requiresGrad: true })).backward();
+    },
+    /^backward of customFunction: result has a wrong value\n.*undefined/,
+  ],
+  'a gradient that is a number': [
+    () => {
+      const doubled = customFunction({
+        name: 'doubled',
+        forward: (_, x: Tensor) => x.mul(2),
+        backward: (() => 2) as Any,
+      });
+      doubled(ones([1], { requiresGrad: true })).backward();
+    },
+    /^backward of doubled: result has a wrong value/,
+  ],
+  'a loader of an object without samples': [
+    () => new Data.DataLoader({ length: 4 }),
+    /DataLoader: not a data set/,
+  ],
+  'an asynchronous hook': [() => hooked('registerForwardHook', async () => {}), /a Promise/],
+  'an asynchronous hook before': [
+    () => hooked('registerForwardPreHook', async () => {}),
+    /a Promise/,
+  ],
+  'an asynchronous hook of a gradient': [
+    () => hooked('registerBackwardHook', async () => {}),
+    /^a gradient hook returned.*\n.*a Promise/,
+  ],
   'attention without keys': [
     () => new Layers.MultiheadAttention(4, 2).forward(ones([2, 1, 4])),
     /^MultiheadAttention: an operand/,
@@ -89,6 +146,26 @@ const misuses: Readonly<Record<string, readonly [call: () => unknown, message: R
   'no function for a guard': [() => call(deviceGuard, 'cpu'), /deviceGuard: not a function/],
   'no function for the profiler': [() => call(profiler.profile), /profile: not a function/],
   'a seed as text': [() => call(seed, 'one'), /seed: not a number/],
+  'a switch that is a text': [
+    () => toStatic((x: Tensor) => x, { memory: { slices: 'no' as Any } }),
+    /toStatic: memory: slices has a wrong value/,
+  ],
+  'a pass that is a number': [
+    () => toStatic((x: Tensor) => x, { passes: { slices: 0 as Any } }),
+    /toStatic: passes: slices has a wrong value/,
+  ],
+  'no options of memory': [
+    () => toStatic((x: Tensor) => x, { memory: null as Any }),
+    /toStatic: memory has a wrong value/,
+  ],
+  'a scope that is a number': [
+    () => toStatic((x: Tensor) => x, { scope: 5 as Any }),
+    /toStatic: scope has a wrong value/,
+  ],
+  'a text as a number of runs': [
+    () => toStatic((x: Tensor) => x, { check: '3' as Any }),
+    /toStatic: check is not a number of runs\n.*'3'/,
+  ],
   'a method of TensorFlow.js': [() => (ones([2]) as Any).arraySync(), /x\.tolist\(\)/],
 };
 

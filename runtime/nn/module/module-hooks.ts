@@ -1,5 +1,7 @@
 import type { HookHandle } from '../../backward/hooks.ts';
+import { ArgumentError } from '../../errors/errors.ts';
 import { expectFunction } from '../../options/expect-arguments.ts';
+import { shown } from '../../options/expect-options.ts';
 import { tensorsIn } from '../../tensor/lifetime.ts';
 import type { Tensor } from '../../tensor/tensor.ts';
 import type { Module } from './module.ts';
@@ -48,9 +50,17 @@ class ModuleHooks {
   #run(forward: Forward, given: readonly unknown[]): unknown {
     const module = this.#module;
     let inputs = given;
-    for (const { run } of [...this.before]) inputs = run(module, inputs) ?? inputs;
+    for (const { run } of [...this.before]) {
+      const changed = run(module, inputs) ?? inputs;
+      if (!Array.isArray(changed)) throw wrongResult(changed, 'an array of inputs');
+      inputs = changed;
+    }
     let output = forward.apply(module, [...inputs]);
-    for (const { run } of [...this.after]) output = run(module, inputs, output) ?? output;
+    for (const { run } of [...this.after]) {
+      const changed = run(module, inputs, output);
+      if (changed instanceof Promise) throw wrongResult(changed, 'another output');
+      output = changed ?? output;
+    }
     for (const { run } of [...this.backward]) {
       for (const tensor of tensorsIn(output)) {
         if (tensor.requiresGrad) tensor.registerHook((gradient) => run(module, gradient));
@@ -58,6 +68,15 @@ class ModuleHooks {
     }
     return output;
   }
+}
+
+function wrongResult(given: unknown, expected: string): ArgumentError {
+  return new ArgumentError({
+    what: 'a hook of a module returned a wrong value',
+    given: shown(given),
+    expected: `${expected}, or nothing`,
+    remedy: 'check what the hook returns: forward waits for no promise',
+  });
 }
 
 const hooksOf = new WeakMap<Module, ModuleHooks>();

@@ -40,7 +40,7 @@ export function expectList(name: string, argument: string, given: unknown): void
   throw new ArgumentError({
     what: `${name}: ${argument} that are not a list`,
     given: shown(given),
-    expected: 'an array of numbers',
+    expected: `an array of ${argument}`,
     remedy: `pass the ${argument} in one array`,
   });
 }
